@@ -1,0 +1,86 @@
+/* fork.c - see fork.h. */
+#include "base/fork.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t  once = PTHREAD_ONCE_INIT;
+static atomic_uint     generation;
+static int            *guarded;
+static size_t          count, room;
+
+static void before(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+static void in_parent(void)
+{
+    pthread_mutex_unlock(&mutex);
+}
+
+static void in_child(void)
+{
+    for (size_t i = 0; i < count; i++)
+        close(guarded[i]);
+    count = 0;
+    atomic_fetch_add(&generation, 1);
+    pthread_mutex_unlock(&mutex);
+}
+
+static void install(void)
+{
+    pthread_atfork(before, in_parent, in_child);
+}
+
+unsigned hf_fork_generation(void)
+{
+    pthread_once(&once, install);
+    return atomic_load(&generation);
+}
+
+int hf_fork_guard(int fd)
+{
+    int r = 0;
+
+    assert(fd >= 0);
+    pthread_once(&once, install);
+    pthread_mutex_lock(&mutex);
+    if (count == room) {
+        size_t more = room ? room * 2 : 16;
+        int   *grown = realloc(guarded, more * sizeof *grown);
+        if (grown == NULL) {
+            r = HF_ENOMEM;
+            goto out;
+        }
+        guarded = grown;
+        room = more;
+    }
+    guarded[count++] = fd;
+out:
+    pthread_mutex_unlock(&mutex);
+    return r;
+}
+
+void hf_fork_unguard(int fd)
+{
+    pthread_mutex_lock(&mutex);
+    for (size_t i = 0; i < count; i++) {
+        if (guarded[i] == fd) {
+            guarded[i] = guarded[--count];
+            break;
+        }
+    }
+    if (count == 0) { /* leave nothing behind for leak checkers */
+        free(guarded);
+        guarded = NULL;
+        room = 0;
+    }
+    pthread_mutex_unlock(&mutex);
+}

@@ -1,0 +1,20 @@
+/* name.h - what a lock may be called.
+ *
+ * 1 to 255 bytes of UTF-8 without control characters, without '/', without
+ * "..", and not "." alone: no name can be taken for a path, break a line of
+ * output, or differ from itself in another store.
+ */
+#ifndef HF_NAME_H
+#define HF_NAME_H
+
+#include <stddef.h>
+
+#define HF_NAME_MAX 255
+
+/* NULL if `name` is fine, else what is wrong with it, as a clause: "is empty". */
+const char *hf_name_fault(const char *name);
+
+/* Length of a UTF-8 sequence at `text`, 0 if it is not one. */
+size_t hf_utf8_length(const char *text);
+
+#endif

@@ -1,0 +1,33 @@
+/* random.c - see random.h. */
+#include "base/random.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+uint64_t hf_random(void)
+{
+    uint64_t number;
+
+    for (;;) {
+        ssize_t n = getrandom(&number, sizeof number, 0);
+        if (n == (ssize_t)sizeof number)
+            return number;
+        if (n >= 0 || errno != EINTR)
+            break;
+    }
+    /* No kernel of ours fails here; if one does, be different all the same. */
+    uint64_t state = (uint64_t)hf_now() ^ (uint64_t)getpid() << 40;
+    return hf_random_next(&state);
+}
+
+uint64_t hf_random_next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9e3779b97f4a7c15u;
+
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}

@@ -1,0 +1,21 @@
+/* url.h - "sqlite:/var/lib/x/locks.db?force=1" taken apart. */
+#ifndef HF_URL_H
+#define HF_URL_H
+
+#include "store/store.h"
+
+#define HF_URL_PARAMS 16
+
+struct hf_url {
+    struct hf_config config; /* points into what follows */
+    struct hf_param  param[HF_URL_PARAMS];
+    char            *text;
+    char            *shown;
+};
+
+/* Parse `url`, or for NULL or "" the default one.  On failure `errmsg`
+ * (HF_ERRMSG_MAX bytes) says what to write instead; `ret` needs no finish. */
+int  hf_url_parse(const char *url, struct hf_url *ret, char *errmsg);
+void hf_url_finish(struct hf_url *url);
+
+#endif

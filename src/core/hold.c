@@ -1,0 +1,241 @@
+/* hold.c - see hold.h. */
+#include "core/hold.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+
+static const enum hf_op needs[] = {
+    [HF_HOLD_IDLE] = HF_NOTHING,   [HF_HOLD_ENTERING] = HF_ENTER,
+    [HF_HOLD_WAITING] = HF_WATCH,  [HF_HOLD_LOOKING] = HF_READ,
+    [HF_HOLD_HELD] = HF_WATCH,     [HF_HOLD_LEAVING] = HF_LEAVE,
+    [HF_HOLD_LOST] = HF_NOTHING,
+};
+
+void hf_hold_init(struct hf_hold *hold, const struct hf_shape *shape, uint64_t *ids)
+{
+    assert(shape->weight >= 1 && shape->weight <= shape->capacity);
+    *hold = (struct hf_hold){ .shape = *shape, .ids = ids, .slot = -1 };
+}
+
+enum hf_op hf_hold_needs(const struct hf_hold *hold)
+{
+    if (hold->state == HF_HOLD_HELD && hold->doubt)
+        return HF_READ;
+    return needs[hold->state];
+}
+
+bool hf_hold_only_free(const struct hf_hold *hold)
+{
+    return hold->once || hold->shape.claim;
+}
+
+bool hf_hold_at_rest(const struct hf_hold *hold)
+{
+    return hold->state == HF_HOLD_IDLE || hold->state == HF_HOLD_HELD ||
+           hold->state == HF_HOLD_LOST;
+}
+
+static void enter(struct hf_hold *hold)
+{
+    /* A new id: a late answer about the old place must not be taken for this. */
+    hold->id = ++*hold->ids;
+    hold->seq = 0;
+    hold->state = HF_HOLD_ENTERING;
+}
+
+static void rest(struct hf_hold *hold, enum hf_hold_state state, int why)
+{
+    assert(state == HF_HOLD_IDLE || state == HF_HOLD_LOST);
+    hold->why = why;
+    hold->token = 0;
+    hold->slot = -1;
+    hold->doubt = false;
+    hold->state = state;
+}
+
+static void leave(struct hf_hold *hold, int why)
+{
+    rest(hold, HF_HOLD_IDLE, why);
+    hold->state = HF_HOLD_LEAVING;
+}
+
+static void lose(struct hf_hold *hold, bool away)
+{
+    assert(hold->state == HF_HOLD_HELD);
+    hold->away = away;
+    rest(hold, HF_HOLD_LOST, HF_ELOST);
+}
+
+static void wait_for(struct hf_hold *hold, const struct hf_line *ahead,
+                     const struct hf_verdict *verdict)
+{
+    /* Too many to name: any change will do.  It wakes us more, never less. */
+    hold->count = verdict->count <= HF_WATCH_MAX ? verdict->count : 0;
+    for (size_t i = 0; i < hold->count; i++)
+        hold->watch[i] = ahead->ticket[verdict->first + i].seq;
+    hold->state = HF_HOLD_WAITING;
+}
+
+static void hold_it(struct hf_hold *hold, const struct hf_ticket *mine)
+{
+    assert(mine->token != 0);
+    hold->seq = mine->seq;
+    hold->token = mine->token;
+    hold->slot = mine->slot;
+    hold->why = 0;
+    hold->watch[0] = mine->seq;
+    hold->count = 1;
+    hold->state = HF_HOLD_HELD;
+}
+
+/* The line had no room and we have no place in it. */
+static void on_refused(struct hf_hold *hold, const struct hf_line *line)
+{
+    struct hf_verdict verdict = hf_line_judge(line, &hold->shape);
+
+    if (verdict.mismatch)
+        rest(hold, HF_HOLD_IDLE, HF_EMISMATCH);
+    else if (verdict.granted) /* it emptied meanwhile: nothing to wait for */
+        enter(hold);
+    else if (hold->once)
+        rest(hold, HF_HOLD_IDLE, HF_EBUSY);
+    else
+        wait_for(hold, line, &verdict);
+}
+
+static void on_place(struct hf_hold *hold, const struct hf_line *line, size_t me)
+{
+    struct hf_line    ahead = hf_line_ahead(line, me);
+    struct hf_verdict verdict = hf_line_judge(&ahead, &hold->shape);
+
+    hold->seq = line->ticket[me].seq;
+    if (verdict.mismatch)
+        leave(hold, HF_EMISMATCH);
+    else if (verdict.granted)
+        hold_it(hold, &line->ticket[me]);
+    else if (hold->once) /* a store that cannot refuse made us queue */
+        leave(hold, HF_EBUSY);
+    else
+        wait_for(hold, &ahead, &verdict);
+}
+
+static void on_line(struct hf_hold *hold, const struct hf_event *event)
+{
+    bool present = event->me < event->line.count;
+
+    if (hold->state == HF_HOLD_HELD) {
+        assert(hold->doubt);
+        hold->doubt = false;
+        if (!present)
+            lose(hold, true);
+    } else if (present) {
+        on_place(hold, &event->line, event->me);
+    } else if (hold->state == HF_HOLD_ENTERING && hf_hold_only_free(hold)) {
+        on_refused(hold, &event->line);
+    } else { /* swept out while we waited, or a store that forgot us */
+        enter(hold);
+    }
+}
+
+static void on_woken(struct hf_hold *hold)
+{
+    if (hold->state == HF_HOLD_HELD)
+        hold->doubt = true;
+    else if (hold->seq == 0) /* a claim that waits outside */
+        enter(hold);
+    else
+        hold->state = HF_HOLD_LOOKING;
+}
+
+static void on_failed(struct hf_hold *hold, int why)
+{
+    /* While holding or leaving we never give up: the same is wanted again. */
+    if (why == HF_EDOWN || hold->state == HF_HOLD_HELD ||
+        hold->state == HF_HOLD_LEAVING)
+        return;
+    /* An ENTER that failed may have been carried out all the same. */
+    leave(hold, why);
+}
+
+static void on_drop(struct hf_hold *hold, int why)
+{
+    if (hold->state == HF_HOLD_LEAVING)
+        return;
+    if (hold->state != HF_HOLD_LOST)
+        leave(hold, why);
+    else if (hold->away)
+        rest(hold, HF_HOLD_IDLE, HF_ELOST);
+    else
+        leave(hold, HF_ELOST);
+}
+
+static void on_left(struct hf_hold *hold, int why)
+{
+    /* What we gave up for comes first: a timeout stays a timeout. */
+    rest(hold, HF_HOLD_IDLE, hold->why != 0 ? hold->why : why);
+}
+
+/* A dead session took our place with it.  If we only waited we queue again;
+ * if we held, the caller must know, so we never take it back by ourselves. */
+static void on_gone(struct hf_hold *hold)
+{
+    switch (hold->state) {
+    case HF_HOLD_IDLE:
+        break;
+    case HF_HOLD_ENTERING:
+    case HF_HOLD_WAITING:
+    case HF_HOLD_LOOKING:
+        enter(hold);
+        break;
+    case HF_HOLD_HELD:
+        lose(hold, true);
+        break;
+    case HF_HOLD_LEAVING: /* a release that the death of the session overtook */
+        rest(hold, HF_HOLD_IDLE, hold->why != 0 ? hold->why : HF_ELOST);
+        break;
+    case HF_HOLD_LOST:
+        hold->away = true;
+        break;
+    }
+}
+
+void hf_hold_step(struct hf_hold *hold, const struct hf_event *event)
+{
+    switch (event->what) {
+    case HF_WANT:
+        assert(hold->state == HF_HOLD_IDLE);
+        hold->once = event->once;
+        hold->why = 0;
+        enter(hold);
+        break;
+    case HF_LINE:
+        assert(hf_hold_needs(hold) == HF_ENTER || hf_hold_needs(hold) == HF_READ);
+        on_line(hold, event);
+        break;
+    case HF_WOKEN:
+        assert(hf_hold_needs(hold) == HF_WATCH);
+        on_woken(hold);
+        break;
+    case HF_FAILED:
+        assert(event->why != 0 && hf_hold_needs(hold) != HF_NOTHING);
+        on_failed(hold, event->why);
+        break;
+    case HF_DROP:
+        assert(hold->state != HF_HOLD_IDLE);
+        on_drop(hold, event->why);
+        break;
+    case HF_LEFT:
+        assert(hold->state == HF_HOLD_LEAVING);
+        on_left(hold, event->why);
+        break;
+    case HF_GONE:
+        on_gone(hold);
+        break;
+    case HF_EXPIRED:
+        if (hold->state == HF_HOLD_HELD)
+            lose(hold, false);
+        break;
+    }
+    assert((hold->token != 0) == (hold->state == HF_HOLD_HELD));
+}

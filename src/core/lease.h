@@ -1,0 +1,77 @@
+/* lease.h - until when this process may surely act as the holder.
+ *
+ * Pure: times are parameters, all of one clock that never steps and counts
+ * while the machine sleeps (CLOCK_BOOTTIME).
+ *
+ *     s  when a request was sent (read before sending)
+ *     a  when its answer was read
+ *     rho = 1/500, by how much the rates of two clocks may differ
+ *     g  guard: how long it takes us to act on a deadline
+ *
+ * Never from the time an answer arrived: the server may have started counting
+ * as early as s.  Never from a wall clock.
+ *
+ *   none      a kernel lock, not a lease          D = never
+ *   lease     Redis; PostgreSQL's holder          D = s + ttl(1-rho) - g
+ *   observed  PostgreSQL's contender: a session is dead once we have seen the
+ *             same renewal number for ttl(1+rho), counted from the answer
+ *   quorum    ZooKeeper, see struct hf_lease_quorum
+ */
+#ifndef HF_LEASE_H
+#define HF_LEASE_H
+
+#include "base/clock.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A duration shortened, or lengthened, by what clock rates may differ. */
+hf_time hf_lease_shorter(hf_time ttl);
+hf_time hf_lease_longer(hf_time ttl);
+
+/* The holder's deadline after a renewal sent at `sent` was confirmed. */
+hf_time hf_lease_deadline(hf_time sent, hf_time ttl, hf_time guard);
+
+/* When a contender that read a renewal number at `answered`, and has seen no
+ * other since, may take its owner for dead. */
+hf_time hf_lease_stale_at(hf_time answered, hf_time ttl);
+
+/* ZooKeeper.  A ping's answer proves nothing: a follower that is cut off goes
+ * on answering while the leader has already expired the session.  A committed
+ * write proves that what the follower told the leader before it has arrived,
+ * and the follower tells at least every T/4.  So with
+ *
+ *     w  the last committed write on this connection
+ *     i  the newest answered request on it with a_i + T/4 + delta <= s_w
+ *
+ * the leader has heard of us no earlier than s_i:  D = s_i + T(1-rho) - g.
+ * Connecting itself is heard by the leader directly, so as an i it needs no
+ * gap.  delta = 2 x the longest round trip seen + 20 ms. */
+#define HF_LEASE_MARKS 64
+
+struct hf_lease_mark {
+    hf_time sent;
+    hf_time answered;
+};
+
+struct hf_lease_quorum {
+    hf_time              timeout; /* T, as negotiated */
+    hf_time              guard;
+    hf_time              slowest; /* longest round trip on this connection */
+    hf_time              connect; /* when connecting was sent, or -1 */
+    struct hf_lease_mark mark[HF_LEASE_MARKS]; /* a ring, oldest overwritten */
+    size_t               count;                /* marks ever set */
+    hf_time              deadline;
+};
+
+void hf_lease_quorum_init(struct hf_lease_quorum *lease, hf_time timeout, hf_time guard);
+
+/* A connection was made, in the same session: earlier answers count no more. */
+void hf_lease_quorum_connected(struct hf_lease_quorum *lease, hf_time sent,
+                               hf_time answered);
+
+/* A request was answered; `committed` if it was a write that a quorum took. */
+void hf_lease_quorum_answered(struct hf_lease_quorum *lease, hf_time sent,
+                              hf_time answered, bool committed);
+
+#endif

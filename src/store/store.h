@@ -1,0 +1,164 @@
+/* store.h - what Holdfast asks of a store.
+ *
+ * A store keeps lines of tickets.  Every ticket belongs to a session, one per
+ * opened store.  The verbs:
+ *
+ *   ENTER   take a place at the end of a line; the answer is the line as it
+ *           then stood.  With `only_free`: take it only if it is granted at
+ *           once, else the answer shows what is in the way
+ *   READ    the answer is the line as it stands
+ *   WATCH   complete once the line may look better to the asker
+ *   LEAVE   give a place up
+ *   LIST    every place in one line, or in all, with notes
+ *   BREAK   take a place away from whoever has it, by its seq
+ *
+ * Promises.  test/promise has one file for each; a store is done when it
+ * passes them all, and may be slow but never wrong about any of them.
+ *
+ *   S1 order   No ticket ever becomes visible ahead of one already seen.
+ *   S2 once    ENTER and LEAVE may be repeated with the same id after a lost
+ *              answer; a repeat takes no second place and is no error.
+ *   S3 wake    WATCH may complete too often, never too late: at the latest
+ *              when the asker's ticket would be granted (id != 0), when a
+ *              ticket given has left (id == 0), or on any change (no tickets
+ *              given).  A ticket that left before WATCH arrived counts.
+ *   S4 tied    A session's tickets go when it dies, and it does not die before
+ *              `alive_until` as last reported.
+ *   S5 fence   token rises with seq, and never falls back, not even when the
+ *              line was empty, deleted or made anew in between.
+ *   S6 stale   Once a session is up again, nothing sent on an earlier
+ *              connection takes effect any more.
+ *   S7 answer  Every request completes exactly once, from process(), never
+ *              from inside submit() or cancel().
+ *   S8 truth   LEAVE answers 0 only if the place was ours until then, and
+ *              HF_ELOST if it was taken from us before.
+ *
+ * Threads: a store is called by one thread at a time and starts none.
+ */
+#ifndef HF_STORE_H
+#define HF_STORE_H
+
+#include "base/clock.h"
+#include "core/hold.h"
+#include "core/line.h"
+
+#define HF_ERRMSG_MAX 256
+
+/* One request.  The caller owns it and must keep it, and all it points to, in
+ * place until done() is called.  `line` and `snapshot` are lent for the time of
+ * done().  done() may submit further requests, this one included. */
+struct hf_req {
+    enum hf_op      op;
+    const char     *name;      /* of the line; LIST: NULL for all of them */
+    uint64_t        id;        /* ours to choose, rising within the session; WATCH:
+                                  0 if we have no place in the line */
+    struct hf_shape shape;     /* ENTER */
+    bool            only_free; /* ENTER */
+    const char     *note;      /* ENTER: text for people, stored as it is */
+    const uint64_t *seqs;      /* WATCH: tickets waited for; none: any change */
+    size_t          count;
+    uint64_t        seq;   /* BREAK */
+    uint64_t        stamp; /* out of ENTER, READ, LIST: when the snapshot was
+                              taken, by the store's own count; into WATCH: report
+                              what changed since then; 0: not known */
+
+    int            status;   /* 0 or HF_E... */
+    struct hf_line snapshot; /* ENTER, READ: what is ahead of us, as far as it
+                                matters (see hf_line_judge), then our place; or,
+                                if we have none, what is in the way.  LIST: all */
+    size_t         me;       /* index of our place, or snapshot.count */
+
+    void (*done)(struct hf_req *req);
+    void *data; /* the caller's */
+
+    struct hf_req *next; /* the store's while the request is in flight */
+    bool           canceled;
+};
+
+enum hf_link {
+    HF_LINK_DOWN, /* not connected; the session may still be alive */
+    HF_LINK_UP,   /* connected, session alive */
+    HF_LINK_LOST, /* the session is dead, its tickets gone; a new one follows */
+};
+
+/* Parsed URL and options; lent for the time of open(). */
+struct hf_config {
+    const char *url;    /* the whole, for messages; passwords removed */
+    const char *scheme; /* "sqlite" */
+    const char *rest;   /* what follows "scheme:", without the parameters */
+    int         ttl_ms;
+    uint64_t    seed; /* for back-off */
+
+    const struct hf_param *param;
+    size_t                 params;
+};
+
+struct hf_param {
+    const char *key;
+    const char *value;
+};
+
+/* The value of a URL parameter, or NULL. */
+const char *hf_config_get(const struct hf_config *config, const char *key);
+
+struct hf_store;
+
+/* One of these per kind of store, `static const`. */
+struct hf_store_impl {
+    const char *scheme; /* the URL scheme, e.g. "redis" */
+
+    /* NULL-terminated names of the URL parameters it knows. */
+    const char *const *params;
+
+    /* Start.  Does not wait for a server.  On failure *ret is left alone and
+     * `errmsg` (HF_ERRMSG_MAX bytes) tells a person why. */
+    int (*open)(const struct hf_config *config, char *errmsg, struct hf_store **ret);
+
+    /* End the session if that can be done without waiting, then free.
+     * Requests still in flight are forgotten: done() is not called. */
+    void (*close)(struct hf_store *store);
+
+    /* Take a request on.  Sets `wake` so that process() is called. */
+    void (*submit)(struct hf_store *store, struct hf_req *req);
+
+    /* Ask for an early end.  done() still comes, once, with HF_ECANCELED or
+     * with the answer if that was quicker.  Only READ, WATCH, LIST and ENTERs
+     * not yet sent end early. */
+    void (*cancel)(struct hf_store *store, struct hf_req *req);
+
+    /* Do what can be done without waiting and call done() for what is
+     * finished.  `readable`: fd polled readable, or nobody looked. */
+    void (*process)(struct hf_store *store, hf_time now, bool readable);
+
+    /* See hf_lifeline() in holdfast.h; NULL if there is none. */
+    int (*lifeline)(struct hf_store *store, int *fds, int size);
+};
+
+/* The part every store has.  Embed it first. */
+struct hf_store {
+    const struct hf_store_impl *impl;
+
+    int     fd;   /* poll this for input; the same for the store's whole life */
+    hf_time wake; /* call process() by then even if fd is not readable */
+
+    enum hf_link link;
+    hf_time      alive_until; /* see S4; HF_NEVER where no lease is needed */
+    char         errmsg[HF_ERRMSG_MAX]; /* about the last failure */
+
+    /* Called from process() when `link` has changed. */
+    void (*on_link)(struct hf_store *store, void *data);
+    void *on_link_data;
+};
+
+/* Open the store that a configuration's scheme names. */
+int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret);
+
+/* The schemes built in, separated by blanks. */
+const char *hf_store_schemes(void);
+
+/* Wrap a store so that every request and answer is told as one line of text.
+ * The wrapper owns `inner`.  On failure `inner` is untouched. */
+int hf_trace_open(struct hf_store *inner, void (*tell)(const char *text, void *data),
+                  void *data, struct hf_store **ret);
+
+#endif
