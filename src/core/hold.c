@@ -160,9 +160,13 @@ static void on_failed(struct hf_hold *hold, int why)
 
 static void on_drop(struct hf_hold *hold, int why)
 {
+    bool outside = hold->state == HF_HOLD_WAITING && hold->seq == 0;
+
     if (hold->state == HF_HOLD_LEAVING)
         return;
-    if (hold->state != HF_HOLD_LOST)
+    if (outside) /* a claim that waits has no place to give up */
+        rest(hold, HF_HOLD_IDLE, why);
+    else if (hold->state != HF_HOLD_LOST)
         leave(hold, why);
     else if (hold->away)
         rest(hold, HF_HOLD_IDLE, HF_ELOST);

@@ -1,0 +1,93 @@
+/* engine.c - see engine.h. */
+#include "client/engine.h"
+
+#include "client/errand.h"
+#include "client/job.h"
+#include "holdfast.h"
+
+#include <assert.h>
+
+/* A turn that goes on longer gives others a chance; it is called again. */
+#define ROUNDS 64
+
+static void on_link(struct hf_store *store, void *data)
+{
+    struct hf_engine *engine = data;
+
+    for (struct hf_job *job = engine->jobs; job != NULL; job = job->next) {
+        if (store->link == HF_LINK_LOST)
+            hf_job_tell(job, &(struct hf_event){ .what = HF_GONE });
+        job->again = 0; /* a new link is a new chance */
+        hf_job_soil(job);
+    }
+}
+
+void hf_engine_init(struct hf_engine *engine, struct hf_store *store, uint64_t seed)
+{
+    *engine = (struct hf_engine){ .store = store, .seed = seed, .soonest = HF_NEVER };
+    store->on_link = on_link;
+    store->on_link_data = engine;
+}
+
+static void plan(struct hf_engine *engine, hf_time when)
+{
+    if (when < engine->soonest)
+        engine->soonest = when;
+}
+
+/* Look at every timer; remember the next one. */
+static void run_timers(struct hf_engine *engine)
+{
+    engine->soonest = HF_NEVER;
+    for (struct hf_job *job = engine->jobs; job != NULL; job = job->next)
+        plan(engine, hf_job_check_time(job));
+    plan(engine, hf_errands_check_time(engine));
+}
+
+static bool due(const struct hf_engine *engine)
+{
+    return engine->now >= engine->soonest || engine->now >= engine->store->alive_until;
+}
+
+static void send_needed(struct hf_engine *engine)
+{
+    while (engine->dirty != NULL) {
+        struct hf_job *job = engine->dirty;
+        engine->dirty = job->next_dirty;
+        job->is_dirty = false;
+        hf_job_reconcile(job);
+    }
+    hf_errands_send(engine);
+}
+
+void hf_engine_turn(struct hf_engine *engine, hf_time now, bool readable)
+{
+    struct hf_store *store = engine->store;
+
+    assert(now >= engine->now);
+    engine->now = now;
+    for (int round = 0; round < ROUNDS; round++) {
+        if (due(engine))
+            run_timers(engine);
+        send_needed(engine);
+        if (!readable && store->wake > now && engine->dirty == NULL)
+            return;
+        store->impl->process(store, now, readable);
+        readable = false;
+    }
+}
+
+hf_time hf_engine_wake(const struct hf_engine *engine)
+{
+    hf_time wake = engine->soonest;
+
+    if (engine->dirty != NULL)
+        return 0;
+    if (engine->store->wake < wake)
+        wake = engine->store->wake;
+    /* Past the deadline nothing is held any more, so there is no need to wake
+     * for it again and again. */
+    if (engine->store->alive_until > engine->now && engine->store->alive_until < wake)
+        wake = engine->store->alive_until;
+    return wake;
+}

@@ -1,0 +1,82 @@
+/* errand.c - requests that belong to no hold; see engine.h.
+ *
+ * An errand that runs out of time while it is in flight is canceled, and ends
+ * when the store has let go of it.
+ */
+#include "client/errand.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+
+static void end(struct hf_errand *errand)
+{
+    struct hf_errand **at = &errand->engine->errands;
+
+    while (*at != errand)
+        at = &(*at)->next;
+    *at = errand->next;
+    errand->on_done(errand);
+}
+
+static void on_done(struct hf_req *req)
+{
+    struct hf_errand *errand = req->data;
+
+    errand->flying = false;
+    if (errand->over && req->status == HF_ECANCELED)
+        req->status = HF_ETIMEOUT;
+    /* The link broke under it: it is sent again, as long as there is time. */
+    if (!errand->over && req->status == HF_EDOWN && errand->deadline > errand->engine->now)
+        return;
+    end(errand);
+}
+
+void hf_errand_start(struct hf_errand *errand, struct hf_engine *engine)
+{
+    assert(errand->on_done != NULL);
+    errand->engine = engine;
+    errand->flying = false;
+    errand->over = false;
+    errand->req.done = on_done;
+    errand->req.data = errand;
+    errand->next = engine->errands;
+    engine->errands = errand;
+    if (errand->deadline < engine->soonest)
+        engine->soonest = errand->deadline;
+}
+
+void hf_errands_send(struct hf_engine *engine)
+{
+    struct hf_store *store = engine->store;
+
+    if (store->link != HF_LINK_UP)
+        return;
+    for (struct hf_errand *errand = engine->errands; errand != NULL; errand = errand->next) {
+        if (errand->flying)
+            continue;
+        errand->flying = true;
+        store->impl->submit(store, &errand->req);
+    }
+}
+
+hf_time hf_errands_check_time(struct hf_engine *engine)
+{
+    struct hf_store *store = engine->store;
+    hf_time          next = HF_NEVER;
+
+    for (struct hf_errand *errand = engine->errands, *after; errand != NULL;
+         errand = after) {
+        after = errand->next;
+        if (engine->now < errand->deadline) {
+            next = errand->deadline < next ? errand->deadline : next;
+        } else if (!errand->flying) {
+            errand->req.status = HF_EDOWN; /* there was never a link to send it on */
+            end(errand);
+        } else if (!errand->over) {
+            errand->over = true;
+            store->impl->cancel(store, &errand->req);
+        }
+    }
+    return next;
+}

@@ -1,0 +1,215 @@
+/* job.c - one hold and the request it has in flight; see engine.h. */
+#include "client/job.h"
+
+#include "base/random.h"
+#include "holdfast.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+void hf_job_init(struct hf_job *job, struct hf_engine *engine, const char *name,
+                 const struct hf_shape *shape)
+{
+    *job = (struct hf_job){ .engine = engine, .name = name, .note = "" };
+    hf_hold_init(&job->hold, shape, &engine->ids);
+    hf_retry_init(&job->retry, 10 * HF_MS, HF_SEC, hf_random_next(&engine->seed));
+
+    job->next = engine->jobs;
+    job->prev = &engine->jobs;
+    if (job->next != NULL)
+        job->next->prev = &job->next;
+    engine->jobs = job;
+}
+
+bool hf_job_quiet(const struct hf_job *job)
+{
+    return job->hold.state == HF_HOLD_IDLE && !job->flying;
+}
+
+void hf_job_finish(struct hf_job *job)
+{
+    assert(hf_job_quiet(job));
+    for (struct hf_job **at = &job->engine->dirty; *at != NULL; at = &(*at)->next_dirty) {
+        if (*at == job) {
+            *at = job->next_dirty;
+            break;
+        }
+    }
+    *job->prev = job->next;
+    if (job->next != NULL)
+        job->next->prev = job->prev;
+}
+
+void hf_job_soil(struct hf_job *job)
+{
+    if (job->is_dirty)
+        return;
+    job->is_dirty = true;
+    job->next_dirty = job->engine->dirty;
+    job->engine->dirty = job;
+}
+
+void hf_job_tell(struct hf_job *job, const struct hf_event *event)
+{
+    enum hf_hold_state before = job->hold.state;
+
+    hf_hold_step(&job->hold, event);
+    hf_job_soil(job);
+    if (job->hold.state != before && job->on_change != NULL)
+        job->on_change(job);
+}
+
+void hf_job_want(struct hf_job *job, bool once, hf_time deadline)
+{
+    job->deadline = deadline;
+    job->again = 0;
+    job->errmsg[0] = '\0';
+    hf_retry_reset(&job->retry);
+    if (deadline < job->engine->soonest)
+        job->engine->soonest = deadline;
+    hf_job_tell(job, &(struct hf_event){ .what = HF_WANT, .once = once });
+}
+
+void hf_job_drop(struct hf_job *job, int why)
+{
+    job->again = 0;
+    hf_job_tell(job, &(struct hf_event){ .what = HF_DROP, .why = why });
+}
+
+static void pause_for(struct hf_job *job)
+{
+    job->again = job->engine->now + hf_retry_next(&job->retry);
+    if (job->again < job->engine->soonest)
+        job->engine->soonest = job->again;
+}
+
+static void on_failure(struct hf_job *job, int status)
+{
+    snprintf(job->errmsg, sizeof job->errmsg, "%s", job->engine->store->errmsg);
+    pause_for(job);
+    hf_job_tell(job, &(struct hf_event){ .what = HF_FAILED, .why = status });
+    if (job->hold.state == HF_HOLD_LEAVING && job->hold.why == status)
+        job->again = 0; /* giving up is a new request, not a repeat */
+}
+
+static void on_answer(struct hf_job *job, const struct hf_req *req)
+{
+    switch (req->op) {
+    case HF_ENTER:
+    case HF_READ:
+        hf_job_tell(job, &(struct hf_event){
+                             .what = HF_LINE, .line = req->snapshot, .me = req->me });
+        /* A store that took us in and does not know us must not make us spin. */
+        if (job->hold.state == HF_HOLD_ENTERING)
+            pause_for(job);
+        else
+            hf_retry_reset(&job->retry);
+        break;
+    case HF_WATCH:
+        hf_job_tell(job, &(struct hf_event){ .what = HF_WOKEN });
+        break;
+    default:
+        assert(req->op == HF_LEAVE);
+        hf_job_tell(job, &(struct hf_event){ .what = HF_LEFT, .why = req->status });
+    }
+}
+
+static void on_done(struct hf_req *req)
+{
+    struct hf_job *job = req->data;
+    struct hf_hold *hold = &job->hold;
+    bool outdated = req->op != hf_hold_needs(hold) ||
+                    (req->id != hold->id && req->op != HF_WATCH);
+    bool loss = req->op == HF_LEAVE && req->status == HF_ELOST;
+
+    job->flying = false;
+    job->canceling = false;
+    hf_job_soil(job);
+    if (outdated || req->status == HF_ECANCELED)
+        return;
+    /* Answered, but so late that the session may be dead by now: it proves
+     * nothing, and is asked again. */
+    bool late = job->engine->now >= job->engine->store->alive_until;
+    if (late && (req->op == HF_ENTER || req->op == HF_READ) && req->status == 0)
+        pause_for(job);
+    else if (req->status < 0 && !loss)
+        on_failure(job, req->status);
+    else
+        on_answer(job, req);
+}
+
+static void submit(struct hf_job *job, enum hf_op need)
+{
+    const struct hf_hold *hold = &job->hold;
+    bool                  outside = need == HF_WATCH && hold->seq == 0;
+
+    job->req = (struct hf_req){
+        .op = need,
+        .name = job->name,
+        .id = outside ? 0 : hold->id,
+        .shape = hold->shape,
+        .only_free = hf_hold_only_free(hold),
+        .note = job->note,
+        .seqs = hold->watch,
+        .count = hold->count,
+        .stamp = job->req.stamp,
+        .done = on_done,
+        .data = job,
+    };
+    job->flying = true;
+    job->engine->store->impl->submit(job->engine->store, &job->req);
+}
+
+/* At most one request per hold is in flight.  If it is not the one wanted,
+ * cancel it and wait for done() before sending another: a LEAVE that overtook
+ * its ENTER would leave a ticket nobody remembers. */
+void hf_job_reconcile(struct hf_job *job)
+{
+    struct hf_store *store = job->engine->store;
+    enum hf_op       need = hf_hold_needs(&job->hold);
+
+    if (job->flying) {
+        bool same_place = job->req.id == job->hold.id || job->req.id == 0;
+        if ((job->req.op != need || !same_place) && !job->canceling) {
+            job->canceling = true;
+            store->impl->cancel(store, &job->req);
+        }
+    } else if (need != HF_NOTHING && store->link == HF_LINK_UP &&
+               job->engine->now >= job->again) {
+        submit(job, need);
+    }
+}
+
+static bool waits(const struct hf_job *job)
+{
+    return job->hold.state == HF_HOLD_ENTERING || job->hold.state == HF_HOLD_WAITING ||
+           job->hold.state == HF_HOLD_LOOKING;
+}
+
+/* A try has a limit only because stores may fail to answer. */
+static int why_late(const struct hf_job *job)
+{
+    bool down = job->engine->store->link != HF_LINK_UP;
+
+    return down || job->hold.once ? HF_EDOWN : HF_ETIMEOUT;
+}
+
+hf_time hf_job_check_time(struct hf_job *job)
+{
+    hf_time now = job->engine->now;
+    hf_time next = HF_NEVER;
+
+    if (now >= job->engine->store->alive_until)
+        hf_job_tell(job, &(struct hf_event){ .what = HF_EXPIRED });
+    if (waits(job) && now >= job->deadline)
+        hf_job_drop(job, why_late(job));
+    if (waits(job))
+        next = job->deadline;
+    if (job->again > now && job->again < next)
+        next = job->again;
+    else if (job->again != 0 && job->again <= now) {
+        job->again = 0;
+        hf_job_soil(job);
+    }
+    return next;
+}

@@ -1,0 +1,161 @@
+/* url.c - see url.h. */
+#include "client/url.h"
+
+#include "holdfast.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)tolower((unsigned char)c);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Undo %XX in place.  False for a broken escape or one that hides a NUL. */
+static bool decode(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from != '\0'; from++) {
+        if (*from != '%') {
+            *to++ = *from;
+            continue;
+        }
+        int high = hex(from[1]);
+        int low = high < 0 ? -1 : hex(from[2]);
+        if (low < 0 || (high == 0 && low == 0))
+            return false;
+        *to++ = (char)(high * 16 + low);
+        from += 2;
+    }
+    *to = '\0';
+    return true;
+}
+
+/* The URL as it may be shown: without the password of "//user:password@". */
+static char *redacted(const char *url)
+{
+    char *copy = strdup(url);
+    char *host = copy != NULL ? strstr(copy, "://") : NULL;
+    if (host == NULL)
+        return copy;
+
+    host += 3;
+    size_t authority = strcspn(host, "/?");
+    char  *at = NULL;
+    for (size_t i = 0; i < authority; i++)
+        if (host[i] == '@')
+            at = host + i;
+    char *colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
+    if (colon != NULL)
+        memmove(colon, at, strlen(at) + 1);
+    return copy;
+}
+
+/* The file used when nothing else is said. */
+static char *default_url(void)
+{
+    const char *state = getenv("XDG_STATE_HOME");
+    const char *home = getenv("HOME");
+    char       *url = NULL;
+    int         n;
+
+    if (state != NULL && state[0] == '/')
+        n = asprintf(&url, "sqlite:%s/holdfast/locks.db", state);
+    else if (home != NULL && home[0] == '/')
+        n = asprintf(&url, "sqlite:%s/.local/state/holdfast/locks.db", home);
+    else
+        n = asprintf(&url, "sqlite:/var/lib/holdfast/locks.db");
+    return n < 0 ? NULL : url;
+}
+
+static char *chosen_url(const char *url)
+{
+    if (url == NULL || url[0] == '\0')
+        url = getenv("HOLDFAST_URL");
+    if (url == NULL || url[0] == '\0' || strcmp(url, "sqlite:") == 0)
+        return default_url();
+    return strdup(url);
+}
+
+static int split_params(struct hf_url *url, char *text, char *errmsg)
+{
+    char *rest;
+
+    for (char *part = strtok_r(text, "&", &rest); part != NULL;
+         part = strtok_r(NULL, "&", &rest)) {
+        char *value = strchr(part, '=');
+        if (value == NULL || url->config.params == HF_URL_PARAMS) {
+            snprintf(errmsg, HF_ERRMSG_MAX,
+                     "store URL: \"%s\" is not key=value; write ?key=value&key=value", part);
+            return HF_EINVAL;
+        }
+        *value++ = '\0';
+        if (!decode(part) || !decode(value)) {
+            snprintf(errmsg, HF_ERRMSG_MAX,
+                     "store URL: broken %%XX in the parameter \"%s\"", part);
+            return HF_EINVAL;
+        }
+        url->param[url->config.params++] = (struct hf_param){ part, value };
+    }
+    return 0;
+}
+
+static int split(struct hf_url *url, char *errmsg)
+{
+    size_t length = strspn(url->text, "abcdefghijklmnopqrstuvwxyz0123456789+");
+
+    if (length == 0 || url->text[length] != ':') {
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "\"%.80s\" is not a store URL; write for example sqlite:/path/to/locks.db",
+                 url->shown);
+        return HF_EINVAL;
+    }
+    url->text[length] = '\0';
+    url->config.scheme = url->text;
+    url->config.rest = url->text + length + 1;
+
+    char *params = strchr(url->config.rest, '?');
+    if (params != NULL)
+        *params++ = '\0';
+    if (!decode(url->text + length + 1)) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "store URL: broken %%XX in \"%.80s\"", url->shown);
+        return HF_EINVAL;
+    }
+    return params != NULL ? split_params(url, params, errmsg) : 0;
+}
+
+int hf_url_parse(const char *text, struct hf_url *ret, char *errmsg)
+{
+    *ret = (struct hf_url){ .text = chosen_url(text) };
+    ret->shown = ret->text != NULL ? redacted(ret->text) : NULL;
+
+    int r = HF_ENOMEM;
+    if (ret->shown == NULL) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
+        goto fail;
+    }
+    r = split(ret, errmsg);
+    if (r < 0)
+        goto fail;
+    ret->config.url = ret->shown;
+    ret->config.param = ret->param;
+    return 0;
+fail:
+    hf_url_finish(ret);
+    return r;
+}
+
+void hf_url_finish(struct hf_url *url)
+{
+    if (url->text != NULL) /* it may hold a password */
+        explicit_bzero(url->text, strlen(url->text));
+    free(url->text);
+    free(url->shown);
+    *url = (struct hf_url){ 0 };
+}

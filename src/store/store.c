@@ -1,0 +1,64 @@
+/* store.c - the stores built in, found by the scheme of a URL. */
+#include "store/store.h"
+
+#include "holdfast.h"
+#include "store/memory/memory.h"
+#include "store/sqlite/sqlite.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The build says which; SQLite and memory are always there. */
+static const struct hf_store_impl *const stores[] = {
+    &hf_sqlite_store,
+    &hf_memory_store,
+};
+
+static const char schemes[] = "sqlite memory";
+
+#define COUNT (sizeof stores / sizeof *stores)
+
+const char *hf_store_schemes(void)
+{
+    return schemes;
+}
+
+const char *hf_config_get(const struct hf_config *config, const char *key)
+{
+    for (size_t i = 0; i < config->params; i++)
+        if (strcmp(config->param[i].key, key) == 0)
+            return config->param[i].value;
+    return NULL;
+}
+
+static bool knows(const struct hf_store_impl *impl, const char *key)
+{
+    for (size_t i = 0; impl->params[i] != NULL; i++)
+        if (strcmp(impl->params[i], key) == 0)
+            return true;
+    return false;
+}
+
+int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret)
+{
+    const struct hf_store_impl *impl = NULL;
+
+    for (size_t i = 0; i < COUNT; i++)
+        if (strcmp(stores[i]->scheme, config->scheme) == 0)
+            impl = stores[i];
+    if (impl == NULL) {
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "no store of kind \"%s:\" is built in; there are: %s", config->scheme,
+                 schemes);
+        return HF_EUNSUPPORTED;
+    }
+    for (size_t i = 0; i < config->params; i++) {
+        if (!knows(impl, config->param[i].key)) {
+            snprintf(errmsg, HF_ERRMSG_MAX,
+                     "store URL: %s: has no parameter \"%s\"; see holdfast(1), STORES",
+                     config->scheme, config->param[i].key);
+            return HF_EINVAL;
+        }
+    }
+    return impl->open(config, errmsg, ret);
+}
