@@ -1,0 +1,55 @@
+# The short way in.  CMake does the work; CMakePresets.json names its build trees.
+#
+#   make            build/holdfast, build/libholdfast.a, build/libholdfast.so
+#   make run        install what is missing, build, and see it work
+#   make test       install what is missing, build four ways, run every test
+#   make bench      measure
+#   make install    DESTDIR=, PREFIX=/usr/local
+#   make format     lay out the code        make lint     what reviewers look for
+#   make clean      remove the build trees
+PREFIX = /usr/local
+TREES  = release clang asan tsan
+
+release:
+	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
+	@cmake --build --preset release
+
+run:
+	@tools/deps build
+	@$(MAKE) --no-print-directory release
+	@examples/demo.sh build/holdfast
+
+test:
+	@tools/deps build test
+	@for tree in $(TREES); do \
+	    cmake --preset $$tree >/dev/null && \
+	    cmake --build --preset $$tree --target all tests examples || exit 1; \
+	done
+	@test/run
+
+bench:
+	@tools/deps build
+	@$(MAKE) --no-print-directory release
+	@cmake --build --preset release --target benches
+	@bench/run
+
+install: release
+	@DESTDIR="$(DESTDIR)" cmake --install build
+
+SOURCES = $(shell git ls-files '*.c' '*.h')
+SCRIPTS = $(shell git ls-files | xargs grep -lE '^\#!/bin/(ba)?sh')
+
+format:
+	clang-format -i $(SOURCES)
+
+lint: release
+	clang-format --dry-run -Werror $(SOURCES)
+	clang-tidy -p build --quiet $(filter src/% cli/%,$(filter %.c,$(SOURCES)))
+	tools/check-layers
+	tools/check-sizes
+	if command -v shellcheck >/dev/null; then shellcheck $(SCRIPTS); fi
+
+clean:
+	rm -rf build build-*
+
+.PHONY: release run test bench install format lint clean

@@ -1,0 +1,32 @@
+# What `make install` puts where.
+install(TARGETS holdfast_static holdfast_shared EXPORT holdfast)
+if(TARGET holdfast)
+    install(TARGETS holdfast)
+endif()
+
+# pkg-config
+list(JOIN HF_STORE_PKGCONFIG " " pc_requires)
+configure_file(holdfast.pc.in holdfast.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# find_package(holdfast): targets holdfast::shared and holdfast::static
+include(CMakePackageConfigHelpers)
+set(config_folder ${CMAKE_INSTALL_LIBDIR}/cmake/holdfast)
+set(config_packages "")
+foreach(package IN LISTS HF_STORE_PACKAGES)
+    string(APPEND config_packages "find_dependency(${package})\n")
+endforeach()
+configure_package_config_file(cmake/holdfastConfig.cmake.in holdfastConfig.cmake
+    INSTALL_DESTINATION ${config_folder} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(holdfastConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+install(EXPORT holdfast NAMESPACE holdfast:: DESTINATION ${config_folder}
+    FILE holdfastTargets.cmake)
+install(FILES ${PROJECT_BINARY_DIR}/holdfastConfig.cmake
+    ${PROJECT_BINARY_DIR}/holdfastConfigVersion.cmake DESTINATION ${config_folder})
+
+file(GLOB pages CONFIGURE_DEPENDS man/*.1)
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+file(GLOB pages CONFIGURE_DEPENDS man/*.3)
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)

@@ -1,0 +1,78 @@
+# Test and benchmark programs: targets `tests`, `benches` and `examples`, not
+# built by default.
+#
+# Every .c file with a main() under test/ is a program, found by itself and put
+# in the build folder at the same path.  The other .c files of its folder are
+# linked into it, and those of test/lib into all.  Nothing is listed by hand.
+
+add_custom_target(tests)
+add_custom_target(benches)
+add_custom_target(examples)
+
+# The .c files below `folder`, parted into those that have a main() and the rest.
+function(hf_part folder ret_programs ret_parts)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.c)
+    set(programs "")
+    set(parts "")
+    foreach(file IN LISTS files)
+        file(STRINGS ${file} main REGEX "^int main\\(" LIMIT_COUNT 1)
+        if(main)
+            list(APPEND programs ${file})
+        else()
+            list(APPEND parts ${file})
+        endif()
+    endforeach()
+    set(${ret_programs} ${programs} PARENT_SCOPE)
+    set(${ret_parts} ${parts} PARENT_SCOPE)
+endfunction()
+
+# A program for each of the `files` given, of the group (target) `group`.
+function(hf_programs group)
+    foreach(file IN LISTS ARGN)
+        cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
+            OUTPUT_VARIABLE path)
+        cmake_path(REMOVE_EXTENSION path)
+        cmake_path(GET path PARENT_PATH folder)
+        cmake_path(GET path FILENAME name)
+        string(REPLACE "/" "-" target ${path})
+        add_executable(${target} EXCLUDE_FROM_ALL ${file} ${hf_program_parts})
+        target_include_directories(${target} PRIVATE
+            include src test ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/embed)
+        target_link_libraries(${target} PRIVATE
+            hf_flags ${hf_program_libraries} holdfast_static)
+        set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
+            RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
+        add_dependencies(${group} ${target})
+    endforeach()
+endfunction()
+
+find_library(CMOCKA_LIBRARY cmocka)
+if(CMOCKA_LIBRARY)
+    hf_part(test/lib unused lib_parts)
+    if(lib_parts)
+        add_library(hf_test_lib STATIC EXCLUDE_FROM_ALL ${lib_parts})
+        target_include_directories(hf_test_lib PRIVATE include src test)
+        target_link_libraries(hf_test_lib PRIVATE hf_flags)
+        set(test_lib hf_test_lib)
+    endif()
+    foreach(kind IN ITEMS unit script sim promise)
+        hf_part(test/${kind} programs hf_program_parts)
+        set(hf_program_libraries ${test_lib} ${CMOCKA_LIBRARY})
+        hf_programs(tests ${programs})
+    endforeach()
+endif()
+
+set(hf_program_libraries "")
+hf_part(bench programs hf_program_parts)
+hf_programs(benches ${programs})
+
+# Examples see what a user sees: the public header and the shared library.
+file(GLOB programs CONFIGURE_DEPENDS examples/*.c)
+foreach(file IN LISTS programs)
+    cmake_path(GET file STEM name)
+    add_executable(example-${name} EXCLUDE_FROM_ALL ${file})
+    target_link_libraries(example-${name} PRIVATE hf_flags holdfast_shared Threads::Threads)
+    set_target_properties(example-${name} PROPERTIES OUTPUT_NAME ${name}
+        RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+    add_dependencies(examples example-${name})
+endforeach()
