@@ -44,7 +44,8 @@ struct hf_job {
     bool              is_dirty;
     char              errmsg[HF_ERRMSG_MAX]; /* about the last failure */
 
-    /* Called from turn(), want() and drop() after every change of hold.state. */
+    /* Called from turn(), want() and drop() after every change of hold.state,
+     * and when the store has let go of the last request of an idle job. */
     void (*on_change)(struct hf_job *job);
 
     struct hf_job *next, **prev, *next_dirty;

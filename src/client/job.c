@@ -116,7 +116,7 @@ static void on_answer(struct hf_job *job, const struct hf_req *req)
 
 static void on_done(struct hf_req *req)
 {
-    struct hf_job *job = req->data;
+    struct hf_job  *job = req->data;
     struct hf_hold *hold = &job->hold;
     bool outdated = req->op != hf_hold_needs(hold) ||
                     (req->id != hold->id && req->op != HF_WATCH);
@@ -125,6 +125,8 @@ static void on_done(struct hf_req *req)
     job->flying = false;
     job->canceling = false;
     hf_job_soil(job);
+    if (hf_job_quiet(job) && job->on_change != NULL)
+        job->on_change(job);
     if (outdated || req->status == HF_ECANCELED)
         return;
     /* Answered, but so late that the session may be dead by now: it proves

@@ -1,0 +1,242 @@
+/* client.c - open and close; see client.h. */
+#include "client/client.h"
+
+#include "base/fork.h"
+#include "base/random.h"
+#include "client/inspect.h"
+#include "client/lock.h"
+#include "client/note.h"
+#include "client/publish.h"
+#include "client/url.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long hf_close() lets the store take to hear of what is given up. */
+#define CLOSE_LIMIT (2 * HF_SEC)
+
+int hf_client_check(const struct hf_client *client)
+{
+    return client->generation == hf_fork_generation() ? 0 : HF_EFORK;
+}
+
+int hf_client_fail(struct hf_client *client, int code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(client->errmsg, sizeof client->errmsg, format, args);
+    va_end(args);
+    return code;
+}
+
+static bool sane(const struct hf_options *options)
+{
+    return options->size >= sizeof(size_t) && options->size <= sizeof *options &&
+           options->ttl_ms >= 0 && (options->flags & ~(unsigned)HF_NO_KEEPER) == 0;
+}
+
+/* A caller built against an older header has a shorter struct. */
+static int read_options(const struct hf_options *given, struct hf_options *ret,
+                        char *errmsg)
+{
+    *ret = (struct hf_options)HF_OPTIONS_INIT;
+    if (given == NULL)
+        return 0;
+    if (!sane(given)) {
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "options: start from HF_OPTIONS_INIT and use known flags");
+        return HF_EINVAL;
+    }
+    memcpy(ret, given, given->size);
+    return 0;
+}
+
+static int open_store(const char *url, const struct hf_options *options, char *errmsg,
+                      struct hf_store **ret)
+{
+    struct hf_url    parsed;
+    struct hf_store *store;
+
+    int r = hf_url_parse(url, &parsed, errmsg);
+    if (r < 0)
+        return r;
+    parsed.config.ttl_ms = options->ttl_ms > 0 ? options->ttl_ms : 15000;
+    parsed.config.seed = hf_random();
+    r = hf_store_open(&parsed.config, errmsg, &store);
+    hf_url_finish(&parsed);
+    if (r < 0)
+        return r;
+    if (options->on_trace != NULL) {
+        r = hf_trace_open(store, options->on_trace, options->data, &store);
+        if (r < 0) {
+            store->impl->close(store);
+            return r;
+        }
+    }
+    *ret = store;
+    return 0;
+}
+
+static char *copy_of(const char *text)
+{
+    return strdup(text != NULL ? text : "");
+}
+
+static int start(struct hf_client *client, const struct hf_options *options)
+{
+    client->command = copy_of(options->command);
+    client->note = hf_note_encode(options->command, options->note);
+    if (client->command == NULL || client->note == NULL)
+        return HF_ENOMEM;
+    client->generation = hf_fork_generation();
+    client->on_state = options->on_state;
+    client->data = options->data;
+    client->last_notice = &client->notices;
+    client->alive_until = client->store->alive_until;
+    hf_engine_init(&client->engine, client->store, hf_random());
+    return hf_drive_init(&client->drive, &hf_client_ops, client, client->store->fd,
+                         (options->flags & HF_NO_KEEPER) == 0);
+}
+
+static void destroy(struct hf_client *client)
+{
+    if (client->store != NULL)
+        client->store->impl->close(client->store);
+    free(client->command);
+    free(client->note);
+    free(client);
+}
+
+int hf_open(const char *url, const struct hf_options *given, struct hf_client **ret)
+{
+    struct hf_options options;
+    char              errmsg[HF_ERRMSG_MAX] = "out of memory";
+    int               r = HF_ENOMEM;
+    struct hf_client *client = calloc(1, sizeof *client);
+    if (client == NULL)
+        goto fail;
+
+    r = read_options(given, &options, errmsg);
+    if (r < 0)
+        goto fail;
+    r = open_store(url, &options, errmsg, &client->store);
+    if (r < 0)
+        goto fail;
+    r = start(client, &options);
+    if (r < 0)
+        goto fail;
+    *ret = client;
+    return 0;
+fail:
+    if (given != NULL && sane(given) && given->size == sizeof *given &&
+        given->error != NULL && given->error_size > 0)
+        snprintf(given->error, given->error_size, "%s", errmsg);
+    if (client != NULL)
+        destroy(client);
+    return r;
+}
+
+static bool all_quiet(void *arg)
+{
+    struct hf_client *client = arg;
+
+    return client->locks == NULL;
+}
+
+void hf_close(struct hf_client *client)
+{
+    /* In a forked child everything is the parent's, mutex included. */
+    if (client == NULL || hf_client_check(client) < 0)
+        return;
+
+    int cancel = hf_drive_begin(&client->drive);
+    for (struct hf_lock *lock = client->locks, *next; lock != NULL; lock = next) {
+        next = lock->next;
+        hf_lock_post_free(lock);
+    }
+    (void)hf_drive_wait(&client->drive, all_quiet, client, hf_now() + CLOSE_LIMIT);
+    hf_drive_end(&client->drive, cancel);
+
+    hf_drive_finish(&client->drive);
+    hf_notices_drop(client, NULL);
+    client->store->impl->close(client->store); /* what is left goes with the session */
+    client->store = NULL;
+    while (client->locks != NULL)
+        hf_lock_destroy(client->locks);
+    hf_queries_drop(client);
+    destroy(client);
+}
+
+const char *hf_errmsg(struct hf_client *client)
+{
+    static _Thread_local char text[HF_ERRMSG_MAX];
+
+    if (hf_client_check(client) < 0)
+        return "this client was opened by the parent process; open one of your own";
+    int cancel = hf_drive_begin(&client->drive);
+    memcpy(text, client->errmsg, sizeof text);
+    hf_drive_end(&client->drive, cancel);
+    return text;
+}
+
+int hf_fd(struct hf_client *client)
+{
+    int r = hf_client_check(client);
+    if (r < 0)
+        return r;
+    int cancel = hf_drive_begin(&client->drive);
+    r = hf_drive_fd(&client->drive);
+    hf_drive_end(&client->drive, cancel);
+    return r;
+}
+
+int hf_timeout_ms(struct hf_client *client)
+{
+    if (hf_client_check(client) < 0)
+        return -1;
+    int     cancel = hf_drive_begin(&client->drive);
+    bool    now = client->drive.posted || client->drive.pending;
+    hf_time wake = now ? 0 : client->drive.wake;
+    hf_drive_end(&client->drive, cancel);
+    return hf_poll_ms(hf_now(), wake);
+}
+
+int hf_process(struct hf_client *client)
+{
+    int r = hf_client_check(client);
+    if (r < 0)
+        return r;
+    int cancel = hf_drive_begin(&client->drive);
+    hf_drive_process(&client->drive);
+    hf_drive_end(&client->drive, cancel);
+    return 0;
+}
+
+int hf_lifeline(struct hf_client *client, int *fds, int size)
+{
+    const struct hf_store_impl *impl = client->store->impl;
+    int                         r = hf_client_check(client);
+
+    if (r < 0 || impl->lifeline == NULL)
+        return r;
+    int cancel = hf_drive_begin(&client->drive);
+    r = impl->lifeline(client->store, fds, size);
+    hf_drive_end(&client->drive, cancel);
+    return r;
+}
+
+const char *hf_version(void)
+{
+#define STRING(x) #x
+#define VERSION(a, b, c) STRING(a) "." STRING(b) "." STRING(c)
+    return VERSION(HF_VERSION_MAJOR, HF_VERSION_MINOR, HF_VERSION_PATCH);
+#undef VERSION
+#undef STRING
+}
+
+const char *hf_stores(void)
+{
+    return hf_store_schemes();
+}

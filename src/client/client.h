@@ -1,0 +1,49 @@
+/* client.h - one opened store, the engine on it, and the locks in it.
+ *
+ * What belongs to whom (see drive/drive.h):
+ *   the one who turns   engine, store, changed
+ *   the mutex           all the rest that changes
+ *   atomic              what hf_state() and its like read
+ */
+#ifndef HF_CLIENT_H
+#define HF_CLIENT_H
+
+#include "client/engine.h"
+#include "drive/drive.h"
+#include "holdfast.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+
+struct hf_client {
+    struct hf_store *store;
+    struct hf_engine engine;
+    struct hf_drive  drive;
+    unsigned         generation; /* of the process that opened it */
+
+    struct hf_lock *changed; /* moved during this turn */
+
+    struct hf_lock   *locks;
+    struct hf_lock   *inbox; /* locks with something to collect */
+    struct hf_query  *queries; /* inspections to collect */
+    struct hf_notice *notices, **last_notice; /* callbacks to make */
+    char              errmsg[HF_ERRMSG_MAX];
+    char             *command;
+    char             *note; /* of locks that have none of their own, encoded */
+
+    void (*on_state)(struct hf_lock *lock, enum hf_state state, int why, void *data);
+    void *data;
+
+    _Atomic(hf_time) alive_until;
+};
+
+extern const struct hf_drive_ops hf_client_ops;
+
+/* HF_EFORK in a child of the process that opened it, else 0. */
+int hf_client_check(const struct hf_client *client);
+
+/* Remember a message, with the mutex held; returns `code`. */
+__attribute__((format(printf, 3, 4))) int hf_client_fail(struct hf_client *client, int code,
+                                                         const char *format, ...);
+
+#endif

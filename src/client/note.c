@@ -1,0 +1,176 @@
+/* note.c - see note.h. */
+#include "client/note.h"
+
+#include "base/name.h"
+#include "holdfast.h"
+
+#include <limits.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TEXT_MAX 400 /* bytes of a value before encoding */
+
+/* How much of `text` to keep: whole characters only. */
+static size_t cut(const char *text)
+{
+    size_t length = 0;
+
+    while (text[length] != '\0') {
+        size_t step = hf_utf8_length(text + length);
+        if (step == 0)
+            step = 1;
+        if (length + step > TEXT_MAX)
+            break;
+        length += step;
+    }
+    return length;
+}
+
+static void put(FILE *out, const char *key, const char *value)
+{
+    size_t length = cut(value);
+
+    if (length == 0)
+        return;
+    fprintf(out, "%s%s=", ftell(out) > 0 ? " " : "", key);
+    for (size_t i = 0; i < length; i++) {
+        unsigned char c = (unsigned char)value[i];
+        if (c <= 0x20 || c == 0x7f || c == '%')
+            fprintf(out, "%%%02x", c);
+        else
+            fputc(c, out);
+    }
+}
+
+static void user_name(char *ret, size_t size)
+{
+    struct passwd  entry, *found = NULL;
+    char           buffer[4096];
+
+    getpwuid_r(geteuid(), &entry, buffer, sizeof buffer, &found);
+    if (found != NULL)
+        snprintf(ret, size, "%s", found->pw_name);
+    else
+        snprintf(ret, size, "%ld", (long)geteuid());
+}
+
+char *hf_note_encode(const char *command, const char *note)
+{
+    char   user[256], host[HOST_NAME_MAX + 1] = "", pid[24];
+    char  *text = NULL;
+    size_t size = 0;
+    FILE  *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+
+    user_name(user, sizeof user);
+    gethostname(host, sizeof host - 1);
+    snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    put(out, "user", user);
+    put(out, "host", host);
+    put(out, "pid", pid);
+    put(out, "command", command != NULL ? command : "");
+    put(out, "note", note != NULL ? note : "");
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static void unescape(char *text)
+{
+    char *to = text;
+
+    for (const char *from = text; *from != '\0';) {
+        unsigned code;
+        if (*from == '%' && sscanf(from + 1, "%2x", &code) == 1 && code != 0 &&
+            from[2] != '\0') {
+            *to++ = (char)code;
+            from += 3;
+        } else {
+            *to++ = *from++;
+        }
+    }
+    *to = '\0';
+}
+
+/* One "key=value" word.  False if it is nothing of ours. */
+static bool take(struct hf_note *note, char *word)
+{
+    char *value = strchr(word, '=');
+    if (value == NULL)
+        return false;
+    *value++ = '\0';
+    unescape(value);
+
+    char **field = NULL;
+    if (strcmp(word, "pid") == 0) {
+        note->pid = strtoll(value, NULL, 10);
+        return true;
+    }
+    if (strcmp(word, "user") == 0)
+        field = &note->user;
+    else if (strcmp(word, "host") == 0)
+        field = &note->host;
+    else if (strcmp(word, "command") == 0)
+        field = &note->command;
+    else if (strcmp(word, "note") == 0)
+        field = &note->note;
+    if (field == NULL || *field != NULL)
+        return field != NULL;
+    *field = strdup(value);
+    return *field != NULL;
+}
+
+static bool parse(struct hf_note *note, char *text)
+{
+    char *rest;
+
+    for (char *word = strtok_r(text, " ", &rest); word != NULL;
+         word = strtok_r(NULL, " ", &rest))
+        if (!take(note, word))
+            return false;
+    return true;
+}
+
+static bool fill(char **field)
+{
+    if (*field == NULL)
+        *field = strdup("");
+    return *field != NULL;
+}
+
+int hf_note_decode(const char *text, struct hf_note *ret)
+{
+    struct hf_note note = { 0 };
+    char          *copy = strdup(text);
+    if (copy == NULL)
+        return HF_ENOMEM;
+
+    if (!parse(&note, copy)) {
+        hf_note_finish(&note);
+        note.note = strdup(text);
+    }
+    free(copy);
+    if (!fill(&note.user) || !fill(&note.host) || !fill(&note.command) ||
+        !fill(&note.note)) {
+        hf_note_finish(&note);
+        return HF_ENOMEM;
+    }
+    *ret = note;
+    return 0;
+}
+
+void hf_note_finish(struct hf_note *note)
+{
+    free(note->user);
+    free(note->host);
+    free(note->command);
+    free(note->note);
+    *note = (struct hf_note){ 0 };
+}

@@ -1,0 +1,30 @@
+/* note.h - whose a ticket is, as one line of text that people can read.
+ *
+ *     user=ana host=db1 pid=4242 command=./backup.sh%20-v note=before%20release
+ *
+ * Blanks, control characters and '%' are written as %XX.  Stores keep it as it
+ * is, so that it can be read there with any other tool.
+ */
+#ifndef HF_NOTE_H
+#define HF_NOTE_H
+
+#include <stdint.h>
+
+/* Strings are the note's; "" or 0 when unknown. */
+struct hf_note {
+    char   *user;
+    char   *host;
+    char   *command;
+    char   *note;
+    int64_t pid;
+};
+
+/* The text for this process, allocated; NULL when out of memory.  `command` and
+ * `note` may be NULL and are cut to a length that suits every store. */
+char *hf_note_encode(const char *command, const char *note);
+
+/* Take a text apart.  What is no note of ours becomes `note` as it stands. */
+int  hf_note_decode(const char *text, struct hf_note *ret);
+void hf_note_finish(struct hf_note *note);
+
+#endif

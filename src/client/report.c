@@ -1,0 +1,119 @@
+/* report.c - see report.h. */
+#include "client/report.h"
+
+#include "client/note.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a user's report really is. */
+struct full_report {
+    struct hf_report public; /* first */
+    uint64_t         stamp;
+    struct hf_entry *entry;
+    struct hf_note  *note;
+    char           **name;
+};
+
+static struct full_report *full(const struct hf_report *report)
+{
+    return (struct full_report *)report;
+}
+
+void hf_report_free(struct hf_report *report)
+{
+    if (report == NULL)
+        return;
+    struct full_report *all = full(report);
+    for (size_t i = 0; i < report->count; i++) {
+        hf_note_finish(&all->note[i]);
+        free(all->name[i]);
+    }
+    free(all->entry);
+    free(all->note);
+    free(all->name);
+    free(all);
+}
+
+uint64_t hf_report_stamp(const struct hf_report *report)
+{
+    return full(report)->stamp;
+}
+
+/* Index of the first ticket of the same lock. */
+static size_t line_start(const struct hf_line *line, size_t me)
+{
+    size_t first = me;
+
+    while (first > 0 && strcmp(line->ticket[first - 1].line, line->ticket[me].line) == 0)
+        first--;
+    return first;
+}
+
+static bool is_held(const struct hf_line *line, size_t me)
+{
+    size_t         first = line_start(line, me);
+    struct hf_line ahead = { .ticket = line->ticket + first, .count = me - first };
+
+    return hf_line_judge(&ahead, &line->ticket[me].shape).granted;
+}
+
+static int fill(struct full_report *all, const struct hf_line *line, size_t i)
+{
+    const struct hf_ticket *ticket = &line->ticket[i];
+    struct hf_note         *note = &all->note[i];
+
+    all->name[i] = strdup(ticket->line);
+    if (all->name[i] == NULL || hf_note_decode(ticket->note, note) < 0)
+        return HF_ENOMEM;
+    all->entry[i] = (struct hf_entry){
+        .name = all->name[i],
+        .kind = hf_shape_kind(&ticket->shape),
+        .held = is_held(line, i),
+        .token = ticket->seq,
+        .since = ticket->since,
+        .weight = ticket->shape.weight,
+        .capacity = ticket->shape.capacity,
+        .slot = ticket->slot,
+        .host = note->host,
+        .user = note->user,
+        .pid = note->pid,
+        .command = note->command,
+        .note = note->note,
+    };
+    return 0;
+}
+
+int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report **ret)
+{
+    struct full_report *all = calloc(1, sizeof *all);
+    if (all == NULL)
+        return HF_ENOMEM;
+
+    size_t count = line->count > 0 ? line->count : 1;
+    all->stamp = stamp;
+    all->entry = calloc(count, sizeof *all->entry);
+    all->note = calloc(count, sizeof *all->note);
+    all->name = calloc(count, sizeof *all->name);
+    bool made = all->entry != NULL && all->note != NULL && all->name != NULL;
+    if (made)
+        all->public = (struct hf_report){ .entry = all->entry, .count = line->count };
+    for (size_t i = 0; made && i < line->count; i++)
+        made = fill(all, line, i) == 0;
+    if (!made) {
+        hf_report_free(&all->public);
+        return HF_ENOMEM;
+    }
+    *ret = &all->public;
+    return 0;
+}
+
+bool hf_report_same(const struct hf_report *a, const struct hf_report *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (a->entry[i].token != b->entry[i].token || a->entry[i].held != b->entry[i].held)
+            return false;
+    return true;
+}

@@ -1,0 +1,230 @@
+/* loop.c - one turn of the engine, one round of polling; see drive.h. */
+#include "drive/drive.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+static void drain(int fd)
+{
+    uint64_t count;
+
+    while (read(fd, &count, sizeof count) > 0)
+        ;
+}
+
+static void write_one(int fd)
+{
+    uint64_t one = 1;
+
+    /* Full means it is readable already, which is all that is wanted. */
+    ssize_t n = write(fd, &one, sizeof one);
+    (void)n;
+}
+
+int hf_drive_init(struct hf_drive *drive, const struct hf_drive_ops *ops, void *owner,
+                  int fd, bool keeper)
+{
+    pthread_condattr_t attr;
+
+    *drive = (struct hf_drive){ .ops = ops, .owner = owner, .fd = fd };
+    drive->epoll = -1;
+    drive->wake = drive->armed = HF_NEVER;
+    drive->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+    drive->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    drive->keeper_kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+
+    pthread_mutex_init(&drive->mutex, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&drive->keeper_cond, &attr);
+    pthread_condattr_destroy(&attr);
+
+    bool made = drive->timer >= 0 && drive->kick >= 0 && drive->keeper_kick >= 0;
+    int  r = made ? 0 : HF_ENOMEM;
+    if (r == 0 && keeper)
+        r = hf_keeper_start(drive);
+    if (r < 0)
+        hf_drive_finish(drive);
+    return r;
+}
+
+static void close_if(int fd)
+{
+    if (fd >= 0)
+        close(fd);
+}
+
+void hf_drive_finish(struct hf_drive *drive)
+{
+    if (drive->has_keeper)
+        hf_keeper_stop(drive);
+    assert(drive->sleepers == NULL && !drive->turning);
+    close_if(drive->timer);
+    close_if(drive->kick);
+    close_if(drive->keeper_kick);
+    close_if(drive->epoll);
+    pthread_cond_destroy(&drive->keeper_cond);
+    pthread_mutex_destroy(&drive->mutex);
+}
+
+int hf_drive_begin(struct hf_drive *drive)
+{
+    int state;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    pthread_mutex_lock(&drive->mutex);
+    return state;
+}
+
+void hf_drive_end(struct hf_drive *drive, int cancel_state)
+{
+    pthread_mutex_unlock(&drive->mutex);
+    pthread_setcancelstate(cancel_state, &cancel_state);
+}
+
+void hf_drive_post(struct hf_drive *drive)
+{
+    drive->posted = true;
+}
+
+void hf_drive_nudge(struct hf_drive *drive)
+{
+    if (drive->turning) /* it looks again before it stops */
+        return;
+    if (drive->driver != NULL || !drive->has_keeper)
+        write_one(drive->kick);
+    else
+        hf_drive_call_keeper(drive);
+}
+
+/* Set the timer by which whoever polls next, or polls now, wakes up. */
+static void arm(struct hf_drive *drive)
+{
+    hf_time when = drive->wake;
+    if (when == drive->armed)
+        return;
+
+    struct itimerspec spec = { 0 };
+    if (when != HF_NEVER) {
+        if (when < 1)
+            when = 1; /* zero would disarm it */
+        spec.it_value.tv_sec = when / HF_SEC;
+        spec.it_value.tv_nsec = when % HF_SEC;
+    }
+    timerfd_settime(drive->timer, TFD_TIMER_ABSTIME, &spec, NULL);
+    drive->armed = drive->wake;
+}
+
+void hf_drive_rouse(struct hf_drive *drive)
+{
+    for (struct hf_sleeper *s = drive->sleepers; s != NULL; s = s->next) {
+        if (!s->settled(s->arg))
+            continue;
+        if (s != drive->driver)
+            pthread_cond_signal(&s->cond);
+        else if (drive->polling)
+            write_one(drive->kick);
+    }
+}
+
+void hf_drive_turn(struct hf_drive *drive, bool readable)
+{
+    if (drive->turning)
+        return;
+    drive->turning = true;
+    do {
+        drive->posted = false;
+        drive->ops->collect(drive->owner);
+        pthread_mutex_unlock(&drive->mutex);
+        drive->ops->turn(drive->owner, hf_now(), readable);
+        pthread_mutex_lock(&drive->mutex);
+        drive->wake = drive->ops->publish(drive->owner);
+        readable = false;
+    } while (drive->posted);
+    drive->turning = false;
+
+    arm(drive);
+    hf_drive_rouse(drive);
+    if (drive->pending && drive->has_keeper)
+        hf_drive_call_keeper(drive);
+    else if (drive->pending)
+        write_one(drive->kick);
+}
+
+void hf_drive_poll(struct hf_drive *drive, int kick, hf_time until)
+{
+    int limit = until < drive->wake ? hf_poll_ms(hf_now(), until) : -1;
+    struct pollfd fds[] = {
+        { .fd = drive->fd, .events = POLLIN },
+        { .fd = drive->timer, .events = POLLIN },
+        { .fd = kick, .events = POLLIN },
+    };
+
+    bool driver = kick == drive->kick;
+
+    if (driver)
+        drive->polling = true;
+    pthread_mutex_unlock(&drive->mutex);
+    poll(fds, 3, limit);
+    if (fds[2].revents != 0)
+        drain(kick);
+    pthread_mutex_lock(&drive->mutex);
+    if (driver)
+        drive->polling = false;
+
+    if (fds[1].revents != 0) {
+        drain(drive->timer);
+        drive->armed = HF_NEVER;
+    }
+    if (fds[0].revents != 0 || fds[1].revents != 0 || drive->posted)
+        hf_drive_turn(drive, fds[0].revents != 0);
+}
+
+void hf_drive_deliver(struct hf_drive *drive)
+{
+    while (drive->pending) {
+        drive->pending = false;
+        pthread_mutex_unlock(&drive->mutex);
+        drive->ops->deliver(drive->owner);
+        pthread_mutex_lock(&drive->mutex);
+    }
+}
+
+void hf_drive_process(struct hf_drive *drive)
+{
+    drain(drive->kick);
+    drain(drive->timer);
+    drive->armed = HF_NEVER;
+    hf_drive_turn(drive, true);
+    hf_drive_deliver(drive);
+}
+
+static int add(int epoll, int fd)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+    return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
+}
+
+int hf_drive_fd(struct hf_drive *drive)
+{
+    if (drive->epoll >= 0)
+        return drive->epoll;
+
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll < 0)
+        return HF_ESTORE;
+    if (add(epoll, drive->fd) < 0 || add(epoll, drive->timer) < 0 ||
+        add(epoll, drive->kick) < 0) {
+        close(epoll);
+        return HF_ESTORE;
+    }
+    drive->epoll = epoll;
+    return epoll;
+}

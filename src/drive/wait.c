@@ -1,0 +1,104 @@
+/* wait.c - a blocking call is an asynchronous one plus this; see drive.h. */
+#include "drive/drive.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+
+static void append(struct hf_drive *drive, struct hf_sleeper *sleeper)
+{
+    pthread_condattr_t  attr;
+    struct hf_sleeper **at = &drive->sleepers;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&sleeper->cond, &attr);
+    pthread_condattr_destroy(&attr);
+
+    while (*at != NULL)
+        at = &(*at)->next;
+    *at = sleeper;
+}
+
+/* Give the role on: to the next that waits, or to the keeper, which notices by
+ * itself unless it sleeps deeply. */
+static void stop_driving(struct hf_drive *drive)
+{
+    drive->driver = NULL;
+    if (drive->sleepers != NULL)
+        pthread_cond_signal(&drive->sleepers->cond);
+    else if (drive->deep)
+        hf_drive_call_keeper(drive);
+}
+
+static void withdraw(struct hf_drive *drive, struct hf_sleeper *sleeper)
+{
+    struct hf_sleeper **at = &drive->sleepers;
+
+    while (*at != sleeper)
+        at = &(*at)->next;
+    *at = sleeper->next;
+    if (drive->driver == sleeper)
+        stop_driving(drive);
+    pthread_cond_destroy(&sleeper->cond);
+}
+
+static void sleep_until(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_time now,
+                        hf_time deadline)
+{
+    struct timespec when;
+
+    if (deadline == HF_NEVER) {
+        pthread_cond_wait(&sleeper->cond, &drive->mutex);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &when);
+    hf_time end = when.tv_sec * HF_SEC + when.tv_nsec + (deadline - now);
+    when.tv_sec = end / HF_SEC;
+    when.tv_nsec = end % HF_SEC;
+    pthread_cond_timedwait(&sleeper->cond, &drive->mutex, &when);
+}
+
+static void drive_once(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_time until)
+{
+    if (drive->driver != sleeper) {
+        drive->driver = sleeper;
+        drive->drives++;
+        if (drive->has_keeper && !drive->parked)
+            hf_drive_call_keeper(drive); /* out of its poll */
+    }
+    hf_drive_poll(drive, drive->kick, until);
+}
+
+int hf_drive_wait(struct hf_drive *drive, bool (*settled)(void *arg), void *arg,
+                  hf_time deadline)
+{
+    struct hf_sleeper sleeper = { .settled = settled, .arg = arg };
+    int               r = 0;
+
+    /* The common case: our own turn settles it, and nobody need know. */
+    if (drive->posted)
+        hf_drive_turn(drive, false);
+    if (settled(arg))
+        return 0;
+
+    append(drive, &sleeper);
+    for (;;) {
+        if (drive->posted && !drive->turning)
+            hf_drive_turn(drive, false);
+        if (settled(arg))
+            break;
+        hf_time now = hf_now();
+        if (now >= deadline) {
+            r = HF_ETIMEOUT;
+            break;
+        }
+        bool mine = drive->driver == NULL || drive->driver == &sleeper;
+        if (mine && !drive->turning)
+            drive_once(drive, &sleeper, deadline);
+        else
+            sleep_until(drive, &sleeper, now, deadline);
+    }
+    withdraw(drive, &sleeper);
+    return r;
+}
