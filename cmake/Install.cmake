@@ -30,3 +30,21 @@ file(GLOB pages CONFIGURE_DEPENDS man/*.1)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 file(GLOB pages CONFIGURE_DEPENDS man/*.3)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+
+# Completions: the command writes them from its own table of options.
+if(TARGET holdfast AND NOT HF_SANITIZE)
+    set(completions "")
+    function(hf_completion shell folder name)
+        set(file ${PROJECT_BINARY_DIR}/completions/${shell}/${name})
+        add_custom_command(OUTPUT ${file}
+            COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/completions/${shell}
+            COMMAND holdfast completion ${shell} > ${file}
+            DEPENDS holdfast VERBATIM)
+        install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
+        set(completions ${completions} ${file} PARENT_SCOPE)
+    endfunction()
+    hf_completion(bash bash-completion/completions holdfast)
+    hf_completion(zsh zsh/site-functions _holdfast)
+    hf_completion(fish fish/vendor_completions.d holdfast.fish)
+    add_custom_target(completions ALL DEPENDS ${completions})
+endif()
