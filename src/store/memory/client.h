@@ -1,0 +1,69 @@
+/* client.h - the near side of the memory store, shared by link.c and verbs.c. */
+#ifndef HF_MEMORY_CLIENT_H
+#define HF_MEMORY_CLIENT_H
+
+#include "core/retry.h"
+#include "store/memory/memory.h"
+
+/* A request that was sent. */
+struct hf_flight {
+    uint64_t       serial; /* 0: unused */
+    struct hf_req *req;
+};
+
+struct hf_requests {
+    struct hf_req *first; /* by hf_req.next */
+    struct hf_req *last;
+};
+
+struct hf_memory {
+    struct hf_store base;
+    struct hf_wire *wire;
+
+    /* link.c */
+    uint64_t        session;    /* 0: none yet, or no more */
+    uint64_t        connection; /* number of the newest */
+    hf_time         ttl;
+    uint64_t        beat; /* serial of the HELLO or RENEW in flight, or 0 */
+    hf_time         sent; /* when */
+    hf_time         due;  /* when to send the next, or to give this one up */
+    struct hf_retry retry;
+    uint64_t        serials; /* given out */
+
+    /* verbs.c */
+    struct hf_requests waiting; /* not yet sent */
+    struct hf_requests failed;  /* to be completed with their status */
+    struct hf_flight  *flight;
+    size_t             room;
+    bool               cancels; /* some are to end early */
+};
+
+/* A serial is a count and an index into the table of flights, so that an answer
+ * finds its request at once, and a late one never finds a later request. */
+#define HF_MEMORY_INDEX_BITS 20
+#define HF_MEMORY_BEAT       (((size_t)1 << HF_MEMORY_INDEX_BITS) - 1) /* none of them */
+
+static inline uint64_t hf_memory_serial(struct hf_memory *memory, size_t index)
+{
+    return ++memory->serials << HF_MEMORY_INDEX_BITS | index;
+}
+
+/* Send HELLO and RENEW when it is time; notice a dead wire. */
+void hf_memory_link_run(struct hf_memory *memory, hf_time now);
+
+/* An answer that is about the session.  False if it is not. */
+bool hf_memory_link_take(struct hf_memory *memory, const struct hf_answer *answer,
+                         hf_time now);
+
+/* The world does not know our session any more. */
+void hf_memory_lose(struct hf_memory *memory, hf_time now);
+
+/* Fail what is in flight; with `all` also what was not yet sent. */
+void hf_memory_fail(struct hf_memory *memory, bool all);
+
+void hf_memory_submit(struct hf_store *store, struct hf_req *req);
+void hf_memory_cancel(struct hf_store *store, struct hf_req *req);
+void hf_memory_process(struct hf_store *store, hf_time now, bool readable);
+void hf_memory_close(struct hf_store *store);
+
+#endif

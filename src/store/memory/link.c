@@ -1,0 +1,173 @@
+/* link.c - the session of a memory store, and its lease.
+ *
+ * Happy path: HELLO opens a session, a RENEW a third of the ttl later keeps it,
+ * and so on.  Each answer moves alive_until, counted from the sending.
+ *
+ * Failures: no answer for another third, or a broken wire: the link is down and
+ * HELLO is sent again, with pauses, for the same session.  The world does not
+ * know the session any more: the link is lost, and HELLO asks for a new one.
+ */
+#include "store/memory/client.h"
+
+#include "core/lease.h"
+#include "holdfast.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Without a lease only a broken wire can end a connection. */
+static hf_time patience(const struct hf_memory *memory)
+{
+    return memory->ttl > 0 ? memory->ttl / 3 : HF_NEVER;
+}
+
+static hf_time later(hf_time now, hf_time delay)
+{
+    return delay == HF_NEVER ? HF_NEVER : now + delay;
+}
+
+static void set_link(struct hf_memory *memory, enum hf_link link, const char *why)
+{
+    if (memory->base.link == link)
+        return;
+    memory->base.link = link;
+    snprintf(memory->base.errmsg, sizeof memory->base.errmsg, "%s", why);
+    if (memory->base.on_link != NULL)
+        memory->base.on_link(&memory->base, memory->base.on_link_data);
+}
+
+static void beat(struct hf_memory *memory, enum hf_ask_kind kind, hf_time now)
+{
+    memory->beat = hf_memory_serial(memory, HF_MEMORY_BEAT);
+    memory->sent = now;
+    memory->due = later(now, patience(memory));
+    memory->wire->send(memory->wire,
+                       &(struct hf_ask){ .kind = kind,
+                                         .session = memory->session,
+                                         .connection = memory->connection,
+                                         .serial = memory->beat,
+                                         .ttl = memory->ttl,
+                                         .owner = memory->wire },
+                       now);
+}
+
+static void connect(struct hf_memory *memory, hf_time now)
+{
+    memory->connection++;
+    memory->wire->broken = false;
+    beat(memory, HF_ASK_HELLO, now);
+}
+
+/* The wire is dead, or does not answer: what is in flight fails, and may or may
+ * not have been carried out. */
+static void cut(struct hf_memory *memory, hf_time now)
+{
+    memory->beat = 0;
+    memory->wire->broken = true;
+    memory->due = now + hf_retry_next(&memory->retry);
+    set_link(memory, HF_LINK_DOWN, "the connection to the memory store broke");
+    hf_memory_fail(memory, false);
+}
+
+/* Our tickets are gone with the session: nothing asked for makes sense now. */
+void hf_memory_lose(struct hf_memory *memory, hf_time now)
+{
+    memory->beat = 0;
+    memory->session = 0;
+    if (memory->ttl > 0)
+        memory->base.alive_until = 0;
+    set_link(memory, HF_LINK_LOST, "the session in the memory store expired");
+    hf_memory_fail(memory, true);
+    connect(memory, now);
+}
+
+void hf_memory_link_run(struct hf_memory *memory, hf_time now)
+{
+    bool silent = memory->beat != 0 && now >= memory->due;
+
+    if (memory->beat != 0 || memory->base.link == HF_LINK_UP)
+        if (silent || memory->wire->broken)
+            cut(memory, now);
+    if (memory->beat != 0 || now < memory->due)
+        return;
+    if (memory->base.link == HF_LINK_UP)
+        beat(memory, HF_ASK_RENEW, now);
+    else
+        connect(memory, now);
+}
+
+static void confirmed(struct hf_memory *memory, const struct hf_answer *answer)
+{
+    hf_time sent = memory->sent;
+
+    memory->beat = 0;
+    memory->due = later(sent, patience(memory));
+    if (memory->ttl > 0)
+        memory->base.alive_until = hf_lease_deadline(sent, memory->ttl, 0);
+    if (memory->base.link == HF_LINK_UP)
+        return;
+    assert(answer->session != 0);
+    memory->session = answer->session;
+    hf_retry_reset(&memory->retry);
+    set_link(memory, HF_LINK_UP, "");
+}
+
+bool hf_memory_link_take(struct hf_memory *memory, const struct hf_answer *answer,
+                         hf_time now)
+{
+    bool ours = memory->beat != 0 && answer->serial == memory->beat;
+
+    if (ours && answer->status == HF_ENOMEM)
+        cut(memory, now);
+    else if (ours && answer->gone)
+        hf_memory_lose(memory, now);
+    else if (ours)
+        confirmed(memory, answer);
+    return ours;
+}
+
+/* ---- Both ends of its life ----------------------------------------------------- */
+
+static const struct hf_store_impl on_wire = {
+    .scheme = "memory",
+    .close = hf_memory_close,
+    .submit = hf_memory_submit,
+    .cancel = hf_memory_cancel,
+    .process = hf_memory_process,
+};
+
+int hf_memory_open(struct hf_wire *wire, hf_time ttl, uint64_t seed,
+                   struct hf_store **ret)
+{
+    struct hf_memory *memory = calloc(1, sizeof *memory);
+    if (memory == NULL)
+        return HF_ENOMEM;
+
+    assert(ttl >= 0);
+    memory->wire = wire;
+    memory->ttl = ttl;
+    memory->base.impl = &on_wire;
+    memory->base.fd = wire->fd;
+    memory->base.link = HF_LINK_DOWN;
+    memory->base.alive_until = ttl > 0 ? 0 : HF_NEVER;
+    hf_retry_init(&memory->retry, ttl > 0 ? ttl / 30 + 1 : HF_MS,
+                  ttl > 0 ? ttl / 6 + 1 : HF_SEC, seed);
+    *ret = &memory->base;
+    return 0;
+}
+
+void hf_memory_close(struct hf_store *store)
+{
+    struct hf_memory *memory = (struct hf_memory *)store;
+
+    if (store->link == HF_LINK_UP)
+        memory->wire->send(memory->wire,
+                           &(struct hf_ask){ .kind = HF_ASK_BYE,
+                                             .session = memory->session,
+                                             .connection = memory->connection },
+                           0);
+    memory->wire->close(memory->wire);
+    free(memory->flight);
+    free(memory);
+}

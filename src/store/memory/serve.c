@@ -1,0 +1,235 @@
+/* serve.c - the verbs, as the world carries them out. */
+#include "store/memory/world.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct hf_place *place_of(const struct hf_session *session, uint64_t id)
+{
+    struct hf_place *place = id != 0 ? session->places : NULL;
+
+    while (place != NULL && place->id != id)
+        place = place->beside;
+    return place;
+}
+
+static void discard(struct hf_session *session, struct hf_place *place)
+{
+    struct hf_place **at = &session->places;
+
+    while (*at != place)
+        at = &(*at)->beside;
+    *at = place->beside;
+    free(place->note);
+    free(place);
+}
+
+/* ---- ENTER, READ ------------------------------------------------------------ */
+
+static struct hf_place *take_place(struct hf_world *world, struct hf_session *session,
+                                   struct hf_queue *queue, const struct hf_req *req)
+{
+    struct hf_place *place = calloc(1, sizeof *place);
+    if (place == NULL)
+        return NULL;
+    place->note = strdup(req->note != NULL ? req->note : "");
+    if (place->note == NULL) {
+        free(place);
+        return NULL;
+    }
+    place->id = req->id;
+    place->session = session;
+    place->ticket = (struct hf_ticket){ .seq = ++world->seq,
+                                        .token = ++world->token,
+                                        .shape = req->shape };
+    place->beside = session->places;
+    session->places = place;
+    hf_queue_join(queue, place, world->wall);
+    hf_world_changed(world, queue, 0, session);
+    return place;
+}
+
+static int enter(struct hf_world *world, struct hf_session *session,
+                 const struct hf_req *req, struct hf_answer *answer)
+{
+    struct hf_place *place = place_of(session, req->id);
+    struct hf_queue *queue = hf_world_line(world, req->name, true);
+    int              r = HF_ENOMEM;
+
+    assert(req->id != 0);
+    if (queue == NULL)
+        return HF_ENOMEM;
+    /* A repeat gets the place it has; one that was taken away stays away. */
+    bool repeat = place != NULL;
+    bool refused = req->only_free && !hf_queue_free_for(queue, &req->shape);
+    if (!repeat && !refused) {
+        place = take_place(world, session, queue, req);
+        if (place == NULL)
+            goto out;
+    }
+    bool present = place != NULL && place->queue == queue;
+    r = hf_answer_line(answer, queue, present ? place : NULL, &req->shape);
+    answer->stamp = world->stamp;
+out:
+    hf_world_tidy(world, queue);
+    return r;
+}
+
+static int look(struct hf_world *world, struct hf_session *session,
+                const struct hf_req *req, struct hf_answer *answer)
+{
+    struct hf_queue *queue = hf_world_line(world, req->name, false);
+    struct hf_place *place = place_of(session, req->id);
+    bool             present = place != NULL && queue != NULL && place->queue == queue;
+
+    answer->stamp = world->stamp;
+    /* Without a place, and so without a shape to go by, the whole line. */
+    return hf_answer_line(answer, queue, present ? place : NULL, NULL);
+}
+
+/* ---- LEAVE, BREAK ----------------------------------------------------------- */
+
+static void depart(struct hf_world *world, struct hf_place *place,
+                   const struct hf_session *by)
+{
+    struct hf_queue *queue = place->queue;
+
+    hf_queue_part(queue, place, world->wall);
+    hf_world_changed(world, queue, place->ticket.seq, by);
+    hf_world_tidy(world, queue);
+}
+
+static int leave(struct hf_world *world, struct hf_session *session,
+                 const struct hf_req *req)
+{
+    struct hf_place *place = place_of(session, req->id);
+
+    if (place == NULL) /* left already, and the answer was lost */
+        return 0;
+    if (place->queue == NULL) /* kept, so that a repeat is told the same */
+        return HF_ELOST;
+    depart(world, place, session);
+    discard(session, place);
+    return 0;
+}
+
+static int take_away(struct hf_world *world, const struct hf_session *session,
+                     const struct hf_req *req)
+{
+    struct hf_queue *queue = hf_world_line(world, req->name, false);
+    struct hf_place *place = queue != NULL ? hf_queue_find(queue, req->seq) : NULL;
+
+    if (place == NULL)
+        return HF_ENOTFOUND;
+    /* Its owner keeps the empty place: LEAVE must be told the truth (S8). */
+    depart(world, place, session);
+    return 0;
+}
+
+/* ---- WATCH ------------------------------------------------------------------ */
+
+static struct hf_watch *watch_new(struct hf_session *session, uint64_t serial,
+                                  const struct hf_req *req)
+{
+    struct hf_watch *watch = calloc(1, sizeof *watch + req->count * sizeof *req->seqs);
+    if (watch == NULL)
+        return NULL;
+    watch->session = session;
+    watch->serial = serial;
+    watch->count = req->count;
+    if (req->count > 0)
+        memcpy(watch->seqs, req->seqs, req->count * sizeof *req->seqs);
+
+    struct hf_place *mine = place_of(session, req->id);
+    if (mine != NULL && mine->queue != NULL)
+        watch->mine = mine;
+    /* A holder watches its own ticket: that it is granted is no news. */
+    bool own = false;
+    for (size_t i = 0; i < req->count; i++)
+        own |= mine != NULL && req->seqs[i] == mine->ticket.seq;
+    watch->waits = req->id != 0 && !own;
+    return watch;
+}
+
+/* True if it has come true already. */
+static bool watch(struct hf_world *world, struct hf_session *session, uint64_t serial,
+                  const struct hf_req *req, struct hf_answer *answer)
+{
+    struct hf_queue *queue = hf_world_line(world, req->name, true);
+    struct hf_watch *new = watch_new(session, serial, req);
+
+    if (queue != NULL && new != NULL) {
+        new->queue = queue;
+        if (!hf_watch_due(new, world->habit, req->stamp)) {
+            new->next = queue->watches;
+            queue->watches = new;
+            return false;
+        }
+    } else {
+        answer->status = HF_ENOMEM;
+    }
+    free(new);
+    if (queue != NULL)
+        hf_world_tidy(world, queue);
+    return true;
+}
+
+static void unwatch_line(struct hf_world *world, struct hf_queue *queue,
+                         const struct hf_session *session, uint64_t serial)
+{
+    struct hf_watch **at = &queue->watches;
+
+    while (*at != NULL) {
+        struct hf_watch *found = *at;
+        if (found->session != session || (serial != 0 && found->serial != serial)) {
+            at = &found->next;
+            continue;
+        }
+        *at = found->next;
+        free(found);
+    }
+    hf_world_tidy(world, queue);
+}
+
+/* One watch of the session, or with serial 0 every one. */
+void hf_world_unwatch(struct hf_world *world, const struct hf_session *session,
+                      uint64_t serial)
+{
+    for (size_t i = 0; i < HF_WORLD_BUCKETS; i++) {
+        struct hf_queue *queue = world->queue[i];
+        while (queue != NULL) {
+            struct hf_queue *next = queue->next;
+            unwatch_line(world, queue, session, serial);
+            queue = next;
+        }
+    }
+}
+
+bool hf_world_verb(struct hf_world *world, struct hf_session *session, uint64_t serial,
+                   const struct hf_req *req, struct hf_answer *answer)
+{
+    switch (req->op) {
+    case HF_ENTER:
+        answer->status = enter(world, session, req, answer);
+        return true;
+    case HF_READ:
+        answer->status = look(world, session, req, answer);
+        return true;
+    case HF_WATCH:
+        return watch(world, session, serial, req, answer);
+    case HF_LEAVE:
+        answer->status = leave(world, session, req);
+        return true;
+    case HF_LIST:
+        answer->stamp = world->stamp;
+        answer->status = hf_answer_list(answer, world, req->name);
+        return true;
+    default:
+        assert(req->op == HF_BREAK);
+        answer->status = take_away(world, session, req);
+        return true;
+    }
+}

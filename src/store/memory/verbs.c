@@ -1,0 +1,251 @@
+/* verbs.c - requests on their way: waiting, in flight, answered.
+ *
+ * submit() only queues.  process() sends what waits once the link is up, and
+ * hands out answers; a request that failed or was canceled passes through a
+ * list of its own, so that done() is never called from inside anything else.
+ */
+#include "store/memory/client.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void append(struct hf_requests *list, struct hf_req *req)
+{
+    req->next = NULL;
+    if (list->last != NULL)
+        list->last->next = req;
+    else
+        list->first = req;
+    list->last = req;
+}
+
+static struct hf_req *take_first(struct hf_requests *list)
+{
+    struct hf_req *req = list->first;
+
+    if (req == NULL)
+        return NULL;
+    list->first = req->next;
+    if (list->first == NULL)
+        list->last = NULL;
+    return req;
+}
+
+static void fail(struct hf_memory *memory, struct hf_req *req, int status)
+{
+    req->status = status;
+    append(&memory->failed, req);
+}
+
+void hf_memory_fail(struct hf_memory *memory, bool all)
+{
+    for (size_t i = 0; i < memory->room; i++) {
+        if (memory->flight[i].serial == 0)
+            continue;
+        memory->flight[i].serial = 0;
+        fail(memory, memory->flight[i].req, HF_EDOWN);
+    }
+    while (all && memory->waiting.first != NULL)
+        fail(memory, take_first(&memory->waiting), HF_EDOWN);
+}
+
+void hf_memory_submit(struct hf_store *store, struct hf_req *req)
+{
+    struct hf_memory *memory = (struct hf_memory *)store;
+
+    assert(req->op != HF_NOTHING && (req->name != NULL || req->op == HF_LIST));
+    req->canceled = false;
+    append(&memory->waiting, req);
+    if (store->link == HF_LINK_UP)
+        store->wake = 0;
+}
+
+void hf_memory_cancel(struct hf_store *store, struct hf_req *req)
+{
+    req->canceled = true;
+    ((struct hf_memory *)store)->cancels = true;
+    store->wake = 0;
+}
+
+/* ---- Sending ---------------------------------------------------------------- */
+
+static struct hf_flight *free_flight(struct hf_memory *memory)
+{
+    for (size_t i = 0; i < memory->room; i++)
+        if (memory->flight[i].serial == 0)
+            return &memory->flight[i];
+
+    size_t            room = memory->room > 0 ? memory->room * 2 : 8;
+    struct hf_flight *grown = realloc(memory->flight, room * sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    assert(room < HF_MEMORY_BEAT);
+    for (size_t i = memory->room; i < room; i++)
+        grown[i] = (struct hf_flight){ 0 };
+    memory->flight = grown;
+
+    struct hf_flight *flight = &grown[memory->room];
+    memory->room = room;
+    return flight;
+}
+
+static void send(struct hf_memory *memory, enum hf_ask_kind kind, uint64_t serial,
+                 const struct hf_req *req, hf_time now)
+{
+    struct hf_ask ask = { .kind = kind,
+                          .session = memory->session,
+                          .connection = memory->connection,
+                          .serial = serial,
+                          .req = req };
+
+    memory->wire->send(memory->wire, &ask, now);
+}
+
+/* Send what has waited longest.  False if there is nothing to send. */
+static bool send_next(struct hf_memory *memory, hf_time now)
+{
+    if (memory->base.link != HF_LINK_UP || memory->waiting.first == NULL)
+        return false;
+
+    struct hf_req    *req = take_first(&memory->waiting);
+    struct hf_flight *flight = free_flight(memory);
+    if (flight == NULL) {
+        fail(memory, req, HF_ENOMEM);
+        return true;
+    }
+    flight->req = req;
+    flight->serial = hf_memory_serial(memory, (size_t)(flight - memory->flight));
+    send(memory, HF_ASK_VERB, flight->serial, req, now);
+    return true;
+}
+
+/* ---- Ending early ----------------------------------------------------------- */
+
+static bool only_asks(const struct hf_req *req)
+{
+    return req->op == HF_READ || req->op == HF_WATCH || req->op == HF_LIST;
+}
+
+static void end_waiting(struct hf_memory *memory)
+{
+    struct hf_requests all = memory->waiting;
+    struct hf_req     *req;
+
+    memory->waiting = (struct hf_requests){ 0 };
+    while ((req = take_first(&all)) != NULL) {
+        if (req->canceled && (only_asks(req) || req->op == HF_ENTER))
+            fail(memory, req, HF_ECANCELED);
+        else
+            append(&memory->waiting, req);
+    }
+}
+
+static void end_canceled(struct hf_memory *memory, hf_time now)
+{
+    if (!memory->cancels)
+        return;
+    memory->cancels = false;
+    end_waiting(memory);
+    for (size_t i = 0; i < memory->room; i++) {
+        struct hf_flight *flight = &memory->flight[i];
+        /* What may have been carried out must be heard to the end. */
+        if (flight->serial == 0 || !flight->req->canceled || !only_asks(flight->req))
+            continue;
+        if (flight->req->op == HF_WATCH)
+            send(memory, HF_ASK_FORGET, flight->serial, NULL, now);
+        flight->serial = 0;
+        fail(memory, flight->req, HF_ECANCELED);
+    }
+}
+
+/* ---- Answers ---------------------------------------------------------------- */
+
+static void complete(struct hf_memory *memory, struct hf_req *req)
+{
+    if (req->status < 0 && req->status != HF_EDOWN)
+        snprintf(memory->base.errmsg, sizeof memory->base.errmsg, "%s",
+                 hf_strerror(req->status));
+    req->done(req);
+}
+
+static void complete_failed(struct hf_memory *memory)
+{
+    struct hf_requests all = memory->failed;
+    struct hf_req     *req;
+
+    memory->failed = (struct hf_requests){ 0 };
+    while ((req = take_first(&all)) != NULL) {
+        req->snapshot = (struct hf_line){ 0 };
+        req->me = 0;
+        complete(memory, req);
+    }
+}
+
+static void take_answer(struct hf_memory *memory, const struct hf_answer *answer,
+                        hf_time now)
+{
+    size_t            index = answer->serial & HF_MEMORY_BEAT;
+    struct hf_flight *flight = index < memory->room ? &memory->flight[index] : NULL;
+
+    if (flight == NULL || flight->serial != answer->serial)
+        return; /* late: its request has failed or was canceled */
+    if (answer->gone) {
+        hf_memory_lose(memory, now);
+        return;
+    }
+    struct hf_req *req = flight->req;
+    flight->serial = 0;
+    req->status = answer->status;
+    req->snapshot = (struct hf_line){ answer->ticket, answer->count };
+    req->me = answer->me;
+    if (req->op == HF_ENTER || req->op == HF_READ || req->op == HF_LIST)
+        req->stamp = answer->stamp;
+    complete(memory, req);
+}
+
+static bool take_answers(struct hf_memory *memory, hf_time now)
+{
+    const struct hf_answer *answer;
+    bool                    any = false;
+
+    while ((answer = memory->wire->receive(memory->wire, now)) != NULL) {
+        any = true;
+        if (!hf_memory_link_take(memory, answer, now))
+            take_answer(memory, answer, now);
+    }
+    return any;
+}
+
+static hf_time next_wake(const struct hf_memory *memory)
+{
+    bool    up = memory->base.link == HF_LINK_UP;
+    hf_time next = memory->wire->next(memory->wire);
+
+    if (memory->cancels || memory->failed.first != NULL ||
+        (up && memory->waiting.first != NULL))
+        return 0;
+    return memory->due < next ? memory->due : next;
+}
+
+/* After each ask the answers are read: a wire may keep no more than one. */
+void hf_memory_process(struct hf_store *store, hf_time now, bool readable)
+{
+    struct hf_memory *memory = (struct hf_memory *)store;
+
+    if (readable)
+        memory->wire->quiet(memory->wire);
+    /* Before the timers: after a pause they may have been here all the time. */
+    take_answers(memory, now);
+    do {
+        hf_memory_link_run(memory, now);
+        take_answers(memory, now);
+        end_canceled(memory, now);
+        complete_failed(memory);
+        while (send_next(memory, now))
+            take_answers(memory, now);
+    } while (take_answers(memory, now));
+    store->wake = next_wake(memory);
+}

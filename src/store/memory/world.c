@@ -1,0 +1,240 @@
+/* world.c - see world.h: sessions, connections, lines by name. */
+#include "store/memory/world.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void hf_world_init(struct hf_world *world, uint64_t token)
+{
+    *world = (struct hf_world){ .token = token, .stamp = 1 };
+}
+
+void hf_world_finish(struct hf_world *world)
+{
+    while (world->sessions != NULL)
+        hf_world_end(world, world->sessions);
+    for (size_t i = 0; i < HF_WORLD_BUCKETS; i++)
+        assert(world->queue[i] == NULL);
+}
+
+/* ---- Lines ------------------------------------------------------------------ */
+
+static struct hf_queue **bucket(struct hf_world *world, const char *name)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+
+    for (const char *s = name; *s != '\0'; s++)
+        hash = (hash ^ (unsigned char)*s) * 16777619u;
+    return &world->queue[hash % HF_WORLD_BUCKETS];
+}
+
+struct hf_queue *hf_world_line(struct hf_world *world, const char *name, bool make)
+{
+    struct hf_queue **head = bucket(world, name);
+    struct hf_queue  *queue = *head;
+
+    while (queue != NULL && strcmp(queue->name, name) != 0)
+        queue = queue->next;
+    if (queue != NULL || !make)
+        return queue;
+
+    queue = hf_queue_new(name);
+    if (queue == NULL)
+        return NULL;
+    queue->changed = world->emptied; /* it may have been there before */
+    queue->next = *head;
+    return *head = queue;
+}
+
+void hf_world_tidy(struct hf_world *world, struct hf_queue *queue)
+{
+    if (queue->first != NULL || queue->watches != NULL)
+        return;
+
+    struct hf_queue **at = bucket(world, queue->name);
+    while (*at != queue)
+        at = &(*at)->next;
+    *at = queue->next;
+    world->emptied = world->stamp;
+    hf_queue_free(queue);
+}
+
+/* ---- News ------------------------------------------------------------------- */
+
+static void append(struct hf_watch **list, struct hf_watch *watch)
+{
+    while (*list != NULL)
+        list = &(*list)->next;
+    watch->next = NULL;
+    *list = watch;
+}
+
+void hf_world_changed(struct hf_world *world, struct hf_queue *queue, uint64_t seq,
+                      const struct hf_session *by)
+{
+    struct hf_watch **at = &queue->watches;
+
+    queue->changed = ++world->stamp;
+    while (*at != NULL) {
+        struct hf_watch *watch = *at;
+        if (!hf_watch_hit(watch, world->habit, seq)) {
+            at = &watch->next;
+            continue;
+        }
+        *at = watch->next;
+        watch->queue = NULL;
+        append(&watch->session->news, watch);
+        if (world->bell != NULL && watch->session != by)
+            world->bell(watch->session->owner);
+    }
+}
+
+uint64_t hf_world_news(struct hf_world *world, uint64_t number)
+{
+    struct hf_session *session = hf_world_session(world, number);
+    struct hf_watch   *watch = session != NULL ? session->news : NULL;
+    if (watch == NULL)
+        return 0;
+
+    uint64_t serial = watch->serial;
+    session->news = watch->next;
+    free(watch);
+    return serial;
+}
+
+/* ---- Sessions --------------------------------------------------------------- */
+
+struct hf_session *hf_world_session(const struct hf_world *world, uint64_t number)
+{
+    struct hf_session *session = world->sessions;
+
+    while (session != NULL && session->number != number)
+        session = session->next;
+    return session;
+}
+
+/* What was asked on a connection that is gone will be asked again. */
+static void drop_watches(struct hf_world *world, struct hf_session *session)
+{
+    hf_world_unwatch(world, session, 0);
+    while (session->news != NULL) {
+        struct hf_watch *watch = session->news;
+        session->news = watch->next;
+        free(watch);
+    }
+}
+
+void hf_world_end(struct hf_world *world, struct hf_session *session)
+{
+    struct hf_session **at = &world->sessions;
+
+    drop_watches(world, session);
+    while (session->places != NULL) {
+        struct hf_place *place = session->places;
+        struct hf_queue *queue = place->queue;
+        session->places = place->beside;
+        if (queue != NULL) {
+            hf_queue_part(queue, place, world->wall);
+            hf_world_changed(world, queue, place->ticket.seq, session);
+            hf_world_tidy(world, queue);
+        }
+        free(place->note);
+        free(place);
+    }
+    while (*at != session)
+        at = &(*at)->next;
+    *at = session->next;
+    free(session);
+}
+
+hf_time hf_world_pass(struct hf_world *world, hf_time now)
+{
+    struct hf_session *session = world->sessions;
+    hf_time            next = HF_NEVER;
+
+    while (session != NULL) {
+        struct hf_session *after = session->next;
+        if (session->until <= now)
+            hf_world_end(world, session);
+        else if (session->until < next)
+            next = session->until;
+        session = after;
+    }
+    return next;
+}
+
+static void renew(struct hf_session *session, hf_time now)
+{
+    session->until = session->ttl > 0 ? now + session->ttl : HF_NEVER;
+}
+
+static struct hf_session *hello_new(struct hf_world *world, const struct hf_ask *ask)
+{
+    struct hf_session *session = calloc(1, sizeof *session);
+    if (session == NULL)
+        return NULL;
+    session->number = ++world->number;
+    session->ttl = ask->ttl;
+    session->next = world->sessions;
+    return world->sessions = session;
+}
+
+static bool hello(struct hf_world *world, const struct hf_ask *ask, hf_time now,
+                  struct hf_answer *answer)
+{
+    struct hf_session *session =
+        ask->session == 0 ? hello_new(world, ask) : hf_world_session(world, ask->session);
+
+    if (session == NULL) {
+        answer->gone = ask->session != 0;
+        answer->status = ask->session != 0 ? HF_ELOST : HF_ENOMEM;
+        return true;
+    }
+    if (ask->connection <= session->connection)
+        return false;
+    drop_watches(world, session);
+    session->connection = ask->connection;
+    session->owner = ask->owner;
+    renew(session, now);
+    answer->session = session->number;
+    return true;
+}
+
+bool hf_world_ask(struct hf_world *world, const struct hf_ask *ask, hf_time now,
+                  struct hf_answer *answer)
+{
+    answer->serial = ask->serial;
+    answer->gone = false;
+    answer->session = 0;
+    answer->status = 0;
+    answer->count = answer->me = 0;
+    hf_world_pass(world, now);
+    if (ask->kind == HF_ASK_HELLO)
+        return hello(world, ask, now, answer);
+
+    struct hf_session *session = hf_world_session(world, ask->session);
+    if (session == NULL) {
+        answer->gone = true;
+        return ask->kind != HF_ASK_FORGET && ask->kind != HF_ASK_BYE;
+    }
+    if (ask->connection != session->connection)
+        return false;
+
+    switch (ask->kind) {
+    case HF_ASK_RENEW:
+        renew(session, now);
+        return true;
+    case HF_ASK_VERB:
+        return hf_world_verb(world, session, ask->serial, ask->req, answer);
+    case HF_ASK_FORGET:
+        hf_world_unwatch(world, session, ask->serial);
+        return false;
+    default:
+        assert(ask->kind == HF_ASK_BYE);
+        hf_world_end(world, session);
+        return false;
+    }
+}

@@ -1,0 +1,121 @@
+/* world.h - the far side of the memory store: what a server would be.
+ *
+ * A world keeps lines and sessions.  It is asked, and answers at once; only a
+ * WATCH is answered later, as news.  It reads no clock and takes no lock: the
+ * time is a parameter, and whoever shares a world sees to it that one at a time
+ * asks.  So a simulation can put any network between a client and its world.
+ *
+ * A session with a ttl dies when it was not renewed for that long, counted from
+ * when the renewal arrived here.  Each connection of a session has a number;
+ * what arrives from a connection that is not the newest is dropped (S6).
+ */
+#ifndef HF_MEMORY_WORLD_H
+#define HF_MEMORY_WORLD_H
+
+#include "store/memory/queue.h"
+#include "store/store.h"
+
+enum hf_ask_kind {
+    HF_ASK_HELLO,  /* connect: session 0 for a new one, with the ttl */
+    HF_ASK_RENEW,  /* the session lives */
+    HF_ASK_VERB,   /* a request */
+    HF_ASK_FORGET, /* the watch asked for as `serial`; no answer */
+    HF_ASK_BYE,    /* the session ends; no answer */
+};
+
+struct hf_ask {
+    enum hf_ask_kind     kind;
+    uint64_t             session;
+    uint64_t             connection; /* rising within the session, from 1 */
+    uint64_t             serial;     /* names the answer */
+    hf_time              ttl;        /* HELLO; 0: no lease */
+    void                *owner;      /* HELLO: for the bell */
+    const struct hf_req *req;        /* VERB; lent for the call */
+};
+
+/* The buffers are kept from one answer to the next; finish() frees them. */
+struct hf_answer {
+    uint64_t          serial;
+    bool              gone;    /* there is no such session (any more) */
+    uint64_t          session; /* of a HELLO */
+    int               status;
+    uint64_t          stamp;
+    size_t            me;
+    size_t            count;
+    struct hf_ticket *ticket;
+    size_t            room;
+    char             *text; /* what the tickets' strings point to */
+    size_t            text_room;
+};
+
+struct hf_session {
+    uint64_t           number;
+    uint64_t           connection;
+    hf_time            ttl;
+    hf_time            until; /* HF_NEVER without a lease */
+    struct hf_place   *places;
+    struct hf_watch   *news; /* fired, not yet told */
+    void              *owner;
+    struct hf_session *next;
+};
+
+#define HF_WORLD_BUCKETS 64
+
+struct hf_world {
+    struct hf_queue   *queue[HF_WORLD_BUCKETS]; /* by the name's hash */
+    struct hf_session *sessions;
+    enum hf_habit      habit;
+    uint64_t           number;  /* last session */
+    uint64_t           seq;     /* last ticket, over all lines */
+    uint64_t           token;   /* last token, over all lines */
+    uint64_t           stamp;   /* changes so far, from 1 */
+    uint64_t           emptied; /* stamp when a line was last forgotten */
+    int64_t            wall;    /* the time of day, kept up by the caller */
+
+    /* Called when news came up for a session other than the one that asks. */
+    void (*bell)(void *owner);
+};
+
+/* `token`: the highest ever given out before. */
+void hf_world_init(struct hf_world *world, uint64_t token);
+void hf_world_finish(struct hf_world *world);
+
+/* False if there is nothing to answer now, or ever. */
+bool hf_world_ask(struct hf_world *world, const struct hf_ask *ask, hf_time now,
+                  struct hf_answer *answer);
+
+/* The serial of a watch of this session that came true, or 0. */
+uint64_t hf_world_news(struct hf_world *world, uint64_t session);
+
+/* End the sessions whose time is up.  Returns when the next one's will be. */
+hf_time hf_world_pass(struct hf_world *world, hf_time now);
+
+void hf_answer_finish(struct hf_answer *answer);
+
+/* ---- Between the parts of the world --------------------------------------- */
+
+struct hf_session *hf_world_session(const struct hf_world *world, uint64_t number);
+void               hf_world_end(struct hf_world *world, struct hf_session *session);
+
+/* The line of that name; made if `make`. NULL: there is none, or no memory. */
+struct hf_queue *hf_world_line(struct hf_world *world, const char *name, bool make);
+
+/* After a change: tell the watchers (`seq` has left, or 0), forget an empty line. */
+void hf_world_changed(struct hf_world *world, struct hf_queue *queue, uint64_t seq,
+                      const struct hf_session *by);
+void hf_world_tidy(struct hf_world *world, struct hf_queue *queue);
+
+/* A verb.  False if the answer comes later. */
+bool hf_world_verb(struct hf_world *world, struct hf_session *session, uint64_t serial,
+                   const struct hf_req *req, struct hf_answer *answer);
+void hf_world_unwatch(struct hf_world *world, const struct hf_session *session,
+                      uint64_t serial);
+
+/* Write what is asked for into the answer: 0 or HF_ENOMEM.  A line is shown to
+ * the place `mine`; or to an outsider of that shape; or, to NULL, whole. */
+int hf_answer_line(struct hf_answer *answer, const struct hf_queue *queue,
+                   const struct hf_place *mine, const struct hf_shape *shape);
+int hf_answer_list(struct hf_answer *answer, const struct hf_world *world,
+                   const char *name);
+
+#endif
