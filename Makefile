@@ -23,7 +23,7 @@ test:
 	@tools/deps build test
 	@for tree in $(TREES); do \
 	    cmake --preset $$tree >/dev/null && \
-	    cmake --build --preset $$tree --target all tests examples || exit 1; \
+	    cmake --build --preset $$tree --target all tests examples -- --quiet || exit 1; \
 	done
 	@test/run
 
