@@ -11,6 +11,7 @@ PREFIX = /usr/local
 TREES  = release clang asan tsan
 
 release:
+	@command -v cmake >/dev/null || { echo "cmake is missing: run tools/deps build" >&2; exit 1; }
 	@cmake --preset release -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
 	@cmake --build --preset release
 
@@ -31,7 +32,7 @@ bench:
 	@tools/deps build
 	@$(MAKE) --no-print-directory release
 	@cmake --build --preset release --target benches
-	@bench/run
+	@for program in build/bench/*; do [ ! -f $$program ] || $$program || exit 1; done
 
 install: release
 	@DESTDIR="$(DESTDIR)" cmake --install build
