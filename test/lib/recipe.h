@@ -1,0 +1,42 @@
+/* recipe.h - common ground of the recipe tests.
+ *
+ * Each program runs on any store: its URL is argv[1] or $HF_TEST_URL.  Names
+ * are made unique per test, so that tests do not meet in one store.
+ */
+#ifndef HF_TEST_RECIPE_H
+#define HF_TEST_RECIPE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "holdfast.h"
+
+/* Take the store's URL from the command line; call first in main(). */
+void recipe_init(int argc, char **argv);
+
+const char *recipe_url(void);
+
+/* Clients on the store under test; the test fails if that fails. */
+struct hf_client *recipe_open(void);
+struct hf_client *recipe_open_with(const struct hf_options *options);
+
+/* A name nobody else has, valid until the fourth call after. */
+const char *recipe_name(void);
+
+/* A mutex in `client`. */
+struct hf_lock *recipe_mutex(struct hf_client *client, const char *name);
+
+/* Milliseconds on a clock that only goes forward. */
+int64_t recipe_ms(void);
+
+/* Wait until hf_state(lock) is `state`, 10 s at most. */
+void recipe_await(struct hf_lock *lock, enum hf_state state);
+
+/* Wait until `count` places are in the line of `name`, 10 s at most. */
+void recipe_await_line(struct hf_client *client, const char *name, size_t count);
+
+#endif
