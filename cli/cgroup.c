@@ -1,0 +1,139 @@
+/* cgroup.c - see cgroup.h. */
+#include "cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/magic.h>
+
+#define NAME_SIZE 32
+
+static void group_name(char name[NAME_SIZE], pid_t pid)
+{
+    snprintf(name, NAME_SIZE, "holdfast-%d", (int)pid);
+}
+
+/* Where version 2 is mounted: alone, or beside version 1. */
+static int open_mount(void)
+{
+    static const char *const places[] = { "/sys/fs/cgroup", "/sys/fs/cgroup/unified" };
+
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        struct statfs fs;
+        if (statfs(places[i], &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC)
+            return open(places[i], O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+    }
+    return -1;
+}
+
+/* The folder of the group this process is in. */
+static int open_own(void)
+{
+    char  line[PATH_MAX] = "", *path = NULL;
+    FILE *file = fopen("/proc/self/cgroup", "re");
+
+    if (file == NULL)
+        return -1;
+    while (path == NULL && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, "0::/", 4) == 0)
+            path = line + 4;
+    fclose(file);
+    if (path == NULL)
+        return -1;
+    path[strcspn(path, "\n")] = '\0';
+
+    int mount = open_mount();
+    if (mount < 0 || *path == '\0')
+        return mount;
+    int own = openat(mount, path, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+    close(mount);
+    return own;
+}
+
+static int open_group(int own, const char *name)
+{
+    return openat(own, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+}
+
+int cgroup_make(pid_t pid)
+{
+    char name[NAME_SIZE];
+    int  group = -1, own = open_own();
+
+    if (own < 0)
+        return -1;
+    group_name(name, pid);
+    if (mkdirat(own, name, 0755) == 0) {
+        group = open_group(own, name);
+        if (group < 0 || faccessat(group, "cgroup.kill", W_OK, 0) < 0) {
+            if (group >= 0)
+                close(group);
+            unlinkat(own, name, AT_REMOVEDIR);
+            group = -1;
+        }
+    }
+    close(own);
+    return group;
+}
+
+int cgroup_find(pid_t pid)
+{
+    char name[NAME_SIZE];
+    int  own = open_own();
+
+    if (own < 0)
+        return -1;
+    group_name(name, pid);
+    int group = open_group(own, name);
+    close(own);
+    return group;
+}
+
+static void put(int group, const char *file, const char *text)
+{
+    int fd = openat(group, file, O_WRONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    ssize_t n = write(fd, text, strlen(text));
+    (void)n; /* not permitted: go without */
+    close(fd);
+}
+
+void cgroup_enter(int group)
+{
+    put(group, "cgroup.procs", "0");
+}
+
+void cgroup_kill(int group)
+{
+    put(group, "cgroup.kill", "1");
+}
+
+void cgroup_drop(int group, pid_t pid)
+{
+    char name[NAME_SIZE];
+    int  own;
+
+    if (group < 0)
+        return;
+    close(group);
+    own = open_own();
+    if (own < 0)
+        return;
+    group_name(name, pid);
+    /* The dead are counted out a moment after they were reaped. */
+    for (int i = 0; i < 20; i++) {
+        if (unlinkat(own, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+            break;
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    }
+    close(own);
+}

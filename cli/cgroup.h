@@ -1,0 +1,27 @@
+/* cgroup.h - a control group for the command, where we may make one.
+ *
+ * The kernel then ends all of it at once, which not even a command that forks
+ * as fast as it can escapes.  Without the right to make one, or on a kernel
+ * older than 5.14, everything works without it.
+ */
+#ifndef CGROUP_H
+#define CGROUP_H
+
+#include <sys/types.h>
+
+/* Make the group of guardian `pid`.  A descriptor of its folder, or -1. */
+int cgroup_make(pid_t pid);
+
+/* Open the one another process made; -1 if there is none. */
+int cgroup_find(pid_t pid);
+
+/* Move this process into it. */
+void cgroup_enter(int group);
+
+/* SIGKILL everything in it. */
+void cgroup_kill(int group);
+
+/* Remove it, once it is empty, and close the descriptor; -1 is fine. */
+void cgroup_drop(int group, pid_t pid);
+
+#endif

@@ -1,0 +1,90 @@
+/* child.c - see child.h. */
+#include "child.h"
+
+#include "cgroup.h"
+#include "redact.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* The names held by all the runs we are inside of, joined by '/', which no name
+ * contains; see run.c. */
+static int set_held(const char *name)
+{
+    const char *outer = getenv("HOLDFAST_HELD");
+    char       *all;
+
+    if (outer == NULL || *outer == '\0')
+        return setenv("HOLDFAST_HELD", name, 1);
+    if (asprintf(&all, "%s/%s", outer, name) < 0)
+        return -1;
+    return setenv("HOLDFAST_HELD", all, 1);
+}
+
+/* Always set or removed, so that nobody can hand the command a token of his own
+ * through our environment; and our password is not the command's business. */
+static int set_environment(const struct guard_plan *plan, const struct guard_order *go)
+{
+    char        token[32], slot[16];
+    const char *url = getenv("HOLDFAST_URL");
+    size_t      length;
+
+    snprintf(token, sizeof token, "%" PRIu64, go->token);
+    snprintf(slot, sizeof slot, "%d", go->slot);
+    if (url != NULL && redact_url_password(url, &length) != NULL)
+        unsetenv("HOLDFAST_URL");
+    if (setenv("HOLDFAST_TOKEN", token, 1) < 0 ||
+        setenv("HOLDFAST_NAME", plan->name, 1) < 0 || set_held(plan->name) < 0)
+        return -1;
+    return go->slot < 0 ? unsetenv("HOLDFAST_SLOT") : setenv("HOLDFAST_SLOT", slot, 1);
+}
+
+static _Noreturn void become(const struct guard_plan *plan, const struct guard_order *go,
+                             int cgroup, pid_t guardian, int report)
+{
+    setpgid(0, 0);
+    if (cgroup >= 0)
+        cgroup_enter(cgroup);
+    setpriority(PRIO_PROCESS, 0, plan->nice); /* lost by the guardian's urgency */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != guardian) /* it died before that */
+        _exit(EXIT_FAILURE);
+    if (set_environment(plan, go) == 0) {
+        signals_restore(plan->signals);
+        execvp(plan->command[0], plan->command);
+    }
+    int     error = errno;
+    ssize_t n = write(report, &error, sizeof error);
+    (void)n;
+    _exit(EXIT_FAILURE);
+}
+
+pid_t child_start(const struct guard_plan *plan, const struct guard_order *go, int cgroup,
+                  int *report)
+{
+    int   ends[2];
+    pid_t guardian = getpid();
+
+    assert(plan->command[0] != NULL);
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    pid_t pid = fork();
+    if (pid == 0)
+        become(plan, go, cgroup, guardian, ends[1]);
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return -1;
+    }
+    setpgid(pid, pid); /* whoever comes first */
+    *report = ends[0];
+    return pid;
+}

@@ -1,0 +1,60 @@
+/* cli.c - see cli.h. */
+#include "cli.h"
+
+#include "text.h"
+
+#include <holdfast.h>
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void complain(const char *format, ...)
+{
+    char    raw[1024], line[1100];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(raw, sizeof raw, format, args);
+    va_end(args);
+    text_clean(line, sizeof line - 1, raw);
+
+    /* One write: lines of several processes must not mix. */
+    char   whole[1200];
+    int    length = snprintf(whole, sizeof whole, "holdfast: %s\n", line);
+    size_t size = (size_t)length < sizeof whole ? (size_t)length : sizeof whole - 1;
+    if (write(STDERR_FILENO, whole, size) < 0)
+        return; /* nobody listens: nothing better to do */
+}
+
+int complain_errno(const char *what)
+{
+    complain("%s: %s", what, strerror(errno));
+    return EXIT_INTERNAL;
+}
+
+int exit_for(int error)
+{
+    switch (error) {
+    case HF_EINVAL:
+    case HF_EMISMATCH:
+    case HF_EUNSUPPORTED:
+        return EXIT_USAGE;
+    case HF_EBUSY:
+    case HF_ETIMEOUT:
+        return EXIT_BUSY;
+    case HF_ELOST:
+        return EXIT_LOST;
+    case HF_EDOWN:
+    case HF_EDENIED:
+    case HF_EFULL:
+    case HF_ECORRUPT:
+    case HF_ENOTFOUND:
+    case HF_ESTORE:
+        return EXIT_UNAVAILABLE;
+    default:
+        return EXIT_INTERNAL;
+    }
+}

@@ -1,0 +1,33 @@
+/* cli.h - what every verb shares: exit codes, and how to complain.
+ *
+ * stdout belongs to what was asked for, in `run` to the command alone.  All of
+ * our own words go to stderr, one line each, starting with "holdfast: ".
+ */
+#ifndef CLI_H
+#define CLI_H
+
+#include <stddef.h>
+
+/* The first four are sysexits.h's; 79 is the first number above them. */
+enum exit_code {
+    EXIT_NOTHING = 1,      /* show, break: there is nothing to show or break */
+    EXIT_USAGE = 64,       /* the command line makes no sense */
+    EXIT_UNAVAILABLE = 69, /* the store cannot be used */
+    EXIT_INTERNAL = 70,    /* something failed that never should */
+    EXIT_BUSY = 75,        /* not acquired */
+    EXIT_LOST = 79,        /* the lock was lost, the command was ended */
+    EXIT_CANNOT_RUN = 126, /* as env(1) and the shells have it */
+    EXIT_NOT_FOUND = 127,
+};
+
+/* One line on stderr.  Control characters in it become '?': lock names, notes
+ * and commands are other people's text. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Complain with errno's text behind it; returns EXIT_INTERNAL. */
+int complain_errno(const char *what);
+
+/* The exit code for a failure of the library. */
+int exit_for(int error);
+
+#endif

@@ -1,0 +1,17 @@
+/* clock.h - the clock deadlines are on: it never steps, and it counts while the
+ * machine sleeps. */
+#ifndef CLI_CLOCK_H
+#define CLI_CLOCK_H
+
+#include <stdint.h>
+
+#define NS_PER_MS  ((int64_t)1000000)
+#define NS_PER_SEC ((int64_t)1000000000)
+
+/* Nanoseconds of CLOCK_BOOTTIME. */
+int64_t clock_boot_ns(void);
+
+/* Microseconds since 1970, for ages shown to people. */
+int64_t clock_wall_us(void);
+
+#endif

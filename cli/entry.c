@@ -1,0 +1,128 @@
+/* entry.c - see entry.h. */
+#include "entry.h"
+
+#include "clock.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char *or_unknown(const char *text)
+{
+    return *text != '\0' ? text : "?";
+}
+
+const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry)
+{
+    char command[200];
+
+    text_clean(command, sizeof command, entry->command);
+    text_cut(command, 40);
+    snprintf(out, ENTRY_TEXT_MAX, "%s (pid %" PRId64 ", %s@%s)",
+             *command != '\0' ? command : "a process", entry->pid,
+             or_unknown(entry->user), or_unknown(entry->host));
+    return out;
+}
+
+const char *entry_address(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry)
+{
+    char raw[ENTRY_TEXT_MAX];
+
+    snprintf(raw, sizeof raw, "%s@%s:%" PRId64, or_unknown(entry->user),
+             or_unknown(entry->host), entry->pid);
+    text_clean(out, ENTRY_TEXT_MAX, raw);
+    return out;
+}
+
+int64_t entry_age(const struct hf_entry *entry)
+{
+    int64_t age = clock_wall_us() - entry->since;
+
+    return age < 0 ? 0 : age; /* clocks of two hosts differ */
+}
+
+const struct hf_entry *entry_first_holder(const struct hf_report *report)
+{
+    for (size_t i = 0; i < report->count; i++)
+        if (report->entry[i].held)
+            return &report->entry[i];
+    return NULL;
+}
+
+size_t entry_same_name(const struct hf_report *report, size_t first)
+{
+    size_t count = 1;
+
+    while (first + count < report->count &&
+           strcmp(report->entry[first].name, report->entry[first + count].name) == 0)
+        count++;
+    return count;
+}
+
+const char *entry_holders(char out[ENTRY_TEXT_MAX], const struct hf_report *report)
+{
+    const struct hf_entry *first = entry_first_holder(report);
+    char                   owner[ENTRY_TEXT_MAX], age[TEXT_AGE_MAX], more[48] = "";
+    size_t                 holders = 0;
+
+    if (first == NULL) {
+        snprintf(out, ENTRY_TEXT_MAX, "is free");
+        return out;
+    }
+    for (size_t i = 0; i < report->count; i++)
+        holders += report->entry[i].held;
+    if (holders > 1)
+        snprintf(more, sizeof more, " and %zu other%s", holders - 1,
+                 holders > 2 ? "s" : "");
+    snprintf(out, ENTRY_TEXT_MAX, "is held by %.300s for %s%s", entry_owner(owner, first),
+             text_age(age, entry_age(first)), more);
+    return out;
+}
+
+void entry_json(struct json *json, const struct hf_entry *entry)
+{
+    char time[TEXT_TIME_MAX];
+
+    json_token(json, "token", entry->token);
+    json_string(json, "kind", entry->kind);
+    json_string(json, "since", text_time(time, entry->since));
+    json_number(json, "age_ms", entry_age(entry) / 1000);
+    json_number(json, "weight", entry->weight);
+    if (entry->capacity == UINT32_MAX)
+        json_null(json, "capacity");
+    else
+        json_number(json, "capacity", entry->capacity);
+    if (entry->slot < 0)
+        json_null(json, "slot");
+    else
+        json_number(json, "slot", entry->slot);
+    json_string(json, "host", entry->host);
+    json_string(json, "user", entry->user);
+    json_number(json, "pid", entry->pid);
+    json_string(json, "command", entry->command);
+    json_string(json, "note", entry->note);
+}
+
+static void entry_json_array(struct json *json, const char *key,
+                             const struct hf_entry *entry, size_t count, bool held)
+{
+    json_open(json, key, '[');
+    for (size_t i = 0; i < count; i++) {
+        if (entry[i].held != held)
+            continue;
+        json_open(json, NULL, '{');
+        entry_json(json, &entry[i]);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
+void entry_json_lock(struct json *json, const char *name, const struct hf_entry *entry,
+                     size_t count)
+{
+    json_open(json, NULL, '{');
+    json_string(json, "name", name);
+    entry_json_array(json, "holders", entry, count, true);
+    entry_json_array(json, "waiters", entry, count, false);
+    json_close(json, '}');
+}

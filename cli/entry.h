@@ -1,0 +1,37 @@
+/* entry.h - a place in a line, in words and in JSON. */
+#ifndef ENTRY_H
+#define ENTRY_H
+
+#include "json.h"
+
+#include <holdfast.h>
+
+#define ENTRY_TEXT_MAX 512
+
+/* "pg_dump (pid 4242, ana@db2)", with what is known of it. */
+const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry);
+
+/* "ana@db2:4242", or "-". */
+const char *entry_address(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry);
+
+/* How long it has been held or waited for, in microseconds. */
+int64_t entry_age(const struct hf_entry *entry);
+
+/* 'is held by pg_dump (pid 4242, ana@db2) for 3s and 2 others'; of the holders
+ * in a report about one name.  Nobody: "is free". */
+const char *entry_holders(char out[ENTRY_TEXT_MAX], const struct hf_report *report);
+
+/* The first holder of a report about one name, or NULL. */
+const struct hf_entry *entry_first_holder(const struct hf_report *report);
+
+/* How many entries, from `first` on, have the same name as it. */
+size_t entry_same_name(const struct hf_report *report, size_t first);
+
+/* The members of an object; the caller opens and closes it. */
+void entry_json(struct json *json, const struct hf_entry *entry);
+
+/* A whole lock as an object: `count` entries of one name. */
+void entry_json_lock(struct json *json, const char *name, const struct hf_entry *entry,
+                     size_t count);
+
+#endif

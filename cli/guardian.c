@@ -1,0 +1,306 @@
+/* guardian.c - the guardian's own life; see guard.h.
+ *
+ *     WAITING --go--> GUARDING --command and its tree gone by themselves--> GONE
+ *        |                |                                                  ^
+ *        | end of file    | end of file, lost, deadline                      |
+ *        v                v                                                  |
+ *       exit            ENDING: SIGKILL until nothing is left ---------------+
+ *
+ * ENDING listens to nobody: there is nothing left to be told.
+ */
+#include "guard.h"
+
+#include "cgroup.h"
+#include "child.h"
+#include "clock.h"
+#include "tree.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* So long a command's leftovers may take before anybody is told. */
+#define PATIENCE_NS (400 * NS_PER_MS)
+
+struct guardian {
+    const struct guard_plan *plan;
+    int                      link;   /* to holdfast */
+    int                      chld;   /* signalfd */
+    int                      timer;  /* the next of the times below */
+    int                      report; /* how the exec went; -1: known */
+    int                      cgroup;
+    pid_t                    child; /* 0: not started, or reaped */
+    bool                     started;
+    int64_t                  deadline;
+    int64_t                  ask_at;  /* when to send --signal; INT64_MAX: done */
+    int64_t                  tell_at; /* when to tell of leftovers; INT64_MAX: never */
+};
+
+static void tell(const struct guardian *g, enum guard_news_kind kind, int value)
+{
+    struct guard_news news;
+
+    memset(&news, 0, sizeof news);
+    news.kind = kind;
+    news.value = value;
+    /* If nobody hears it, end of file comes next. */
+    send(g->link, &news, sizeof news, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void set_timer(struct guardian *g)
+{
+    int64_t           at = g->deadline;
+    struct itimerspec when = { 0 };
+
+    at = g->ask_at < at ? g->ask_at : at;
+    at = g->tell_at < at ? g->tell_at : at;
+    if (at != INT64_MAX) {
+        at = at < 1 ? 1 : at; /* zero would disarm it */
+        when.it_value.tv_sec = at / NS_PER_SEC;
+        when.it_value.tv_nsec = at % NS_PER_SEC;
+    }
+    timerfd_settime(g->timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+/* A short lease must not be all grace: at most half of what is left of it. */
+static void set_deadline(struct guardian *g, int64_t deadline)
+{
+    int64_t left = deadline - clock_boot_ns();
+    int64_t grace = g->plan->grace_ns;
+
+    g->deadline = deadline;
+    g->ask_at = INT64_MAX;
+    if (deadline != INT64_MAX)
+        g->ask_at = deadline - (grace < left / 2 ? grace : left / 2);
+    set_timer(g);
+}
+
+static _Noreturn void gone(struct guardian *g)
+{
+    cgroup_drop(g->cgroup, getpid());
+    tell(g, GUARD_GONE, 0);
+    _exit(0); /* and only now the lifeline's descriptors are closed */
+}
+
+static _Noreturn void end_tree(struct guardian *g)
+{
+    int status = 0;
+
+    if (g->child > 0)
+        kill(-g->child, SIGKILL);
+    if (g->cgroup >= 0)
+        cgroup_kill(g->cgroup);
+    tree_end(g->child, &status);
+    if (g->child > 0)
+        tell(g, GUARD_EXITED, status);
+    gone(g);
+}
+
+/* To the command's group; when that may be another's by now, to what is left. */
+static void pass_on(struct guardian *g, int signal)
+{
+    if (g->child > 0)
+        kill(-g->child, signal);
+    else if (g->started)
+        tree_signal(signal);
+}
+
+/* stdin and stdout are the command's: a pipe must not stay open because of us. */
+static void let_go_of_stdio(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0)
+        return;
+    for (int fd = 0; fd <= 2; fd++)
+        dup3(null, fd, O_CLOEXEC);
+    close(null);
+}
+
+static void start(struct guardian *g, const struct guard_order *go)
+{
+    struct pollfd link = { .fd = g->link };
+
+    assert(!g->started);
+    if (poll(&link, 1, 0) > 0 && (link.revents & POLLHUP))
+        _exit(0); /* holdfast died with its last word */
+
+    g->cgroup = cgroup_make(getpid());
+    g->child = child_start(g->plan, go, g->cgroup, &g->report);
+    if (g->child < 0) {
+        tell(g, GUARD_FAILED, errno);
+        gone(g);
+    }
+    g->started = true;
+    let_go_of_stdio();
+    tell(g, GUARD_STARTED, (int)g->child);
+    set_deadline(g, go->deadline);
+}
+
+static void obey(struct guardian *g, const struct guard_order *order)
+{
+    switch (order->kind) {
+    case GUARD_GO:
+        start(g, order);
+        break;
+    case GUARD_DEADLINE:
+        set_deadline(g, order->deadline);
+        break;
+    case GUARD_SIGNAL:
+        pass_on(g, order->value);
+        break;
+    case GUARD_LOST:
+        end_tree(g);
+    }
+}
+
+/* The descriptors that come with GO are kept simply by not closing them. */
+static void hear(struct guardian *g)
+{
+    struct guard_order order;
+    char               control[CMSG_SPACE(sizeof(int) * GUARD_FDS_MAX)];
+    struct iovec       iov = { .iov_base = &order, .iov_len = sizeof order };
+    struct msghdr      msg = { .msg_iov = &iov,
+                               .msg_iovlen = 1,
+                               .msg_control = control,
+                               .msg_controllen = sizeof control };
+    ssize_t            n = recvmsg(g->link, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n == (ssize_t)sizeof order)
+        obey(g, &order);
+    else if (g->started)
+        end_tree(g); /* holdfast died */
+    else
+        _exit(0);
+}
+
+static void look_at_report(struct guardian *g)
+{
+    int     error;
+    ssize_t n = read(g->report, &error, sizeof error);
+
+    if (n == (ssize_t)sizeof error)
+        tell(g, GUARD_FAILED, error);
+    close(g->report);
+    g->report = -1;
+}
+
+static void reap(struct guardian *g)
+{
+    struct signalfd_siginfo info;
+    pid_t                   pid;
+    int                     status;
+
+    while (read(g->chld, &info, sizeof info) > 0)
+        ;
+    while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+        if (pid != g->child)
+            continue;
+        if (WIFSTOPPED(status)) {
+            tell(g, GUARD_STOPPED, WSTOPSIG(status));
+            continue;
+        }
+        if (g->report >= 0)
+            look_at_report(g); /* it may have come after we last looked */
+        g->child = 0;
+        g->tell_at = clock_boot_ns() + PATIENCE_NS;
+        set_timer(g);
+        tell(g, GUARD_EXITED, status);
+    }
+    if (g->started && pid < 0 && errno == ECHILD)
+        gone(g);
+}
+
+static void on_time(struct guardian *g)
+{
+    uint64_t ticks;
+    int64_t  now = clock_boot_ns();
+
+    if (read(g->timer, &ticks, sizeof ticks) < 0)
+        return; /* it was set anew meanwhile */
+    if (now >= g->deadline) {
+        tell(g, GUARD_EXPIRED, 0);
+        end_tree(g);
+    }
+    if (now >= g->ask_at) {
+        g->ask_at = INT64_MAX;
+        pass_on(g, g->plan->signal);
+        pass_on(g, SIGCONT); /* a stopped command cannot obey */
+    }
+    if (now >= g->tell_at) {
+        g->tell_at = INT64_MAX;
+        tell(g, GUARD_REMAIN, tree_signal(0));
+    }
+    set_timer(g);
+}
+
+/* The terminal must not stop us, pressure must not slow us down.  What is not
+ * permitted is done without. */
+static void settle_in(struct guardian *g)
+{
+    sigset_t           all, chld;
+    struct sched_param urgent = { .sched_priority = 10 };
+    bool               plain = sched_getscheduler(0) == SCHED_OTHER && g->plan->nice >= 0;
+
+    setpgid(0, 0);
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, NULL);
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+    close(g->plan->signals->fd);
+    g->chld = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+    g->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+    if (g->chld < 0 || g->timer < 0)
+        _exit(1);
+
+    prctl(PR_SET_NAME, "holdfast-guard");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    mlockall(MCL_CURRENT);
+    if (plain) /* else the command could not be given back what it had */
+        sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &urgent);
+}
+
+_Noreturn void guardian_live(const struct guard_plan *plan, int link)
+{
+    struct guardian g = {
+        .plan = plan,
+        .link = link,
+        .report = -1,
+        .cgroup = -1,
+        .deadline = INT64_MAX,
+        .ask_at = INT64_MAX,
+        .tell_at = INT64_MAX,
+    };
+
+    settle_in(&g);
+    for (;;) {
+        struct pollfd on[] = {
+            { .fd = g.link, .events = POLLIN },
+            { .fd = g.timer, .events = POLLIN },
+            { .fd = g.report, .events = POLLIN },
+            { .fd = g.chld, .events = POLLIN },
+        };
+        if (poll(on, 4, -1) < 0 && errno != EINTR)
+            end_tree(&g);
+        if (on[1].revents != 0)
+            on_time(&g);
+        if (on[0].revents != 0)
+            hear(&g);
+        if (on[2].revents != 0)
+            look_at_report(&g);
+        if (on[3].revents != 0)
+            reap(&g);
+    }
+}

@@ -1,0 +1,84 @@
+/* hold.c - hold: take a lock and keep it, for a person or a script. */
+#include "options.h"
+
+#include "cli.h"
+#include "session.h"
+#include "take.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <unistd.h>
+
+/* True at its end.  What comes in is of no interest. */
+static bool stdin_ended(bool *watch)
+{
+    char    waste[4096];
+    ssize_t n = read(STDIN_FILENO, waste, sizeof waste);
+
+    if (n < 0 && errno == EIO)
+        *watch = false; /* a terminal, and we are in the background */
+    return n == 0 || (n < 0 && errno != EIO && errno != EINTR && errno != EAGAIN);
+}
+
+/* Until stdin ends, a signal comes, or the lock is lost. */
+static void keep(const struct taking *taking)
+{
+    bool watch = true;
+    int  signal;
+
+    while (hf_state(taking->lock) == HF_HELD) {
+        struct pollfd on[] = {
+            { .fd = hf_fd(taking->client), .events = POLLIN },
+            { .fd = taking->signals->fd, .events = POLLIN },
+            { .fd = watch ? STDIN_FILENO : -1, .events = POLLIN },
+        };
+        poll(on, 3, hf_timeout_ms(taking->client));
+        hf_process(taking->client);
+        if (on[2].revents != 0 && stdin_ended(&watch))
+            return;
+        while ((signal = signals_next(taking->signals)) != 0) {
+            if (signals_ends(signal))
+                return;
+            if (signal == SIGTSTP)
+                signals_stop_self(SIGTSTP);
+        }
+    }
+}
+
+static int hold(struct taking *taking)
+{
+    const char *name = taking->args->operand[0];
+    int         code = take(taking);
+
+    if (code != 0)
+        return code;
+    if (!taking->args->quiet)
+        complain("holding \"%s\", token %" PRIu64, name, hf_token(taking->lock));
+    keep(taking);
+
+    int r = hf_release(taking->lock);
+    if (r == HF_ELOST) {
+        complain("\"%s\" was lost: others may have it", name);
+        return EXIT_LOST;
+    }
+    return r < 0 ? session_failed(taking->client, r) : 0;
+}
+
+int hold_main(const struct args *args)
+{
+    struct signals signals;
+    struct taking  taking = { .args = args, .signals = &signals };
+
+    if (signals_init(&signals) < 0)
+        return complain_errno("signalfd");
+    int code = session_open(args, "holdfast hold", &taking.client);
+    if (code != 0)
+        return code;
+    code = hold(&taking);
+    hf_lock_free(taking.lock);
+    hf_close(taking.client);
+    if (taking.signal == SIGINT)
+        signals_die(SIGINT);
+    return code;
+}

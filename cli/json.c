@@ -1,0 +1,83 @@
+/* json.c - see json.h. */
+#include "json.h"
+
+#include "text.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+static void put_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    while (*text != '\0') {
+        size_t        length = text_utf8(text);
+        unsigned char c = (unsigned char)*text;
+
+        if (length == 0)
+            fputs("\xef\xbf\xbd", out);
+        else if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < 0x20 || c == 0x7f)
+            fprintf(out, "\\u%04x", c);
+        else
+            fwrite(text, 1, length, out);
+        text += length == 0 ? 1 : length;
+    }
+    fputc('"', out);
+}
+
+static void begin(struct json *json, const char *key)
+{
+    if (json->comma)
+        fputc(',', json->out);
+    json->comma = true;
+    if (key != NULL) {
+        put_string(json->out, key);
+        fputc(':', json->out);
+    }
+}
+
+void json_open(struct json *json, const char *key, char bracket)
+{
+    assert(bracket == '{' || bracket == '[');
+    begin(json, key);
+    fputc(bracket, json->out);
+    json->comma = false;
+}
+
+void json_close(struct json *json, char bracket)
+{
+    assert(bracket == '}' || bracket == ']');
+    fputc(bracket, json->out);
+    json->comma = true;
+}
+
+void json_string(struct json *json, const char *key, const char *value)
+{
+    begin(json, key);
+    put_string(json->out, value);
+}
+
+void json_number(struct json *json, const char *key, int64_t value)
+{
+    begin(json, key);
+    fprintf(json->out, "%" PRId64, value);
+}
+
+void json_bool(struct json *json, const char *key, bool value)
+{
+    begin(json, key);
+    fputs(value ? "true" : "false", json->out);
+}
+
+void json_null(struct json *json, const char *key)
+{
+    begin(json, key);
+    fputs("null", json->out);
+}
+
+void json_token(struct json *json, const char *key, uint64_t value)
+{
+    begin(json, key);
+    fprintf(json->out, "\"%" PRIu64 "\"", value);
+}

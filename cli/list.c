@@ -1,0 +1,90 @@
+/* list.c - list: every lock in use, a line for each. */
+#include "options.h"
+
+#include "cli.h"
+#include "entry.h"
+#include "session.h"
+#include "table.h"
+#include "text.h"
+
+#include <fnmatch.h>
+
+static bool matches(const struct args *args, const char *name)
+{
+    const char *pattern = args->operand[0];
+
+    return pattern == NULL || fnmatch(pattern, name, 0) == 0;
+}
+
+static void add_row(struct table *table, const struct hf_entry *entry, size_t count)
+{
+    char   address[ENTRY_TEXT_MAX] = "-", age[TEXT_AGE_MAX] = "-", waiting[24];
+    char   holder[ENTRY_TEXT_MAX + 24] = "-", command[400] = "-";
+    size_t holders = 0;
+
+    for (size_t i = 0; i < count; i++)
+        holders += entry[i].held;
+    if (entry->held) { /* the first of the line, if any */
+        entry_address(address, entry);
+        text_age(age, entry_age(entry));
+        text_clean(command, sizeof command, entry->command);
+        text_cut(command, 40);
+        snprintf(holder, sizeof holder, holders > 1 ? "%s +%zu" : "%s", address,
+                 holders - 1);
+    }
+    snprintf(waiting, sizeof waiting, "%zu", count - holders);
+    table_row(table, (const char *[]){ entry->name, entry->kind, holder, age, waiting,
+                                       command });
+}
+
+static void print_table(const struct args *args, const struct hf_report *report)
+{
+    struct table table = { .columns = 6 };
+    size_t       count;
+
+    for (size_t i = 0; i < report->count; i += count) {
+        count = entry_same_name(report, i);
+        if (!matches(args, report->entry[i].name))
+            continue;
+        if (table.rows == 0)
+            table_row(&table, (const char *[]){ "NAME", "KIND", "HOLDER", "HELD",
+                                                "WAITING", "COMMAND" });
+        add_row(&table, &report->entry[i], count);
+    }
+    table_print(&table, stdout);
+}
+
+static void print_json(const struct args *args, const struct hf_report *report)
+{
+    struct json json = { .out = stdout };
+    size_t      count;
+
+    json_open(&json, NULL, '[');
+    for (size_t i = 0; i < report->count; i += count) {
+        count = entry_same_name(report, i);
+        if (matches(args, report->entry[i].name))
+            entry_json_lock(&json, report->entry[i].name, &report->entry[i], count);
+    }
+    json_close(&json, ']');
+    putchar('\n');
+}
+
+int list_main(const struct args *args)
+{
+    struct hf_client *client;
+    struct hf_report *report;
+
+    int code = session_open(args, NULL, &client);
+    if (code != 0)
+        return code;
+    code = session_inspect(client, NULL, &report);
+    if (code == 0) {
+        if (args->json)
+            print_json(args, report);
+        else
+            print_table(args, report);
+        hf_report_free(report);
+    }
+    hf_close(client);
+    return code;
+}

@@ -1,0 +1,36 @@
+/* notice.h - tells somebody who waits what he waits for.
+ *
+ * On a terminal one line that updates itself every second; elsewhere a line
+ * once, and another when the holder changes.
+ */
+#ifndef NOTICE_H
+#define NOTICE_H
+
+#include <holdfast.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct notice {
+    struct hf_client *client;
+    const char       *name;
+    bool              quiet;
+    bool              terminal; /* stderr is one, and can rewrite a line */
+    bool              shown;    /* a line stands on the terminal */
+    uint64_t          told;     /* token of the holder last told of */
+    int64_t           next;     /* when to look again, CLOCK_BOOTTIME ns */
+};
+
+void notice_init(struct notice *notice, struct hf_client *client, const char *name,
+                 bool quiet);
+
+/* Milliseconds until notice_show() has something to do; -1: never. */
+int notice_timeout_ms(const struct notice *notice);
+
+/* Look, and tell if it is time. */
+void notice_show(struct notice *notice);
+
+/* Clear the line on the terminal. */
+void notice_clear(struct notice *notice);
+
+#endif

@@ -1,0 +1,73 @@
+/* options.c - see options.h. */
+#include "options.h"
+
+#include <string.h>
+
+const struct verb verb_table[] = {
+    { IN_RUN, "run", "NAME [--] COMMAND...", "run a command while holding a lock",
+      "Waits for its turn, runs COMMAND, and gives the lock up when COMMAND and\n"
+      "everything it started is gone.  If the lock is lost, or holdfast is killed,\n"
+      "the whole tree of processes is ended first.\n"
+      "COMMAND finds HOLDFAST_TOKEN, HOLDFAST_NAME and HOLDFAST_SLOT in its\n"
+      "environment.",
+      1, 1, true, true, run_main },
+    { IN_TRY, "try", "NAME [--] COMMAND...",
+      "the same, but only if nobody holds it: run -n", NULL, 1, 1, true, true, run_main },
+    { IN_HOLD, "hold", "NAME", "hold a lock until stdin ends or a signal comes", NULL, 1,
+      1, false, true, hold_main },
+    { IN_LIST, "list", "[PATTERN]", "list locks in use",
+      "PATTERN is matched against whole names as the shell matches file names.", 0, 1,
+      false, true, list_main },
+    { IN_SHOW, "show", "NAME", "show who holds a lock and who waits for it", NULL, 1, 1,
+      false, true, show_main },
+    { IN_WATCH, "watch", "NAME", "tell what happens to a lock, a line for each event",
+      NULL, 1, 1, false, true, watch_main },
+    { IN_BREAK, "break", "NAME", "take a lock away from its holder",
+      "Takes away exactly the place shown, never that of somebody who came later.\n"
+      "The holder finds the lock lost and ends its command.",
+      1, 1, false, true, break_main },
+    { IN_VERSION, "version", "", "print the version", NULL, 0, 0, false, false,
+      version_main },
+    { IN_HELP, "help", "[VERB]", "print help, on everything or on one verb", NULL, 0, 1,
+      false, false, help_main },
+    { IN_COMPLETION, "completion", "bash|zsh|fish", NULL, NULL, 1, 1, false, false,
+      completion_main },
+};
+
+const size_t verb_count = sizeof verb_table / sizeof *verb_table;
+
+#define TAKING (IN_RUN | IN_TRY | IN_HOLD)
+#define CHILD  (IN_RUN | IN_TRY)
+#define ASKING (IN_LIST | IN_SHOW | IN_WATCH | IN_BREAK)
+
+const struct option_row option_table[] = {
+    { IN_RUN | IN_HOLD, 'n', "nonblock", NULL, "do not wait if somebody holds it" },
+    { IN_RUN | IN_HOLD, 'w', "wait", "TIME", "wait so long at most: 2.5, 500ms, 2m, 1h" },
+    { TAKING, 's', "shared", NULL, "share it with other -s, exclude -x" },
+    { TAKING, 'x', "exclusive", NULL, "exclude both -s and -x on this name" },
+    { TAKING, OPT_SLOTS, "slots", "N", "allow N holders at a time" },
+    { TAKING, OPT_WEIGHT, "weight", "W", "take W of the --slots, not 1" },
+    { TAKING, OPT_CLAIM, "claim", NULL, "no queue: whoever comes when it is free" },
+    { TAKING, 'E', "conflict-exit-code", "N",
+      "exit with N, not 75, if it is not acquired" },
+    { TAKING, OPT_NOTE, "note", "TEXT", "show TEXT to others who look" },
+    { CHILD, OPT_SIGNAL, "signal", "SIGNAL", "end the command with SIGNAL (TERM)" },
+    { CHILD, OPT_GRACE, "grace", "TIME", "so long before time runs out (5s)" },
+    { IN_BREAK, OPT_TOKEN, "token", "TOKEN", "break this place, not the holder's" },
+    { IN_BREAK, 'y', "yes", NULL, "do not ask" },
+    { IN_LIST | IN_SHOW | IN_WATCH | IN_VERSION, OPT_JSON, "json", NULL, "write JSON" },
+    { TAKING | ASKING, OPT_URL, "url", "URL", "the store to use, not $HOLDFAST_URL" },
+    { TAKING, 'q', "quiet", NULL, "say nothing but errors" },
+    { TAKING | ASKING, 'v', "verbose", NULL, "tell every request to the store" },
+    { ~0u, 'h', "help", NULL, "print help on this verb" },
+};
+
+const size_t option_count = sizeof option_table / sizeof *option_table;
+
+const struct verb *verb_find(const char *name)
+{
+    for (size_t i = 0; i < verb_count; i++)
+        if (strcmp(name, verb_table[i].name) == 0)
+            return &verb_table[i];
+    return NULL;
+}

@@ -1,0 +1,110 @@
+/* options.h - every verb and every option, in one table each.
+ *
+ * Parsing, help and completions are made from these tables, and the tests hold
+ * the man page against them, so they cannot drift apart.
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct args;
+
+struct verb {
+    unsigned    bit;
+    const char *name;
+    const char *operands; /* for the synopsis */
+    const char *summary;  /* one line; NULL: a hidden verb */
+    const char *details;  /* a paragraph or two for its help */
+    int         least;    /* operands needed */
+    int         most;     /* operands allowed; a command does not count */
+    bool        command;  /* a command follows the operands */
+    bool        names;    /* the first operand is the name of a lock */
+    int (*run)(const struct args *args);
+};
+
+struct option_row {
+    unsigned    verbs;
+    int         id;    /* the letter, or a number above 255 if there is none */
+    const char *name;  /* --name */
+    const char *value; /* what its argument is called; NULL: it takes none */
+    const char *help;
+};
+
+enum verb_bit {
+    IN_RUN = 1 << 0,
+    IN_TRY = 1 << 1,
+    IN_HOLD = 1 << 2,
+    IN_LIST = 1 << 3,
+    IN_SHOW = 1 << 4,
+    IN_WATCH = 1 << 5,
+    IN_BREAK = 1 << 6,
+    IN_VERSION = 1 << 7,
+    IN_HELP = 1 << 8,
+    IN_COMPLETION = 1 << 9,
+};
+
+enum option_id {
+    OPT_SLOTS = 256,
+    OPT_WEIGHT,
+    OPT_CLAIM,
+    OPT_NOTE,
+    OPT_URL,
+    OPT_SIGNAL,
+    OPT_GRACE,
+    OPT_JSON,
+    OPT_TOKEN,
+};
+
+extern const struct verb       verb_table[];
+extern const size_t            verb_count;
+extern const struct option_row option_table[];
+extern const size_t            option_count;
+
+const struct verb *verb_find(const char *name);
+
+/* A command line, understood.  Strings are argv's. */
+struct args {
+    const struct verb *verb;
+    const char        *operand[2]; /* those there are; the first is often NAME */
+    char             **command;    /* NULL-terminated, or NULL */
+
+    int64_t     wait_ms; /* 0: do not wait; negative: for ever */
+    bool        shared;
+    bool        exclusive;
+    bool        claim;
+    uint32_t    slots;  /* 0: not given */
+    uint32_t    weight; /* 0: not given */
+    int         busy_exit;
+    const char *note;
+    const char *url;
+    int         signal;
+    int64_t     grace_ms;
+    bool        quiet;
+    bool        verbose;
+    bool        json;
+    bool        yes;
+    uint64_t    token; /* 0: not given */
+    bool        help;
+};
+
+/* 0, or an exit code after having complained.  A password in a --url is wiped
+ * from argv, where ps(1) would show it; `args` keeps a copy. */
+int args_parse(int argc, char **argv, struct args *ret);
+
+int run_main(const struct args *args);
+int hold_main(const struct args *args);
+int list_main(const struct args *args);
+int show_main(const struct args *args);
+int watch_main(const struct args *args);
+int break_main(const struct args *args);
+int version_main(const struct args *args);
+int help_main(const struct args *args);
+int completion_main(const struct args *args);
+
+/* Help on one verb, or with NULL on all, to stdout. */
+void help_print(const struct verb *verb);
+
+#endif

@@ -1,0 +1,277 @@
+/* parse.c - from argv to struct args, by the option table. */
+#include "options.h"
+
+#include "cli.h"
+#include "redact.h"
+#include "text.h"
+
+#include <assert.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROWS_MAX 32
+
+/* What getopt_long() wants to know, for one verb. */
+struct grammar {
+    char          letters[2 * ROWS_MAX + 3];
+    struct option longs[ROWS_MAX + 1];
+};
+
+static void make_grammar(const struct verb *verb, struct grammar *ret)
+{
+    char          *letter = ret->letters;
+    struct option *o = ret->longs;
+
+    assert(option_count <= ROWS_MAX);
+    *letter++ = '+'; /* stop at the first operand: the rest may be a command's */
+    *letter++ = ':'; /* tell a missing argument from an unknown option */
+    for (size_t i = 0; i < option_count; i++) {
+        const struct option_row *row = &option_table[i];
+        if ((row->verbs & verb->bit) == 0)
+            continue;
+        *o++ = (struct option){ row->name, row->value ? required_argument : no_argument,
+                                NULL, row->id };
+        if (row->id < 256) {
+            *letter++ = (char)row->id;
+            if (row->value != NULL)
+                *letter++ = ':';
+        }
+    }
+    *letter = '\0';
+    *o = (struct option){ 0 };
+}
+
+static int usage(const struct verb *verb, const char *what, const char *value)
+{
+    complain("%s: %s%s%s; see `holdfast help %s`", verb->name, what, value ? " " : "",
+             value ? value : "", verb->name);
+    return EXIT_USAGE;
+}
+
+static int bad_value(const char *option, const char *value, const char *want)
+{
+    complain("--%s \"%s\" is not %s", option, value, want);
+    return EXIT_USAGE;
+}
+
+/* ps(1) shows argv to everybody. */
+static int take_url(struct args *args, char *value)
+{
+    size_t      length;
+    char       *copy = strdup(value);
+    const char *password;
+
+    if (copy == NULL)
+        return complain_errno("--url");
+    password = redact_url_password(value, &length);
+    if (password != NULL)
+        memset(value + (password - value), 'x', length);
+    args->url = copy; /* for the life of the process */
+    return 0;
+}
+
+static int take_count(const char *option, const char *value, uint32_t *ret)
+{
+    uint64_t number;
+
+    if (!text_parse_number(value, 1, UINT32_MAX - 1, &number))
+        return bad_value(option, value, "a number from 1 on");
+    *ret = (uint32_t)number;
+    return 0;
+}
+
+static int take_duration(const char *option, const char *value, int64_t *ret)
+{
+    int64_t ms = text_parse_duration(value);
+
+    if (ms < 0)
+        return bad_value(option, value, "a time such as 10, 2.5, 500ms, 2m or 1h");
+    *ret = ms;
+    return 0;
+}
+
+static int take_exit_code(const char *value, int *ret)
+{
+    uint64_t number;
+
+    if (!text_parse_number(value, 0, 255, &number))
+        return bad_value("conflict-exit-code", value, "a number from 0 to 255");
+    *ret = (int)number;
+    return 0;
+}
+
+static int take_signal(const char *value, int *ret)
+{
+    int signal = text_parse_signal(value);
+
+    if (signal < 0)
+        return bad_value("signal", value, "a signal such as TERM, INT or 15");
+    *ret = signal;
+    return 0;
+}
+
+static int take_token(const char *value, uint64_t *ret)
+{
+    if (!text_parse_number(value, 1, UINT64_MAX, ret))
+        return bad_value("token", value, "a token as `holdfast show` prints it");
+    return 0;
+}
+
+static int take_option(struct args *args, int id, char *value)
+{
+    switch (id) {
+    case 'n':
+        args->wait_ms = 0;
+        return 0;
+    case 'w':
+        return take_duration("wait", value, &args->wait_ms);
+    case 's':
+        args->shared = true;
+        return 0;
+    case 'x':
+        args->exclusive = true;
+        return 0;
+    case 'E':
+        return take_exit_code(value, &args->busy_exit);
+    case 'q':
+        args->quiet = true;
+        return 0;
+    case 'v':
+        args->verbose = true;
+        return 0;
+    case 'h':
+        args->help = true;
+        return 0;
+    case 'y':
+        args->yes = true;
+        return 0;
+    case OPT_SLOTS:
+        return take_count("slots", value, &args->slots);
+    case OPT_WEIGHT:
+        return take_count("weight", value, &args->weight);
+    case OPT_CLAIM:
+        args->claim = true;
+        return 0;
+    case OPT_NOTE:
+        args->note = value;
+        return 0;
+    case OPT_URL:
+        return take_url(args, value);
+    case OPT_SIGNAL:
+        return take_signal(value, &args->signal);
+    case OPT_GRACE:
+        return take_duration("grace", value, &args->grace_ms);
+    case OPT_JSON:
+        args->json = true;
+        return 0;
+    case OPT_TOKEN:
+        return take_token(value, &args->token);
+    default:
+        abort(); /* an option of the table that nobody takes */
+    }
+}
+
+/* The options up to the next operand, or to "--". */
+static int take_options(int argc, char **argv, const struct grammar *grammar,
+                        struct args *args)
+{
+    int id;
+
+    while ((id = getopt_long(argc, argv, grammar->letters, grammar->longs, NULL)) != -1) {
+        const char *word = argv[optind - 1];
+        char        letter[3] = { '-', (char)optopt, '\0' };
+        bool        is_letter = optopt > 0 && optopt < 256 && strncmp(word, "--", 2) != 0;
+
+        if (id == ':')
+            return usage(args->verb, "an argument is missing after",
+                         is_letter ? letter : word);
+        if (id == '?')
+            return usage(args->verb, "there is no option", is_letter ? letter : word);
+        int code = take_option(args, id, optarg);
+        if (code != 0)
+            return code;
+    }
+    return 0;
+}
+
+static int check_kind(const struct args *args)
+{
+    int kinds = args->shared + args->exclusive + args->claim + (args->slots > 0);
+
+    if (kinds > 1)
+        return usage(args->verb, "-s, -x, --slots and --claim exclude each other", NULL);
+    if (args->weight > 0 && args->slots == 0)
+        return usage(args->verb, "--weight needs --slots", NULL);
+    if (args->weight > args->slots)
+        return usage(args->verb, "--weight must not be more than --slots", NULL);
+    return 0;
+}
+
+/* Options may stand before and after operands, but end where a command starts. */
+static int take_all(int argc, char **argv, const struct grammar *grammar,
+                    struct args *args)
+{
+    const struct verb *verb = args->verb;
+    int                operands = 0;
+
+    for (;;) {
+        int code = take_options(argc, argv, grammar, args);
+        if (code != 0)
+            return code;
+        if (optind >= argc || (verb->command && operands == verb->most))
+            break;
+        if (operands == verb->most)
+            return usage(verb, "too many arguments, from", argv[optind]);
+        args->operand[operands++] = argv[optind++];
+    }
+    if (args->help)
+        return 0;
+    if (operands < verb->least)
+        return usage(verb,
+                     verb->names ? "the NAME of the lock is missing"
+                                 : "an argument is missing",
+                     NULL);
+    if (verb->command && optind >= argc)
+        return usage(verb, "the COMMAND to run is missing", NULL);
+    if (verb->command)
+        args->command = argv + optind;
+    return check_kind(args);
+}
+
+int args_parse(int argc, char **argv, struct args *ret)
+{
+    struct grammar grammar;
+    struct args    args = {
+           .wait_ms = -1,
+           .busy_exit = EXIT_BUSY,
+           .signal = SIGTERM,
+           .grace_ms = 5000,
+    };
+
+    if (argc < 2) {
+        complain("nothing to do; try `holdfast run NAME -- COMMAND` or `holdfast help`");
+        return EXIT_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        word = "help";
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        word = "version";
+    args.verb = verb_find(word);
+    if (args.verb == NULL) {
+        complain("there is no verb \"%s\"; `holdfast help` lists them", word);
+        return EXIT_USAGE;
+    }
+    if (args.verb->bit == IN_TRY)
+        args.wait_ms = 0;
+
+    make_grammar(args.verb, &grammar);
+    opterr = 0;
+    int code = take_all(argc - 1, argv + 1, &grammar, &args);
+    if (code == 0)
+        *ret = args;
+    return code;
+}

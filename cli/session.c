@@ -1,0 +1,47 @@
+/* session.c - see session.h. */
+#include "session.h"
+
+#include "cli.h"
+
+#include <stdlib.h>
+
+static void on_trace(const char *text, void *data)
+{
+    (void)data;
+    complain("%s", text);
+}
+
+int session_open(const struct args *args, const char *command, struct hf_client **ret)
+{
+    char              error[512] = "";
+    struct hf_options options = HF_OPTIONS_INIT;
+
+    options.flags = HF_NO_KEEPER;
+    options.command = command;
+    options.note = args->note;
+    options.on_trace = args->verbose ? on_trace : NULL;
+    options.error = error;
+    options.error_size = sizeof error;
+
+    int r = hf_open(args->url, &options, ret);
+    if (r < 0) {
+        complain("%s", error[0] != '\0' ? error : hf_strerror(r));
+        return exit_for(r);
+    }
+    return 0;
+}
+
+int session_failed(struct hf_client *client, int error)
+{
+    const char *message = hf_errmsg(client);
+
+    complain("%s", message != NULL && *message != '\0' ? message : hf_strerror(error));
+    return exit_for(error);
+}
+
+int session_inspect(struct hf_client *client, const char *name, struct hf_report **ret)
+{
+    int r = hf_inspect(client, name, SESSION_PATIENCE_MS, ret);
+
+    return r < 0 ? session_failed(client, r) : 0;
+}

@@ -1,0 +1,22 @@
+/* session.h - opens the store, and reports what the library says. */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include "options.h"
+
+#include <holdfast.h>
+
+/* How long a question to the store may take. */
+#define SESSION_PATIENCE_MS 10000
+
+/* Open the store args name.  `command` is shown to others; NULL: none.
+ * 0, or an exit code after having complained. */
+int session_open(const struct args *args, const char *command, struct hf_client **ret);
+
+/* Complain about what failed last on this client; returns the exit code. */
+int session_failed(struct hf_client *client, int error);
+
+/* Ask who holds and who waits, complaining if that fails. */
+int session_inspect(struct hf_client *client, const char *name, struct hf_report **ret);
+
+#endif

@@ -1,0 +1,70 @@
+/* show.c - show: one lock, its holders and its queue. */
+#include "options.h"
+
+#include "cli.h"
+#include "entry.h"
+#include "session.h"
+#include "table.h"
+#include "text.h"
+
+#include <inttypes.h>
+
+static void add_row(struct table *table, const struct hf_entry *entry)
+{
+    char address[ENTRY_TEXT_MAX], age[TEXT_AGE_MAX], token[24], command[400], what[64];
+
+    snprintf(token, sizeof token, "%" PRIu64, entry->token);
+    text_clean(command, sizeof command, entry->command);
+    text_cut(command, 60);
+    if (entry->slot >= 0)
+        snprintf(what, sizeof what, "%s %d", entry->held ? "slot" : "waits", entry->slot);
+    else
+        snprintf(what, sizeof what, "%s", entry->held ? "holds" : "waits");
+    table_row(table, (const char *[]){ what, entry->kind, entry_address(address, entry),
+                                       text_age(age, entry_age(entry)), token, command,
+                                       entry->note });
+}
+
+static void print_table(const struct hf_report *report)
+{
+    struct table table = { .columns = 7 };
+
+    table_row(&table, (const char *[]){ "STATE", "KIND", "WHO", "SINCE", "TOKEN",
+                                        "COMMAND", "NOTE" });
+    for (size_t i = 0; i < report->count; i++)
+        add_row(&table, &report->entry[i]);
+    table_print(&table, stdout);
+}
+
+static int print(const struct args *args, const struct hf_report *report)
+{
+    const char *name = args->operand[0];
+
+    if (args->json) {
+        struct json json = { .out = stdout };
+        entry_json_lock(&json, name, report->entry, report->count);
+        putchar('\n');
+    } else if (report->count > 0) {
+        print_table(report);
+    } else {
+        complain("nobody holds \"%s\"", name);
+    }
+    return report->count > 0 ? 0 : EXIT_NOTHING;
+}
+
+int show_main(const struct args *args)
+{
+    struct hf_client *client;
+    struct hf_report *report;
+
+    int code = session_open(args, NULL, &client);
+    if (code != 0)
+        return code;
+    code = session_inspect(client, args->operand[0], &report);
+    if (code == 0) {
+        code = print(args, report);
+        hf_report_free(report);
+    }
+    hf_close(client);
+    return code;
+}

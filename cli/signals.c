@@ -1,0 +1,93 @@
+/* signals.c - see signals.h. */
+#include "signals.h"
+
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* Told to us.  SIGCHLD is in it for the guardian's end. */
+static const int told[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
+                            SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP, SIGCHLD };
+
+/* Only kept away: writing to a closed stderr must not end us, and touching the
+ * terminal from the background must not stop us. */
+static const int kept_away[] = { SIGPIPE, SIGTTIN, SIGTTOU };
+
+static bool is_ignored(int signal)
+{
+    struct sigaction action;
+
+    return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+int signals_init(struct signals *signals)
+{
+    sigset_t wanted, blocked;
+
+    /* Ignored, it would have the kernel reap our children before we can. */
+    signals->chld_ignored = is_ignored(SIGCHLD);
+    if (signals->chld_ignored)
+        signal(SIGCHLD, SIG_DFL);
+
+    sigemptyset(&wanted);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++)
+        if (!is_ignored(told[i])) /* a signalfd would deliver it all the same */
+            sigaddset(&wanted, told[i]);
+    blocked = wanted;
+    for (size_t i = 0; i < sizeof kept_away / sizeof *kept_away; i++)
+        sigaddset(&blocked, kept_away[i]);
+
+    if (sigprocmask(SIG_BLOCK, &blocked, &signals->before) < 0)
+        return -1;
+    signals->fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+    return signals->fd < 0 ? -1 : 0;
+}
+
+int signals_next(const struct signals *signals)
+{
+    struct signalfd_siginfo info;
+
+    if (read(signals->fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return 0;
+    return (int)info.ssi_signo;
+}
+
+void signals_restore(const struct signals *signals)
+{
+    if (signals->chld_ignored)
+        signal(SIGCHLD, SIG_IGN);
+    sigprocmask(SIG_SETMASK, &signals->before, NULL);
+}
+
+bool signals_ends(int signal)
+{
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP ||
+           signal == SIGQUIT || signal == SIGUSR1 || signal == SIGUSR2;
+}
+
+bool signals_stop_self(int signal)
+{
+    sigset_t one, before, pending;
+
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    raise(signal); /* blocked; it stops us when it no longer is */
+    sigprocmask(SIG_UNBLOCK, &one, &before);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+
+    /* SIGCONT is blocked too: one that is pending is what continued us. */
+    sigpending(&pending);
+    return sigismember(&pending, SIGCONT) == 1;
+}
+
+_Noreturn void signals_die(int signum)
+{
+    sigset_t one;
+
+    signal(signum, SIG_DFL);
+    sigemptyset(&one);
+    sigaddset(&one, signum);
+    raise(signum);
+    sigprocmask(SIG_UNBLOCK, &one, NULL);
+    _exit(128 + signum);
+}

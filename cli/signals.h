@@ -1,0 +1,39 @@
+/* signals.h - signals as events of a poll loop.
+ *
+ * A command must start with the signal mask and dispositions that holdfast was
+ * started with.  So no handlers: signals are blocked and read from a signalfd,
+ * and what was ignored (nohup, a script's background job) stays ignored.
+ */
+#ifndef SIGNALS_H
+#define SIGNALS_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+struct signals {
+    int      fd;           /* readable when a signal came */
+    sigset_t before;       /* the mask we were started with */
+    bool     chld_ignored; /* SIGCHLD was ignored; children must be waited for */
+};
+
+/* 0, or -1 and errno. */
+int signals_init(struct signals *signals);
+
+/* The next signal, or 0. */
+int signals_next(const struct signals *signals);
+
+/* In a child, before exec: everything as it was. */
+void signals_restore(const struct signals *signals);
+
+/* Does this signal mean "end" to somebody who only waits? */
+bool signals_ends(int signal);
+
+/* Let `signal`, SIGTSTP or such, stop this process as it would have without us.
+ * Returns after it was continued; false: it was not stopped, since nobody could
+ * continue it (an orphaned process group) or it is ignored. */
+bool signals_stop_self(int signal);
+
+/* Die of a signal, so that a shell sees it.  Falls back to exit(128 + n). */
+_Noreturn void signals_die(int signal);
+
+#endif

@@ -1,0 +1,201 @@
+/* supervise.c - see supervise.h. */
+#include "supervise.h"
+
+#include "cli.h"
+#include "clock.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* A guardian that was told LOST has ended the tree long before that. */
+#define HANG_NS (500 * NS_PER_MS)
+
+/* Steps of less than this are rounding. */
+#define DEADLINE_STEP_NS (2 * NS_PER_MS)
+
+static void pass_on(struct supervisor *s, int signal)
+{
+    if (guard_tell(s->guard, GUARD_SIGNAL, signal, 0) < 0)
+        s->orphaned = true;
+}
+
+/* ---- The lock -------------------------------------------------------------- */
+
+static int64_t current_deadline(const struct supervisor *s)
+{
+    int64_t left = hf_left_ms(s->lock);
+
+    return left == INT64_MAX ? INT64_MAX : clock_boot_ns() + left * NS_PER_MS;
+}
+
+static void start(struct supervisor *s)
+{
+    struct guard_order go;
+    int                fds[GUARD_FDS_MAX];
+    int                count = hf_lifeline(s->client, fds, GUARD_FDS_MAX);
+
+    s->deadline = current_deadline(s);
+    memset(&go, 0, sizeof go);
+    go.kind = GUARD_GO;
+    go.deadline = s->deadline;
+    go.token = hf_token(s->lock);
+    go.slot = hf_slot(s->lock);
+    if (guard_go(s->guard, &go, fds, count < 0 ? 0 : count) < 0)
+        s->orphaned = true;
+}
+
+static void look_at_lock(struct supervisor *s)
+{
+    hf_process(s->client);
+    if (s->lost)
+        return;
+    if (hf_state(s->lock) != HF_HELD) {
+        s->lost = true;
+        s->give_up_at = clock_boot_ns() + HANG_NS;
+        if (guard_tell(s->guard, GUARD_LOST, 0, 0) < 0)
+            s->orphaned = true;
+        return;
+    }
+    int64_t deadline = current_deadline(s);
+    if (deadline > s->deadline + DEADLINE_STEP_NS ||
+        deadline < s->deadline - DEADLINE_STEP_NS) {
+        s->deadline = deadline;
+        if (guard_tell(s->guard, GUARD_DEADLINE, 0, deadline) < 0)
+            s->orphaned = true;
+    }
+}
+
+/* ---- Stopping and going on --------------------------------------------------- */
+
+/* Stop as the user, or the terminal, wants it; then go on together. */
+static void pause_with_command(struct supervisor *s, int signal)
+{
+    bool stopped = signals_stop_self(signal);
+
+    if (!stopped && signal != SIGTSTP)
+        pass_on(s, SIGHUP); /* nobody will ever give it a terminal */
+    if (s->terminal.wanted || signal != SIGTSTP)
+        terminal_lend(&s->terminal, s->command);
+    pass_on(s, SIGCONT);
+}
+
+static void command_stopped(struct supervisor *s, int signal)
+{
+    if (signal == SIGTTIN || signal == SIGTTOU) {
+        if (terminal_lend(&s->terminal, s->command))
+            pass_on(s, SIGCONT);
+        else
+            pause_with_command(s, signal);
+    } else if (s->terminal.lent) {
+        /* Ctrl-Z went to the command alone.  Stop the rest of the job too; our
+         * own SIGTSTP comes back to us as if it had been typed. */
+        terminal_take_back(&s->terminal, true);
+        kill(0, SIGTSTP);
+    }
+}
+
+static void look_at_signals(struct supervisor *s)
+{
+    int signal;
+
+    while ((signal = signals_next(s->signals)) != 0) {
+        if (signal == SIGCHLD)
+            continue; /* the guardian's end shows on its socket */
+        pass_on(s, signal);
+        if (signal == SIGTSTP)
+            pause_with_command(s, SIGTSTP);
+    }
+}
+
+/* ---- The guardian ------------------------------------------------------------ */
+
+/* stdin and stdout are the command's: a pipe must not stay open because of us. */
+static void let_go_of_stdio(void)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    if (null < 0)
+        return;
+    dup3(null, STDIN_FILENO, O_CLOEXEC);
+    dup3(null, STDOUT_FILENO, O_CLOEXEC);
+    close(null);
+}
+
+static void take_news(struct supervisor *s, const struct guard_news *news)
+{
+    switch (news->kind) {
+    case GUARD_STARTED:
+        s->command = news->value;
+        let_go_of_stdio();
+        break;
+    case GUARD_FAILED:
+        s->exec_error = news->value;
+        break;
+    case GUARD_STOPPED:
+        command_stopped(s, news->value);
+        break;
+    case GUARD_EXITED:
+        s->status = news->value;
+        break;
+    case GUARD_REMAIN:
+        if (news->value > 0 && !s->args->quiet)
+            complain("the command has ended, but left %d process%s running: "
+                     "keeping \"%s\" until they end too",
+                     news->value, news->value > 1 ? "es" : "", hf_name(s->lock));
+        break;
+    case GUARD_EXPIRED:
+        s->lost = true;
+        break;
+    case GUARD_GONE:
+        s->gone = true;
+        break;
+    }
+}
+
+static void look_at_guardian(struct supervisor *s)
+{
+    struct guard_news news;
+    int               r;
+
+    while (!s->gone && (r = guard_hear(s->guard, &news)) != 0) {
+        if (r < 0) {
+            s->orphaned = true;
+            break;
+        }
+        take_news(s, &news);
+    }
+}
+
+static int patience_ms(const struct supervisor *s)
+{
+    int timeout = hf_timeout_ms(s->client);
+
+    return s->lost && (timeout < 0 || timeout > 50) ? 50 : timeout;
+}
+
+void supervise(struct supervisor *s)
+{
+    assert(hf_state(s->lock) == HF_HELD);
+    start(s);
+    while (!s->gone && !s->orphaned) {
+        struct pollfd on[] = {
+            { .fd = hf_fd(s->client), .events = POLLIN },
+            { .fd = s->signals->fd, .events = POLLIN },
+            { .fd = s->guard->link, .events = POLLIN },
+        };
+        poll(on, 3, patience_ms(s));
+        look_at_lock(s);
+        look_at_guardian(s);
+        look_at_signals(s);
+        if (s->lost && s->give_up_at != 0 && clock_boot_ns() > s->give_up_at)
+            s->orphaned = true;
+    }
+    if (!s->gone)
+        guard_take_over(s->guard, s->command, &s->status);
+    guard_finish(s->guard);
+    terminal_take_back(&s->terminal, WIFSIGNALED(s->status));
+}

@@ -1,0 +1,33 @@
+/* supervise.h - from GO to the command's end: one loop over the store, the
+ * guardian, signals and the terminal. */
+#ifndef SUPERVISE_H
+#define SUPERVISE_H
+
+#include "guard.h"
+#include "options.h"
+#include "terminal.h"
+
+#include <holdfast.h>
+
+struct supervisor {
+    const struct args    *args;
+    const struct signals *signals;
+    struct hf_client     *client;
+    struct hf_lock       *lock;
+    struct guard         *guard;
+    struct terminal       terminal;
+    pid_t                 command;    /* its pid and process group; 0: not started */
+    int                   status;     /* its wait status, once it exited */
+    int                   exec_error; /* errno, if it could not be started */
+    int64_t               deadline;   /* as last told to the guardian */
+    int64_t               give_up_at; /* when a guardian told LOST must be done */
+    bool                  lost;       /* the lock was lost while the command ran */
+    bool                  orphaned;   /* the guardian was killed, or hung */
+    bool                  gone;       /* nothing of the command is left */
+};
+
+/* Have the guardian start the command, and see it to its end: afterwards
+ * nothing of it is left, whatever happened. */
+void supervise(struct supervisor *s);
+
+#endif

@@ -1,0 +1,143 @@
+/* take.c - see take.h. */
+#include "take.h"
+
+#include "cli.h"
+#include "clock.h"
+#include "entry.h"
+#include "notice.h"
+#include "session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+
+/* So long a store may take to let us go before we just leave. */
+#define LEAVE_NS (1 * NS_PER_SEC)
+
+static int make_lock(const struct args *args, struct hf_client *client,
+                     struct hf_lock **ret)
+{
+    const char *name = args->operand[0];
+
+    if (args->shared)
+        return hf_reader(client, name, ret);
+    if (args->exclusive)
+        return hf_writer(client, name, ret);
+    if (args->slots > 0)
+        return hf_semaphore(client, name, args->slots, args->weight ? args->weight : 1,
+                            ret);
+    if (args->claim)
+        return hf_claim(client, name, ret);
+    return hf_mutex(client, name, ret);
+}
+
+/* The earlier of two poll() timeouts; negative is never. */
+static int sooner(int a, int b)
+{
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}
+
+static void drive(const struct taking *taking, int timeout_ms)
+{
+    struct pollfd on[] = {
+        { .fd = hf_fd(taking->client), .events = POLLIN },
+        { .fd = taking->signals->fd, .events = POLLIN },
+    };
+
+    poll(on, 2, sooner(hf_timeout_ms(taking->client), timeout_ms));
+    hf_process(taking->client);
+}
+
+/* True: a signal came that ends the wait. */
+static bool look_at_signals(struct taking *taking, struct notice *notice)
+{
+    int signal;
+
+    while ((signal = signals_next(taking->signals)) != 0) {
+        if (signals_ends(signal)) {
+            taking->signal = signal;
+            return true;
+        }
+        if (signal == SIGTSTP) {
+            notice_clear(notice);
+            signals_stop_self(SIGTSTP);
+        }
+    }
+    return false;
+}
+
+static void leave(struct taking *taking)
+{
+    int64_t until = clock_boot_ns() + LEAVE_NS;
+
+    hf_cancel(taking->lock);
+    if (hf_state(taking->lock) == HF_HELD)
+        hf_release_start(taking->lock);
+    while (hf_state(taking->lock) != HF_IDLE && clock_boot_ns() < until)
+        drive(taking, 10);
+}
+
+static int say_busy(const struct taking *taking, int why)
+{
+    const struct args *args = taking->args;
+    const char        *name = args->operand[0];
+    struct hf_report  *report;
+    char               holders[ENTRY_TEXT_MAX] = "is held";
+
+    if (args->quiet)
+        return args->busy_exit;
+    if (hf_inspect(taking->client, name, 1000, &report) == 0) {
+        if (entry_first_holder(report) != NULL)
+            entry_holders(holders, report);
+        else
+            snprintf(holders, sizeof holders, "was held until just now");
+        hf_report_free(report);
+    }
+    complain("%s\"%s\" %s", why == HF_ETIMEOUT ? "gave up waiting: " : "", name, holders);
+    return args->busy_exit;
+}
+
+static int say_why(const struct taking *taking, int why)
+{
+    if (why == HF_EBUSY || why == HF_ETIMEOUT)
+        return say_busy(taking, why);
+    return session_failed(taking->client, why);
+}
+
+/* Until it is held (0), refused (HF_E...), or a signal came (HF_ECANCELED). */
+static int wait_for_it(struct taking *taking, struct notice *notice)
+{
+    for (;;) {
+        enum hf_state state = hf_state(taking->lock);
+        if (state == HF_HELD)
+            return 0;
+        if (state == HF_IDLE || state == HF_LOST)
+            return hf_why(taking->lock) != 0 ? hf_why(taking->lock) : HF_ESTATE;
+        drive(taking, notice_timeout_ms(notice));
+        if (look_at_signals(taking, notice))
+            return HF_ECANCELED;
+        if (hf_state(taking->lock) == HF_WAITING)
+            notice_show(notice);
+    }
+}
+
+int take(struct taking *taking)
+{
+    const struct args *args = taking->args;
+    struct notice      notice;
+
+    int r = make_lock(args, taking->client, &taking->lock);
+    if (r < 0)
+        return session_failed(taking->client, r);
+    notice_init(&notice, taking->client, args->operand[0], args->quiet);
+
+    r = hf_acquire_start(taking->lock, args->wait_ms);
+    if (r == 0)
+        r = wait_for_it(taking, &notice);
+    notice_clear(&notice);
+    if (taking->signal != 0) {
+        leave(taking);
+        return 128 + taking->signal;
+    }
+    return r < 0 ? say_why(taking, r) : 0;
+}

@@ -1,0 +1,88 @@
+/* watch.c - watch: what happens to one lock, a line for each event.
+ *
+ *     entered    somebody queues        left       a waiter gave up
+ *     granted    somebody has it        released   a holder no longer has it
+ *
+ * Events are told by comparing two looks at the line.  What came and went
+ * between the two is not seen.
+ */
+#include "options.h"
+
+#include "cli.h"
+#include "clock.h"
+#include "entry.h"
+#include "session.h"
+#include "text.h"
+
+#include <inttypes.h>
+
+static const struct hf_entry *find(const struct hf_report *report, uint64_t token)
+{
+    for (size_t i = 0; report != NULL && i < report->count; i++)
+        if (report->entry[i].token == token)
+            return &report->entry[i];
+    return NULL;
+}
+
+static void tell(const struct args *args, const char *event, const struct hf_entry *entry)
+{
+    char    time[TEXT_TIME_MAX], owner[ENTRY_TEXT_MAX], line[ENTRY_TEXT_MAX + 128];
+    int64_t now = clock_wall_us();
+
+    if (args->json) {
+        struct json json = { .out = stdout };
+        json_open(&json, NULL, '{');
+        json_string(&json, "time", text_time(time, now));
+        json_string(&json, "event", event);
+        json_string(&json, "name", entry->name);
+        entry_json(&json, entry);
+        json_close(&json, '}');
+        putchar('\n');
+    } else {
+        snprintf(line, sizeof line, "%s %-8s %s token %" PRIu64, text_time(time, now),
+                 event, entry_owner(owner, entry), entry->token);
+        text_clean(owner, sizeof owner, line);
+        puts(owner);
+    }
+}
+
+/* The ends first: a grant follows from the end before it. */
+static void tell_changes(const struct args *args, const struct hf_report *before,
+                         const struct hf_report *after)
+{
+    for (size_t i = 0; before != NULL && i < before->count; i++)
+        if (find(after, before->entry[i].token) == NULL)
+            tell(args, before->entry[i].held ? "released" : "left", &before->entry[i]);
+    for (size_t i = 0; i < after->count; i++) {
+        const struct hf_entry *now = &after->entry[i], *was = find(before, now->token);
+        if (was == NULL)
+            tell(args, now->held ? "granted" : "entered", now);
+        else if (now->held && !was->held)
+            tell(args, "granted", now);
+    }
+}
+
+int watch_main(const struct args *args)
+{
+    struct hf_client *client;
+    struct hf_report *seen = NULL, *report;
+
+    int code = session_open(args, NULL, &client);
+    if (code != 0)
+        return code;
+    for (;;) {
+        int r = hf_watch(client, args->operand[0], seen, -1, &report);
+        if (r < 0) {
+            code = session_failed(client, r);
+            break;
+        }
+        tell_changes(args, seen, report);
+        hf_report_free(seen);
+        seen = report;
+        if (fflush(stdout) != 0) /* nobody reads it any more */
+            break;
+    }
+    hf_report_free(seen);
+    hf_close(client);
+    return code;
+}
