@@ -1,0 +1,151 @@
+/* fork.c - what a child keeps of its parent's.  Run without arguments. */
+#include "base/fork.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define MANY 40 /* more than the list has room for at first */
+
+static bool is_open(int fd)
+{
+    return fcntl(fd, F_GETFD) >= 0;
+}
+
+static int some_fd(void)
+{
+    int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    return fd;
+}
+
+/* Does `check` hold in a child? */
+static bool in_child(bool (*check)(const void *data), const void *data)
+{
+    pid_t pid = fork();
+    int   status;
+
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(check(data) ? 0 : 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool all_closed(const void *data)
+{
+    const int *fd = data;
+
+    for (int i = 0; i < MANY; i++)
+        if (is_open(fd[i]) || errno != EBADF)
+            return false;
+    return true;
+}
+
+static void test_guarded_descriptors_are_closed_in_children_only(void **state)
+{
+    int fd[MANY];
+
+    (void)state;
+    for (int i = 0; i < MANY; i++) {
+        fd[i] = some_fd();
+        assert_int_equal(hf_fork_guard(fd[i]), 0);
+    }
+    assert_true(in_child(all_closed, fd));
+    for (int i = 0; i < MANY; i++) {
+        assert_true(is_open(fd[i]));
+        hf_fork_unguard(fd[i]);
+        close(fd[i]);
+    }
+}
+
+static bool second_only(const void *data)
+{
+    const int *fd = data;
+
+    return !is_open(fd[0]) && is_open(fd[1]) && !is_open(fd[2]);
+}
+
+static void test_an_unguarded_one_stays_open(void **state)
+{
+    int fd[3] = { some_fd(), some_fd(), some_fd() };
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(hf_fork_guard(fd[i]), 0);
+    hf_fork_unguard(fd[1]);
+    hf_fork_unguard(fd[1]); /* unknown ones do no harm */
+    assert_true(in_child(second_only, fd));
+    hf_fork_unguard(fd[0]);
+    hf_fork_unguard(fd[2]);
+    for (int i = 0; i < 3; i++)
+        close(fd[i]);
+}
+
+/* A number closed by the child's fork handler may be anything later on: the
+ * grandchild must not close it again. */
+static bool still_open(const void *data)
+{
+    return is_open(*(const int *)data);
+}
+
+static bool reuses_number(const void *data)
+{
+    int fd = *(const int *)data;
+
+    if (is_open(fd) || dup2(STDIN_FILENO, fd) != fd)
+        return false;
+    return in_child(still_open, &fd);
+}
+
+static void test_grandchildren_do_not_close_what_the_child_opened(void **state)
+{
+    int fd = some_fd();
+
+    (void)state;
+    assert_int_equal(hf_fork_guard(fd), 0);
+    assert_true(in_child(reuses_number, &fd));
+    hf_fork_unguard(fd);
+    close(fd);
+}
+
+static bool another(const void *data)
+{
+    return hf_fork_generation() != *(const unsigned *)data;
+}
+
+static bool another_in_child_too(const void *data)
+{
+    unsigned mine = hf_fork_generation();
+
+    return another(data) && in_child(another, &mine) && in_child(another, data);
+}
+
+static void test_every_generation_has_its_own_number(void **state)
+{
+    unsigned mine = hf_fork_generation();
+
+    (void)state;
+    assert_true(in_child(another_in_child_too, &mine));
+    assert_int_equal(hf_fork_generation(), mine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_guarded_descriptors_are_closed_in_children_only),
+        cmocka_unit_test(test_an_unguarded_one_stays_open),
+        cmocka_unit_test(test_grandchildren_do_not_close_what_the_child_opened),
+        cmocka_unit_test(test_every_generation_has_its_own_number),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,237 @@
+/* line.c - the one rule, against its definition, on every small line.
+ *
+ * Run without arguments.
+ */
+#include "core/line.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LONGEST 5
+
+/* ---- The definition, as naive as can be ---------------------------------------- */
+
+/* Do those of `ahead` whose bit is set, and we, fit? */
+static bool fit(const struct hf_line *ahead, unsigned set, const struct hf_shape *mine)
+{
+    uint64_t sum = mine->weight;
+
+    for (size_t i = 0; i < ahead->count; i++)
+        if (set & 1u << i)
+            sum += ahead->ticket[i].shape.weight;
+    return sum <= mine->capacity;
+}
+
+static unsigned run(size_t first, size_t count)
+{
+    return ((1u << count) - 1) << first;
+}
+
+/* The nearest ticket of another kind, or `count`. */
+static size_t nearest_stranger(const struct hf_line *ahead, const struct hf_shape *mine)
+{
+    for (size_t i = ahead->count; i-- > 0;) {
+        const struct hf_shape *other = &ahead->ticket[i].shape;
+        if (other->capacity != mine->capacity || other->claim != mine->claim)
+            return i;
+    }
+    return ahead->count;
+}
+
+static void check_watch_set(const struct hf_line *ahead, const struct hf_shape *mine,
+                            const struct hf_verdict *verdict)
+{
+    unsigned watched = run(verdict->first, verdict->count);
+    unsigned all = run(0, ahead->count);
+
+    assert_true(verdict->count >= 1);
+    assert_true(verdict->first + verdict->count <= ahead->count);
+    /* Enough: whoever else leaves, we do not get in. */
+    for (unsigned stays = 0; stays <= all; stays++)
+        if ((stays & watched) == watched)
+            assert_false(fit(ahead, stays, mine));
+    /* Not fewer: had we watched the run without its far end, all the others
+     * could leave and we would sleep although we fit. */
+    assert_true(fit(ahead, run(verdict->first + 1, verdict->count - 1), mine));
+    /* Nearest: those between the watched ones and us do not keep us out. */
+    size_t after = verdict->first + verdict->count;
+    assert_true(fit(ahead, run(after, ahead->count - after), mine));
+}
+
+static void check(const struct hf_line *ahead, const struct hf_shape *mine)
+{
+    struct hf_verdict verdict = hf_line_judge(ahead, mine);
+    size_t            stranger = nearest_stranger(ahead, mine);
+    size_t            nearer = stranger < ahead->count ? ahead->count - stranger - 1 : 0;
+
+    if (stranger == ahead->count) {
+        assert_false(verdict.mismatch);
+        assert_int_equal(verdict.granted, fit(ahead, run(0, ahead->count), mine));
+        if (!verdict.granted)
+            check_watch_set(ahead, mine, &verdict);
+    } else if (fit(ahead, run(stranger + 1, nearer), mine)) {
+        assert_true(verdict.mismatch && !verdict.granted);
+        assert_int_equal(verdict.first, stranger);
+        assert_int_equal(verdict.count, 1);
+    } else { /* kept out by what is nearer: the stranger cannot be seen yet */
+        assert_false(verdict.mismatch || verdict.granted);
+        check_watch_set(ahead, mine, &verdict);
+        assert_true(verdict.first > stranger);
+    }
+}
+
+/* ---- Every line there is --------------------------------------------------------- */
+
+/* Call check() for all lines of `kinds`, up to LONGEST, and all newcomers. */
+static size_t check_all(const struct hf_shape *kinds, size_t count)
+{
+    size_t lines = 0;
+
+    for (size_t length = 0; length <= LONGEST; length++) {
+        size_t variants = 1;
+        for (size_t i = 0; i <= length; i++)
+            variants *= count;
+        for (size_t v = 0; v < variants; v++, lines++) {
+            struct hf_ticket ticket[LONGEST + 1];
+            size_t           rest = v;
+            for (size_t i = 0; i <= length; i++, rest /= count)
+                ticket[i] =
+                    (struct hf_ticket){ .seq = i + 1, .shape = kinds[rest % count] };
+            struct hf_line line = { ticket, length };
+            check(&line, &ticket[length].shape);
+        }
+    }
+    return lines;
+}
+
+static void test_mutex(void **state)
+{
+    static const struct hf_shape kinds[] = { { 1, 1, false } };
+
+    (void)state;
+    assert_int_equal(check_all(kinds, 1), LONGEST + 1);
+}
+
+static void test_readers_and_writers(void **state)
+{
+    static const struct hf_shape kinds[] = { { 1, HF_ALL, false },
+                                             { HF_ALL, HF_ALL, false } };
+
+    (void)state;
+    check_all(kinds, 2);
+}
+
+static void test_semaphores_of_every_small_capacity_and_weight(void **state)
+{
+    (void)state;
+    for (uint32_t capacity = 1; capacity <= 6; capacity++) {
+        struct hf_shape kinds[6];
+        for (uint32_t weight = 1; weight <= capacity; weight++)
+            kinds[weight - 1] = (struct hf_shape){ weight, capacity, false };
+        check_all(kinds, capacity);
+    }
+}
+
+static void test_weights_near_the_limit_do_not_overflow(void **state)
+{
+    static const struct hf_shape kinds[] = {
+        { 1, HF_ALL - 1, false },
+        { HF_ALL / 2, HF_ALL - 1, false },
+        { HF_ALL - 1, HF_ALL - 1, false },
+    };
+
+    (void)state;
+    check_all(kinds, 3);
+}
+
+static void test_kinds_that_do_not_go_together(void **state)
+{
+    static const struct hf_shape kinds[] = {
+        { 1, 1, false }, { 1, 1, true },       { 1, 2, false },
+        { 2, 2, false }, { 1, HF_ALL, false }, { HF_ALL, HF_ALL, false },
+    };
+
+    (void)state;
+    check_all(kinds, 6);
+}
+
+/* ---- The rest --------------------------------------------------------------------- */
+
+static void test_the_far_end_may_be_missing(void **state)
+{
+    struct hf_ticket ticket[8];
+    struct hf_shape  mine = { 2, 5, false };
+
+    (void)state;
+    for (unsigned v = 0; v < 1u << 16; v++) {
+        for (size_t i = 0; i < 8; i++)
+            ticket[i].shape = (struct hf_shape){ (v >> 2 * i & 3u) + 1, 5, false };
+        struct hf_line    whole = { ticket, 8 };
+        struct hf_verdict expected = hf_line_judge(&whole, &mine);
+        assert_false(expected.granted);
+        struct hf_line    near = { ticket + expected.first, 8 - expected.first };
+        struct hf_verdict verdict = hf_line_judge(&near, &mine);
+        assert_false(verdict.granted);
+        assert_int_equal(verdict.first, 0);
+        assert_int_equal(verdict.count, expected.count);
+    }
+}
+
+static void test_what_is_ahead(void **state)
+{
+    struct hf_ticket ticket[3] = { 0 };
+    struct hf_line   line = { ticket, 3 };
+
+    (void)state;
+    for (size_t me = 0; me <= 3; me++) {
+        struct hf_line ahead = hf_line_ahead(&line, me);
+        assert_ptr_equal(ahead.ticket, ticket);
+        assert_int_equal(ahead.count, me);
+    }
+}
+
+static void test_kinds_and_slots(void **state)
+{
+    static const struct {
+        struct hf_shape shape;
+        const char     *kind;
+        bool            slots;
+    } all[] = {
+        { { 1, 1, false }, "mutex", false },
+        { { 1, 1, true }, "claim", false },
+        { { 1, 2, false }, "semaphore", true },
+        { { 7, 7, false }, "semaphore", true },
+        { { 1, HF_ALL, false }, "reader", false },
+        { { HF_ALL, HF_ALL, false }, "writer", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        assert_string_equal(hf_shape_kind(&all[i].shape), all[i].kind);
+        assert_int_equal(hf_shape_has_slots(&all[i].shape), all[i].slots);
+    }
+    assert_true(hf_shape_agrees(&all[4].shape, &all[5].shape));
+    assert_false(hf_shape_agrees(&all[0].shape, &all[1].shape));
+    assert_false(hf_shape_agrees(&all[0].shape, &all[2].shape));
+    assert_false(hf_shape_agrees(&all[2].shape, &all[3].shape));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_mutex),
+        cmocka_unit_test(test_readers_and_writers),
+        cmocka_unit_test(test_semaphores_of_every_small_capacity_and_weight),
+        cmocka_unit_test(test_weights_near_the_limit_do_not_overflow),
+        cmocka_unit_test(test_kinds_that_do_not_go_together),
+        cmocka_unit_test(test_the_far_end_may_be_missing),
+        cmocka_unit_test(test_what_is_ahead),
+        cmocka_unit_test(test_kinds_and_slots),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
