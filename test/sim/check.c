@@ -1,0 +1,335 @@
+/* check.c - what must never be.
+ *
+ * Two views are compared: what applications believe (struct wish), and what the
+ * world knows.  A holder counts from when it is told until it releases or its
+ * deadline passes by its own clock, whether or not it runs by then.
+ */
+#include "sim.h"
+
+#include "holdfast.h"
+#include "store/memory/client.h"
+
+static const struct hf_memory *memory_of(const struct host *host)
+{
+    return (const struct hf_memory *)host->store;
+}
+
+static struct hf_place *place_of(const struct host *host, uint64_t id)
+{
+    struct hf_session *session =
+        hf_world_session(&host->net->world, memory_of(host)->session);
+    struct hf_place *place = session != NULL ? session->places : NULL;
+
+    while (place != NULL && (place->id != id || place->queue == NULL))
+        place = place->beside;
+    return place;
+}
+
+/* Has it time left, by its own clock? */
+static bool sure(const struct host *host)
+{
+    return host_clock(host, host->net->now) < host->store->alive_until;
+}
+
+/* ---- The world by itself --------------------------------------------------------------- */
+
+static void check_line(struct sim *sim, const struct hf_queue *queue)
+{
+    uint64_t weight = 0, seq = 0, token = 0;
+    bool     fits = true;
+
+    for (const struct hf_place *place = queue->first; place != NULL;
+         place = place->next) {
+        const struct hf_ticket *ticket = &place->ticket;
+        weight += ticket->shape.weight;
+        fits = fits && hf_shape_agrees(&ticket->shape, &queue->first->ticket.shape) &&
+               weight <= ticket->shape.capacity;
+        if (place->granted != fits)
+            sim_fail(sim, "%s: ticket %d is %sgranted", queue->name, (int)ticket->seq,
+                     fits ? "not " : "");
+        if (ticket->seq <= seq || ticket->token <= token)
+            sim_fail(sim, "%s: ticket %d is out of order", queue->name, (int)ticket->seq);
+        seq = ticket->seq;
+        token = ticket->token;
+    }
+    for (const struct hf_watch *watch = queue->watches; watch != NULL;
+         watch = watch->next)
+        if (watch->waits && watch->mine != NULL && watch->mine->granted)
+            sim_fail(sim, "%s: the owner of ticket %d sleeps, though it is granted",
+                     queue->name, (int)watch->mine->ticket.seq);
+}
+
+static void check_world(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->names; i++) {
+        struct hf_queue *queue = hf_world_line(&sim->net.world, sim->name[i].text, false);
+        if (queue != NULL)
+            check_line(sim, queue);
+    }
+}
+
+/* ---- What became of each ticket ---------------------------------------------------------- */
+
+static bool is_verb(const struct net_letter *letter, enum hf_op op)
+{
+    return letter != NULL && letter->ask.kind == HF_ASK_VERB && letter->req.op == op;
+}
+
+/* Whose ticket was it that a BREAK has just taken?  Its session keeps it. */
+static bool was_broken(const struct wish *wish, uint64_t seq)
+{
+    const struct hf_session *session =
+        hf_world_session(&wish->sim->net.world, memory_of(wish->host)->session);
+    const struct hf_place *place = session != NULL ? session->places : NULL;
+
+    for (; place != NULL; place = place->beside)
+        if (place->queue == NULL && place->ticket.seq == seq)
+            return place->id == wish->job.hold.id;
+    return false;
+}
+
+static void follow(struct wish *wish, const struct net_letter *letter)
+{
+    struct hf_place *place = place_of(wish->host, wish->job.hold.id);
+
+    if (is_verb(letter, HF_BREAK) && was_broken(wish, letter->req.seq))
+        wish->broken = wish->job.hold.id;
+    if (place == NULL || !place->granted)
+        wish->served_at = HF_NEVER;
+    else if (wish->served_at == HF_NEVER)
+        wish->served_at = wish->sim->net.now;
+    if (!wish->had || !wish->present || place_of(wish->host, wish->id) != NULL)
+        return;
+    wish->present = false;
+    if (is_verb(letter, HF_LEAVE) && letter->wire == wish->host->wire &&
+        letter->req.id == wish->id)
+        wish->left = true;
+    else
+        wish->taken = true;
+}
+
+static void tell_served(struct sim *sim, const struct net_letter *letter,
+                        const struct hf_answer *answer)
+{
+    static const char *const kinds[] = { "HELLO", "RENEW", "", "FORGET", "BYE" };
+    static const char *const verbs[] = { "",      "ENTER", "READ", "WATCH",
+                                         "LEAVE", "LIST",  "BREAK" };
+
+    if (letter == NULL)
+        sim_say(sim, "        a session dies");
+    else if (letter->ask.kind != HF_ASK_VERB)
+        sim_say(sim, "        world: %s of session %d, connection %d%s",
+                kinds[letter->ask.kind], (int)letter->ask.session,
+                (int)letter->ask.connection,
+                answer == NULL ? ""
+                : answer->gone ? ": gone"
+                               : ": ok");
+    else
+        sim_say(sim, "        world: %s %s #%d of session %d%s", verbs[letter->req.op],
+                letter->req.name, (int)letter->req.id, (int)letter->ask.session,
+                answer == NULL   ? ": nothing yet"
+                : answer->gone   ? ": gone"
+                : answer->status ? ": failed"
+                                 : ": ok");
+}
+
+void check_served(struct net *net, const struct net_letter *letter,
+                  const struct hf_answer *answer)
+{
+    struct sim *sim = net->data;
+
+    if (sim->verbose)
+        tell_served(sim, letter, answer);
+    check_world(sim);
+    for (size_t i = 0; i < sim->hosts; i++)
+        for (size_t j = 0; sim->host[i].store != NULL && j < sim->wishes; j++)
+            follow(&sim->wish[i][j], letter);
+}
+
+/* ---- Grants and their ends ----------------------------------------------------------------- */
+
+static bool conflict(const struct hf_shape *a, const struct hf_shape *b)
+{
+    return !hf_shape_agrees(a, b) || (uint64_t)a->weight + b->weight > a->capacity;
+}
+
+/* Who may not hold together holds one after the other, with rising tokens. */
+static void check_token(struct wish *wish, uint64_t token)
+{
+    struct name *name = wish->name;
+
+    for (size_t i = 0; i < name->shapes; i++) {
+        bool same = name->shape[i].weight == wish->job.hold.shape.weight &&
+                    hf_shape_agrees(&name->shape[i], &wish->job.hold.shape);
+        if (conflict(&name->shape[i], &wish->job.hold.shape) && name->top[i] >= token)
+            sim_fail(wish->sim, "%s gets token %d of %s after token %d", wish->label,
+                     (int)token, name->text, (int)name->top[i]);
+        if (same && token > name->top[i])
+            name->top[i] = token;
+    }
+}
+
+void check_granted(struct wish *wish)
+{
+    const struct hf_hold *hold = &wish->job.hold;
+    struct hf_place      *place = place_of(wish->host, hold->id);
+
+    wish->sim->ends[0]++;
+    wish->had = true;
+    wish->id = hold->id;
+    wish->slot = hold->slot;
+    wish->present = place != NULL;
+    wish->taken = place == NULL;
+    wish->left = false;
+    if (!sure(wish->host))
+        sim_fail(wish->sim, "%s is told it holds, after its deadline", wish->label);
+    if (place == NULL && wish->broken != hold->id)
+        sim_fail(wish->sim, "%s holds %s without a ticket", wish->label,
+                 wish->name->text);
+    if (place == NULL)
+        return;
+    if (!place->granted)
+        sim_fail(wish->sim, "%s jumps the queue for %s", wish->label, wish->name->text);
+    if (place->ticket.token != hold->token || place->ticket.slot != hold->slot)
+        sim_fail(wish->sim, "%s has another ticket than it thinks", wish->label);
+    check_token(wish, hold->token);
+}
+
+void check_over(struct wish *wish)
+{
+    struct sim *sim = wish->sim;
+    int         why = wish->job.hold.why;
+    bool        in_time = wish->job.engine->now < wish->job.deadline;
+
+    if (wish->had && why == 0 && (!wish->left || wish->taken))
+        sim_fail(sim, "%s is told its release was good, but it had lost %s", wish->label,
+                 wish->name->text);
+    if (wish->had && why != 0 && (why != HF_ELOST || sim->peaceful))
+        sim_fail(sim, "the release of %s says %s", wish->label, hf_errname(why));
+    if (!wish->had &&
+        (why == 0 || why == HF_ELOST || (why == HF_EMISMATCH && !wish->name->mixed)))
+        sim_fail(sim, "%s never had it and is told %s", wish->label, hf_errname(why));
+    if (!wish->had && in_time && (why == HF_ETIMEOUT || why == HF_EDOWN))
+        sim_fail(sim, "%s has time left and is told %s", wish->label, hf_errname(why));
+    if (why != 0)
+        sim->ends[-why]++;
+    wish->had = false;
+    wish->served_at = HF_NEVER;
+}
+
+/* ---- Around a turn ----------------------------------------------------------------------------- */
+
+void check_run(struct sim *sim, struct host *host)
+{
+    struct wish *wish = sim->wish[sim_index(sim, host)];
+    bool         expired = !sure(host);
+    unsigned     held = 0;
+
+    for (size_t i = 0; i < sim->wishes; i++)
+        held |= (wish[i].state == HF_HOLD_HELD ? 1u : 0u) << i;
+    host_run(host);
+    for (size_t i = 0; i < sim->wishes; i++) {
+        if (expired && held & 1u << i && wish[i].state == HF_HOLD_HELD)
+            sim_fail(sim, "%s holds on past its deadline", wish[i].label);
+        if (sim_waiting(&wish[i]) && host->engine.now >= wish[i].job.deadline)
+            sim_fail(sim, "%s waits past its time limit", wish[i].label);
+    }
+}
+
+/* ---- After every step -------------------------------------------------------------------------- */
+
+static bool counts(const struct wish *wish)
+{
+    bool evicted = wish->taken && wish->broken == wish->id;
+
+    return wish->had && wish->state == HF_HOLD_HELD && !evicted && sure(wish->host);
+}
+
+static void check_pair(struct sim *sim, const struct wish *a, const struct wish *b)
+{
+    if (!hf_shape_agrees(&a->job.hold.shape, &b->job.hold.shape))
+        sim_fail(sim, "%s and %s hold different kinds of %s", a->label, b->label,
+                 a->name->text);
+    if (a->slot >= 0 && a->slot == b->slot)
+        sim_fail(sim, "%s and %s both have slot %d", a->label, b->label, a->slot);
+}
+
+static void check_capacity(struct sim *sim, const struct name *name)
+{
+    const struct wish *holder[HOSTS * WISHES];
+    size_t             count = 0;
+    uint64_t           weight = 0;
+
+    for (size_t i = 0; i < sim->hosts; i++)
+        for (size_t j = 0; sim->host[i].store != NULL && j < sim->wishes; j++) {
+            const struct wish *wish = &sim->wish[i][j];
+            if (wish->name != name || !counts(wish))
+                continue;
+            for (size_t k = 0; k < count; k++)
+                check_pair(sim, holder[k], wish);
+            holder[count++] = wish;
+            weight += wish->job.hold.shape.weight;
+            if (weight > wish->job.hold.shape.capacity)
+                sim_fail(sim, "%s: over capacity with %s", name->text, wish->label);
+        }
+}
+
+/* A living session is known to the world, and has no ticket nobody wants. */
+static void check_session(struct sim *sim, size_t index)
+{
+    const struct host *host = &sim->host[index];
+    uint64_t           number = memory_of(host)->session;
+    struct hf_session *session = hf_world_session(&sim->net.world, number);
+
+    bool early = number > sim->trouble[index].forgotten && sure(host);
+    if (session == NULL && early)
+        sim_fail(sim, "%c: its session died before the deadline", (char)('a' + index));
+    if (session == NULL)
+        return;
+    for (struct hf_place *place = session->places; place != NULL; place = place->beside) {
+        bool wanted = place->queue == NULL;
+        for (size_t i = 0; i < sim->wishes; i++)
+            wanted |= sim->wish[index][i].job.hold.id == place->id &&
+                      sim->wish[index][i].state != HF_HOLD_IDLE;
+        if (!wanted)
+            sim_fail(sim, "%c: ticket %d of %s is left behind", (char)('a' + index),
+                     (int)place->ticket.seq, place->queue->name);
+    }
+}
+
+/* Granted by the world, and not told within any reasonable time. */
+static void check_awake(struct sim *sim, size_t index)
+{
+    hf_time bound = 4 * sim->ttl + 4 * HF_SEC;
+    hf_time rough = sim->trouble[index].rough_until;
+
+    for (size_t i = 0; !sim->host[index].stopped && i < sim->wishes; i++) {
+        const struct wish *wish = &sim->wish[index][i];
+        hf_time            since = wish->served_at > rough ? wish->served_at : rough;
+        if (sim_waiting(wish) && wish->served_at < HF_NEVER &&
+            sim->net.now - since > bound)
+            sim_fail(sim, "%s is granted %s and does not hear of it", wish->label,
+                     wish->name->text);
+    }
+}
+
+void check_step(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->names; i++)
+        check_capacity(sim, &sim->name[i]);
+    for (size_t i = 0; i < sim->hosts; i++) {
+        if (sim->host[i].store == NULL)
+            continue;
+        check_session(sim, i);
+        check_awake(sim, i);
+    }
+}
+
+void check_end(struct sim *sim)
+{
+    for (size_t i = 0; i < HF_WORLD_BUCKETS; i++)
+        if (sim->net.world.queue[i] != NULL)
+            sim_fail(sim, "the line %s is left behind", sim->net.world.queue[i]->name);
+    if (sim->net.world.sessions != NULL)
+        sim_fail(sim, "session %d is left behind", (int)sim->net.world.sessions->number);
+}
