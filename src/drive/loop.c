@@ -151,6 +151,9 @@ void hf_drive_turn(struct hf_drive *drive, bool readable)
 
     arm(drive);
     hf_drive_rouse(drive);
+    /* Who found the engine being turned has gone to sleep; now he may drive. */
+    if (drive->driver == NULL && drive->sleepers != NULL)
+        pthread_cond_signal(&drive->sleepers->cond);
     if (drive->pending && drive->has_keeper)
         hf_drive_call_keeper(drive);
     else if (drive->pending)

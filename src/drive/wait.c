@@ -21,7 +21,8 @@ static void append(struct hf_drive *drive, struct hf_sleeper *sleeper)
 }
 
 /* Give the role on: to the next that waits, or to the keeper, which notices by
- * itself unless it sleeps deeply. */
+ * itself unless it sleeps deeply.  One who was called to drive and found that
+ * he is done must call the next. */
 static void stop_driving(struct hf_drive *drive)
 {
     drive->driver = NULL;
@@ -38,7 +39,7 @@ static void withdraw(struct hf_drive *drive, struct hf_sleeper *sleeper)
     while (*at != sleeper)
         at = &(*at)->next;
     *at = sleeper->next;
-    if (drive->driver == sleeper)
+    if (drive->driver == sleeper || drive->driver == NULL)
         stop_driving(drive);
     pthread_cond_destroy(&sleeper->cond);
 }
@@ -93,11 +94,12 @@ int hf_drive_wait(struct hf_drive *drive, bool (*settled)(void *arg), void *arg,
             r = HF_ETIMEOUT;
             break;
         }
-        bool mine = drive->driver == NULL || drive->driver == &sleeper;
-        if (mine && !drive->turning)
-            drive_once(drive, &sleeper, deadline);
-        else
+        if (drive->driver == &sleeper && drive->turning)
+            drive->driver = NULL; /* whoever turns calls one of us when done */
+        if (drive->turning || (drive->driver != NULL && drive->driver != &sleeper))
             sleep_until(drive, &sleeper, now, deadline);
+        else
+            drive_once(drive, &sleeper, deadline);
     }
     withdraw(drive, &sleeper);
     return r;
