@@ -18,24 +18,29 @@ fail() { echo "demo: $*" >&2; exit 1; }
 
 # until_true COMMAND...: for what another process is about to do
 until_true() {
-    for _ in {1..200}; do
+    for _ in {1..1000}; do
         if "$@"; then return; fi
-        sleep 0.05
+        sleep 0.01
     done
     fail "did not come true: $*"
 }
 
-# shellcheck disable=SC2016 # the commands' own shells expand these
-job='echo "  job A runs with token $HOLDFAST_TOKEN"; echo $HOLDFAST_TOKEN >A; sleep 60'
-# shellcheck disable=SC2016
-next='echo "  job B runs with token $HOLDFAST_TOKEN"; echo $HOLDFAST_TOKEN >B'
 cd "$work"
+for job in a b; do
+    cat >job-$job <<END
+#!/bin/sh
+echo "  job $job runs with token \$HOLDFAST_TOKEN"
+echo "\$HOLDFAST_TOKEN" >token-$job
+[ $job = b ] || sleep 60
+END
+done
+chmod +x job-a job-b
 
-say "Job A takes the lock \"deploy\" and works for a minute."
+say "Job a takes the lock \"deploy\" and works for a minute."
 echo '$ holdfast run --note "release 1.4" deploy -- ./job-a &'
-"$binary" run --note "release 1.4" deploy -- sh -c "$job" &
+"$binary" run --note "release 1.4" deploy -- ./job-a &
 holder=$!
-until_true test -s A
+until_true test -s token-a
 
 say "Somebody else does not want to wait, and is told who has it."
 status=0
@@ -45,26 +50,27 @@ echo "exit status $status"
 [ "$status" -eq 75 ] || fail "the exit status should be 75"
 [ ! -s out ] || fail "nothing should have run"
 
-say "Job B waits for its turn.  Who holds what, and who waits?"
+say "Job b waits for its turn.  Who holds what, and who waits?"
 echo '$ holdfast run deploy -- ./job-b &'
-"$binary" run --quiet deploy -- sh -c "$next" &
+"$binary" run --quiet deploy -- ./job-b &
 waiter=$!
 in_line() { [ "$(holdfast show --json deploy | grep -o '"token"' | wc -l)" -eq 2 ]; }
 until_true in_line
 see list
 see show deploy
 
-say "Job A is killed.  Its command goes with it, and B's turn comes at once."
+say "Job a is killed.  Its command goes with it, and b's turn comes at once."
 echo "\$ kill -9 $holder"
 start=$(date +%s%N)
 kill -9 "$holder"
-until_true test -s B
+wait "$holder" 2>/dev/null || true
+until_true test -s token-b
 echo "  $((($(date +%s%N) - start) / 1000000)) ms later"
-wait "$waiter" || fail "job B should have ended well"
+wait "$waiter" || fail "job b should have ended well"
 
 say "Tokens only rise: what is written with them can tell a late writer."
-echo "A had $(cat A), B had $(cat B)"
-[ "$(cat B)" -gt "$(cat A)" ] || fail "B's token should be higher than A's"
+echo "a had $(cat token-a), b had $(cat token-b)"
+[ "$(cat token-b)" -gt "$(cat token-a)" ] || fail "b's token should be higher than a's"
 
 say "Nobody holds anything any more."
 see list
