@@ -97,13 +97,14 @@ static void print_bash(void)
         "} && complete -F _holdfast holdfast\n");
 }
 
-/* In zsh's descriptions ':', '[' and ']' have a meaning. */
+/* Inside single quotes, and with a backslash before what is special there: in
+ * zsh's descriptions ':', '[' and ']'. */
 static void print_escaped(const char *text, const char *special)
 {
     for (; *text != '\0'; text++) {
         if (strchr(special, *text) != NULL)
             putchar('\\');
-        putchar(*text);
+        fputs(*text == '\'' ? "'\\''" : (char[]){ *text, '\0' }, stdout);
     }
 }
 
@@ -171,7 +172,7 @@ static void print_fish_option(const struct verb *verb, const struct option_row *
     if (strcmp(row->name, "signal") == 0)
         printf(" -a 'TERM INT HUP QUIT KILL USR1 USR2'");
     printf(" -d '");
-    print_escaped(row->help, "'\\");
+    print_escaped(row->help, "\\");
     printf("'\n");
 }
 

@@ -48,7 +48,8 @@ int guard_start(const struct guard_plan *plan, struct guard *ret)
     return 0;
 }
 
-/* Never waits: a guardian whose mailbox is full does not listen any more. */
+/* Never waits: a guardian whose mailbox is full does not listen any more.  One
+ * that is gone is no failure here: its last words may still be unread. */
 static int send_order(struct guard *guard, const struct guard_order *order,
                       const int *fds, int count)
 {
@@ -68,7 +69,7 @@ static int send_order(struct guard *guard, const struct guard_order *order,
         memcpy(CMSG_DATA(header), fds, size);
     }
     ssize_t n = sendmsg(guard->link, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
-    return n == (ssize_t)sizeof *order ? 0 : -1;
+    return n < 0 && errno == EAGAIN ? -1 : 0;
 }
 
 int guard_go(struct guard *guard, const struct guard_order *go, const int *fds, int count)
@@ -93,6 +94,10 @@ int guard_hear(struct guard *guard, struct guard_news *ret)
 {
     ssize_t n = recv(guard->link, ret, sizeof *ret, MSG_DONTWAIT);
 
+    /* It ended without having read our last order: that is told once, before
+     * its own last words. */
+    if (n < 0 && errno == ECONNRESET)
+        n = recv(guard->link, ret, sizeof *ret, MSG_DONTWAIT);
     if (n == (ssize_t)sizeof *ret)
         return 1;
     return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;

@@ -75,7 +75,7 @@ struct guard {
 /* 0, or -1 and errno. */
 int guard_start(const struct guard_plan *plan, struct guard *ret);
 
-/* -1: the guardian is gone, or does not listen. */
+/* -1: the guardian does not listen. */
 int guard_go(struct guard *guard, const struct guard_order *go, const int *fds,
              int count);
 int guard_tell(struct guard *guard, enum guard_order_kind kind, int value,

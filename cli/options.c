@@ -6,8 +6,8 @@
 const struct verb verb_table[] = {
     { IN_RUN, "run", "NAME [--] COMMAND...", "run a command while holding a lock",
       "Waits for its turn, runs COMMAND, and gives the lock up when COMMAND and\n"
-      "everything it started is gone.  If the lock is lost, or holdfast is killed,\n"
-      "the whole tree of processes is ended first.\n"
+      "everything it started is gone.  If holdfast is killed, or the lock is lost,\n"
+      "that whole tree of processes is ended.\n"
       "COMMAND finds HOLDFAST_TOKEN, HOLDFAST_NAME and HOLDFAST_SLOT in its\n"
       "environment.",
       1, 1, true, true, run_main },
@@ -53,7 +53,7 @@ const struct option_row option_table[] = {
     { TAKING, OPT_NOTE, "note", "TEXT", "show TEXT to others who look" },
     { CHILD, OPT_SIGNAL, "signal", "SIGNAL", "end the command with SIGNAL (TERM)" },
     { CHILD, OPT_GRACE, "grace", "TIME", "so long before time runs out (5s)" },
-    { IN_BREAK, OPT_TOKEN, "token", "TOKEN", "break this place, not the holder's" },
+    { IN_BREAK, OPT_TOKEN, "token", "TOKEN", "break the place with this token" },
     { IN_BREAK, 'y', "yes", NULL, "do not ask" },
     { IN_LIST | IN_SHOW | IN_WATCH | IN_VERSION, OPT_JSON, "json", NULL, "write JSON" },
     { TAKING | ASKING, OPT_URL, "url", "URL", "the store to use, not $HOLDFAST_URL" },

@@ -143,9 +143,9 @@ static void take_news(struct supervisor *s, const struct guard_news *news)
         break;
     case GUARD_REMAIN:
         if (news->value > 0 && !s->args->quiet)
-            complain("the command has ended, but left %d process%s running: "
-                     "keeping \"%s\" until they end too",
-                     news->value, news->value > 1 ? "es" : "", hf_name(s->lock));
+            complain("the command has ended, but left %d running: keeping \"%s\" until "
+                     "none is left",
+                     news->value, hf_name(s->lock));
         break;
     case GUARD_EXPIRED:
         s->lost = true;

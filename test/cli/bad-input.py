@@ -1,0 +1,100 @@
+#!/usr/bin/env -S python3 -B
+"""bad-input.py - each mistake: one line that says what to do, the right exit
+code, nothing on stdout, nothing left behind."""
+from hf import *
+
+
+def refused(t, code, *args, says="", **more):
+    done = t.run(*args, **more)
+    t.equal(done.code, code, f"exit code of {args}")
+    t.equal(done.out, "", f"stdout of {args}")
+    t.one_line(done.err)
+    t.contains(done.err, says)
+
+
+@case
+def bad_names(t):
+    for name, says in (("a/b", "'/'"), ("..", '".."'), ("a..b", '".."'), (".", '"."'),
+                       ("", "empty"), ("a\nb", "control"), ("a\x1bb", "control"),
+                       ("x" * 256, "255"), (b"a\xffb", "UTF-8")):
+        for verb in ("run", "try", "hold"):
+            command = [] if verb == "hold" else ["true"]
+            refused(t, 64, verb, name, *command, says=says)
+        refused(t, 64, "show", name, says=says)
+        refused(t, 64, "break", "--yes", name, says=says)
+        refused(t, 64, "watch", name, says=says)
+
+
+@case
+def the_longest_name_is_fine(t):
+    t.equal(t.run("run", "x" * 255, "true").code, 0)
+    t.equal(t.run("run", "grün -- *", "true").code, 0)
+
+
+@case
+def bad_values(t):
+    for value in ("abc", "", "-1", "1x", "1e3", "inf", "nan", "1.5.2", "99999999999999999999", "."):
+        refused(t, 64, "run", f"--wait={value}", "a", "true", says="--wait")
+        refused(t, 64, "run", f"--grace={value}", "a", "true", says="--grace")
+    for value in ("0", "-1", "x", "", "4294967295", "99999999999999999999"):
+        refused(t, 64, "run", f"--slots={value}", "a", "true", says="--slots")
+    for value in ("256", "-1", "600", "", "x"):
+        refused(t, 64, "run", f"--conflict-exit-code={value}", "a", "true", says="255")
+    refused(t, 64, "run", "--signal", "NOPE", "a", "true", says="--signal")
+    refused(t, 64, "run", "--signal", "0", "a", "true", says="--signal")
+    refused(t, 64, "break", "--token", "12x", "a", says="--token")
+
+
+@case
+def bad_combinations(t):
+    for options in (["-s", "-x"], ["-s", "--slots", "2"], ["--claim", "-x"],
+                    ["--weight", "2"], ["--slots", "2", "--weight", "3"]):
+        refused(t, 64, "run", *options, "a", "true")
+
+
+@case
+def missing_and_unknown_arguments(t):
+    refused(t, 64, says="help")
+    refused(t, 64, "frobnicate", says="frobnicate")
+    refused(t, 64, "run", says="NAME")
+    refused(t, 64, "run", "a", says="COMMAND")
+    refused(t, 64, "run", "a", "--", says="COMMAND")
+    refused(t, 64, "run", "--frobnicate", "a", "true", says="--frobnicate")
+    refused(t, 64, "run", "-Z", "a", "true", says="-Z")
+    refused(t, 64, "run", "a", "-w", says="-w")
+    refused(t, 64, "run", "--json", "a", "true", says="--json")
+    refused(t, 64, "list", "a", "b", says="b")
+    refused(t, 64, "show", says="NAME")
+    refused(t, 64, "help", "frobnicate", says="frobnicate")
+    refused(t, 64, "completion", "csh", says="csh")
+
+
+@case
+def commands_that_cannot_run(t):
+    refused(t, 127, "run", "a", "no-such-command-here", says="not found")
+    refused(t, 127, "run", "a", "./no/such/file", says="not found")
+    refused(t, 127, "run", "a", "", says="not found")
+    plain = t.path("plain")
+    plain.write_text("hello\n")
+    refused(t, 126, "run", "a", str(plain), says="chmod")
+    refused(t, 126, "run", "a", str(t.folder), says=str(t.folder))
+    script = t.path("script")
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    refused(t, 126, "run", "a", str(script), says="interpreter")
+
+
+@case
+def stores_that_cannot_be_used(t):
+    refused(t, 64, "run", "--url", "frob:x", "a", "true", says="frob")
+    refused(t, 64, "list", "--url", "no-scheme-at-all", says="no-scheme")
+    refused(t, 64, "run", "--url", f"sqlite:{t.folder}/x.db?frob=1", "a", "true", says="frob")
+    refused(t, 69, "run", "--url", f"sqlite:{t.folder}/no/such/folder/x.db", "a", "true")
+    junk = t.path("junk.db")
+    junk.write_bytes(b"this is not a database at all\n" * 1000)
+    before = junk.read_bytes()
+    refused(t, 69, "run", "--url", f"sqlite:{junk}", "a", "true", says="junk.db")
+    t.equal(junk.read_bytes(), before, "the file")
+
+
+main()

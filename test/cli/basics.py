@@ -1,0 +1,189 @@
+#!/usr/bin/env -S python3 -B
+"""basics.py - the command runs as if holdfast had not been there."""
+import stat
+from hf import *
+
+
+@case
+def exit_status_is_the_commands(t):
+    for code in (0, 1, 7, 75, 255):
+        t.equal(t.run("run", "a", "--", "sh", "-c", f"exit {code}").code, code)
+    done = t.run("run", "a", "--", "sh", "-c", "kill -TERM $$")
+    t.equal((done.code, done.out, done.err), (143, "", ""))
+    t.equal(t.run("run", "a", "--", "sh", "-c", "kill -KILL $$").code, 137)
+
+
+@case
+def dies_of_sigint_when_the_command_does(t):
+    t.equal(t.run("run", "a", "--", "sh", "-c", "kill -INT $$").code, -signal.SIGINT)
+
+
+@case
+def options_stand_before_or_after_the_name(t):
+    for args in (["run", "-q", "-w", "5", "a", "echo", "-n", "x"],
+                 ["run", "a", "-q", "-w5", "echo", "-n", "x"],
+                 ["run", "-q", "a", "--wait=5", "--", "echo", "-n", "x"],
+                 ["try", "a", "echo", "-n", "x"]):
+        done = t.run(*args)
+        t.equal((done.code, done.out, done.err), (0, "x", ""), str(args))
+
+
+@case
+def environment_is_set_and_not_the_callers(t):
+    forged = {"HOLDFAST_TOKEN": "999999999999999999", "HOLDFAST_SLOT": "7",
+              "HOLDFAST_NAME": "other"}
+    show = "echo $HOLDFAST_NAME $HOLDFAST_TOKEN ${HOLDFAST_SLOT-none} $HOLDFAST_HELD"
+    first = t.run("run", "a b", "--", "sh", "-c", show, env=forged).out.split()
+    second = t.run("run", "a b", "--", "sh", "-c", show).out.split()
+    t.equal((first[:2], first[3:]), (["a", "b"], ["none", "a", "b"]))
+    t.true(0 < int(first[2]) < int(second[2]), f"tokens: {first}, {second}")
+    t.true(int(first[2]) < 999999999999999999, "token is the caller's")
+
+
+@case
+def a_password_in_the_url_is_kept_from_the_command(t):
+    secret = {"HOLDFAST_URL": t.env["HOLDFAST_URL"] + "?force=1&password=hunter2"}
+    plain = t.run("run", "a", "--", "sh", "-c", "echo ${HOLDFAST_URL-none}")
+    t.equal(plain.out.strip(), t.env["HOLDFAST_URL"])
+    done = t.run("run", "--url", t.env["HOLDFAST_URL"], "a", "--", "sh", "-c",
+                 "echo ${HOLDFAST_URL-none}", env=secret)
+    t.equal(done.out.strip(), "none")
+
+
+@case
+def a_password_in_a_bad_url_is_not_shown(t):
+    for url in ("zk://ana:hunter2@127.0.0.1/x", "foo://127.0.0.1/x?password=hunter2"):
+        done = t.run("run", "--url", url, "a", "true")
+        t.equal(done.code, 64)
+        t.one_line(done.err)
+        t.lacks(done.err, "hunter2")
+
+
+@case
+def stdin_and_stdout_pass_through(t):
+    data = os.urandom(200000)
+    process = t.start("run", "a", "--", "cat", stdin=subprocess.PIPE)
+    out, err = process.communicate(data, timeout=LIMIT)
+    t.equal((out == data, err, process.returncode), (True, b"", 0))
+
+
+@case
+def other_open_files_pass_through_and_none_of_ours(t):
+    with open(t.path("x"), "w+") as file:
+        done = t.run("run", "a", "--", "sh", "-c", "ls /proc/$$/fd; echo hi >&$FD",
+                     pass_fds=[file.fileno()], env={"FD": str(file.fileno())})
+        t.equal(done.code, 0)
+        t.equal(set(map(int, done.out.split())), {0, 1, 2, file.fileno()})
+        file.seek(0)
+        t.equal(file.read(), "hi\n")
+
+
+@case
+def closed_stdio_stays_closed(t):
+    script = 'exec "$HF" run a -- sh -c "ls /proc/self/fd >$D/fds" <&- >&- 2>&-'
+    t.equal(subprocess.run(["sh", "-c", script], env=t.env, timeout=LIMIT).returncode, 0)
+    fds = set(map(int, t.path("fds").read_text().split()))
+    t.true(not fds & {2} and max(fds) <= 3, f"open: {fds}")
+
+
+@case
+def stdout_is_released_when_the_command_lets_go(t):
+    process = t.start("run", "a", "--", "sh", "-c", "echo x; exec >&- 2>/dev/null; sleep 1000",
+                      stderr=subprocess.DEVNULL)
+    t.equal(process.stdout.read(), b"x\n")
+    process.terminate()
+    t.equal(process.wait(LIMIT), 143)
+
+
+def proc_status(pid_text, key):
+    return [line.split()[1] for line in pid_text.splitlines() if line.startswith(key)][0]
+
+
+@case
+def signal_mask_and_ignored_signals_are_as_before(t):
+    def status(script):
+        return subprocess.run(["sh", "-c", script], env=t.env, capture_output=True, text=True,
+                              timeout=LIMIT).stdout
+
+    for trap in ("", 'trap "" HUP USR1 CHLD;'):
+        wanted = status(trap + " exec cat /proc/self/status")
+        got = status(trap + ' exec "$HF" run a -- cat /proc/self/status')
+        for key in ("SigBlk:", "SigIgn:"):
+            t.equal(proc_status(got, key), proc_status(wanted, key), key)
+    t.true(int(proc_status(got, "SigIgn:"), 16) & 1 << (signal.SIGHUP - 1), "HUP is not ignored")
+
+
+@case
+def nice_value_is_as_before(t):
+    script = 'exec nice -n 7 "$HF" run a -- nice'
+    got = subprocess.run(["sh", "-c", script], env=t.env, capture_output=True, text=True,
+                         timeout=LIMIT).stdout
+    t.equal(got.strip(), str(os.nice(0) + 7))
+
+
+@case
+def signals_are_passed_on(t):
+    for name in ("TERM", "INT", "HUP", "QUIT", "USR1", "USR2"):
+        script = f"trap 'echo {name}; exit 9' {name}; echo up >$D/{name}; while :; do sleep 0.02; done"
+        process = t.start("run", "a", "--", "sh", "-c", script)
+        t.until("it is up", t.path(name).exists)
+        process.send_signal(getattr(signal, f"SIG{name}"))
+        done = t.finish(process)
+        t.equal((done.code, done.out), (9, name + "\n"))
+
+
+@case
+def an_ignored_signal_is_not_passed_on(t):
+    script = 'trap "" HUP; exec "$HF" run a -- sh -c "echo >$D/up; cat >/dev/null; exit 3"'
+    process = subprocess.Popen(["sh", "-c", script], env=t.env, stdin=subprocess.PIPE)
+    t.started.append(process)
+    t.until("it is up", t.path("up").exists)
+    process.send_signal(signal.SIGHUP)
+    process.stdin.close()
+    t.equal(process.wait(LIMIT), 3)
+
+
+@case
+def runs_inside_one_another(t):
+    inner = f'"{HOLDFAST}" run b -- sh -c \'echo $HOLDFAST_HELD\''
+    t.equal(t.run("run", "a", "--", "sh", "-c", inner).out, "a/b\n")
+    again = t.run("run", "a", "--", HOLDFAST, "run", "b", "--", HOLDFAST, "run", "a", "true")
+    t.equal(again.code, 64)
+    t.one_line(again.err)
+    t.contains(again.err, "itself")
+    t.equal(t.run("run", "a", "--", HOLDFAST, "run", "-n", "a", "true").code, 75)
+    t.equal(t.run("run", "a", "--", HOLDFAST, "run", "ab", "true").code, 0)
+
+
+@case
+def no_store_named_means_a_private_file(t):
+    env = {"XDG_STATE_HOME": str(t.path("state")), "HOLDFAST_URL": ""}
+    t.equal(t.run("run", "a", "true", env=env).code, 0)
+    file = t.path("state") / "holdfast" / "locks.db"
+    t.equal(stat.S_IMODE(file.stat().st_mode), 0o600)
+    t.equal(stat.S_IMODE(file.parent.stat().st_mode), 0o700)
+
+
+@case
+def version_and_help(t):
+    t.true(t.run("version").out.startswith("holdfast 0."), "version")
+    t.equal(t.run("--version").out, t.run("version").out)
+    t.true("sqlite" in json.loads(t.run("version", "--json").out)["stores"], "stores")
+    t.contains(t.run("help").out, "watch")
+    t.equal(t.run("run", "--help").out, t.run("help", "run").out)
+
+
+@case
+def a_closed_stderr_does_not_harm(t):
+    holder = t.hold("a")
+    reader, writer = os.pipe()
+    waiter = t.start("run", "a", "--", "sh", "-c", "exit 4", stderr=writer)
+    os.close(reader)
+    os.close(writer)
+    t.waiting("a", 1)
+    time.sleep(0.6)  # it wants to tell whom it waits for
+    t.end(holder)
+    t.equal(t.finish(waiter).code, 4)
+
+
+main()

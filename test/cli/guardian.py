@@ -1,0 +1,183 @@
+#!/usr/bin/env -S python3 -B
+"""guardian.py - whatever happens to holdfast, its command never runs while
+somebody else has the lock."""
+from hf import *
+
+# A pipeline, with one member that left by a double fork, one in a session of its
+# own, and one that did both.  Each writes down when it was last alive.
+TREE = """
+alive() { while :; do echo >"$D/alive.$1"; sleep 0.01; done; }
+( alive doublefork & ) &
+setsid sh -c 'while :; do echo >"$D/alive.setsid"; sleep 0.01; done' &
+( setsid sh -c 'while :; do echo >"$D/alive.both"; sleep 0.01; done' & )
+alive left | { alive right; }
+"""
+MEMBERS = ("doublefork", "setsid", "both", "left", "right")
+
+
+def hold_with_tree(t, name="a", *options):
+    holder = t.hold(name, *options, script=TREE)
+    for member in MEMBERS:
+        t.until(f"{member} is alive", t.path(f"alive.{member}").exists)
+    return holder
+
+
+@case
+def killed_holdfast_takes_the_tree_along_before_the_next_starts(t):
+    holder = hold_with_tree(t)
+    # The waiter's command looks for survivors as its very first act.
+    probe = ("import glob, sys\n"
+             "me = open('/proc/self/environ', 'rb').read()\n"
+             "for p in glob.glob('/proc/[0-9]*'):\n"
+             "    try: env = open(p + '/environ', 'rb').read(); cmd = open(p + '/cmdline', 'rb').read()\n"
+             "    except OSError: continue\n"
+             f"    if {t.mark!r}.encode() in env and b'alive' in cmd: print(p, cmd)\n")
+    waiter = t.start("run", "a", "--", sys.executable, "-c", probe)
+    t.waiting("a", 1)
+    begin = time.monotonic()
+    t.end(holder, signal.SIGKILL)
+    done = t.finish(waiter)
+    t.equal((done.code, done.out), (0, ""), "survivors")
+    t.true(time.monotonic() - begin < 2, "took long")
+
+
+@case
+def killed_guardian_ends_the_tree_and_79(t):
+    holder = hold_with_tree(t)
+    waiter = t.start("run", "a", "--", "echo", "mine")
+    t.waiting("a", 1)
+    os.kill(t.guardian(holder), signal.SIGKILL)
+    done = t.finish(holder)
+    t.equal(done.code, 79)
+    t.one_line(done.err)
+    t.contains(done.err, "guardian")
+    t.equal(t.finish(waiter).out, "mine\n")
+
+
+@case
+def stopped_holdfast_keeps_the_lock(t):
+    holder = hold_with_tree(t)
+    holder.send_signal(signal.SIGSTOP)
+    t.until("it is stopped", lambda: state_of(holder.pid) == "T")
+    t.equal(t.run("run", "-w", "2", "a", "echo", "no").out, "")
+    t.equal(len(t.show("a")["holders"]), 1)
+    holder.send_signal(signal.SIGCONT)
+    t.equal(t.end(holder).code, 143)
+
+
+@case
+def stopped_then_killed_holdfast_takes_the_tree_along(t):
+    holder = hold_with_tree(t)
+    waiter = t.start("run", "a", "--", "echo", "mine")
+    t.waiting("a", 1)
+    holder.send_signal(signal.SIGSTOP)
+    t.until("it is stopped", lambda: state_of(holder.pid) == "T")
+    t.end(holder, signal.SIGKILL)
+    t.equal(t.finish(waiter).out, "mine\n")
+    t.equal(t.processes(), {})
+
+
+@case
+def killed_while_waiting_leaves_nothing(t):
+    holder = t.hold("a")
+    waiter = t.start("run", "a", "--", "echo", "no")
+    t.waiting("a", 1)
+    t.end(waiter, signal.SIGKILL)
+    t.waiting("a", 0)
+    t.until("its guardian is gone too", lambda: len(t.processes()) == 4, 2)
+    t.end(holder)
+
+
+@case
+def leftovers_keep_the_lock(t):
+    holder = t.start("run", "a", "--", "sh", "-c",
+                     'sh -c "while ! test -e $D/go; do sleep 0.01; done" >/dev/null 2>&1 & exit 6')
+    waiter = t.start("run", "-w", "10", "a", "--", "echo", "mine")
+    t.contains(holder.stderr.readline().decode(), "left 1 running")
+    t.equal(t.run("try", "a", "true").code, 75)
+    t.path("go").touch()
+    t.equal(t.finish(holder).code, 6)
+    t.equal(t.finish(waiter).out, "mine\n")
+
+
+@case
+def a_signal_reaches_leftovers(t):
+    holder = t.start("run", "a", "--", "sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & exit 6")
+    holder.stderr.readline()
+    holder.terminate()
+    t.equal(holder.wait(LIMIT), 6)
+
+
+@case
+def a_command_that_forks_without_end_is_ended(t):
+    bomb = ("import os, time\n"
+            "end = time.time() + 20\n"
+            "open(os.environ['D'] + '/forking', 'w').close()\n"
+            "while time.time() < end:\n"
+            "    if os.fork() == 0: os.setsid()\n"
+            "    else: time.sleep(0.02); os._exit(0)\n")
+    holder = t.start("run", "a", "--", sys.executable, "-c", bomb)
+    t.until("it forks", t.path("forking").exists)
+    time.sleep(0.3)  # some generations of it
+    t.end(holder, signal.SIGKILL)
+    t.until("all of it is gone", lambda: not t.processes(), 5)
+
+
+@case
+def a_stopped_tree_is_ended_too(t):
+    holder = hold_with_tree(t)
+    for pid, command in t.processes().items():
+        if "alive" in command:
+            os.kill(pid, signal.SIGSTOP)
+    t.end(holder, signal.SIGKILL)
+    t.until("all of it is gone", lambda: not t.processes(), 2)
+
+
+@case
+def break_ends_the_tree_and_79(t):
+    holder = hold_with_tree(t)
+    waiter = t.start("run", "a", "--", "echo", "mine")
+    t.waiting("a", 1)
+    t.equal(t.run("break", "--yes", "a").code, 0)
+    done = t.finish(holder)
+    t.equal(done.code, 79)
+    t.one_line(done.err)
+    t.contains(done.err, "lost")
+    t.equal(t.finish(waiter).out, "mine\n")
+
+
+@case
+def break_with_a_stopped_guardian_ends_the_tree(t):
+    holder = hold_with_tree(t)
+    os.kill(t.guardian(holder), signal.SIGSTOP)
+    t.equal(t.run("break", "--yes", "a").code, 0)
+    t.equal(t.finish(holder).code, 79)
+
+
+@case
+def children_from_before_are_left_alone(t):
+    script = 'sleep 1000 & echo $! >$D/sleeper; exec "$HF" run a -- sh -c "echo >$D/up; sleep 1000"'
+    process = subprocess.Popen(["sh", "-c", script], env=t.env, stderr=subprocess.DEVNULL)
+    t.started.append(process)
+    t.until("it is up", t.path("up").exists)
+    sleeper = int(t.path("sleeper").read_text())
+    guardian = [pid for pid, command in t.processes().items()
+                if open(f"/proc/{pid}/comm").read().strip() == "holdfast-guard"]
+    t.equal(len(guardian), 1)
+    os.kill(guardian[0], signal.SIGKILL)
+    t.equal(process.wait(LIMIT), 79)
+    t.true(state_of(sleeper) not in "ZX", "the older child was ended")
+    os.kill(sleeper, signal.SIGKILL)
+
+
+@case
+def no_control_group_is_left(t):
+    t.equal(t.run("run", "a", "true").code, 0)
+    t.end(hold_with_tree(t), signal.SIGKILL)
+    t.until("nothing is left", lambda: not t.processes(), 2)
+    left = [path for path in glob.glob("/sys/fs/cgroup/**/holdfast-*", recursive=True)
+            if state_of(int(path.rpartition("-")[2])) == "X"]
+    t.equal(left, [])
+
+
+main()

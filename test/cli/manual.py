@@ -1,0 +1,74 @@
+#!/usr/bin/env -S python3 -B
+"""manual.py - help, manual and completions all know all verbs and options."""
+import re
+from hf import *
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+def verbs(t):
+    return re.findall(r"^  (\w+) ", t.run("help").out, re.M)
+
+
+def options(t, verb):
+    """[(letter or '', long name)] of a verb, from its help."""
+    return re.findall(r"^  (?:-(\w), )? *--([\w-]+)", t.run("help", verb).out, re.M)
+
+
+@case
+def the_manual_has_every_verb_and_option(t):
+    page = (ROOT / "man/holdfast.1").read_text()
+    t.true(len(verbs(t)) >= 8, "verbs")
+    for verb in verbs(t):
+        t.true(re.search(rf"^\.It Cm {verb}\b", page, re.M), f"the manual lacks {verb}")
+        for letter, name in options(t, verb):
+            head = f"Fl {letter} , Fl Fl {name}" if letter else f"Fl Fl {name}"
+            t.true(re.search(rf"^\.It {head}\b", page, re.M), f"the manual lacks {head}")
+
+
+@case
+def the_manual_has_no_option_too_many(t):
+    page = (ROOT / "man/holdfast.1").read_text()
+    known = {name for verb in verbs(t) for _, name in options(t, verb)}
+    for name in re.findall(r"Fl Fl ([a-z][a-z-]+)", page):
+        t.true(name in known, f"the manual has --{name}")
+
+
+@case
+def completions_know_every_verb_and_option(t):
+    for shell in ("bash", "zsh", "fish"):
+        text = t.run("completion", shell).out
+        for verb in verbs(t):
+            t.true(re.search(rf"\b{verb}\b", text), f"{shell} lacks {verb}")
+            for _, name in options(t, verb):
+                t.contains(text, name)
+        if shutil.which(shell):
+            t.path(shell).write_text(text)
+            done = subprocess.run([shell, "-n", str(t.path(shell))], capture_output=True, timeout=LIMIT)
+            t.equal((done.returncode, done.stderr), (0, b""), f"syntax for {shell}")
+
+
+def complete(t, *words):
+    """What bash offers for the last of these words."""
+    script = (f'PATH="$D:$PATH"; source "$D/bash"; COMP_WORDS=({" ".join(words)} "$LAST")\n'
+              'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _holdfast; printf "%s\\n" "${COMPREPLY[@]}"')
+    return lambda last: subprocess.run(
+        ["bash", "-c", script], env=dict(t.env, LAST=last), capture_output=True, text=True,
+        timeout=LIMIT).stdout.split()
+
+
+@case
+def bash_completes(t):
+    t.path("bash").write_text(t.run("completion", "bash").out)
+    t.path("holdfast").symlink_to(HOLDFAST)
+    holder = t.hold("nightly")
+    t.equal(complete(t, "holdfast")("sh"), ["show"])
+    t.equal(complete(t, "holdfast", "run")("--no"), ["--nonblock", "--note"])
+    t.equal(complete(t, "holdfast", "show")("ni"), ["nightly"])
+    t.equal(complete(t, "holdfast", "run", "-w", "5", "--note", "x")("ni"), ["nightly"])
+    t.equal(complete(t, "holdfast", "run", "--signal")("HU"), ["HUP"])
+    t.true("sleep" in complete(t, "holdfast", "run", "nightly")("slee"), "commands")
+    t.end(holder)
+
+
+main()

@@ -1,0 +1,65 @@
+#!/usr/bin/env -S python3 -B
+"""show-kill.py [ROUNDS] - kill -9 of `holdfast run`, ROUNDS (20) times.
+
+Its command is a pipeline with a double-forked and a setsid member; all five
+write down, every few milliseconds, that they are alive.  Measured: from the kill
+to the last sign of life, and to the start of the waiter's command, which must be
+later.
+"""
+from hf import *
+
+SIZES = [int(arg) for arg in sys.argv[1:] if arg.isdigit()]
+ROUNDS = (SIZES + [20])[0]
+
+MEMBER = """
+import os, sys, time
+fd = os.open(os.environ["D"] + "/" + sys.argv[1], os.O_WRONLY | os.O_CREAT)
+while True:
+    os.pwrite(fd, str(time.monotonic()).ljust(24).encode(), 0)
+    time.sleep(0.002)
+"""
+TREE = """
+( $PY "$D/member" doublefork & ) &
+setsid $PY "$D/member" setsid &
+( setsid $PY "$D/member" both & )
+$PY "$D/member" left | $PY "$D/member" right
+"""
+MEMBERS = ("doublefork", "setsid", "both", "left", "right")
+STARTED = "import time; print(time.monotonic())"
+
+
+def one_round(t):
+    t.env["PY"] = f"{sys.executable} -S -E"
+    t.path("member").write_text(MEMBER)
+    t.path("tree").write_text(TREE)
+    t.path("started").write_text(STARTED)
+    holder = t.start("run", "a", "--", "sh", str(t.path("tree")))
+    for member in MEMBERS:
+        t.until(f"{member} lives", lambda: t.path(member).exists() and t.path(member).read_text())
+    waiter = t.start("run", "-q", "a", "--", "sh", "-c", 'exec $PY "$D/started"')
+    t.waiting("a", 1)
+    killed = time.monotonic()
+    holder.kill()
+    done = t.finish(waiter)
+    t.equal(done.code, 0)
+    started = float(done.out)
+    last = max(float(t.path(member).read_text()) for member in MEMBERS)
+    t.finish(holder)
+    t.until("nothing is left", lambda: not t.processes(), 5)
+    for member in MEMBERS:
+        t.path(member).unlink()
+    return (last - killed) * 1000, (started - killed) * 1000
+
+
+@case
+def the_tree_is_gone_before_the_waiter_starts_within_100_ms(t):
+    rounds = [one_round(t) for _ in range(ROUNDS)]
+    for last, started in rounds:
+        t.true(last < started, f"alive {last:.1f} ms after the kill, the waiter started at {started:.1f}")
+    print("# last sign of life, waiter's command up (ms after the kill):",
+          " ".join(f"{last:.0f},{started:.0f}" for last, started in rounds))
+    slow = [started for _, started in rounds if started > 100]
+    t.equal(len(slow), 0, f"rounds over 100 ms: {slow}")
+
+
+main()

@@ -1,0 +1,215 @@
+#!/usr/bin/env -S python3 -B
+"""terminal.py - Ctrl-C, Ctrl-Z and reading, at an interactive shell."""
+import pty
+import re
+import select
+from hf import *
+
+
+class Shell:
+    """bash on a terminal of its own."""
+
+    def __init__(self, t):
+        self.t, self.text, self.all = t, "", ""
+        env = dict(t.env, PS1="$ ", TERM="dumb", HISTFILE="")
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], env)
+        self.expect(r"\$ $")
+
+    def send(self, text):
+        os.write(self.fd, text.encode())
+
+    def expect(self, pattern):
+        """Read until the pattern matches what came since the last match."""
+        end = time.monotonic() + LIMIT
+        while not (match := re.search(pattern, self.text)):
+            if not select.select([self.fd], [], [], max(0, end - time.monotonic()))[0]:
+                raise Failure(f"no {pattern!r} in {self.text!r}")
+            more = os.read(self.fd, 4096).decode(errors="replace")
+            self.text += more
+            self.all += more
+        self.text = self.text[match.end():]
+        return match
+
+    def command(self, line):
+        """Run a line to its end; returns its exit status."""
+        self.send(line + "; echo rc=$?.\n")
+        return int(self.expect(r"rc=(\d+)\.\r\n").group(1))
+
+    def status(self):
+        """At the next prompt: how the last line ended."""
+        self.expect(r"\$ $")
+        return self.command("(exit $?)")
+
+
+    def close(self):
+        self.send("exit\n")
+        try:
+            while os.read(self.fd, 4096):
+                pass
+        except OSError:
+            pass
+        os.close(self.fd)
+        os.waitpid(self.pid, 0)
+
+
+def held(t, name="up"):
+    return lambda: t.path(name).exists()
+
+
+def start(t, shell, script, tail=""):
+    """Run a script under the lock at the shell; returns its pid."""
+    t.path("script").write_text(f"echo $$ >$D/up.new; mv $D/up.new $D/up\n{script}\n")
+    shell.send(f'"$HF" run a -- sh $D/script{tail}\n')
+    t.until("the command runs", held(t))
+    return int(t.path("up").read_text())
+
+
+@case
+def ctrl_c_ends_the_command(t):
+    shell = Shell(t)
+    start(t, shell, "exec sleep 1000")
+    shell.send("\x03")
+    t.equal(shell.status(), 130)
+    shell.close()
+
+
+@case
+def ctrl_c_ends_the_script_around_it(t):
+    t.path("loop").write_text('for i in 1 2 3; do "$HF" run a -- sh -c "echo >$D/up; sleep 1000"; done\n'
+                              "echo went on\n")
+    shell = Shell(t)
+    shell.send("bash $D/loop\n")
+    t.until("the command runs", held(t))
+    shell.send("\x03")
+    t.equal(shell.status(), 130)
+    t.lacks(shell.all, "went on")
+    shell.close()
+
+
+@case
+def ctrl_c_while_waiting_ends_the_script_around_it(t):
+    holder = t.hold("a")
+    t.path("loop").write_text('"$HF" run -q a -- true\necho went on\n')
+    shell = Shell(t)
+    shell.send("bash $D/loop\n")
+    t.waiting("a", 1)
+    shell.send("\x03")
+    t.equal(shell.status(), 130)
+    t.lacks(shell.all, "went on")
+    shell.close()
+    t.end(holder)
+
+
+@case
+def ctrl_z_stops_both_and_fg_continues_them(t):
+    shell = Shell(t)
+    pid = start(t, shell, "exec sleep 1000")
+    for _ in range(2):
+        shell.send("\x1a")
+        shell.expect("Stopped")
+        t.until("the command is stopped", lambda: state_of(pid) == "T")
+        t.equal(t.run("try", "a", "true").code, 75)
+        shell.send("fg\n")
+        t.until("the command goes on", lambda: state_of(pid) == "S")
+    shell.send("\x03")
+    t.equal(shell.status(), 130)
+    shell.close()
+
+
+@case
+def ctrl_z_while_waiting(t):
+    holder = t.hold("a")
+    shell = Shell(t)
+    shell.send('"$HF" run -q a -- echo mine\n')
+    t.waiting("a", 1)
+    shell.send("\x1a")
+    shell.expect("Stopped")
+    shell.send("fg\n")
+    t.end(holder)
+    shell.expect("\nmine\r\n")
+    shell.close()
+
+
+@case
+def a_command_may_read_from_the_terminal(t):
+    shell = Shell(t)
+    start(t, shell, "read x; echo got:$x; read x; echo got:$x; exit 5")
+    shell.send("hello\n")
+    shell.expect("got:hello")
+    shell.send("again\n")
+    shell.expect("got:again")
+    t.equal(shell.status(), 5)
+    shell.close()
+
+
+@case
+def ctrl_z_while_it_reads(t):
+    shell = Shell(t)
+    pid = start(t, shell, "echo ready; read x; echo got:$x")
+    shell.expect("ready")
+    t.until("it has the terminal", lambda: foreground(shell) == pid)
+    shell.send("\x1a")
+    shell.expect("Stopped")
+    shell.send("fg\n")
+    t.until("it has the terminal again", lambda: foreground(shell) == pid)
+    shell.send("hello\n")
+    shell.expect("got:hello")
+    t.equal(shell.status(), 0)
+    shell.close()
+
+
+@case
+def ctrl_c_while_it_reads_ends_the_script_too(t):
+    t.path("script").write_text("echo $$ >$D/up.new; mv $D/up.new $D/up; read x\n")
+    t.path("loop").write_text('for i in 1 2; do "$HF" run a -- sh $D/script; done\necho went on\n')
+    shell = Shell(t)
+    shell.send("bash $D/loop\n")
+    t.until("the command runs", held(t))
+    t.until("it has the terminal", lambda: foreground(shell) == int(t.path("up").read_text()))
+    shell.send("\x03")
+    t.equal(shell.status(), 130)
+    t.lacks(shell.all, "went on")
+    shell.close()
+
+
+@case
+def a_background_job_that_reads_is_stopped(t):
+    shell = Shell(t)
+    pid = start(t, shell, "read x; echo got:$x", " &")
+    t.until("the command is stopped", lambda: state_of(pid) == "T")
+    shell.send("jobs\n")
+    shell.expect("Stopped")
+    shell.send("fg\n")
+    t.until("it has the terminal", lambda: foreground(shell) == pid)
+    shell.send("hello\n")
+    shell.expect("got:hello")
+    shell.close()
+
+
+@case
+def a_pipeline_keeps_the_terminal(t):
+    shell = Shell(t)
+    shell.send('"$HF" run a -- sh -c "echo one; echo two" | sed s/^/x/\n')
+    shell.expect("xone\r\nxtwo\r\n")
+    shell.close()
+
+
+@case
+def an_ended_command_leaves_the_terminal_sane(t):
+    shell = Shell(t)
+    start(t, shell, "stty raw -echo; echo >$D/raw; sleep 1000")
+    t.until("the terminal is raw", held(t, "raw"))
+    t.equal(t.run("break", "--yes", "a").code, 0)
+    shell.expect("was lost")
+    t.equal(shell.status(), 79)
+    t.equal(shell.command("stty -a | grep -q ' icanon'"), 0)
+    shell.close()
+
+
+def foreground(shell):
+    return os.tcgetpgrp(shell.fd)
+
+
+main()
