@@ -178,6 +178,26 @@ int hf_watch(struct hf_client *client, const char *name, const struct hf_report 
     return r;
 }
 
+/* Stores know a place by its seq, people by its token. */
+static int break_place(struct hf_client *client, const char *name, uint64_t token,
+                       hf_time deadline)
+{
+    struct hf_req     list = { .op = HF_LIST, .name = name };
+    struct hf_report *report = NULL;
+
+    int r = ask(client, &list, deadline, &report);
+    if (r < 0)
+        return r;
+    struct hf_req req = { .op = HF_BREAK, .name = name };
+    req.seq = hf_report_seq(report, token);
+    hf_report_free(report);
+    r = req.seq != 0 ? ask(client, &req, deadline, NULL) : HF_ENOTFOUND;
+    if (r == HF_ENOTFOUND)
+        hf_client_fail(client, r, "\"%s\" has no place %llu (any more)", name,
+                       (unsigned long long)token);
+    return r;
+}
+
 int hf_break(struct hf_client *client, const char *name, uint64_t token,
              int64_t timeout_ms)
 {
@@ -186,13 +206,8 @@ int hf_break(struct hf_client *client, const char *name, uint64_t token,
         return r;
     int cancel = hf_drive_begin(&client->drive);
     r = check_name(client, name);
-    if (r == 0) {
-        struct hf_req req = { .op = HF_BREAK, .name = name, .seq = token };
-        r = ask(client, &req, hf_after_ms(hf_now(), timeout_ms), NULL);
-    }
-    if (r == HF_ENOTFOUND)
-        hf_client_fail(client, r, "\"%s\" has no place %llu (any more)", name,
-                       (unsigned long long)token);
+    if (r == 0)
+        r = break_place(client, name, token, hf_after_ms(hf_now(), timeout_ms));
     hf_drive_end(&client->drive, cancel);
     return r;
 }

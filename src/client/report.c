@@ -13,6 +13,7 @@ struct full_report {
     struct hf_entry *entry;
     struct hf_note  *note;
     char           **name;
+    uint64_t        *seq;
 };
 
 static struct full_report *full(const struct hf_report *report)
@@ -32,6 +33,7 @@ void hf_report_free(struct hf_report *report)
     free(all->entry);
     free(all->note);
     free(all->name);
+    free(all->seq);
     free(all);
 }
 
@@ -66,11 +68,12 @@ static int fill(struct full_report *all, const struct hf_line *line, size_t i)
     all->name[i] = strdup(ticket->line);
     if (all->name[i] == NULL || hf_note_decode(ticket->note, note) < 0)
         return HF_ENOMEM;
+    all->seq[i] = ticket->seq;
     all->entry[i] = (struct hf_entry){
         .name = all->name[i],
         .kind = hf_shape_kind(&ticket->shape),
         .held = is_held(line, i),
-        .token = ticket->seq,
+        .token = ticket->token,
         .since = ticket->since,
         .weight = ticket->shape.weight,
         .capacity = ticket->shape.capacity,
@@ -95,7 +98,9 @@ int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report *
     all->entry = calloc(count, sizeof *all->entry);
     all->note = calloc(count, sizeof *all->note);
     all->name = calloc(count, sizeof *all->name);
-    bool made = all->entry != NULL && all->note != NULL && all->name != NULL;
+    all->seq = calloc(count, sizeof *all->seq);
+    bool made = all->entry != NULL && all->note != NULL && all->name != NULL &&
+                all->seq != NULL;
     if (made)
         all->public = (struct hf_report){ .entry = all->entry, .count = line->count };
     for (size_t i = 0; made && i < line->count; i++)
@@ -105,6 +110,14 @@ int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report *
         return HF_ENOMEM;
     }
     *ret = &all->public;
+    return 0;
+}
+
+uint64_t hf_report_seq(const struct hf_report *report, uint64_t token)
+{
+    for (size_t i = 0; i < report->count; i++)
+        if (report->entry[i].token == token)
+            return full(report)->seq[i];
     return 0;
 }
 

@@ -12,6 +12,9 @@ int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report *
 /* When the store took the snapshot; see struct hf_req. */
 uint64_t hf_report_stamp(const struct hf_report *report);
 
+/* The seq of the place that `token` names, 0 if there is none. */
+uint64_t hf_report_seq(const struct hf_report *report, uint64_t token);
+
 /* Are the same places held and waited for? */
 bool hf_report_same(const struct hf_report *a, const struct hf_report *b);
 

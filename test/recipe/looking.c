@@ -1,0 +1,210 @@
+/* looking.c - inspecting lines, watching them, breaking a place; being lost. */
+#include "lib/recipe.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool readable(int fd)
+{
+    struct pollfd poller = { .fd = fd, .events = POLLIN };
+
+    return poll(&poller, 1, 0) == 1;
+}
+
+static void test_report_names_holder_and_waiters(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_options options = HF_OPTIONS_INIT;
+    struct hf_report *report = NULL;
+    int64_t           before = (int64_t)time(NULL) - 1;
+
+    (void)state;
+    options.command = "./backup.sh -v";
+    options.note = "before 50% release";
+    struct hf_client *a = recipe_open_with(&options), *b = recipe_open();
+    struct hf_lock   *held = recipe_mutex(a, name), *waiting = recipe_mutex(b, name);
+
+    assert_int_equal(hf_set_note(waiting, "second"), 0);
+    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_set_note(held, "no"), HF_ESTATE);
+    assert_int_equal(hf_acquire_start(waiting, -1), 0);
+    recipe_await_line(a, name, 2);
+    assert_int_equal(hf_inspect(b, name, 1000, &report), 0);
+
+    const struct hf_entry *entry = report->entry;
+    assert_string_equal(entry[0].name, name);
+    assert_string_equal(entry[0].kind, "mutex");
+    assert_true(entry[0].held);
+    assert_int_equal(entry[0].token, hf_token(held));
+    assert_int_equal(entry[0].pid, getpid());
+    assert_string_equal(entry[0].command, "./backup.sh -v");
+    assert_string_equal(entry[0].note, "before 50% release");
+    assert_true(entry[0].user[0] != '\0' && entry[0].host[0] != '\0');
+    assert_in_range(entry[0].since / 1000000, before, before + 60);
+    assert_false(entry[1].held);
+    assert_true(entry[1].token > entry[0].token);
+    assert_string_equal(entry[1].note, "second");
+    hf_report_free(report);
+
+    assert_int_equal(hf_inspect(b, NULL, 1000, &report), 0);
+    size_t mine = 0;
+    for (size_t i = 0; i < report->count; i++)
+        mine += strcmp(report->entry[i].name, name) == 0;
+    assert_int_equal(mine, 2);
+    hf_report_free(report);
+    hf_report_free(NULL);
+    assert_int_equal(hf_inspect(b, "a/b", 1000, &report), HF_EINVAL);
+    hf_close(a);
+    hf_close(b);
+}
+
+static void test_a_broken_holder_is_lost(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *a = recipe_open(), *b = recipe_open();
+    struct hf_lock   *held = recipe_mutex(a, name), *next = recipe_mutex(b, name);
+
+    (void)state;
+    assert_int_equal(hf_acquire(held, 1000), 0);
+    int lost = hf_lost_fd(held);
+    assert_true(lost >= 0);
+    assert_false(readable(lost));
+    uint64_t token = hf_token(held);
+    assert_int_equal(hf_acquire_start(next, -1), 0);
+    recipe_await_line(a, name, 2);
+
+    assert_int_equal(hf_break(b, name, token + 1, 1000), HF_ENOTFOUND);
+    assert_int_equal(hf_state(held), HF_HELD);
+    assert_int_equal(hf_break(b, name, token, 1000), 0);
+    recipe_await(held, HF_LOST);
+    assert_true(readable(lost));
+    assert_int_equal(hf_left_ms(held), 0);
+    assert_int_equal(hf_token(held), 0);
+    assert_int_equal(hf_why(held), HF_ELOST);
+    recipe_await(next, HF_HELD);
+    assert_true(hf_token(next) > token);
+
+    assert_int_equal(hf_acquire(held, 0), HF_ELOST); /* not before it is acknowledged */
+    assert_int_equal(hf_release(held), HF_ELOST);
+    assert_true(hf_err_lost(HF_ELOST));
+    assert_int_equal(hf_state(held), HF_IDLE);
+    assert_false(readable(lost));
+    assert_int_equal(hf_state(next), HF_HELD); /* the successor's place is untouched */
+    assert_int_equal(hf_acquire(held, 0), HF_EBUSY);
+    assert_int_equal(hf_break(b, name, token, 1000), HF_ENOTFOUND);
+    hf_close(a);
+    hf_close(b);
+}
+
+static void test_a_broken_waiter_queues_again(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *a = recipe_open(), *b = recipe_open();
+    struct hf_lock   *held = recipe_mutex(a, name), *next = recipe_mutex(b, name);
+    struct hf_report *report = NULL;
+
+    (void)state;
+    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_acquire_start(next, -1), 0);
+    recipe_await_line(a, name, 2);
+    assert_int_equal(hf_inspect(a, name, 1000, &report), 0);
+    uint64_t token = report->entry[1].token;
+    hf_report_free(report);
+    assert_int_equal(hf_break(a, name, token, 1000), 0);
+    recipe_await_line(a, name, 2);
+    assert_int_equal(hf_release(held), 0);
+    recipe_await(next, HF_HELD);
+    assert_true(hf_token(next) > token);
+    hf_close(a);
+    hf_close(b);
+}
+
+struct watcher {
+    struct hf_client *client;
+    const char       *name;
+    struct hf_report *seen, *changed;
+    int               result;
+};
+
+static void *watch(void *data)
+{
+    struct watcher *watcher = data;
+
+    watcher->result = hf_watch(watcher->client, watcher->name, watcher->seen, 10000,
+                               &watcher->changed);
+    return NULL;
+}
+
+static void test_watch_tells_of_changes(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *a = recipe_open(), *b = recipe_open();
+    struct hf_lock   *lock = recipe_mutex(a, name);
+    struct watcher    watcher = { .client = b, .name = name };
+    pthread_t         thread;
+
+    (void)state;
+    assert_int_equal(hf_watch(b, name, NULL, 1000, &watcher.seen), 0);
+    assert_int_equal(watcher.seen->count, 0);
+    assert_int_equal(hf_watch(b, name, watcher.seen, 30, &watcher.changed), HF_ETIMEOUT);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(pthread_create(&thread, NULL, watch, &watcher), 0);
+        assert_int_equal(i % 2 == 0 ? hf_acquire(lock, 1000) : hf_release(lock), 0);
+        pthread_join(thread, NULL);
+        assert_int_equal(watcher.result, 0);
+        assert_int_equal(watcher.changed->count, i % 2 == 0);
+        hf_report_free(watcher.seen);
+        watcher.seen = watcher.changed;
+    }
+    hf_report_free(watcher.seen);
+    hf_close(a);
+    hf_close(b);
+}
+
+static void count_lines(const char *text, void *data)
+{
+    int *count = data;
+
+    assert_true(text[0] == '>' || text[0] == '<' || strncmp(text, "link ", 5) == 0);
+    ++*count;
+}
+
+static void test_trace(void **state)
+{
+    struct hf_options options = HF_OPTIONS_INIT;
+    int               count = 0;
+
+    (void)state;
+    options.flags = HF_NO_KEEPER;
+    options.on_trace = count_lines;
+    options.data = &count;
+    struct hf_client *client = recipe_open_with(&options);
+    struct hf_lock   *lock = recipe_mutex(client, recipe_name());
+
+    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_in_range(count, 2, 4); /* ENTER and its answer; a WATCH */
+    count = 0;
+    assert_int_equal(hf_acquire(lock, 1000), 0); /* again: asks nobody */
+    assert_int_equal(hf_release(lock), 0);
+    assert_int_equal(count, 0);
+    assert_int_equal(hf_release(lock), 0);
+    assert_in_range(count, 2, 5);
+    hf_close(client);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_report_names_holder_and_waiters),
+        cmocka_unit_test(test_a_broken_holder_is_lost),
+        cmocka_unit_test(test_a_broken_waiter_queues_again),
+        cmocka_unit_test(test_watch_tells_of_changes),
+        cmocka_unit_test(test_trace),
+    };
+
+    recipe_init(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
