@@ -76,7 +76,7 @@ static void test_a_broken_holder_is_lost(void **state)
     assert_int_equal(hf_acquire_start(next, -1), 0);
     recipe_await_line(a, name, 2);
 
-    assert_int_equal(hf_break(b, name, token + 1, 1000), HF_ENOTFOUND);
+    assert_int_equal(hf_break(b, name, token + 1000000000, 1000), HF_ENOTFOUND);
     assert_int_equal(hf_state(held), HF_HELD);
     assert_int_equal(hf_break(b, name, token, 1000), 0);
     recipe_await(held, HF_LOST);
