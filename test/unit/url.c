@@ -1,0 +1,126 @@
+/* url.c - store URLs taken apart, and what is said about bad ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "client/url.h"
+#include "holdfast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void test_parts(void **state)
+{
+    struct hf_url url;
+    char          errmsg[HF_ERRMSG_MAX];
+
+    (void)state;
+    assert_int_equal(hf_url_parse("sqlite:/var/lib/my%20locks.db?force=1&x=a%3db", &url, errmsg),
+                     0);
+    assert_string_equal(url.config.scheme, "sqlite");
+    assert_string_equal(url.config.rest, "/var/lib/my locks.db");
+    assert_int_equal(url.config.params, 2);
+    assert_string_equal(hf_config_get(&url.config, "force"), "1");
+    assert_string_equal(hf_config_get(&url.config, "x"), "a=b");
+    assert_null(hf_config_get(&url.config, "y"));
+    hf_url_finish(&url);
+}
+
+static void test_defaults(void **state)
+{
+    static const struct {
+        const char *url, *state, *home, *rest;
+    } cases[] = {
+        { NULL, "/s", "/h", "/s/holdfast/locks.db" },
+        { "", "relative", "/h", "/h/.local/state/holdfast/locks.db" },
+        { "sqlite:", NULL, "/h", "/h/.local/state/holdfast/locks.db" },
+        { NULL, NULL, NULL, "/var/lib/holdfast/locks.db" },
+    };
+
+    (void)state;
+    unsetenv("HOLDFAST_URL");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hf_url url;
+        char          errmsg[HF_ERRMSG_MAX];
+        unsetenv("XDG_STATE_HOME");
+        unsetenv("HOME");
+        if (cases[i].state != NULL)
+            setenv("XDG_STATE_HOME", cases[i].state, 1);
+        if (cases[i].home != NULL)
+            setenv("HOME", cases[i].home, 1);
+        assert_int_equal(hf_url_parse(cases[i].url, &url, errmsg), 0);
+        assert_string_equal(url.config.scheme, "sqlite");
+        assert_string_equal(url.config.rest, cases[i].rest);
+        hf_url_finish(&url);
+    }
+}
+
+static void test_environment(void **state)
+{
+    struct hf_url url;
+    char          errmsg[HF_ERRMSG_MAX];
+
+    (void)state;
+    setenv("HOLDFAST_URL", "memory:mine", 1);
+    assert_int_equal(hf_url_parse(NULL, &url, errmsg), 0);
+    assert_string_equal(url.config.scheme, "memory");
+    hf_url_finish(&url);
+    assert_int_equal(hf_url_parse("sqlite:/x", &url, errmsg), 0);
+    assert_string_equal(url.config.scheme, "sqlite");
+    hf_url_finish(&url);
+    unsetenv("HOLDFAST_URL");
+}
+
+static void test_passwords_are_not_shown(void **state)
+{
+    static const char *const cases[][2] = {
+        { "redis://ana:s3cret@h:1/0", "redis://ana@h:1/0" },
+        { "redis://:s3cret@h", "redis://@h" },
+        { "redis://ana:s3:cr@t@h/x", "redis://ana@h/x" },
+        { "redis://h/a:b@c", "redis://h/a:b@c" },
+        { "zk://h1:1,h2:2/x", "zk://h1:1,h2:2/x" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hf_url url;
+        char          errmsg[HF_ERRMSG_MAX];
+        assert_int_equal(hf_url_parse(cases[i][0], &url, errmsg), 0);
+        assert_string_equal(url.config.url, cases[i][1]);
+        hf_url_finish(&url);
+    }
+}
+
+static void test_bad_urls(void **state)
+{
+    static const char *const cases[][2] = {
+        { "/tmp/locks.db", "sqlite:/path" }, { ":x", "not a store URL" },
+        { "sqlite:/a%2", "%XX" },            { "sqlite:/a%00b", "%XX" },
+        { "sqlite:/a?force", "key=value" },  { "sqlite:/a?x=%zz", "%XX" },
+        { "SQLITE:/a", "not a store URL" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hf_url url;
+        char          errmsg[HF_ERRMSG_MAX] = "";
+        assert_int_equal(hf_url_parse(cases[i][0], &url, errmsg), HF_EINVAL);
+        assert_non_null(strstr(errmsg, cases[i][1]));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_passwords_are_not_shown),
+        cmocka_unit_test(test_bad_urls),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
