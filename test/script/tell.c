@@ -1,0 +1,169 @@
+/* tell.c - what happens, in words. */
+#include "stage.h"
+
+#include "holdfast.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void stage_tell(struct stage *stage, const char *format, ...)
+{
+    char   *to = stage->text + stage->length;
+    size_t  room = STAGE_TEXT - stage->length;
+    va_list args;
+
+    int n = snprintf(to, room, "[%5lld] ", (long long)(stage->net.now / HF_MS));
+    va_start(args, format);
+    n += vsnprintf(to + n, room - (size_t)n, format, args);
+    va_end(args);
+    n += snprintf(to + n, room - (size_t)n, "\n");
+    stage->length += (size_t)n;
+}
+
+/* ---- The world ---------------------------------------------------------------------- */
+
+static struct actor *sender(struct stage *stage, const struct net_letter *letter)
+{
+    for (size_t i = 0; i < stage->actors; i++)
+        if (stage->actor[i].host.wire == letter->wire)
+            return &stage->actor[i];
+    return NULL;
+}
+
+static void tell_deaths(struct stage *stage)
+{
+    for (size_t i = 0; i < stage->actors; i++) {
+        struct actor *actor = &stage->actor[i];
+        if (actor->session == 0 || hf_world_session(&stage->net.world, actor->session))
+            continue;
+        stage_tell(stage, "    the session of %s is over", actor->name);
+        actor->session = 0;
+    }
+}
+
+static void tell_enter(struct stage *stage, const char *who, const char *name,
+                       const struct hf_answer *answer)
+{
+    if (answer->me == answer->count) {
+        stage_tell(stage, "    %s is refused %s", who, name);
+        return;
+    }
+    uint64_t seq = answer->ticket[answer->me].seq;
+    bool     repeat = seq <= stage->top;
+    stage_tell(stage, "    %s %s ticket %d of %s", who, repeat ? "has" : "takes",
+               (int)seq, name);
+    stage->top = repeat ? stage->top : seq;
+}
+
+static void tell_verb(struct stage *stage, const char *who, const struct hf_req *req,
+                      const struct hf_answer *answer)
+{
+    bool ok = answer != NULL && answer->status == 0;
+
+    if (req->op == HF_ENTER)
+        tell_enter(stage, who, req->name, answer);
+    else if (req->op == HF_LEAVE && ok)
+        stage_tell(stage, "    %s is out of the line of %s", who, req->name);
+    else if (req->op == HF_LEAVE)
+        stage_tell(stage, "    %s was out of the line of %s before", who, req->name);
+    else if (req->op == HF_BREAK)
+        stage_tell(stage, "    %s breaks ticket %d of %s: %s", who, (int)req->seq,
+                   req->name, hf_strerror(answer->status));
+}
+
+void tell_served(struct net *net, const struct net_letter *letter,
+                 const struct hf_answer *answer)
+{
+    struct stage *stage = net->data;
+
+    tell_deaths(stage);
+    struct actor *actor = letter != NULL ? sender(stage, letter) : NULL;
+    if (actor == NULL)
+        return;
+    struct hf_session *session = hf_world_session(&net->world, letter->ask.session);
+    if (answer == NULL && session != NULL && letter->connection < session->connection)
+        stage_tell(stage, "    what %s sent on an earlier connection is dropped",
+                   actor->name);
+    else if (letter->ask.kind == HF_ASK_HELLO && answer != NULL && !answer->gone)
+        actor->session = answer->session;
+    else if (letter->ask.kind == HF_ASK_VERB && (answer == NULL || !answer->gone))
+        tell_verb(stage, actor->name, &letter->req, answer);
+}
+
+/* ---- The clients ---------------------------------------------------------------------- */
+
+static void tell_held(struct stage *stage, const char *who, const struct role *role)
+{
+    const struct hf_hold  *hold = &role->job.hold;
+    const struct hf_store *store = role->job.engine->store;
+    char                   slot[32] = "", sure[32] = "";
+
+    if (hold->slot >= 0)
+        snprintf(slot, sizeof slot, ", slot %d", hold->slot);
+    if (store->alive_until < HF_NEVER)
+        snprintf(sure, sizeof sure, ", sure for %lld ms",
+                 (long long)((store->alive_until - role->job.engine->now) / HF_MS));
+    stage_tell(stage, "%s holds %s: token %d%s%s", who, role->name, (int)hold->token,
+               slot, sure);
+}
+
+static void tell_waits(struct stage *stage, const char *who, const struct role *role)
+{
+    const struct hf_hold *hold = &role->job.hold;
+    char                  seqs[128] = "";
+    int                   n = 0;
+
+    for (size_t i = 0; i < hold->count; i++)
+        n += snprintf(seqs + n, sizeof seqs - (size_t)n, "%s%d", i > 0 ? " or " : "",
+                      (int)hold->watch[i]);
+    stage_tell(stage, "%s waits for %s until %s leaves", who, role->name,
+               hold->count > 0 ? seqs : "anybody");
+}
+
+void tell_change(struct hf_job *job)
+{
+    struct role       *role = (struct role *)job;
+    struct stage      *stage = role->actor->stage;
+    const char        *who = role->actor->name;
+    enum hf_hold_state was = role->state;
+
+    role->state = job->hold.state;
+    if (role->state == was)
+        return;
+    switch (role->state) {
+    case HF_HOLD_ENTERING:
+        if (was != HF_HOLD_IDLE)
+            stage_tell(stage, "%s asks for %s again", who, role->name);
+        break;
+    case HF_HOLD_WAITING:
+        tell_waits(stage, who, role);
+        break;
+    case HF_HOLD_LOOKING:
+        stage_tell(stage, "%s is woken and looks at %s", who, role->name);
+        break;
+    case HF_HOLD_HELD:
+        tell_held(stage, who, role);
+        break;
+    case HF_HOLD_LEAVING:
+        stage_tell(stage, "%s gives up %s", who, role->name);
+        break;
+    case HF_HOLD_LOST:
+        stage_tell(stage, "%s has lost %s", who, role->name);
+        break;
+    case HF_HOLD_IDLE:
+        stage_tell(stage, "%s is done with %s: %s", who, role->name,
+                   hf_strerror(job->hold.why));
+        break;
+    }
+}
+
+void tell_link(struct actor *actor)
+{
+    static const char *const words[] = { "is disconnected", "is connected",
+                                         "has lost its session" };
+
+    if (actor->host.store == NULL || actor->host.store->link == actor->link)
+        return;
+    actor->link = actor->host.store->link;
+    stage_tell(actor->stage, "%s %s", actor->name, words[actor->link]);
+}
