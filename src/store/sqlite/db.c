@@ -1,0 +1,262 @@
+/* db.c - see db.h. */
+#include "store/sqlite/db.h"
+
+#include "holdfast.h"
+#include "store/sqlite/queries.sql.h"
+#include "store/sqlite/schema.sql.h"
+#include "store/store.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define APPLICATION_ID 1215261796 /* as in schema.sql */
+#define VERSION        1
+
+/* Only strangers, such as the sqlite3 shell, ever make us wait inside SQLite. */
+#define STRANGERS_MS 20
+
+/* Pages in the log after which it is written back; and when closing, so that
+ * whoever opens next has little to read. */
+#define LOG_LONG  1000
+#define LOG_CLOSE 200
+
+/* ---- Errors ----------------------------------------------------------------- */
+
+static int say(struct hf_sq_db *db, int code, const char *text)
+{
+    snprintf(db->errmsg, HF_ERRMSG_MAX, "%.140s %s", db->path, text);
+    return code;
+}
+
+static int fault_of_system(struct hf_sq_db *db)
+{
+    int error = sqlite3_system_errno(db->handle);
+
+    if (error == 0 || error == ENOENT)
+        return say(db, HF_ESTORE, sqlite3_errmsg(db->handle));
+    return hf_sq_files_fault(error, "use", db->path, db->errmsg);
+}
+
+static int fault(struct hf_sq_db *db, int rc)
+{
+    switch (rc & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+        return say(db, HF_EDOWN, "is locked by another program; end its transaction");
+    case SQLITE_FULL:
+        return say(db, HF_EFULL, "cannot grow: the disk is full; make room");
+    case SQLITE_NOMEM:
+        return say(db, HF_ENOMEM, "could not be read: out of memory");
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return say(db, HF_ECORRUPT,
+                   "is damaged, or no database; it was left as it is. "
+                   "Move it away once nobody uses it");
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return say(db, HF_EDENIED, "may only be read; it must be writable");
+    case SQLITE_CANTOPEN:
+    case SQLITE_IOERR:
+        return fault_of_system(db);
+    default:
+        return say(db, HF_ESTORE, sqlite3_errmsg(db->handle));
+    }
+}
+
+/* ---- Statements ------------------------------------------------------------- */
+
+int hf_sq_db_step(struct hf_sq_db *db, sqlite3_stmt *query)
+{
+    int rc = sqlite3_step(query);
+
+    if (rc == SQLITE_ROW)
+        return 1;
+    sqlite3_reset(query);
+    return rc == SQLITE_DONE ? 0 : fault(db, rc);
+}
+
+int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which)
+{
+    int r;
+
+    while ((r = hf_sq_db_step(db, db->query[which])) == 1)
+        continue;
+    return r;
+}
+
+sqlite3_stmt *hf_sq_db_bind(struct hf_sq_db *db, enum hf_sq_query which, const char *line,
+                            uint64_t number)
+{
+    sqlite3_stmt *query = db->query[which];
+
+    assert(query != NULL && !sqlite3_stmt_busy(query));
+    if (line != NULL)
+        sqlite3_bind_text(query, 1, line, -1, SQLITE_STATIC);
+    if (sqlite3_bind_parameter_count(query) > 1)
+        sqlite3_bind_int64(query, 2, (sqlite3_int64)number);
+    return query;
+}
+
+int hf_sq_db_prepare(struct hf_sq_db *db)
+{
+    const char *text = queries_sql;
+
+    for (int i = 0; i < HF_SQ_QUERIES; i++) {
+        int rc = sqlite3_prepare_v3(db->handle, text, -1, SQLITE_PREPARE_PERSISTENT,
+                                    &db->query[i], &text);
+        if (rc != SQLITE_OK)
+            return fault(db, rc);
+        assert(db->query[i] != NULL);
+    }
+    return 0;
+}
+
+/* ---- Opening ---------------------------------------------------------------- */
+
+static int on_log(void *data, sqlite3 *handle, const char *name, int frames)
+{
+    struct hf_sq_db *db = data;
+
+    (void)handle;
+    (void)name;
+    if (frames < db->cleared) /* it was started anew */
+        db->cleared = 0;
+    db->frames = frames;
+    return SQLITE_OK;
+}
+
+/* Not a prepared statement: this pragma acts when it is compiled. */
+void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure)
+{
+    const char *text = sure ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL";
+
+    sqlite3_exec(db->handle, text, NULL, NULL, NULL);
+}
+
+static void set_up(struct hf_sq_db *db)
+{
+    sqlite3_extended_result_codes(db->handle, 1);
+    sqlite3_busy_timeout(db->handle, STRANGERS_MS);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    /* Short commands come and go: writing the log back at every end would cost
+     * each of them the disk's time.  We do it when it has grown. */
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    sqlite3_wal_hook(db->handle, on_log, db);
+    hf_sq_db_be_sure(db, false);
+}
+
+static int ask_number(struct hf_sq_db *db, const char *text, int *ret)
+{
+    sqlite3_stmt *query = NULL;
+
+    int rc = sqlite3_prepare_v2(db->handle, text, -1, &query, NULL);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(query)) == SQLITE_ROW) {
+        *ret = sqlite3_column_int(query, 0);
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(query);
+    return rc == SQLITE_OK ? 0 : fault(db, rc);
+}
+
+/* Kept by the file once it is so, unless a stranger undid it. */
+static int use_log(struct hf_sq_db *db)
+{
+    sqlite3_stmt *query = NULL;
+    bool          is_log = false;
+
+    int rc =
+        sqlite3_prepare_v2(db->handle, "PRAGMA journal_mode = WAL", -1, &query, NULL);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(query)) == SQLITE_ROW) {
+        const char *mode = (const char *)sqlite3_column_text(query, 0);
+        is_log = mode != NULL && strcmp(mode, "wal") == 0;
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(query);
+    if (rc != SQLITE_OK)
+        return fault(db, rc);
+    if (!is_log)
+        return say(db, HF_EUNSUPPORTED, "cannot have a write-ahead log where it is");
+    return 0;
+}
+
+static int check_kind(struct hf_sq_db *db)
+{
+    int application = 0, version = 0, objects = 0;
+
+    int r = ask_number(db, "PRAGMA application_id", &application);
+    if (r == 0)
+        r = ask_number(db, "PRAGMA user_version", &version);
+    if (r == 0)
+        r = ask_number(db, "SELECT count(*) FROM sqlite_schema", &objects);
+    if (r < 0)
+        return r;
+    if (application == 0 && version == 0 && objects == 0)
+        return HF_ENOTFOUND;
+    if (application != APPLICATION_ID)
+        return say(db, HF_EUNSUPPORTED,
+                   "is the database of another program; name another file");
+    if (version > VERSION)
+        return say(db, HF_EUNSUPPORTED,
+                   "was made by a newer Holdfast; use that one, or another file");
+    return 0;
+}
+
+int hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+
+    *db = (struct hf_sq_db){ .path = path, .errmsg = errmsg };
+    if (sqlite3_threadsafe() == 0)
+        return say(db, HF_EUNSUPPORTED, "needs an SQLite built for threads");
+    int rc = sqlite3_open_v2(path, &db->handle, flags, "unix");
+    if (db->handle == NULL)
+        return say(db, HF_ENOMEM, "could not be opened: out of memory");
+    if (rc != SQLITE_OK)
+        return fault(db, rc);
+    set_up(db);
+    int r = check_kind(db);
+    return r == 0 ? use_log(db) : r;
+}
+
+int hf_sq_db_fill(struct hf_sq_db *db)
+{
+    int r = use_log(db);
+    if (r < 0)
+        return r;
+    int rc = sqlite3_exec(db->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+    if (rc != SQLITE_OK)
+        return fault(db, rc);
+    r = check_kind(db);
+    if (r == HF_ENOTFOUND) {
+        rc = sqlite3_exec(db->handle, schema_sql, NULL, NULL, NULL);
+        r = rc == SQLITE_OK ? 0 : fault(db, rc);
+    }
+    rc = sqlite3_exec(db->handle, r == 0 ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL);
+    return r == 0 && rc != SQLITE_OK ? fault(db, rc) : r;
+}
+
+void hf_sq_db_close(struct hf_sq_db *db)
+{
+    for (int i = 0; i < HF_SQ_QUERIES; i++)
+        sqlite3_finalize(db->query[i]);
+    if (db->frames - db->cleared >= LOG_CLOSE)
+        sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL,
+                                  NULL);
+    int rc = sqlite3_close(db->handle);
+    assert(rc == SQLITE_OK);
+    (void)rc;
+    *db = (struct hf_sq_db){ 0 };
+}
+
+void hf_sq_db_clear_log(struct hf_sq_db *db)
+{
+    if (db->frames - db->cleared < LOG_LONG)
+        return;
+    db->cleared = db->frames;
+    sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+}

@@ -1,0 +1,66 @@
+/* db.h - the database: opened, its statements ready, its errors in our words. */
+#ifndef HF_SQLITE_DB_H
+#define HF_SQLITE_DB_H
+
+#include "store/sqlite/files.h"
+
+#include <sqlite3.h>
+#include <stdint.h>
+
+/* As in queries.sql. */
+enum hf_sq_query {
+    HF_SQ_BEGIN,
+    HF_SQ_COMMIT,
+    HF_SQ_ROLLBACK,
+    HF_SQ_MARK,
+    HF_SQ_ADVANCE,
+    HF_SQ_ENTER,
+    HF_SQ_REMOVE,
+    HF_SQ_GRANT,
+    HF_SQ_ONE,
+    HF_SQ_AHEAD,
+    HF_SQ_BEHIND,
+    HF_SQ_LINE,
+    HF_SQ_ALL,
+    HF_SQ_WATCH,
+    HF_SQ_WATCHERS,
+    HF_SQ_FORGET,
+    HF_SQ_WATCHING,
+    HF_SQ_UNWATCH,
+    HF_SQ_QUERIES, /* how many there are */
+};
+
+struct hf_sq_db {
+    sqlite3      *handle; /* NULL: not open */
+    sqlite3_stmt *query[HF_SQ_QUERIES];
+    int           frames;  /* in the write-ahead log after the last commit */
+    int           cleared; /* frames when we last tried to clear it */
+    const char   *path;    /* lent, for messages */
+    char         *errmsg;  /* lent: HF_ERRMSG_MAX bytes, about the last failure */
+};
+
+/* Open an existing file.  HF_ENOTFOUND: it is a database without our tables;
+ * hf_sq_db_fill() makes them (with the gate taken), then prepare(). */
+int  hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg);
+int  hf_sq_db_fill(struct hf_sq_db *db);
+int  hf_sq_db_prepare(struct hf_sq_db *db);
+void hf_sq_db_close(struct hf_sq_db *db);
+
+/* Bind text (unless NULL) as ?1 and a number as ?2: what most of them take. */
+sqlite3_stmt *hf_sq_db_bind(struct hf_sq_db *db, enum hf_sq_query which, const char *line,
+                            uint64_t number);
+
+/* Step once: 1 for a row, 0 when done, or an error.  Unless it is 1 the
+ * statement is reset; reset it yourself when you want no more rows. */
+int hf_sq_db_step(struct hf_sq_db *db, sqlite3_stmt *query);
+
+/* Run a statement without arguments or rows. */
+int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which);
+
+/* Must a commit be on the disk when it answers?  Not in a transaction. */
+void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure);
+
+/* Write the log back if it has grown long. */
+void hf_sq_db_clear_log(struct hf_sq_db *db);
+
+#endif

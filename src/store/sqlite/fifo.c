@@ -1,0 +1,216 @@
+/* fifo.c - PATH-wake/: how a session is told, and how it hears.
+ *
+ * Every session has a FIFO by the name of its number.  Whoever has news for it
+ * puts 8 bytes in; it is the only one to read.  A FIFO gets its name only once
+ * it is being read, so one without a reader is what a dead session left.
+ */
+#include "store/sqlite/inner.h"
+
+#include "base/fork.h"
+#include "base/random.h"
+#include "holdfast.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NUMBER_MIN 256 /* smaller ones mean other things in epoll */
+#define OPEN_FLAGS (O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY)
+
+struct path {
+    char text[PATH_MAX];
+};
+
+/* `mark` "." while it is not yet read. */
+static bool name(const struct hf_sq *sq, const char *mark, uint64_t sid, struct path *ret)
+{
+    int n = snprintf(ret->text, sizeof ret->text, "%s/%s%016llx", sq->files.wake, mark,
+                     (unsigned long long)sid);
+
+    return n > 0 && (size_t)n < sizeof ret->text;
+}
+
+/* ---- Our own ------------------------------------------------------------------ */
+
+static uint64_t new_number(void)
+{
+    uint64_t sid;
+
+    do {
+        sid = hf_random() >> 2;
+    } while (sid < NUMBER_MIN);
+    return sid;
+}
+
+static int open_own(struct hf_sq *sq, const char *path)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.u64 = HF_SQ_EVENT_FIFO };
+
+    /* For writing too: so that those who write and go do not end the reading. */
+    int fd = open(path, O_RDWR | OPEN_FLAGS);
+    if (fd < 0)
+        return hf_sq_files_fault(errno, "open", path, sq->base.errmsg);
+    int r = hf_fork_guard(fd);
+    if (r < 0) {
+        close(fd);
+        return hf_sq_fail(sq, r, "out of memory");
+    }
+    if (epoll_ctl(sq->base.fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+        r = hf_sq_files_fault(errno, "watch", path, sq->base.errmsg);
+        hf_fork_unguard(fd);
+        close(fd);
+        return r;
+    }
+    int room = fcntl(fd, F_GETPIPE_SZ);
+    sq->fifo = fd;
+    sq->fifo_room = room > 0 ? (size_t)room : PIPE_BUF;
+    return 0;
+}
+
+int hf_sq_fifo_make(struct hf_sq *sq)
+{
+    uint64_t    sid = new_number();
+    struct path early, final;
+
+    if (!name(sq, ".", sid, &early) || !name(sq, "", sid, &final))
+        return hf_sq_fail(sq, HF_EINVAL, "%.160s is too long a path", sq->files.db);
+    if (mkfifo(early.text, 0600) < 0)
+        return hf_sq_files_fault(errno, "make", early.text, sq->base.errmsg);
+    (void)chmod(early.text, 0600); /* the umask may have taken it away */
+    int r = open_own(sq, early.text);
+    if (r == 0 && rename(early.text, final.text) < 0) {
+        r = hf_sq_files_fault(errno, "name", final.text, sq->base.errmsg);
+        hf_sq_fifo_close(sq);
+    }
+    if (r < 0) {
+        unlink(early.text);
+        return r;
+    }
+    sq->sid = sid;
+    return 0;
+}
+
+void hf_sq_fifo_close(struct hf_sq *sq)
+{
+    struct path path;
+
+    if (sq->fifo < 0)
+        return;
+    if (sq->sid != 0 && name(sq, "", sq->sid, &path))
+        unlink(path.text);
+    hf_fork_unguard(sq->fifo);
+    close(sq->fifo);
+    sq->fifo = -1;
+    sq->sid = 0;
+}
+
+void hf_sq_fifo_drain(struct hf_sq *sq)
+{
+    uint64_t word[512];
+    size_t   total = 0;
+    ssize_t  n;
+
+    while (sq->fifo >= 0 && (n = read(sq->fifo, word, sizeof word)) > 0) {
+        total += (size_t)n;
+        for (size_t i = 0; i < (size_t)n / sizeof *word; i++)
+            hf_sq_hear(sq, word[i]);
+        if ((size_t)n < sizeof word)
+            break;
+    }
+    /* It was nearly full: something may not have gone in. */
+    if (total >= sq->fifo_room / 2)
+        hf_sq_hear(sq, 0);
+}
+
+/* ---- Those of others ---------------------------------------------------------- */
+
+int hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid)
+{
+    struct path path;
+    struct stat st;
+
+    if (!name(sq, "", sid, &path))
+        return -1;
+    int fd = open(path.text, O_WRONLY | OPEN_FLAGS);
+    if (fd < 0) {
+        if (errno == ENXIO)
+            unlink(path.text);
+        return -1;
+    }
+    if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+bool hf_sq_fifo_write(int fd, uint64_t word)
+{
+    ssize_t n = write(fd, &word, sizeof word);
+
+    /* Full is as good: it will find that out, and look at everything. */
+    return n == (ssize_t)sizeof word || (n < 0 && errno == EAGAIN);
+}
+
+/* ---- Those of the dead --------------------------------------------------------- */
+
+#define TESTS_ALWAYS 32 /* per session that starts */
+#define TESTS_MAX    1024
+#define UNBORN       60 /* seconds after which nobody will come to read it */
+
+static bool is_stale(int folder, const char *entry)
+{
+    struct stat st;
+
+    int fd = openat(folder, entry, O_WRONLY | OPEN_FLAGS);
+    if (fd >= 0) {
+        close(fd);
+        return false;
+    }
+    if (errno != ENXIO)
+        return false;
+    if (entry[0] != '.')
+        return true;
+    return fstatat(folder, entry, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           hf_wall_us() / 1000000 - st.st_mtime > UNBORN;
+}
+
+/* A few are always tested; of many, those that begin with the same digit as we
+ * do, which is a different one every time. */
+static bool is_our_share(const struct hf_sq *sq, const char *entry, size_t tested)
+{
+    char digit = "0123456789abcdef"[sq->sid % 16];
+
+    return tested < TESTS_ALWAYS ||
+           (tested < TESTS_MAX && entry[strlen(entry) - 1] == digit);
+}
+
+size_t hf_sq_fifo_clean(struct hf_sq *sq)
+{
+    DIR           *dir = opendir(sq->files.wake);
+    size_t         tested = 0, stale = 0;
+    struct dirent *entry;
+
+    if (dir == NULL)
+        return 0;
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (!is_our_share(sq, entry->d_name, tested))
+            continue;
+        tested++;
+        if (!is_stale(dirfd(dir), entry->d_name))
+            continue;
+        unlinkat(dirfd(dir), entry->d_name, 0);
+        stale++;
+    }
+    closedir(dir);
+    return stale;
+}

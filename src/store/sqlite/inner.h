@@ -1,0 +1,265 @@
+/* inner.h - the store as its own files see it.
+ *
+ *   store.c    requests in, answers out
+ *   link.c     connecting, the session, losing it
+ *   vigil.c    noticing that the files were deleted, moved or replaced
+ *   write.c    one transaction, behind the gate
+ *   rows.c     reading a line; who of it is alive
+ *   settle.c   what follows from a departure: who is granted, who is told
+ *   sweep.c    clearing away what the dead left
+ *   verbs.c    ENTER, READ, LEAVE, BREAK
+ *   list.c     LIST, and snapshots in general
+ *   wake.c     WATCH
+ *   fifo.c     how a session is told, and how it hears
+ *   peer.c     the sessions we wait for, and their death
+ *
+ * Functions return 0 or HF_E..., with the text in base.errmsg.
+ */
+#ifndef HF_SQLITE_INNER_H
+#define HF_SQLITE_INNER_H
+
+#include "store/sqlite/db.h"
+#include "store/sqlite/files.h"
+#include "store/sqlite/live.h"
+#include "store/sqlite/own.h"
+#include "store/store.h"
+
+/* The files are not those we opened: hf_sq_outdated() is due. */
+#define HF_SQ_STALE (-100)
+
+/* A place in a line, as it is written down. */
+struct hf_sq_row {
+    uint64_t        seq;
+    uint64_t        sid;
+    struct hf_shape shape;
+    int64_t         queued;
+    int64_t         granted; /* 0: not yet */
+    int             slot;
+    bool            proven; /* seen alive in this look */
+};
+
+struct hf_sq_rows {
+    struct hf_sq_row *row;
+    size_t            count, room;
+};
+
+/* Somebody to be told after the commit: of a ticket, by its seq, or of a line,
+ * by hf_sq_line_word(). */
+struct hf_sq_news {
+    uint64_t sid;
+    uint64_t word;
+};
+
+struct hf_sq_text {
+    struct hf_sq_text *next;
+    char               text[];
+};
+
+struct hf_sq_reqs {
+    struct hf_req *first, *last;
+};
+
+/* What epoll tells us of; larger numbers are sessions. */
+enum hf_sq_event { HF_SQ_EVENT_FIFO = 1, HF_SQ_EVENT_INOTIFY = 2 };
+
+struct hf_sq_watch;
+struct hf_sq_peer;
+
+struct hf_sq {
+    struct hf_store base; /* base.fd is an epoll descriptor */
+    unsigned        generation;
+    hf_time         now; /* of the current process() */
+
+    struct hf_sq_reqs waiting;  /* submitted */
+    struct hf_sq_reqs finished; /* answered, done() not yet called */
+    bool              cancels;  /* some request was canceled */
+
+    struct hf_sq_files files;
+    struct hf_sq_live  live;
+    struct hf_sq_db    db;
+    struct hf_sq_head  head;    /* as last read; its files are those we opened */
+    hf_time            refused; /* since when we may not use them; 0: we may */
+    uint64_t           boot;    /* of the machine */
+
+    uint64_t          sid; /* 0: no session yet */
+    int               fifo;
+    size_t            fifo_room;
+    struct hf_sq_owns owns;
+    bool              watched; /* the session has rows in `watcher` */
+
+    struct hf_sq_watch *watches;
+    struct hf_sq_peer  *peers;
+    bool                recount; /* perhaps nobody is to be told any more */
+    struct hf_sq_news  *news;
+    size_t              news_count, news_room;
+
+    int     inotify; /* -1: none */
+    hf_time vigil;   /* when to look after the files */
+
+    struct hf_sq_rows  rows;   /* of the line last looked at */
+    struct hf_sq_rows  dead;   /* those found dead then */
+    struct hf_ticket  *ticket; /* the snapshot lent out */
+    size_t             ticket_room;
+    struct hf_sq_text *texts; /* its strings */
+};
+
+/* Write base.errmsg and return `code`. */
+int hf_sq_fail(struct hf_sq *sq, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- store.c ---------------------------------------------------------------- */
+
+/* A request is answered: done() will be called soon. */
+void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status);
+
+/* Fail everything that was asked for. */
+void hf_sq_finish_all(struct hf_sq *sq, int status);
+
+/* ---- link.c ----------------------------------------------------------------- */
+
+/* Open the files unless they are.  Without `make`: HF_ENOTFOUND if there are
+ * none. */
+int  hf_sq_connect(struct hf_sq *sq, bool make);
+void hf_sq_disconnect(struct hf_sq *sq);
+
+/* Have a session. */
+int hf_sq_session(struct hf_sq *sq);
+
+/* Is what we have open still the store?  Reads the head. */
+bool hf_sq_current(struct hf_sq *sq);
+
+/* They are not.  True if something was lost by it, and the link said so. */
+bool hf_sq_outdated(struct hf_sq *sq);
+
+/* ---- vigil.c ---------------------------------------------------------------- */
+
+void hf_sq_vigil_start(struct hf_sq *sq); /* there is something to lose now */
+void hf_sq_vigil_stop(struct hf_sq *sq);
+void hf_sq_vigil_hear(struct hf_sq *sq); /* inotify is readable */
+void hf_sq_vigil_look(struct hf_sq *sq); /* if it is time */
+
+/* ---- write.c ---------------------------------------------------------------- */
+
+int  hf_sq_begin(struct hf_sq *sq);
+int  hf_sq_commit(struct hf_sq *sq); /* and tell the news */
+void hf_sq_abort(struct hf_sq *sq);
+
+/* Begin, and draw the number of a new ticket. */
+int hf_sq_begin_drawn(struct hf_sq *sq, uint64_t *ret);
+
+/* ---- rows.c ----------------------------------------------------------------- */
+
+struct hf_sq_view {
+    bool granted;  /* nothing is in the way */
+    bool mismatch; /* what is in the way is of another kind */
+};
+
+void hf_sq_row_read(sqlite3_stmt *query, struct hf_sq_row *ret);
+int  hf_sq_rows_add(struct hf_sq *sq, struct hf_sq_rows *rows,
+                    const struct hf_sq_row *row);
+
+/* One ticket: 1 if it is there, 0 if not. */
+int hf_sq_row_find(struct hf_sq *sq, const char *line, uint64_t seq,
+                   struct hf_sq_row *ret);
+
+/* What is ahead of `before` as far as it matters to a ticket of that shape, into
+ * sq->rows.  Dead ones in the way are left out, and noted in sq->dead. */
+int hf_sq_rows_ahead(struct hf_sq *sq, const char *line, uint64_t before,
+                     const struct hf_shape *shape, struct hf_sq_view *ret);
+
+/* Remember in `own` who is in the way: sq->rows. */
+int hf_sq_rows_keep(struct hf_sq *sq, struct hf_sq_own *own);
+
+/* ---- settle.c: inside a transaction ------------------------------------------- */
+
+/* Grant what fits now, and have it told. */
+int hf_sq_settle(struct hf_sq *sq, const char *line);
+
+/* The ticket `seq` has been removed from the line. */
+int hf_sq_departed(struct hf_sq *sq, const char *line, uint64_t seq);
+
+/* Remove those in sq->dead from the line. */
+int hf_sq_sweep(struct hf_sq *sq, const char *line);
+
+/* Remove every dead ticket and watcher of the store. */
+int hf_sq_sweep_all(struct hf_sq *sq);
+
+/* Have the watchers of a line told: of any change, or of a departure. */
+int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure);
+
+/* Those behind `seq` for whom it may have been in the way: have them told.
+ * Also works outside a transaction. */
+int hf_sq_tell_followers(struct hf_sq *sq, const char *line, uint64_t seq);
+
+/* The lowest slot that none of sq->rows has. */
+int hf_sq_free_slot(struct hf_sq *sq, int *ret);
+
+/* ---- verbs.c, list.c ---------------------------------------------------------- */
+
+int hf_sq_enter(struct hf_sq *sq, struct hf_req *req);
+int hf_sq_read(struct hf_sq *sq, struct hf_req *req);
+int hf_sq_leave(struct hf_sq *sq, struct hf_req *req);
+int hf_sq_break(struct hf_sq *sq, struct hf_req *req);
+int hf_sq_list(struct hf_sq *sq, struct hf_req *req);
+
+/* Give up every ticket, as far as that can be done. */
+void hf_sq_leave_all(struct hf_sq *sq);
+
+/* Answer with sq->rows and, unless NULL, our own place behind them. */
+int hf_sq_answer(struct hf_sq *sq, struct hf_req *req, const struct hf_sq_row *mine);
+
+void hf_sq_forget_texts(struct hf_sq *sq);
+
+/* What a line looks like, as a number: see hf_req.stamp.  Start with 0. */
+uint64_t hf_sq_stamp(uint64_t stamp, const struct hf_sq_row *row);
+
+/* ---- wake.c ------------------------------------------------------------------- */
+
+/* Take a WATCH on.  True: it stays; else it is answered with *status. */
+bool hf_sq_watch(struct hf_sq *sq, struct hf_req *req, int *status);
+
+/* End those that were canceled, all, or those of a ticket that is no more. */
+void hf_sq_watches_end_canceled(struct hf_sq *sq);
+void hf_sq_watches_drop(struct hf_sq *sq);
+void hf_sq_watches_drop_own(struct hf_sq *sq, const struct hf_sq_own *own);
+
+/* Have nothing written down any more that we want to be told. */
+void hf_sq_unwatch(struct hf_sq *sq);
+
+/* We were told `word`; 0: something, we do not know what. */
+void hf_sq_hear(struct hf_sq *sq, uint64_t word);
+
+/* The session `sid` may have died: complete what waited for it.  True if
+ * anything still waits for it. */
+bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid);
+
+uint64_t hf_sq_line_word(const char *line);
+
+/* ---- fifo.c ------------------------------------------------------------------- */
+
+int  hf_sq_fifo_make(struct hf_sq *sq);
+void hf_sq_fifo_close(struct hf_sq *sq);
+void hf_sq_fifo_drain(struct hf_sq *sq);
+
+/* Remove what dead sessions left.  Returns how many there were. */
+size_t hf_sq_fifo_clean(struct hf_sq *sq);
+
+/* Open another session's for writing; -1 if it is dead.  Put 8 bytes in one;
+ * false: it is dead, and SIGPIPE has been raised. */
+int  hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid);
+bool hf_sq_fifo_write(int fd, uint64_t word);
+
+/* ---- peer.c ------------------------------------------------------------------- */
+
+/* To be told after the commit. */
+int  hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t word);
+void hf_sq_tell_all(struct hf_sq *sq);
+
+/* Notice the death of a session. */
+int     hf_sq_peer_need(struct hf_sq *sq, uint64_t sid);
+void    hf_sq_peer_gone(struct hf_sq *sq, uint64_t sid); /* its FIFO said so */
+void    hf_sq_peers_look(struct hf_sq *sq);
+hf_time hf_sq_peers_wake(const struct hf_sq *sq);
+void    hf_sq_peers_close(struct hf_sq *sq);
+
+#endif

@@ -1,0 +1,254 @@
+/* link.c - connecting, the session, and losing it.
+ *
+ * Happy path: the files are found as the last user left them, and opened.  The
+ * first ENTER makes what is missing, and a session.
+ *
+ * Failures: files that do not belong together are used only if nobody can be
+ * alive who knew the others.  If ours are deleted, moved or replaced, what we
+ * held is lost, and the next request starts over with what is there.
+ */
+#include "store/sqlite/inner.h"
+
+#include "base/random.h"
+#include "holdfast.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Those who must let go of files that are gone notice within milliseconds. */
+#define REFUSAL_LIMIT HF_SEC
+
+/* ---- Connecting ----------------------------------------------------------------- */
+
+static uint64_t read_boot(void)
+{
+    char    text[64];
+    int     fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+
+    if (fd >= 0)
+        close(fd);
+    if (n <= 0) /* not to be known: then every time counts as another boot */
+        return hf_random();
+    text[n] = '\0';
+    return hf_sq_line_word(text);
+}
+
+/* Has a ticket written down here a living owner, as far as FIFOs can tell?
+ * The file that would say so for certain is not the one it was. */
+static int has_living(struct hf_sq *sq)
+{
+    sqlite3_stmt *query = sq->db.query[HF_SQ_ALL];
+    int           r = 0, fd = -1;
+
+    while (fd < 0 && (r = hf_sq_db_step(&sq->db, query)) == 1) {
+        struct hf_sq_row row;
+        hf_sq_row_read(query, &row);
+        fd = hf_sq_fifo_open(sq, row.sid);
+    }
+    sqlite3_reset(query);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0 ? 1 : r;
+}
+
+static int refuse(struct hf_sq *sq)
+{
+    if (sq->refused == 0)
+        sq->refused = sq->now;
+    bool patient = sq->now - sq->refused < REFUSAL_LIMIT;
+
+    return hf_sq_fail(sq, patient ? HF_EDOWN : HF_ESTORE,
+                      "%.80s was deleted or replaced while in use; wait until those who "
+                      "use it have ended, or remove %.80s as well",
+                      sq->files.db, strrchr(sq->files.live, '/') + 1);
+}
+
+/* With the gate taken: the files as they should be, made if need be. */
+static int put_in_order(struct hf_sq *sq)
+{
+    struct hf_sq_head known;
+    char             *errmsg = sq->base.errmsg;
+    bool              in_use = hf_sq_live_has_any(&sq->live);
+
+    int r = hf_sq_files_check(sq->files.db, errmsg);
+    if (r == HF_ENOTFOUND)
+        r = in_use ? refuse(sq) : hf_sq_files_make_db(&sq->files, errmsg);
+    if (r == 0 && sq->db.handle == NULL)
+        r = hf_sq_db_open(&sq->db, sq->files.db, errmsg);
+    if (r == HF_ENOTFOUND)
+        r = in_use ? refuse(sq) : hf_sq_db_fill(&sq->db);
+    if (r == 0)
+        r = hf_sq_db_prepare(&sq->db);
+    if (r < 0)
+        return r;
+
+    bool is_known = hf_sq_head_read(&sq->live, &known);
+    sq->head = hf_sq_head_now(&sq->files);
+    if (is_known && hf_sq_head_same_files(&known, &sq->head))
+        return 0;
+    r = in_use ? 1 : is_known ? 0 : has_living(sq);
+    if (r != 0)
+        return r < 0 ? r : refuse(sq);
+    /* Whatever is known of numbers is kept, and checked as after a boot. */
+    sq->head.last = is_known ? known.last : 0;
+    sq->head.told = true;
+    if (!hf_sq_head_write(&sq->live, &sq->head))
+        return hf_sq_fail(sq, HF_EFULL, "cannot write to %.140s", sq->files.live);
+    return 0;
+}
+
+/* Nothing to put in order: the usual case, and without the gate.  1 if so. */
+static int is_in_order(struct hf_sq *sq)
+{
+    struct hf_sq_head known;
+
+    int r = hf_sq_files_check(sq->files.db, sq->base.errmsg);
+    if (r == 0)
+        r = hf_sq_db_open(&sq->db, sq->files.db, sq->base.errmsg);
+    if (r == HF_ENOTFOUND) /* no file, or nothing in it */
+        return 0;
+    if (r < 0)
+        return r;
+    sq->head = hf_sq_head_now(&sq->files);
+    if (!hf_sq_head_read(&sq->live, &known) || !hf_sq_head_same_files(&known, &sq->head))
+        return 0;
+    r = hf_sq_db_prepare(&sq->db);
+    return r < 0 ? r : 1;
+}
+
+static int open_files(struct hf_sq *sq)
+{
+    int r = hf_sq_live_open(&sq->live, &sq->files, sq->base.errmsg);
+    if (r == 0)
+        r = is_in_order(sq);
+    if (r != 0)
+        return r < 0 ? r : 0;
+    r = hf_sq_gate_take(&sq->live);
+    if (r < 0)
+        return hf_sq_fail(sq, r,
+                          "%.120s is not answering: a process seems to have been stopped "
+                          "while it wrote",
+                          sq->files.db);
+    /* The gate of a file that is gone keeps nobody out. */
+    if (hf_sq_files_inode(sq->files.live) != sq->live.inode)
+        r = hf_sq_fail(sq, HF_EDOWN, "%.160s was replaced", sq->files.live);
+    else
+        r = put_in_order(sq);
+    hf_sq_gate_give(&sq->live);
+    return r;
+}
+
+int hf_sq_connect(struct hf_sq *sq, bool make)
+{
+    char *errmsg = sq->base.errmsg;
+
+    if (sq->db.handle != NULL)
+        return 0;
+    int r = hf_sq_files_check_folder(&sq->files, errmsg);
+    if (r == 1 && make) {
+        r = hf_sq_files_make_folder(&sq->files, errmsg);
+        if (r == 0)
+            r = hf_sq_files_check_folder(&sq->files, errmsg);
+    }
+    if (r == 0 && !make)
+        r = hf_sq_files_check(sq->files.db, errmsg);
+    if (r != 0)
+        return r < 0 ? r : HF_ENOTFOUND;
+    sq->boot = read_boot();
+    r = open_files(sq);
+    if (r < 0)
+        hf_sq_disconnect(sq);
+    else
+        sq->refused = 0;
+    return r;
+}
+
+void hf_sq_disconnect(struct hf_sq *sq)
+{
+    hf_sq_vigil_stop(sq);
+    hf_sq_peers_close(sq);
+    hf_sq_fifo_close(sq);
+    sq->watched = false;
+    hf_sq_db_close(&sq->db);
+    hf_sq_live_close(&sq->live);
+}
+
+/* ---- The session ---------------------------------------------------------------- */
+
+/* What is open when a process dies is closed from the newest to the oldest, so
+ * far.  So the FIFO comes first: when its end is noticed, the bytes are free. */
+static int start(struct hf_sq *sq)
+{
+    int r = hf_sq_files_make_wake(&sq->files, sq->base.errmsg);
+    if (r == 0)
+        r = hf_sq_fifo_make(sq);
+    if (r == 0) {
+        r = hf_sq_live_start(&sq->live, &sq->files, sq->base.errmsg);
+        if (r < 0)
+            hf_sq_fifo_close(sq);
+    }
+    return r;
+}
+
+static void clean_up_after_others(struct hf_sq *sq)
+{
+    if (hf_sq_fifo_clean(sq) == 0 || hf_sq_begin(sq) < 0)
+        return;
+    if (hf_sq_sweep_all(sq) == 0)
+        hf_sq_commit(sq);
+    else
+        hf_sq_abort(sq);
+}
+
+int hf_sq_session(struct hf_sq *sq)
+{
+    int r = hf_sq_connect(sq, true);
+
+    if (r < 0 || sq->sid != 0)
+        return r;
+    r = start(sq);
+    if (r == 0)
+        clean_up_after_others(sq);
+    return r;
+}
+
+/* ---- Losing it ------------------------------------------------------------------ */
+
+bool hf_sq_current(struct hf_sq *sq)
+{
+    struct hf_sq_head now;
+
+    if (hf_sq_files_inode(sq->files.live) != sq->live.inode ||
+        !hf_sq_head_read(&sq->live, &now) || !hf_sq_head_same_files(&now, &sq->head))
+        return false;
+    sq->head = now;
+    return true;
+}
+
+static void set_link(struct hf_sq *sq, enum hf_link link)
+{
+    sq->base.link = link;
+    if (sq->base.on_link != NULL)
+        sq->base.on_link(&sq->base, sq->base.on_link_data);
+}
+
+bool hf_sq_outdated(struct hf_sq *sq)
+{
+    bool loss = sq->owns.first != NULL || sq->watches != NULL;
+
+    hf_sq_disconnect(sq);
+    if (!loss)
+        return false;
+    hf_sq_finish_all(sq, HF_EDOWN);
+    while (sq->owns.first != NULL)
+        hf_sq_owns_drop(&sq->owns, sq->owns.first, true);
+    hf_sq_fail(sq, HF_ELOST, "%.160s was deleted, moved or replaced while in use",
+               sq->files.db);
+    set_link(sq, HF_LINK_LOST);
+    set_link(sq, HF_LINK_UP);
+    return true;
+}

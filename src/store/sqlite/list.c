@@ -1,0 +1,141 @@
+/* list.c - LIST, and snapshots in general. */
+#include "store/sqlite/inner.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int reserve_tickets(struct hf_sq *sq, size_t count)
+{
+    if (count <= sq->ticket_room)
+        return 0;
+    size_t            room = count * 2;
+    struct hf_ticket *grown = realloc(sq->ticket, room * sizeof *grown);
+    if (grown == NULL)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+    sq->ticket = grown;
+    sq->ticket_room = room;
+    return 0;
+}
+
+static struct hf_ticket ticket_of(const struct hf_sq_row *row)
+{
+    return (struct hf_ticket){
+        .seq = row->seq,
+        .token = row->seq,
+        .shape = row->shape,
+        .slot = row->slot,
+        .since = row->granted != 0 ? row->granted : row->queued,
+    };
+}
+
+int hf_sq_answer(struct hf_sq *sq, struct hf_req *req, const struct hf_sq_row *mine)
+{
+    size_t ahead = sq->rows.count;
+
+    int r = reserve_tickets(sq, ahead + 1);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < ahead; i++)
+        sq->ticket[i] = ticket_of(&sq->rows.row[i]);
+    if (mine != NULL)
+        sq->ticket[ahead] = ticket_of(mine);
+    req->snapshot = (struct hf_line){ sq->ticket, ahead + (mine != NULL) };
+    req->me = ahead;
+    return 0;
+}
+
+/* FNV-1a over what can change about a place. */
+uint64_t hf_sq_stamp(uint64_t stamp, const struct hf_sq_row *row)
+{
+    uint64_t word[] = { row->seq, row->granted != 0 };
+
+    if (stamp == 0)
+        stamp = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < sizeof word; i++)
+        stamp = (stamp ^ ((const unsigned char *)word)[i]) * UINT64_C(0x100000001b3);
+    return stamp != 0 ? stamp : 1;
+}
+
+static const char *keep_text(struct hf_sq *sq, const unsigned char *text)
+{
+    size_t             size = strlen((const char *)text) + 1;
+    struct hf_sq_text *kept = malloc(sizeof *kept + size);
+    if (kept == NULL)
+        return NULL;
+    memcpy(kept->text, text, size);
+    kept->next = sq->texts;
+    sq->texts = kept;
+    return kept->text;
+}
+
+void hf_sq_forget_texts(struct hf_sq *sq)
+{
+    while (sq->texts != NULL) {
+        struct hf_sq_text *text = sq->texts;
+        sq->texts = text->next;
+        free(text);
+    }
+}
+
+static int add_ticket(struct hf_sq *sq, sqlite3_stmt *query, const struct hf_sq_row *row,
+                      size_t count)
+{
+    int r = reserve_tickets(sq, count + 1);
+    if (r < 0)
+        return r;
+    struct hf_ticket *ticket = &sq->ticket[count];
+    *ticket = ticket_of(row);
+    ticket->line = keep_text(sq, sqlite3_column_text(query, 8));
+    ticket->note = keep_text(sq, sqlite3_column_text(query, 9));
+    if (ticket->line == NULL || ticket->note == NULL)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+    return 0;
+}
+
+static int list(struct hf_sq *sq, sqlite3_stmt *query, struct hf_req *req)
+{
+    uint64_t stamp = hf_sq_stamp(0, &(struct hf_sq_row){ 0 });
+    size_t   count = 0;
+    int      r;
+
+    hf_sq_forget_texts(sq);
+    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
+        struct hf_sq_row row;
+        hf_sq_row_read(query, &row);
+        if (!hf_sq_live_has(&sq->live, row.seq))
+            continue;
+        r = add_ticket(sq, query, &row, count);
+        if (r < 0)
+            break;
+        stamp = hf_sq_stamp(stamp, &row);
+        count++;
+    }
+    sqlite3_reset(query);
+    if (r < 0)
+        return r;
+    req->snapshot = (struct hf_line){ sq->ticket, count };
+    req->me = count;
+    req->stamp = stamp;
+    return 0;
+}
+
+int hf_sq_list(struct hf_sq *sq, struct hf_req *req)
+{
+    int r = hf_sq_connect(sq, false);
+
+    if (r == HF_ENOTFOUND) { /* nobody was ever here */
+        req->stamp = hf_sq_stamp(0, &(struct hf_sq_row){ 0 });
+        return 0;
+    }
+    if (r < 0)
+        return r;
+    if (!hf_sq_current(sq))
+        return HF_SQ_STALE;
+    sqlite3_stmt *query = req->name != NULL
+                              ? hf_sq_db_bind(&sq->db, HF_SQ_LINE, req->name, 0)
+                              : sq->db.query[HF_SQ_ALL];
+    return list(sq, query, req);
+}

@@ -1,0 +1,201 @@
+/* live.c - see live.h. */
+#include "store/sqlite/live.h"
+
+#include "base/fork.h"
+#include "holdfast.h"
+#include "store/store.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAGIC UINT64_C(0x6576696c646c6f68) /* "holdlive" */
+
+static int open_guarded(const char *path, char *errmsg, int *ret)
+{
+    int fd = -1;
+
+    int r = hf_sq_files_open(path, true, errmsg, &fd);
+    if (r < 0)
+        return r;
+    r = hf_fork_guard(fd);
+    if (r < 0) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
+        close(fd);
+        return r;
+    }
+    *ret = fd;
+    return 0;
+}
+
+static void close_guarded(int *fd)
+{
+    if (*fd < 0)
+        return;
+    hf_fork_unguard(*fd);
+    close(*fd);
+    *fd = -1;
+}
+
+static ino_t inode_of(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+int hf_sq_live_open(struct hf_sq_live *live, const struct hf_sq_files *files,
+                    char *errmsg)
+{
+    assert(live->gate < 0);
+    int r = open_guarded(files->live, errmsg, &live->gate);
+    if (r == 0)
+        live->inode = inode_of(live->gate);
+    return r;
+}
+
+int hf_sq_live_start(struct hf_sq_live *live, const struct hf_sq_files *files,
+                     char *errmsg)
+{
+    assert(live->gate >= 0 && live->keep < 0);
+    int r = open_guarded(files->live, errmsg, &live->keep);
+    if (r < 0)
+        return r;
+    if (inode_of(live->keep) == live->inode)
+        return 0;
+    close_guarded(&live->keep); /* replaced this very moment */
+    snprintf(errmsg, HF_ERRMSG_MAX, "%.160s was replaced", files->live);
+    return HF_EDOWN;
+}
+
+void hf_sq_live_stop(struct hf_sq_live *live)
+{
+    close_guarded(&live->keep);
+}
+
+void hf_sq_live_close(struct hf_sq_live *live)
+{
+    close_guarded(&live->keep);
+    close_guarded(&live->gate);
+    *live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
+}
+
+/* ---- The gate --------------------------------------------------------------- */
+
+#define SPINS       16
+#define LONGEST_NAP 200000    /* ns */
+#define PATIENCE    500000000 /* ns of naps */
+
+/* It is shut for some ten microseconds at a time, so first we only step aside,
+ * then take short naps.  Waiting in the kernel instead would have no end if the
+ * one inside was stopped. */
+int hf_sq_gate_take(struct hf_sq_live *live)
+{
+    struct timespec nap = { .tv_nsec = 10000 };
+    long            slept = 0;
+
+    assert(!live->taken);
+    for (int tries = 0; flock(live->gate, LOCK_EX | LOCK_NB) < 0; tries++) {
+        if (tries < SPINS) {
+            sched_yield();
+            continue;
+        }
+        if (slept > PATIENCE)
+            return HF_EDOWN;
+        nanosleep(&nap, NULL);
+        slept += nap.tv_nsec;
+        if (nap.tv_nsec < LONGEST_NAP)
+            nap.tv_nsec *= 2;
+    }
+    live->taken = true;
+    return 0;
+}
+
+void hf_sq_gate_give(struct hf_sq_live *live)
+{
+    assert(live->taken);
+    flock(live->gate, LOCK_UN);
+    live->taken = false;
+}
+
+/* ---- Tickets ---------------------------------------------------------------- */
+
+static bool set(int fd, uint64_t seq, short type)
+{
+    struct flock lock = {
+        .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)seq, .l_len = 1
+    };
+
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+static bool is_locked(int fd, uint64_t from, off_t length)
+{
+    struct flock lock = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)from, .l_len = length
+    };
+
+    /* In doubt it is alive: better to wait for nobody than to overtake. */
+    return fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
+}
+
+bool hf_sq_live_hold(struct hf_sq_live *live, uint64_t seq)
+{
+    assert(live->keep >= 0 && seq != 0 && seq <= INT64_MAX);
+    return set(live->keep, seq, F_WRLCK);
+}
+
+void hf_sq_live_drop(struct hf_sq_live *live, uint64_t seq)
+{
+    assert(live->keep >= 0);
+    set(live->keep, seq, F_UNLCK);
+}
+
+bool hf_sq_live_has(const struct hf_sq_live *live, uint64_t seq)
+{
+    return is_locked(live->gate, seq, 1);
+}
+
+bool hf_sq_live_has_any(const struct hf_sq_live *live)
+{
+    return is_locked(live->gate, 1, 0);
+}
+
+/* ---- The head --------------------------------------------------------------- */
+
+struct hf_sq_head hf_sq_head_now(const struct hf_sq_files *files)
+{
+    return (struct hf_sq_head){ .magic = MAGIC,
+                                .db = hf_sq_files_inode(files->db),
+                                .wal = hf_sq_files_inode(files->wal),
+                                .shm = hf_sq_files_inode(files->shm) };
+}
+
+bool hf_sq_head_read(const struct hf_sq_live *live, struct hf_sq_head *ret)
+{
+    struct hf_sq_head head;
+
+    if (pread(live->gate, &head, sizeof head, 0) != (ssize_t)sizeof head ||
+        head.magic != MAGIC)
+        return false;
+    *ret = head;
+    return true;
+}
+
+bool hf_sq_head_write(const struct hf_sq_live *live, const struct hf_sq_head *head)
+{
+    assert(live->taken && head->magic == MAGIC);
+    return pwrite(live->gate, head, sizeof *head, 0) == (ssize_t)sizeof *head;
+}
+
+bool hf_sq_head_same_files(const struct hf_sq_head *a, const struct hf_sq_head *b)
+{
+    return a->db == b->db && a->wal == b->wal && a->shm == b->shm;
+}

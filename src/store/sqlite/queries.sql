@@ -1,0 +1,44 @@
+-- Every statement of the store, in the order of enum hf_sq_query in db.h.
+
+BEGIN IMMEDIATE;
+COMMIT;
+ROLLBACK;
+
+-- MARK, ADVANCE: how high numbers may go
+SELECT hwm FROM meta;
+UPDATE meta SET hwm = max(hwm, ?2);
+
+-- ENTER
+INSERT INTO ticket VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
+
+-- REMOVE
+DELETE FROM ticket WHERE line = ?1 AND seq = ?2;
+
+-- GRANT
+UPDATE ticket SET granted = ?3, slot = ?4 WHERE line = ?1 AND seq = ?2;
+
+-- ONE, AHEAD of a number, BEHIND it: columns as in hf_sq_rows_read()
+SELECT seq, sid, weight, capacity, claim, queued, granted, slot
+  FROM ticket WHERE line = ?1 AND seq = ?2;
+SELECT seq, sid, weight, capacity, claim, queued, granted, slot
+  FROM ticket WHERE line = ?1 AND seq < ?2 ORDER BY seq DESC;
+SELECT seq, sid, weight, capacity, claim, queued, granted, slot
+  FROM ticket WHERE line = ?1 AND seq > ?2 ORDER BY seq;
+
+-- LINE, ALL: the same, and the texts
+SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
+  FROM ticket WHERE line = ?1 ORDER BY seq;
+SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
+  FROM ticket ORDER BY line, seq;
+
+-- WATCH
+INSERT INTO watcher VALUES (?1, ?2, ?3)
+    ON CONFLICT DO UPDATE SET any = max(any, excluded.any);
+
+-- WATCHERS, FORGET: of any change (?2 = 1), of a departure (?2 = 0)
+SELECT sid FROM watcher WHERE line = ?1 AND any >= ?2;
+DELETE FROM watcher WHERE line = ?1 AND any >= ?2;
+
+-- WATCHING, UNWATCH: the sessions that watch; one of them does no more
+SELECT DISTINCT sid FROM watcher;
+DELETE FROM watcher WHERE sid = ?2;

@@ -1,0 +1,153 @@
+/* rows.c - reading a line, and who of it is alive. */
+#include "store/sqlite/inner.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+void hf_sq_row_read(sqlite3_stmt *query, struct hf_sq_row *ret)
+{
+    *ret = (struct hf_sq_row){
+        .seq = (uint64_t)sqlite3_column_int64(query, 0),
+        .sid = (uint64_t)sqlite3_column_int64(query, 1),
+        .shape = { .weight = (uint32_t)sqlite3_column_int64(query, 2),
+                   .capacity = (uint32_t)sqlite3_column_int64(query, 3),
+                   .claim = sqlite3_column_int(query, 4) != 0 },
+        .queued = sqlite3_column_int64(query, 5),
+        .granted = sqlite3_column_int64(query, 6),
+        .slot = sqlite3_column_int(query, 7),
+    };
+}
+
+int hf_sq_rows_add(struct hf_sq *sq, struct hf_sq_rows *rows, const struct hf_sq_row *row)
+{
+    if (rows->count == rows->room) {
+        size_t            room = rows->room > 0 ? rows->room * 2 : 16;
+        struct hf_sq_row *grown = realloc(rows->row, room * sizeof *grown);
+        if (grown == NULL)
+            return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+        rows->row = grown;
+        rows->room = room;
+    }
+    rows->row[rows->count++] = *row;
+    return 0;
+}
+
+int hf_sq_row_find(struct hf_sq *sq, const char *line, uint64_t seq,
+                   struct hf_sq_row *ret)
+{
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_ONE, line, seq);
+
+    int r = hf_sq_db_step(&sq->db, query);
+    if (r == 1) {
+        hf_sq_row_read(query, ret);
+        sqlite3_reset(query);
+    }
+    return r;
+}
+
+/* ---- What is ahead ------------------------------------------------------------ */
+
+/* Is the last of sq->rows, with all the others, in the way of that shape? */
+static bool in_the_way(const struct hf_sq *sq, const struct hf_shape *shape)
+{
+    uint64_t weight = shape->weight;
+
+    if (sq->rows.count == 0)
+        return false;
+    if (!hf_shape_agrees(&sq->rows.row[sq->rows.count - 1].shape, shape))
+        return true;
+    for (size_t i = 0; i < sq->rows.count; i++)
+        weight += sq->rows.row[i].shape.weight;
+    return weight > shape->capacity;
+}
+
+static int leave_out_dead(struct hf_sq *sq)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < sq->rows.count; i++) {
+        struct hf_sq_row *row = &sq->rows.row[i];
+        row->proven = row->proven || hf_sq_live_has(&sq->live, row->seq);
+        if (row->proven) {
+            sq->rows.row[kept++] = *row;
+            continue;
+        }
+        int r = hf_sq_rows_add(sq, &sq->dead, row);
+        if (r < 0)
+            return r;
+    }
+    sq->rows.count = kept;
+    return 0;
+}
+
+static void reverse(struct hf_sq_rows *rows)
+{
+    for (size_t i = 0, j = rows->count; i + 1 < j; i++) {
+        struct hf_sq_row row = rows->row[i];
+        rows->row[i] = rows->row[--j];
+        rows->row[j] = row;
+    }
+}
+
+/* Go back from our place, and ask who is alive only when something is in the
+ * way: where there is room anyway it does not matter. */
+static int walk(struct hf_sq *sq, sqlite3_stmt *query, const struct hf_shape *shape,
+                struct hf_sq_view *ret)
+{
+    uint64_t weight = shape->weight;
+    int      r;
+
+    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
+        struct hf_sq_row row;
+        hf_sq_row_read(query, &row);
+        r = hf_sq_rows_add(sq, &sq->rows, &row);
+        if (r < 0)
+            break;
+        weight += row.shape.weight;
+        bool agrees = hf_shape_agrees(&row.shape, shape);
+        if (agrees && weight <= shape->capacity)
+            continue;
+        r = leave_out_dead(sq);
+        if (r < 0)
+            break;
+        if (in_the_way(sq, shape)) {
+            *ret = (struct hf_sq_view){ .mismatch = !agrees };
+            break;
+        }
+        weight = shape->weight;
+        for (size_t i = 0; i < sq->rows.count; i++)
+            weight += sq->rows.row[i].shape.weight;
+    }
+    return r;
+}
+
+int hf_sq_rows_ahead(struct hf_sq *sq, const char *line, uint64_t before,
+                     const struct hf_shape *shape, struct hf_sq_view *ret)
+{
+    sqlite3_stmt     *query = hf_sq_db_bind(&sq->db, HF_SQ_AHEAD, line, before);
+    struct hf_sq_view view = { .granted = true };
+
+    sq->rows.count = sq->dead.count = 0;
+    int r = walk(sq, query, shape, &view);
+    sqlite3_reset(query);
+    if (r < 0)
+        return r;
+    reverse(&sq->rows);
+    *ret = view;
+    return 0;
+}
+
+int hf_sq_rows_keep(struct hf_sq *sq, struct hf_sq_own *own)
+{
+    struct hf_sq_tie *ahead = realloc(own->ahead, (sq->rows.count + 1) * sizeof *ahead);
+    if (ahead == NULL)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+
+    own->ahead = ahead;
+    own->count = sq->rows.count;
+    for (size_t i = 0; i < own->count; i++)
+        ahead[i] = (struct hf_sq_tie){ sq->rows.row[i].seq, sq->rows.row[i].sid };
+    return 0;
+}

@@ -1,0 +1,38 @@
+-- The whole of a new store.  Rows are notes; who lives is known to the kernel
+-- alone, by the bytes locked in PATH-live (see live.h).
+
+PRAGMA application_id = 1215261796; -- "Hold"
+PRAGMA user_version = 1;
+
+-- One row.  No number above hwm has been given to a ticket yet; that is on the
+-- disk before it is relied on, so it holds after a power loss too.
+CREATE TABLE meta(
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    hwm INTEGER NOT NULL
+);
+INSERT INTO meta VALUES (1, 0);
+
+-- A place in a line.  Times are wall clock microseconds; granted is 0 while
+-- the ticket waits; slot is -1 for kinds that have none.
+CREATE TABLE ticket(
+    line     TEXT    NOT NULL,
+    seq      INTEGER NOT NULL,
+    sid      INTEGER NOT NULL,
+    weight   INTEGER NOT NULL,
+    capacity INTEGER NOT NULL,
+    claim    INTEGER NOT NULL,
+    queued   INTEGER NOT NULL,
+    granted  INTEGER NOT NULL,
+    slot     INTEGER NOT NULL,
+    note     TEXT    NOT NULL,
+    PRIMARY KEY (line, seq)
+) WITHOUT ROWID;
+
+-- Who wants to hear of the next change of a line: every one (any = 1), or only
+-- that a ticket has left.  Whoever makes that change removes the row.
+CREATE TABLE watcher(
+    line TEXT    NOT NULL,
+    sid  INTEGER NOT NULL,
+    any  INTEGER NOT NULL,
+    PRIMARY KEY (line, sid)
+) WITHOUT ROWID;

@@ -1,0 +1,205 @@
+/* settle.c - what follows from a departure: who is granted, who is told.
+ *
+ * Whoever changes a line does so: he writes down which tickets are granted by
+ * it, gives them their slots, and tells exactly their sessions.  Dead tickets
+ * met on the way are removed, so that nobody is told in vain while somebody
+ * alive sleeps on behind it.
+ */
+#include "store/sqlite/inner.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of more holders than this, not every one is asked whether it is alive. */
+#define MANY 64
+
+static int remove_row(struct hf_sq *sq, const char *line, uint64_t seq)
+{
+    return hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_REMOVE, line, seq));
+}
+
+/* The tickets that fit, from the head of the line, into sq->rows; and the first
+ * that does not: 1 if there is one. */
+static int read_fitting(struct hf_sq *sq, const char *line, struct hf_sq_row *blocked)
+{
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_BEHIND, line, 0);
+    uint64_t      used = 0;
+    int           r;
+
+    sq->rows.count = 0;
+    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
+        hf_sq_row_read(query, blocked);
+        used += blocked->shape.weight;
+        bool agrees = sq->rows.count == 0 ||
+                      hf_shape_agrees(&sq->rows.row[0].shape, &blocked->shape);
+        if (!agrees || used > blocked->shape.capacity)
+            break;
+        r = hf_sq_rows_add(sq, &sq->rows, blocked);
+        if (r < 0)
+            break;
+    }
+    sqlite3_reset(query);
+    return r;
+}
+
+/* How many were removed, or an error. */
+static int remove_dead(struct hf_sq *sq, const char *line, bool all)
+{
+    int removed = 0;
+
+    for (size_t i = 0; i < sq->rows.count; i++) {
+        const struct hf_sq_row *row = &sq->rows.row[i];
+        if ((!all && row->granted != 0) || hf_sq_live_has(&sq->live, row->seq))
+            continue;
+        int r = remove_row(sq, line, row->seq);
+        if (r < 0)
+            return r;
+        removed++;
+    }
+    return removed;
+}
+
+int hf_sq_free_slot(struct hf_sq *sq, int *ret)
+{
+    size_t count = sq->rows.count;
+    bool  *taken = calloc(count + 1, sizeof *taken);
+    if (taken == NULL)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+
+    for (size_t i = 0; i < count; i++)
+        if (sq->rows.row[i].slot >= 0 && (size_t)sq->rows.row[i].slot <= count)
+            taken[sq->rows.row[i].slot] = true;
+    int slot = 0;
+    while (taken[slot])
+        slot++;
+    free(taken);
+    *ret = slot;
+    return 0;
+}
+
+static int grant(struct hf_sq *sq, const char *line, struct hf_sq_row *row)
+{
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_GRANT, line, row->seq);
+
+    if (hf_shape_has_slots(&row->shape)) {
+        int r = hf_sq_free_slot(sq, &row->slot);
+        if (r < 0)
+            return r;
+    }
+    sqlite3_bind_int64(query, 3, hf_wall_us());
+    sqlite3_bind_int(query, 4, row->slot);
+    int r = hf_sq_db_step(&sq->db, query);
+    return r < 0 ? r : hf_sq_tell(sq, row->sid, row->seq);
+}
+
+static int grant_fitting(struct hf_sq *sq, const char *line)
+{
+    for (size_t i = 0; i < sq->rows.count; i++) {
+        if (sq->rows.row[i].granted != 0)
+            continue;
+        int r = grant(sq, line, &sq->rows.row[i]);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+int hf_sq_settle(struct hf_sq *sq, const char *line)
+{
+    struct hf_sq_row blocked;
+    int              waits, removed;
+
+    do {
+        waits = read_fitting(sq, line, &blocked);
+        if (waits < 0)
+            return waits;
+        removed = remove_dead(sq, line, waits == 1 && sq->rows.count <= MANY);
+        if (removed < 0)
+            return removed;
+        if (removed > 0) {
+            int r = hf_sq_tell_watchers(sq, line, true);
+            if (r < 0)
+                return r;
+        }
+    } while (removed > 0);
+
+    int r = grant_fitting(sq, line);
+    if (r == 0 && waits == 1 && sq->rows.count > MANY)
+        r = hf_sq_tell(sq, blocked.sid, blocked.seq); /* let it find out itself */
+    return r;
+}
+
+/* A ticket behind counted the one that left among those in its way if what
+ * stands between the two left room for it.  It has to look again even if it is
+ * not granted: it may have to wait for somebody else now. */
+int hf_sq_tell_followers(struct hf_sq *sq, const char *line, uint64_t seq)
+{
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_BEHIND, line, seq);
+    uint64_t      between = 0;
+    int           r;
+
+    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
+        struct hf_sq_row row;
+        hf_sq_row_read(query, &row);
+        if (between >= row.shape.capacity)
+            break;
+        if (row.granted == 0 && between + row.shape.weight <= row.shape.capacity) {
+            r = hf_sq_tell(sq, row.sid, row.seq);
+            if (r < 0)
+                break;
+        }
+        between += row.shape.weight;
+    }
+    sqlite3_reset(query);
+    return r < 0 ? r : 0;
+}
+
+int hf_sq_departed(struct hf_sq *sq, const char *line, uint64_t seq)
+{
+    int r = hf_sq_settle(sq, line);
+
+    if (r == 0 && sq->rows.count > 0)
+        r = hf_sq_tell_followers(sq, line, seq);
+    return r < 0 ? r : hf_sq_tell_watchers(sq, line, true);
+}
+
+int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)
+{
+    sqlite3_stmt *query;
+    bool          any = false;
+    int           r;
+
+    if (!sq->head.told)
+        return 0;
+    sq->recount = true;
+    query = hf_sq_db_bind(&sq->db, HF_SQ_WATCHERS, line, !departure);
+    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
+        any = true;
+        r = hf_sq_tell(sq, (uint64_t)sqlite3_column_int64(query, 0),
+                       hf_sq_line_word(line));
+        if (r < 0)
+            break;
+    }
+    sqlite3_reset(query);
+    if (r < 0 || !any)
+        return r;
+    return hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_FORGET, line, !departure));
+}
+
+/* ---- Sweeping ----------------------------------------------------------------- */
+
+int hf_sq_sweep(struct hf_sq *sq, const char *line)
+{
+    for (size_t i = 0; i < sq->dead.count; i++) {
+        int r = remove_row(sq, line, sq->dead.row[i].seq);
+        if (r < 0)
+            return r;
+    }
+    int r = hf_sq_settle(sq, line);
+    for (size_t i = 0; r == 0 && i < sq->dead.count; i++)
+        r = hf_sq_tell_followers(sq, line, sq->dead.row[i].seq);
+    return r < 0 ? r : hf_sq_tell_watchers(sq, line, true);
+}

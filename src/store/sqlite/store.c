@@ -1,0 +1,314 @@
+/* store.c - requests in, answers out: the table, open, close and process.
+ *
+ * Everything is done inside process(), at once: a verb takes microseconds.  Only
+ * a WATCH stays.
+ */
+#include "store/sqlite/inner.h"
+#include "store/sqlite/sqlite.h"
+
+#include "base/fork.h"
+#include "holdfast.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* Answers in one process(): callers that keep asking must not keep us here. */
+#define ROUNDS 256
+
+int hf_sq_fail(struct hf_sq *sq, int code, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(sq->base.errmsg, sizeof sq->base.errmsg, format, args);
+    va_end(args);
+    return code;
+}
+
+/* ---- Requests ----------------------------------------------------------------- */
+
+static void append(struct hf_sq_reqs *list, struct hf_req *req)
+{
+    req->next = NULL;
+    if (list->last != NULL)
+        list->last->next = req;
+    else
+        list->first = req;
+    list->last = req;
+}
+
+static struct hf_req *take_first(struct hf_sq_reqs *list)
+{
+    struct hf_req *req = list->first;
+
+    if (req != NULL) {
+        list->first = req->next;
+        if (list->first == NULL)
+            list->last = NULL;
+    }
+    return req;
+}
+
+void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status)
+{
+    req->status = status;
+    req->snapshot = (struct hf_line){ 0 };
+    req->me = 0;
+    append(&sq->finished, req);
+    sq->base.wake = 0;
+}
+
+void hf_sq_finish_all(struct hf_sq *sq, int status)
+{
+    struct hf_req *req;
+
+    hf_sq_watches_drop(sq);
+    while ((req = take_first(&sq->waiting)) != NULL)
+        hf_sq_finish(sq, req, status);
+}
+
+static void store_submit(struct hf_store *store, struct hf_req *req)
+{
+    struct hf_sq *sq = (struct hf_sq *)store;
+
+    assert(req->op != HF_NOTHING && (req->name != NULL || req->op == HF_LIST));
+    req->canceled = false;
+    append(&sq->waiting, req);
+    store->wake = 0;
+}
+
+static void store_cancel(struct hf_store *store, struct hf_req *req)
+{
+    struct hf_sq *sq = (struct hf_sq *)store;
+
+    req->canceled = true;
+    sq->cancels = true;
+    store->wake = 0;
+}
+
+/* A LEAVE or a BREAK is never called off: it is wanted in any case. */
+static bool may_end_early(const struct hf_req *req)
+{
+    return req->op != HF_LEAVE && req->op != HF_BREAK;
+}
+
+static void end_canceled(struct hf_sq *sq)
+{
+    if (!sq->cancels)
+        return;
+    sq->cancels = false;
+
+    struct hf_sq_reqs all = sq->waiting;
+    struct hf_req    *req;
+    sq->waiting = (struct hf_sq_reqs){ 0 };
+    while ((req = take_first(&all)) != NULL) {
+        if (req->canceled && may_end_early(req))
+            hf_sq_finish(sq, req, HF_ECANCELED);
+        else
+            append(&sq->waiting, req);
+    }
+    hf_sq_watches_end_canceled(sq);
+}
+
+/* ---- Carrying them out ---------------------------------------------------------- */
+
+/* True if it is answered, with *status. */
+static bool carry_out(struct hf_sq *sq, struct hf_req *req, int *status)
+{
+    assert(req->op != HF_NOTHING);
+    switch (req->op) {
+    case HF_ENTER:
+        *status = hf_sq_enter(sq, req);
+        break;
+    case HF_READ:
+        *status = hf_sq_read(sq, req);
+        break;
+    case HF_WATCH:
+        return !hf_sq_watch(sq, req, status);
+    case HF_LEAVE:
+        *status = hf_sq_leave(sq, req);
+        break;
+    case HF_LIST:
+        *status = hf_sq_list(sq, req);
+        break;
+    case HF_BREAK:
+        *status = hf_sq_break(sq, req);
+        break;
+    case HF_NOTHING:
+        break;
+    }
+    return true;
+}
+
+static void answer(struct hf_sq *sq, struct hf_req *req)
+{
+    int status = 0;
+
+    req->snapshot = (struct hf_line){ 0 };
+    req->me = 0;
+    bool answered = carry_out(sq, req, &status);
+    if (status == HF_SQ_STALE) {
+        /* If nothing was lost, nobody need know.  If something was, the caller
+         * has been told, and what he asked for before counts no more. */
+        if (!hf_sq_outdated(sq))
+            answered = carry_out(sq, req, &status);
+        else
+            status = req->op == HF_LEAVE ? HF_ELOST : HF_EDOWN;
+        if (status == HF_SQ_STALE)
+            status = HF_EDOWN;
+    }
+    if (!answered)
+        return;
+    req->status = status;
+    req->done(req);
+}
+
+static void hear_events(struct hf_sq *sq)
+{
+    struct epoll_event event[16];
+    int                n = epoll_wait(sq->base.fd, event, 16, 0);
+
+    for (int i = 0; i < n; i++) {
+        if (event[i].data.u64 == HF_SQ_EVENT_FIFO)
+            hf_sq_fifo_drain(sq);
+        else if (event[i].data.u64 != HF_SQ_EVENT_INOTIFY)
+            hf_sq_peer_gone(sq, event[i].data.u64);
+        else if (sq->inotify >= 0)
+            hf_sq_vigil_hear(sq);
+    }
+}
+
+static hf_time next_wake(const struct hf_sq *sq)
+{
+    hf_time peers = hf_sq_peers_wake(sq);
+
+    if (sq->waiting.first != NULL || sq->finished.first != NULL || sq->cancels)
+        return 0;
+    return sq->vigil < peers ? sq->vigil : peers;
+}
+
+static void store_process(struct hf_store *store, hf_time now, bool readable)
+{
+    struct hf_sq  *sq = (struct hf_sq *)store;
+    struct hf_req *req;
+
+    sq->now = now;
+    if (readable)
+        hear_events(sq);
+    hf_sq_peers_look(sq);
+    hf_sq_vigil_look(sq);
+    for (int round = 0; round < ROUNDS; round++) {
+        end_canceled(sq);
+        if ((req = take_first(&sq->finished)) != NULL)
+            req->done(req);
+        else if ((req = take_first(&sq->waiting)) != NULL)
+            answer(sq, req);
+        else
+            break;
+    }
+    store->wake = next_wake(sq);
+}
+
+/* ---- Both ends of its life -------------------------------------------------------- */
+
+static void destroy(struct hf_sq *sq)
+{
+    hf_sq_disconnect(sq);
+    hf_sq_owns_finish(&sq->owns);
+    hf_sq_forget_texts(sq);
+    hf_sq_files_finish(&sq->files);
+    free(sq->rows.row);
+    free(sq->dead.row);
+    free(sq->ticket);
+    free(sq->news);
+    if (sq->base.fd >= 0)
+        close(sq->base.fd);
+    free(sq);
+}
+
+static void store_close(struct hf_store *store)
+{
+    struct hf_sq *sq = (struct hf_sq *)store;
+
+    /* In a forked child everything, the database above all, is the parent's. */
+    if (sq->generation != hf_fork_generation())
+        return;
+    hf_sq_watches_drop(sq);
+    hf_sq_leave_all(sq);
+    hf_sq_unwatch(sq);
+    destroy(sq);
+}
+
+static int store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret)
+{
+    const char   *force = hf_config_get(config, "force");
+    struct hf_sq *sq = calloc(1, sizeof *sq);
+    int           r = HF_ENOMEM;
+    if (sq == NULL)
+        return HF_ENOMEM;
+
+    sq->base = (struct hf_store){ .impl = &hf_sqlite_store,
+                                  .fd = epoll_create1(EPOLL_CLOEXEC),
+                                  .wake = HF_NEVER,
+                                  .link = HF_LINK_UP,
+                                  .alive_until = HF_NEVER };
+    sq->generation = hf_fork_generation();
+    sq->live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
+    sq->fifo = sq->inotify = -1;
+    sq->vigil = HF_NEVER;
+    sq->now = hf_now();
+    if (sq->base.fd < 0) {
+        r = hf_sq_fail(sq, HF_ESTORE, "cannot make an epoll descriptor");
+        goto fail;
+    }
+    bool forced = force != NULL && strcmp(force, "1") == 0;
+    r = hf_sq_files_init(&sq->files, config->rest, forced, sq->base.errmsg);
+    if (r < 0)
+        goto fail;
+    /* What is there is looked at now; what is not is made when it is needed.
+     * What may be in order in a moment is no reason to fail. */
+    r = hf_sq_connect(sq, false);
+    if (r < 0 && r != HF_ENOTFOUND && r != HF_EDOWN)
+        goto fail;
+    sq->base.errmsg[0] = '\0';
+    *ret = &sq->base;
+    return 0;
+fail:
+    snprintf(errmsg, HF_ERRMSG_MAX, "%s", sq->base.errmsg);
+    destroy(sq);
+    return r;
+}
+
+/* A guardian with copies of these keeps the tickets, and keeps those who wait
+ * from taking the session for dead. */
+static int store_lifeline(struct hf_store *store, int *fds, int size)
+{
+    struct hf_sq *sq = (struct hf_sq *)store;
+
+    int r = hf_sq_session(sq);
+    if (r < 0)
+        return r;
+    if (size > 0)
+        fds[0] = sq->live.keep;
+    if (size > 1)
+        fds[1] = sq->fifo;
+    return size < 2 ? size : 2;
+}
+
+static const char *const params[] = { "force", NULL };
+
+const struct hf_store_impl hf_sqlite_store = {
+    .scheme = "sqlite",
+    .params = params,
+    .open = store_open,
+    .close = store_close,
+    .submit = store_submit,
+    .cancel = store_cancel,
+    .process = store_process,
+    .lifeline = store_lifeline,
+};

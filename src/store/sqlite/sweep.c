@@ -1,0 +1,113 @@
+/* sweep.c - clearing away what dead sessions left in lines nobody uses.
+ *
+ * In a line that is used, the dead are found by those who meet them.  The rest
+ * is done by the next session that starts after a death.
+ */
+#include "store/sqlite/inner.h"
+
+#include "holdfast.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In one go; what is more will be found another time. */
+#define LINES_MAX 1000
+
+struct lines {
+    char  *name[LINES_MAX];
+    size_t count;
+};
+
+static int note_line(struct hf_sq *sq, struct lines *lines, const char *name)
+{
+    if (lines->count > 0 && strcmp(lines->name[lines->count - 1], name) == 0)
+        return 0;
+    char *copy = strdup(name);
+    if (copy == NULL)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+    lines->name[lines->count++] = copy;
+    return 0;
+}
+
+static int find_lines(struct hf_sq *sq, struct lines *lines)
+{
+    sqlite3_stmt *query = sq->db.query[HF_SQ_ALL];
+    int           r = 0;
+
+    while (lines->count < LINES_MAX && (r = hf_sq_db_step(&sq->db, query)) == 1) {
+        struct hf_sq_row row;
+        hf_sq_row_read(query, &row);
+        if (hf_sq_live_has(&sq->live, row.seq))
+            continue;
+        r = note_line(sq, lines, (const char *)sqlite3_column_text(query, 8));
+        if (r < 0)
+            break;
+    }
+    sqlite3_reset(query);
+    return r < 0 ? r : 0;
+}
+
+static int sweep_line(struct hf_sq *sq, const char *line)
+{
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_BEHIND, line, 0);
+    int           r = 0;
+
+    sq->dead.count = 0;
+    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
+        struct hf_sq_row row;
+        hf_sq_row_read(query, &row);
+        if (hf_sq_live_has(&sq->live, row.seq))
+            continue;
+        r = hf_sq_rows_add(sq, &sq->dead, &row);
+        if (r < 0)
+            break;
+    }
+    sqlite3_reset(query);
+    return r < 0 ? r : hf_sq_sweep(sq, line);
+}
+
+static bool is_dead(struct hf_sq *sq, uint64_t sid)
+{
+    if (sid == sq->sid)
+        return false;
+    int fd = hf_sq_fifo_open(sq, sid);
+    if (fd >= 0)
+        close(fd);
+    return fd < 0;
+}
+
+static int sweep_watchers(struct hf_sq *sq)
+{
+    sqlite3_stmt *query = sq->db.query[HF_SQ_WATCHING];
+    uint64_t      dead[64];
+    size_t        count = 0;
+    int           r = 0;
+
+    while (count < 64 && (r = hf_sq_db_step(&sq->db, query)) == 1) {
+        uint64_t sid = (uint64_t)sqlite3_column_int64(query, 0);
+        if (is_dead(sq, sid))
+            dead[count++] = sid;
+    }
+    sqlite3_reset(query);
+    for (size_t i = 0; r >= 0 && i < count; i++)
+        r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_UNWATCH, NULL, dead[i]));
+    return r < 0 ? r : 0;
+}
+
+int hf_sq_sweep_all(struct hf_sq *sq)
+{
+    struct lines *lines = calloc(1, sizeof *lines);
+    if (lines == NULL)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+
+    int r = find_lines(sq, lines);
+    for (size_t i = 0; r == 0 && i < lines->count; i++)
+        r = sweep_line(sq, lines->name[i]);
+    if (r == 0)
+        r = sweep_watchers(sq);
+    for (size_t i = 0; i < lines->count; i++)
+        free(lines->name[i]);
+    free(lines);
+    return r;
+}

@@ -1,0 +1,104 @@
+/* vigil.c - noticing that the files were deleted, moved or replaced.
+ *
+ * While there is something to lose, inotify tells of what happens to the files
+ * and to the folders above them.  Where it is not to be had, and for what it
+ * does not see, such as a mount on top, we look from time to time.
+ *
+ * It takes milliseconds to close an inotify descriptor, so only those who hold
+ * on for a while open one.
+ */
+#include "store/sqlite/inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#define A_WHILE      (20 * HF_MS)
+#define WITH_INOTIFY (5 * HF_SEC)
+#define WITHOUT      HF_SEC
+
+#define OF_FILE   (IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_DONT_FOLLOW)
+#define OF_FOLDER (IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
+
+static bool watch_files(int fd, const struct hf_sq_files *files)
+{
+    return inotify_add_watch(fd, files->db, OF_FILE) >= 0 &&
+           inotify_add_watch(fd, files->wal, OF_FILE) >= 0 &&
+           inotify_add_watch(fd, files->shm, OF_FILE) >= 0 &&
+           inotify_add_watch(fd, files->live, OF_FILE) >= 0;
+}
+
+/* As far as we may: a folder that cannot be read cannot be watched. */
+static void watch_folders(int fd, const struct hf_sq_files *files)
+{
+    char *path = strdup(files->folder);
+
+    while (path != NULL && path[0] == '/' && path[1] != '\0') {
+        inotify_add_watch(fd, path, OF_FOLDER);
+        *strrchr(path, '/') = '\0';
+    }
+    free(path);
+}
+
+static void open_inotify(struct hf_sq *sq)
+{
+    struct epoll_event event = { .events = EPOLLIN, .data.u64 = HF_SQ_EVENT_INOTIFY };
+
+    int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (!watch_files(fd, &sq->files) ||
+        epoll_ctl(sq->base.fd, EPOLL_CTL_ADD, fd, &event) < 0) {
+        close(fd);
+        return;
+    }
+    watch_folders(fd, &sq->files);
+    sq->inotify = fd;
+}
+
+/* All of the files, not only those that hf_sq_current() looks at each time. */
+static void check(struct hf_sq *sq)
+{
+    struct hf_sq_head now = hf_sq_head_now(&sq->files);
+
+    if (!hf_sq_current(sq) || !hf_sq_head_same_files(&now, &sq->head))
+        hf_sq_outdated(sq);
+}
+
+void hf_sq_vigil_start(struct hf_sq *sq)
+{
+    if (sq->vigil == HF_NEVER)
+        sq->vigil = sq->now + A_WHILE;
+}
+
+void hf_sq_vigil_stop(struct hf_sq *sq)
+{
+    if (sq->inotify >= 0)
+        close(sq->inotify);
+    sq->inotify = -1;
+    sq->vigil = HF_NEVER;
+}
+
+void hf_sq_vigil_hear(struct hf_sq *sq)
+{
+    char events[4096];
+
+    while (read(sq->inotify, events, sizeof events) > 0)
+        continue;
+    check(sq);
+}
+
+void hf_sq_vigil_look(struct hf_sq *sq)
+{
+    if (sq->now < sq->vigil)
+        return;
+    sq->vigil = HF_NEVER;
+    if (sq->owns.first == NULL && sq->watches == NULL)
+        return;
+    if (sq->inotify < 0)
+        open_inotify(sq);
+    sq->vigil = sq->now + (sq->inotify >= 0 ? WITH_INOTIFY : WITHOUT);
+    check(sq); /* after the watches are set, so that nothing falls between */
+}

@@ -1,0 +1,288 @@
+/* wake.c - WATCH: who waits for what, and when that has come true.
+ *
+ * A ticket that waits in the line is told by whoever makes it be granted: it
+ * needs nothing written down.  An outsider asks to be told by a row in the
+ * table `watcher`.  Nobody is told by those who die, so each watch also keeps
+ * an eye on the sessions it waits for (peer.c).
+ */
+#include "store/sqlite/inner.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct hf_sq_watch {
+    struct hf_req      *req;
+    struct hf_sq_own   *own;  /* NULL: an outsider's */
+    uint64_t            word; /* of the line */
+    struct hf_sq_watch *next;
+    size_t              count;
+    struct hf_sq_tie    tie[]; /* tickets whose end would end the wait */
+};
+
+/* FNV-1a, told apart from every seq by its highest bit. */
+uint64_t hf_sq_line_word(const char *line)
+{
+    uint64_t word = UINT64_C(0xcbf29ce484222325);
+
+    for (; *line != '\0'; line++)
+        word = (word ^ (unsigned char)*line) * UINT64_C(0x100000001b3);
+    return word | UINT64_C(1) << 63;
+}
+
+/* ---- Ending ------------------------------------------------------------------- */
+
+static void end(struct hf_sq *sq, struct hf_sq_watch **at, int status)
+{
+    struct hf_sq_watch *watch = *at;
+
+    *at = watch->next;
+    hf_sq_finish(sq, watch->req, status);
+    free(watch);
+}
+
+void hf_sq_watches_end_canceled(struct hf_sq *sq)
+{
+    for (struct hf_sq_watch **at = &sq->watches; *at != NULL;) {
+        if ((*at)->req->canceled)
+            end(sq, at, HF_ECANCELED);
+        else
+            at = &(*at)->next;
+    }
+}
+
+void hf_sq_watches_drop(struct hf_sq *sq)
+{
+    while (sq->watches != NULL)
+        end(sq, &sq->watches, HF_EDOWN);
+}
+
+void hf_sq_watches_drop_own(struct hf_sq *sq, const struct hf_sq_own *own)
+{
+    for (struct hf_sq_watch **at = &sq->watches; *at != NULL;) {
+        if ((*at)->own == own)
+            end(sq, at, 0);
+        else
+            at = &(*at)->next;
+    }
+}
+
+static bool concerns(const struct hf_sq_watch *watch, uint64_t word)
+{
+    return word == 0 || (watch->own != NULL ? watch->own->seq : watch->word) == word;
+}
+
+void hf_sq_hear(struct hf_sq *sq, uint64_t word)
+{
+    /* If it came before its WATCH, that will hear of it. */
+    for (struct hf_sq_own *own = sq->owns.first; own != NULL; own = own->next)
+        if (word == 0 || own->seq == word)
+            own->woken = true;
+    for (struct hf_sq_watch **at = &sq->watches; *at != NULL;) {
+        if (!concerns(*at, word)) {
+            at = &(*at)->next;
+            continue;
+        }
+        if ((*at)->own != NULL)
+            (*at)->own->woken = false;
+        end(sq, at, 0);
+    }
+}
+
+static bool broken(const struct hf_sq *sq, const struct hf_sq_watch *watch, uint64_t sid)
+{
+    for (size_t i = 0; i < watch->count; i++)
+        if ((sid == 0 || watch->tie[i].sid == sid) &&
+            !hf_sq_live_has(&sq->live, watch->tie[i].seq))
+            return true;
+    return false;
+}
+
+static bool waits_for(const struct hf_sq_watch *watch, uint64_t sid)
+{
+    for (size_t i = 0; i < watch->count; i++)
+        if (watch->tie[i].sid == sid)
+            return true;
+    return false;
+}
+
+bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid)
+{
+    bool still = false;
+
+    for (struct hf_sq_watch **at = &sq->watches; *at != NULL;) {
+        if (broken(sq, *at, sid)) {
+            end(sq, at, 0);
+        } else {
+            still |= waits_for(*at, sid);
+            at = &(*at)->next;
+        }
+    }
+    return still;
+}
+
+/* ---- Beginning ---------------------------------------------------------------- */
+
+static bool has(const uint64_t *seqs, size_t count, uint64_t seq)
+{
+    for (size_t i = 0; i < count; i++)
+        if (seqs[i] == seq)
+            return true;
+    return false;
+}
+
+static struct hf_sq_watch *watch_new(struct hf_sq *sq, struct hf_req *req, size_t ties)
+{
+    struct hf_sq_watch *watch = calloc(1, sizeof *watch + ties * sizeof *watch->tie);
+
+    if (watch == NULL) {
+        hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+        return NULL;
+    }
+    watch->req = req;
+    watch->word = hf_sq_line_word(req->name);
+    return watch;
+}
+
+static void add_tie(struct hf_sq_watch *watch, uint64_t seq, uint64_t sid)
+{
+    watch->tie[watch->count++] = (struct hf_sq_tie){ seq, sid };
+}
+
+/* First an eye on every session, then a look at its ticket: whoever dies after
+ * the look is noticed, whoever died before is seen. */
+static bool begin(struct hf_sq *sq, struct hf_sq_watch *watch, int *status)
+{
+    *status = 0;
+    for (size_t i = 0; i < watch->count && *status == 0; i++)
+        *status = hf_sq_peer_need(sq, watch->tie[i].sid);
+    if (*status < 0 || broken(sq, watch, 0)) {
+        free(watch);
+        return false;
+    }
+    watch->next = sq->watches;
+    sq->watches = watch;
+    return true;
+}
+
+/* From a place in the line: a holder, which watches itself, or a waiter. */
+static bool watch_inside(struct hf_sq *sq, struct hf_req *req, int *status)
+{
+    struct hf_sq_own   *own = hf_sq_owns_find(&sq->owns, req->id);
+    struct hf_sq_watch *watch = NULL;
+
+    *status = 0;
+    if (own == NULL || own->woken) {
+        if (own != NULL)
+            own->woken = false;
+        return false;
+    }
+    bool waits = !has(req->seqs, req->count, own->seq);
+    if (waits && own->count == 0)
+        return false;
+    watch = watch_new(sq, req, own->count);
+    if (watch == NULL) {
+        *status = HF_ENOMEM;
+        return false;
+    }
+    watch->own = own;
+    for (size_t i = 0; waits && i < own->count; i++)
+        if (req->count == 0 || has(req->seqs, req->count, own->ahead[i].seq))
+            add_tie(watch, own->ahead[i].seq, own->ahead[i].sid);
+    if (waits && watch->count < req->count) { /* asks for more than we know of */
+        free(watch);
+        return false;
+    }
+    return begin(sq, watch, status);
+}
+
+/* The living of a line into sq->rows, and how it looks. */
+static int read_line(struct hf_sq *sq, const char *line, uint64_t *stamp)
+{
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_BEHIND, line, 0);
+    int           r;
+
+    sq->rows.count = 0;
+    *stamp = hf_sq_stamp(0, &(struct hf_sq_row){ 0 });
+    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
+        struct hf_sq_row row;
+        hf_sq_row_read(query, &row);
+        if (!hf_sq_live_has(&sq->live, row.seq))
+            continue;
+        r = hf_sq_rows_add(sq, &sq->rows, &row);
+        if (r < 0)
+            break;
+        *stamp = hf_sq_stamp(*stamp, &row);
+    }
+    sqlite3_reset(query);
+    return r;
+}
+
+/* In one transaction: ask to be told, and see that it has not happened yet.
+ * 1 if it has. */
+static int ask_to_be_told(struct hf_sq *sq, const struct hf_req *req)
+{
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_WATCH, req->name, sq->sid);
+    uint64_t      stamp = 0;
+    size_t        there = 0;
+
+    sqlite3_bind_int(query, 3, req->count == 0);
+    int r = hf_sq_db_step(&sq->db, query);
+    sq->head.told = true;
+    if (r == 0 && !hf_sq_head_write(&sq->live, &sq->head))
+        r = hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
+    if (r == 0)
+        r = read_line(sq, req->name, &stamp);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < sq->rows.count; i++)
+        there += has(req->seqs, req->count, sq->rows.row[i].seq);
+    bool changed = req->count == 0 && req->stamp != 0 && req->stamp != stamp;
+    return changed || there < req->count;
+}
+
+static bool watch_outside(struct hf_sq *sq, struct hf_req *req, int *status)
+{
+    int r = hf_sq_session(sq);
+    if (r == 0)
+        r = hf_sq_begin(sq);
+    if (r == 0) {
+        r = ask_to_be_told(sq, req);
+        if (r == 0)
+            r = hf_sq_commit(sq);
+        else
+            hf_sq_abort(sq);
+    }
+    *status = r < 0 ? r : 0;
+    if (r != 0)
+        return false;
+
+    struct hf_sq_watch *watch = watch_new(sq, req, sq->rows.count);
+    if (watch == NULL) {
+        *status = HF_ENOMEM;
+        return false;
+    }
+    sq->watched = true;
+    for (size_t i = 0; i < sq->rows.count; i++)
+        if (req->count == 0 || has(req->seqs, req->count, sq->rows.row[i].seq))
+            add_tie(watch, sq->rows.row[i].seq, sq->rows.row[i].sid);
+    hf_sq_vigil_start(sq);
+    return begin(sq, watch, status);
+}
+
+bool hf_sq_watch(struct hf_sq *sq, struct hf_req *req, int *status)
+{
+    return req->id != 0 ? watch_inside(sq, req, status) : watch_outside(sq, req, status);
+}
+
+void hf_sq_unwatch(struct hf_sq *sq)
+{
+    if (!sq->watched || hf_sq_begin(sq) < 0)
+        return;
+    if (hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_UNWATCH, NULL, sq->sid)) == 0)
+        hf_sq_commit(sq);
+    else
+        hf_sq_abort(sq);
+    sq->watched = false;
+}

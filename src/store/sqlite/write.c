@@ -1,0 +1,181 @@
+/* write.c - one transaction, behind the gate.
+ *
+ * The order of tickets is the order of commits: a number is drawn inside the
+ * gate and inside the transaction that makes it visible (S1).
+ */
+#include "store/sqlite/inner.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+
+/* Pages in the log from which on it is written back while everybody waits: it
+ * starts anew only when all of it is written back and nobody adds to it. */
+#define LOG_HUGE 4000
+
+static void roll_back(struct hf_sq *sq)
+{
+    /* Some failures have done it already.  What it says itself is of no use. */
+    if (sqlite3_get_autocommit(sq->db.handle) == 0)
+        sqlite3_step(sq->db.query[HF_SQ_ROLLBACK]);
+    sqlite3_reset(sq->db.query[HF_SQ_ROLLBACK]);
+}
+
+int hf_sq_begin(struct hf_sq *sq)
+{
+    assert(sq->db.handle != NULL);
+    int r = hf_sq_gate_take(&sq->live);
+    if (r < 0)
+        return hf_sq_fail(sq, r,
+                          "%.120s is not answering: a process seems to have been stopped "
+                          "while it wrote",
+                          sq->files.db);
+    r = hf_sq_db_run(&sq->db, HF_SQ_BEGIN);
+    if (r < 0)
+        goto fail;
+    /* From here on nobody else can put other files in their place and have them
+     * taken for good; until here somebody may have. */
+    if (!hf_sq_current(sq)) {
+        roll_back(sq);
+        r = HF_SQ_STALE;
+        goto fail;
+    }
+    sq->news_count = 0;
+    sq->recount = false;
+    return 0;
+fail:
+    hf_sq_gate_give(&sq->live);
+    return r;
+}
+
+void hf_sq_abort(struct hf_sq *sq)
+{
+    roll_back(sq);
+    hf_sq_gate_give(&sq->live);
+}
+
+/* If nobody is left who wants to be told, the head says so, where those who
+ * would have to look for him see it for free. */
+static void count_watchers(struct hf_sq *sq)
+{
+    sqlite3_stmt *query = sq->db.query[HF_SQ_WATCHING];
+
+    int r = hf_sq_db_step(&sq->db, query);
+    sqlite3_reset(query);
+    if (r != 0)
+        return;
+    sq->head.told = false;
+    hf_sq_head_write(&sq->live, &sq->head);
+}
+
+int hf_sq_commit(struct hf_sq *sq)
+{
+    int r = hf_sq_db_run(&sq->db, HF_SQ_COMMIT);
+
+    if (r < 0) {
+        hf_sq_abort(sq);
+        return r;
+    }
+    hf_sq_tell_all(sq); /* first of all: somebody waits for it */
+    if (sq->recount)
+        count_watchers(sq);
+    if (sq->db.frames >= LOG_HUGE)
+        hf_sq_db_clear_log(&sq->db);
+    hf_sq_gate_give(&sq->live);
+    hf_sq_db_clear_log(&sq->db);
+    return 0;
+}
+
+/* ---- Numbers ------------------------------------------------------------------ */
+
+#define AN_HOUR UINT64_C(3600000000) /* us */
+
+static uint64_t at_least(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int read_mark(struct hf_sq *sq, uint64_t *ret)
+{
+    sqlite3_stmt *query = sq->db.query[HF_SQ_MARK];
+
+    int r = hf_sq_db_step(&sq->db, query);
+    if (r == 0)
+        return hf_sq_fail(sq, HF_ECORRUPT, "%.160s lacks its mark", sq->files.db);
+    if (r < 0)
+        return r;
+    *ret = (uint64_t)sqlite3_column_int64(query, 0);
+    sqlite3_reset(query);
+    return 0;
+}
+
+/* The last commits before a power loss may be lost: that is the price of not
+ * waiting for the disk.  No number may come back by it, so the mark that none
+ * of them passes is raised ahead of time and pressed to the disk: once an hour,
+ * and after every boot, when numbers start above the old one. */
+static int raise_mark(struct hf_sq *sq)
+{
+    struct hf_sq_head head = sq->head;
+    uint64_t          old = 0;
+
+    int r = read_mark(sq, &old);
+    if (r < 0)
+        return r;
+    if (head.boot != sq->boot)
+        head.last = at_least(head.last, old);
+    head.boot = sq->boot;
+    head.hwm = at_least(old, at_least(head.last + 1, (uint64_t)hf_wall_us()) + AN_HOUR);
+    r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_ADVANCE, NULL, head.hwm));
+    if (r < 0)
+        return r;
+    r = hf_sq_db_run(&sq->db, HF_SQ_COMMIT);
+    if (r < 0)
+        return r;
+    if (!hf_sq_head_write(&sq->live, &head))
+        return hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
+    return 0;
+}
+
+static int advance(struct hf_sq *sq)
+{
+    hf_sq_db_be_sure(&sq->db, true);
+    int r = hf_sq_begin(sq);
+    if (r == 0) {
+        r = raise_mark(sq);
+        hf_sq_abort(sq);
+    }
+    hf_sq_db_be_sure(&sq->db, false);
+    return r;
+}
+
+/* 1 if there is a number to be had. */
+static int draw(struct hf_sq *sq, uint64_t *ret)
+{
+    uint64_t number = at_least(sq->head.last + 1, (uint64_t)hf_wall_us());
+
+    if (sq->head.boot != sq->boot || number > sq->head.hwm)
+        return 0;
+    sq->head.last = number;
+    if (!hf_sq_head_write(&sq->live, &sq->head))
+        return hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
+    *ret = number;
+    return 1;
+}
+
+int hf_sq_begin_drawn(struct hf_sq *sq, uint64_t *ret)
+{
+    for (int tries = 0; tries < 3; tries++) {
+        int r = hf_sq_begin(sq);
+        if (r < 0)
+            return r;
+        r = hf_sq_files_inode(sq->files.db) == sq->head.db ? draw(sq, ret) : HF_SQ_STALE;
+        if (r == 1)
+            return 0;
+        hf_sq_abort(sq);
+        if (r == 0)
+            r = advance(sq);
+        if (r < 0)
+            return r;
+    }
+    return hf_sq_fail(sq, HF_ESTORE, "%.160s gives out no numbers", sq->files.db);
+}
