@@ -1,9 +1,11 @@
 /* cgroup.c - see cgroup.h. */
 #include "cgroup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,6 +64,28 @@ static int open_group(int own, const char *name)
     return openat(own, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 }
 
+/* When both holdfast and its guardian were killed, nobody could remove theirs.
+ * One that is still in use cannot be removed. */
+static void sweep(int own)
+{
+    struct dirent *entry;
+    int            copy = openat(own, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
+    DIR           *dir = copy >= 0 ? fdopendir(copy) : NULL;
+
+    if (dir == NULL) {
+        if (copy >= 0)
+            close(copy);
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        int pid;
+        if (sscanf(entry->d_name, "holdfast-%d", &pid) == 1 && kill(pid, 0) < 0 &&
+            errno == ESRCH)
+            unlinkat(own, entry->d_name, AT_REMOVEDIR);
+    }
+    closedir(dir);
+}
+
 int cgroup_make(pid_t pid)
 {
     char name[NAME_SIZE];
@@ -69,6 +93,7 @@ int cgroup_make(pid_t pid)
 
     if (own < 0)
         return -1;
+    sweep(own);
     group_name(name, pid);
     if (mkdirat(own, name, 0755) == 0) {
         group = open_group(own, name);
@@ -96,7 +121,7 @@ int cgroup_find(pid_t pid)
     return group;
 }
 
-static void put(int group, const char *file, const char *text)
+static void write_file(int group, const char *file, const char *text)
 {
     int fd = openat(group, file, O_WRONLY | O_CLOEXEC);
 
@@ -109,12 +134,12 @@ static void put(int group, const char *file, const char *text)
 
 void cgroup_enter(int group)
 {
-    put(group, "cgroup.procs", "0");
+    write_file(group, "cgroup.procs", "0");
 }
 
 void cgroup_kill(int group)
 {
-    put(group, "cgroup.kill", "1");
+    write_file(group, "cgroup.kill", "1");
 }
 
 void cgroup_drop(int group, pid_t pid)

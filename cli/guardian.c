@@ -197,7 +197,7 @@ static void look_at_report(struct guardian *g)
     g->report = -1;
 }
 
-static void reap(struct guardian *g)
+static void reap_children(struct guardian *g)
 {
     struct signalfd_siginfo info;
     pid_t                   pid;
@@ -301,6 +301,6 @@ _Noreturn void guardian_live(const struct guard_plan *plan, int link)
         if (on[2].revents != 0)
             look_at_report(&g);
         if (on[3].revents != 0)
-            reap(&g);
+            reap_children(&g);
     }
 }

@@ -49,10 +49,9 @@ static void keep(const struct taking *taking)
 static int hold(struct taking *taking)
 {
     const char *name = taking->args->operand[0];
-    int         code = take(taking);
 
-    if (code != 0)
-        return code;
+    if (!take(taking))
+        return taking->code;
     if (!taking->args->quiet)
         complain("holding \"%s\", token %" PRIu64, name, hf_token(taking->lock));
     keep(taking);

@@ -110,14 +110,13 @@ static int run_guarded(const struct args *args, const struct signals *signals,
         guard_finish(guard);
         return code;
     }
-    code = take(&taking);
-    if (code != 0) {
+    if (!take(&taking)) {
         guard_finish(guard);
         hf_lock_free(taking.lock);
         hf_close(taking.client);
         if (taking.signal == SIGINT)
             signals_die(SIGINT);
-        return code;
+        return taking.code;
     }
     struct supervisor s = {
         .args = args,

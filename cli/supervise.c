@@ -14,7 +14,6 @@
 /* A guardian that was told LOST has ended the tree long before that. */
 #define HANG_NS (500 * NS_PER_MS)
 
-/* Steps of less than this are rounding. */
 #define DEADLINE_STEP_NS (2 * NS_PER_MS)
 
 static void pass_on(struct supervisor *s, int signal)
@@ -48,6 +47,12 @@ static void start(struct supervisor *s)
         s->orphaned = true;
 }
 
+/* Milliseconds are rounded: steps of less than this are none. */
+static bool differ(int64_t a, int64_t b)
+{
+    return (a > b ? a - b : b - a) > DEADLINE_STEP_NS;
+}
+
 static void look_at_lock(struct supervisor *s)
 {
     hf_process(s->client);
@@ -61,8 +66,7 @@ static void look_at_lock(struct supervisor *s)
         return;
     }
     int64_t deadline = current_deadline(s);
-    if (deadline > s->deadline + DEADLINE_STEP_NS ||
-        deadline < s->deadline - DEADLINE_STEP_NS) {
+    if (differ(deadline, s->deadline)) {
         s->deadline = deadline;
         if (guard_tell(s->guard, GUARD_DEADLINE, 0, deadline) < 0)
             s->orphaned = true;

@@ -121,14 +121,16 @@ static int wait_for_it(struct taking *taking, struct notice *notice)
     }
 }
 
-int take(struct taking *taking)
+bool take(struct taking *taking)
 {
     const struct args *args = taking->args;
     struct notice      notice;
 
     int r = make_lock(args, taking->client, &taking->lock);
-    if (r < 0)
-        return session_failed(taking->client, r);
+    if (r < 0) {
+        taking->code = session_failed(taking->client, r);
+        return false;
+    }
     notice_init(&notice, taking->client, args->operand[0], args->quiet);
 
     r = hf_acquire_start(taking->lock, args->wait_ms);
@@ -137,7 +139,9 @@ int take(struct taking *taking)
     notice_clear(&notice);
     if (taking->signal != 0) {
         leave(taking);
-        return 128 + taking->signal;
+        taking->code = 128 + taking->signal;
+    } else if (r < 0) {
+        taking->code = say_why(taking, r);
     }
-    return r < 0 ? say_why(taking, r) : 0;
+    return r == 0 && taking->signal == 0;
 }

@@ -11,13 +11,14 @@ struct taking {
     const struct args    *args;
     const struct signals *signals;
     struct hf_client     *client;
-    struct hf_lock       *lock;   /* out: held, if take() returned 0 */
+    struct hf_lock       *lock;   /* out */
+    int                   code;   /* out: the exit code, if it is not held */
     int                   signal; /* out: what ended the wait, or 0 */
 };
 
-/* Make the lock that args describe and wait for it.  0, or an exit code after
- * having said why.  A signal ends the wait: the queue is left at once, `signal`
- * says which it was.  In any case the lock is the caller's to free. */
-int take(struct taking *taking);
+/* Make the lock that args describe and wait for it.  False: it is not held, and
+ * it was said why.  A signal ends the wait: the queue is left at once.  In any
+ * case the lock is the caller's to free. */
+bool take(struct taking *taking);
 
 #endif

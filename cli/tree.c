@@ -159,7 +159,7 @@ int tree_signal(int signal)
 }
 
 /* False once there is nobody left to wait for. */
-static bool reap(pid_t child, int *status)
+static bool reap_all(pid_t child, int *status)
 {
     pid_t pid;
     int   s;
@@ -177,7 +177,7 @@ void tree_end(pid_t child, int *status)
 
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
-    while (reap(child, status)) {
+    while (reap_all(child, status)) {
         tree_signal(SIGKILL);
         /* One that is dying in the kernel may take its time: ask less often,
          * but go on asking, since it may have forked while we looked. */

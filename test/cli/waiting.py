@@ -26,7 +26,8 @@ def busy_names_the_holder(t):
 def the_exit_code_for_busy_can_be_chosen(t):
     holder = t.hold("a")
     for code in (0, 1, 255):
-        t.equal(t.run("run", "-n", "-E", str(code), "a", "--", "sh", "-c", "exit 9").code, code)
+        done = t.run("run", "-n", "-E", str(code), "a", "--", "sh", "-c", "exit 9")
+        t.equal(done.code, code, done.err)
         t.equal(t.run("try", f"--conflict-exit-code={code}", "a", "true").code, code)
     t.end(holder)
 
