@@ -242,7 +242,7 @@ static bool counts(const struct wish *wish)
 {
     bool evicted = wish->taken && wish->broken == wish->id;
 
-    return wish->had && wish->state == HF_HOLD_HELD && !evicted && sure(wish->host);
+    return wish->state == HF_HOLD_HELD && wish->had && !evicted && sure(wish->host);
 }
 
 static void check_pair(struct sim *sim, const struct wish *a, const struct wish *b)
@@ -254,24 +254,28 @@ static void check_pair(struct sim *sim, const struct wish *a, const struct wish 
         sim_fail(sim, "%s and %s both have slot %d", a->label, b->label, a->slot);
 }
 
-static void check_capacity(struct sim *sim, const struct name *name)
+/* Never over capacity, and never of two kinds. */
+static void check_holders(struct sim *sim)
 {
     const struct wish *holder[HOSTS * WISHES];
     size_t             count = 0;
-    uint64_t           weight = 0;
 
     for (size_t i = 0; i < sim->hosts; i++)
-        for (size_t j = 0; sim->host[i].store != NULL && j < sim->wishes; j++) {
-            const struct wish *wish = &sim->wish[i][j];
-            if (wish->name != name || !counts(wish))
+        for (size_t j = 0; sim->host[i].store != NULL && j < sim->wishes; j++)
+            if (counts(&sim->wish[i][j]))
+                holder[count++] = &sim->wish[i][j];
+    for (size_t i = 0; i < count; i++) {
+        uint64_t weight = holder[i]->job.hold.shape.weight;
+        for (size_t j = 0; j < i; j++) {
+            if (holder[j]->name != holder[i]->name)
                 continue;
-            for (size_t k = 0; k < count; k++)
-                check_pair(sim, holder[k], wish);
-            holder[count++] = wish;
-            weight += wish->job.hold.shape.weight;
-            if (weight > wish->job.hold.shape.capacity)
-                sim_fail(sim, "%s: over capacity with %s", name->text, wish->label);
+            check_pair(sim, holder[j], holder[i]);
+            weight += holder[j]->job.hold.shape.weight;
         }
+        if (weight > holder[i]->job.hold.shape.capacity)
+            sim_fail(sim, "%s: over capacity with %s", holder[i]->name->text,
+                     holder[i]->label);
+    }
 }
 
 /* A living session is known to the world, and has no ticket nobody wants. */
@@ -315,8 +319,7 @@ static void check_awake(struct sim *sim, size_t index)
 
 void check_step(struct sim *sim)
 {
-    for (size_t i = 0; i < sim->names; i++)
-        check_capacity(sim, &sim->name[i]);
+    check_holders(sim);
     for (size_t i = 0; i < sim->hosts; i++) {
         if (sim->host[i].store == NULL)
             continue;

@@ -15,7 +15,7 @@ set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$1/mutants"
 out=$(cd "$1/mutants" && pwd)
-: "${CC:=cc}" "${CFLAGS:=-O1}" "${SCHEDULES:=100000}"
+: "${CC:=cc}" "${CFLAGS:=-O1}" "${SCHEDULES:=20000}"
 flags="-std=c11 -D_GNU_SOURCE -UNDEBUG -I$root/include -I$root/src -I$root/test"
 memory=src/store/memory
 sources="src/base/clock.c src/base/error.c src/base/random.c
