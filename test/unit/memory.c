@@ -140,6 +140,7 @@ static void test_a_store_closed_while_holding_wakes_the_next(void **state)
     want(&b, 1);
     assert_int_equal(a.job.hold.state, HF_HOLD_HELD);
     assert_int_equal(b.job.hold.state, HF_HOLD_WAITING);
+    assert_true(a.store->alive_until == HF_NEVER); /* tied to the process: no lease */
 
     struct pollfd fd = { .fd = b.store->fd, .events = POLLIN };
     assert_int_equal(poll(&fd, 1, 0), 0);
