@@ -25,11 +25,11 @@ int main(int argc, char **argv)
     int code = args_parse(argc, argv, &args);
     if (code != 0)
         return code;
-    if (args.help) {
+    if (args.help)
         help_print(args.verb);
-        return 0;
-    }
-    code = args.verb->run(&args);
+    else
+        code = args.verb->run(&args);
+    free(args.url);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         complain("stdout cannot be written to");
         return code != 0 ? code : EXIT_INTERNAL;

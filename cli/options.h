@@ -65,7 +65,7 @@ extern const size_t            option_count;
 
 const struct verb *verb_find(const char *name);
 
-/* A command line, understood.  Strings are argv's. */
+/* A command line, understood.  Strings are argv's but for `url`. */
 struct args {
     const struct verb *verb;
     const char        *operand[2]; /* those there are; the first is often NAME */
@@ -79,7 +79,7 @@ struct args {
     uint32_t    weight; /* 0: not given */
     int         busy_exit;
     const char *note;
-    const char *url;
+    char       *url; /* ours to free */
     int         signal;
     int64_t     grace_ms;
     bool        quiet;
@@ -91,7 +91,7 @@ struct args {
 };
 
 /* 0, or an exit code after having complained.  A password in a --url is wiped
- * from argv, where ps(1) would show it; `args` keeps a copy. */
+ * from argv, where ps(1) would show it. */
 int args_parse(int argc, char **argv, struct args *ret);
 
 int run_main(const struct args *args);

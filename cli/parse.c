@@ -69,7 +69,8 @@ static int take_url(struct args *args, char *value)
     password = redact_url_password(value, &length);
     if (password != NULL)
         memset(value + (password - value), 'x', length);
-    args->url = copy; /* for the life of the process */
+    free(args->url);
+    args->url = copy;
     return 0;
 }
 
@@ -273,5 +274,7 @@ int args_parse(int argc, char **argv, struct args *ret)
     int code = take_all(argc - 1, argv + 1, &grammar, &args);
     if (code == 0)
         *ret = args;
+    else
+        free(args.url);
     return code;
 }

@@ -174,6 +174,14 @@ def version_and_help(t):
 
 
 @case
+def verbose_tells_requests_on_stderr(t):
+    done = t.run("run", "-v", "a", "--", "echo", "x")
+    t.equal((done.code, done.out), (0, "x\n"))
+    t.true(len(done.err.splitlines()) >= 2, done.err)
+    t.true(all(line.startswith("holdfast: ") for line in done.err.splitlines()), done.err)
+
+
+@case
 def a_closed_stderr_does_not_harm(t):
     holder = t.hold("a")
     reader, writer = os.pipe()

@@ -23,7 +23,7 @@ import tempfile
 import time
 
 HOLDFAST = os.path.abspath(os.environ.get("HOLDFAST", "build/holdfast"))
-LIMIT = int(os.environ.get("L","20"))  # seconds that anything may take at most
+LIMIT = 20  # seconds that anything may take at most
 CASES = []
 
 
@@ -90,8 +90,9 @@ class Test:
         more.setdefault("stdout", subprocess.PIPE)
         more.setdefault("stderr", subprocess.PIPE)
         env = dict(self.env, **more.pop("env", {}))
+        begin = time.monotonic()
         process = subprocess.Popen([HOLDFAST, *args], env=env, **more)
-        process.begin = time.monotonic()
+        process.begin = begin
         self.started.append(process)
         return process
 

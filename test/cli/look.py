@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """look.py - list, show, watch and break."""
 import getpass
+import pty
 import re
 import socket
 from hf import *
@@ -136,6 +137,20 @@ def break_takes_exactly_the_holder(t):
     t.until("the waiter has it", lambda: t.show("a")["holders"][0]["pid"] == waiter.pid)
     t.equal(t.run("break", "--yes", "--token", token, "a").code, 1, "breaking it again")
     t.equal(t.finish(waiter, data=b"").code, 0)
+
+
+@case
+def break_asks_at_a_terminal(t):
+    holder = t.hold("a")
+    for answer, code in ((b"n\n", 1), (b"\n", 1), (b"y\n", 0)):
+        ours, theirs = pty.openpty()
+        process = t.start("break", "a", stdin=theirs)
+        os.close(theirs)
+        t.contains(process.stderr.readline().decode(), f"pid {holder.pid}")
+        os.write(ours, answer)
+        t.equal(process.wait(LIMIT), code)
+        os.close(ours)
+    t.equal(t.finish(holder).code, 79)
 
 
 @case
