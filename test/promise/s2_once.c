@@ -1,0 +1,147 @@
+/* s2_once.c - ENTER and LEAVE may be repeated after a lost answer. */
+#include "lib/promise.h"
+
+#include "holdfast.h"
+
+static struct ask again(struct player *player, const struct ask *first)
+{
+    struct ask ask = { .req = first->req };
+
+    ask.req.status = 1;
+    assert_int_equal(player_run(player, &ask), 0);
+    return ask;
+}
+
+static size_t length(struct player *player, const char *name)
+{
+    struct ask all;
+
+    assert_int_equal(list(player, name, &all), 0);
+    return all.count;
+}
+
+static void enter_takes_one_place(void **state)
+{
+    struct player a, b;
+    struct ask    first, second;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    enter(&a, "one_place", MUTEX, &first);
+    enter(&b, "one_place", MUTEX, &second);
+
+    struct ask repeat = again(&a, &first);
+    assert_true(is_granted(&repeat));
+    assert_true(my_ticket(&repeat)->seq == my_ticket(&first)->seq);
+    assert_true(my_ticket(&repeat)->token == my_ticket(&first)->token);
+
+    repeat = again(&b, &second);
+    assert_false(is_granted(&repeat));
+    assert_true(my_ticket(&repeat)->seq == my_ticket(&second)->seq);
+    assert_int_equal(length(&a, "one_place"), 2);
+    player_close(&a);
+    player_close(&b);
+}
+
+static void a_try_too(void **state)
+{
+    struct player a;
+    struct ask    first;
+
+    (void)state;
+    player_open(&a);
+    enter(&a, "a_try", CLAIM, &first);
+    assert_true(is_granted(&first));
+    struct ask repeat = again(&a, &first);
+    assert_true(is_granted(&repeat));
+    assert_true(my_ticket(&repeat)->seq == my_ticket(&first)->seq);
+    assert_int_equal(length(&a, "a_try"), 1);
+    player_close(&a);
+}
+
+static void the_slot_stays(void **state)
+{
+    struct player a;
+    struct ask    one, two;
+
+    (void)state;
+    player_open(&a);
+    uint64_t id = enter(&a, "slot_stays", semaphore(2, 1), &one);
+    enter(&a, "slot_stays", semaphore(2, 1), &two);
+    assert_int_equal(my_ticket(&one)->slot, 0);
+    assert_int_equal(my_ticket(&two)->slot, 1);
+    struct ask repeat = again(&a, &two);
+    assert_int_equal(my_ticket(&repeat)->slot, 1);
+
+    assert_int_equal(leave(&a, "slot_stays", id), 0);
+    enter(&a, "slot_stays", semaphore(2, 1), &one);
+    assert_int_equal(my_ticket(&one)->slot, 0);
+    player_close(&a);
+}
+
+static void leave_is_no_error(void **state)
+{
+    struct player a;
+    struct ask    ask;
+
+    (void)state;
+    player_open(&a);
+    uint64_t id = enter(&a, "leave", MUTEX, &ask);
+    assert_int_equal(leave(&a, "leave", id), 0);
+    assert_int_equal(leave(&a, "leave", id), 0);
+    assert_int_equal(length(&a, "leave"), 0);
+    assert_int_equal(leave(&a, "leave", ++a.ids), 0); /* its ENTER never came */
+    player_close(&a);
+}
+
+/* A late repeat of LEAVE must not take away what was entered since. */
+static void leave_hits_only_its_own(void **state)
+{
+    struct player a;
+    struct ask    ask;
+
+    (void)state;
+    player_open(&a);
+    uint64_t id = enter(&a, "only_own", MUTEX, &ask);
+    assert_int_equal(leave(&a, "only_own", id), 0);
+    enter(&a, "only_own", MUTEX, &ask);
+    assert_int_equal(leave(&a, "only_own", id), 0);
+    assert_int_equal(length(&a, "only_own"), 1);
+    player_close(&a);
+}
+
+/* Taken away: a repeat must not come in by the back door. */
+static void what_was_taken_stays_away(void **state)
+{
+    struct player a, b;
+    struct ask    ask;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    uint64_t id = enter(&a, "stays_away", MUTEX, &ask);
+    assert_int_equal(take_away(&b, "stays_away", my_ticket(&ask)->seq), 0);
+    struct ask repeat = again(&a, &ask);
+    assert_false(is_in_line(&repeat));
+    assert_int_equal(length(&a, "stays_away"), 0);
+    assert_int_equal(leave(&a, "stays_away", id), HF_ELOST);
+    assert_int_equal(leave(&a, "stays_away", id), HF_ELOST);
+    player_close(&a);
+    player_close(&b);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(enter_takes_one_place),
+        cmocka_unit_test(a_try_too),
+        cmocka_unit_test(the_slot_stays),
+        cmocka_unit_test(leave_is_no_error),
+        cmocka_unit_test(leave_hits_only_its_own),
+        cmocka_unit_test(what_was_taken_stays_away),
+    };
+
+    promise_start(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,318 @@
+/* s3_wake.c - a watch may fire too often, never too late.
+ *
+ * A watch that fires too early is looked behind: the test looks at the line and
+ * watches again, as a hold does.
+ */
+#include "lib/promise.h"
+
+#include "holdfast.h"
+
+#define LIMIT 10000 /* ms; a store that needs it all is slow, but not wrong */
+#define QUIET 30
+
+/* Watch and look until granted.  False if that takes too long. */
+static bool comes_true(struct player *player, const char *name, struct ask *view,
+                       struct ask *watching)
+{
+    hf_time end = hf_now() + LIMIT * HF_MS;
+
+    while (hf_now() < end) {
+        if (!player_await(player, watching, LIMIT))
+            return false;
+        assert_int_equal(watching->req.status, 0);
+        uint64_t id = view->req.id;
+        assert_int_equal(look(player, name, id, view), 0);
+        if (is_granted(view))
+            return true;
+        watch(player, name, view, watching);
+    }
+    return false;
+}
+
+static struct player a, b, c, d;
+
+static int open_all(void **state)
+{
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    player_open(&c);
+    player_open(&d);
+    return 0;
+}
+
+static int close_all(void **state)
+{
+    (void)state;
+    player_close(&a);
+    player_close(&b);
+    player_close(&c);
+    player_close(&d);
+    return 0;
+}
+
+static void when_the_holder_leaves(void **state)
+{
+    struct ask held, waits, watching;
+
+    (void)state;
+    uint64_t id = enter(&a, "leaves", MUTEX, &held);
+    enter(&b, "leaves", MUTEX, &waits);
+    watch(&b, "leaves", &waits, &watching);
+    assert_false(player_await(&b, &watching, QUIET));
+    assert_int_equal(leave(&a, "leaves", id), 0);
+    assert_true(comes_true(&b, "leaves", &waits, &watching));
+}
+
+static void within_one_session(void **state)
+{
+    struct ask held, waits, watching;
+
+    (void)state;
+    uint64_t id = enter(&a, "one_session", MUTEX, &held);
+    enter(&a, "one_session", MUTEX, &waits);
+    watch(&a, "one_session", &waits, &watching);
+    assert_int_equal(leave(&a, "one_session", id), 0);
+    assert_true(comes_true(&a, "one_session", &waits, &watching));
+}
+
+static void when_the_session_closes(void **state)
+{
+    struct ask held, waits, watching;
+
+    (void)state;
+    enter(&a, "closes", MUTEX, &held);
+    enter(&b, "closes", MUTEX, &waits);
+    watch(&b, "closes", &waits, &watching);
+    player_close(&a);
+    assert_true(comes_true(&b, "closes", &waits, &watching));
+}
+
+static void when_it_left_before(void **state)
+{
+    struct ask held, waits, watching;
+
+    (void)state;
+    uint64_t id = enter(&a, "before", MUTEX, &held);
+    enter(&b, "before", MUTEX, &waits);
+    assert_int_equal(leave(&a, "before", id), 0);
+    watch(&b, "before", &waits, &watching);
+    assert_true(comes_true(&b, "before", &waits, &watching));
+}
+
+static void when_the_holder_is_broken(void **state)
+{
+    struct ask held, own, waits, watching;
+
+    (void)state;
+    enter(&a, "broken", MUTEX, &held);
+    watch(&a, "broken", &held, &own);
+    assert_false(player_await(&a, &own, QUIET));
+    enter(&b, "broken", MUTEX, &waits);
+    watch(&b, "broken", &waits, &watching);
+    assert_int_equal(take_away(&c, "broken", my_ticket(&held)->seq), 0);
+    assert_true(comes_true(&b, "broken", &waits, &watching));
+
+    assert_true(player_await(&a, &own, LIMIT)); /* and it hears of it itself */
+    uint64_t id = held.req.id;
+    assert_int_equal(look(&a, "broken", id, &held), 0);
+    assert_false(is_in_line(&held));
+}
+
+/* Every one of those ahead may be the one to leave. */
+static void semaphore_whoever_leaves(void **state)
+{
+    struct ask one, two, waits, watching;
+
+    (void)state;
+    for (int which = 0; which < 2; which++) {
+        uint64_t id[2];
+        id[0] = enter(&a, "whoever", semaphore(2, 1), &one);
+        id[1] = enter(&b, "whoever", semaphore(2, 1), &two);
+        uint64_t last = enter(&c, "whoever", semaphore(2, 1), &waits);
+        assert_false(is_granted(&waits));
+        watch(&c, "whoever", &waits, &watching);
+        int slot = which == 0 ? my_ticket(&one)->slot : my_ticket(&two)->slot;
+        assert_int_equal(leave(which == 0 ? &a : &b, "whoever", id[which]), 0);
+        assert_true(comes_true(&c, "whoever", &waits, &watching));
+        assert_int_equal(my_ticket(&waits)->slot, slot);
+        assert_int_equal(leave(which == 0 ? &b : &a, "whoever", id[1 - which]), 0);
+        assert_int_equal(leave(&c, "whoever", last), 0);
+    }
+}
+
+/* d waits behind a waiter that gives up: from then on it depends on others. */
+static void when_a_waiter_gives_up(void **state)
+{
+    struct ask one, two, three, waits, watching;
+
+    (void)state;
+    enter(&a, "gives_up", semaphore(2, 1), &one);
+    enter(&b, "gives_up", semaphore(2, 1), &two);
+    uint64_t id = enter(&c, "gives_up", semaphore(2, 1), &three);
+    enter(&d, "gives_up", semaphore(2, 1), &waits);
+    watch(&d, "gives_up", &waits, &watching);
+    assert_int_equal(leave(&c, "gives_up", id), 0);
+    if (player_await(&d, &watching, QUIET)) {
+        id = waits.req.id;
+        assert_int_equal(look(&d, "gives_up", id, &waits), 0);
+        assert_false(is_granted(&waits));
+        watch(&d, "gives_up", &waits, &watching);
+    }
+    player_close(&a); /* not one of the two that stood next to it */
+    assert_true(comes_true(&d, "gives_up", &waits, &watching));
+}
+
+static void readers_come_in_together(void **state)
+{
+    struct ask writer, view[2], watching[2];
+
+    (void)state;
+    uint64_t id = enter(&a, "together", WRITER, &writer);
+    enter(&b, "together", READER, &view[0]);
+    enter(&c, "together", READER, &view[1]);
+    watch(&b, "together", &view[0], &watching[0]);
+    watch(&c, "together", &view[1], &watching[1]);
+    assert_int_equal(leave(&a, "together", id), 0);
+    assert_true(comes_true(&b, "together", &view[0], &watching[0]));
+    assert_true(comes_true(&c, "together", &view[1], &watching[1]));
+}
+
+static void a_writer_waits_for_all_readers(void **state)
+{
+    struct ask one, two, waits, watching;
+
+    (void)state;
+    uint64_t first = enter(&a, "all_readers", READER, &one);
+    uint64_t second = enter(&b, "all_readers", READER, &two);
+    enter(&c, "all_readers", WRITER, &waits);
+    watch(&c, "all_readers", &waits, &watching);
+    assert_int_equal(leave(&b, "all_readers", second), 0);
+    assert_int_equal(leave(&a, "all_readers", first), 0);
+    assert_true(comes_true(&c, "all_readers", &waits, &watching));
+}
+
+/* ---- From outside ---------------------------------------------------------------- */
+
+static void watch_outside(struct player *player, const char *name, uint64_t seq,
+                          uint64_t stamp, struct ask *ret)
+{
+    *ret = (struct ask){ .req = { .op = HF_WATCH, .name = name, .stamp = stamp } };
+    ret->seqs[0] = seq;
+    ret->req.seqs = ret->seqs;
+    ret->req.count = seq != 0;
+    player_submit(player, ret);
+    player_turn(player, 0);
+}
+
+static void a_claim_waits_outside(void **state)
+{
+    struct ask held, refused, watching;
+
+    (void)state;
+    uint64_t id = enter(&a, "outside", CLAIM, &held);
+    enter(&b, "outside", CLAIM, &refused);
+    assert_false(is_in_line(&refused));
+    assert_int_equal(refused.count, 1);
+    watch_outside(&b, "outside", refused.seen[0].seq, refused.req.stamp, &watching);
+    assert_false(player_await(&b, &watching, QUIET));
+    assert_int_equal(leave(&a, "outside", id), 0);
+    assert_true(player_await(&b, &watching, LIMIT));
+    assert_int_equal(watching.req.status, 0);
+    enter(&b, "outside", CLAIM, &refused);
+    assert_true(is_granted(&refused));
+}
+
+static void a_ticket_long_gone(void **state)
+{
+    struct ask held, watching;
+
+    (void)state;
+    uint64_t id = enter(&a, "long_gone", MUTEX, &held);
+    assert_int_equal(leave(&a, "long_gone", id), 0);
+    watch_outside(&b, "long_gone", held.seen[0].seq, 0, &watching);
+    assert_true(player_await(&b, &watching, LIMIT));
+}
+
+static void any_change(void **state)
+{
+    struct ask all, held, watching;
+
+    (void)state;
+    assert_int_equal(list(&b, "any", &all), 0);
+    watch_outside(&b, "any", 0, all.req.stamp, &watching);
+    assert_false(player_await(&b, &watching, QUIET));
+    uint64_t id = enter(&a, "any", MUTEX, &held);
+    assert_true(player_await(&b, &watching, LIMIT));
+
+    assert_int_equal(list(&b, "any", &all), 0);
+    watch_outside(&b, "any", 0, all.req.stamp, &watching);
+    assert_false(player_await(&b, &watching, QUIET));
+    assert_int_equal(leave(&a, "any", id), 0);
+    assert_true(player_await(&b, &watching, LIMIT));
+
+    /* It changed after the list and before the watch: that counts. */
+    assert_int_equal(list(&b, "any", &all), 0);
+    enter(&a, "any", MUTEX, &held);
+    watch_outside(&b, "any", 0, all.req.stamp, &watching);
+    assert_true(player_await(&b, &watching, LIMIT));
+}
+
+/* ---- When the other process dies --------------------------------------------------- */
+
+static void hold_for_ever(struct child *parent)
+{
+    struct player player;
+    struct ask    ask;
+
+    player_open(&player);
+    enter(&player, "dies", MUTEX, &ask);
+    must(is_granted(&ask));
+    child_say(parent);
+    child_hear(parent, -1);
+}
+
+static void when_the_holder_dies(void **state)
+{
+    struct child child;
+    struct ask   waits, watching, all, outside;
+
+    (void)state;
+    if (!promise_is_shared())
+        skip();
+    child_start(&child, hold_for_ever);
+    assert_true(child_hear(&child, LIMIT));
+    enter(&b, "dies", MUTEX, &waits);
+    assert_false(is_granted(&waits));
+    watch(&b, "dies", &waits, &watching);
+    assert_int_equal(list(&c, "dies", &all), 0);
+    watch_outside(&c, "dies", 0, all.req.stamp, &outside);
+    assert_false(player_await(&b, &watching, QUIET));
+    child_kill(&child);
+    assert_true(comes_true(&b, "dies", &waits, &watching));
+    assert_true(player_await(&c, &outside, LIMIT));
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_all, close_all)
+    const struct CMUnitTest tests[] = {
+        TEST(when_the_holder_leaves),
+        TEST(within_one_session),
+        TEST(when_the_session_closes),
+        TEST(when_it_left_before),
+        TEST(when_the_holder_is_broken),
+        TEST(semaphore_whoever_leaves),
+        TEST(when_a_waiter_gives_up),
+        TEST(readers_come_in_together),
+        TEST(a_writer_waits_for_all_readers),
+        TEST(a_claim_waits_outside),
+        TEST(a_ticket_long_gone),
+        TEST(any_change),
+        TEST(when_the_holder_dies),
+    };
+#undef TEST
+
+    promise_start(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
