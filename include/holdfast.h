@@ -75,6 +75,7 @@ enum hf_error {
     HF_EUNSUPPORTED = -15, /* not built in, or the store cannot do this */
     HF_ENOTFOUND = -16,   /* the place or file named is not there (any more) */
     HF_ESTORE = -17,      /* any other failure of the store */
+    HF_EDEADLOCK = -18,   /* this thread would wait for itself */
 };
 
 /* "HF_EBUSY", and a short sentence; never NULL. */
@@ -119,6 +120,10 @@ struct hf_options {
     /* Called once for every change of a lock's state.  `why` is 0 or the code
      * that ended the wish: HF_ETIMEOUT with HF_IDLE, HF_ELOST with HF_LOST... */
     void (*on_state)(struct hf_lock *lock, enum hf_state state, int why, void *data);
+    /* Called when somebody asks for a lock you hold; see hf_ask(). */
+    void (*on_ask)(struct hf_lock *lock, const char *reason, void *data);
+    /* Called when a waiting lock's place in line changed; see hf_set_follow(). */
+    void (*on_place)(struct hf_lock *lock, int64_t ahead, void *data);
     /* Called for every request to the store and its answer, one line each. */
     void (*on_trace)(const char *text, void *data);
     void *data;
@@ -161,7 +166,12 @@ HF_API const char *hf_errmsg(struct hf_client *client);
 HF_API HF_CHECK int hf_mutex(struct hf_client *client, const char *name,
                              struct hf_lock **ret);
 
-/* Readers share, a writer is alone, first come first served. */
+/* Readers share, a writer is alone, first come first served.
+ *
+ * A thread that holds the writer may take a reader of the same name and client
+ * too: it is granted at once, and must be released before the writer is.  The
+ * other way round, from reader to writer, nobody could ever pass: a thread that
+ * tries gets HF_EDEADLOCK. */
 HF_API HF_CHECK int hf_reader(struct hf_client *client, const char *name,
                               struct hf_lock **ret);
 HF_API HF_CHECK int hf_writer(struct hf_client *client, const char *name,
@@ -173,9 +183,22 @@ HF_API HF_CHECK int hf_semaphore(struct hf_client *client, const char *name,
                                  uint32_t capacity, uint32_t weight,
                                  struct hf_lock **ret);
 
+/* Turn a held writer into a reader, in place: readers that wait right behind it
+ * join, a writer that waits does not slip in.  The handle stays held, and is a
+ * writer again when it is next acquired. */
+HF_API int hf_downgrade(struct hf_lock *writer);
+
 /* One holder at a time, no queue: whoever comes first when it is free. */
 HF_API HF_CHECK int hf_claim(struct hf_client *client, const char *name,
                              struct hf_lock **ret);
+
+/* Several locks as one: all are acquired, in an order of their names that is the
+ * same for everybody so that nobody waits in a circle, within one time limit, or
+ * none is.  It is held while all are, and lost when one is.  hf_token() is the
+ * highest of theirs.  The locks stay yours, are not to be used by themselves
+ * meanwhile, and must be idle when they are given; free this one first. */
+HF_API HF_CHECK int hf_all_of(struct hf_lock *const *locks, size_t count,
+                              struct hf_lock **ret);
 
 /* Gives the lock up first if need be.  Does not wait for the store. */
 HF_API void hf_lock_free(struct hf_lock *lock);
@@ -186,6 +209,14 @@ HF_API int hf_set_note(struct hf_lock *lock, const char *note);
 /* Let any thread release what another acquired.  Then nothing is reentrant:
  * every acquire waits until the handle is free.  Only while idle. */
 HF_API int hf_set_any_thread(struct hf_lock *lock, bool any_thread);
+
+/* Do not queue behind `max` others or more, but fail with HF_EFULL; 0: no limit.
+ * Only while idle. */
+HF_API int hf_set_max_waiters(struct hf_lock *lock, uint32_t max);
+
+/* Keep hf_ahead() up to date while waiting, and call on_place.  Costs a look at
+ * the line at every change of it.  Only while idle. */
+HF_API int hf_set_follow(struct hf_lock *lock, bool follow);
 
 /* Wait up to `timeout_ms`: 0 tries once and never queues (HF_EBUSY), negative
  * waits for ever.  The limit covers everything: connecting, queueing, cleaning
@@ -211,6 +242,10 @@ HF_API enum hf_state hf_state(const struct hf_lock *lock);
 HF_API int           hf_why(const struct hf_lock *lock);  /* of the last change */
 HF_API uint64_t      hf_token(const struct hf_lock *lock); /* 0 unless held */
 HF_API int           hf_slot(const struct hf_lock *lock);  /* -1 unless held */
+
+/* How many places are ahead of ours, as far as known: 0 when held, -1 unless
+ * waiting or held. */
+HF_API int64_t hf_ahead(const struct hf_lock *lock);
 
 /* How long the lock is surely yours yet, in ms, by this process's own clock;
  * 0: stop now; INT64_MAX: as long as this process lives.  Reads memory and the
@@ -262,6 +297,101 @@ HF_API HF_CHECK int hf_watch(struct hf_client *client, const char *name,
  * other is touched. */
 HF_API HF_CHECK int hf_break(struct hf_client *client, const char *name, uint64_t token,
                              int64_t timeout_ms);
+
+/* ---- Asking the holder -------------------------------------------------------- */
+
+/* Ask whoever holds `name` to give it up, and say why (NULL: no reason).  Nothing
+ * is taken away: the answer is the holder's to give.  Returns how many holders
+ * were asked, or HF_ENOTFOUND if nobody holds it. */
+HF_API HF_CHECK int hf_ask(struct hf_client *client, const char *name, const char *reason,
+                           int64_t timeout_ms);
+
+/* Has somebody asked for this lock since it was acquired?  Copies the last reason
+ * to `reason`, cut to `size`, unless that is 0. */
+HF_API bool hf_asked(struct hf_lock *lock, char *reason, size_t size);
+
+/* A descriptor that is readable from when the lock is asked for until it is
+ * released.  Poll it; it stays the lock's. */
+HF_API HF_CHECK int hf_ask_fd(struct hf_lock *lock);
+
+/* ---- Statistics ------------------------------------------------------------------ */
+
+/* Bucket i counts what took less than 2^i microseconds, and not less than
+ * 2^(i-1); the last one counts the rest. */
+#define HF_BUCKETS 40
+
+struct hf_histogram {
+    uint64_t count;
+    uint64_t total_us;
+    uint64_t max_us;
+    uint64_t bucket[HF_BUCKETS];
+};
+
+/* Of one handle since it was made. */
+struct hf_stats {
+    uint64_t            acquired;
+    uint64_t            busy; /* by what it was not acquired: HF_EBUSY... */
+    uint64_t            timeouts;
+    uint64_t            canceled;
+    uint64_t            failed;
+    uint64_t            released;
+    uint64_t            lost;
+    struct hf_histogram wait; /* from wish to grant, of what was acquired */
+    struct hf_histogram hold; /* from grant to release or loss */
+};
+
+HF_API void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret);
+
+/* ---- Election ---------------------------------------------------------------------
+ *
+ * A mutex with manners: whoever holds it leads, the rest queue, everybody can
+ * know who leads.  Callbacks come as all do, one at a time; between `elected` and
+ * `deposed` you lead.  `deposed` comes before anybody else can be elected, as far
+ * as time tells: on a store with leases at the deadline, when resigning before
+ * the store is told. */
+
+struct hf_election;
+
+/* Start from HF_ELECTION_INIT. */
+struct hf_election_options {
+    size_t      size;
+    const char *note;    /* shown to the others, as hf_set_note() */
+    bool        observe; /* only watch who leads, do not take part */
+    bool        once;    /* do not queue again after being deposed */
+    void (*elected)(struct hf_election *election, uint64_t token, void *data);
+    void (*deposed)(struct hf_election *election, int why, void *data);
+    /* `leader` is lent for the call; NULL: nobody leads. */
+    void (*leader)(struct hf_election *election, const struct hf_entry *leader,
+                   void *data);
+    void *data;
+};
+
+#define HF_ELECTION_INIT { .size = sizeof(struct hf_election_options) }
+
+/* Take part at once, or observe. */
+HF_API HF_CHECK int hf_election_new(struct hf_client *client, const char *name,
+                                    const struct hf_election_options *options,
+                                    struct hf_election **ret);
+
+/* Leave, leading or not; not from inside one of its callbacks.  Does not call
+ * `deposed`: you know. */
+HF_API void hf_election_free(struct hf_election *election);
+
+/* Do I lead?  By the clock, like hf_left_ms(). */
+HF_API bool hf_election_leads(const struct hf_election *election);
+
+/* The mutex underneath: hf_token(), hf_left_ms(), hf_lost_fd() of it. */
+HF_API struct hf_lock *hf_election_lock(struct hf_election *election);
+
+/* Step down, or out of the queue, and do not come back by oneself. */
+HF_API int hf_election_resign(struct hf_election *election);
+
+/* Queue again after resigning or, with `once`, being deposed. */
+HF_API int hf_election_join(struct hf_election *election);
+
+/* The leader first, then who would follow: as hf_inspect(). */
+HF_API HF_CHECK int hf_election_list(struct hf_election *election, int64_t timeout_ms,
+                                     struct hf_report **ret);
 
 /* ---- Driving by your own loop (HF_NO_KEEPER) -------------------------------- */
 

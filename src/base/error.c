@@ -27,6 +27,7 @@ static const struct {
     { HF_EUNSUPPORTED, "HF_EUNSUPPORTED", "not supported", PLAIN },
     { HF_ENOTFOUND, "HF_ENOTFOUND", "not there", PLAIN },
     { HF_ESTORE, "HF_ESTORE", "the store failed", RETRY },
+    { HF_EDEADLOCK, "HF_EDEADLOCK", "this thread would wait for itself", PLAIN },
 };
 
 #define COUNT (sizeof table / sizeof *table)

@@ -20,9 +20,18 @@ void hf_hold_init(struct hf_hold *hold, const struct hf_shape *shape, uint64_t *
 
 enum hf_op hf_hold_needs(const struct hf_hold *hold)
 {
+    if (hold->state == HF_HOLD_HELD && hold->lessen)
+        return HF_AMEND;
     if (hold->state == HF_HOLD_HELD && hold->doubt)
         return HF_READ;
     return needs[hold->state];
+}
+
+const struct hf_shape *hf_hold_shape(const struct hf_hold *hold)
+{
+    bool lesser = hold->state == HF_HOLD_HELD && hold->lesser.weight != 0;
+
+    return lesser ? &hold->lesser : &hold->shape;
 }
 
 bool hf_hold_only_free(const struct hf_hold *hold)
@@ -51,6 +60,8 @@ static void rest(struct hf_hold *hold, enum hf_hold_state state, int why)
     hold->token = 0;
     hold->slot = -1;
     hold->doubt = false;
+    hold->lessen = false;
+    hold->lesser.weight = 0;
     hold->state = state;
 }
 
@@ -71,7 +82,7 @@ static void wait_for(struct hf_hold *hold, const struct hf_line *ahead,
                      const struct hf_verdict *verdict)
 {
     /* Too many to name: any change will do.  It wakes us more, never less. */
-    hold->count = verdict->count <= HF_WATCH_MAX ? verdict->count : 0;
+    hold->count = verdict->count <= HF_WATCH_MAX && !hold->follow ? verdict->count : 0;
     for (size_t i = 0; i < hold->count; i++)
         hold->watch[i] = ahead->ticket[verdict->first + i].seq;
     hold->state = HF_HOLD_WAITING;
@@ -125,8 +136,9 @@ static void on_line(struct hf_hold *hold, const struct hf_event *event)
     bool present = event->me < event->line.count;
 
     if (hold->state == HF_HOLD_HELD) {
-        assert(hold->doubt);
+        assert(hold->doubt || hold->lessen);
         hold->doubt = false;
+        hold->lessen = false;
         if (!present)
             lose(hold, true);
     } else if (present) {
@@ -136,6 +148,15 @@ static void on_line(struct hf_hold *hold, const struct hf_event *event)
     } else { /* swept out while we waited, or a store that forgot us */
         enter(hold);
     }
+}
+
+/* Only downwards: more could not be granted without waiting. */
+static void on_lessen(struct hf_hold *hold, const struct hf_shape *shape)
+{
+    assert(shape->weight >= 1 && shape->weight <= hf_hold_shape(hold)->weight);
+    assert(hf_shape_agrees(shape, &hold->shape));
+    hold->lesser = *shape;
+    hold->lessen = true;
 }
 
 static void on_woken(struct hf_hold *hold)
@@ -214,7 +235,8 @@ void hf_hold_step(struct hf_hold *hold, const struct hf_event *event)
         enter(hold);
         break;
     case HF_LINE:
-        assert(hf_hold_needs(hold) == HF_ENTER || hf_hold_needs(hold) == HF_READ);
+        assert(hf_hold_needs(hold) == HF_ENTER || hf_hold_needs(hold) == HF_READ ||
+               hf_hold_needs(hold) == HF_AMEND);
         on_line(hold, event);
         break;
     case HF_WOKEN:
@@ -239,6 +261,10 @@ void hf_hold_step(struct hf_hold *hold, const struct hf_event *event)
     case HF_EXPIRED:
         if (hold->state == HF_HOLD_HELD)
             lose(hold, false);
+        break;
+    case HF_LESSEN:
+        assert(hold->state == HF_HOLD_HELD);
+        on_lessen(hold, &event->shape);
         break;
     }
     assert((hold->token != 0) == (hold->state == HF_HOLD_HELD));

@@ -24,6 +24,7 @@
  *     LOOKING   READ           LINE, FAILED, DROP
  *     HELD      WATCH own      DROP, GONE, EXPIRED
  *        in doubt READ         LINE (still there, or LOST)
+ *        to lessen AMEND       LINE (of the new shape, or LOST)
  *     LEAVING   LEAVE          LEFT
  *     LOST      none           DROP
  *
@@ -39,7 +40,17 @@
 #include "core/line.h"
 
 /* What is asked of a store; see store/store.h. */
-enum hf_op { HF_NOTHING, HF_ENTER, HF_READ, HF_WATCH, HF_LEAVE, HF_LIST, HF_BREAK };
+enum hf_op {
+    HF_NOTHING,
+    HF_ENTER,
+    HF_READ,
+    HF_WATCH,
+    HF_LEAVE,
+    HF_LIST,
+    HF_BREAK,
+    HF_AMEND,
+    HF_ASK,
+};
 
 enum hf_hold_state {
     HF_HOLD_IDLE,
@@ -60,6 +71,7 @@ enum hf_happening {
     HF_LEFT,    /* LEAVE answered: `why` is HF_ELOST if it was no longer ours */
     HF_GONE,    /* the session died, and its tickets with it */
     HF_EXPIRED, /* the deadline passed: we may hold no longer */
+    HF_LESSEN,  /* the caller wants to hold less: `shape` */
 };
 
 struct hf_event {
@@ -67,6 +79,7 @@ struct hf_event {
     struct hf_line    line; /* LINE */
     size_t            me;   /* LINE: our index; line.count when we are not in it */
     bool              once; /* WANT: do not wait */
+    struct hf_shape   shape; /* LESSEN */
     int               why;  /* FAILED, DROP, LEFT */
 };
 
@@ -80,6 +93,9 @@ struct hf_hold {
     bool               once;  /* a try: refused means done */
     bool               doubt; /* HELD: the own ticket may be gone, look */
     bool               away;  /* LOST: our ticket is known to be gone */
+    bool               lessen; /* HELD: to be amended to `lesser` */
+    bool               follow; /* while waiting, look at every change of the line */
+    struct hf_shape    lesser;
     uint64_t           seq;
     uint64_t           token; /* 0 unless held */
     int                slot;  /* -1 unless held */
@@ -92,6 +108,9 @@ void hf_hold_init(struct hf_hold *hold, const struct hf_shape *shape, uint64_t *
 
 void       hf_hold_step(struct hf_hold *hold, const struct hf_event *event);
 enum hf_op hf_hold_needs(const struct hf_hold *hold);
+
+/* What the ticket weighs now, or should as soon as it is amended. */
+const struct hf_shape *hf_hold_shape(const struct hf_hold *hold);
 
 /* May ENTER take a place only if that is granted at once? */
 bool hf_hold_only_free(const struct hf_hold *hold);

@@ -34,6 +34,8 @@ struct hf_ticket {
     int64_t         since; /* granted, or else queued, at: wall clock us, for people */
     const char     *line;  /* LIST: the lock's name; else may be NULL */
     const char     *note;  /* LIST: whose it is, for people; else may be NULL */
+    const char     *asked; /* READ of the own place: why somebody asks for it; NULL:
+                              nobody does */
 };
 
 /* A snapshot of a line, sorted by seq.  Borrowed from whoever handed it out. */

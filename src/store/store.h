@@ -11,17 +11,22 @@
  *   LEAVE   give a place up
  *   LIST    every place in one line, or in all, with notes
  *   BREAK   take a place away from whoever has it, by its seq
+ *   AMEND   make the own place weigh less; it keeps its seq and token, and those
+ *           behind that fit now are granted.  The answer is as of READ
+ *   ASK     leave word at a place, by its seq, that somebody would like it to be
+ *           given up; its owner's WATCH completes, and READ shows the word
  *
  * Promises.  test/promise has one file for each; a store is done when it
  * passes them all, and may be slow but never wrong about any of them.
  *
  *   S1 order   No ticket ever becomes visible ahead of one already seen.
- *   S2 once    ENTER and LEAVE may be repeated with the same id after a lost
- *              answer; a repeat takes no second place and is no error.
+ *   S2 once    ENTER, LEAVE and AMEND may be repeated with the same id after a
+ *              lost answer; a repeat takes no second place and is no error.
  *   S3 wake    WATCH may complete too often, never too late: at the latest
  *              when the asker's ticket would be granted (id != 0), when a
  *              ticket given has left (id == 0), or on any change (no tickets
- *              given).  A ticket that left before WATCH arrived counts.
+ *              given).  A holder that watches its own ticket hears of its end
+ *              and of an ASK.  What happened before WATCH arrived counts.
  *   S4 tied    A session's tickets go when it dies, and it does not die before
  *              `alive_until` as last reported.
  *   S5 fence   token rises with seq, and never falls back, not even when the
@@ -52,12 +57,13 @@ struct hf_req {
     const char     *name;      /* of the line; LIST: NULL for all of them */
     uint64_t        id;        /* ours to choose, rising within the session; WATCH:
                                   0 if we have no place in the line */
-    struct hf_shape shape;     /* ENTER */
+    struct hf_shape shape;     /* ENTER, AMEND */
     bool            only_free; /* ENTER */
-    const char     *note;      /* ENTER: text for people, stored as it is */
+    const char     *note;      /* ENTER: text for people, stored as it is; ASK: why */
+    uint32_t        limit;     /* ENTER: HF_EFULL if so many wait already; 0: none */
     const uint64_t *seqs;      /* WATCH: tickets waited for; none: any change */
     size_t          count;
-    uint64_t        seq;   /* BREAK */
+    uint64_t        seq;   /* BREAK, ASK */
     uint64_t        stamp; /* out of ENTER, READ, LIST: when the snapshot was
                               taken, by the store's own count; into WATCH: report
                               what changed since then; 0: not known */
@@ -67,6 +73,7 @@ struct hf_req {
                                 matters (see hf_line_judge), then our place; or,
                                 if we have none, what is in the way.  LIST: all */
     size_t         me;       /* index of our place, or snapshot.count */
+    uint64_t       ahead;    /* ENTER, READ: how many places are ahead of ours in all */
 
     void (*done)(struct hf_req *req);
     void *data; /* the caller's */
