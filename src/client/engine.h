@@ -42,10 +42,15 @@ struct hf_job {
     bool              flying;    /* req is the store's */
     bool              canceling; /* and has been asked to end early */
     bool              is_dirty;
+    uint32_t          limit;     /* of waiters; see struct hf_req */
+    uint64_t          ahead;     /* places ahead of ours, as last heard */
+    unsigned          asks;      /* how often we were asked for it since we hold it */
+    char              asked[HF_ERRMSG_MAX];  /* and why */
     char              errmsg[HF_ERRMSG_MAX]; /* about the last failure */
 
-    /* Called from turn(), want() and drop() after every change of hold.state,
-     * and when the store has let go of the last request of an idle job. */
+    /* Called from turn(), want(), drop() and lessen() after every change of
+     * hold.state, of `ahead` and `asks`, when a hold was lessened, and when the
+     * store has let go of the last request of an idle job. */
     void (*on_change)(struct hf_job *job);
 
     struct hf_job *next, **prev, *next_dirty;
@@ -88,6 +93,9 @@ void hf_job_want(struct hf_job *job, bool once, hf_time deadline);
 
 /* Wish for it no longer, for the reason `why` (0: it is released). */
 void hf_job_drop(struct hf_job *job, int why);
+
+/* Hold less from now on.  Only while held. */
+void hf_job_lessen(struct hf_job *job, const struct hf_shape *shape);
 
 /* Start an errand; set req, on_done, deadline. */
 void hf_errand_start(struct hf_errand *errand, struct hf_engine *engine);

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 void hf_job_init(struct hf_job *job, struct hf_engine *engine, const char *name,
                  const struct hf_shape *shape)
@@ -63,7 +64,8 @@ void hf_job_want(struct hf_job *job, bool once, hf_time deadline)
 {
     job->deadline = deadline;
     job->again = 0;
-    job->errmsg[0] = '\0';
+    job->asks = 0;
+    job->asked[0] = job->errmsg[0] = '\0';
     hf_retry_reset(&job->retry);
     if (deadline < job->engine->soonest)
         job->engine->soonest = deadline;
@@ -74,6 +76,11 @@ void hf_job_drop(struct hf_job *job, int why)
 {
     job->again = 0;
     hf_job_tell(job, &(struct hf_event){ .what = HF_DROP, .why = why });
+}
+
+void hf_job_lessen(struct hf_job *job, const struct hf_shape *shape)
+{
+    hf_job_tell(job, &(struct hf_event){ .what = HF_LESSEN, .shape = *shape });
 }
 
 static void pause_for(struct hf_job *job)
@@ -92,18 +99,50 @@ static void on_failure(struct hf_job *job, int status)
         job->again = 0; /* giving up is a new request, not a repeat */
 }
 
+static void changed(struct hf_job *job)
+{
+    if (job->on_change != NULL)
+        job->on_change(job);
+}
+
+/* The same word read twice is one asking, unless it was said again. */
+static void hear_ask(struct hf_job *job, const char *word)
+{
+    if (word == NULL || (job->asks > 0 && strcmp(job->asked, word) == 0))
+        return;
+    snprintf(job->asked, sizeof job->asked, "%s", word);
+    job->asks++;
+    changed(job);
+}
+
+static void on_line(struct hf_job *job, const struct hf_req *req)
+{
+    bool lessened = req->op == HF_AMEND;
+
+    if (job->ahead != req->ahead) {
+        job->ahead = req->ahead;
+        changed(job);
+    }
+    hf_job_tell(job, &(struct hf_event){
+                         .what = HF_LINE, .line = req->snapshot, .me = req->me });
+    if (lessened)
+        changed(job);
+    if (job->hold.state == HF_HOLD_HELD)
+        hear_ask(job, req->snapshot.ticket[req->me].asked);
+    /* A store that took us in and does not know us must not make us spin. */
+    if (job->hold.state == HF_HOLD_ENTERING)
+        pause_for(job);
+    else
+        hf_retry_reset(&job->retry);
+}
+
 static void on_answer(struct hf_job *job, const struct hf_req *req)
 {
     switch (req->op) {
     case HF_ENTER:
     case HF_READ:
-        hf_job_tell(job, &(struct hf_event){
-                             .what = HF_LINE, .line = req->snapshot, .me = req->me });
-        /* A store that took us in and does not know us must not make us spin. */
-        if (job->hold.state == HF_HOLD_ENTERING)
-            pause_for(job);
-        else
-            hf_retry_reset(&job->retry);
+    case HF_AMEND:
+        on_line(job, req);
         break;
     case HF_WATCH:
         hf_job_tell(job, &(struct hf_event){ .what = HF_WOKEN });
@@ -125,14 +164,14 @@ static void on_done(struct hf_req *req)
     job->flying = false;
     job->canceling = false;
     hf_job_soil(job);
-    if (hf_job_quiet(job) && job->on_change != NULL)
-        job->on_change(job);
+    if (hf_job_quiet(job))
+        changed(job);
     if (outdated || req->status == HF_ECANCELED)
         return;
     /* Answered, but so late that the session may be dead by now: it proves
      * nothing, and is asked again. */
     bool late = job->engine->now >= job->engine->store->alive_until;
-    if (late && (req->op == HF_ENTER || req->op == HF_READ) && req->status == 0)
+    if (late && req->op != HF_WATCH && req->op != HF_LEAVE && req->status == 0)
         pause_for(job);
     else if (req->status < 0 && !loss)
         on_failure(job, req->status);
@@ -149,9 +188,10 @@ static void submit(struct hf_job *job, enum hf_op need)
         .op = need,
         .name = job->name,
         .id = outside ? 0 : hold->id,
-        .shape = hold->shape,
+        .shape = *hf_hold_shape(hold),
         .only_free = hf_hold_only_free(hold),
         .note = job->note,
+        .limit = job->limit,
         .seqs = hold->watch,
         .count = hold->count,
         .stamp = job->req.stamp,
