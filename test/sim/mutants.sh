@@ -21,7 +21,7 @@ memory=src/store/memory
 sources="src/base/clock.c src/base/error.c src/base/random.c
     src/core/hold.c src/core/lease.c src/core/line.c src/core/retry.c
     $memory/answer.c $memory/link.c $memory/queue.c $memory/serve.c
-    $memory/verbs.c $memory/world.c
+    $memory/verbs.c $memory/watch.c $memory/world.c
     src/client/engine.c src/client/errand.c src/client/job.c
     test/lib/net.c test/lib/host.c
     test/sim/app.c test/sim/chaos.c test/sim/check.c test/sim/plan.c test/sim/sim.c"

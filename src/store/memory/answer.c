@@ -65,6 +65,31 @@ static struct hf_place *near_part(struct hf_place *end, const struct hf_shape *s
     return first;
 }
 
+/* Leave the strings behind, but for the word left at the asker's own place. */
+static int copy_asked(struct hf_answer *answer, const char *asked)
+{
+    for (size_t i = 0; i < answer->count; i++)
+        answer->ticket[i].line = answer->ticket[i].note = NULL;
+    if (asked == NULL)
+        return 0;
+
+    size_t size = strlen(asked) + 1;
+    if (!make_text_room(answer, size))
+        return HF_ENOMEM;
+    memcpy(answer->text, asked, size);
+    answer->ticket[answer->me].asked = answer->text;
+    return 0;
+}
+
+static uint64_t count_back(const struct hf_place *place)
+{
+    uint64_t count = 0;
+
+    for (; place != NULL; place = place->prev)
+        count++;
+    return count;
+}
+
 int hf_answer_line(struct hf_answer *answer, const struct hf_queue *queue,
                    const struct hf_place *mine, const struct hf_shape *shape)
 {
@@ -78,16 +103,14 @@ int hf_answer_line(struct hf_answer *answer, const struct hf_queue *queue,
 
     answer->count = ahead + (mine != NULL);
     answer->me = ahead;
+    answer->ahead = ahead + (ahead > 0 ? count_back(place->prev) : 0);
     if (!make_room(answer, answer->count))
         return HF_ENOMEM;
     for (size_t i = 0; i < ahead; i++, place = place->next)
         answer->ticket[i] = place->ticket;
     if (mine != NULL)
         answer->ticket[ahead] = mine->ticket;
-    /* The strings stay behind; only LIST sends them along. */
-    for (size_t i = 0; i < answer->count; i++)
-        answer->ticket[i].line = answer->ticket[i].note = NULL;
-    return 0;
+    return copy_asked(answer, mine != NULL ? mine->asked : NULL);
 }
 
 /* Visit every place asked for: all lines, or the one of that name. */

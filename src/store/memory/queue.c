@@ -20,9 +20,18 @@ struct hf_queue *hf_queue_new(const char *name)
 
 void hf_queue_free(struct hf_queue *queue)
 {
-    assert(queue->first == NULL && queue->watches == NULL && queue->held == 0);
+    assert(queue->first == NULL && queue->watches == NULL);
+    assert(queue->held == 0 && queue->waiting == 0);
     free(queue->name);
     free(queue);
+}
+
+void hf_place_free(struct hf_place *place)
+{
+    assert(place->queue == NULL);
+    free(place->asked);
+    free(place->note);
+    free(place);
 }
 
 /* Next to be granted is whoever stands behind the granted ones: all those are
@@ -37,9 +46,7 @@ static bool has_room(const struct hf_queue *queue, const struct hf_shape *shape)
 
 bool hf_queue_free_for(const struct hf_queue *queue, const struct hf_shape *shape)
 {
-    bool all_granted = queue->last == NULL || queue->last->granted;
-
-    return all_granted && has_room(queue, shape);
+    return queue->waiting == 0 && has_room(queue, shape);
 }
 
 static bool slot_taken(const struct hf_queue *queue, int slot)
@@ -63,6 +70,18 @@ static void grant(struct hf_queue *queue, struct hf_place *place, int64_t wall)
     place->ticket.since = wall;
     place->granted = true;
     queue->held += place->ticket.shape.weight;
+    queue->waiting--;
+}
+
+/* After something ahead has left or shrunk. */
+static void grant_more(struct hf_queue *queue, int64_t wall)
+{
+    struct hf_place *next = queue->first;
+
+    while (next != NULL && next->granted)
+        next = next->next;
+    for (; next != NULL && has_room(queue, &next->ticket.shape); next = next->next)
+        grant(queue, next, wall);
 }
 
 void hf_queue_join(struct hf_queue *queue, struct hf_place *place, int64_t wall)
@@ -80,6 +99,7 @@ void hf_queue_join(struct hf_queue *queue, struct hf_place *place, int64_t wall)
     else
         queue->first = place;
     queue->last = place;
+    queue->waiting++;
     if (at_once)
         grant(queue, place, wall);
 }
@@ -101,20 +121,28 @@ static void unlink_place(struct hf_queue *queue, struct hf_place *place)
 void hf_queue_part(struct hf_queue *queue, struct hf_place *place, int64_t wall)
 {
     assert(place->queue == queue);
-    if (place->granted) {
+    if (place->granted)
         queue->held -= place->ticket.shape.weight;
-        place->granted = false;
-    }
+    else
+        queue->waiting--;
+    place->granted = false;
     unlink_place(queue, place);
     for (struct hf_watch *watch = queue->watches; watch != NULL; watch = watch->next)
         if (watch->mine == place)
             watch->mine = NULL;
+    grant_more(queue, wall);
+}
 
-    struct hf_place *next = queue->first;
-    while (next != NULL && next->granted)
-        next = next->next;
-    for (; next != NULL && has_room(queue, &next->ticket.shape); next = next->next)
-        grant(queue, next, wall);
+void hf_queue_lessen(struct hf_queue *queue, struct hf_place *place, uint32_t weight,
+                     int64_t wall)
+{
+    uint32_t *old = &place->ticket.shape.weight;
+
+    assert(place->queue == queue && weight >= 1 && weight <= *old);
+    if (place->granted)
+        queue->held -= *old - weight;
+    *old = weight;
+    grant_more(queue, wall);
 }
 
 struct hf_place *hf_queue_find(const struct hf_queue *queue, uint64_t seq)
@@ -153,12 +181,16 @@ bool hf_watch_due(const struct hf_watch *watch, enum hf_habit habit, uint64_t si
 {
     if (watch->count == 0 && since != 0 && watch->queue->changed > since)
         return true;
+    if (watch->mine != NULL && watch->mine->asked_at > since)
+        return true;
     if (habit != HF_WAKE_LEFT && served(watch))
         return true;
     if (habit == HF_WAKE_GRANT && watch->waits)
         return false;
-    for (size_t i = 0; i < watch->count; i++)
-        if (hf_queue_find(watch->queue, watch->seqs[i]) == NULL)
+    for (size_t i = 0; i < watch->count; i++) {
+        const struct hf_place *place = hf_queue_find(watch->queue, watch->seqs[i]);
+        if (place == NULL || place->amended_at > since)
             return true;
+    }
     return false;
 }

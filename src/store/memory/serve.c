@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct hf_place *place_of(const struct hf_session *session, uint64_t id)
+struct hf_place *hf_session_place(const struct hf_session *session, uint64_t id)
 {
     struct hf_place *place = id != 0 ? session->places : NULL;
 
@@ -23,8 +23,7 @@ static void discard(struct hf_session *session, struct hf_place *place)
     while (*at != place)
         at = &(*at)->beside;
     *at = place->beside;
-    free(place->note);
-    free(place);
+    hf_place_free(place);
 }
 
 /* ---- ENTER, READ ------------------------------------------------------------ */
@@ -52,10 +51,17 @@ static struct hf_place *take_place(struct hf_world *world, struct hf_session *se
     return place;
 }
 
+/* Whoever is granted at once queues behind nobody. */
+static bool is_full(const struct hf_queue *queue, const struct hf_req *req)
+{
+    return req->limit != 0 && queue->waiting >= req->limit &&
+           !hf_queue_free_for(queue, &req->shape);
+}
+
 static int enter(struct hf_world *world, struct hf_session *session,
                  const struct hf_req *req, struct hf_answer *answer)
 {
-    struct hf_place *place = place_of(session, req->id);
+    struct hf_place *place = hf_session_place(session, req->id);
     struct hf_queue *queue = hf_world_line(world, req->name, true);
     int              r = HF_ENOMEM;
 
@@ -66,6 +72,10 @@ static int enter(struct hf_world *world, struct hf_session *session,
     bool repeat = place != NULL;
     bool refused = req->only_free && !hf_queue_free_for(queue, &req->shape);
     if (!repeat && !refused) {
+        r = HF_EFULL;
+        if (is_full(queue, req))
+            goto out;
+        r = HF_ENOMEM;
         place = take_place(world, session, queue, req);
         if (place == NULL)
             goto out;
@@ -82,12 +92,47 @@ static int look(struct hf_world *world, struct hf_session *session,
                 const struct hf_req *req, struct hf_answer *answer)
 {
     struct hf_queue *queue = hf_world_line(world, req->name, false);
-    struct hf_place *place = place_of(session, req->id);
+    struct hf_place *place = hf_session_place(session, req->id);
     bool             present = place != NULL && queue != NULL && place->queue == queue;
 
     answer->stamp = world->stamp;
     /* Without a place, and so without a shape to go by, the whole line. */
     return hf_answer_line(answer, queue, present ? place : NULL, NULL);
+}
+
+/* ---- AMEND, ASK ------------------------------------------------------------- */
+
+/* Only ever less: a late repeat of an earlier AMEND changes nothing. */
+static int amend(struct hf_world *world, struct hf_session *session,
+                 const struct hf_req *req, struct hf_answer *answer)
+{
+    struct hf_place *place = hf_session_place(session, req->id);
+    struct hf_queue *queue = place != NULL ? place->queue : NULL;
+
+    if (queue != NULL && req->shape.weight < place->ticket.shape.weight) {
+        hf_queue_lessen(queue, place, req->shape.weight, world->wall);
+        hf_world_changed(world, queue, place->ticket.seq, session);
+        place->amended_at = world->stamp;
+    }
+    return look(world, session, req, answer);
+}
+
+static int ask(struct hf_world *world, const struct hf_session *session,
+               const struct hf_req *req)
+{
+    struct hf_queue *queue = hf_world_line(world, req->name, false);
+    struct hf_place *place = queue != NULL ? hf_queue_find(queue, req->seq) : NULL;
+    if (place == NULL)
+        return HF_ENOTFOUND;
+
+    char *reason = strdup(req->note != NULL ? req->note : "");
+    if (reason == NULL)
+        return HF_ENOMEM;
+    free(place->asked);
+    place->asked = reason;
+    place->asked_at = ++world->stamp;
+    hf_world_asked(world, place, session);
+    return 0;
 }
 
 /* ---- LEAVE, BREAK ----------------------------------------------------------- */
@@ -105,7 +150,7 @@ static void depart(struct hf_world *world, struct hf_place *place,
 static int leave(struct hf_world *world, struct hf_session *session,
                  const struct hf_req *req)
 {
-    struct hf_place *place = place_of(session, req->id);
+    struct hf_place *place = hf_session_place(session, req->id);
 
     if (place == NULL) /* left already, and the answer was lost */
         return 0;
@@ -129,85 +174,6 @@ static int take_away(struct hf_world *world, const struct hf_session *session,
     return 0;
 }
 
-/* ---- WATCH ------------------------------------------------------------------ */
-
-static struct hf_watch *watch_new(struct hf_session *session, uint64_t serial,
-                                  const struct hf_req *req)
-{
-    struct hf_watch *watch = calloc(1, sizeof *watch + req->count * sizeof *req->seqs);
-    if (watch == NULL)
-        return NULL;
-    watch->session = session;
-    watch->serial = serial;
-    watch->count = req->count;
-    if (req->count > 0)
-        memcpy(watch->seqs, req->seqs, req->count * sizeof *req->seqs);
-
-    struct hf_place *mine = place_of(session, req->id);
-    if (mine != NULL && mine->queue != NULL)
-        watch->mine = mine;
-    /* A holder watches its own ticket: that it is granted is no news. */
-    bool own = false;
-    for (size_t i = 0; i < req->count; i++)
-        own |= mine != NULL && req->seqs[i] == mine->ticket.seq;
-    watch->waits = req->id != 0 && !own;
-    return watch;
-}
-
-/* True if it has come true already. */
-static bool watch(struct hf_world *world, struct hf_session *session, uint64_t serial,
-                  const struct hf_req *req, struct hf_answer *answer)
-{
-    struct hf_queue *queue = hf_world_line(world, req->name, true);
-    struct hf_watch *new = watch_new(session, serial, req);
-
-    if (queue != NULL && new != NULL) {
-        new->queue = queue;
-        if (!hf_watch_due(new, world->habit, req->stamp)) {
-            new->next = queue->watches;
-            queue->watches = new;
-            return false;
-        }
-    } else {
-        answer->status = HF_ENOMEM;
-    }
-    free(new);
-    if (queue != NULL)
-        hf_world_tidy(world, queue);
-    return true;
-}
-
-static void unwatch_line(struct hf_world *world, struct hf_queue *queue,
-                         const struct hf_session *session, uint64_t serial)
-{
-    struct hf_watch **at = &queue->watches;
-
-    while (*at != NULL) {
-        struct hf_watch *found = *at;
-        if (found->session != session || (serial != 0 && found->serial != serial)) {
-            at = &found->next;
-            continue;
-        }
-        *at = found->next;
-        free(found);
-    }
-    hf_world_tidy(world, queue);
-}
-
-/* One watch of the session, or with serial 0 every one. */
-void hf_world_unwatch(struct hf_world *world, const struct hf_session *session,
-                      uint64_t serial)
-{
-    for (size_t i = 0; i < HF_WORLD_BUCKETS; i++) {
-        struct hf_queue *queue = world->queue[i];
-        while (queue != NULL) {
-            struct hf_queue *next = queue->next;
-            unwatch_line(world, queue, session, serial);
-            queue = next;
-        }
-    }
-}
-
 bool hf_world_verb(struct hf_world *world, struct hf_session *session, uint64_t serial,
                    const struct hf_req *req, struct hf_answer *answer)
 {
@@ -219,7 +185,7 @@ bool hf_world_verb(struct hf_world *world, struct hf_session *session, uint64_t 
         answer->status = look(world, session, req, answer);
         return true;
     case HF_WATCH:
-        return watch(world, session, serial, req, answer);
+        return hf_world_watch(world, session, serial, req, answer);
     case HF_LEAVE:
         answer->status = leave(world, session, req);
         return true;
@@ -227,9 +193,15 @@ bool hf_world_verb(struct hf_world *world, struct hf_session *session, uint64_t 
         answer->stamp = world->stamp;
         answer->status = hf_answer_list(answer, world, req->name);
         return true;
-    default:
-        assert(req->op == HF_BREAK);
+    case HF_BREAK:
         answer->status = take_away(world, session, req);
+        return true;
+    case HF_AMEND:
+        answer->status = amend(world, session, req, answer);
+        return true;
+    default:
+        assert(req->op == HF_ASK);
+        answer->status = ask(world, session, req);
         return true;
     }
 }

@@ -180,6 +180,7 @@ static void complete_failed(struct hf_memory *memory)
     while ((req = take_first(&all)) != NULL) {
         req->snapshot = (struct hf_line){ 0 };
         req->me = 0;
+        req->ahead = 0;
         complete(memory, req);
     }
 }
@@ -201,7 +202,9 @@ static void take_answer(struct hf_memory *memory, const struct hf_answer *answer
     req->status = answer->status;
     req->snapshot = (struct hf_line){ answer->ticket, answer->count };
     req->me = answer->me;
-    if (req->op == HF_ENTER || req->op == HF_READ || req->op == HF_LIST)
+    req->ahead = answer->ahead;
+    if (req->op == HF_ENTER || req->op == HF_READ || req->op == HF_LIST ||
+        req->op == HF_AMEND)
         req->stamp = answer->stamp;
     complete(memory, req);
 }

@@ -136,6 +136,7 @@ static const struct hf_answer *wire_receive(struct hf_wire *base, hf_time now)
     wire->answer.serial = serial;
     wire->answer.gone = false;
     wire->answer.status = 0;
+    wire->answer.ahead = 0;
     wire->answer.count = wire->answer.me = 0;
     return &wire->answer;
 }

@@ -72,6 +72,19 @@ static void append(struct hf_watch **list, struct hf_watch *watch)
     *list = watch;
 }
 
+/* The watch at *at has come true: its session is to hear of it. */
+static void fire(struct hf_world *world, struct hf_watch **at,
+                 const struct hf_session *by)
+{
+    struct hf_watch *watch = *at;
+
+    *at = watch->next;
+    watch->queue = NULL;
+    append(&watch->session->news, watch);
+    if (world->bell != NULL && watch->session != by)
+        world->bell(watch->session->owner);
+}
+
 void hf_world_changed(struct hf_world *world, struct hf_queue *queue, uint64_t seq,
                       const struct hf_session *by)
 {
@@ -79,16 +92,23 @@ void hf_world_changed(struct hf_world *world, struct hf_queue *queue, uint64_t s
 
     queue->changed = ++world->stamp;
     while (*at != NULL) {
-        struct hf_watch *watch = *at;
-        if (!hf_watch_hit(watch, world->habit, seq)) {
-            at = &watch->next;
-            continue;
-        }
-        *at = watch->next;
-        watch->queue = NULL;
-        append(&watch->session->news, watch);
-        if (world->bell != NULL && watch->session != by)
-            world->bell(watch->session->owner);
+        if (hf_watch_hit(*at, world->habit, seq))
+            fire(world, at, by);
+        else
+            at = &(*at)->next;
+    }
+}
+
+void hf_world_asked(struct hf_world *world, const struct hf_place *place,
+                    const struct hf_session *by)
+{
+    struct hf_watch **at = &place->queue->watches;
+
+    while (*at != NULL) {
+        if ((*at)->mine == place)
+            fire(world, at, by);
+        else
+            at = &(*at)->next;
     }
 }
 
@@ -141,8 +161,7 @@ void hf_world_end(struct hf_world *world, struct hf_session *session)
             hf_world_changed(world, queue, place->ticket.seq, session);
             hf_world_tidy(world, queue);
         }
-        free(place->note);
-        free(place);
+        hf_place_free(place);
     }
     while (*at != session)
         at = &(*at)->next;
@@ -210,6 +229,7 @@ bool hf_world_ask(struct hf_world *world, const struct hf_ask *ask, hf_time now,
     answer->gone = false;
     answer->session = 0;
     answer->status = 0;
+    answer->ahead = 0;
     answer->count = answer->me = 0;
     hf_world_pass(world, now);
     if (ask->kind == HF_ASK_HELLO)

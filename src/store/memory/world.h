@@ -40,6 +40,7 @@ struct hf_answer {
     uint64_t          session; /* of a HELLO */
     int               status;
     uint64_t          stamp;
+    uint64_t          ahead;
     size_t            me;
     size_t            count;
     struct hf_ticket *ticket;
@@ -100,16 +101,24 @@ void               hf_world_end(struct hf_world *world, struct hf_session *sessi
 /* The line of that name; made if `make`. NULL: there is none, or no memory. */
 struct hf_queue *hf_world_line(struct hf_world *world, const char *name, bool make);
 
-/* After a change: tell the watchers (`seq` has left, or 0), forget an empty line. */
+/* After a change: tell the watchers (`seq` has left or shrunk, or 0); tell the
+ * owner of a place of the word left there; forget an empty line. */
 void hf_world_changed(struct hf_world *world, struct hf_queue *queue, uint64_t seq,
                       const struct hf_session *by);
+void hf_world_asked(struct hf_world *world, const struct hf_place *place,
+                    const struct hf_session *by);
 void hf_world_tidy(struct hf_world *world, struct hf_queue *queue);
 
 /* A verb.  False if the answer comes later. */
 bool hf_world_verb(struct hf_world *world, struct hf_session *session, uint64_t serial,
                    const struct hf_req *req, struct hf_answer *answer);
+bool hf_world_watch(struct hf_world *world, struct hf_session *session, uint64_t serial,
+                    const struct hf_req *req, struct hf_answer *answer);
 void hf_world_unwatch(struct hf_world *world, const struct hf_session *session,
                       uint64_t serial);
+
+/* The place a session took by that id; NULL: it has none. */
+struct hf_place *hf_session_place(const struct hf_session *session, uint64_t id);
 
 /* Write what is asked for into the answer: 0 or HF_ENOMEM.  A line is shown to
  * the place `mine`; or to an outsider of that shape; or, to NULL, whole. */
