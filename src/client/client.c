@@ -92,6 +92,8 @@ static int start(struct hf_client *client, const struct hf_options *options)
         return HF_ENOMEM;
     client->generation = hf_fork_generation();
     client->on_state = options->on_state;
+    client->on_ask = options->on_ask;
+    client->on_place = options->on_place;
     client->data = options->data;
     client->last_notice = &client->notices;
     client->alive_until = client->store->alive_until;

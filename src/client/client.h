@@ -32,6 +32,8 @@ struct hf_client {
     char             *note; /* of locks that have none of their own, encoded */
 
     void (*on_state)(struct hf_lock *lock, enum hf_state state, int why, void *data);
+    void (*on_ask)(struct hf_lock *lock, const char *reason, void *data);
+    void (*on_place)(struct hf_lock *lock, int64_t ahead, void *data);
     void *data;
 
     _Atomic(hf_time) alive_until;

@@ -29,6 +29,11 @@ int hf_slot(const struct hf_lock *lock)
     return atomic_load(&lock->slot);
 }
 
+int64_t hf_ahead(const struct hf_lock *lock)
+{
+    return atomic_load(&lock->ahead);
+}
+
 int64_t hf_left_ms(const struct hf_lock *lock)
 {
     hf_time until = atomic_load(&lock->client->alive_until);
@@ -67,7 +72,14 @@ int hf_set_note(struct hf_lock *lock, const char *note)
     return r;
 }
 
-int hf_set_any_thread(struct hf_lock *lock, bool any_thread)
+/* The settings that are kept until the next acquire. */
+struct setting {
+    bool     any_thread, follow;
+    uint32_t limit;
+};
+
+static int change(struct hf_lock *lock, void (*apply)(struct hf_lock *, struct setting),
+                  struct setting setting)
 {
     int r = hf_client_check(lock->client);
     if (r < 0)
@@ -76,7 +88,37 @@ int hf_set_any_thread(struct hf_lock *lock, bool any_thread)
     if (lock->busy || lock->state != HF_IDLE)
         r = not_idle(lock);
     else
-        lock->any_thread = any_thread;
+        apply(lock, setting);
     hf_drive_end(&lock->client->drive, cancel);
     return r;
+}
+
+static void set_any_thread(struct hf_lock *lock, struct setting setting)
+{
+    lock->any_thread = setting.any_thread;
+}
+
+static void set_limit(struct hf_lock *lock, struct setting setting)
+{
+    lock->limit = setting.limit;
+}
+
+static void set_follow(struct hf_lock *lock, struct setting setting)
+{
+    lock->follow = setting.follow;
+}
+
+int hf_set_any_thread(struct hf_lock *lock, bool any_thread)
+{
+    return change(lock, set_any_thread, (struct setting){ .any_thread = any_thread });
+}
+
+int hf_set_max_waiters(struct hf_lock *lock, uint32_t max)
+{
+    return change(lock, set_limit, (struct setting){ .limit = max });
+}
+
+int hf_set_follow(struct hf_lock *lock, bool follow)
+{
+    return change(lock, set_follow, (struct setting){ .follow = follow });
 }

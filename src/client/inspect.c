@@ -13,6 +13,7 @@ struct hf_query {
     struct hf_errand  errand; /* first */
     struct hf_client *client;
     char             *name;
+    char             *note;
     struct hf_report *report;
     int               status;
     bool              done;
@@ -24,6 +25,7 @@ static void query_free(struct hf_query *query)
 {
     hf_report_free(query->report);
     free(query->name);
+    free(query->note);
     free(query);
 }
 
@@ -92,6 +94,11 @@ static int ask(struct hf_client *client, const struct hf_req *req, hf_time deadl
         return hf_client_fail(client, HF_ENOMEM, "out of memory");
     }
     query->errand.req.name = query->name;
+    if (req->note != NULL && (query->note = strdup(req->note)) == NULL) {
+        query_free(query);
+        return hf_client_fail(client, HF_ENOMEM, "out of memory");
+    }
+    query->errand.req.note = query->note;
     query->next = client->queries;
     client->queries = query;
     hf_drive_post(&client->drive);
@@ -208,6 +215,57 @@ int hf_break(struct hf_client *client, const char *name, uint64_t token,
     r = check_name(client, name);
     if (r == 0)
         r = break_place(client, name, token, hf_after_ms(hf_now(), timeout_ms));
+    hf_drive_end(&client->drive, cancel);
+    return r;
+}
+
+/* Leave word at every place of `report` that is held. */
+static int ask_holders(struct hf_client *client, const struct hf_report *report,
+                       const char *reason, hf_time deadline)
+{
+    int asked = 0;
+
+    for (size_t i = 0; i < report->count; i++) {
+        const struct hf_entry *entry = &report->entry[i];
+        if (!entry->held)
+            continue;
+        struct hf_req req = { .op = HF_ASK, .name = entry->name, .note = reason };
+        req.seq = hf_report_seq(report, entry->token);
+        int r = ask(client, &req, deadline, NULL);
+        if (r < 0 && r != HF_ENOTFOUND)
+            return r;
+        asked += r == 0;
+    }
+    return asked;
+}
+
+static int ask_for(struct hf_client *client, const char *name, const char *reason,
+                   hf_time deadline)
+{
+    struct hf_req     list = { .op = HF_LIST, .name = name };
+    struct hf_report *report = NULL;
+
+    int r = ask(client, &list, deadline, &report);
+    if (r < 0)
+        return r;
+    r = ask_holders(client, report, reason, deadline);
+    hf_report_free(report);
+    if (r == 0)
+        r = hf_client_fail(client, HF_ENOTFOUND, "nobody holds \"%s\"", name);
+    return r;
+}
+
+int hf_ask(struct hf_client *client, const char *name, const char *reason,
+           int64_t timeout_ms)
+{
+    int r = hf_client_check(client);
+    if (r < 0)
+        return r;
+    int cancel = hf_drive_begin(&client->drive);
+    r = check_name(client, name);
+    if (r == 0)
+        r = ask_for(client, name, reason != NULL ? reason : "",
+                    hf_after_ms(hf_now(), timeout_ms));
     hf_drive_end(&client->drive, cancel);
     return r;
 }

@@ -2,8 +2,11 @@
 #include "client/lock.h"
 
 #include "base/name.h"
+#include "client/asked.h"
 #include "client/note.h"
 #include "client/publish.h"
+#include "client/shelter.h"
+#include "client/stats.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -50,7 +53,8 @@ int hf_lock_new(struct hf_client *client, const char *name, const struct hf_shap
     lock->client = client;
     lock->name = copy;
     lock->job.hold.shape = *shape;
-    lock->slot = lock->lost_fd = -1;
+    lock->slot = lock->lost_fd = lock->ask_fd = -1;
+    lock->ahead = -1;
     lock->next = client->locks;
     lock->prev = &client->locks;
     if (lock->next != NULL)
@@ -70,6 +74,8 @@ void hf_lock_destroy(struct hf_lock *lock)
     hf_notices_drop(lock->client, lock);
     if (lock->lost_fd >= 0)
         close(lock->lost_fd);
+    if (lock->ask_fd >= 0)
+        close(lock->ask_fd);
     free(lock->note);
     free(lock->name);
     free(lock);
@@ -103,10 +109,19 @@ void hf_lock_post_drop(struct hf_lock *lock, int why)
     add_to_inbox(lock);
 }
 
+void hf_lock_post_lessen(struct hf_lock *lock, const struct hf_shape *shape)
+{
+    lock->lessen = true;
+    lock->lesser = *shape;
+    add_to_inbox(lock);
+}
+
 void hf_lock_post_free(struct hf_lock *lock)
 {
     lock->freeing = true;
     hf_notices_drop(lock->client, lock);
+    hf_shelter_leave(lock);
+    hf_shelter_fall(lock);
     if (lock->state != HF_IDLE && lock->state != HF_LEAVING)
         hf_lock_post_drop(lock, lock->state == HF_WAITING ? HF_ECANCELED : 0);
     else
@@ -130,7 +145,14 @@ void hf_lock_collect(struct hf_lock *lock)
     if (lock->want) {
         lock->want = false;
         lock->job.note = lock->note;
+        lock->job.limit = lock->limit;
+        lock->job.hold.follow = lock->follow;
         hf_job_want(&lock->job, lock->once, lock->deadline);
+    }
+    if (lock->lessen) {
+        lock->lessen = false;
+        if (lock->job.hold.state == HF_HOLD_HELD)
+            hf_job_lessen(&lock->job, &lock->lesser);
     }
     if (lock->drop) {
         lock->drop = false;
@@ -154,16 +176,33 @@ static enum hf_state shown_state(const struct hf_lock *lock)
 
 void hf_lock_show(struct hf_lock *lock, enum hf_state state, int why)
 {
-    bool held = state == HF_HELD;
+    enum hf_state before = hf_state(lock);
+    bool          held = state == HF_HELD;
 
     atomic_store(&lock->token, held ? lock->job.hold.token : 0);
     atomic_store(&lock->slot, held ? lock->job.hold.slot : -1);
     atomic_store(&lock->why, why);
-    if (atomic_exchange(&lock->state, (int)state) == (int)state)
+    if (before == state)
         return;
+    atomic_store(&lock->state, (int)state);
+    atomic_store(&lock->ahead, held ? 0 : -1);
     hf_lock_set_alarm(lock);
+    hf_stats_count(lock, before, state, why);
+    if (!held) {
+        hf_asked_reset(lock);
+        hf_shelter_fall(lock);
+    }
     if (!lock->freeing)
-        hf_notice_add(lock, state, why);
+        hf_notice_state(lock, state, why);
+}
+
+static void show_place(struct hf_lock *lock)
+{
+    bool    placed = lock->state == HF_WAITING && lock->job.hold.state == HF_HOLD_WAITING;
+    int64_t ahead = (int64_t)lock->job.ahead;
+
+    if (placed && atomic_exchange(&lock->ahead, ahead) != ahead)
+        hf_notice_place(lock, ahead);
 }
 
 void hf_lock_publish(struct hf_lock *lock)
@@ -176,7 +215,12 @@ void hf_lock_publish(struct hf_lock *lock)
         return;
     }
     memcpy(lock->errmsg, lock->job.errmsg, sizeof lock->errmsg);
-    hf_lock_show(lock, shown_state(lock), lock->job.hold.why);
+    if (lock->shelter == NULL && !lock->fallen)
+        hf_lock_show(lock, shown_state(lock), lock->job.hold.why);
+    lock->lessened = lock->state == HF_HELD && lock->job.hold.lesser.weight != 0 &&
+                     !lock->job.hold.lessen;
+    show_place(lock);
+    hf_asked_show(lock);
     /* A wish that belongs to no thread ends by itself. */
     if (lock->state == HF_IDLE && lock->busy && !lock->bound && lock->depth == 0)
         lock->busy = false;

@@ -20,7 +20,8 @@ struct hf_lock {
     bool              is_moved;
 
     /* What is to be collected. */
-    bool            want, once, drop, freeing;
+    bool            want, once, drop, lessen, freeing;
+    struct hf_shape lesser;
     hf_time         deadline;
     int             drop_why;
     bool            in_inbox;
@@ -34,13 +35,34 @@ struct hf_lock {
     unsigned        depth;
     unsigned        cancels;
     struct hf_turn *turns;
-    int             lost_fd;
+    uint32_t        limit;
+    bool            follow;
+    bool            lessened; /* held, but as a reader only */
+
+    /* A reader under a lock of the same name that its thread holds already needs
+     * no place of its own. */
+    struct hf_lock *shelter;
+    unsigned        sheltered; /* how many are under this one */
+    bool            fallen;    /* it was, and that one is no longer held */
+
+    int      lost_fd;
+    int      ask_fd;
+    unsigned asks; /* as published */
+    char     asked[HF_ERRMSG_MAX];
+
+    struct hf_stats stats;
+    hf_time         wished, held;
+
+    struct hf_bundle *bundle; /* of hf_all_of(): then this is all of those */
+    void (*hook)(struct hf_lock *lock, enum hf_state state, int why);
+    void *hook_data;
     char            errmsg[HF_ERRMSG_MAX]; /* what the store said, as published */
 
     atomic_int       state;
     atomic_int       why;
     atomic_int       slot;
     _Atomic uint64_t token;
+    _Atomic int64_t  ahead;
 
     struct hf_lock *next, **prev;
 };
@@ -49,12 +71,21 @@ int hf_lock_new(struct hf_client *client, const char *name, const struct hf_shap
                 struct hf_lock **ret);
 
 /* With the mutex held. */
+
+/* Remember a message that fits `code`; returns it. */
+int hf_lock_fail(struct hf_lock *lock, int code);
+
+/* Does the calling thread hold it?  Let the next thread have the handle. */
+bool hf_lock_is_mine(const struct hf_lock *lock);
+void hf_lock_give_back(struct hf_lock *lock);
+
 void hf_lock_collect(struct hf_lock *lock);
 void hf_lock_publish(struct hf_lock *lock);
 void hf_lock_show(struct hf_lock *lock, enum hf_state state, int why);
 void hf_lock_set_alarm(struct hf_lock *lock);
 void hf_lock_post_want(struct hf_lock *lock, bool once, hf_time deadline);
 void hf_lock_post_drop(struct hf_lock *lock, int why);
+void hf_lock_post_lessen(struct hf_lock *lock, const struct hf_shape *shape);
 void hf_lock_post_free(struct hf_lock *lock);
 
 /* Frees the memory; the job must be quiet. */

@@ -5,27 +5,52 @@
 #include "client/lock.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+enum kind { STATE, ASK, PLACE };
 
 struct hf_notice {
+    enum kind         kind;
     struct hf_lock   *lock;
     enum hf_state     state;
     int               why;
+    int64_t           ahead;
     struct hf_notice *next;
+    char              reason[];
 };
 
-void hf_notice_add(struct hf_lock *lock, enum hf_state state, int why)
+static void add(struct hf_lock *lock, const struct hf_notice *what, const char *reason)
 {
     struct hf_client *client = lock->client;
+    size_t            size = strlen(reason) + 1;
+    struct hf_notice *notice = malloc(sizeof *notice + size);
 
-    if (client->on_state == NULL)
+    if (notice == NULL) /* hf_state() and its like still tell the truth */
         return;
-    struct hf_notice *notice = malloc(sizeof *notice);
-    if (notice == NULL) /* hf_state() still tells the truth */
-        return;
-    *notice = (struct hf_notice){ .lock = lock, .state = state, .why = why };
+    *notice = *what;
+    notice->lock = lock;
+    memcpy(notice->reason, reason, size);
     *client->last_notice = notice;
     client->last_notice = &notice->next;
     client->drive.pending = true;
+}
+
+void hf_notice_state(struct hf_lock *lock, enum hf_state state, int why)
+{
+    if (lock->client->on_state != NULL || lock->hook != NULL)
+        add(lock, &(struct hf_notice){ .kind = STATE, .state = state, .why = why }, "");
+}
+
+void hf_notice_ask(struct hf_lock *lock, const char *reason)
+{
+    if (lock->client->on_ask != NULL)
+        add(lock, &(struct hf_notice){ .kind = ASK }, reason);
+}
+
+void hf_notice_place(struct hf_lock *lock, int64_t ahead)
+{
+    if (lock->client->on_place != NULL)
+        add(lock, &(struct hf_notice){ .kind = PLACE, .ahead = ahead }, "");
 }
 
 void hf_notices_drop(struct hf_client *client, const struct hf_lock *lock)
@@ -58,13 +83,28 @@ static struct hf_notice *next_notice(struct hf_client *client)
     return notice;
 }
 
+/* A lock inside an election or a bundle tells that, and nobody else. */
+static void make_call(struct hf_client *client, const struct hf_notice *notice)
+{
+    struct hf_lock *lock = notice->lock;
+
+    if (notice->kind == ASK)
+        client->on_ask(lock, notice->reason, client->data);
+    else if (notice->kind == PLACE)
+        client->on_place(lock, notice->ahead, client->data);
+    else if (lock->hook != NULL)
+        lock->hook(lock, notice->state, notice->why);
+    else
+        client->on_state(lock, notice->state, notice->why, client->data);
+}
+
 static void deliver(void *owner)
 {
     struct hf_client *client = owner;
     struct hf_notice *notice;
 
     while ((notice = next_notice(client)) != NULL) {
-        client->on_state(notice->lock, notice->state, notice->why, client->data);
+        make_call(client, notice);
         free(notice);
     }
 }

@@ -4,8 +4,10 @@
 
 #include "client/client.h"
 
-/* Remember to call on_state, with the mutex held. */
-void hf_notice_add(struct hf_lock *lock, enum hf_state state, int why);
+/* Remember to call on_state, on_ask, on_place; with the mutex held. */
+void hf_notice_state(struct hf_lock *lock, enum hf_state state, int why);
+void hf_notice_ask(struct hf_lock *lock, const char *reason);
+void hf_notice_place(struct hf_lock *lock, int64_t ahead);
 
 /* Forget those of `lock`; NULL: all. */
 void hf_notices_drop(struct hf_client *client, const struct hf_lock *lock);

@@ -1,0 +1,39 @@
+/* explain.c - what went wrong with a lock, for a person to act on. */
+#include "client/lock.h"
+
+int hf_lock_fail(struct hf_lock *lock, int code)
+{
+    struct hf_client *client = lock->client;
+    const char       *name = lock->name;
+
+    switch (code) {
+    case HF_EBUSY:
+        return hf_client_fail(client, code, "\"%s\" is held by somebody else", name);
+    case HF_ETIMEOUT:
+        return hf_client_fail(client, code, "\"%s\" did not become free in time", name);
+    case HF_ECANCELED:
+        return hf_client_fail(client, code, "waiting for \"%s\" was canceled", name);
+    case HF_ELOST:
+        return hf_client_fail(client, code,
+                              "\"%s\" was lost while held: what was done under it was not "
+                              "protected to the end",
+                              name);
+    case HF_EMISMATCH:
+        return hf_client_fail(client, code,
+                              "\"%s\" is in use as another kind of lock; holdfast show tells "
+                              "which and by whom",
+                              name);
+    case HF_EDEADLOCK:
+        return hf_client_fail(client, code,
+                              "this thread holds \"%s\" already, and would wait for itself",
+                              name);
+    case HF_EDOWN:
+        if (lock->errmsg[0] == '\0')
+            return hf_client_fail(client, code, "\"%s\": the store does not answer", name);
+        break;
+    default:
+        break;
+    }
+    return hf_client_fail(client, code, "\"%.100s\": %.140s", name,
+                          lock->errmsg[0] != '\0' ? lock->errmsg : hf_strerror(code));
+}

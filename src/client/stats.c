@@ -1,0 +1,63 @@
+/* stats.c - see stats.h. */
+#include "client/stats.h"
+
+static void record(struct hf_histogram *histogram, hf_time took)
+{
+    uint64_t us = took > 0 ? (uint64_t)took / 1000 : 0;
+    unsigned bucket = 0;
+
+    while (bucket < HF_BUCKETS - 1 && us >> bucket != 0)
+        bucket++;
+    histogram->bucket[bucket]++;
+    histogram->count++;
+    histogram->total_us += us;
+    if (us > histogram->max_us)
+        histogram->max_us = us;
+}
+
+static void count_failure(struct hf_stats *stats, int why)
+{
+    if (why == HF_EBUSY)
+        stats->busy++;
+    else if (why == HF_ETIMEOUT)
+        stats->timeouts++;
+    else if (why == HF_ECANCELED)
+        stats->canceled++;
+    else
+        stats->failed++;
+}
+
+void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state after,
+                    int why)
+{
+    struct hf_stats *stats = &lock->stats;
+    hf_time          now = hf_now();
+
+    if (after == HF_WAITING)
+        lock->wished = now;
+    if (before == HF_WAITING && after != HF_HELD)
+        count_failure(stats, why);
+    if (after == HF_HELD) {
+        stats->acquired++;
+        /* A reader under its own thread's lock never waited. */
+        record(&stats->wait, before == HF_WAITING ? now - lock->wished : 0);
+        lock->held = now;
+    }
+    if (before == HF_HELD)
+        record(&stats->hold, now - lock->held);
+    if (after == HF_LOST)
+        stats->lost++;
+    else if (before == HF_HELD)
+        stats->released++;
+}
+
+void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret)
+{
+    if (hf_client_check(lock->client) < 0) {
+        *ret = (struct hf_stats){ 0 };
+        return;
+    }
+    int cancel = hf_drive_begin(&lock->client->drive);
+    *ret = lock->stats;
+    hf_drive_end(&lock->client->drive, cancel);
+}

@@ -1,0 +1,11 @@
+/* stats.h - what a handle did, counted as its state moves. */
+#ifndef HF_STATS_H
+#define HF_STATS_H
+
+#include "client/lock.h"
+
+/* With the mutex held, after the state went from `before` to `after`. */
+void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state after,
+                    int why);
+
+#endif
