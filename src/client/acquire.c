@@ -28,8 +28,7 @@ static bool my_turn(void *arg)
            (!lock->busy && lock->state == HF_IDLE && lock->turns == turn);
 }
 
-/* Wait until no other thread uses the handle, and take it. */
-static int take_handle(struct hf_lock *lock, bool once, hf_time deadline)
+int hf_lock_take_handle(struct hf_lock *lock, bool once, hf_time deadline)
 {
     struct hf_turn   turn = { .lock = lock, .cancels = lock->cancels };
     struct hf_turn **at = &lock->turns;
@@ -47,11 +46,13 @@ static int take_handle(struct hf_lock *lock, bool once, hf_time deadline)
     *at = turn.next;
     if (r == 0 && lock->cancels != turn.cancels)
         r = HF_ECANCELED;
-    if (r == 0)
-        lock->busy = true;
-    else
+    if (r < 0) {
         hf_drive_rouse(&lock->client->drive); /* it may be the next one's turn */
-    return r;
+        return r;
+    }
+    lock->busy = lock->bound = true;
+    lock->owner = pthread_self();
+    return 0;
 }
 
 void hf_lock_give_back(struct hf_lock *lock)
@@ -86,7 +87,7 @@ static int wait_for_it(struct hf_lock *lock, bool once, hf_time deadline)
     return lock->state == HF_HELD ? 0 : lock->why;
 }
 
-static int acquire_again(struct hf_lock *lock)
+int hf_lock_acquire_again(struct hf_lock *lock)
 {
     if (lock->state != HF_HELD)
         return hf_lock_fail(lock, HF_ELOST);
@@ -110,12 +111,10 @@ static int acquire(struct hf_lock *lock, int64_t timeout_ms)
     hf_time deadline = once ? now + ANSWER_LIMIT : hf_after_ms(now, timeout_ms);
 
     if (hf_lock_is_mine(lock))
-        return acquire_again(lock);
-    int r = take_handle(lock, once, deadline);
+        return hf_lock_acquire_again(lock);
+    int r = hf_lock_take_handle(lock, once, deadline);
     if (r < 0)
         return hf_lock_fail(lock, r);
-    lock->bound = true;
-    lock->owner = pthread_self();
 
     r = hf_shelter_find(lock, once);
     if (r == 0)
@@ -136,10 +135,21 @@ int hf_acquire(struct hf_lock *lock, int64_t timeout_ms)
     int r = hf_client_check(lock->client);
     if (r < 0)
         return r;
+    if (lock->ops != NULL)
+        return lock->ops->acquire(lock, timeout_ms);
     int cancel = hf_drive_begin(&lock->client->drive);
     r = acquire(lock, timeout_ms);
     hf_drive_end(&lock->client->drive, cancel);
     return r;
+}
+
+int hf_lock_take_for_nobody(struct hf_lock *lock)
+{
+    if (lock->busy || lock->turns != NULL || lock->state != HF_IDLE)
+        return hf_client_fail(lock->client, HF_ESTATE, "the handle for \"%s\" is in use",
+                              lock->name);
+    lock->busy = true;
+    return 0;
 }
 
 static int acquire_start(struct hf_lock *lock, int64_t timeout_ms)
@@ -148,12 +158,11 @@ static int acquire_start(struct hf_lock *lock, int64_t timeout_ms)
     bool              once = timeout_ms == 0;
     hf_time           now = hf_now();
 
-    if (lock->busy || lock->turns != NULL || lock->state != HF_IDLE)
-        return hf_client_fail(client, HF_ESTATE, "the handle for \"%s\" is in use",
-                              lock->name);
     if (prepare(lock) < 0)
         return hf_lock_fail(lock, HF_ENOMEM);
-    lock->busy = true;
+    int r = hf_lock_take_for_nobody(lock);
+    if (r < 0)
+        return r;
     hf_lock_post_want(lock, once, once ? now + ANSWER_LIMIT : hf_after_ms(now, timeout_ms));
     hf_drive_nudge(&client->drive);
     return 0;
@@ -164,6 +173,8 @@ int hf_acquire_start(struct hf_lock *lock, int64_t timeout_ms)
     int r = hf_client_check(lock->client);
     if (r < 0)
         return r;
+    if (lock->ops != NULL)
+        return lock->ops->acquire_start(lock, timeout_ms);
     int cancel = hf_drive_begin(&lock->client->drive);
     r = acquire_start(lock, timeout_ms);
     hf_drive_end(&lock->client->drive, cancel);

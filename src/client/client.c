@@ -153,6 +153,10 @@ void hf_close(struct hf_client *client)
     if (client == NULL || hf_client_check(client) < 0)
         return;
 
+    for (struct hf_lock *lock = client->locks; lock != NULL; lock = lock->next)
+        if (lock->ops != NULL)
+            lock->ops->free(lock);
+
     int cancel = hf_drive_begin(&client->drive);
     for (struct hf_lock *lock = client->locks, *next; lock != NULL; lock = next) {
         next = lock->next;

@@ -192,6 +192,8 @@ void hf_lock_show(struct hf_lock *lock, enum hf_state state, int why)
         hf_asked_reset(lock);
         hf_shelter_fall(lock);
     }
+    if (state == HF_LOST && lock->on_lost != NULL)
+        lock->on_lost(lock);
     if (!lock->freeing)
         hf_notice_state(lock, state, why);
 }
@@ -265,6 +267,8 @@ void hf_lock_free(struct hf_lock *lock)
 {
     if (lock == NULL || hf_client_check(lock->client) < 0)
         return;
+    if (lock->ops != NULL)
+        lock->ops->free(lock);
     struct hf_drive *drive = &lock->client->drive;
     int              cancel = hf_drive_begin(drive);
     hf_lock_post_free(lock);

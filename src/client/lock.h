@@ -11,6 +11,16 @@ struct hf_turn {
     struct hf_turn *next;
 };
 
+/* What a handle that is made of others does in its own way. */
+struct hf_lock_ops {
+    int (*acquire)(struct hf_lock *lock, int64_t timeout_ms);
+    int (*release)(struct hf_lock *lock);
+    int (*acquire_start)(struct hf_lock *lock, int64_t timeout_ms);
+    int (*release_start)(struct hf_lock *lock);
+    int (*cancel)(struct hf_lock *lock);
+    void (*free)(struct hf_lock *lock);
+};
+
 struct hf_lock {
     struct hf_job     job; /* first: the engine's; belongs to the one who turns */
     struct hf_client *client;
@@ -53,8 +63,12 @@ struct hf_lock {
     struct hf_stats stats;
     hf_time         wished, held;
 
-    struct hf_bundle *bundle; /* of hf_all_of(): then this is all of those */
+    const struct hf_lock_ops *ops; /* NULL: an ordinary lock */
+
+    /* Instead of the client's on_state, and with the mutex as soon as it is
+     * lost: for what is made of locks. */
     void (*hook)(struct hf_lock *lock, enum hf_state state, int why);
+    void (*on_lost)(struct hf_lock *lock);
     void *hook_data;
     char            errmsg[HF_ERRMSG_MAX]; /* what the store said, as published */
 
@@ -75,9 +89,18 @@ int hf_lock_new(struct hf_client *client, const char *name, const struct hf_shap
 /* Remember a message that fits `code`; returns it. */
 int hf_lock_fail(struct hf_lock *lock, int code);
 
-/* Does the calling thread hold it?  Let the next thread have the handle. */
+/* The handle among threads.  Does the calling thread hold it?  Count one more.
+ * Wait until no other thread uses it, and take it; or take it for no thread in
+ * particular; let the next one have it. */
 bool hf_lock_is_mine(const struct hf_lock *lock);
+int  hf_lock_acquire_again(struct hf_lock *lock);
+int  hf_lock_take_handle(struct hf_lock *lock, bool once, hf_time deadline);
+int  hf_lock_take_for_nobody(struct hf_lock *lock);
 void hf_lock_give_back(struct hf_lock *lock);
+
+/* May it be released by this thread?  1: yes, and all there was to do is done, a
+ * count went down. */
+int hf_lock_check_release(struct hf_lock *lock);
 
 void hf_lock_collect(struct hf_lock *lock);
 void hf_lock_publish(struct hf_lock *lock);

@@ -16,8 +16,7 @@ static int release_sheltered(struct hf_lock *lock)
     return fallen ? hf_lock_fail(lock, HF_ELOST) : 1;
 }
 
-/* Start giving it up.  1: there is nothing to wait for. */
-static int start_release(struct hf_lock *lock)
+int hf_lock_check_release(struct hf_lock *lock)
 {
     struct hf_client *client = lock->client;
 
@@ -37,6 +36,15 @@ static int start_release(struct hf_lock *lock)
                               "readers of \"%s\" were taken under this lock; release them "
                               "first, or use hf_downgrade()",
                               lock->name);
+    return 0;
+}
+
+/* Start giving it up.  1: there is nothing to wait for. */
+static int start_release(struct hf_lock *lock)
+{
+    int r = hf_lock_check_release(lock);
+    if (r != 0)
+        return r;
     if (lock->shelter != NULL || lock->fallen)
         return release_sheltered(lock);
     hf_lock_post_drop(lock, 0);
@@ -72,6 +80,8 @@ int hf_release(struct hf_lock *lock)
     int r = hf_client_check(lock->client);
     if (r < 0)
         return r;
+    if (lock->ops != NULL)
+        return lock->ops->release(lock);
     int cancel = hf_drive_begin(&lock->client->drive);
     r = release(lock);
     hf_drive_end(&lock->client->drive, cancel);
@@ -83,6 +93,8 @@ int hf_release_start(struct hf_lock *lock)
     int r = hf_client_check(lock->client);
     if (r < 0)
         return r;
+    if (lock->ops != NULL)
+        return lock->ops->release_start(lock);
     int cancel = hf_drive_begin(&lock->client->drive);
     r = start_release(lock);
     if (r == 0) {
@@ -98,6 +110,8 @@ int hf_cancel(struct hf_lock *lock)
     int r = hf_client_check(lock->client);
     if (r < 0)
         return r;
+    if (lock->ops != NULL)
+        return lock->ops->cancel(lock);
     int cancel = hf_drive_begin(&lock->client->drive);
     lock->cancels++;
     if (lock->state == HF_WAITING) {
