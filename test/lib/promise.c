@@ -95,6 +95,7 @@ static void on_done(struct hf_req *req)
         ask->seen[i] = req->snapshot.ticket[i];
         copy_text(ask->text[i][0], &ask->seen[i].line);
         copy_text(ask->text[i][1], &ask->seen[i].note);
+        copy_text(ask->text[i][2], &ask->seen[i].asked);
     }
 }
 
@@ -177,6 +178,29 @@ int take_away(struct player *player, const char *name, uint64_t seq)
     return player_run(player, &ask);
 }
 
+int amend(struct player *player, const char *name, uint64_t id, struct hf_shape shape,
+          struct ask *ret)
+{
+    *ret =
+        (struct ask){ .req = { .op = HF_AMEND, .name = name, .id = id, .shape = shape } };
+    return player_run(player, ret);
+}
+
+int ask_for(struct player *player, const char *name, uint64_t seq, const char *why)
+{
+    struct ask ask = { .req = { .op = HF_ASK, .name = name, .seq = seq, .note = why } };
+
+    return player_run(player, &ask);
+}
+
+size_t length(struct player *player, const char *name)
+{
+    struct ask all;
+
+    assert_int_equal(list(player, name, &all), 0);
+    return all.count;
+}
+
 bool is_in_line(const struct ask *ask)
 {
     return ask->req.me < ask->count;
@@ -215,6 +239,17 @@ void watch(struct player *player, const char *name, const struct ask *view,
     ret->seqs[0] = my_ticket(view)->seq;
     for (size_t i = 0; i < verdict.count; i++)
         ret->seqs[i] = view->seen[verdict.first + i].seq;
+    player_submit(player, ret);
+    player_turn(player, 0);
+}
+
+void watch_any(struct player *player, const char *name, const struct ask *view,
+               struct ask *ret)
+{
+    *ret = (struct ask){ .req = { .op = HF_WATCH,
+                                  .name = name,
+                                  .id = view->req.id,
+                                  .stamp = view->req.stamp } };
     player_submit(player, ret);
     player_turn(player, 0);
 }

@@ -34,7 +34,7 @@ struct ask {
     struct hf_req    req;
     unsigned         answers; /* how often done() was called */
     struct hf_ticket seen[SEEN_MAX];
-    char             text[SEEN_MAX][2][64];
+    char             text[SEEN_MAX][3][64];
     size_t           count;
     uint64_t         seqs[SEEN_MAX]; /* of a WATCH */
 };
@@ -65,15 +65,24 @@ int      look(struct player *player, const char *name, uint64_t id, struct ask *
 int      leave(struct player *player, const char *name, uint64_t id);
 int      list(struct player *player, const char *name, struct ask *ret);
 int      take_away(struct player *player, const char *name, uint64_t seq);
+int amend(struct player *player, const char *name, uint64_t id, struct hf_shape shape,
+          struct ask *ret);
+int ask_for(struct player *player, const char *name, uint64_t seq, const char *why);
+
+/* The length of a line. */
+size_t length(struct player *player, const char *name);
 
 /* Of an answer to ENTER or READ: are we in line, and is it our turn? */
 bool                    is_in_line(const struct ask *ask);
 bool                    is_granted(const struct ask *ask);
 const struct hf_ticket *my_ticket(const struct ask *ask);
 
-/* WATCH what stands in the way according to `view`, or the own ticket. */
+/* WATCH what stands in the way according to `view`, or the own ticket; or
+ * any change. */
 void watch(struct player *player, const char *name, const struct ask *view,
            struct ask *ret);
+void watch_any(struct player *player, const char *name, const struct ask *view,
+               struct ask *ret);
 
 /* ---- Other processes -------------------------------------------------------- */
 

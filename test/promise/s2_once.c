@@ -1,4 +1,4 @@
-/* s2_once.c - ENTER and LEAVE may be repeated after a lost answer. */
+/* s2_once.c - ENTER, LEAVE and AMEND may be repeated after a lost answer. */
 #include "lib/promise.h"
 
 #include "holdfast.h"
@@ -10,14 +10,6 @@ static struct ask again(struct player *player, const struct ask *first)
     ask.req.status = 1;
     assert_int_equal(player_run(player, &ask), 0);
     return ask;
-}
-
-static size_t length(struct player *player, const char *name)
-{
-    struct ask all;
-
-    assert_int_equal(list(player, name, &all), 0);
-    return all.count;
 }
 
 static void enter_takes_one_place(void **state)
@@ -131,6 +123,79 @@ static void what_was_taken_stays_away(void **state)
     player_close(&b);
 }
 
+/* ---- AMEND ----------------------------------------------------------------------- */
+
+static void amend_keeps_the_place(void **state)
+{
+    struct player a, b;
+    struct ask    held, waits, amended, all;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    uint64_t id = enter(&a, "amend", WRITER, &held);
+    enter(&b, "amend", READER, &waits);
+    assert_int_equal(amend(&a, "amend", id, READER, &amended), 0);
+    struct ask repeat = again(&a, &amended);
+    assert_true(is_granted(&repeat));
+    assert_true(my_ticket(&repeat)->seq == my_ticket(&held)->seq);
+    assert_true(my_ticket(&repeat)->token == my_ticket(&held)->token);
+    assert_int_equal(my_ticket(&repeat)->shape.weight, 1);
+    assert_int_equal(list(&b, "amend", &all), 0);
+    assert_int_equal(all.count, 2);
+    assert_true(all.seen[0].seq == my_ticket(&held)->seq);
+    assert_int_equal(all.seen[0].shape.weight, 1);
+    assert_int_equal(leave(&a, "amend", id), 0);
+    player_close(&a);
+    player_close(&b);
+}
+
+/* A late repeat of an earlier AMEND must not make it grow again. */
+static void amend_never_adds(void **state)
+{
+    struct player a, b;
+    struct ask    held, more, less, other;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    uint64_t id = enter(&a, "never_adds", semaphore(5, 5), &held);
+    assert_int_equal(amend(&a, "never_adds", id, semaphore(5, 3), &more), 0);
+    assert_int_equal(amend(&a, "never_adds", id, semaphore(5, 1), &less), 0);
+    struct ask repeat = again(&a, &more);
+    assert_int_equal(my_ticket(&repeat)->shape.weight, 1);
+    enter(&b, "never_adds", semaphore(5, 4), &other);
+    assert_true(is_granted(&other));
+    player_close(&a);
+    player_close(&b);
+}
+
+/* Neither what was taken nor what was given up comes back by it. */
+static void amend_takes_no_place(void **state)
+{
+    struct player a, b;
+    struct ask    held, amended;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    uint64_t id = enter(&a, "no_place", WRITER, &held);
+    assert_int_equal(amend(&a, "no_place", id, READER, &amended), 0);
+    assert_int_equal(take_away(&b, "no_place", my_ticket(&held)->seq), 0);
+    struct ask repeat = again(&a, &amended);
+    assert_false(is_in_line(&repeat));
+    assert_int_equal(length(&b, "no_place"), 0);
+    assert_int_equal(leave(&a, "no_place", id), HF_ELOST);
+
+    id = enter(&a, "no_place", WRITER, &held);
+    assert_int_equal(leave(&a, "no_place", id), 0);
+    assert_int_equal(amend(&a, "no_place", id, READER, &amended), 0);
+    assert_false(is_in_line(&amended));
+    assert_int_equal(length(&b, "no_place"), 0);
+    player_close(&a);
+    player_close(&b);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +205,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(leave_is_no_error),
         cmocka_unit_test(leave_hits_only_its_own),
         cmocka_unit_test(what_was_taken_stays_away),
+        cmocka_unit_test(amend_keeps_the_place),
+        cmocka_unit_test(amend_never_adds),
+        cmocka_unit_test(amend_takes_no_place),
     };
 
     promise_start(argc, argv);

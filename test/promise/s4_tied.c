@@ -11,14 +11,6 @@
 
 #define LIMIT 10000 /* ms */
 
-static size_t length(struct player *player, const char *name)
-{
-    struct ask all;
-
-    assert_int_equal(list(player, name, &all), 0);
-    return all.count;
-}
-
 static bool becomes_empty(struct player *player, const char *name)
 {
     hf_time end = hf_now() + LIMIT * HF_MS;
@@ -67,6 +59,31 @@ static void the_others_stay(void **state)
     uint64_t id = ask.req.id;
     assert_int_equal(look(&c, "stay", id, &ask), 0);
     assert_true(is_granted(&ask));
+    player_close(&c);
+}
+
+/* What shrank goes as it is, and leaves no weight behind. */
+static void an_amended_place_goes_too(void **state)
+{
+    struct player a, b, c;
+    struct ask    ask, waits;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    player_open(&c);
+    uint64_t id = enter(&a, "amended", semaphore(4, 4), &ask);
+    assert_int_equal(amend(&a, "amended", id, semaphore(4, 2), &ask), 0);
+    enter(&b, "amended", semaphore(4, 1), &ask);
+    assert_true(is_granted(&ask));
+    uint64_t last = enter(&c, "amended", semaphore(4, 3), &waits);
+    assert_false(is_granted(&waits));
+    player_close(&a);
+    assert_int_equal(look(&c, "amended", last, &waits), 0);
+    assert_true(is_granted(&waits));
+    enter(&b, "amended", semaphore(4, 1), &ask);
+    assert_false(is_granted(&ask));
+    player_close(&b);
     player_close(&c);
 }
 
@@ -223,6 +240,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(close_gives_everything_up),
         cmocka_unit_test(the_others_stay),
+        cmocka_unit_test(an_amended_place_goes_too),
         cmocka_unit_test(a_killed_process_is_gone),
         cmocka_unit_test(a_stopped_process_is_not),
         cmocka_unit_test_setup(a_forked_child_keeps_nothing, adopt),

@@ -67,6 +67,26 @@ static void rises_when_nobody_was_there(void **state)
     }
 }
 
+/* A writer that becomes a reader keeps its token, and those behind have more. */
+static void rises_over_an_amend(void **state)
+{
+    struct player a, b;
+    struct ask    held, amended, behind, later;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    uint64_t id = enter(&a, "over_amend", WRITER, &held);
+    enter(&b, "over_amend", READER, &behind);
+    assert_int_equal(amend(&a, "over_amend", id, READER, &amended), 0);
+    enter(&b, "over_amend", READER, &later);
+    assert_true(my_ticket(&amended)->token == my_ticket(&held)->token);
+    assert_true(my_ticket(&behind)->token > my_ticket(&amended)->token);
+    assert_true(my_ticket(&later)->token > my_ticket(&behind)->token);
+    player_close(&a);
+    player_close(&b);
+}
+
 static void hold_and_tell(struct child *parent)
 {
     struct player player;
@@ -114,6 +134,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rises_with_seq),
         cmocka_unit_test(rises_over_empty_lines),
         cmocka_unit_test(rises_when_nobody_was_there),
+        cmocka_unit_test(rises_over_an_amend),
         cmocka_unit_test(rises_over_deaths),
     };
 

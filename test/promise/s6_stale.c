@@ -3,14 +3,6 @@
 
 #include "holdfast.h"
 
-static size_t length(struct player *player, const char *name)
-{
-    struct ask all;
-
-    assert_int_equal(list(player, name, &all), 0);
-    return all.count;
-}
-
 static struct ask to_enter(struct player *player, const char *name)
 {
     return (struct ask){ .req = { .op = HF_ENTER,
@@ -79,6 +71,25 @@ static void sessions_do_not_mix(void **state)
     player_close(&b);
 }
 
+static void an_amend_is_for_the_own_session(void **state)
+{
+    struct player a, b;
+    struct ask    mine, other, amended;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    uint64_t id = enter(&a, "own_session", WRITER, &mine);
+    assert_int_equal(amend(&b, "own_session", id, READER, &amended), 0);
+    assert_false(is_in_line(&amended));
+    enter(&b, "own_session", READER, &other);
+    assert_false(is_granted(&other));
+    assert_int_equal(look(&a, "own_session", id, &mine), 0);
+    assert_true(my_ticket(&mine)->shape.weight == HF_ALL);
+    player_close(&a);
+    player_close(&b);
+}
+
 /* A new session on the same URL knows nothing of the old one's places. */
 static void a_new_session_starts_empty(void **state)
 {
@@ -102,6 +113,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_enter_dies_with_its_session),
         cmocka_unit_test(a_canceled_enter_takes_no_place),
         cmocka_unit_test(sessions_do_not_mix),
+        cmocka_unit_test(an_amend_is_for_the_own_session),
         cmocka_unit_test(a_new_session_starts_empty),
     };
 

@@ -65,11 +65,13 @@ static void each_verb_once(void **state)
     struct counted list_ = { .req = { .op = HF_LIST, .name = NULL } };
     struct counted break_ = { .req = {
                                   .op = HF_BREAK, .name = "verbs", .seq = INT64_MAX } };
+    struct counted amend_ = { .req = { .op = HF_AMEND, .name = "verbs", .id = 1 } };
+    struct counted ask_ = { .req = { .op = HF_ASK, .name = "verbs", .seq = INT64_MAX } };
     struct counted leave_ = { .req = { .op = HF_LEAVE, .name = "verbs", .id = 1 } };
 
     (void)state;
     player_open(&a);
-    enter_.req.shape = MUTEX;
+    enter_.req.shape = amend_.req.shape = MUTEX;
     enter_.req.note = "";
     submit(&a, &enter_);
     turn_until(&a, &enter_, 1);
@@ -80,9 +82,15 @@ static void each_verb_once(void **state)
     submit(&a, &break_);
     turn_until(&a, &break_, 1);
     assert_int_equal(break_.req.status, HF_ENOTFOUND);
+    submit(&a, &amend_);
+    turn_until(&a, &amend_, 1);
+    submit(&a, &ask_);
+    turn_until(&a, &ask_, 1);
+    assert_int_equal(ask_.req.status, HF_ENOTFOUND);
     submit(&a, &leave_);
     turn_until(&a, &leave_, 1);
     assert_int_equal(enter_.statuses | read_.statuses | list_.statuses, 0);
+    assert_int_equal(amend_.statuses, 0);
     player_close(&a);
 }
 
@@ -173,6 +181,27 @@ static void a_leave_cannot_be_called_off(void **state)
     player_close(&a);
 }
 
+/* Nor can an AMEND: it may have been carried out, and others are in by now. */
+static void nor_can_an_amend(void **state)
+{
+    struct player  a;
+    struct ask     ask;
+    struct counted counted = { .req = { .op = HF_AMEND, .name = "amend_off" } };
+
+    (void)state;
+    player_open(&a);
+    counted.req.id = enter(&a, "amend_off", WRITER, &ask);
+    counted.req.shape = READER;
+    submit(&a, &counted);
+    a.store->impl->cancel(a.store, &counted.req);
+    turn_until(&a, &counted, 1);
+    assert_int_equal(counted.req.status, 0);
+    assert_int_equal(list(&a, "amend_off", &ask), 0);
+    assert_int_equal(ask.count, 1);
+    assert_int_equal(ask.seen[0].shape.weight, 1);
+    player_close(&a);
+}
+
 /* With nothing to do it neither wants to be called now nor looks readable. */
 static void idle_is_quiet(void **state)
 {
@@ -203,6 +232,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_canceled_watch),
         cmocka_unit_test(canceled_before_it_was_seen),
         cmocka_unit_test(a_leave_cannot_be_called_off),
+        cmocka_unit_test(nor_can_an_amend),
         cmocka_unit_test(idle_is_quiet),
     };
 

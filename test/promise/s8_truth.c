@@ -90,6 +90,29 @@ static void only_the_place_named(void **state)
     player_close(&a);
 }
 
+/* Made smaller, asked for, and still ours to the end; or not. */
+static void through_amend_and_ask(void **state)
+{
+    struct player a, b;
+    struct ask    ask;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    uint64_t id = enter(&a, "through", WRITER, &ask);
+    assert_int_equal(ask_for(&b, "through", my_ticket(&ask)->seq, "please"), 0);
+    assert_int_equal(amend(&a, "through", id, READER, &ask), 0);
+    assert_int_equal(leave(&a, "through", id), 0);
+
+    id = enter(&a, "through", WRITER, &ask);
+    assert_int_equal(take_away(&b, "through", my_ticket(&ask)->seq), 0);
+    assert_int_equal(amend(&a, "through", id, READER, &ask), 0);
+    assert_false(is_in_line(&ask));
+    assert_int_equal(leave(&a, "through", id), HF_ELOST);
+    player_close(&a);
+    player_close(&b);
+}
+
 /* ---- Exclusion ------------------------------------------------------------------------ */
 
 #define RUNNERS 4
@@ -149,9 +172,10 @@ static void never_two_at_a_time(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kept_to_the_end),      cmocka_unit_test(taken_from_a_holder),
-        cmocka_unit_test(taken_from_a_waiter),  cmocka_unit_test(from_ourselves),
-        cmocka_unit_test(only_the_place_named), cmocka_unit_test(never_two_at_a_time),
+        cmocka_unit_test(kept_to_the_end),       cmocka_unit_test(taken_from_a_holder),
+        cmocka_unit_test(taken_from_a_waiter),   cmocka_unit_test(from_ourselves),
+        cmocka_unit_test(through_amend_and_ask), cmocka_unit_test(only_the_place_named),
+        cmocka_unit_test(never_two_at_a_time),
     };
 
     promise_start(argc, argv);
