@@ -138,9 +138,11 @@ static void on_line(struct hf_hold *hold, const struct hf_event *event)
     if (hold->state == HF_HOLD_HELD) {
         assert(hold->doubt || hold->lessen);
         hold->doubt = false;
-        hold->lessen = false;
         if (!present)
             lose(hold, true);
+        else if (hold->lessen) /* less may have been wanted since: amend again */
+            hold->lessen = event->line.ticket[event->me].shape.weight >
+                           hf_hold_shape(hold)->weight;
     } else if (present) {
         on_place(hold, &event->line, event->me);
     } else if (hold->state == HF_HOLD_ENTERING && hf_hold_only_free(hold)) {
