@@ -200,7 +200,8 @@ HF_API HF_CHECK int hf_claim(struct hf_client *client, const char *name,
 HF_API HF_CHECK int hf_all_of(struct hf_lock *const *locks, size_t count,
                               struct hf_lock **ret);
 
-/* Gives the lock up first if need be.  Does not wait for the store. */
+/* Gives the lock up first if need be.  Does not wait for the store, but for a
+ * callback about it that is under way in another thread. */
 HF_API void hf_lock_free(struct hf_lock *lock);
 
 /* Text shown to others from the next acquire on; NULL: the client's. */
@@ -373,8 +374,8 @@ HF_API HF_CHECK int hf_election_new(struct hf_client *client, const char *name,
                                     const struct hf_election_options *options,
                                     struct hf_election **ret);
 
-/* Leave, leading or not; not from inside one of its callbacks.  Does not call
- * `deposed`: you know. */
+/* Leave, leading or not; before hf_close(), and not from inside one of its
+ * callbacks.  Does not call `deposed`: you know. */
 HF_API void hf_election_free(struct hf_election *election);
 
 /* Do I lead?  By the clock, like hf_left_ms(). */

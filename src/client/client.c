@@ -5,6 +5,7 @@
 #include "base/random.h"
 #include "client/inspect.h"
 #include "client/lock.h"
+#include "client/lookout.h"
 #include "client/note.h"
 #include "client/publish.h"
 #include "client/url.h"
@@ -172,6 +173,7 @@ void hf_close(struct hf_client *client)
     while (client->locks != NULL)
         hf_lock_destroy(client->locks);
     hf_queries_drop(client);
+    hf_lookouts_drop(client);
     destroy(client);
 }
 

@@ -26,7 +26,10 @@ struct hf_client {
     struct hf_lock   *locks;
     struct hf_lock   *inbox; /* locks with something to collect */
     struct hf_query  *queries; /* inspections to collect */
+    struct hf_lookout *lookouts; /* those that start or stop, to collect */
     struct hf_notice *notices, **last_notice; /* callbacks to make */
+    bool              calling; /* one is under way, by the thread `caller` */
+    pthread_t         caller;
     char              errmsg[HF_ERRMSG_MAX];
     char             *command;
     char             *note; /* of locks that have none of their own, encoded */
@@ -43,6 +46,10 @@ extern const struct hf_drive_ops hf_client_ops;
 
 /* HF_EFORK in a child of the process that opened it, else 0. */
 int hf_client_check(const struct hf_client *client);
+
+/* Wait until no callback is under way, unless it is the caller's own; with the
+ * mutex held. */
+void hf_client_settle(struct hf_client *client);
 
 /* Remember a message, with the mutex held; returns `code`. */
 __attribute__((format(printf, 3, 4))) int hf_client_fail(struct hf_client *client, int code,

@@ -60,9 +60,10 @@ struct hf_job {
 struct hf_errand {
     struct hf_req     req; /* op and arguments set by the caller */
     struct hf_engine *engine;
+    hf_time           after; /* not to be sent before */
     hf_time           deadline;
     bool              flying;
-    bool              over; /* timed out: only its end is awaited */
+    bool              over; /* timed out or called off: only its end is awaited */
 
     /* Called once, from turn(): req.status tells how it went, HF_ETIMEOUT and
      * HF_EDOWN included.  The errand is the caller's again. */
@@ -97,7 +98,10 @@ void hf_job_drop(struct hf_job *job, int why);
 /* Hold less from now on.  Only while held. */
 void hf_job_lessen(struct hf_job *job, const struct hf_shape *shape);
 
-/* Start an errand; set req, on_done, deadline. */
+/* Start an errand; set req, on_done, after, deadline. */
 void hf_errand_start(struct hf_errand *errand, struct hf_engine *engine);
+
+/* End it early: on_done() comes, at the latest from the next turn. */
+void hf_errand_stop(struct hf_errand *errand);
 
 #endif

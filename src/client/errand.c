@@ -42,8 +42,15 @@ void hf_errand_start(struct hf_errand *errand, struct hf_engine *engine)
     errand->req.data = errand;
     errand->next = engine->errands;
     engine->errands = errand;
-    if (errand->deadline < engine->soonest)
-        engine->soonest = errand->deadline;
+    hf_time first = errand->after != 0 ? errand->after : errand->deadline;
+    if (first < engine->soonest)
+        engine->soonest = first;
+}
+
+void hf_errand_stop(struct hf_errand *errand)
+{
+    errand->deadline = 0;
+    errand->engine->soonest = 0;
 }
 
 void hf_errands_send(struct hf_engine *engine)
@@ -53,7 +60,7 @@ void hf_errands_send(struct hf_engine *engine)
     if (store->link != HF_LINK_UP)
         return;
     for (struct hf_errand *errand = engine->errands; errand != NULL; errand = errand->next) {
-        if (errand->flying)
+        if (errand->flying || errand->after > engine->now)
             continue;
         errand->flying = true;
         store->impl->submit(store, &errand->req);
@@ -69,7 +76,8 @@ hf_time hf_errands_check_time(struct hf_engine *engine)
          errand = after) {
         after = errand->next;
         if (engine->now < errand->deadline) {
-            next = errand->deadline < next ? errand->deadline : next;
+            hf_time when = errand->after > engine->now ? errand->after : errand->deadline;
+            next = when < next ? when : next;
         } else if (!errand->flying) {
             errand->req.status = HF_EDOWN; /* there was never a link to send it on */
             end(errand);

@@ -65,9 +65,14 @@ void hf_queries_collect(struct hf_client *client)
 void hf_queries_drop(struct hf_client *client)
 {
     hf_queries_collect(client);
-    while (client->engine.errands != NULL) {
-        struct hf_query *query = (struct hf_query *)client->engine.errands;
-        client->engine.errands = query->errand.next;
+    struct hf_errand **at = &client->engine.errands;
+    while (*at != NULL) {
+        struct hf_query *query = (struct hf_query *)*at;
+        if (query->errand.on_done != on_done) { /* somebody else's */
+            at = &(*at)->next;
+            continue;
+        }
+        *at = query->errand.next;
         query_free(query);
     }
 }

@@ -271,6 +271,8 @@ void hf_lock_free(struct hf_lock *lock)
         lock->ops->free(lock);
     struct hf_drive *drive = &lock->client->drive;
     int              cancel = hf_drive_begin(drive);
+    hf_notices_drop(lock->client, lock);
+    hf_client_settle(lock->client);
     hf_lock_post_free(lock);
     hf_drive_turn(drive, false);
     hf_drive_nudge(drive);

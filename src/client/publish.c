@@ -3,11 +3,12 @@
 
 #include "client/inspect.h"
 #include "client/lock.h"
+#include "client/lookout.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { STATE, ASK, PLACE };
+enum kind { STATE, ASK, PLACE, LOOK };
 
 struct hf_notice {
     enum kind         kind;
@@ -15,60 +16,97 @@ struct hf_notice {
     enum hf_state     state;
     int               why;
     int64_t           ahead;
+    struct hf_lookout *lookout;
+    struct hf_report  *report;
     struct hf_notice *next;
     char              reason[];
 };
 
-static void add(struct hf_lock *lock, const struct hf_notice *what, const char *reason)
+/* When out of memory: hf_state() and its like still tell the truth. */
+static int add(struct hf_client *client, const struct hf_notice *what, const char *reason)
 {
-    struct hf_client *client = lock->client;
     size_t            size = strlen(reason) + 1;
     struct hf_notice *notice = malloc(sizeof *notice + size);
 
-    if (notice == NULL) /* hf_state() and its like still tell the truth */
-        return;
+    if (notice == NULL)
+        return HF_ENOMEM;
     *notice = *what;
-    notice->lock = lock;
     memcpy(notice->reason, reason, size);
     *client->last_notice = notice;
     client->last_notice = &notice->next;
     client->drive.pending = true;
+    return 0;
 }
 
 void hf_notice_state(struct hf_lock *lock, enum hf_state state, int why)
 {
+    struct hf_notice notice = { .kind = STATE, .lock = lock, .state = state, .why = why };
+
     if (lock->client->on_state != NULL || lock->hook != NULL)
-        add(lock, &(struct hf_notice){ .kind = STATE, .state = state, .why = why }, "");
+        (void)add(lock->client, &notice, "");
 }
 
 void hf_notice_ask(struct hf_lock *lock, const char *reason)
 {
+    struct hf_notice notice = { .kind = ASK, .lock = lock };
+
     if (lock->client->on_ask != NULL)
-        add(lock, &(struct hf_notice){ .kind = ASK }, reason);
+        (void)add(lock->client, &notice, reason);
 }
 
 void hf_notice_place(struct hf_lock *lock, int64_t ahead)
 {
+    struct hf_notice notice = { .kind = PLACE, .lock = lock, .ahead = ahead };
+
     if (lock->client->on_place != NULL)
-        add(lock, &(struct hf_notice){ .kind = PLACE, .ahead = ahead }, "");
+        (void)add(lock->client, &notice, "");
 }
 
-void hf_notices_drop(struct hf_client *client, const struct hf_lock *lock)
+int hf_notice_look(struct hf_lookout *lookout, struct hf_report *report)
+{
+    struct hf_notice notice = { .kind = LOOK, .lookout = lookout, .report = report };
+
+    return add(lookout->client, &notice, "");
+}
+
+static void notice_free(struct hf_notice *notice)
+{
+    hf_report_free(notice->report);
+    free(notice);
+}
+
+/* Both NULL: all of them. */
+static void drop(struct hf_client *client, const struct hf_lock *lock,
+                 const struct hf_lookout *lookout)
 {
     struct hf_notice **at = &client->notices;
+    bool               all = lock == NULL && lookout == NULL;
 
     while (*at != NULL) {
         struct hf_notice *notice = *at;
-        if (lock != NULL && notice->lock != lock) {
+        bool              meant = (lock != NULL && notice->lock == lock) ||
+                     (lookout != NULL && notice->lookout == lookout);
+        if (!all && !meant) {
             at = &notice->next;
             continue;
         }
         *at = notice->next;
-        free(notice);
+        notice_free(notice);
     }
     client->last_notice = at;
 }
 
+void hf_notices_drop(struct hf_client *client, const struct hf_lock *lock)
+{
+    drop(client, lock, NULL);
+}
+
+void hf_notices_drop_look(struct hf_client *client, const struct hf_lookout *lookout)
+{
+    drop(client, NULL, lookout);
+}
+
+/* The next one to call, and the end of the one before. */
 static struct hf_notice *next_notice(struct hf_client *client)
 {
     int               cancel = hf_drive_begin(&client->drive);
@@ -79,8 +117,24 @@ static struct hf_notice *next_notice(struct hf_client *client)
         if (client->notices == NULL)
             client->last_notice = &client->notices;
     }
+    client->calling = notice != NULL;
+    client->caller = pthread_self();
+    hf_drive_rouse(&client->drive);
     hf_drive_end(&client->drive, cancel);
     return notice;
+}
+
+static bool no_call(void *arg)
+{
+    const struct hf_client *client = arg;
+
+    return !client->calling;
+}
+
+void hf_client_settle(struct hf_client *client)
+{
+    if (client->calling && !pthread_equal(client->caller, pthread_self()))
+        (void)hf_drive_wait(&client->drive, no_call, client, HF_NEVER);
 }
 
 /* A lock inside an election or a bundle tells that, and nobody else. */
@@ -88,7 +142,9 @@ static void make_call(struct hf_client *client, const struct hf_notice *notice)
 {
     struct hf_lock *lock = notice->lock;
 
-    if (notice->kind == ASK)
+    if (notice->kind == LOOK)
+        notice->lookout->on_look(notice->lookout, notice->report);
+    else if (notice->kind == ASK)
         client->on_ask(lock, notice->reason, client->data);
     else if (notice->kind == PLACE)
         client->on_place(lock, notice->ahead, client->data);
@@ -105,7 +161,7 @@ static void deliver(void *owner)
 
     while ((notice = next_notice(client)) != NULL) {
         make_call(client, notice);
-        free(notice);
+        notice_free(notice);
     }
 }
 
@@ -120,6 +176,7 @@ static void collect(void *owner)
         hf_lock_collect(lock);
     }
     hf_queries_collect(client);
+    hf_lookouts_collect(client);
 }
 
 static void turn(void *owner, hf_time now, bool readable)

@@ -9,7 +9,11 @@ void hf_notice_state(struct hf_lock *lock, enum hf_state state, int why);
 void hf_notice_ask(struct hf_lock *lock, const char *reason);
 void hf_notice_place(struct hf_lock *lock, int64_t ahead);
 
+/* Remember to call a lookout's callback; the report becomes the notice's. */
+int hf_notice_look(struct hf_lookout *lookout, struct hf_report *report);
+
 /* Forget those of `lock`; NULL: all. */
 void hf_notices_drop(struct hf_client *client, const struct hf_lock *lock);
+void hf_notices_drop_look(struct hf_client *client, const struct hf_lookout *lookout);
 
 #endif

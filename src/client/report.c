@@ -3,12 +3,14 @@
 
 #include "client/note.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* What a user's report really is. */
 struct full_report {
     struct hf_report public; /* first */
+    atomic_uint      owners;
     uint64_t         stamp;
     struct hf_entry *entry;
     struct hf_note  *note;
@@ -26,6 +28,8 @@ void hf_report_free(struct hf_report *report)
     if (report == NULL)
         return;
     struct full_report *all = full(report);
+    if (atomic_fetch_sub(&all->owners, 1) > 1)
+        return;
     for (size_t i = 0; i < report->count; i++) {
         hf_note_finish(&all->note[i]);
         free(all->name[i]);
@@ -35,6 +39,12 @@ void hf_report_free(struct hf_report *report)
     free(all->name);
     free(all->seq);
     free(all);
+}
+
+struct hf_report *hf_report_share(struct hf_report *report)
+{
+    atomic_fetch_add(&full(report)->owners, 1);
+    return report;
 }
 
 uint64_t hf_report_stamp(const struct hf_report *report)
@@ -95,6 +105,7 @@ int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report *
 
     size_t count = line->count > 0 ? line->count : 1;
     all->stamp = stamp;
+    all->owners = 1;
     all->entry = calloc(count, sizeof *all->entry);
     all->note = calloc(count, sizeof *all->note);
     all->name = calloc(count, sizeof *all->name);

@@ -9,6 +9,9 @@
  * then by seq.  Who holds and who waits is judged here, by the one rule. */
 int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report **ret);
 
+/* One more owner of the same report: it needs one more hf_report_free(). */
+struct hf_report *hf_report_share(struct hf_report *report);
+
 /* When the store took the snapshot; see struct hf_req. */
 uint64_t hf_report_stamp(const struct hf_report *report);
 

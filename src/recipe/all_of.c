@@ -127,8 +127,11 @@ static int begin_acquire(struct hf_lock *lock, int64_t timeout_ms)
         r = hf_lock_take_handle(lock, timeout_ms == 0, hf_after_ms(hf_now(), timeout_ms));
         if (r < 0)
             hf_lock_fail(lock, r);
-        else
-            bundle->phase = BLOCKING;
+    }
+    if (r == 0) {
+        bundle->phase = BLOCKING;
+        lock->depth = 1; /* given back with the handle if it comes to nothing */
+        lock->bound = !lock->any_thread;
     }
     hf_drive_end(&lock->client->drive, cancel);
     return r;
@@ -147,10 +150,6 @@ static int all_acquire(struct hf_lock *lock, int64_t timeout_ms)
     show(bundle, HF_WAITING, 0);
     r = take_all(bundle);
     bundle->phase = RESTING;
-    if (r == 0) {
-        lock->depth = 1;
-        lock->bound = !lock->any_thread;
-    }
     show(bundle, r == 0 ? HF_HELD : HF_IDLE, r);
     return r;
 }

@@ -1,0 +1,207 @@
+/* election.c - a mutex that is wished for all the time, and a look at who has it.
+ *
+ *     OUT --join--> QUEUED --held--> LEADS --lost--> QUEUED, or OUT (once)
+ *      ^              |                 |
+ *      +---resign-----+-----resign------+
+ *
+ * Everything happens in callbacks, which come one at a time, so there is nothing
+ * to race with: resigning, too, only leaves a note that is acted upon there.
+ * The user hears that he is deposed before the lock is given back.
+ */
+#include "client/lock.h"
+#include "client/lookout.h"
+#include "client/publish.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct hf_election {
+    struct hf_client          *client;
+    struct hf_lock            *lock;
+    struct hf_lookout         *lookout;
+    struct hf_election_options options;
+    atomic_bool                leads;
+    atomic_bool                takes_part; /* or wants to */
+    uint64_t                   leader;     /* token told last; callbacks only */
+    bool                       told;       /* something was */
+};
+
+static void depose(struct hf_election *election, int why)
+{
+    if (!atomic_exchange(&election->leads, false))
+        return;
+    if (election->options.once)
+        election->takes_part = false;
+    if (election->options.deposed != NULL)
+        election->options.deposed(election, why, election->options.data);
+}
+
+static void on_held(struct hf_election *election)
+{
+    if (!election->takes_part) { /* resigned on the last metre */
+        (void)hf_release_start(election->lock);
+        return;
+    }
+    uint64_t token = hf_token(election->lock);
+    if (token == 0) /* lost already: the next callback says so */
+        return;
+    election->leads = true;
+    if (election->options.elected != NULL)
+        election->options.elected(election, token, election->options.data);
+}
+
+/* How the lock fares. */
+static void on_state(struct hf_lock *lock, enum hf_state state, int why)
+{
+    struct hf_election *election = lock->hook_data;
+
+    switch (state) {
+    case HF_HELD:
+        on_held(election);
+        break;
+    case HF_LOST:
+        depose(election, why);
+        (void)hf_release_start(lock);
+        break;
+    case HF_LEAVING: /* also the note that resign() leaves */
+        if (!election->takes_part && election->leads) {
+            depose(election, 0);
+            (void)hf_release_start(lock);
+        }
+        break;
+    case HF_IDLE:
+        if (election->takes_part)
+            (void)hf_acquire_start(lock, -1);
+        break;
+    case HF_WAITING:
+        break;
+    }
+}
+
+/* How the line looks. */
+static void on_look(struct hf_lookout *lookout, const struct hf_report *report)
+{
+    struct hf_election    *election = lookout->data;
+    const struct hf_entry *leader = NULL;
+
+    for (size_t i = 0; i < report->count && leader == NULL; i++)
+        if (report->entry[i].held)
+            leader = &report->entry[i];
+
+    uint64_t token = leader != NULL ? leader->token : 0;
+    if (election->told && token == election->leader)
+        return;
+    election->told = true;
+    election->leader = token;
+    election->options.leader(election, leader, election->options.data);
+}
+
+static int start(struct hf_election *election)
+{
+    const struct hf_election_options *options = &election->options;
+    struct hf_lock                   *lock = election->lock;
+
+    int r = options->note != NULL ? hf_set_note(lock, options->note) : 0;
+    if (r < 0)
+        return r;
+    if (options->leader != NULL) {
+        int cancel = hf_drive_begin(&election->client->drive);
+        r = hf_lookout_start(election->client, lock->name, on_look, election,
+                             &election->lookout);
+        hf_drive_end(&election->client->drive, cancel);
+    }
+    if (r < 0)
+        return r;
+    lock->hook = on_state;
+    lock->hook_data = election;
+    return options->observe ? 0 : hf_election_join(election);
+}
+
+int hf_election_new(struct hf_client *client, const char *name,
+                    const struct hf_election_options *given, struct hf_election **ret)
+{
+    struct hf_election_options options = HF_ELECTION_INIT;
+
+    if (given != NULL) {
+        if (given->size < sizeof(size_t) || given->size > sizeof options)
+            return HF_EINVAL;
+        memcpy(&options, given, given->size);
+    }
+    struct hf_election *election = calloc(1, sizeof *election);
+    if (election == NULL)
+        return HF_ENOMEM;
+    election->client = client;
+    election->options = options;
+
+    int r = hf_mutex(client, name, &election->lock);
+    if (r < 0)
+        goto fail;
+    r = start(election);
+    if (r < 0)
+        goto fail;
+    election->options.note = NULL; /* was only lent */
+    *ret = election;
+    return 0;
+fail:
+    hf_election_free(election);
+    return r;
+}
+
+void hf_election_free(struct hf_election *election)
+{
+    if (election == NULL)
+        return;
+    if (election->lock != NULL && hf_client_check(election->client) < 0)
+        return;
+    if (election->lookout != NULL) {
+        int cancel = hf_drive_begin(&election->client->drive);
+        hf_lookout_stop(election->lookout);
+        hf_client_settle(election->client);
+        hf_drive_end(&election->client->drive, cancel);
+    }
+    hf_lock_free(election->lock);
+    free(election);
+}
+
+bool hf_election_leads(const struct hf_election *election)
+{
+    return election->leads && hf_left_ms(election->lock) > 0;
+}
+
+struct hf_lock *hf_election_lock(struct hf_election *election)
+{
+    return election->lock;
+}
+
+int hf_election_resign(struct hf_election *election)
+{
+    struct hf_lock *lock = election->lock;
+
+    int r = hf_client_check(election->client);
+    if (r < 0)
+        return r;
+    election->takes_part = false;
+    int cancel = hf_drive_begin(&election->client->drive);
+    hf_notice_state(lock, HF_LEAVING, 0); /* a note to ourselves, see on_state() */
+    hf_drive_nudge(&election->client->drive);
+    hf_drive_end(&election->client->drive, cancel);
+    return hf_cancel(lock);
+}
+
+int hf_election_join(struct hf_election *election)
+{
+    int r = hf_client_check(election->client);
+    if (r < 0)
+        return r;
+    if (atomic_exchange(&election->takes_part, true))
+        return 0;
+    /* Still on its way out?  Then it turns around when it is idle. */
+    r = hf_acquire_start(election->lock, -1);
+    return r == HF_ESTATE ? 0 : r;
+}
+
+int hf_election_list(struct hf_election *election, int64_t timeout_ms,
+                     struct hf_report **ret)
+{
+    return hf_inspect(election->client, hf_name(election->lock), timeout_ms, ret);
+}
