@@ -86,6 +86,9 @@ void hf_drive_post(struct hf_drive *drive);
 /* Have it collected soon by the keeper, the driver, or the caller's loop. */
 void hf_drive_nudge(struct hf_drive *drive);
 
+/* Have what is pending delivered by the keeper or the caller's loop. */
+void hf_drive_announce(struct hf_drive *drive);
+
 /* Turn now, if nobody else does. */
 void hf_drive_turn(struct hf_drive *drive, bool readable);
 

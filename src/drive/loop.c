@@ -133,6 +133,14 @@ void hf_drive_rouse(struct hf_drive *drive)
     }
 }
 
+void hf_drive_announce(struct hf_drive *drive)
+{
+    if (drive->pending && drive->has_keeper)
+        hf_drive_call_keeper(drive);
+    else if (drive->pending)
+        write_one(drive->kick);
+}
+
 void hf_drive_turn(struct hf_drive *drive, bool readable)
 {
     if (drive->turning)
@@ -154,10 +162,7 @@ void hf_drive_turn(struct hf_drive *drive, bool readable)
     /* Who found the engine being turned has gone to sleep; now he may drive. */
     if (drive->driver == NULL && drive->sleepers != NULL)
         pthread_cond_signal(&drive->sleepers->cond);
-    if (drive->pending && drive->has_keeper)
-        hf_drive_call_keeper(drive);
-    else if (drive->pending)
-        write_one(drive->kick);
+    hf_drive_announce(drive);
 }
 
 void hf_drive_poll(struct hf_drive *drive, int kick, hf_time until)

@@ -70,8 +70,8 @@ static void on_state(struct hf_lock *lock, enum hf_state state, int why)
         }
         break;
     case HF_IDLE:
-        if (election->takes_part)
-            (void)hf_acquire_start(lock, -1);
+        if (election->takes_part && hf_acquire_start(lock, -1) < 0)
+            election->takes_part = false; /* no memory; join() may try again */
         break;
     case HF_WAITING:
         break;
@@ -183,7 +183,7 @@ int hf_election_resign(struct hf_election *election)
     election->takes_part = false;
     int cancel = hf_drive_begin(&election->client->drive);
     hf_notice_state(lock, HF_LEAVING, 0); /* a note to ourselves, see on_state() */
-    hf_drive_nudge(&election->client->drive);
+    hf_drive_announce(&election->client->drive);
     hf_drive_end(&election->client->drive, cancel);
     return hf_cancel(lock);
 }

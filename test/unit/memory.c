@@ -21,6 +21,8 @@
 #define TURNS   500
 
 static const struct hf_shape mutex = { .weight = 1, .capacity = 1 };
+static const struct hf_shape reader = { .weight = 1, .capacity = HF_ALL };
+static const struct hf_shape writer = { .weight = HF_ALL, .capacity = HF_ALL };
 
 static struct hf_store *open_store(const char *name, const char *lease)
 {
@@ -116,11 +118,17 @@ struct client {
     struct hf_job    job;
 };
 
-static void client_open(struct client *client, const char *world, const char *lease)
+static void client_open_as(struct client *client, const char *world, const char *lease,
+                           const struct hf_shape *shape)
 {
     client->store = open_store(world, lease);
     hf_engine_init(&client->engine, client->store, 1);
-    hf_job_init(&client->job, &client->engine, "a", &mutex);
+    hf_job_init(&client->job, &client->engine, "a", shape);
+}
+
+static void client_open(struct client *client, const char *world, const char *lease)
+{
+    client_open_as(client, world, lease, &mutex);
 }
 
 static void want(struct client *client, hf_time now)
@@ -150,6 +158,94 @@ static void test_a_store_closed_while_holding_wakes_the_next(void **state)
     assert_int_equal(b.job.hold.state, HF_HOLD_HELD);
     assert_int_equal(poll(&fd, 1, 0), 0);
     close_store(b.store);
+}
+
+static bool rung(const struct client *client)
+{
+    struct pollfd fd = { .fd = client->store->fd, .events = POLLIN };
+
+    return poll(&fd, 1, 0) == 1;
+}
+
+static void test_a_writer_that_lessens_wakes_readers_only(void **state)
+{
+    struct client a, b, c;
+
+    (void)state;
+    client_open_as(&a, "lessen", NULL, &writer);
+    client_open_as(&b, "lessen", NULL, &reader);
+    client_open_as(&c, "lessen", NULL, &writer);
+    want(&a, 1);
+    want(&b, 1);
+    want(&c, 1);
+    hf_job_lessen(&a.job, &reader);
+    hf_engine_turn(&a.engine, 2, false);
+    assert_int_equal(a.job.hold.state, HF_HOLD_HELD);
+    assert_true(rung(&b));
+    assert_false(rung(&c));
+    hf_engine_turn(&b.engine, 2, true);
+    assert_int_equal(b.job.hold.state, HF_HOLD_HELD);
+    hf_engine_turn(&c.engine, 2, true);
+    assert_int_equal(c.job.hold.state, HF_HOLD_WAITING);
+    assert_int_equal(c.job.ahead, 2);
+    close_store(a.store);
+    close_store(b.store);
+    close_store(c.store);
+}
+
+static void on_errand(struct hf_errand *errand)
+{
+    (void)errand;
+}
+
+static void test_a_holder_that_is_asked_is_rung(void **state)
+{
+    struct client    a, b;
+    struct hf_errand errand = { .deadline = HF_NEVER, .on_done = on_errand };
+
+    (void)state;
+    client_open(&a, "ask", NULL);
+    client_open(&b, "ask", NULL);
+    want(&a, 1);
+    hf_engine_turn(&b.engine, 1, false);
+    errand.req = (struct hf_req){
+        .op = HF_ASK, .name = "a", .seq = a.job.hold.seq, .note = "lunch"
+    };
+    hf_errand_start(&errand, &b.engine);
+    hf_engine_turn(&b.engine, 2, false);
+    assert_int_equal(errand.req.status, 0);
+    assert_true(rung(&a));
+    hf_engine_turn(&a.engine, 2, true);
+    assert_int_equal(a.job.asks, 1);
+    assert_string_equal(a.job.asked, "lunch");
+    assert_int_equal(a.job.hold.state, HF_HOLD_HELD);
+    hf_engine_turn(&a.engine, 3, true);
+    assert_int_equal(a.job.asks, 1);
+    close_store(a.store);
+    close_store(b.store);
+}
+
+static void test_a_queue_that_is_full(void **state)
+{
+    struct client a, b, c;
+
+    (void)state;
+    client_open(&a, "full", NULL);
+    client_open(&b, "full", NULL);
+    client_open(&c, "full", NULL);
+    a.job.limit = b.job.limit = c.job.limit = 1;
+    want(&a, 1);
+    want(&b, 1);
+    want(&c, 1);
+    assert_int_equal(a.job.hold.state, HF_HOLD_HELD);
+    assert_int_equal(b.job.hold.state, HF_HOLD_WAITING);
+    assert_int_equal(c.job.hold.state, HF_HOLD_IDLE);
+    assert_int_equal(c.job.hold.why, HF_EFULL);
+    close_store(a.store);
+    want(&c, 2); /* b holds it now */
+    assert_int_equal(c.job.hold.state, HF_HOLD_WAITING);
+    close_store(b.store);
+    close_store(c.store);
 }
 
 static void test_worlds_are_apart_and_tokens_outlive_them(void **state)
@@ -237,6 +333,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_threads_exclude_and_wake_each_other),
         cmocka_unit_test(test_a_store_closed_while_holding_wakes_the_next),
+        cmocka_unit_test(test_a_writer_that_lessens_wakes_readers_only),
+        cmocka_unit_test(test_a_holder_that_is_asked_is_rung),
+        cmocka_unit_test(test_a_queue_that_is_full),
         cmocka_unit_test(test_worlds_are_apart_and_tokens_outlive_them),
         cmocka_unit_test(test_a_lease_is_renewed_at_a_third_and_counts_from_sending),
         cmocka_unit_test(test_a_session_not_renewed_dies_and_its_owner_knows),
