@@ -96,6 +96,10 @@ static void copy_req(struct net_letter *letter, const struct hf_req *req)
     assert(req->count <= HF_WATCH_MAX && strlen(req->name) < NET_NAME);
     letter->req = *req;
     letter->req.note = NULL;
+    if (req->op == HF_ASK) {
+        assert(strlen(req->note) < NET_NAME);
+        letter->req.note = strcpy(letter->note, req->note);
+    }
     strcpy(letter->name, req->name);
     letter->req.name = letter->name;
     for (size_t i = 0; i < req->count; i++)
@@ -207,6 +211,9 @@ static void answer(struct net_wire *wire, const struct hf_answer *text)
     for (size_t i = 0; i < text->count; i++)
         letter->ticket[i] = text->ticket[i];
     letter->answer.ticket = letter->ticket;
+    if (text->me < text->count && text->ticket[text->me].asked != NULL)
+        letter->ticket[text->me].asked =
+            strcpy(letter->asked, text->ticket[text->me].asked);
     post(wire->net, letter);
 }
 

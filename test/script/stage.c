@@ -137,12 +137,17 @@ static const char *want(struct actor *actor, const char *name, char **word, size
 {
     struct role    *role = find_role(actor, name);
     struct hf_shape shape = { 1, 1, false };
-    bool            once = false;
+    bool            once = false, follow = false;
     hf_time         limit = HF_NEVER;
+    uint32_t        behind = 0;
 
     for (size_t i = 0; i < words; i++) {
         if (strcmp(word[i], "once") == 0)
             once = true;
+        else if (strcmp(word[i], "following") == 0)
+            follow = true;
+        else if (strcmp(word[i], "behind") == 0 && i + 1 < words)
+            behind = (uint32_t)strtoul(word[++i], NULL, 10);
         else if (strcmp(word[i], "as") == 0 && i + 1 < words &&
                  read_kind(word[i + 1], &shape))
             i++;
@@ -159,12 +164,16 @@ static const char *want(struct actor *actor, const char *name, char **word, size
         hf_job_init(&role->job, &actor->host.engine, role->name, &shape);
         role->actor = actor;
         role->state = HF_HOLD_IDLE;
+        role->ahead = role->asks = 0;
+        role->weight = shape.weight;
         role->job.on_change = tell_change;
     }
     if (role->state != HF_HOLD_IDLE)
         return "it wants or has it already";
     if (limit != HF_NEVER)
         limit += host_clock(&actor->host, actor->stage->net.now);
+    role->job.limit = behind;
+    role->job.hold.follow = follow;
     hf_job_want(&role->job, once, limit);
     return NULL;
 }
@@ -179,22 +188,37 @@ static const char *drop(struct actor *actor, const char *name, int why)
     return NULL;
 }
 
+/* "lessens x to KIND" */
+static const char *lessen(struct actor *actor, char **word, size_t words)
+{
+    struct role    *role = words == 3 ? find_role(actor, word[0]) : NULL;
+    struct hf_shape shape;
+
+    if (role == NULL || role->state != HF_HOLD_HELD || !read_kind(word[2], &shape))
+        return "lessens what to what?";
+    hf_job_lessen(&role->job, &shape);
+    return NULL;
+}
+
 static void on_errand(struct hf_errand *errand)
 {
     (void)errand; /* the world tells */
 }
 
-/* "breaks ticket 1 of x" */
-static const char *break_ticket(struct actor *actor, char **word, size_t words)
+/* "breaks ticket 1 of x", "asks for ticket 1 of x because y" */
+static const char *go_to_ticket(struct actor *actor, enum hf_op op, char **word,
+                                size_t words)
 {
     struct stage *stage = actor->stage;
 
-    if (words != 4)
-        return "breaks which?";
+    if (words != (op == HF_ASK ? 6u : 4u))
+        return "which ticket?";
     snprintf(stage->name, sizeof stage->name, "%s", word[3]);
+    snprintf(stage->why, sizeof stage->why, "%s", op == HF_ASK ? word[5] : "");
     stage->errand = (struct hf_errand){
-        .req = { .op = HF_BREAK,
+        .req = { .op = op,
                  .name = stage->name,
+                 .note = stage->why,
                  .seq = strtoull(word[1], NULL, 10) },
         .deadline = HF_NEVER,
         .on_done = on_errand,
@@ -230,8 +254,12 @@ static const char *act(struct actor *actor, const char *verb, char **word, size_
         return drop(actor, word[0], 0);
     if (strcmp(verb, "cancels") == 0 && words == 1)
         return drop(actor, word[0], HF_ECANCELED);
+    if (strcmp(verb, "lessens") == 0)
+        return lessen(actor, word, words);
     if (strcmp(verb, "breaks") == 0)
-        return break_ticket(actor, word, words);
+        return go_to_ticket(actor, HF_BREAK, word, words);
+    if (strcmp(verb, "asks") == 0 && words > 1)
+        return go_to_ticket(actor, HF_ASK, word + 1, words - 1);
     if (strcmp(verb, "is") == 0)
         return be(actor, word, words);
     if (strcmp(verb, "hears") == 0)

@@ -5,9 +5,10 @@
  * seen when time passes.
  *
  *     a starts [with a lease of T]       T is a number and ms or s
- *     a wants NAME [as KIND] [once] [for T]
+ *     a wants NAME [as KIND] [once] [for T] [behind N] [following]
  *                KIND: mutex reader writer claim semaphore:N semaphore:N:WEIGHT
- *     a releases NAME        a cancels NAME
+ *                behind N: only if fewer wait; following: wants to know its place
+ *     a releases NAME        a cancels NAME         a lessens NAME to KIND
  *     a stops                a goes on              (it does nothing in between)
  *     a dies                 a closes
  *     a is cut off           a is reachable         (letters are lost, silently)
@@ -15,6 +16,7 @@
  *     a is slow by T         a is quick             (its letters travel longer)
  *     the connection of a breaks [late]             (late: what is on its way arrives)
  *     a breaks ticket N of NAME
+ *     a asks for ticket N of NAME because WORD
  *     T pass[es]
  */
 #ifndef STAGE_H
@@ -32,7 +34,10 @@ struct role {               /* one lock of one host */
     struct hf_job      job; /* first: on_change() gets it */
     struct actor      *actor;
     char               name[NET_NAME];
-    enum hf_hold_state state; /* as last told */
+    enum hf_hold_state state; /* as last told, and so are: */
+    uint64_t           ahead;
+    unsigned           asks;
+    uint32_t           weight;
 };
 
 struct actor {
@@ -54,6 +59,7 @@ struct stage {
     uint64_t         top; /* highest ticket seen */
     struct hf_errand errand;
     char             name[NET_NAME];   /* of the line it is about */
+    char             why[NET_NAME];    /* of an ASK */
     char             text[STAGE_TEXT]; /* what happened since it was last read */
     size_t           length;
 };

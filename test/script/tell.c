@@ -44,6 +44,11 @@ static void tell_deaths(struct stage *stage)
 static void tell_enter(struct stage *stage, const char *who, const char *name,
                        const struct hf_answer *answer)
 {
+    if (answer->status != 0) {
+        stage_tell(stage, "    %s is turned away from %s: %s", who, name,
+                   hf_strerror(answer->status));
+        return;
+    }
     if (answer->me == answer->count) {
         stage_tell(stage, "    %s is refused %s", who, name);
         return;
@@ -66,9 +71,15 @@ static void tell_verb(struct stage *stage, const char *who, const struct hf_req 
         stage_tell(stage, "    %s is out of the line of %s", who, req->name);
     else if (req->op == HF_LEAVE)
         stage_tell(stage, "    %s was out of the line of %s before", who, req->name);
-    else if (req->op == HF_BREAK)
-        stage_tell(stage, "    %s breaks ticket %d of %s: %s", who, (int)req->seq,
-                   req->name, hf_strerror(answer->status));
+    else if (req->op == HF_AMEND && answer->me < answer->count)
+        stage_tell(stage, "    %s amends ticket %d of %s", who,
+                   (int)answer->ticket[answer->me].seq, req->name);
+    else if (req->op == HF_AMEND)
+        stage_tell(stage, "    %s has no ticket of %s to amend", who, req->name);
+    else if (req->op == HF_BREAK || req->op == HF_ASK)
+        stage_tell(stage, "    %s %s ticket %d of %s: %s", who,
+                   req->op == HF_ASK ? "asks for" : "breaks", (int)req->seq, req->name,
+                   hf_strerror(answer->status));
 }
 
 void tell_served(struct net *net, const struct net_letter *letter,
@@ -120,6 +131,25 @@ static void tell_waits(struct stage *stage, const char *who, const struct role *
                hold->count > 0 ? seqs : "anybody");
 }
 
+/* What changes while the state does not. */
+static void tell_rest(struct role *role, const char *who)
+{
+    const struct hf_job *job = &role->job;
+    struct stage        *stage = role->actor->stage;
+    uint32_t             weight = hf_hold_shape(&job->hold)->weight;
+
+    if (job->hold.follow && role->ahead != job->ahead)
+        stage_tell(stage, "%s has %d ahead in the line of %s", who, (int)job->ahead,
+                   role->name);
+    if (job->asks > role->asks)
+        stage_tell(stage, "%s is asked for %s: %s", who, role->name, job->asked);
+    if (job->hold.state == HF_HOLD_HELD && !job->hold.lessen && weight != role->weight)
+        stage_tell(stage, "%s holds less of %s", who, role->name);
+    role->ahead = job->ahead;
+    role->asks = job->asks;
+    role->weight = job->hold.lessen ? role->weight : weight;
+}
+
 void tell_change(struct hf_job *job)
 {
     struct role       *role = (struct role *)job;
@@ -128,6 +158,7 @@ void tell_change(struct hf_job *job)
     enum hf_hold_state was = role->state;
 
     role->state = job->hold.state;
+    tell_rest(role, who);
     if (role->state == was)
         return;
     switch (role->state) {
