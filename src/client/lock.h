@@ -65,8 +65,9 @@ struct hf_lock {
 
     const struct hf_lock_ops *ops; /* NULL: an ordinary lock */
 
-    /* Instead of the client's on_state, and with the mutex as soon as it is
-     * lost: for what is made of locks. */
+    /* For what is made of locks: the user is not called about it, but the hook,
+     * if there is one; on_lost with the mutex held, the moment it is lost. */
+    bool inner;
     void (*hook)(struct hf_lock *lock, enum hf_state state, int why);
     void (*on_lost)(struct hf_lock *lock);
     void *hook_data;

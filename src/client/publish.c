@@ -42,7 +42,7 @@ void hf_notice_state(struct hf_lock *lock, enum hf_state state, int why)
 {
     struct hf_notice notice = { .kind = STATE, .lock = lock, .state = state, .why = why };
 
-    if (lock->client->on_state != NULL || lock->hook != NULL)
+    if (lock->hook != NULL || (lock->client->on_state != NULL && !lock->inner))
         (void)add(lock->client, &notice, "");
 }
 
@@ -137,7 +137,6 @@ void hf_client_settle(struct hf_client *client)
         (void)hf_drive_wait(&client->drive, no_call, client, HF_NEVER);
 }
 
-/* A lock inside an election or a bundle tells that, and nobody else. */
 static void make_call(struct hf_client *client, const struct hf_notice *notice)
 {
     struct hf_lock *lock = notice->lock;

@@ -12,6 +12,7 @@
  */
 #include "base/clock.h"
 #include "client/lock.h"
+#include "client/publish.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -172,6 +173,31 @@ static int all_release(struct hf_lock *lock)
 
 /* ---- Without blocking ------------------------------------------------------------ */
 
+static void hook(struct hf_lock *part, enum hf_state state, int why);
+
+/* Let the parts tell us how they fare, or no more: what they said while a call
+ * was blocking is not meant for the next one that is not. */
+static void listen(struct bundle *bundle, bool on)
+{
+    struct hf_client *client = bundle->self->client;
+    int               cancel = hf_drive_begin(&client->drive);
+
+    for (size_t i = 0; i < bundle->count; i++) {
+        bundle->part[i]->hook = on ? hook : NULL;
+        hf_notices_drop(client, bundle->part[i]);
+    }
+    if (!on)
+        hf_client_settle(client);
+    hf_drive_end(&client->drive, cancel);
+}
+
+static void rest(struct bundle *bundle, enum hf_state state, int why)
+{
+    listen(bundle, false);
+    bundle->phase = RESTING;
+    show(bundle, state, why);
+}
+
 static void give_next(struct bundle *bundle)
 {
     while (bundle->taken > 0) {
@@ -180,15 +206,13 @@ static void give_next(struct bundle *bundle)
             return; /* its hook goes on */
         bundle->taken--;
     }
-    bundle->phase = RESTING;
-    show(bundle, HF_IDLE, bundle->why);
+    rest(bundle, HF_IDLE, bundle->why);
 }
 
 static void take_next(struct bundle *bundle)
 {
     if (bundle->taken == bundle->count) {
-        bundle->phase = RESTING;
-        show(bundle, HF_HELD, 0);
+        rest(bundle, HF_HELD, 0);
         return;
     }
     int r = hf_acquire_start(bundle->part[bundle->taken], time_left(bundle));
@@ -233,12 +257,11 @@ static int all_acquire_start(struct hf_lock *lock, int64_t timeout_ms)
     bundle->taken = 0;
     bundle->why = 0;
     bundle->phase = TAKING;
+    listen(bundle, true);
     show(bundle, HF_WAITING, 0);
     r = hf_acquire_start(bundle->part[0], timeout_ms);
-    if (r < 0) {
-        bundle->phase = RESTING;
-        show(bundle, HF_IDLE, r);
-    }
+    if (r < 0)
+        rest(bundle, HF_IDLE, r);
     return r;
 }
 
@@ -253,6 +276,7 @@ static int all_release_start(struct hf_lock *lock)
         return r < 0 ? r : 0;
     bundle->why = 0;
     bundle->phase = GIVING;
+    listen(bundle, true);
     show(bundle, HF_LEAVING, 0);
     give_next(bundle);
     return 0;
@@ -281,9 +305,10 @@ static void all_free(struct hf_lock *lock)
 {
     struct bundle *bundle = bundle_of(lock);
 
+    listen(bundle, false);
     for (size_t i = 0; i < bundle->count; i++) {
         struct hf_lock *part = bundle->part[i];
-        part->hook = NULL;
+        part->inner = false;
         part->on_lost = NULL;
         part->hook_data = NULL;
         part->any_thread = bundle->any_thread[i];
@@ -350,7 +375,7 @@ static int make(struct bundle *bundle, struct hf_lock **ret)
     lock->hook_data = bundle;
     for (size_t i = 0; i < bundle->count; i++) {
         struct hf_lock *part = bundle->part[i];
-        part->hook = hook;
+        part->inner = true;
         part->on_lost = on_lost;
         part->hook_data = bundle;
         bundle->any_thread[i] = part->any_thread;

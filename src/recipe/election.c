@@ -112,6 +112,7 @@ static int start(struct hf_election *election)
     }
     if (r < 0)
         return r;
+    lock->inner = true;
     lock->hook = on_state;
     lock->hook_data = election;
     return options->observe ? 0 : hf_election_join(election);

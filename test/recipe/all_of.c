@@ -1,0 +1,234 @@
+/* all_of.c - several locks as one. */
+#include "lib/recipe.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PARTS 3
+
+struct set {
+    struct hf_client *client;
+    char              name[PARTS][64];
+    struct hf_lock   *part[PARTS], *all;
+};
+
+static void open_set(struct set *set, const char *base, struct hf_client *client,
+                     bool backwards)
+{
+    struct hf_lock *given[PARTS];
+
+    set->client = client;
+    for (size_t i = 0; i < PARTS; i++) {
+        snprintf(set->name[i], sizeof set->name[i], "%s-%zu", base, i);
+        set->part[i] = recipe_mutex(client, set->name[i]);
+        given[backwards ? PARTS - 1 - i : i] = set->part[i];
+    }
+    assert_int_equal(hf_all_of(given, PARTS, &set->all), 0);
+}
+
+static void test_all_or_none(void **state)
+{
+    const char       *base = recipe_name();
+    struct hf_client *client = recipe_open(), *rival = recipe_open();
+    struct set        set;
+
+    (void)state;
+    open_set(&set, base, client, true);
+    struct hf_lock *last = recipe_mutex(rival, set.name[2]);
+    struct hf_lock *first = recipe_mutex(rival, set.name[0]);
+
+    assert_int_equal(hf_acquire(last, 1000), 0);
+    assert_int_equal(hf_acquire(set.all, 0), HF_EBUSY);
+    assert_int_equal(hf_state(set.all), HF_IDLE);
+    assert_int_equal(hf_acquire(first, 0), 0); /* it was given back */
+    assert_int_equal(hf_release(first), 0);
+    int64_t start = recipe_ms();
+    assert_int_equal(hf_acquire(set.all, 150), HF_ETIMEOUT);
+    assert_in_range(recipe_ms() - start, 149, 400); /* one limit for all of them */
+    recipe_await_line(rival, set.name[0], 0);
+    assert_int_equal(hf_release(last), 0);
+
+    assert_int_equal(hf_acquire(set.all, 1000), 0);
+    assert_int_equal(hf_state(set.all), HF_HELD);
+    assert_int_equal(hf_token(set.all), hf_token(set.part[2]));
+    assert_true(hf_left_ms(set.all) > 0);
+    assert_int_equal(hf_acquire(set.all, 0), 0); /* reentrant */
+    assert_int_equal(hf_acquire(first, 0), HF_EBUSY);
+    assert_int_equal(hf_release(set.all), 0);
+    assert_int_equal(hf_acquire(first, 0), HF_EBUSY);
+    assert_int_equal(hf_release(set.all), 0);
+    assert_int_equal(hf_release(set.all), HF_ESTATE);
+    assert_int_equal(hf_acquire(first, 0), 0);
+    hf_lock_free(set.all);
+    assert_int_equal(hf_acquire(set.part[1], 0), 0); /* the parts are ours again */
+    hf_close(client);
+    hf_close(rival);
+}
+
+static void test_a_lost_part_loses_all(void **state)
+{
+    struct hf_client *client = recipe_open(), *admin = recipe_open();
+    struct set        set;
+
+    (void)state;
+    open_set(&set, recipe_name(), client, false);
+    assert_int_equal(hf_acquire(set.all, 1000), 0);
+    int lost = hf_lost_fd(set.all);
+    assert_int_equal(hf_break(admin, set.name[1], hf_token(set.part[1]), 1000), 0);
+    recipe_await(set.all, HF_LOST);
+    struct pollfd poller = { .fd = lost, .events = POLLIN };
+    assert_int_equal(poll(&poller, 1, 0), 1);
+    assert_int_equal(hf_release(set.all), HF_ELOST);
+    for (size_t i = 0; i < PARTS; i++) /* the others were released all the same */
+        recipe_await_line(admin, set.name[i], 0);
+    assert_int_equal(hf_acquire(set.all, 1000), 0);
+    hf_close(client);
+    hf_close(admin);
+}
+
+#define ROUNDS 30
+
+struct worker {
+    const char *base;
+    bool        backwards;
+    long       *counter;
+};
+
+static void *work(void *data)
+{
+    struct worker    *worker = data;
+    struct hf_client *client = recipe_open();
+    struct set        set;
+
+    open_set(&set, worker->base, client, worker->backwards);
+    for (int i = 0; i < ROUNDS; i++) {
+        if (hf_acquire(set.all, 20000) != 0)
+            return "acquire failed";
+        ++*worker->counter;
+        if (hf_release(set.all) != 0)
+            return "release failed";
+    }
+    hf_close(client); /* frees the set too */
+    return NULL;
+}
+
+/* Given in opposite orders, and never in a circle. */
+static void test_order_does_not_matter(void **state)
+{
+    const char   *base = recipe_name();
+    long          counter = 0;
+    struct worker worker[] = { { base, false, &counter }, { base, true, &counter } };
+    pthread_t     thread[4];
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, work, &worker[i % 2]), 0);
+    for (int i = 0; i < 4; i++) {
+        void *fault;
+        pthread_join(thread[i], &fault);
+        assert_null(fault);
+    }
+    assert_int_equal(counter, 4 * ROUNDS);
+}
+
+static void *share(void *data)
+{
+    struct set *set = data;
+
+    for (int i = 0; i < ROUNDS; i++) {
+        if (hf_acquire(set->all, 20000) != 0)
+            return "acquire failed";
+        if (hf_release(set->all) != 0)
+            return "release failed";
+    }
+    return NULL;
+}
+
+static void test_threads_share_a_set(void **state)
+{
+    struct hf_client *client = recipe_open();
+    struct set        set;
+    pthread_t         thread[4];
+
+    (void)state;
+    open_set(&set, recipe_name(), client, false);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, share, &set), 0);
+    for (int i = 0; i < 4; i++) {
+        void *fault;
+        pthread_join(thread[i], &fault);
+        assert_null(fault);
+    }
+    assert_int_equal(hf_state(set.all), HF_IDLE);
+    hf_close(client);
+}
+
+static void test_without_blocking(void **state)
+{
+    struct hf_client *client = recipe_open(), *rival = recipe_open();
+    struct set        set;
+
+    (void)state;
+    open_set(&set, recipe_name(), client, true);
+    struct hf_lock *last = recipe_mutex(rival, set.name[2]);
+    assert_int_equal(hf_acquire(last, 1000), 0);
+    assert_int_equal(hf_acquire_start(set.all, -1), 0);
+    assert_int_equal(hf_acquire_start(set.all, -1), HF_ESTATE);
+    recipe_await_line(rival, set.name[2], 2);
+    assert_int_equal(hf_state(set.all), HF_WAITING);
+    assert_int_equal(hf_release(last), 0);
+    recipe_await(set.all, HF_HELD);
+    assert_int_equal(hf_release_start(set.all), 0);
+    recipe_await(set.all, HF_IDLE);
+    assert_int_equal(hf_why(set.all), 0);
+
+    assert_int_equal(hf_acquire(last, 1000), 0);
+    assert_int_equal(hf_acquire_start(set.all, 60), 0);
+    recipe_await(set.all, HF_IDLE);
+    assert_int_equal(hf_why(set.all), HF_ETIMEOUT);
+    recipe_await_line(rival, set.name[0], 0);
+    assert_int_equal(hf_acquire_start(set.all, -1), 0);
+    recipe_await_line(rival, set.name[2], 2);
+    assert_int_equal(hf_cancel(set.all), 0);
+    recipe_await(set.all, HF_IDLE);
+    assert_int_equal(hf_why(set.all), HF_ECANCELED);
+    recipe_await_line(rival, set.name[0], 0);
+    hf_close(client);
+    hf_close(rival);
+}
+
+static void test_impossible_sets(void **state)
+{
+    struct hf_client *client = recipe_open(), *other = recipe_open();
+    struct hf_lock   *a = recipe_mutex(client, recipe_name());
+    struct hf_lock   *twin = recipe_mutex(client, hf_name(a));
+    struct hf_lock   *far = recipe_mutex(other, recipe_name()), *all = NULL;
+
+    (void)state;
+    assert_int_equal(hf_all_of(&a, 0, &all), HF_EINVAL);
+    assert_int_equal(hf_all_of((struct hf_lock *[]){ a, twin }, 2, &all), HF_EINVAL);
+    assert_non_null(strstr(hf_errmsg(client), "twice"));
+    assert_int_equal(hf_all_of((struct hf_lock *[]){ a, far }, 2, &all), HF_EINVAL);
+    assert_int_equal(hf_acquire(a, 1000), 0);
+    assert_int_equal(hf_all_of(&a, 1, &all), HF_EINVAL);
+    assert_null(all);
+    hf_close(client);
+    hf_close(other);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_or_none),
+        cmocka_unit_test(test_a_lost_part_loses_all),
+        cmocka_unit_test(test_order_does_not_matter),
+        cmocka_unit_test(test_threads_share_a_set),
+        cmocka_unit_test(test_without_blocking),
+        cmocka_unit_test(test_impossible_sets),
+    };
+
+    recipe_init(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

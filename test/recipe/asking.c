@@ -1,0 +1,246 @@
+/* asking.c - asking a holder to yield; places in line, limits, statistics. */
+#include "lib/recipe.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool readable(int fd)
+{
+    struct pollfd poller = { .fd = fd, .events = POLLIN };
+
+    return poll(&poller, 1, 0) == 1;
+}
+
+struct ears {
+    atomic_int     asks, places;
+    char           reason[64];
+    _Atomic int64_t ahead;
+};
+
+static void on_ask(struct hf_lock *lock, const char *reason, void *data)
+{
+    struct ears *ears = data;
+
+    (void)lock;
+    snprintf(ears->reason, sizeof ears->reason, "%s", reason);
+    ears->asks++;
+}
+
+static void on_place(struct hf_lock *lock, int64_t ahead, void *data)
+{
+    struct ears *ears = data;
+
+    (void)lock;
+    ears->ahead = ahead;
+    ears->places++;
+}
+
+static struct hf_client *open_with_ears(struct ears *ears)
+{
+    struct hf_options options = HF_OPTIONS_INIT;
+
+    options.on_ask = on_ask;
+    options.on_place = on_place;
+    options.data = ears;
+    return recipe_open_with(&options);
+}
+
+static void await(atomic_int *counter, int value)
+{
+    int64_t end = recipe_ms() + 10000;
+
+    while (*counter < value && recipe_ms() < end)
+        poll(NULL, 0, 1);
+    assert_int_equal(*counter, value);
+}
+
+static void test_a_holder_is_asked(void **state)
+{
+    const char       *name = recipe_name();
+    struct ears       ears = { .asks = 0 };
+    struct hf_client *a = open_with_ears(&ears), *b = recipe_open();
+    struct hf_lock   *lock = recipe_mutex(a, name);
+    char              reason[16];
+
+    (void)state;
+    assert_int_equal(hf_ask(b, name, "why", 1000), HF_ENOTFOUND);
+    assert_int_equal(hf_acquire(lock, 1000), 0);
+    int fd = hf_ask_fd(lock);
+    assert_true(fd >= 0);
+    assert_false(readable(fd));
+    assert_false(hf_asked(lock, NULL, 0));
+    assert_int_equal(hf_ask(b, name, "we must reboot", 1000), 1);
+    await(&ears.asks, 1);
+    assert_string_equal(ears.reason, "we must reboot");
+    assert_true(readable(fd));
+    assert_true(hf_asked(lock, reason, sizeof reason));
+    assert_string_equal(reason, "we must reboot");
+    assert_int_equal(hf_state(lock), HF_HELD); /* the answer is the holder's */
+    assert_int_equal(hf_ask(b, name, NULL, 1000), 1);
+    await(&ears.asks, 2);
+    assert_int_equal(hf_release(lock), 0);
+    assert_false(readable(fd));
+    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_false(hf_asked(lock, NULL, 0)); /* that was another grant */
+    hf_close(a);
+    hf_close(b);
+}
+
+static void test_every_holder_is_asked_and_no_waiter(void **state)
+{
+    const char       *name = recipe_name();
+    struct ears       ears = { .asks = 0 };
+    struct hf_client *a = open_with_ears(&ears), *b = recipe_open();
+    struct hf_lock   *lock[3];
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(hf_semaphore(a, name, 2, 1, &lock[i]), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(hf_acquire_start(lock[i], -1), 0);
+    recipe_await_line(b, name, 3);
+    int64_t end = recipe_ms() + 10000;
+    int     held = 0;
+    while (held < 2 && recipe_ms() < end) {
+        held = 0;
+        for (int i = 0; i < 3; i++)
+            held += hf_state(lock[i]) == HF_HELD;
+    }
+    assert_int_equal(hf_ask(b, name, "x", 1000), 2);
+    await(&ears.asks, 2);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(hf_asked(lock[i], NULL, 0), hf_state(lock[i]) == HF_HELD);
+    hf_close(a);
+    hf_close(b);
+}
+
+static void test_following_ones_place(void **state)
+{
+    const char       *name = recipe_name();
+    struct ears       ears = { .places = 0 };
+    struct hf_client *a = recipe_open(), *b = open_with_ears(&ears);
+    struct hf_lock   *first = recipe_mutex(a, name), *second = recipe_mutex(a, name);
+    struct hf_lock   *third = recipe_mutex(a, name), *mine = recipe_mutex(b, name);
+
+    (void)state;
+    assert_int_equal(hf_set_follow(mine, true), 0);
+    assert_int_equal(hf_ahead(mine), -1);
+    assert_int_equal(hf_acquire(first, 1000), 0);
+    assert_int_equal(hf_acquire_start(second, -1), 0);
+    recipe_await_line(a, name, 2);
+    assert_int_equal(hf_acquire_start(third, -1), 0);
+    recipe_await_line(a, name, 3);
+    assert_int_equal(hf_acquire_start(mine, -1), 0);
+    assert_int_equal(hf_set_follow(mine, false), HF_ESTATE);
+    await(&ears.places, 1);
+    assert_int_equal(ears.ahead, 3);
+    assert_int_equal(hf_cancel(second), 0);
+    await(&ears.places, 2);
+    assert_int_equal(ears.ahead, 2);
+    assert_int_equal(hf_ahead(mine), 2);
+    assert_int_equal(hf_release(first), 0);
+    await(&ears.places, 3);
+    assert_int_equal(ears.ahead, 1);
+    recipe_await(third, HF_HELD);
+    assert_int_equal(hf_release(third), 0);
+    recipe_await(mine, HF_HELD);
+    assert_int_equal(hf_ahead(mine), 0);
+    hf_close(a);
+    hf_close(b);
+}
+
+static void test_a_full_queue(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *a = recipe_open(), *b = recipe_open();
+    struct hf_lock   *held = recipe_mutex(a, name), *waiting = recipe_mutex(a, name);
+    struct hf_lock   *late = recipe_mutex(b, name);
+
+    (void)state;
+    assert_int_equal(hf_set_max_waiters(late, 1), 0);
+    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_acquire(late, 20), HF_ETIMEOUT); /* there is room for one */
+    assert_int_equal(hf_acquire_start(waiting, -1), 0);
+    recipe_await_line(a, name, 2);
+    assert_int_equal(hf_acquire(late, 10000), HF_EFULL);
+    assert_true(hf_err_retryable(HF_EFULL));
+    assert_true(strlen(hf_errmsg(b)) > 0);
+    recipe_await_line(a, name, 2);
+    assert_int_equal(hf_cancel(waiting), 0);
+    recipe_await_line(a, name, 1);
+    assert_int_equal(hf_release(held), 0);
+    assert_int_equal(hf_acquire(late, 1000), 0);
+    hf_close(a);
+    hf_close(b);
+}
+
+static uint64_t buckets(const struct hf_histogram *histogram)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < HF_BUCKETS; i++)
+        sum += histogram->bucket[i];
+    return sum;
+}
+
+static void test_statistics(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *a = recipe_open(), *b = recipe_open();
+    struct hf_lock   *lock = recipe_mutex(a, name), *rival = recipe_mutex(b, name);
+    struct hf_stats   stats;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(hf_acquire(lock, 1000), 0);
+        assert_int_equal(hf_acquire(lock, 1000), 0); /* again: nothing new */
+        assert_int_equal(hf_release(lock), 0);
+        assert_int_equal(hf_release(lock), 0);
+    }
+    assert_int_equal(hf_acquire(rival, 1000), 0);
+    assert_int_equal(hf_acquire(lock, 0), HF_EBUSY);
+    assert_int_equal(hf_acquire(lock, 30), HF_ETIMEOUT);
+    recipe_await(lock, HF_IDLE);
+    assert_int_equal(hf_acquire_start(lock, -1), 0);
+    recipe_await_line(a, name, 2);
+    assert_int_equal(hf_cancel(lock), 0);
+    recipe_await(lock, HF_IDLE);
+    assert_int_equal(hf_release(rival), 0);
+    assert_int_equal(hf_acquire(lock, 1000), 0);
+    poll(NULL, 0, 20);
+    assert_int_equal(hf_break(b, name, hf_token(lock), 1000), 0);
+    recipe_await(lock, HF_LOST);
+    assert_int_equal(hf_release(lock), HF_ELOST);
+
+    hf_get_stats(lock, &stats);
+    assert_int_equal(stats.acquired, 4);
+    assert_int_equal(stats.released, 3);
+    assert_int_equal(stats.lost, 1);
+    assert_int_equal(stats.busy, 1);
+    assert_int_equal(stats.timeouts, 1);
+    assert_int_equal(stats.canceled, 1);
+    assert_int_equal(stats.failed, 0);
+    assert_int_equal(stats.wait.count, 4);
+    assert_int_equal(stats.hold.count, 4);
+    assert_int_equal(buckets(&stats.wait), 4);
+    assert_int_equal(buckets(&stats.hold), 4);
+    assert_true(stats.hold.max_us >= 19000 && stats.hold.total_us >= stats.hold.max_us);
+    hf_close(a);
+    hf_close(b);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_holder_is_asked),
+        cmocka_unit_test(test_every_holder_is_asked_and_no_waiter),
+        cmocka_unit_test(test_following_ones_place),
+        cmocka_unit_test(test_a_full_queue),
+        cmocka_unit_test(test_statistics),
+    };
+
+    recipe_init(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
