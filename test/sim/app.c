@@ -1,7 +1,14 @@
-/* app.c - the applications: each wants a lock, holds it for a while, releases. */
+/* app.c - the applications: each wants a lock, holds it for a while, releases.
+ *
+ * Some hold less after a while; some are candidates of an election, who queue again
+ * by themselves; some who wait ask the holder to yield.
+ */
 #include "sim.h"
 
 #include "holdfast.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static const char *const words[] = { "idle", "entering", "waiting", "looking",
                                      "held", "leaving",  "lost" };
@@ -12,7 +19,7 @@ static hf_time scale(const struct sim *sim)
 }
 
 /* Mostly short, so that much happens; at times longer than a lease. */
-static hf_time draw_while(struct sim *sim)
+hf_time app_while(struct sim *sim)
 {
     hf_time most = sim_maybe(sim, 15) ? scale(sim) * 3 / 2 : scale(sim) / 8;
 
@@ -22,21 +29,38 @@ static hf_time draw_while(struct sim *sim)
 static void want(struct sim *sim, struct wish *wish)
 {
     hf_time now = host_clock(wish->host, sim->net.now);
-    bool    once = sim_maybe(sim, 20);
-    bool    ever = sim_maybe(sim, 50);
-    hf_time limit = ever ? HF_NEVER : now + draw_while(sim);
+    bool    once = !wish->candidate && sim_maybe(sim, 20);
+    bool    ever = wish->candidate || sim_maybe(sim, 50);
+    hf_time limit = ever ? HF_NEVER : now + app_while(sim);
 
     /* A try has a limit too, for stores that do not answer. */
     if (once && ever)
         limit = now + scale(sim);
     wish->rounds--;
     wish->waits_for_ever = limit == HF_NEVER;
-    wish->act = sim_maybe(sim, 20) ? sim->net.now + draw_while(sim) : HF_NEVER;
+    wish->act = sim_maybe(sim, 20) ? sim->net.now + app_while(sim) : HF_NEVER;
     sim_tell(sim, "%s wants %s%s", wish->label, wish->name->text,
              once                   ? ", once"
              : wish->waits_for_ever ? ""
                                     : ", for a while");
     hf_job_want(&wish->job, once, limit);
+}
+
+static void lessen(struct sim *sim, struct wish *wish)
+{
+    struct hf_shape shape = *hf_hold_shape(&wish->job.hold);
+
+    if (shape.weight == HF_ALL)
+        shape.weight = 1;
+    else
+        shape.weight = 1 + (uint32_t)sim_draw(sim, shape.weight);
+    sim_tell(sim, "%s holds %u of %s from now on", wish->label, shape.weight,
+             wish->name->text);
+    wish->lessens--;
+    sim->seen[SEEN_LESSER]++;
+    hf_job_lessen(&wish->job, &shape);
+    /* At times again before the store has heard of it. */
+    wish->act = sim->net.now + (sim_maybe(sim, 30) ? HF_MS : app_while(sim));
 }
 
 static void act(struct sim *sim, struct wish *wish)
@@ -50,6 +74,10 @@ static void act(struct sim *sim, struct wish *wish)
             want(sim, wish);
         break;
     case HF_HOLD_HELD:
+        if (wish->lessens > 0) {
+            lessen(sim, wish);
+            break;
+        } /* fall through */
     case HF_HOLD_LOST:
         sim_tell(sim, "%s releases %s", wish->label, wish->name->text);
         hf_job_drop(&wish->job, 0);
@@ -62,29 +90,110 @@ static void act(struct sim *sim, struct wish *wish)
     }
 }
 
+/* ---- Asking the holder -------------------------------------------------------------- */
+
+static void on_asked(struct hf_errand *errand)
+{
+    ((struct request *)errand)->out = false;
+}
+
+static void ask(struct sim *sim, struct host *host, struct request *request)
+{
+    struct hf_queue *queue = hf_world_line(&sim->net.world, request->name->text, false);
+
+    request->when = HF_NEVER;
+    if (queue == NULL || queue->first == NULL || request->out)
+        return;
+    snprintf(request->why, sizeof request->why, "reason %u", ++sim->reasons);
+    request->errand = (struct hf_errand){
+        .req = { .op = HF_ASK,
+                 .name = request->name->text,
+                 .note = request->why,
+                 .seq = queue->first->ticket.seq },
+        .deadline = host_clock(host, sim->net.now) + scale(sim),
+        .on_done = on_asked,
+    };
+    request->out = true;
+    sim_tell(sim, "%c asks for ticket %d of %s", (char)('a' + sim_index(sim, host)),
+             (int)request->errand.req.seq, request->name->text);
+    hf_errand_start(&request->errand, &host->engine);
+}
+
+/* ---- All that a host does ------------------------------------------------------------ */
+
 hf_time app_next(const struct sim *sim, const struct host *host)
 {
-    hf_time next = HF_NEVER;
+    size_t  index = sim_index(sim, host);
+    hf_time next = group_next(&sim->group[index]);
 
     if (host->store == NULL || host->stopped)
         return HF_NEVER;
-    for (size_t i = 0; i < sim->wishes; i++) {
-        const struct wish *wish = &sim->wish[sim_index(sim, host)][i];
-        if (wish->act < next)
-            next = wish->act;
-    }
+    if (sim->request[index].when < next)
+        next = sim->request[index].when;
+    for (size_t i = 0; i < sim->wishes; i++)
+        if (sim->wish[index][i].act < next)
+            next = sim->wish[index][i].act;
     return next;
 }
 
 void app_run(struct sim *sim, struct host *host)
 {
-    for (size_t i = 0; i < sim->wishes; i++) {
-        struct wish *wish = &sim->wish[sim_index(sim, host)][i];
-        if (wish->act > sim->net.now)
-            continue;
-        act(sim, wish);
-        host->wake = 0;
+    size_t index = sim_index(sim, host);
+
+    host->wake = 0;
+    for (size_t i = 0; i < sim->wishes; i++)
+        if (sim->wish[index][i].act <= sim->net.now)
+            act(sim, &sim->wish[index][i]);
+    if (group_next(&sim->group[index]) <= sim->net.now)
+        group_run(sim, &sim->group[index]);
+    if (sim->request[index].when <= sim->net.now)
+        ask(sim, host, &sim->request[index]);
+}
+
+/* ---- What it is told ------------------------------------------------------------------ */
+
+/* Heard is the newest word; one that came and was overtaken does not count. */
+static void hear(struct wish *wish)
+{
+    const struct hf_place *place = world_place(wish->host, wish->job.hold.id);
+
+    if (wish->asked_at == HF_NEVER || place == NULL || place->asked == NULL ||
+        strcmp(place->asked, wish->job.asked) != 0)
+        return;
+    wish->asked_at = HF_NEVER;
+    wish->sim->seen[SEEN_ASKED]++;
+}
+
+static void on_held(struct sim *sim, struct wish *wish)
+{
+    check_granted(wish);
+    if (wish->candidate)
+        check_elected(wish);
+    wish->leads = wish->candidate;
+    bool heavy = wish->job.hold.shape.weight > 1;
+    wish->lessens = heavy && sim_maybe(sim, 40) ? 1 + (unsigned)sim_draw(sim, 2) : 0;
+    wish->act = sim->net.now + app_while(sim);
+}
+
+static void on_idle(struct sim *sim, struct wish *wish)
+{
+    check_over(wish);
+    wish->act = sim->net.now + app_while(sim);
+    if (wish->candidate && wish->job.hold.why == HF_ELOST) { /* deposed: at once again */
+        wish->rounds++;
+        wish->act = sim->net.now;
     }
+}
+
+static void on_waiting(struct sim *sim, struct wish *wish)
+{
+    struct request *request = &sim->request[sim_index(sim, wish->host)];
+
+    sim->seen[SEEN_PLACE] += wish->job.hold.follow;
+    if (request->when < HF_NEVER || !sim_maybe(sim, 10))
+        return;
+    request->name = wish->name;
+    request->when = sim->net.now + sim_span(sim, 0, 5 * HF_MS);
 }
 
 /* Called by the engine after every change of state. */
@@ -107,7 +216,8 @@ void app_change(struct hf_job *job)
         [HF_HOLD_LOST] = 1 << HF_HOLD_LEAVING | 1 << HF_HOLD_IDLE,
     };
 
-    if (is == was) /* only the store has let go of it */
+    hear(wish);
+    if (is == was) /* only its place or its weight changed, or the store let go of it */
         return;
     sim_tell(sim, "%s %s%s%s", wish->label, words[is], is == HF_HOLD_IDLE ? ": " : "",
              is == HF_HOLD_IDLE ? hf_strerror(job->hold.why) : "");
@@ -116,35 +226,49 @@ void app_change(struct hf_job *job)
     if (job->hold.once && is == HF_HOLD_WAITING)
         sim_fail(sim, "%s waits, although it only tries", wish->label);
     wish->state = is;
+    wish->leads = false; /* deposed, if it led: before anybody else hears of it */
     if (is == HF_HOLD_HELD) {
-        check_granted(wish);
-        wish->act = sim->net.now + draw_while(sim);
+        on_held(sim, wish);
     } else if (is == HF_HOLD_LOST) {
         if (sim->peaceful)
             sim_fail(sim, "%s loses %s in peace", wish->label, wish->name->text);
         wish->act = sim->net.now + sim_span(sim, 0, 20 * HF_MS);
     } else if (is == HF_HOLD_IDLE) {
-        check_over(wish);
-        wish->act = sim->net.now + draw_while(sim);
+        on_idle(sim, wish);
+    } else if (is == HF_HOLD_WAITING) {
+        on_waiting(sim, wish);
+    }
+    if (wish->group != NULL) { /* which decides what comes next */
+        wish->act = HF_NEVER;
+        wish->group->poked = true;
     }
 }
 
 void app_hurry(struct sim *sim)
 {
-    for (size_t i = 0; i < sim->hosts; i++)
+    for (size_t i = 0; i < sim->hosts; i++) {
+        struct group *group = &sim->group[i];
+        if (group->state == GROUP_HELD && group->act > sim->net.now + 5 * HF_MS)
+            group->act = sim->net.now + 5 * HF_MS;
         for (size_t j = 0; j < sim->wishes; j++) {
             struct wish *wish = &sim->wish[i][j];
             bool rests = wish->state == HF_HOLD_HELD || wish->state == HF_HOLD_LOST;
-            if (rests && wish->act > sim->net.now + 5 * HF_MS)
+            if (rests && wish->group == NULL && wish->act > sim->net.now + 5 * HF_MS)
                 wish->act = sim->net.now + 5 * HF_MS;
         }
+    }
 }
 
 bool app_all_over(const struct sim *sim)
 {
-    for (size_t i = 0; i < sim->hosts; i++)
-        for (size_t j = 0; sim->host[i].store != NULL && j < sim->wishes; j++)
+    for (size_t i = 0; i < sim->hosts; i++) {
+        if (sim->host[i].store == NULL)
+            continue;
+        if (!group_over(&sim->group[i]) || sim->request[i].out)
+            return false;
+        for (size_t j = 0; j < sim->wishes; j++)
             if (!hf_job_quiet(&sim->wish[i][j].job))
                 return false;
+    }
     return true;
 }

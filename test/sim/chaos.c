@@ -97,9 +97,11 @@ static void die(struct sim *sim, struct host *host, struct trouble *trouble, cha
 
     sim_tell(sim, "%c: %s", who, politely ? "closes" : "dies");
     for (size_t i = 0; i < sim->wishes; i++)
-        sim->wish[sim_index(sim, host)][i].had = false;
+        sim->wish[sim_index(sim, host)][i].had =
+            sim->wish[sim_index(sim, host)][i].leads = false;
     if (sim->errand_out && sim->errand.engine == &host->engine)
         sim->errand_out = false;
+    sim->request[sim_index(sim, host)].out = false;
     host_close(host, politely);
     if (sim->ttl == 0)
         end_session(sim, host);

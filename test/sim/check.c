@@ -1,29 +1,14 @@
-/* check.c - what must never be.
+/* check.c - what applications must never be told.
  *
  * Two views are compared: what applications believe (struct wish), and what the
  * world knows.  A holder counts from when it is told until it releases or its
- * deadline passes by its own clock, whether or not it runs by then.
+ * deadline passes by its own clock, whether or not it runs by then.  Whoever holds
+ * less counts for less from when it says so.
  */
 #include "sim.h"
 
 #include "holdfast.h"
 #include "store/memory/client.h"
-
-static const struct hf_memory *memory_of(const struct host *host)
-{
-    return (const struct hf_memory *)host->store;
-}
-
-static struct hf_place *place_of(const struct host *host, uint64_t id)
-{
-    struct hf_session *session =
-        hf_world_session(&host->net->world, memory_of(host)->session);
-    struct hf_place *place = session != NULL ? session->places : NULL;
-
-    while (place != NULL && (place->id != id || place->queue == NULL))
-        place = place->beside;
-    return place;
-}
 
 /* Has it time left, by its own clock? */
 static bool sure(const struct host *host)
@@ -31,119 +16,9 @@ static bool sure(const struct host *host)
     return host_clock(host, host->net->now) < host->store->alive_until;
 }
 
-/* ---- The world by itself --------------------------------------------------------------- */
-
-static void check_line(struct sim *sim, const struct hf_queue *queue)
+static bool evicted(const struct wish *wish)
 {
-    uint64_t weight = 0, seq = 0, token = 0;
-    bool     fits = true;
-
-    for (const struct hf_place *place = queue->first; place != NULL;
-         place = place->next) {
-        const struct hf_ticket *ticket = &place->ticket;
-        weight += ticket->shape.weight;
-        fits = fits && hf_shape_agrees(&ticket->shape, &queue->first->ticket.shape) &&
-               weight <= ticket->shape.capacity;
-        if (place->granted != fits)
-            sim_fail(sim, "%s: ticket %d is %sgranted", queue->name, (int)ticket->seq,
-                     fits ? "not " : "");
-        if (ticket->seq <= seq || ticket->token <= token)
-            sim_fail(sim, "%s: ticket %d is out of order", queue->name, (int)ticket->seq);
-        seq = ticket->seq;
-        token = ticket->token;
-    }
-    for (const struct hf_watch *watch = queue->watches; watch != NULL;
-         watch = watch->next)
-        if (watch->waits && watch->mine != NULL && watch->mine->granted)
-            sim_fail(sim, "%s: the owner of ticket %d sleeps, though it is granted",
-                     queue->name, (int)watch->mine->ticket.seq);
-}
-
-static void check_world(struct sim *sim)
-{
-    for (size_t i = 0; i < sim->names; i++) {
-        struct hf_queue *queue = hf_world_line(&sim->net.world, sim->name[i].text, false);
-        if (queue != NULL)
-            check_line(sim, queue);
-    }
-}
-
-/* ---- What became of each ticket ---------------------------------------------------------- */
-
-static bool is_verb(const struct net_letter *letter, enum hf_op op)
-{
-    return letter != NULL && letter->ask.kind == HF_ASK_VERB && letter->req.op == op;
-}
-
-/* Whose ticket was it that a BREAK has just taken?  Its session keeps it. */
-static bool was_broken(const struct wish *wish, uint64_t seq)
-{
-    const struct hf_session *session =
-        hf_world_session(&wish->sim->net.world, memory_of(wish->host)->session);
-    const struct hf_place *place = session != NULL ? session->places : NULL;
-
-    for (; place != NULL; place = place->beside)
-        if (place->queue == NULL && place->ticket.seq == seq)
-            return place->id == wish->job.hold.id;
-    return false;
-}
-
-static void follow(struct wish *wish, const struct net_letter *letter)
-{
-    struct hf_place *place = place_of(wish->host, wish->job.hold.id);
-
-    if (is_verb(letter, HF_BREAK) && was_broken(wish, letter->req.seq))
-        wish->broken = wish->job.hold.id;
-    if (place == NULL || !place->granted)
-        wish->served_at = HF_NEVER;
-    else if (wish->served_at == HF_NEVER)
-        wish->served_at = wish->sim->net.now;
-    if (!wish->had || !wish->present || place_of(wish->host, wish->id) != NULL)
-        return;
-    wish->present = false;
-    if (is_verb(letter, HF_LEAVE) && letter->wire == wish->host->wire &&
-        letter->req.id == wish->id)
-        wish->left = true;
-    else
-        wish->taken = true;
-}
-
-static void tell_served(struct sim *sim, const struct net_letter *letter,
-                        const struct hf_answer *answer)
-{
-    static const char *const kinds[] = { "HELLO", "RENEW", "", "FORGET", "BYE" };
-    static const char *const verbs[] = { "",      "ENTER", "READ", "WATCH",
-                                         "LEAVE", "LIST",  "BREAK" };
-
-    if (letter == NULL)
-        sim_say(sim, "        a session dies");
-    else if (letter->ask.kind != HF_ASK_VERB)
-        sim_say(sim, "        world: %s of session %d, connection %d%s",
-                kinds[letter->ask.kind], (int)letter->ask.session,
-                (int)letter->ask.connection,
-                answer == NULL ? ""
-                : answer->gone ? ": gone"
-                               : ": ok");
-    else
-        sim_say(sim, "        world: %s %s #%d of session %d%s", verbs[letter->req.op],
-                letter->req.name, (int)letter->req.id, (int)letter->ask.session,
-                answer == NULL   ? ": nothing yet"
-                : answer->gone   ? ": gone"
-                : answer->status ? ": failed"
-                                 : ": ok");
-}
-
-void check_served(struct net *net, const struct net_letter *letter,
-                  const struct hf_answer *answer)
-{
-    struct sim *sim = net->data;
-
-    if (sim->verbose)
-        tell_served(sim, letter, answer);
-    check_world(sim);
-    for (size_t i = 0; i < sim->hosts; i++)
-        for (size_t j = 0; sim->host[i].store != NULL && j < sim->wishes; j++)
-            follow(&sim->wish[i][j], letter);
+    return wish->taken && wish->broken == wish->id;
 }
 
 /* ---- Grants and their ends ----------------------------------------------------------------- */
@@ -172,7 +47,7 @@ static void check_token(struct wish *wish, uint64_t token)
 void check_granted(struct wish *wish)
 {
     const struct hf_hold *hold = &wish->job.hold;
-    struct hf_place      *place = place_of(wish->host, hold->id);
+    struct hf_place      *place = world_place(wish->host, hold->id);
 
     wish->sim->ends[0]++;
     wish->had = true;
@@ -209,12 +84,30 @@ void check_over(struct wish *wish)
     if (!wish->had &&
         (why == 0 || why == HF_ELOST || (why == HF_EMISMATCH && !wish->name->mixed)))
         sim_fail(sim, "%s never had it and is told %s", wish->label, hf_errname(why));
+    if (why == HF_EFULL && wish->job.limit == 0)
+        sim_fail(sim, "%s set no limit and is told the queue is full", wish->label);
     if (!wish->had && in_time && (why == HF_ETIMEOUT || why == HF_EDOWN))
         sim_fail(sim, "%s has time left and is told %s", wish->label, hf_errname(why));
     if (why != 0)
         sim->ends[-why]++;
     wish->had = false;
-    wish->served_at = HF_NEVER;
+    wish->served_at = wish->asked_at = HF_NEVER;
+}
+
+/* Whoever led before has been deposed by now, or knows by its clock that it is over.
+ * Whom an operator has deposed in the world may not have heard of it yet. */
+void check_elected(const struct wish *wish)
+{
+    struct sim *sim = wish->sim;
+
+    sim->seen[SEEN_LEADER]++;
+    for (size_t i = 0; !evicted(wish) && i < sim->hosts; i++)
+        for (size_t j = 0; sim->host[i].store != NULL && j < sim->wishes; j++) {
+            const struct wish *other = &sim->wish[i][j];
+            if (other != wish && other->name == wish->name && other->leads &&
+                !evicted(other) && sure(other->host))
+                sim_fail(sim, "%s is elected while %s leads", wish->label, other->label);
+        }
 }
 
 /* ---- Around a turn ----------------------------------------------------------------------------- */
@@ -240,9 +133,7 @@ void check_run(struct sim *sim, struct host *host)
 
 static bool counts(const struct wish *wish)
 {
-    bool evicted = wish->taken && wish->broken == wish->id;
-
-    return wish->state == HF_HOLD_HELD && wish->had && !evicted && sure(wish->host);
+    return wish->state == HF_HOLD_HELD && wish->had && !evicted(wish) && sure(wish->host);
 }
 
 static void check_pair(struct sim *sim, const struct wish *a, const struct wish *b)
@@ -265,12 +156,12 @@ static void check_holders(struct sim *sim)
             if (counts(&sim->wish[i][j]))
                 holder[count++] = &sim->wish[i][j];
     for (size_t i = 0; i < count; i++) {
-        uint64_t weight = holder[i]->job.hold.shape.weight;
+        uint64_t weight = hf_hold_shape(&holder[i]->job.hold)->weight;
         for (size_t j = 0; j < i; j++) {
             if (holder[j]->name != holder[i]->name)
                 continue;
             check_pair(sim, holder[j], holder[i]);
-            weight += holder[j]->job.hold.shape.weight;
+            weight += hf_hold_shape(&holder[j]->job.hold)->weight;
         }
         if (weight > holder[i]->job.hold.shape.capacity)
             sim_fail(sim, "%s: over capacity with %s", holder[i]->name->text,
@@ -282,8 +173,8 @@ static void check_holders(struct sim *sim)
 static void check_session(struct sim *sim, size_t index)
 {
     const struct host *host = &sim->host[index];
-    uint64_t           number = memory_of(host)->session;
-    struct hf_session *session = hf_world_session(&sim->net.world, number);
+    uint64_t           number = ((const struct hf_memory *)host->store)->session;
+    struct hf_session *session = world_session(host);
 
     bool early = number > sim->trouble[index].forgotten && sure(host);
     if (session == NULL && early)
@@ -313,6 +204,9 @@ static void check_awake(struct sim *sim, size_t index)
         if (sim_waiting(wish) && wish->served_at < HF_NEVER &&
             sim->net.now - since > bound)
             sim_fail(sim, "%s is granted %s and does not hear of it", wish->label,
+                     wish->name->text);
+        if (sim->peaceful && wish->asked_at < sim->net.now - 50 * HF_MS)
+            sim_fail(sim, "%s is asked for %s and does not hear of it", wish->label,
                      wish->name->text);
     }
 }

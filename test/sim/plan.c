@@ -65,21 +65,32 @@ static void plan_name(struct sim *sim, struct name *name, size_t index)
 static void plan_wish(struct sim *sim, struct host *host, struct wish *wish)
 {
     const struct hf_shape *shape = &wish->name->shape[sim_draw(sim, wish->name->shapes)];
+    bool                   mutex = shape->capacity == 1 && !shape->claim;
 
     hf_job_init(&wish->job, &host->engine, wish->name->text, shape);
     wish->job.on_change = app_change;
     wish->state = HF_HOLD_IDLE;
-    wish->had = wish->present = false;
+    wish->job.limit = sim_maybe(sim, 20) ? 1 + (uint32_t)sim_draw(sim, 2) : 0;
+    wish->job.hold.follow = sim_maybe(sim, 15);
+    wish->group = NULL;
+    wish->candidate = mutex && !wish->name->mixed && sim_maybe(sim, 30);
+    if (wish->candidate)
+        wish->job.limit = 0;
+    wish->had = wish->present = wish->leads = false;
     wish->broken = 0;
-    wish->served_at = HF_NEVER;
+    wish->served_at = wish->asked_at = HF_NEVER;
     wish->act = sim->net.now + sim_span(sim, 0, 30 * HF_MS);
 }
 
 void plan_start_host(struct sim *sim, struct host *host)
 {
+    size_t index = sim_index(sim, host);
+
     host_start(host, sim_draw(sim, UINT64_MAX));
     for (size_t i = 0; i < sim->wishes; i++)
-        plan_wish(sim, host, &sim->wish[sim_index(sim, host)][i]);
+        plan_wish(sim, host, &sim->wish[index][i]);
+    sim->request[index] = (struct request){ .when = HF_NEVER };
+    group_plan(sim, index);
 }
 
 static void plan_host(struct sim *sim, size_t index)
@@ -129,18 +140,23 @@ void plan_make(struct sim *sim, uint64_t seed)
     sim->random = seed * 0x9e3779b97f4a7c15u + 1;
     sim->calm = sim->failed = sim->errand_out = false;
     sim->steps = sim->deaths = 0;
+    sim->reasons = 0;
     plan_weather(sim);
 
     net_init(&sim->net);
     sim->net.travel = chaos_travel;
-    sim->net.served = check_served;
+    sim->net.served = world_served;
     sim->net.data = sim;
     sim->net.world.habit = (enum hf_habit)sim_draw(sim, 3);
     sim->net.world.token = sim_draw(sim, 1000);
 
     sim->hosts = 2 + sim_draw(sim, HOSTS - 1);
-    sim->wishes = 1 + sim_draw(sim, WISHES);
+    sim->grouped = sim_maybe(sim, 20);
+    sim->wishes =
+        sim->grouped ? 2 + sim_draw(sim, WISHES - 1) : 1 + sim_draw(sim, WISHES);
     sim->names = 1 + sim_draw(sim, sim->hosts * sim->wishes < 6 ? 2 : NAMES);
+    if (sim->grouped && sim->names == 1)
+        sim->names = 2;
     for (size_t i = 0; i < sim->names; i++)
         plan_name(sim, &sim->name[i], i);
     for (size_t i = 0; i < sim->hosts; i++)

@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SCHEDULES 200000
+#define SCHEDULES 500000
 #define STEPS     50000 /* far more than any schedule takes */
 
 /* ---- Telling ----------------------------------------------------------------------- */
@@ -150,7 +150,15 @@ static bool run_all(struct sim *sim, uint64_t first, uint64_t count, uint64_t *s
 static bool tell_ends(const struct sim *sim, uint64_t count)
 {
     static const int ends[] = {
-        0, HF_EBUSY, HF_ETIMEOUT, HF_ECANCELED, HF_EMISMATCH, HF_EDOWN, HF_ELOST
+        0, HF_EBUSY, HF_ETIMEOUT, HF_ECANCELED, HF_EMISMATCH, HF_EDOWN, HF_EFULL, HF_ELOST
+    };
+    static const char *const sights[SEEN] = {
+        [SEEN_LESSER] = "held less than before",
+        [SEEN_ASKED] = "heard that they were asked",
+        [SEEN_PLACE] = "followed their place",
+        [SEEN_GROUP] = "several held as one",
+        [SEEN_ROLLBACK] = "several given back, since one failed",
+        [SEEN_LEADER] = "elected",
     };
     bool good = true;
 
@@ -159,6 +167,10 @@ static bool tell_ends(const struct sim *sim, uint64_t count)
         printf("# %10llu %s\n", (unsigned long long)times,
                ends[i] == 0 ? "granted" : hf_strerror(ends[i]));
         good &= times > 0 || count < 1000;
+    }
+    for (size_t i = 0; i < SEEN; i++) {
+        printf("# %10llu %s\n", (unsigned long long)sim->seen[i], sights[i]);
+        good &= sim->seen[i] > 0 || count < 1000;
     }
     return good;
 }
