@@ -4,6 +4,7 @@
 #include "holdfast.h"
 #include "store/sqlite/queries.sql.h"
 #include "store/sqlite/schema.sql.h"
+#include "store/sqlite/upgrade.sql.h"
 #include "store/store.h"
 
 #include <assert.h>
@@ -12,7 +13,9 @@
 #include <string.h>
 
 #define APPLICATION_ID 1215261796 /* as in schema.sql */
-#define VERSION        1
+#define VERSION        2          /* as in upgrade.sql */
+
+#define OLD 1 /* of check_kind(): a version that we can bring up to date */
 
 /* Only strangers, such as the sqlite3 shell, ever make us wait inside SQLite. */
 #define STRANGERS_MS 20
@@ -203,7 +206,7 @@ static int check_kind(struct hf_sq_db *db)
     if (version > VERSION)
         return say(db, HF_EUNSUPPORTED,
                    "was made by a newer Holdfast; use that one, or another file");
-    return 0;
+    return version < VERSION ? OLD : 0;
 }
 
 int hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg)
@@ -220,24 +223,40 @@ int hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg)
         return fault(db, rc);
     set_up(db);
     int r = check_kind(db);
+    if (r == OLD)
+        return hf_sq_db_fill(db);
     return r == 0 ? use_log(db) : r;
 }
 
+static int run(struct hf_sq_db *db, const char *text)
+{
+    int rc = sqlite3_exec(db->handle, text, NULL, NULL, NULL);
+
+    return rc == SQLITE_OK ? 0 : fault(db, rc);
+}
+
+/* All or nothing, and whoever else does the same has done it, or waits. */
 int hf_sq_db_fill(struct hf_sq_db *db)
 {
     int r = use_log(db);
     if (r < 0)
         return r;
-    int rc = sqlite3_exec(db->handle, "BEGIN IMMEDIATE", NULL, NULL, NULL);
-    if (rc != SQLITE_OK)
-        return fault(db, rc);
+    r = run(db, "BEGIN IMMEDIATE");
+    if (r < 0)
+        return r;
     r = check_kind(db);
     if (r == HF_ENOTFOUND) {
-        rc = sqlite3_exec(db->handle, schema_sql, NULL, NULL, NULL);
-        r = rc == SQLITE_OK ? 0 : fault(db, rc);
+        r = run(db, schema_sql);
+        if (r == 0)
+            r = OLD;
     }
-    rc = sqlite3_exec(db->handle, r == 0 ? "COMMIT" : "ROLLBACK", NULL, NULL, NULL);
-    return r == 0 && rc != SQLITE_OK ? fault(db, rc) : r;
+    if (r == OLD)
+        r = run(db, upgrade_sql);
+    if (r == 0)
+        r = run(db, "COMMIT");
+    if (r < 0) /* some failures have done it already */
+        sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+    return r;
 }
 
 void hf_sq_db_close(struct hf_sq_db *db)

@@ -17,11 +17,15 @@ enum hf_sq_query {
     HF_SQ_ENTER,
     HF_SQ_REMOVE,
     HF_SQ_GRANT,
+    HF_SQ_AMEND,
     HF_SQ_ONE,
     HF_SQ_AHEAD,
     HF_SQ_BEHIND,
     HF_SQ_LINE,
     HF_SQ_ALL,
+    HF_SQ_SUM,
+    HF_SQ_ASK,
+    HF_SQ_UNASK,
     HF_SQ_WATCH,
     HF_SQ_WATCHERS,
     HF_SQ_FORGET,
@@ -39,7 +43,8 @@ struct hf_sq_db {
     char         *errmsg;  /* lent: HF_ERRMSG_MAX bytes, about the last failure */
 };
 
-/* Open an existing file.  HF_ENOTFOUND: it is a database without our tables;
+/* Open an existing file, and bring it up to date if it is of an older version.
+ * HF_ENOTFOUND: it is a database without our tables;
  * hf_sq_db_fill() makes them (with the gate taken), then prepare(). */
 int  hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg);
 int  hf_sq_db_fill(struct hf_sq_db *db);

@@ -7,7 +7,8 @@
  *   rows.c     reading a line; who of it is alive
  *   settle.c   what follows from a departure: who is granted, who is told
  *   sweep.c    clearing away what the dead left
- *   verbs.c    ENTER, READ, LEAVE, BREAK
+ *   verbs.c    ENTER, READ, LEAVE
+ *   amend.c    AMEND, ASK, BREAK
  *   list.c     LIST, and snapshots in general
  *   wake.c     WATCH
  *   fifo.c     how a session is told, and how it hears
@@ -36,11 +37,21 @@ struct hf_sq_row {
     int64_t         granted; /* 0: not yet */
     int             slot;
     bool            proven; /* seen alive in this look */
+    const char     *asked;  /* of one ticket: the word left at it, or NULL */
 };
 
 struct hf_sq_rows {
     struct hf_sq_row *row;
     size_t            count, room;
+};
+
+/* A line as a whole, the dead that nobody has met yet included. */
+struct hf_sq_sum {
+    uint64_t count;
+    uint64_t ahead;   /* of the ticket in question */
+    uint64_t waiting; /* not granted */
+    uint64_t weight;
+    uint64_t last; /* highest seq */
 };
 
 /* Somebody to be told after the commit: of a ticket, by its seq, or of a line,
@@ -98,6 +109,7 @@ struct hf_sq {
 
     struct hf_sq_rows  rows;   /* of the line last looked at */
     struct hf_sq_rows  dead;   /* those found dead then */
+    struct hf_sq_sum   sum;    /* all of it; count is 0 if that is not known */
     struct hf_ticket  *ticket; /* the snapshot lent out */
     size_t             ticket_room;
     struct hf_sq_text *texts; /* its strings */
@@ -167,6 +179,25 @@ int hf_sq_row_find(struct hf_sq *sq, const char *line, uint64_t seq,
 int hf_sq_rows_ahead(struct hf_sq *sq, const char *line, uint64_t before,
                      const struct hf_shape *shape, struct hf_sq_view *ret);
 
+/* Forget the line last looked at. */
+void hf_sq_rows_clear(struct hf_sq *sq);
+
+/* The living of a line into sq->rows, and how it looks to an outsider. */
+int hf_sq_rows_all(struct hf_sq *sq, const char *line, uint64_t *stamp);
+
+/* The whole of it, and what is ahead of `seq`, into sq->sum.  As it is not one
+ * look with that at the rows, it comes first where `sum` is to tell what has
+ * changed since. */
+int hf_sq_sum_up(struct hf_sq *sq, const char *line, uint64_t seq);
+
+/* The same where it is known: sq->rows is all of the line, but for a holder behind
+ * them. */
+void hf_sq_sum_rows(struct hf_sq *sq, const struct hf_sq_row *mine);
+
+/* What is ahead of our own place, as far as it matters, and in all. */
+int hf_sq_look_ahead(struct hf_sq *sq, const struct hf_sq_own *own,
+                     struct hf_sq_view *ret);
+
 /* Remember in `own` who is in the way: sq->rows. */
 int hf_sq_rows_keep(struct hf_sq *sq, struct hf_sq_own *own);
 
@@ -178,8 +209,18 @@ int hf_sq_settle(struct hf_sq *sq, const char *line);
 /* The ticket `seq` has been removed from the line. */
 int hf_sq_departed(struct hf_sq *sq, const char *line, uint64_t seq);
 
+/* The ticket `seq` weighs less than before. */
+int hf_sq_lessened(struct hf_sq *sq, const char *line, uint64_t seq);
+
+/* Note every dead ticket of the line in sq->dead. */
+int hf_sq_find_dead(struct hf_sq *sq, const char *line);
+
 /* Remove those in sq->dead from the line. */
 int hf_sq_sweep(struct hf_sq *sq, const char *line);
+
+/* 1 if so many wait in the line; the dead, if it looks like that, are removed and
+ * do not count. */
+int hf_sq_is_full(struct hf_sq *sq, const char *line, uint64_t limit);
 
 /* Remove every dead ticket and watcher of the store. */
 int hf_sq_sweep_all(struct hf_sq *sq);
@@ -194,24 +235,30 @@ int hf_sq_tell_followers(struct hf_sq *sq, const char *line, uint64_t seq);
 /* The lowest slot that none of sq->rows has. */
 int hf_sq_free_slot(struct hf_sq *sq, int *ret);
 
-/* ---- verbs.c, list.c ---------------------------------------------------------- */
+/* ---- verbs.c, amend.c, list.c ------------------------------------------------- */
 
 int hf_sq_enter(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_read(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_leave(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_break(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_list(struct hf_sq *sq, struct hf_req *req);
+int hf_sq_amend(struct hf_sq *sq, struct hf_req *req);
+int hf_sq_ask(struct hf_sq *sq, struct hf_req *req);
 
 /* Give up every ticket, as far as that can be done. */
 void hf_sq_leave_all(struct hf_sq *sq);
 
-/* Answer with sq->rows and, unless NULL, our own place behind them. */
+/* Answer with sq->rows, sq->sum and, unless NULL, our own place behind them. */
 int hf_sq_answer(struct hf_sq *sq, struct hf_req *req, const struct hf_sq_row *mine);
 
-void hf_sq_forget_texts(struct hf_sq *sq);
+/* Strings lent out with a snapshot.  NULL: no memory. */
+const char *hf_sq_keep_text(struct hf_sq *sq, const unsigned char *text);
+void        hf_sq_forget_texts(struct hf_sq *sq);
 
-/* What a line looks like, as a number: see hf_req.stamp.  Start with 0. */
+/* What a line looks like, as a number: see hf_req.stamp.  To an outsider, living
+ * place by place, starting with 0; and to one in the line. */
 uint64_t hf_sq_stamp(uint64_t stamp, const struct hf_sq_row *row);
+uint64_t hf_sq_sum_stamp(const struct hf_sq_sum *sum);
 
 /* ---- wake.c ------------------------------------------------------------------- */
 

@@ -28,6 +28,7 @@ static struct hf_ticket ticket_of(const struct hf_sq_row *row)
         .shape = row->shape,
         .slot = row->slot,
         .since = row->granted != 0 ? row->granted : row->queued,
+        .asked = row->asked,
     };
 }
 
@@ -44,22 +45,39 @@ int hf_sq_answer(struct hf_sq *sq, struct hf_req *req, const struct hf_sq_row *m
         sq->ticket[ahead] = ticket_of(mine);
     req->snapshot = (struct hf_line){ sq->ticket, ahead + (mine != NULL) };
     req->me = ahead;
+    req->ahead = sq->sum.ahead;
+    if (mine != NULL && sq->sum.count > 0)
+        req->stamp = hf_sq_sum_stamp(&sq->sum);
     return 0;
 }
 
-/* FNV-1a over what can change about a place. */
-uint64_t hf_sq_stamp(uint64_t stamp, const struct hf_sq_row *row)
+/* FNV-1a. */
+static uint64_t mix(uint64_t stamp, const uint64_t *word, size_t size)
 {
-    uint64_t word[] = { row->seq, row->granted != 0 };
-
     if (stamp == 0)
         stamp = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < sizeof word; i++)
+    for (size_t i = 0; i < size; i++)
         stamp = (stamp ^ ((const unsigned char *)word)[i]) * UINT64_C(0x100000001b3);
     return stamp != 0 ? stamp : 1;
 }
 
-static const char *keep_text(struct hf_sq *sq, const unsigned char *text)
+/* What can change about a place. */
+uint64_t hf_sq_stamp(uint64_t stamp, const struct hf_sq_row *row)
+{
+    uint64_t word[] = { row->seq, row->granted != 0, row->shape.weight };
+
+    return mix(stamp, word, sizeof word);
+}
+
+/* Whoever comes raises `last`, whoever goes lowers `count`. */
+uint64_t hf_sq_sum_stamp(const struct hf_sq_sum *sum)
+{
+    uint64_t word[] = { sum->count, sum->waiting, sum->weight, sum->last };
+
+    return mix(0, word, sizeof word);
+}
+
+const char *hf_sq_keep_text(struct hf_sq *sq, const unsigned char *text)
 {
     size_t             size = strlen((const char *)text) + 1;
     struct hf_sq_text *kept = malloc(sizeof *kept + size);
@@ -88,8 +106,8 @@ static int add_ticket(struct hf_sq *sq, sqlite3_stmt *query, const struct hf_sq_
         return r;
     struct hf_ticket *ticket = &sq->ticket[count];
     *ticket = ticket_of(row);
-    ticket->line = keep_text(sq, sqlite3_column_text(query, 8));
-    ticket->note = keep_text(sq, sqlite3_column_text(query, 9));
+    ticket->line = hf_sq_keep_text(sq, sqlite3_column_text(query, 8));
+    ticket->note = hf_sq_keep_text(sq, sqlite3_column_text(query, 9));
     if (ticket->line == NULL || ticket->note == NULL)
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
     return 0;

@@ -17,8 +17,12 @@ DELETE FROM ticket WHERE line = ?1 AND seq = ?2;
 -- GRANT
 UPDATE ticket SET granted = ?3, slot = ?4 WHERE line = ?1 AND seq = ?2;
 
--- ONE, AHEAD of a number, BEHIND it: columns as in hf_sq_rows_read()
-SELECT seq, sid, weight, capacity, claim, queued, granted, slot
+-- AMEND
+UPDATE ticket SET weight = ?3 WHERE line = ?1 AND seq = ?2;
+
+-- ONE, AHEAD of a number, BEHIND it: columns as in hf_sq_row_read()
+SELECT seq, sid, weight, capacity, claim, queued, granted, slot,
+       (SELECT why FROM ask WHERE line = ?1 AND seq = ?2)
   FROM ticket WHERE line = ?1 AND seq = ?2;
 SELECT seq, sid, weight, capacity, claim, queued, granted, slot
   FROM ticket WHERE line = ?1 AND seq < ?2 ORDER BY seq DESC;
@@ -30,6 +34,15 @@ SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
   FROM ticket WHERE line = ?1 ORDER BY seq;
 SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
   FROM ticket ORDER BY line, seq;
+
+-- SUM: the line as a whole, and what of it is ahead of a number
+SELECT count(*), sum(seq < ?2), sum(granted = 0), sum(weight), max(seq)
+  FROM ticket WHERE line = ?1;
+
+-- ASK, UNASK: leave a word; clear away those at tickets that are gone
+INSERT INTO ask VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET why = excluded.why;
+DELETE FROM ask WHERE NOT EXISTS
+    (SELECT 1 FROM ticket WHERE ticket.line = ask.line AND ticket.seq = ask.seq);
 
 -- WATCH
 INSERT INTO watcher VALUES (?1, ?2, ?3)

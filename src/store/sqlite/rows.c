@@ -40,11 +40,75 @@ int hf_sq_row_find(struct hf_sq *sq, const char *line, uint64_t seq,
     sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_ONE, line, seq);
 
     int r = hf_sq_db_step(&sq->db, query);
-    if (r == 1) {
-        hf_sq_row_read(query, ret);
-        sqlite3_reset(query);
+    if (r != 1)
+        return r;
+    hf_sq_row_read(query, ret);
+    const unsigned char *asked = sqlite3_column_text(query, 8);
+    if (asked != NULL) {
+        hf_sq_forget_texts(sq);
+        ret->asked = hf_sq_keep_text(sq, asked);
     }
+    sqlite3_reset(query);
+    if (asked != NULL && ret->asked == NULL)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+    return 1;
+}
+
+void hf_sq_rows_clear(struct hf_sq *sq)
+{
+    sq->rows.count = sq->dead.count = 0;
+    sq->sum = (struct hf_sq_sum){ 0 };
+}
+
+int hf_sq_rows_all(struct hf_sq *sq, const char *line, uint64_t *stamp)
+{
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_BEHIND, line, 0);
+    int           r;
+
+    sq->rows.count = 0;
+    *stamp = hf_sq_stamp(0, &(struct hf_sq_row){ 0 });
+    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
+        struct hf_sq_row row;
+        hf_sq_row_read(query, &row);
+        if (!hf_sq_live_has(&sq->live, row.seq))
+            continue;
+        r = hf_sq_rows_add(sq, &sq->rows, &row);
+        if (r < 0)
+            break;
+        *stamp = hf_sq_stamp(*stamp, &row);
+    }
+    sqlite3_reset(query);
     return r;
+}
+
+int hf_sq_sum_up(struct hf_sq *sq, const char *line, uint64_t seq)
+{
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_SUM, line, seq);
+
+    int r = hf_sq_db_step(&sq->db, query);
+    if (r < 0)
+        return r;
+    sq->sum = (struct hf_sq_sum){
+        .count = (uint64_t)sqlite3_column_int64(query, 0),
+        .ahead = (uint64_t)sqlite3_column_int64(query, 1),
+        .waiting = (uint64_t)sqlite3_column_int64(query, 2),
+        .weight = (uint64_t)sqlite3_column_int64(query, 3),
+        .last = (uint64_t)sqlite3_column_int64(query, 4),
+    };
+    sqlite3_reset(query);
+    return 0;
+}
+
+void hf_sq_sum_rows(struct hf_sq *sq, const struct hf_sq_row *mine)
+{
+    sq->sum = (struct hf_sq_sum){ .count = sq->rows.count + 1,
+                                  .ahead = sq->rows.count,
+                                  .weight = mine->shape.weight,
+                                  .last = mine->seq };
+    for (size_t i = 0; i < sq->rows.count; i++) {
+        sq->sum.weight += sq->rows.row[i].shape.weight;
+        sq->sum.waiting += sq->rows.row[i].granted == 0;
+    }
 }
 
 /* ---- What is ahead ------------------------------------------------------------ */
@@ -137,6 +201,17 @@ int hf_sq_rows_ahead(struct hf_sq *sq, const char *line, uint64_t before,
     reverse(&sq->rows);
     *ret = view;
     return 0;
+}
+
+int hf_sq_look_ahead(struct hf_sq *sq, const struct hf_sq_own *own,
+                     struct hf_sq_view *ret)
+{
+    int r = hf_sq_sum_up(sq, own->line, own->seq);
+    if (r == 0)
+        r = hf_sq_rows_ahead(sq, own->line, own->seq, &own->shape, ret);
+    if (r == 0 && sq->sum.ahead >= sq->dead.count)
+        sq->sum.ahead -= sq->dead.count;
+    return r;
 }
 
 int hf_sq_rows_keep(struct hf_sq *sq, struct hf_sq_own *own)

@@ -1,4 +1,4 @@
--- The whole of a new store.  Rows are notes; who lives is known to the kernel
+-- A new store, but for what upgrade.sql adds.  Rows are notes; who lives is known to the kernel
 -- alone, by the bytes locked in PATH-live (see live.h).
 
 PRAGMA application_id = 1215261796; -- "Hold"

@@ -157,13 +157,23 @@ int hf_sq_tell_followers(struct hf_sq *sq, const char *line, uint64_t seq)
     return r < 0 ? r : 0;
 }
 
-int hf_sq_departed(struct hf_sq *sq, const char *line, uint64_t seq)
+static int made_room(struct hf_sq *sq, const char *line, uint64_t seq, bool departure)
 {
     int r = hf_sq_settle(sq, line);
 
     if (r == 0 && sq->rows.count > 0)
         r = hf_sq_tell_followers(sq, line, seq);
-    return r < 0 ? r : hf_sq_tell_watchers(sq, line, true);
+    return r < 0 ? r : hf_sq_tell_watchers(sq, line, departure);
+}
+
+int hf_sq_departed(struct hf_sq *sq, const char *line, uint64_t seq)
+{
+    return made_room(sq, line, seq, true);
+}
+
+int hf_sq_lessened(struct hf_sq *sq, const char *line, uint64_t seq)
+{
+    return made_room(sq, line, seq, false);
 }
 
 int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)

@@ -59,6 +59,7 @@ void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status)
     req->status = status;
     req->snapshot = (struct hf_line){ 0 };
     req->me = 0;
+    req->ahead = 0;
     append(&sq->finished, req);
     sq->base.wake = 0;
 }
@@ -91,10 +92,12 @@ static void store_cancel(struct hf_store *store, struct hf_req *req)
     store->wake = 0;
 }
 
-/* A LEAVE or a BREAK is never called off: it is wanted in any case. */
+/* What changes something that is there is never called off: it is wanted in any
+ * case. */
 static bool may_end_early(const struct hf_req *req)
 {
-    return req->op != HF_LEAVE && req->op != HF_BREAK;
+    return req->op == HF_ENTER || req->op == HF_READ || req->op == HF_WATCH ||
+           req->op == HF_LIST;
 }
 
 static void end_canceled(struct hf_sq *sq)
@@ -139,6 +142,12 @@ static bool carry_out(struct hf_sq *sq, struct hf_req *req, int *status)
     case HF_BREAK:
         *status = hf_sq_break(sq, req);
         break;
+    case HF_AMEND:
+        *status = hf_sq_amend(sq, req);
+        break;
+    case HF_ASK:
+        *status = hf_sq_ask(sq, req);
+        break;
     case HF_NOTHING:
         break;
     }
@@ -151,6 +160,7 @@ static void answer(struct hf_sq *sq, struct hf_req *req)
 
     req->snapshot = (struct hf_line){ 0 };
     req->me = 0;
+    req->ahead = 0;
     bool answered = carry_out(sq, req, &status);
     if (status == HF_SQ_STALE) {
         /* If nothing was lost, nobody need know.  If something was, the caller

@@ -48,7 +48,7 @@ static int find_lines(struct hf_sq *sq, struct lines *lines)
     return r < 0 ? r : 0;
 }
 
-static int sweep_line(struct hf_sq *sq, const char *line)
+int hf_sq_find_dead(struct hf_sq *sq, const char *line)
 {
     sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_BEHIND, line, 0);
     int           r = 0;
@@ -64,7 +64,26 @@ static int sweep_line(struct hf_sq *sq, const char *line)
             break;
     }
     sqlite3_reset(query);
+    return r < 0 ? r : 0;
+}
+
+static int sweep_line(struct hf_sq *sq, const char *line)
+{
+    int r = hf_sq_find_dead(sq, line);
+
     return r < 0 ? r : hf_sq_sweep(sq, line);
+}
+
+int hf_sq_is_full(struct hf_sq *sq, const char *line, uint64_t limit)
+{
+    int r = hf_sq_sum_up(sq, line, 0);
+
+    if (r < 0 || sq->sum.waiting < limit)
+        return r;
+    r = sweep_line(sq, line);
+    if (r == 0)
+        r = hf_sq_sum_up(sq, line, 0);
+    return r < 0 ? r : sq->sum.waiting >= limit;
 }
 
 static bool is_dead(struct hf_sq *sq, uint64_t sid)

@@ -1,4 +1,4 @@
-/* verbs.c - ENTER, READ, LEAVE, BREAK. */
+/* verbs.c - ENTER, READ, LEAVE. */
 #include "store/sqlite/inner.h"
 
 #include "holdfast.h"
@@ -17,17 +17,21 @@ static void lose_own(struct hf_sq *sq, struct hf_sq_own *own)
     hf_sq_owns_drop(&sq->owns, own, true);
 }
 
-/* Nobody alive is in our way any more, but nobody has written that down: those
- * ahead have died.  The dead are removed, and we are granted like anybody. */
-static int settle_for(struct hf_sq *sq, const struct hf_sq_own *own,
-                      struct hf_sq_row *mine)
+/* Those ahead have died, and nobody has written that down.  The dead are removed,
+ * and if nobody alive is in our way we are granted like anybody. */
+static int settle_for(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *mine)
 {
     struct hf_sq_view view;
+    bool              everywhere = own->alarmed;
 
+    own->alarmed = false;
     int r = hf_sq_begin(sq);
     if (r < 0)
         return r;
-    r = hf_sq_rows_ahead(sq, own->line, own->seq, &own->shape, &view);
+    if (everywhere)
+        r = hf_sq_find_dead(sq, own->line);
+    else
+        r = hf_sq_rows_ahead(sq, own->line, own->seq, &own->shape, &view);
     if (r == 0)
         r = hf_sq_sweep(sq, own->line);
     if (r == 0)
@@ -41,30 +45,64 @@ static int settle_for(struct hf_sq *sq, const struct hf_sq_own *own,
     return r < 0 ? r : found;
 }
 
+/* Granted: nothing is in our way, though others may be ahead, if we leave them
+ * room.  1, or an error. */
+static int look_as_holder(struct hf_sq *sq, const struct hf_sq_own *own)
+{
+    hf_sq_rows_clear(sq);
+    int r = own->shape.weight < own->shape.capacity
+                ? hf_sq_sum_up(sq, own->line, own->seq)
+                : 0;
+    return r < 0 ? r : 1;
+}
+
+/* Still waiting.  1, or an error. */
+static int look_as_waiter(struct hf_sq *sq, struct hf_sq_own *own)
+{
+    struct hf_sq_view view;
+
+    int r = hf_sq_look_ahead(sq, own, &view);
+    if (r == 0)
+        r = hf_sq_rows_keep(sq, own);
+    return r < 0 ? r : 1;
+}
+
+/* `ours`: nobody alive is in our way. */
+static int look_past_dead(struct hf_sq *sq, struct hf_sq_own *own, bool ours,
+                          struct hf_sq_row *mine)
+{
+    int r = settle_for(sq, own, mine);
+
+    if (r == 0 || r == HF_SQ_STALE)
+        return r;
+    /* It is ours all the same, though nobody can write it down: the disk is
+     * full, say.  Only a slot cannot be had without being written. */
+    if (r < 0 && ours && hf_shape_has_slots(&own->shape))
+        return r;
+    if (r < 0 ? ours : mine->granted != 0)
+        return look_as_holder(sq, own);
+    return look_as_waiter(sq, own);
+}
+
 /* Our own place as it is now: 1, or 0 if it was taken from us. */
 static int look(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *mine)
 {
     struct hf_sq_view view;
 
     own->woken = false;
-    sq->rows.count = 0;
+    hf_sq_rows_clear(sq);
     int r = hf_sq_row_find(sq, own->line, own->seq, mine);
-    if (r <= 0 || mine->granted != 0)
+    if (r <= 0)
         return r;
-    r = hf_sq_rows_ahead(sq, own->line, own->seq, &own->shape, &view);
+    if (mine->granted != 0)
+        return look_as_holder(sq, own);
+    r = hf_sq_look_ahead(sq, own, &view);
     if (r < 0)
         return r;
-    if (!view.granted) {
-        r = hf_sq_rows_keep(sq, own);
-        return r < 0 ? r : 1;
-    }
-    r = settle_for(sq, own, mine);
-    sq->rows.count = 0;
-    /* It is ours all the same, though nobody can write it down: the disk is
-     * full, say.  Only a slot cannot be had without being written. */
-    if (r < 0 && r != HF_SQ_STALE && !hf_shape_has_slots(&own->shape))
-        return 1;
-    return r;
+    if (view.granted || sq->dead.count > 0 || own->alarmed)
+        return look_past_dead(sq, own, view.granted, mine);
+    r = hf_sq_rows_keep(sq, own);
+    return r < 0 ? r : 1;
 }
 
 static int answer_own(struct hf_sq *sq, struct hf_sq_own *own, struct hf_req *req)
@@ -77,6 +115,7 @@ static int answer_own(struct hf_sq *sq, struct hf_sq_own *own, struct hf_req *re
     if (r < 0)
         return r;
     lose_own(sq, own);
+    hf_sq_rows_clear(sq);
     return hf_sq_answer(sq, req, NULL);
 }
 
@@ -86,10 +125,13 @@ static int answer_line(struct hf_sq *sq, struct hf_req *req)
     int r = hf_sq_connect(sq, false);
 
     if (r == HF_ENOTFOUND) {
-        sq->rows.count = 0;
+        hf_sq_rows_clear(sq);
         return hf_sq_answer(sq, req, NULL);
     }
-    return r < 0 ? r : hf_sq_list(sq, req);
+    if (r == 0)
+        r = hf_sq_list(sq, req);
+    req->ahead = req->snapshot.count;
+    return r;
 }
 
 int hf_sq_read(struct hf_sq *sq, struct hf_req *req)
@@ -107,6 +149,17 @@ static int look_from_end(struct hf_sq *sq, const struct hf_req *req,
     return hf_sq_rows_ahead(sq, req->name, END, &req->shape, ret);
 }
 
+/* There is no place for us: what is in the way, and if we shall wait outside, what
+ * the line looked like before. */
+static int look_from_outside(struct hf_sq *sq, struct hf_req *req, struct hf_sq_view *ret)
+{
+    int r = req->shape.claim ? hf_sq_rows_all(sq, req->name, &req->stamp) : 0;
+
+    if (r == 0)
+        r = hf_sq_sum_up(sq, req->name, END);
+    return r < 0 ? r : look_from_end(sq, req, ret);
+}
+
 /* A try against a lock that is held should cost nobody anything: it is refused
  * after one read, without session or gate.  1: it was. */
 static int refuse_early(struct hf_sq *sq, struct hf_req *req)
@@ -118,6 +171,8 @@ static int refuse_early(struct hf_sq *sq, struct hf_req *req)
         return 0;
     if (r == 0)
         r = hf_sq_current(sq) ? look_from_end(sq, req, &view) : HF_SQ_STALE;
+    if (r == 0 && !view.granted)
+        r = look_from_outside(sq, req, &view);
     if (r < 0 || view.granted)
         return r;
     r = hf_sq_answer(sq, req, NULL);
@@ -148,8 +203,20 @@ static int mismatch(struct hf_sq *sq, const char *line, const struct hf_shape *s
                       hf_shape_kind(shape));
 }
 
+/* If so many wait already that nobody else may. */
+static int keep_limit(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_view *ret)
+{
+    int r = hf_sq_is_full(sq, req->name, req->limit);
+
+    if (r == 1)
+        return hf_sq_fail(sq, HF_EFULL,
+                          "%llu wait for \"%.120s\" already: the limit is %u",
+                          (unsigned long long)sq->sum.waiting, req->name, req->limit);
+    return r < 0 ? r : look_from_end(sq, req, ret);
+}
+
 /* Inside the transaction: 1 if there is a place for us, 0 if it is refused. */
-static int take_place(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_row *mine)
+static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mine)
 {
     struct hf_sq_view view;
 
@@ -162,7 +229,12 @@ static int take_place(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_r
     if (r < 0)
         return r;
     if (req->only_free && !view.granted)
-        return 0;
+        return look_from_outside(sq, req, &view);
+    if (req->limit != 0 && !view.granted && !view.mismatch) {
+        r = keep_limit(sq, req, &view);
+        if (r < 0)
+            return r;
+    }
     /* Not even for a moment: those behind would be told that they do not fit. */
     if (view.mismatch)
         return mismatch(sq, req->name, &sq->rows.row[0].shape);
@@ -174,6 +246,10 @@ static int take_place(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_r
         r = insert(sq, req, mine);
     if (r == 0)
         r = hf_sq_tell_watchers(sq, req->name, false);
+    if (r == 0 && view.granted)
+        hf_sq_sum_rows(sq, mine);
+    else if (r == 0)
+        r = hf_sq_sum_up(sq, req->name, mine->seq);
     return r < 0 ? r : 1;
 }
 
@@ -232,7 +308,7 @@ int hf_sq_enter(struct hf_sq *sq, struct hf_req *req)
     if (own != NULL) /* a repeat */
         return answer_own(sq, own, req);
     if (hf_sq_owns_lost(&sq->owns, req->id)) {
-        sq->rows.count = 0;
+        hf_sq_rows_clear(sq);
         return hf_sq_answer(sq, req, NULL);
     }
     if (req->only_free) {
@@ -314,38 +390,4 @@ void hf_sq_leave_all(struct hf_sq *sq)
     while (sq->owns.first != NULL)
         if (leave(sq, sq->owns.first) == HF_SQ_STALE)
             return; /* what is lost goes with the session */
-}
-
-/* ---- BREAK -------------------------------------------------------------------- */
-
-static int take_away(struct hf_sq *sq, const struct hf_req *req)
-{
-    struct hf_sq_row row;
-
-    int r = hf_sq_row_find(sq, req->name, req->seq, &row);
-    if (r == 0 || (r == 1 && !hf_sq_live_has(&sq->live, req->seq)))
-        return hf_sq_fail(sq, HF_ENOTFOUND, "that place in \"%.120s\" is gone",
-                          req->name);
-    if (r == 1)
-        r = hf_sq_db_step(&sq->db,
-                          hf_sq_db_bind(&sq->db, HF_SQ_REMOVE, req->name, req->seq));
-    if (r == 0)
-        r = hf_sq_tell(sq, row.sid, row.seq);
-    return r < 0 ? r : hf_sq_departed(sq, req->name, req->seq);
-}
-
-int hf_sq_break(struct hf_sq *sq, struct hf_req *req)
-{
-    int r = hf_sq_connect(sq, false);
-
-    if (r == 0)
-        r = hf_sq_begin(sq);
-    if (r < 0)
-        return r;
-    r = take_away(sq, req);
-    if (r < 0) {
-        hf_sq_abort(sq);
-        return r;
-    }
-    return hf_sq_commit(sq);
 }

@@ -1,8 +1,8 @@
 /* wake.c - WATCH: who waits for what, and when that has come true.
  *
  * A ticket that waits in the line is told by whoever makes it be granted: it
- * needs nothing written down.  An outsider asks to be told by a row in the
- * table `watcher`.  Nobody is told by those who die, so each watch also keeps
+ * needs nothing written down.  An outsider, and who wants to know of every
+ * change, asks to be told by a row in the table `watcher`.  Nobody is told by those who die, so each watch also keeps
  * an eye on the sessions it waits for (peer.c).
  */
 #include "store/sqlite/inner.h"
@@ -15,6 +15,7 @@
 struct hf_sq_watch {
     struct hf_req      *req;
     struct hf_sq_own   *own;  /* NULL: an outsider's */
+    bool                any;  /* of any change, from whatever place */
     uint64_t            word; /* of the line */
     struct hf_sq_watch *next;
     size_t              count;
@@ -70,7 +71,9 @@ void hf_sq_watches_drop_own(struct hf_sq *sq, const struct hf_sq_own *own)
 
 static bool concerns(const struct hf_sq_watch *watch, uint64_t word)
 {
-    return word == 0 || (watch->own != NULL ? watch->own->seq : watch->word) == word;
+    if (watch->own != NULL && watch->own->seq == word)
+        return true;
+    return word == 0 || ((watch->own == NULL || watch->any) && watch->word == word);
 }
 
 void hf_sq_hear(struct hf_sq *sq, uint64_t word)
@@ -99,6 +102,14 @@ static bool broken(const struct hf_sq *sq, const struct hf_sq_watch *watch, uint
     return false;
 }
 
+/* Somebody died whom it waits for.  If that may be anywhere in the line, its owner
+ * has to look everywhere. */
+static void raise_alarm(const struct hf_sq_watch *watch)
+{
+    if (watch->own != NULL && watch->any)
+        watch->own->alarmed = true;
+}
+
 static bool waits_for(const struct hf_sq_watch *watch, uint64_t sid)
 {
     for (size_t i = 0; i < watch->count; i++)
@@ -113,6 +124,7 @@ bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid)
 
     for (struct hf_sq_watch **at = &sq->watches; *at != NULL;) {
         if (broken(sq, *at, sid)) {
+            raise_alarm(*at);
             end(sq, at, 0);
         } else {
             still |= waits_for(*at, sid);
@@ -141,6 +153,7 @@ static struct hf_sq_watch *watch_new(struct hf_sq *sq, struct hf_req *req, size_
         return NULL;
     }
     watch->req = req;
+    watch->any = req->count == 0;
     watch->word = hf_sq_line_word(req->name);
     return watch;
 }
@@ -157,7 +170,10 @@ static bool begin(struct hf_sq *sq, struct hf_sq_watch *watch, int *status)
     *status = 0;
     for (size_t i = 0; i < watch->count && *status == 0; i++)
         *status = hf_sq_peer_need(sq, watch->tie[i].sid);
-    if (*status < 0 || broken(sq, watch, 0)) {
+    bool died = *status == 0 && broken(sq, watch, 0);
+    if (died)
+        raise_alarm(watch);
+    if (*status < 0 || died) {
         free(watch);
         return false;
     }
@@ -167,17 +183,12 @@ static bool begin(struct hf_sq *sq, struct hf_sq_watch *watch, int *status)
 }
 
 /* From a place in the line: a holder, which watches itself, or a waiter. */
-static bool watch_inside(struct hf_sq *sq, struct hf_req *req, int *status)
+static bool watch_inside(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own,
+                         int *status)
 {
-    struct hf_sq_own   *own = hf_sq_owns_find(&sq->owns, req->id);
     struct hf_sq_watch *watch = NULL;
 
     *status = 0;
-    if (own == NULL || own->woken) {
-        if (own != NULL)
-            own->woken = false;
-        return false;
-    }
     bool waits = !has(req->seqs, req->count, own->seq);
     if (waits && own->count == 0)
         return false;
@@ -188,7 +199,7 @@ static bool watch_inside(struct hf_sq *sq, struct hf_req *req, int *status)
     }
     watch->own = own;
     for (size_t i = 0; waits && i < own->count; i++)
-        if (req->count == 0 || has(req->seqs, req->count, own->ahead[i].seq))
+        if (has(req->seqs, req->count, own->ahead[i].seq))
             add_tie(watch, own->ahead[i].seq, own->ahead[i].sid);
     if (waits && watch->count < req->count) { /* asks for more than we know of */
         free(watch);
@@ -197,31 +208,21 @@ static bool watch_inside(struct hf_sq *sq, struct hf_req *req, int *status)
     return begin(sq, watch, status);
 }
 
-/* The living of a line into sq->rows, and how it looks. */
-static int read_line(struct hf_sq *sq, const char *line, uint64_t *stamp)
+/* Has anything happened since we last looked, from our place? */
+static int changed_inside(struct hf_sq *sq, const struct hf_req *req,
+                          struct hf_sq_own *own)
 {
-    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_BEHIND, line, 0);
-    int           r;
-
-    sq->rows.count = 0;
-    *stamp = hf_sq_stamp(0, &(struct hf_sq_row){ 0 });
-    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
-        struct hf_sq_row row;
-        hf_sq_row_read(query, &row);
-        if (!hf_sq_live_has(&sq->live, row.seq))
-            continue;
-        r = hf_sq_rows_add(sq, &sq->rows, &row);
-        if (r < 0)
-            break;
-        *stamp = hf_sq_stamp(*stamp, &row);
-    }
-    sqlite3_reset(query);
-    return r;
+    int r = hf_sq_sum_up(sq, req->name, own->seq);
+    if (r < 0)
+        return r;
+    own->alarmed = sq->rows.count < sq->sum.count; /* not all are alive */
+    return own->alarmed || (req->stamp != 0 && req->stamp != hf_sq_sum_stamp(&sq->sum));
 }
 
 /* In one transaction: ask to be told, and see that it has not happened yet.
  * 1 if it has. */
-static int ask_to_be_told(struct hf_sq *sq, const struct hf_req *req)
+static int ask_to_be_told(struct hf_sq *sq, const struct hf_req *req,
+                          struct hf_sq_own *own)
 {
     sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_WATCH, req->name, sq->sid);
     uint64_t      stamp = 0;
@@ -233,22 +234,24 @@ static int ask_to_be_told(struct hf_sq *sq, const struct hf_req *req)
     if (r == 0 && !hf_sq_head_write(&sq->live, &sq->head))
         r = hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
     if (r == 0)
-        r = read_line(sq, req->name, &stamp);
-    if (r < 0)
-        return r;
+        r = hf_sq_rows_all(sq, req->name, &stamp);
+    if (r < 0 || own != NULL)
+        return r < 0 ? r : changed_inside(sq, req, own);
     for (size_t i = 0; i < sq->rows.count; i++)
         there += has(req->seqs, req->count, sq->rows.row[i].seq);
     bool changed = req->count == 0 && req->stamp != 0 && req->stamp != stamp;
     return changed || there < req->count;
 }
 
-static bool watch_outside(struct hf_sq *sq, struct hf_req *req, int *status)
+/* From outside (`own` is NULL), or for any change. */
+static bool watch_all(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own,
+                      int *status)
 {
     int r = hf_sq_session(sq);
     if (r == 0)
         r = hf_sq_begin(sq);
     if (r == 0) {
-        r = ask_to_be_told(sq, req);
+        r = ask_to_be_told(sq, req, own);
         if (r == 0)
             r = hf_sq_commit(sq);
         else
@@ -263,6 +266,7 @@ static bool watch_outside(struct hf_sq *sq, struct hf_req *req, int *status)
         *status = HF_ENOMEM;
         return false;
     }
+    watch->own = own;
     sq->watched = true;
     for (size_t i = 0; i < sq->rows.count; i++)
         if (req->count == 0 || has(req->seqs, req->count, sq->rows.row[i].seq))
@@ -273,7 +277,16 @@ static bool watch_outside(struct hf_sq *sq, struct hf_req *req, int *status)
 
 bool hf_sq_watch(struct hf_sq *sq, struct hf_req *req, int *status)
 {
-    return req->id != 0 ? watch_inside(sq, req, status) : watch_outside(sq, req, status);
+    struct hf_sq_own *own = hf_sq_owns_find(&sq->owns, req->id);
+
+    *status = 0;
+    if (req->id != 0 && (own == NULL || own->woken)) {
+        if (own != NULL)
+            own->woken = false;
+        return false;
+    }
+    return own != NULL && req->count > 0 ? watch_inside(sq, req, own, status)
+                                         : watch_all(sq, req, own, status);
 }
 
 void hf_sq_unwatch(struct hf_sq *sq)
