@@ -50,6 +50,7 @@ void check_granted(struct wish *wish)
     struct hf_place      *place = world_place(wish->host, hold->id);
 
     wish->sim->ends[0]++;
+    wish->sim->granted = true;
     wish->had = true;
     wish->id = hold->id;
     wish->slot = hold->slot;
@@ -121,6 +122,7 @@ void check_run(struct sim *sim, struct host *host)
     for (size_t i = 0; i < sim->wishes; i++)
         held |= (wish[i].state == HF_HOLD_HELD ? 1u : 0u) << i;
     host_run(host);
+    sim->touched |= 1u << sim_index(sim, host);
     for (size_t i = 0; i < sim->wishes; i++) {
         if (expired && held & 1u << i && wish[i].state == HF_HOLD_HELD)
             sim_fail(sim, "%s holds on past its deadline", wish[i].label);
@@ -145,7 +147,7 @@ static void check_pair(struct sim *sim, const struct wish *a, const struct wish 
         sim_fail(sim, "%s and %s both have slot %d", a->label, b->label, a->slot);
 }
 
-/* Never over capacity, and never of two kinds. */
+/* Never over capacity, and never of two kinds.  It can only become so by a grant. */
 static void check_holders(struct sim *sim)
 {
     const struct wish *holder[HOSTS * WISHES];
@@ -192,6 +194,15 @@ static void check_session(struct sim *sim, size_t index)
     }
 }
 
+/* All or none: at rest nothing is left of it. */
+static void check_group(struct sim *sim, const struct group *group)
+{
+    for (size_t i = 0; group->state == GROUP_REST && i < group->parts; i++)
+        if (group->part[i]->state != HF_HOLD_IDLE)
+            sim_fail(sim, "%s is left over from several taken as one",
+                     group->part[i]->label);
+}
+
 /* Granted by the world, and not told within any reasonable time. */
 static void check_awake(struct sim *sim, size_t index)
 {
@@ -213,13 +224,17 @@ static void check_awake(struct sim *sim, size_t index)
 
 void check_step(struct sim *sim)
 {
-    check_holders(sim);
+    if (sim->granted)
+        check_holders(sim);
     for (size_t i = 0; i < sim->hosts; i++) {
-        if (sim->host[i].store == NULL)
+        if (sim->host[i].store == NULL || !(sim->touched & 1u << i))
             continue;
         check_session(sim, i);
+        check_group(sim, &sim->group[i]);
         check_awake(sim, i);
     }
+    sim->granted = false;
+    sim->touched = 0;
 }
 
 void check_end(struct sim *sim)

@@ -133,14 +133,8 @@ static bool all_quiet(const struct group *group)
     return true;
 }
 
-/* At rest nothing is left of it: all or none. */
 static void rest(struct sim *sim, struct group *group)
 {
-    for (size_t i = 0; i < group->parts; i++)
-        if (group->part[i]->state != HF_HOLD_IDLE ||
-            world_place(group->part[i]->host, group->part[i]->job.hold.id) != NULL)
-            sim_fail(sim, "%s is left over from several taken as one",
-                     group->part[i]->label);
     group->state = GROUP_REST;
     group->act = group->rounds > 0 ? sim->net.now + app_while(sim) : HF_NEVER;
 }

@@ -24,7 +24,8 @@ sources="src/base/clock.c src/base/error.c src/base/random.c
     $memory/verbs.c $memory/watch.c $memory/world.c
     src/client/engine.c src/client/errand.c src/client/job.c
     test/lib/net.c test/lib/host.c
-    test/sim/app.c test/sim/chaos.c test/sim/check.c test/sim/plan.c test/sim/sim.c"
+    test/sim/app.c test/sim/chaos.c test/sim/check.c test/sim/group.c
+    test/sim/plan.c test/sim/sim.c test/sim/world.c"
 
 object() { # of a source file
     echo "$out/$(echo "$1" | tr / -).o"

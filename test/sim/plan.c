@@ -131,7 +131,7 @@ static void plan_weather(struct sim *sim)
 
     hf_time scale = sim->ttl > 0 ? sim->ttl : HF_SEC;
     sim->pace = scale / (hf_time)(1 + sim_draw(sim, 4));
-    sim->calm_at = sim_span(sim, scale, 5 * scale);
+    sim->calm_at = sim_span(sim, scale, 4 * scale);
 }
 
 void plan_make(struct sim *sim, uint64_t seed)
@@ -140,7 +140,8 @@ void plan_make(struct sim *sim, uint64_t seed)
     sim->random = seed * 0x9e3779b97f4a7c15u + 1;
     sim->calm = sim->failed = sim->errand_out = false;
     sim->steps = sim->deaths = 0;
-    sim->reasons = 0;
+    sim->reasons = sim->touched = 0;
+    sim->granted = false;
     plan_weather(sim);
 
     net_init(&sim->net);

@@ -133,6 +133,8 @@ struct sim {
     bool             errand_out;
     unsigned         reasons; /* given so far, so that each is another */
 
+    bool     granted; /* in this step: holders are to be counted */
+    unsigned touched; /* hosts that ran, or whom the world dealt with, in this step */
     bool     failed;
     uint64_t steps;
     uint64_t ends[SIM_ENDS]; /* wishes that were granted, or ended so, by -code */

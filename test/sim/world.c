@@ -11,14 +11,18 @@ struct hf_session *world_session(const struct host *host)
     return hf_world_session(&host->net->world, memory->session);
 }
 
-struct hf_place *world_place(const struct host *host, uint64_t id)
+static struct hf_place *place_of(const struct hf_session *session, uint64_t id)
 {
-    struct hf_session *session = world_session(host);
-    struct hf_place   *place = session != NULL ? session->places : NULL;
+    struct hf_place *place = session != NULL ? session->places : NULL;
 
     while (place != NULL && (place->id != id || place->queue == NULL))
         place = place->beside;
     return place;
+}
+
+struct hf_place *world_place(const struct host *host, uint64_t id)
+{
+    return place_of(world_session(host), id);
 }
 
 /* How many are ahead of it, all or only those that wait. */
@@ -75,12 +79,12 @@ static bool is_verb(const struct net_letter *letter, enum hf_op op)
     return letter != NULL && letter->ask.kind == HF_ASK_VERB && letter->req.op == op;
 }
 
-/* As long as its watch for any change is there, a follower knows its place. */
+/* As long as its watch has not come true, a follower knows its place. */
 static void check_follower(struct wish *wish, const struct hf_place *place)
 {
     const struct hf_watch *watch = place->queue->watches;
 
-    while (watch != NULL && (watch->mine != place || watch->count > 0))
+    while (watch != NULL && watch->mine != place)
         watch = watch->next;
     if (watch == NULL || wish->job.ahead == count_ahead(place, false))
         return;
@@ -89,10 +93,10 @@ static void check_follower(struct wish *wish, const struct hf_place *place)
 }
 
 /* Whose ticket was it that a BREAK has just taken?  Its session keeps it. */
-static bool was_broken(const struct wish *wish, uint64_t seq)
+static bool was_broken(const struct wish *wish, const struct hf_session *session,
+                       uint64_t seq)
 {
-    const struct hf_session *session = world_session(wish->host);
-    const struct hf_place   *place = session != NULL ? session->places : NULL;
+    const struct hf_place *place = session != NULL ? session->places : NULL;
 
     for (; place != NULL; place = place->beside)
         if (place->queue == NULL && place->ticket.seq == seq)
@@ -114,21 +118,22 @@ static void check_ticket(const struct wish *wish, const struct hf_place *place)
                  wish->name->text);
 }
 
-static void follow(struct wish *wish, const struct net_letter *letter)
+static void follow(struct wish *wish, const struct hf_session *session,
+                   const struct net_letter *letter)
 {
-    struct hf_place *place = world_place(wish->host, wish->job.hold.id);
+    struct hf_place *place = place_of(session, wish->job.hold.id);
 
     if (place != NULL && wish->state == HF_HOLD_HELD)
         check_ticket(wish, place);
     if (place != NULL && wish->job.hold.follow && wish->state == HF_HOLD_WAITING)
         check_follower(wish, place);
-    if (is_verb(letter, HF_BREAK) && was_broken(wish, letter->req.seq))
+    if (is_verb(letter, HF_BREAK) && was_broken(wish, session, letter->req.seq))
         wish->broken = wish->job.hold.id;
     if (place == NULL || !place->granted)
         wish->served_at = HF_NEVER;
     else if (wish->served_at == HF_NEVER)
         wish->served_at = wish->sim->net.now;
-    if (!wish->had || !wish->present || world_place(wish->host, wish->id) != NULL)
+    if (!wish->had || !wish->present || place_of(session, wish->id) != NULL)
         return;
     wish->present = false;
     if (is_verb(letter, HF_LEAVE) && letter->wire == wish->host->wire &&
@@ -248,6 +253,13 @@ static void check_answer(struct sim *sim, const struct net_letter *letter,
         check_asked(sim, req);
 }
 
+/* A letter that only keeps a session, or has it forget a watch, changes no line. */
+static bool concerns_lines(const struct net_letter *letter)
+{
+    return letter == NULL || letter->ask.kind == HF_ASK_VERB ||
+           letter->ask.kind == HF_ASK_BYE;
+}
+
 void world_served(struct net *net, const struct net_letter *letter,
                   const struct hf_answer *answer)
 {
@@ -255,10 +267,17 @@ void world_served(struct net *net, const struct net_letter *letter,
 
     if (sim->verbose)
         tell_served(sim, letter, answer);
+    if (!concerns_lines(letter))
+        return;
+    sim->touched = ~0u;
     check_world(sim);
     if (letter != NULL)
         check_answer(sim, letter, answer);
-    for (size_t i = 0; i < sim->hosts; i++)
-        for (size_t j = 0; sim->host[i].store != NULL && j < sim->wishes; j++)
-            follow(&sim->wish[i][j], letter);
+    for (size_t i = 0; i < sim->hosts; i++) {
+        if (sim->host[i].store == NULL)
+            continue;
+        const struct hf_session *session = world_session(&sim->host[i]);
+        for (size_t j = 0; j < sim->wishes; j++)
+            follow(&sim->wish[i][j], session, letter);
+    }
 }

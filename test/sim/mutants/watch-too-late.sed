@@ -1,2 +1,2 @@
 # src/store/memory/queue.c: a ticket that left before WATCH arrived is waited for
-/^bool hf_watch_due/,/^}/ s/if (hf_queue_find(.*) == NULL)/if (false)/
+/^bool hf_watch_due/,/^}/ s/if (place == NULL || place->amended_at/if (place != NULL \&\& place->amended_at/

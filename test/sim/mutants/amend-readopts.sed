@@ -1,0 +1,7 @@
+# src/store/memory/serve.c: AMEND takes a place again that was lost
+/^static int amend/,/^}/ s/^    if (queue != NULL/    if (place != NULL \&\& queue == NULL) {\
+        queue = hf_world_line(world, req->name, true);\
+        place->ticket.seq = ++world->seq;\
+        hf_queue_join(queue, place, world->wall);\
+    }\
+&/

@@ -1,0 +1,2 @@
+# src/store/memory/serve.c: whoever holds less tells nobody
+/^static int amend/,/^}/ s/hf_world_changed(.*);/(void)0;/
