@@ -1,0 +1,242 @@
+/* scenarios_rwlock.c - the field's scenarios for readers and writers. */
+#include "lib/doomed.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct hf_lock *reader(struct hf_client *client, const char *name)
+{
+    struct hf_lock *lock = NULL;
+
+    assert_int_equal(hf_reader(client, name, &lock), 0);
+    return lock;
+}
+
+static struct hf_lock *writer(struct hf_client *client, const char *name)
+{
+    struct hf_lock *lock = NULL;
+
+    assert_int_equal(hf_writer(client, name, &lock), 0);
+    return lock;
+}
+
+#define READERS 20
+#define WRITERS 8
+
+static void test_get_participant_nodes(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *client = recipe_open();
+    struct hf_report *report = NULL;
+    size_t            readers = 0, writers = 0, held = 0;
+
+    (void)state;
+    for (size_t i = 0; i < READERS; i++)
+        assert_int_equal(hf_acquire_start(reader(client, name), -1), 0);
+    recipe_await_line(client, name, READERS);
+    for (size_t i = 0; i < WRITERS; i++)
+        assert_int_equal(hf_acquire_start(writer(client, name), -1), 0);
+    recipe_await_line(client, name, READERS + WRITERS);
+
+    assert_int_equal(hf_inspect(client, name, 1000, &report), 0);
+    for (size_t i = 0; i < report->count; i++) {
+        readers += strcmp(report->entry[i].kind, "reader") == 0;
+        writers += strcmp(report->entry[i].kind, "writer") == 0;
+        held += report->entry[i].held;
+    }
+    assert_int_equal(readers, READERS);
+    assert_int_equal(writers, WRITERS);
+    assert_int_equal(held, READERS);
+    hf_report_free(report);
+    hf_close(client);
+}
+
+struct other {
+    struct hf_lock *lock;
+    int             result;
+};
+
+static void *downgrade(void *data)
+{
+    struct other *other = data;
+
+    other->result = hf_downgrade(other->lock);
+    return NULL;
+}
+
+static void test_that_downgrading_respects_threads(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *client = recipe_open(), *rival = recipe_open();
+    struct other      other = { .lock = writer(client, name) };
+    struct hf_lock   *r = reader(rival, name);
+    pthread_t         thread;
+
+    (void)state;
+    assert_int_equal(hf_acquire(other.lock, 1000), 0);
+    assert_int_equal(pthread_create(&thread, NULL, downgrade, &other), 0);
+    pthread_join(thread, NULL);
+    assert_int_equal(other.result, HF_EOWNER);
+    assert_int_equal(hf_acquire(r, 0), HF_EBUSY); /* still a writer */
+    assert_int_equal(hf_downgrade(other.lock), 0);
+    assert_int_equal(hf_acquire(r, 0), 0);
+    hf_close(client);
+    hf_close(rival);
+}
+
+/* Reading under the own write lock, then letting the write lock go: the other way
+ * to downgrade elsewhere, refused here because nothing would be held. */
+static void test_downgrading_by_reading_under_it(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *client = recipe_open(), *rival = recipe_open();
+    struct hf_lock   *w = writer(client, name), *r = reader(client, name);
+    struct hf_lock   *w2 = writer(rival, name);
+
+    (void)state;
+    assert_int_equal(hf_acquire(w, 1000), 0);
+    assert_int_equal(hf_acquire(r, 1000), 0);
+    assert_int_equal(hf_release(w), HF_ESTATE);
+    assert_non_null(strstr(hf_errmsg(client), "hf_downgrade"));
+    assert_int_equal(hf_acquire(w2, 0), HF_EBUSY);
+    assert_int_equal(hf_downgrade(w), 0);
+    assert_int_equal(hf_acquire(w2, 0), HF_EBUSY);
+    assert_int_equal(hf_release(r), 0);
+    assert_int_equal(hf_acquire(w2, 0), HF_EBUSY);
+    assert_int_equal(hf_release(w), 0);
+    assert_int_equal(hf_acquire(w2, 0), 0);
+    hf_close(client);
+    hf_close(rival);
+}
+
+/* ---- Many at once ------------------------------------------------------------------ */
+
+#define CLIENTS 8
+#define TURNS   100
+
+struct room {
+    const char *name;
+    unsigned    seed;
+    atomic_int *readers, *writers, *most, *wrong;
+};
+
+static const char *visit(struct room *room, struct hf_lock *lock, bool write)
+{
+    if (hf_acquire(lock, 20000) != 0)
+        return "acquire failed";
+    atomic_int *kind = write ? room->writers : room->readers;
+    int         now = ++*kind;
+    if (write)
+        *room->wrong += now > 1 || *room->readers > 0;
+    else
+        *room->wrong += *room->writers > 0;
+    int most = *room->most;
+    while (!write && now > most && !atomic_compare_exchange_weak(room->most, &most, now))
+        ;
+    if (rand_r(&room->seed) % 8 == 0)
+        poll(NULL, 0, 1); /* so that they meet, whoever runs first */
+    --*kind;
+    return hf_release(lock) == 0 ? NULL : "release failed";
+}
+
+static void *visit_often(void *data)
+{
+    struct room      *room = data;
+    struct hf_client *client;
+    struct hf_lock   *r, *w;
+    const char       *fault = NULL;
+
+    if (hf_open(recipe_url(), NULL, &client) != 0)
+        return "no client";
+    if (hf_reader(client, room->name, &r) != 0 || hf_writer(client, room->name, &w) != 0)
+        return "no lock";
+    for (int i = 0; i < TURNS && fault == NULL; i++) {
+        bool write = rand_r(&room->seed) % 10 == 0;
+        fault = visit(room, write ? w : r, write);
+    }
+    hf_close(client);
+    return (void *)fault;
+}
+
+static void test_basic(void **state)
+{
+    atomic_int  readers = 0, writers = 0, most = 0, wrong = 0;
+    const char *name = recipe_name();
+    struct room room[CLIENTS];
+    pthread_t   thread[CLIENTS];
+
+    (void)state;
+    for (unsigned i = 0; i < CLIENTS; i++) {
+        room[i] = (struct room){ name, i + 1, &readers, &writers, &most, &wrong };
+        assert_int_equal(pthread_create(&thread[i], NULL, visit_often, &room[i]), 0);
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        void *fault;
+        pthread_join(thread[i], &fault);
+        assert_null(fault);
+    }
+    assert_int_equal(wrong, 0);
+    assert_true(most > 1); /* readers did share */
+}
+
+/* ---- What others see ---------------------------------------------------------------- */
+
+static void test_set_node_data(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *client = recipe_open();
+    struct hf_lock   *w = writer(client, name);
+    struct hf_report *report = NULL;
+    char              note[] = "mine";
+
+    (void)state;
+    assert_int_equal(hf_set_note(w, note), 0);
+    memset(note, 'x', sizeof note - 1); /* it was copied */
+    assert_int_equal(hf_acquire(w, 1000), 0);
+    assert_int_equal(hf_inspect(client, name, 1000, &report), 0);
+    assert_int_equal(report->count, 1);
+    assert_string_equal(report->entry[0].note, "mine");
+    hf_report_free(report);
+    hf_close(client);
+}
+
+/* The place of a dead reader goes, the other reader stays, the writer waits for
+ * that one only. */
+static void test_lock_path(void **state)
+{
+    const char   *name = recipe_name();
+    struct doomed doomed;
+
+    (void)state;
+    doomed_hold(&doomed, hf_reader, name);
+    struct hf_client *client = recipe_open();
+    struct hf_lock   *r = reader(client, name), *w = writer(client, name);
+    assert_int_equal(hf_acquire_start(r, -1), 0);
+    recipe_await(r, HF_HELD);
+    assert_int_equal(hf_acquire_start(w, -1), 0);
+    recipe_await_line(client, name, 3);
+    doomed_kill(&doomed, client, name, 2);
+    assert_int_equal(hf_state(r), HF_HELD);
+    assert_int_equal(hf_state(w), HF_WAITING);
+    assert_int_equal(hf_release(r), 0);
+    recipe_await(w, HF_HELD);
+    hf_close(client);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_get_participant_nodes),
+        cmocka_unit_test(test_that_downgrading_respects_threads),
+        cmocka_unit_test(test_downgrading_by_reading_under_it),
+        cmocka_unit_test(test_basic),
+        cmocka_unit_test(test_set_node_data),
+        cmocka_unit_test(test_lock_path),
+    };
+
+    recipe_init(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
