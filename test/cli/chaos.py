@@ -16,15 +16,15 @@ SEED = SIZES[1] if len(SIZES) > 1 else int.from_bytes(os.urandom(4), "big")
 COMMAND = """
 exec 9>"$D/oracle"
 flock -n 9 || echo overlap >>"$D/bad"
-( setsid sleep 0.02 & )
-sleep 0.01 | sleep 0.01
+( setsid sleep 0.05 & )
+sleep 0.02 | sleep 0.02
 echo $HOLDFAST_TOKEN >>"$D/tokens"
 """
 
 
 def strike(t, process, dice):
     """Harm one of the two at a random moment, never both."""
-    time.sleep(dice.random() * 0.1)
+    time.sleep(dice.random() * 0.4)  # in the queue, or while its command runs
     victim = process.pid
     try:
         if dice.random() < 0.4:
