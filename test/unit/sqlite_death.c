@@ -17,7 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LIMIT 10000 /* ms */
+#define LIMIT  10000 /* ms */
+#define PROMPT 1000  /* less than until somebody would look by himself */
 
 /* Sanitizers make everything slower, the death of a process above all. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -52,7 +53,7 @@ static int by_size(const void *a, const void *b)
 
 static void killed_and_replaced(void **state)
 {
-    enum { TIMES = 15 };
+    enum { TIMES = 9 };
     hf_time       took[TIMES];
     struct player player;
     struct child  child;
@@ -66,8 +67,7 @@ static void killed_and_replaced(void **state)
         uint64_t id = enter(&player, "x", MUTEX, &ask);
         assert_false(is_granted(&ask));
         watch(&player, "x", &ask, &watching);
-        for (int k = 0; k < i % 3; k++) /* asleep, or not yet */
-            player_turn(&player, 10);
+        assert_false(player_await(&player, &watching, 150)); /* sleep well */
 
         hf_time start = hf_now();
         kill(child.pid, SIGKILL);
@@ -100,30 +100,50 @@ static void a_waiter_dies_then_the_holder(void **state)
     child_kill(&second);
     assert_false(wait_for_turn(&player, "x", &ask, 50));
     child_kill(&first);
-    assert_true(wait_for_turn(&player, "x", &ask, LIMIT));
+    assert_true(wait_for_turn(&player, "x", &ask, PROMPT));
     player_close(&player);
 }
 
-/* A release passes over the dead: they neither hold nor hear. */
-static void released_over_the_dead(void **state)
+/* A release passes over the dead: they neither hold nor hear.  Whether the one
+ * behind has noticed the death before makes no difference. */
+static void check_released_over_the_dead(bool noticed)
 {
     struct player a, b;
     struct child  child;
     struct ask    held, ask, watching;
 
-    (void)state;
     player_open(&a);
     player_open(&b);
     uint64_t id = enter(&a, "x", MUTEX, &held);
     child_start(&child, hold);
     assert_true(lab_becomes(&a, "x", 2, LIMIT));
-    enter(&b, "x", MUTEX, &ask);
+    uint64_t next = enter(&b, "x", MUTEX, &ask);
     watch(&b, "x", &ask, &watching);
-    child_kill(&child); /* b is not turned: it has not noticed */
+    child_kill(&child);
+    if (noticed) {
+        assert_true(player_await(&b, &watching, PROMPT));
+        assert_int_equal(look(&b, "x", next, &ask), 0);
+        assert_false(is_granted(&ask));
+        watch(&b, "x", &ask, &watching);
+    }
     assert_int_equal(leave(&a, "x", id), 0);
-    assert_true(wait_for_turn(&b, "x", &ask, LIMIT));
+    assert_true(player_await(&b, &watching, PROMPT));
+    assert_int_equal(look(&b, "x", next, &ask), 0);
+    assert_true(is_granted(&ask));
     player_close(&a);
     player_close(&b);
+}
+
+static void released_over_the_dead(void **state)
+{
+    (void)state;
+    check_released_over_the_dead(false);
+}
+
+static void released_over_the_dead_and_noticed(void **state)
+{
+    (void)state;
+    check_released_over_the_dead(true);
 }
 
 static void hold_slot(struct child *parent)
@@ -153,11 +173,45 @@ static void a_dead_holders_slot_is_free(void **state)
     enter(&player, "sem", semaphore(3, 1), &ask);
     assert_false(is_granted(&ask));
     child_kill(&child[1]);
-    assert_true(wait_for_turn(&player, "sem", &ask, LIMIT));
+    assert_true(wait_for_turn(&player, "sem", &ask, PROMPT));
     assert_int_equal(my_ticket(&ask)->slot, 1);
     child_kill(&child[0]);
     child_kill(&child[2]);
     player_close(&player);
+}
+
+/* Behind one that gives up, another has to be watched from then on: the first,
+ * which was of no interest before. */
+static void killed_after_a_waiter_gave_up(void **state)
+{
+    struct player a, b;
+    struct child  child[2];
+    struct ask    between, ask, watching;
+    uint64_t      next;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    for (int i = 0; i < 2; i++) {
+        child_start(&child[i], hold_slot);
+        assert_true(child_hear(&child[i], LIMIT));
+    }
+    enter(&a, "sem", semaphore(3, 1), &between);
+    uint64_t id = enter(&a, "sem", semaphore(3, 1), &between);
+    next = enter(&b, "sem", semaphore(3, 1), &ask);
+    watch(&b, "sem", &ask, &watching);
+    assert_int_equal(leave(&a, "sem", id), 0);
+    assert_true(player_await(&b, &watching, PROMPT));
+    assert_int_equal(look(&b, "sem", next, &ask), 0);
+    assert_false(is_granted(&ask));
+    watch(&b, "sem", &ask, &watching);
+    child_kill(&child[0]);
+    assert_true(player_await(&b, &watching, PROMPT));
+    assert_int_equal(look(&b, "sem", next, &ask), 0);
+    assert_true(is_granted(&ask));
+    child_kill(&child[1]);
+    player_close(&a);
+    player_close(&b);
 }
 
 /* ---- Stopped ---------------------------------------------------------------------- */
@@ -276,7 +330,7 @@ static void use_after_fork(struct child *parent)
     must(pid >= 0);
     if (pid == 0) { /* the parent's store: closing it must do nothing at all */
         player_close(&player);
-        exit(0);
+        _exit(0);
     }
     must(waitpid(pid, NULL, 0) == pid);
     struct ask view;
@@ -361,11 +415,12 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(killed_and_replaced),    TEST(a_waiter_dies_then_the_holder),
-        TEST(released_over_the_dead), TEST(a_dead_holders_slot_is_free),
-        TEST(stopped_holds_for_ever), TEST(stopped_in_the_gate),
-        TEST(a_guardian_keeps_it),    TEST(a_child_cannot_hurt_it),
-        TEST(litter_is_cleared),      TEST(without_any_fifo),
+        TEST(killed_and_replaced),         TEST(a_waiter_dies_then_the_holder),
+        TEST(released_over_the_dead),      TEST(released_over_the_dead_and_noticed),
+        TEST(a_dead_holders_slot_is_free), TEST(killed_after_a_waiter_gave_up),
+        TEST(stopped_holds_for_ever),      TEST(stopped_in_the_gate),
+        TEST(a_guardian_keeps_it),         TEST(a_child_cannot_hurt_it),
+        TEST(litter_is_cleared),           TEST(without_any_fifo),
     };
 #undef TEST
 
