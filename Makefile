@@ -36,6 +36,7 @@ bench:
 
 install: release
 	@DESTDIR="$(DESTDIR)" cmake --install build
+	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true # so that programs find it
 
 SOURCES = $(shell git ls-files '*.c' '*.h')
 SCRIPTS = $(shell git ls-files | xargs grep -lE '^\#!/bin/(ba)?sh')

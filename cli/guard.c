@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -20,6 +21,19 @@ static bool have_children(void)
     siginfo_t info;
 
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* When we are killed the kernel closes our highest descriptor first, and some of
+ * the store's take it long: inotify waits for a grace period, tens of
+ * milliseconds, seconds on a busy machine.  The guardian must hear before. */
+static int raise_fd(int fd)
+{
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, 900);
+
+    if (high < 0)
+        return fd;
+    close(fd);
+    return high;
 }
 
 int guard_start(const struct guard_plan *plan, struct guard *ret)
@@ -44,7 +58,7 @@ int guard_start(const struct guard_plan *plan, struct guard *ret)
         return -1;
     }
     ret->pid = pid;
-    ret->link = ends[0];
+    ret->link = raise_fd(ends[0]);
     return 0;
 }
 

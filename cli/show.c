@@ -29,7 +29,7 @@ static void print_table(const struct hf_report *report)
 {
     struct table table = { .columns = 7 };
 
-    table_row(&table, (const char *[]){ "STATE", "KIND", "WHO", "SINCE", "TOKEN",
+    table_row(&table, (const char *[]){ "STATE", "KIND", "WHO", "AGE", "TOKEN",
                                         "COMMAND", "NOTE" });
     for (size_t i = 0; i < report->count; i++)
         add_row(&table, &report->entry[i]);

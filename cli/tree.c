@@ -96,7 +96,8 @@ static bool take_census(struct census *ret)
             break; /* out of memory: better some of them than none */
     }
     closedir(proc);
-    qsort(ret->at, ret->count, sizeof *ret->at, by_pid);
+    if (ret->count > 0)
+        qsort(ret->at, ret->count, sizeof *ret->at, by_pid);
     return true;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """guardian.py - whatever happens to holdfast, its command never runs while
 somebody else has the lock."""
+import ctypes
 from hf import *
 
 # A pipeline, with one member that left by a double fork, one in a session of its
@@ -78,6 +79,30 @@ def stopped_then_killed_holdfast_takes_the_tree_along(t):
     t.end(holder, signal.SIGKILL)
     t.equal(t.finish(waiter).out, "mine\n")
     t.equal(t.processes(), {})
+
+
+def freeze(pid):
+    """Stop a process as a debugger does: the kernel itself continues one that was
+    stopped by a signal when its parent dies."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.ptrace(16, pid, None, None) < 0:  # PTRACE_ATTACH
+        raise OSError(ctypes.get_errno(), "ptrace")
+    os.waitpid(pid, 0x40000000)  # __WALL
+    return lambda: libc.ptrace(17, pid, None, None)  # PTRACE_DETACH
+
+
+@case
+def a_guardian_that_hangs_keeps_the_lock_of_a_killed_holdfast(t):
+    holder = hold_with_tree(t)
+    waiter = t.start("run", "a", "--", "echo", "mine")
+    t.waiting("a", 1)
+    thaw = freeze(t.guardian(holder))
+    holder.kill()
+    holder.wait(LIMIT)
+    t.equal(t.run("run", "-w", "0.5", "a", "true").code, 75)
+    t.equal([entry["pid"] for entry in t.show("a")["holders"]], [holder.pid])
+    thaw()
+    t.equal(t.finish(waiter).out, "mine\n")
 
 
 @case
@@ -175,20 +200,26 @@ def children_from_before_are_left_alone(t):
 
 @case
 def no_control_group_is_left(t):
-    holder = t.hold("a")
-    os.kill(t.guardian(holder), signal.SIGKILL)
+    guardians = []
+
+    def hold(script):
+        guardians.append(t.guardian(t.hold("a", script=script)))
+        return t.started[-1], guardians[-1]
+
+    holder, guardian = hold("exec sleep 1000")
+    os.kill(guardian, signal.SIGKILL)
     t.finish(holder)
     # One that nobody could remove is removed by the next.
-    holder = t.hold("a", script="exec sleep 1000")
+    holder, guardian = hold("exec sleep 1000")
     os.kill(holder.pid, signal.SIGSTOP)
-    os.kill(t.guardian(holder), signal.SIGKILL)
+    os.kill(guardian, signal.SIGKILL)
     t.end(holder, signal.SIGKILL)
-    t.end(hold_with_tree(t), signal.SIGKILL)
+    holder, guardian = hold(TREE)
+    t.end(holder, signal.SIGKILL)
     t.until("nothing is left", lambda: not t.processes(), 2)
     t.equal(t.run("run", "a", "true").code, 0)
-    left = [path for path in glob.glob("/sys/fs/cgroup/**/holdfast-*", recursive=True)
-            if state_of(int(path.rpartition("-")[2])) == "X"]
-    t.equal(left, [])
+    t.equal([pid for pid in guardians if state_of(pid) == "X"
+             and glob.glob(f"/sys/fs/cgroup/**/holdfast-{pid}", recursive=True)], [])
 
 
 main()

@@ -162,11 +162,12 @@ class Test:
         self.equal(self.list(), [], "locks left")
 
     def close(self):
-        for pid in self.processes():
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        while left := self.processes():  # more than once: what is killed may have forked
+            for pid in left:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
         for process in self.started:
             process.wait()
             for pipe in (process.stdin, process.stdout, process.stderr):
@@ -195,7 +196,7 @@ def run_case(number, function):
     except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as error:
         print(f"not ok {number} - {name}", flush=True)
         print(f"# {type(error).__name__}: {error}")
-        for pid, command in test.processes().items():
+        for pid, command in list(test.processes().items())[:10]:
             print(f"# still there: {pid} {state_of(pid)} {command}")
         sys.stdout.flush()
         return False

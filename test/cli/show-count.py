@@ -22,7 +22,7 @@ def nothing_is_lost_and_tokens_rise(t):
     contenders = [subprocess.Popen(["sh", "-c", loop], env=t.env) for _ in range(CONTENDERS)]
     t.started += contenders
     for contender in contenders:
-        t.equal(contender.wait(170), 0, "a contender's exit code")
+        t.equal(contender.wait(60 + CONTENDERS * TURNS / 10), 0, "a contender's exit code")
     seconds = time.monotonic() - begin
     tokens = list(map(int, t.path("tokens").read_text().split()))
     t.equal(int(t.path("n").read_text()), CONTENDERS * TURNS, "the counter")

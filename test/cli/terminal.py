@@ -6,16 +6,19 @@ import select
 from hf import *
 
 
-class Shell:
-    """bash on a terminal of its own."""
+BASH = ["bash", "--norc", "--noprofile", "--noediting", "-i"]
 
-    def __init__(self, t):
+
+class Shell:
+    """A program, usually bash, on a terminal of its own."""
+
+    def __init__(self, t, argv=BASH, greeting=r"\$ $"):
         self.t, self.text, self.all = t, "", ""
         env = dict(t.env, PS1="$ ", TERM="dumb", HISTFILE="")
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
-            os.execvpe("bash", ["bash", "--norc", "--noprofile", "--noediting", "-i"], env)
-        self.expect(r"\$ $")
+            os.execvpe(argv[0], argv, env)
+        self.expect(greeting)
 
     def send(self, text):
         os.write(self.fd, text.encode())
@@ -206,6 +209,20 @@ def an_ended_command_leaves_the_terminal_sane(t):
     t.equal(shell.status(), 79)
     t.equal(shell.command("stty -a | grep -q ' icanon'"), 0)
     shell.close()
+
+
+@case
+def alone_on_a_terminal_nothing_can_be_stopped(t):
+    """As in a container: no shell that could continue a stopped job."""
+    script = "echo ready; read x; echo got:$x; sleep 0.2; echo >$D/slept"
+    shell = Shell(t, [HOLDFAST, "run", "a", "--", "sh", "-c", script], "ready")
+    shell.send("\x1a")
+    shell.send("hello\n")
+    shell.expect("got:hello")
+    shell.send("\x1a")
+    t.until("it went on", held(t, "slept"))
+    t.equal(os.waitstatus_to_exitcode(os.waitpid(shell.pid, 0)[1]), 0)
+    os.close(shell.fd)
 
 
 def foreground(shell):

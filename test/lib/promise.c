@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +33,11 @@ void promise_start(int argc, char **argv)
     url = argc > 1 ? argv[1] : getenv("HF_TEST_URL");
     if (url == NULL)
         url = "memory:promise";
+}
+
+void promise_use(const char *text)
+{
+    url = text;
 }
 
 const char *promise_url(void)
@@ -254,6 +260,25 @@ void watch_any(struct player *player, const char *name, const struct ask *view,
     player_turn(player, 0);
 }
 
+bool wait_for_turn(struct player *player, const char *name, struct ask *view, int ms)
+{
+    struct ask watching;
+    hf_time    end = hf_now() + ms * HF_MS;
+    uint64_t   id = view->req.id;
+
+    while (!is_granted(view)) {
+        watch(player, name, view, &watching);
+        if (!player_await(player, &watching, hf_poll_ms(hf_now(), end))) {
+            player->store->impl->cancel(player->store, &watching.req);
+            player_await(player, &watching, LIMIT_MS);
+            return false;
+        }
+        if (look(player, name, id, view) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* ---- Other processes -------------------------------------------------------- */
 
 _Noreturn void child_fail(const char *file, int line, const char *what)
@@ -264,11 +289,10 @@ _Noreturn void child_fail(const char *file, int line, const char *what)
 
 void child_start(struct child *child, void (*body)(struct child *parent))
 {
-    int   down[2], up[2];
+    int   pair[2];
     pid_t self = getpid();
 
-    assert_int_equal(pipe(down), 0);
-    assert_int_equal(pipe(up), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     fflush(NULL);
     child->pid = fork();
     assert_true(child->pid >= 0);
@@ -276,49 +300,45 @@ void child_start(struct child *child, void (*body)(struct child *parent))
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != self)
             _exit(1);
-        close(down[1]);
-        close(up[0]);
-        body(&(struct child){ .pid = self, .in = down[0], .out = up[1] });
+        close(pair[0]);
+        body(&(struct child){ .pid = self, .talk = pair[1] });
         _exit(0);
     }
-    close(down[0]);
-    close(up[1]);
-    child->in = up[0];
-    child->out = down[1];
+    close(pair[1]);
+    child->talk = pair[0];
 }
 
 void child_say(struct child *other)
 {
-    if (write(other->out, ".", 1) != 1)
-        abort();
+    /* If it has ended, its status tells how. */
+    (void)!send(other->talk, ".", 1, MSG_NOSIGNAL);
 }
 
 bool child_hear(struct child *other, int ms)
 {
-    struct pollfd pfd = { .fd = other->in, .events = POLLIN };
+    struct pollfd pfd = { .fd = other->talk, .events = POLLIN };
     char          word;
 
-    return poll(&pfd, 1, ms) > 0 && read(other->in, &word, 1) == 1;
+    return poll(&pfd, 1, ms) > 0 && read(other->talk, &word, 1) == 1;
 }
 
-static int reap(struct child *child)
+int child_status(struct child *child)
 {
     int status = -1;
 
     waitpid(child->pid, &status, 0);
-    close(child->in);
-    close(child->out);
-    return status;
+    close(child->talk);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 void child_kill(struct child *child)
 {
     kill(child->pid, SIGKILL);
-    reap(child);
+    child_status(child);
 }
 
 void child_end(struct child *child)
 {
     child_say(child);
-    assert_int_equal(reap(child), 0);
+    assert_int_equal(child_status(child), 0);
 }

@@ -39,8 +39,9 @@ struct ask {
     uint64_t         seqs[SEEN_MAX]; /* of a WATCH */
 };
 
-/* Take the URL; to be called first. */
+/* Take the URL; to be called first.  Or name one, kept by the caller. */
 void        promise_start(int argc, char **argv);
+void        promise_use(const char *text);
 const char *promise_url(void);
 
 /* Can other processes use the same store? */
@@ -84,11 +85,14 @@ void watch(struct player *player, const char *name, const struct ask *view,
 void watch_any(struct player *player, const char *name, const struct ask *view,
                struct ask *ret);
 
+/* Watch and look again until it is our turn.  False if that takes over `ms`. */
+bool wait_for_turn(struct player *player, const char *name, struct ask *view, int ms);
+
 /* ---- Other processes -------------------------------------------------------- */
 
 struct child {
     pid_t pid;
-    int   in, out; /* one byte is one word said */
+    int   talk; /* a socket: one byte is one word said */
 };
 
 /* Runs `body` in a process of its own, which dies with this one.  What `body`
@@ -96,8 +100,9 @@ struct child {
 void child_start(struct child *child, void (*body)(struct child *parent));
 void child_say(struct child *other);
 bool child_hear(struct child *other, int ms);
-void child_kill(struct child *child); /* SIGKILL, and reap */
-void child_end(struct child *child);  /* say a word, then it must end well */
+void child_kill(struct child *child);   /* SIGKILL, and reap */
+void child_end(struct child *child);    /* say a word, then it must end well */
+int  child_status(struct child *child); /* wait until it ends */
 
 /* For what runs in another process, or thread. */
 #define must(condition) \

@@ -170,7 +170,7 @@ static void hold_and_fork(struct child *parent, bool exec)
     must(pid >= 0);
     if (pid == 0) {
         if (exec) {
-            dup2(parent->in, STDIN_FILENO);
+            dup2(parent->talk, STDIN_FILENO);
             execlp("cat", "cat", (char *)NULL);
             _exit(127);
         }
@@ -206,8 +206,7 @@ static void check_offspring(void (*body)(struct child *))
     enter(&a, "offspring", MUTEX, &ask);
     assert_true(is_granted(&ask));
     player_close(&a);
-    close(child.out); /* now it goes */
-    close(child.in);
+    close(child.talk); /* now it goes */
     while (waitpid(-1, NULL, 0) > 0)
         continue;
 }

@@ -121,18 +121,6 @@ static void through_amend_and_ask(void **state)
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static int             inside, turns;
 
-static void wait_for_turn(struct player *player, struct ask *view)
-{
-    struct ask watching;
-    uint64_t   id = view->req.id;
-
-    while (!is_granted(view)) {
-        watch(player, "exclusion", view, &watching);
-        must(player_await(player, &watching, 20000));
-        must(look(player, "exclusion", id, view) == 0);
-    }
-}
-
 static void *take_turns(void *data)
 {
     struct player player;
@@ -142,7 +130,7 @@ static void *take_turns(void *data)
     player_open(&player);
     for (int i = 0; i < ROUNDS; i++) {
         uint64_t id = enter(&player, "exclusion", MUTEX, &ask);
-        wait_for_turn(&player, &ask);
+        must(wait_for_turn(&player, "exclusion", &ask, 20000));
         pthread_mutex_lock(&mutex);
         must(inside == 0);
         inside = 1;

@@ -33,10 +33,13 @@ static int say(struct hf_sq_db *db, int code, const char *text)
     return code;
 }
 
-static int fault_of_system(struct hf_sq_db *db)
+static int fault_of_system(struct hf_sq_db *db, int rc)
 {
     int error = sqlite3_system_errno(db->handle);
 
+    if (rc == SQLITE_IOERR_SHORT_READ)
+        return say(db, HF_ESTORE,
+                   "has lost its -wal file while in use; end those who use it");
     if (error == 0 || error == ENOENT)
         return say(db, HF_ESTORE, sqlite3_errmsg(db->handle));
     return hf_sq_files_fault(error, "use", db->path, db->errmsg);
@@ -64,7 +67,7 @@ static int fault(struct hf_sq_db *db, int rc)
         return say(db, HF_EDENIED, "may only be read; it must be writable");
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
-        return fault_of_system(db);
+        return fault_of_system(db, rc);
     default:
         return say(db, HF_ESTORE, sqlite3_errmsg(db->handle));
     }

@@ -170,6 +170,12 @@ int hf_sq_files_check_folder(const struct hf_sq_files *files, char *errmsg)
     return files->force ? 0 : hf_sq_volume_check(files->folder, errmsg);
 }
 
+/* 0700 whatever the umask. */
+static int make_dir(const char *path)
+{
+    return mkdir(path, 0700) < 0 ? -1 : chmod(path, 0700);
+}
+
 static int make_parents(const char *folder)
 {
     char *path = strdup(folder);
@@ -177,7 +183,7 @@ static int make_parents(const char *folder)
 
     for (char *at = path; r == 0 && (at = strchr(at + 1, '/')) != NULL;) {
         *at = '\0';
-        if (mkdir(path, 0700) < 0 && errno != EEXIST && access(path, F_OK) < 0)
+        if (access(path, F_OK) < 0 && make_dir(path) < 0 && errno != EEXIST)
             r = -1;
         *at = '/';
     }
@@ -191,7 +197,7 @@ int hf_sq_files_make_folder(const struct hf_sq_files *files, char *errmsg)
 
     if (is_users(folder) && make_parents(folder) < 0)
         return hf_sq_files_fault(errno, "make the folders of", folder, errmsg);
-    if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+    if (make_dir(folder) < 0 && errno != EEXIST)
         return hf_sq_files_fault(errno, "make the folder", folder, errmsg);
     return 0;
 }
@@ -200,11 +206,8 @@ int hf_sq_files_make_wake(const struct hf_sq_files *files, char *errmsg)
 {
     struct stat st;
 
-    if (mkdir(files->wake, 0700) == 0) {
-        if (chmod(files->wake, 0700) == 0) /* the umask may have taken it away */
-            return 0;
-        return hf_sq_files_fault(errno, "use the folder", files->wake, errmsg);
-    }
+    if (make_dir(files->wake) == 0)
+        return 0;
     if (errno != EEXIST)
         return hf_sq_files_fault(errno, "make the folder", files->wake, errmsg);
     if (lstat(files->wake, &st) < 0)

@@ -67,33 +67,40 @@ static int refuse(struct hf_sq *sq)
                       sq->files.db, strrchr(sq->files.live, '/') + 1);
 }
 
-/* With the gate taken: the files as they should be, made if need be. */
-static int put_in_order(struct hf_sq *sq)
+/* Make what is missing, and open it. */
+static int open_db(struct hf_sq *sq)
 {
-    struct hf_sq_head known;
-    char             *errmsg = sq->base.errmsg;
-    bool              in_use = hf_sq_live_has_any(&sq->live);
+    char *errmsg = sq->base.errmsg;
 
     int r = hf_sq_files_check(sq->files.db, errmsg);
     if (r == HF_ENOTFOUND)
-        r = in_use ? refuse(sq) : hf_sq_files_make_db(&sq->files, errmsg);
-    if (r == 0 && sq->db.handle == NULL)
-        r = hf_sq_db_open(&sq->db, sq->files.db, errmsg);
-    if (r == HF_ENOTFOUND)
-        r = in_use ? refuse(sq) : hf_sq_db_fill(&sq->db);
+        r = hf_sq_files_make_db(&sq->files, errmsg);
     if (r == 0)
-        r = hf_sq_db_prepare(&sq->db);
-    if (r < 0)
-        return r;
+        r = hf_sq_db_open(&sq->db, sq->files.db, errmsg);
+    if (r == HF_ENOTFOUND) /* nothing in it */
+        r = hf_sq_db_fill(&sq->db);
+    return r < 0 ? r : hf_sq_db_prepare(&sq->db);
+}
 
-    bool is_known = hf_sq_head_read(&sq->live, &known);
+/* With the gate taken.  Files that others know nothing of are not even opened
+ * while any of those others lives: SQLite might make a new log beside theirs. */
+static int put_in_order(struct hf_sq *sq)
+{
+    struct hf_sq_head known;
+    bool              is_known = hf_sq_head_read(&sq->live, &known);
+
     sq->head = hf_sq_head_now(&sq->files);
-    if (is_known && hf_sq_head_same_files(&known, &sq->head))
-        return 0;
-    r = in_use ? 1 : is_known ? 0 : has_living(sq);
+    bool same = is_known && hf_sq_head_same_files(&known, &sq->head);
+    if (!same && hf_sq_live_has_any(&sq->live))
+        return refuse(sq);
+    int r = open_db(sq);
+    if (r < 0 || same)
+        return r;
+    r = is_known ? 0 : has_living(sq);
     if (r != 0)
         return r < 0 ? r : refuse(sq);
-    /* Whatever is known of numbers is kept, and checked as after a boot. */
+    /* What is known of numbers is kept, and checked as after a boot. */
+    sq->head = hf_sq_head_now(&sq->files);
     sq->head.last = is_known ? known.last : 0;
     sq->head.told = true;
     if (!hf_sq_head_write(&sq->live, &sq->head))
@@ -101,30 +108,36 @@ static int put_in_order(struct hf_sq *sq)
     return 0;
 }
 
-/* Nothing to put in order: the usual case, and without the gate.  1 if so. */
-static int is_in_order(struct hf_sq *sq)
+static bool is_in_order(struct hf_sq *sq)
 {
     struct hf_sq_head known;
 
+    sq->head = hf_sq_head_now(&sq->files);
+    return hf_sq_head_read(&sq->live, &known) && known.db != 0 &&
+           hf_sq_head_same_files(&known, &sq->head);
+}
+
+/* The usual case, and without the gate.  1 if it was that. */
+static int open_as_they_are(struct hf_sq *sq)
+{
+    if (!is_in_order(sq))
+        return 0;
     int r = hf_sq_files_check(sq->files.db, sq->base.errmsg);
     if (r == 0)
         r = hf_sq_db_open(&sq->db, sq->files.db, sq->base.errmsg);
-    if (r == HF_ENOTFOUND) /* no file, or nothing in it */
-        return 0;
-    if (r < 0)
-        return r;
-    sq->head = hf_sq_head_now(&sq->files);
-    if (!hf_sq_head_read(&sq->live, &known) || !hf_sq_head_same_files(&known, &sq->head))
-        return 0;
-    r = hf_sq_db_prepare(&sq->db);
-    return r < 0 ? r : 1;
+    if (r == 0)
+        r = hf_sq_db_prepare(&sq->db);
+    if (r == 0 && is_in_order(sq))
+        return 1;
+    hf_sq_db_close(&sq->db);
+    return r == HF_ENOTFOUND ? 0 : r; /* replaced, or emptied, this very moment */
 }
 
 static int open_files(struct hf_sq *sq)
 {
     int r = hf_sq_live_open(&sq->live, &sq->files, sq->base.errmsg);
     if (r == 0)
-        r = is_in_order(sq);
+        r = open_as_they_are(sq);
     if (r != 0)
         return r < 0 ? r : 0;
     r = hf_sq_gate_take(&sq->live);

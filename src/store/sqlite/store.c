@@ -282,6 +282,9 @@ static int store_open(const struct hf_config *config, char *errmsg, struct hf_st
         goto fail;
     /* What is there is looked at now; what is not is made when it is needed.
      * What may be in order in a moment is no reason to fail. */
+    r = hf_sq_files_check_folder(&sq->files, sq->base.errmsg);
+    if (r < 0)
+        goto fail;
     r = hf_sq_connect(sq, false);
     if (r < 0 && r != HF_ENOTFOUND && r != HF_EDOWN)
         goto fail;

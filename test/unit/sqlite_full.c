@@ -1,0 +1,191 @@
+/* sqlite_full.c - the SQLite store on a full disk: nothing new is granted, and
+ * what is held can still be released. */
+#include "lib/lab.h"
+
+#include "holdfast.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NO_MOUNTS 77 /* what a child says if it cannot have a disk of its own */
+#define LIMIT     10000
+
+static struct lab *lab;
+
+static void write_text(const char *path, const char *text)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    if (fd >= 0) {
+        (void)!write(fd, text, strlen(text));
+        close(fd);
+    }
+}
+
+/* A small disk that only this process sees, and that goes with it. */
+static void mount_disk(void)
+{
+    char  map[64];
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+
+    if (unshare(CLONE_NEWNS) < 0) {
+        if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+            _exit(NO_MOUNTS);
+        write_text("/proc/self/setgroups", "deny");
+        snprintf(map, sizeof map, "0 %u 1", uid);
+        write_text("/proc/self/uid_map", map);
+        snprintf(map, sizeof map, "0 %u 1", gid);
+        write_text("/proc/self/gid_map", map);
+    }
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+        mount("none", lab->folder, "tmpfs", 0, "size=512k,mode=700") < 0)
+        _exit(NO_MOUNTS);
+}
+
+static void fill_disk(void)
+{
+    char block[512];
+    char path[160];
+
+    memset(block, 'x', sizeof block);
+    snprintf(path, sizeof path, "%s/ballast", lab->folder);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    must(fd >= 0);
+    while (write(fd, block, sizeof block) > 0)
+        continue;
+    must(errno == ENOSPC);
+    close(fd);
+}
+
+static void drop_ballast(void)
+{
+    char path[160];
+
+    snprintf(path, sizeof path, "%s/ballast", lab->folder);
+    must(unlink(path) == 0);
+}
+
+static int try_enter(struct player *player, const char *name, struct hf_shape shape,
+                     struct ask *ret)
+{
+    *ret = (struct ask){ .req = { .op = HF_ENTER, .name = name, .note = "" } };
+    ret->req.id = ++player->ids;
+    ret->req.shape = shape;
+    return player_run(player, ret);
+}
+
+/* The log still has room for a few pages when the disk has none. */
+static void use_up_the_log(struct player *player)
+{
+    struct ask ask;
+    int        r = 0;
+
+    for (int i = 0; i < 1000 && r == 0; i++) {
+        r = try_enter(player, "used_up", READER, &ask);
+        if (r == 0)
+            r = leave(player, "used_up", ask.req.id);
+    }
+    must(r == HF_EFULL);
+    must(strstr(player->store->errmsg, "full") != NULL);
+    must(strstr(player->store->errmsg, "locks.db") != NULL);
+}
+
+static void in_a_full_disk(struct child *parent)
+{
+    struct player a, b, c;
+    struct ask    held, waits, watching, ask;
+
+    (void)parent;
+    mount_disk();
+    player_open(&a);
+    player_open(&b);
+    player_open(&c);
+    uint64_t id = enter(&a, "x", MUTEX, &held);
+    uint64_t next = enter(&b, "x", MUTEX, &waits);
+    watch(&b, "x", &waits, &watching);
+    fill_disk();
+    use_up_the_log(&c);
+
+    /* Closed to newcomers, nothing left behind. */
+    must(try_enter(&c, "y", MUTEX, &ask) == HF_EFULL);
+    must(list(&c, "y", &ask) == 0 && ask.count == 0);
+    must(leave(&c, "y", ask.req.id) == 0);
+
+    /* Open to those who leave, and to those who wait. */
+    must(leave(&a, "x", id) == 0);
+    must(player_await(&b, &watching, LIMIT));
+    must(look(&b, "x", next, &waits) == 0);
+    must(is_granted(&waits));
+    must(list(&c, "x", &ask) == 0 && ask.count == 1);
+    must(leave(&b, "x", next) == 0);
+    must(list(&c, "x", &ask) == 0 && ask.count == 0);
+
+    /* And as before once there is room. */
+    drop_ballast();
+    must(try_enter(&c, "x", MUTEX, &ask) == 0);
+    must(is_granted(&ask));
+    must(list(&c, "x", &ask) == 0 && ask.count == 1);
+    player_close(&a);
+    player_close(&b);
+    player_close(&c);
+}
+
+static void with_no_room_to_begin_with(struct child *parent)
+{
+    struct player player;
+    struct ask    ask;
+
+    (void)parent;
+    mount_disk();
+    fill_disk();
+    player_open(&player);
+    must(try_enter(&player, "x", MUTEX, &ask) == HF_EFULL);
+    must(strstr(player.store->errmsg, "locks.db") != NULL);
+    drop_ballast();
+    must(try_enter(&player, "x", MUTEX, &ask) == 0);
+    must(is_granted(&ask));
+    player_close(&player);
+}
+
+static void run(void **state, void (*body)(struct child *parent))
+{
+    struct child child;
+    int          status;
+
+    lab = *state;
+    child_start(&child, body);
+    status = child_status(&child);
+    if (status == NO_MOUNTS)
+        skip();
+    assert_int_equal(status, 0);
+}
+
+static void release_works(void **state)
+{
+    run(state, in_a_full_disk);
+}
+
+static void nothing_can_be_made(void **state)
+{
+    run(state, with_no_room_to_begin_with);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(release_works),
+        TEST(nothing_can_be_made),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

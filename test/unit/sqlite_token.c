@@ -1,0 +1,164 @@
+/* sqlite_token.c - tokens of the SQLite store after everything that loses data:
+ * another boot, an old copy, a clock that was set back. */
+#include "lib/lab.h"
+
+#include "base/clock.h"
+#include "store/sqlite/live.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define AN_HOUR UINT64_C(3600000000)
+
+static uint64_t take_one(void)
+{
+    struct player player;
+    struct ask    ask;
+
+    player_open(&player);
+    uint64_t id = enter(&player, "x", MUTEX, &ask);
+    uint64_t token = my_ticket(&ask)->token;
+    assert_int_equal(leave(&player, "x", id), 0);
+    player_close(&player);
+    return token;
+}
+
+static struct hf_sq_head read_head(const struct lab *lab)
+{
+    struct hf_sq_head head;
+    int               fd = open(lab_file(lab, "-live"), O_RDONLY | O_CLOEXEC);
+
+    assert_int_equal(pread(fd, &head, sizeof head, 0), sizeof head);
+    close(fd);
+    return head;
+}
+
+static void write_head(const struct lab *lab, const struct hf_sq_head *head)
+{
+    int fd = open(lab_file(lab, "-live"), O_WRONLY | O_CLOEXEC);
+
+    assert_int_equal(pwrite(fd, head, sizeof *head, 0), sizeof *head);
+    close(fd);
+}
+
+/* As if the clock had been far ahead when tokens were given out, and was set
+ * back since.  Tokens given so far: up to `last`. */
+static uint64_t run_ahead(const struct lab *lab)
+{
+    struct hf_sq_head head = read_head(lab);
+
+    head.last = (uint64_t)hf_wall_us() + 1000 * AN_HOUR;
+    head.hwm = head.last + AN_HOUR;
+    write_head(lab, &head);
+    char text[100];
+    snprintf(text, sizeof text, "UPDATE meta SET hwm = %llu",
+             (unsigned long long)head.hwm);
+    lab_sql(lab, text);
+    return head.last;
+}
+
+static void follows_the_clock(void **state)
+{
+    (void)state;
+    uint64_t before = (uint64_t)hf_wall_us();
+    uint64_t token = take_one();
+    assert_true(token >= before && token <= (uint64_t)hf_wall_us());
+}
+
+static void clock_set_back(void **state)
+{
+    struct lab *lab = *state;
+
+    take_one();
+    uint64_t last = run_ahead(lab);
+    for (int i = 0; i < 3; i++) {
+        uint64_t token = take_one();
+        assert_true(token > last);
+        last = token;
+    }
+}
+
+/* Power loss: the head is as old as can be, only the mark is sure. */
+static void another_boot(void **state)
+{
+    struct lab *lab = *state;
+
+    take_one();
+    uint64_t          last = run_ahead(lab);
+    struct hf_sq_head head = read_head(lab);
+    uint64_t          mark = head.hwm;
+    head.boot ^= 1;
+    head.last = 0;
+    head.hwm = 0;
+    write_head(lab, &head);
+    uint64_t token = take_one();
+    assert_true(token > last);
+    assert_true(token > mark); /* any number up to it may have been given out */
+    assert_true(take_one() > token);
+}
+
+static void live_file_lost(void **state)
+{
+    struct lab *lab = *state;
+
+    take_one();
+    uint64_t last = run_ahead(lab);
+    lab_unlink(lab, "-live");
+    assert_true(take_one() > last);
+}
+
+/* The copy's mark is older than tokens given since: the head still knows. */
+static void old_copy_put_back(void **state)
+{
+    struct lab *lab = *state;
+
+    take_one();
+    lab_sql(lab, "PRAGMA wal_checkpoint(TRUNCATE)");
+    lab_copy(lab->path, lab_file(lab, "-backup"));
+    uint64_t last = run_ahead(lab);
+    unlink(lab_file(lab, "-wal"));
+    unlink(lab_file(lab, "-shm"));
+    assert_int_equal(rename(lab_file(lab, "-backup"), lab->path), 0);
+    assert_true(take_one() > last);
+}
+
+/* Never a token above the mark that is on the disk. */
+static void the_mark_comes_first(void **state)
+{
+    struct lab *lab = *state;
+
+    for (int i = 0; i < 3; i++) {
+        uint64_t token = take_one();
+        assert_true((int64_t)token <= lab_sql(lab, "SELECT hwm FROM meta"));
+
+        struct hf_sq_head head = read_head(lab);
+        head.last = head.hwm; /* used up */
+        write_head(lab, &head);
+    }
+}
+
+/* Nothing above an hour is given away by an ordinary start. */
+static void starts_do_not_run_ahead(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 5; i++)
+        assert_true(take_one() <= (uint64_t)hf_wall_us());
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(follows_the_clock),
+        TEST(clock_set_back),
+        TEST(another_boot),
+        TEST(live_file_lost),
+        TEST(old_copy_put_back),
+        TEST(the_mark_comes_first),
+        TEST(starts_do_not_run_ahead),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
