@@ -103,8 +103,9 @@ static struct hf_hold held_as(const struct hf_shape *shape)
 
 static void lessen_to(struct hf_hold *hold, uint32_t weight)
 {
-    hf_hold_step(hold, &(struct hf_event){ .what = HF_LESSEN,
-                                           .shape = { weight, hold->shape.capacity } });
+    hf_hold_step(hold,
+                 &(struct hf_event){ .what = HF_LESSEN,
+                                     .shape = { weight, hold->shape.capacity, false } });
 }
 
 static void amended_to(struct hf_hold *hold, uint32_t weight)

@@ -2,6 +2,7 @@
 /^static int amend/,/^}/ s/^    if (queue != NULL/    if (place != NULL \&\& queue == NULL) {\
         queue = hf_world_line(world, req->name, true);\
         place->ticket.seq = ++world->seq;\
+        place->ticket.token = ++world->token;\
         hf_queue_join(queue, place, world->wall);\
     }\
 &/
