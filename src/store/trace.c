@@ -26,8 +26,11 @@ struct twin {
     struct twin   *next;
 };
 
-static const char *const verbs[] = { "NOTHING", "ENTER", "READ", "WATCH",
-                                     "LEAVE",   "LIST",  "BREAK" };
+static const char *const verbs[] = {
+    [HF_NOTHING] = "NOTHING", [HF_ENTER] = "ENTER", [HF_READ] = "READ",
+    [HF_WATCH] = "WATCH",     [HF_LEAVE] = "LEAVE", [HF_LIST] = "LIST",
+    [HF_BREAK] = "BREAK",     [HF_AMEND] = "AMEND", [HF_ASK] = "ASK",
+};
 
 static void mirror(struct trace *trace)
 {
@@ -72,7 +75,7 @@ static void tell_answer(const struct twin *twin)
         return;
     if (req->status != 0)
         snprintf(text + n, sizeof text - (size_t)n, "%s", hf_errname(req->status));
-    else if (req->op == HF_ENTER || req->op == HF_READ)
+    else if (req->op == HF_ENTER || req->op == HF_READ || req->op == HF_AMEND)
         snprintf(text + n, sizeof text - (size_t)n, "%s, %zu ahead",
                  req->me < req->snapshot.count ? "in line" : "not in line", req->me);
     else
@@ -91,6 +94,7 @@ static void on_done(struct hf_req *req)
     outer->status = req->status;
     outer->snapshot = req->snapshot;
     outer->me = req->me;
+    outer->ahead = req->ahead;
     outer->stamp = req->stamp;
     unlist(trace, twin);
     outer->done(outer); /* the snapshot is lent until we return */
