@@ -3,6 +3,8 @@
 
 #include "holdfast.h"
 
+#include <string.h>
+
 static struct player a, b, c, d;
 
 static int open_all(void **state)
@@ -50,6 +52,7 @@ static void no_more_than_so_many_wait(void **state)
     assert_int_equal(enter_behind(&b, "so_many", MUTEX, 1, &ask), 0);
     assert_false(is_granted(&ask));
     assert_int_equal(enter_behind(&c, "so_many", MUTEX, 1, &ask), HF_EFULL);
+    assert_non_null(strstr(c.store->errmsg, "so_many"));   /* not a full disk */
     assert_int_equal(leave(&c, "so_many", ask.req.id), 0); /* as a client does */
     assert_int_equal(length(&d, "so_many"), 2);
     assert_int_equal(enter_behind(&c, "so_many", MUTEX, 2, &ask), 0);

@@ -165,9 +165,14 @@ static void end_canceled(struct hf_memory *memory, hf_time now)
 
 static void complete(struct hf_memory *memory, struct hf_req *req)
 {
-    if (req->status < 0 && req->status != HF_EDOWN)
-        snprintf(memory->base.errmsg, sizeof memory->base.errmsg, "%s",
-                 hf_strerror(req->status));
+    char  *errmsg = memory->base.errmsg;
+    size_t size = sizeof memory->base.errmsg;
+
+    if (req->status == HF_EFULL)
+        snprintf(errmsg, size, "as many wait for \"%.128s\" as the limit of %u allows",
+                 req->name, req->limit);
+    else if (req->status < 0 && req->status != HF_EDOWN)
+        snprintf(errmsg, size, "%s", hf_strerror(req->status));
     req->done(req);
 }
 
