@@ -216,6 +216,8 @@ void hf_lock_publish(struct hf_lock *lock)
         hf_lock_destroy(lock);
         return;
     }
+    enum hf_state before = hf_state(lock);
+
     memcpy(lock->errmsg, lock->job.errmsg, sizeof lock->errmsg);
     if (lock->shelter == NULL && !lock->fallen)
         hf_lock_show(lock, shown_state(lock), lock->job.hold.why);
@@ -223,6 +225,9 @@ void hf_lock_publish(struct hf_lock *lock)
                      !lock->job.hold.lessen;
     show_place(lock);
     hf_asked_show(lock);
+    /* Nobody waits for the result: leave word for hf_errmsg(). */
+    if (before == HF_WAITING && lock->why < 0 && !lock->bound)
+        hf_lock_fail(lock, lock->why);
     /* A wish that belongs to no thread ends by itself. */
     if (lock->state == HF_IDLE && lock->busy && !lock->bound && lock->depth == 0)
         lock->busy = false;

@@ -107,6 +107,7 @@ static void test_own_loop_keeps_time(void **state)
     assert_int_equal(hf_acquire_start(lock, 0), 0);
     loop_until(client, lock, HF_IDLE);
     assert_int_equal(hf_why(lock), HF_EBUSY);
+    assert_non_null(strstr(hf_errmsg(client), name));
     /* Blocking calls drive the client themselves. */
     assert_int_equal(hf_acquire(lock, 20), HF_ETIMEOUT);
     assert_int_equal(hf_release(held), 0);
