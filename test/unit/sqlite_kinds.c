@@ -1,0 +1,339 @@
+/* sqlite_kinds.c - places in a file that shrink, are asked for, counted and
+ * limited, by processes that know of each other only by the file. */
+#include "lib/lab.h"
+
+#include "holdfast.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define LIMIT  10000 /* ms */
+#define PROMPT 1000  /* less than until somebody would look by himself */
+#define QUIET  50
+
+/* ---- Downgrade ---------------------------------------------------------------------- */
+
+static struct hf_shape shape; /* of the next child; it inherits it */
+
+/* Says a word when in line, and one when it is its turn; leaves at one. */
+static void take_turn(struct child *parent)
+{
+    struct player player;
+    struct ask    ask;
+
+    player_open(&player);
+    enter(&player, "x", shape, &ask);
+    child_say(parent);
+    must(wait_for_turn(&player, "x", &ask, LIMIT));
+    child_say(parent);
+    must(child_hear(parent, -1));
+    must(leave(&player, "x", ask.req.id) == 0);
+    player_close(&player);
+}
+
+static void start_in_line(struct child *child, struct hf_shape as)
+{
+    shape = as;
+    child_start(child, take_turn);
+    assert_true(child_hear(child, LIMIT));
+}
+
+static void downgrade_lets_in_readers_up_to_a_writer(void **state)
+{
+    struct player player;
+    struct child  near[2], writer, far;
+    struct ask    held, amended;
+
+    (void)state;
+    player_open(&player);
+    uint64_t id = enter(&player, "x", WRITER, &held);
+    start_in_line(&near[0], READER);
+    start_in_line(&near[1], READER);
+    start_in_line(&writer, WRITER);
+    start_in_line(&far, READER);
+    assert_int_equal(amend(&player, "x", id, READER, &amended), 0);
+    assert_true(is_granted(&amended));
+    assert_int_equal(my_ticket(&amended)->token, my_ticket(&held)->token);
+    assert_true(child_hear(&near[0], PROMPT));
+    assert_true(child_hear(&near[1], PROMPT));
+    assert_false(child_hear(&writer, QUIET));
+    assert_false(child_hear(&far, 0));
+
+    assert_int_equal(leave(&player, "x", id), 0);
+    child_end(&near[1]);
+    assert_false(child_hear(&writer, QUIET));
+    child_end(&near[0]);
+    assert_true(child_hear(&writer, PROMPT));
+    assert_false(child_hear(&far, QUIET));
+    child_end(&writer);
+    assert_true(child_hear(&far, PROMPT));
+    child_end(&far);
+    player_close(&player);
+}
+
+/* First it waits for the big one alone.  When that has shrunk it waits for the
+ * other, of which nobody is told that it dies. */
+static void who_waits_for_another_after_a_downgrade_notices_his_death(void **state)
+{
+    struct player player, last;
+    struct child  first;
+    struct ask    held, amended, waits, watching;
+
+    (void)state;
+    player_open(&player);
+    player_open(&last);
+    start_in_line(&first, semaphore(4, 2));
+    assert_true(child_hear(&first, LIMIT));
+    uint64_t id = enter(&player, "x", semaphore(4, 2), &held);
+    uint64_t next = enter(&last, "x", semaphore(4, 3), &waits);
+    watch(&last, "x", &waits, &watching);
+    assert_int_equal(amend(&player, "x", id, semaphore(4, 1), &amended), 0);
+    assert_true(player_await(&last, &watching, PROMPT));
+    assert_int_equal(look(&last, "x", next, &waits), 0);
+    assert_false(is_granted(&waits));
+    child_kill(&first);
+    assert_true(wait_for_turn(&last, "x", &waits, PROMPT));
+    player_close(&player);
+    player_close(&last);
+}
+
+/* The second holder was killed before: a downgrade passes over the dead. */
+static void downgrade_over_the_dead(void **state)
+{
+    struct player a, b;
+    struct child  dead;
+    struct ask    held, amended, waits, watching;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    uint64_t id = enter(&a, "x", WRITER, &held);
+    start_in_line(&dead, WRITER);
+    enter(&b, "x", READER, &waits);
+    watch(&b, "x", &waits, &watching);
+    child_kill(&dead); /* b is not turned: it has not noticed */
+    assert_int_equal(amend(&a, "x", id, READER, &amended), 0);
+    assert_true(player_await(&b, &watching, PROMPT));
+    assert_true(wait_for_turn(&b, "x", &waits, PROMPT));
+    player_close(&a);
+    player_close(&b);
+}
+
+/* ---- Asking ------------------------------------------------------------------------- */
+
+static void hears(struct player *player, struct ask *view, const char *why)
+{
+    struct ask watching;
+    uint64_t   id = view->req.id;
+
+    watch(player, "x", view, &watching);
+    must(player_await(player, &watching, LIMIT));
+    must(look(player, "x", id, view) == 0 && is_granted(view));
+    must(my_ticket(view)->asked != NULL && strcmp(my_ticket(view)->asked, why) == 0);
+}
+
+static void hold_and_hear(struct child *parent)
+{
+    struct player player;
+    struct ask    ask;
+
+    player_open(&player);
+    enter(&player, "x", MUTEX, &ask);
+    must(is_granted(&ask));
+    child_say(parent);
+    hears(&player, &ask, "first");
+    child_say(parent);
+    hears(&player, &ask, "second");
+    child_say(parent);
+    must(child_hear(parent, -1)); /* asked once more while we did not listen */
+    hears(&player, &ask, "third");
+    child_say(parent);
+    must(child_hear(parent, -1));
+    must(leave(&player, "x", ask.req.id) == 0);
+    player_close(&player);
+}
+
+static uint64_t first_seq(struct player *player)
+{
+    struct ask all;
+
+    assert_int_equal(list(player, "x", &all), 0);
+    assert_true(all.count > 0);
+    return all.seen[0].seq;
+}
+
+static void asked_by_another_process(void **state)
+{
+    struct lab   *lab = *state;
+    struct player player;
+    struct child  child;
+
+    child_start(&child, hold_and_hear);
+    assert_true(child_hear(&child, LIMIT));
+    player_open(&player);
+    uint64_t seq = first_seq(&player);
+    assert_int_equal(ask_for(&player, "x", seq, "first"), 0);
+    assert_true(child_hear(&child, PROMPT));
+    assert_int_equal(ask_for(&player, "x", seq, "second"), 0);
+    assert_true(child_hear(&child, PROMPT));
+    assert_int_equal(ask_for(&player, "x", seq, "third"), 0);
+    child_say(&child);
+    assert_true(child_hear(&child, PROMPT));
+    assert_int_equal(lab_sql(lab, "SELECT count(*) FROM ask"), 1);
+    child_end(&child);
+    assert_int_equal(ask_for(&player, "x", seq, "fourth"), HF_ENOTFOUND);
+    assert_non_null(strstr(player.store->errmsg, "gone"));
+    player_close(&player);
+}
+
+/* Its row is still there, it is not. */
+static void the_dead_are_not_asked(void **state)
+{
+    struct player player;
+    struct child  child;
+
+    (void)state;
+    player_open(&player);
+    start_in_line(&child, MUTEX);
+    uint64_t seq = first_seq(&player);
+    child_kill(&child);
+    assert_int_equal(ask_for(&player, "x", seq, "hello?"), HF_ENOTFOUND);
+    player_close(&player);
+}
+
+static void words_at_tickets_that_are_gone_are_cleared(void **state)
+{
+    struct lab   *lab = *state;
+    struct player player;
+    struct ask    ask;
+
+    player_open(&player);
+    for (int i = 0; i < 5; i++) {
+        uint64_t id = enter(&player, "x", MUTEX, &ask);
+        assert_int_equal(ask_for(&player, "x", my_ticket(&ask)->seq, "please"), 0);
+        assert_int_equal(leave(&player, "x", id), 0);
+        assert_int_equal(lab_sql(lab, "SELECT count(*) FROM ask"), 1);
+    }
+    player_close(&player);
+}
+
+/* ---- Counting ----------------------------------------------------------------------- */
+
+static int enter_limited(struct player *player, uint32_t limit, struct ask *ret)
+{
+    *ret = (struct ask){ .req = { .op = HF_ENTER,
+                                  .name = "x",
+                                  .id = ++player->ids,
+                                  .shape = MUTEX,
+                                  .note = "",
+                                  .limit = limit } };
+    return player_run(player, ret);
+}
+
+static void dead_waiters_take_up_no_room(void **state)
+{
+    struct player a, b, c;
+    struct child  dead[2], alive;
+    struct ask    held, waits, refused;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    player_open(&c);
+    enter(&a, "x", MUTEX, &held);
+    start_in_line(&dead[0], MUTEX);
+    start_in_line(&alive, MUTEX);
+    start_in_line(&dead[1], MUTEX);
+    child_kill(&dead[0]); /* behind it somebody lives, so nobody meets it */
+    child_kill(&dead[1]);
+    assert_int_equal(enter_limited(&c, 1, &refused), HF_EFULL);
+    assert_int_equal(enter_limited(&b, 2, &waits), 0);
+    assert_true(is_in_line(&waits));
+    assert_int_equal(waits.req.ahead, 2);
+    assert_int_equal(enter_limited(&c, 2, &refused), HF_EFULL);
+    assert_non_null(strstr(c.store->errmsg, "\"x\""));
+    assert_non_null(strstr(c.store->errmsg, "2"));
+    assert_int_equal(length(&a, "x"), 3);
+    assert_int_equal(leave(&c, "x", refused.req.id), 0);
+
+    assert_int_equal(leave(&a, "x", held.req.id), 0); /* now one waits */
+    assert_true(child_hear(&alive, PROMPT));
+    assert_int_equal(enter_limited(&c, 2, &waits), 0);
+    child_end(&alive);
+    player_close(&a);
+    player_close(&b);
+    player_close(&c);
+}
+
+/* The one that dies is not the one it waits for. */
+static void who_follows_notices_deaths_far_ahead(void **state)
+{
+    struct player a, b, c;
+    struct child  child;
+    struct ask    held, between, view, watching;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    player_open(&c);
+    enter(&a, "x", MUTEX, &held);
+    start_in_line(&child, MUTEX);
+    enter(&b, "x", MUTEX, &between); /* which never looks */
+    uint64_t id = enter(&c, "x", MUTEX, &view);
+    assert_int_equal(view.req.ahead, 3);
+    watch_any(&c, "x", &view, &watching);
+    assert_false(player_await(&c, &watching, QUIET));
+    child_kill(&child);
+    assert_true(player_await(&c, &watching, PROMPT));
+    assert_int_equal(look(&c, "x", id, &view), 0);
+    assert_int_equal(view.req.ahead, 2);
+    watch_any(&c, "x", &view, &watching);
+    assert_false(player_await(&c, &watching, QUIET)); /* it does not spin */
+    player_close(&a);
+    player_close(&b);
+    player_close(&c);
+}
+
+/* It died after the look and before the watch: nobody will tell. */
+static void who_follows_notices_who_died_before(void **state)
+{
+    struct player a, b, c;
+    struct child  child;
+    struct ask    held, between, view, watching;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    player_open(&c);
+    enter(&a, "x", MUTEX, &held);
+    start_in_line(&child, MUTEX);
+    enter(&b, "x", MUTEX, &between);
+    uint64_t id = enter(&c, "x", MUTEX, &view);
+    child_kill(&child);
+    watch_any(&c, "x", &view, &watching);
+    assert_true(player_await(&c, &watching, PROMPT));
+    assert_int_equal(look(&c, "x", id, &view), 0);
+    assert_int_equal(view.req.ahead, 2);
+    player_close(&a);
+    player_close(&b);
+    player_close(&c);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(downgrade_lets_in_readers_up_to_a_writer),
+        TEST(who_waits_for_another_after_a_downgrade_notices_his_death),
+        TEST(downgrade_over_the_dead),
+        TEST(asked_by_another_process),
+        TEST(the_dead_are_not_asked),
+        TEST(words_at_tickets_that_are_gone_are_cleared),
+        TEST(dead_waiters_take_up_no_room),
+        TEST(who_follows_notices_deaths_far_ahead),
+        TEST(who_follows_notices_who_died_before),
+    };
+#undef TEST
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
