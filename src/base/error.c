@@ -22,7 +22,7 @@ static const struct {
     { HF_EOWNER, "HF_EOWNER", "held by another thread", PLAIN },
     { HF_ESTATE, "HF_ESTATE", "the handle is in no state for this call", PLAIN },
     { HF_EMISMATCH, "HF_EMISMATCH", "the name is in use as another kind of lock", PLAIN },
-    { HF_EFULL, "HF_EFULL", "no room in the store", RETRY },
+    { HF_EFULL, "HF_EFULL", "no room in the store or its queue", RETRY },
     { HF_ECORRUPT, "HF_ECORRUPT", "the store's data are damaged", PLAIN },
     { HF_EUNSUPPORTED, "HF_EUNSUPPORTED", "not supported", PLAIN },
     { HF_ENOTFOUND, "HF_ENOTFOUND", "not there", PLAIN },
