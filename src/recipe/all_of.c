@@ -13,6 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How long a failed attempt waits for the store to have taken it all back. */
+#define GRACE (40 * HF_MS)
+
 struct hf_bundle *hf_bundle_of(const struct hf_lock *lock)
 {
     return lock->hook_data;
@@ -47,20 +50,19 @@ static void on_lost(struct hf_lock *part)
         hf_lock_show(bundle->self, HF_LOST, HF_ELOST);
 }
 
-int64_t hf_bundle_time_left(const struct hf_bundle *bundle)
+bool hf_bundle_time_left(const struct hf_bundle *bundle, int64_t *ret)
 {
     hf_time now = hf_now();
 
     if (bundle->once)
-        return 0;
-    if (bundle->deadline == HF_NEVER)
-        return -1;
-    return bundle->deadline > now ? (bundle->deadline - now + HF_MS - 1) / HF_MS : 0;
-}
-
-int hf_bundle_as_told(const struct hf_bundle *bundle, int why)
-{
-    return why == HF_EBUSY && !bundle->once ? HF_ETIMEOUT : why;
+        *ret = 0;
+    else if (bundle->deadline == HF_NEVER)
+        *ret = -1;
+    else if (bundle->deadline > now)
+        *ret = (bundle->deadline - now + HF_MS - 1) / HF_MS;
+    else
+        return false;
+    return true;
 }
 
 /* ---- Blocking ------------------------------------------------------------------ */
@@ -78,18 +80,44 @@ static int give_all(struct hf_bundle *bundle)
     return result;
 }
 
+static bool all_idle(void *arg)
+{
+    const struct hf_bundle *bundle = arg;
+
+    for (size_t i = 0; i < bundle->count; i++)
+        if (hf_state(bundle->part[i]) != HF_IDLE)
+            return false;
+    return true;
+}
+
+/* Give back what a failed attempt has taken.  A store that is well has done so
+ * before we return; for one that does not answer nobody waits: the time is over. */
+static void undo(struct hf_bundle *bundle)
+{
+    struct hf_drive *drive = &bundle->self->client->drive;
+
+    while (bundle->taken > 0)
+        (void)hf_release_start(bundle->part[--bundle->taken]);
+    int cancel = hf_drive_begin(drive);
+    (void)hf_drive_wait(drive, all_idle, bundle, hf_now() + GRACE);
+    hf_drive_end(drive, cancel);
+}
+
 static int take_all(struct hf_bundle *bundle)
 {
-    int r = 0;
+    int64_t left;
+    int     r = 0;
 
     for (bundle->taken = 0; bundle->taken < bundle->count; bundle->taken++) {
-        r = hf_acquire(bundle->part[bundle->taken], hf_bundle_time_left(bundle));
+        r = HF_ETIMEOUT;
+        if (hf_bundle_time_left(bundle, &left))
+            r = hf_acquire(bundle->part[bundle->taken], left);
         if (r < 0)
             break;
     }
     if (r < 0)
-        (void)give_all(bundle);
-    return hf_bundle_as_told(bundle, r);
+        undo(bundle);
+    return r;
 }
 
 /* Which thread may, and how deep it is, is settled as for any lock. */

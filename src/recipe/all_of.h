@@ -30,11 +30,9 @@ struct hf_bundle *hf_bundle_of(const struct hf_lock *lock);
 /* Make a state visible; an idle one gives the handle back. */
 void hf_bundle_show(struct hf_bundle *bundle, enum hf_state state, int why);
 
-/* What is left of the time, as hf_acquire() wants it. */
-int64_t hf_bundle_time_left(const struct hf_bundle *bundle);
-
-/* A part found taken when our time was over is a time-out, not a refusal. */
-int hf_bundle_as_told(const struct hf_bundle *bundle, int why);
+/* What is left of the time, as hf_acquire() wants it; false: nothing.  Zero would
+ * be a try, which waits for a slow store as long as it likes. */
+bool hf_bundle_time_left(const struct hf_bundle *bundle, int64_t *ret);
 
 /* Let the parts tell us how they fare, or no more. */
 void hf_bundle_listen(struct hf_bundle *bundle, bool on);

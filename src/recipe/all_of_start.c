@@ -46,7 +46,10 @@ static void take_next(struct hf_bundle *bundle)
         rest(bundle, HF_HELD, 0);
         return;
     }
-    int r = hf_acquire_start(bundle->part[bundle->taken], hf_bundle_time_left(bundle));
+    int64_t left;
+    int     r = HF_ETIMEOUT;
+    if (hf_bundle_time_left(bundle, &left))
+        r = hf_acquire_start(bundle->part[bundle->taken], left);
     if (r < 0) {
         bundle->why = r;
         bundle->phase = HF_GIVING;
@@ -62,8 +65,10 @@ static void hook(struct hf_lock *part, enum hf_state state, int why)
     if (bundle->phase == HF_TAKING && state == HF_HELD) {
         bundle->taken++;
         take_next(bundle);
+    } else if (bundle->phase == HF_TAKING && state == HF_LEAVING) {
+        hf_bundle_show(bundle, HF_LEAVING, why); /* the store may not know it yet */
     } else if (bundle->phase == HF_TAKING && state == HF_IDLE) {
-        bundle->why = hf_bundle_as_told(bundle, why);
+        bundle->why = why;
         bundle->phase = HF_GIVING;
         give_next(bundle);
     } else if (bundle->phase == HF_GIVING && state == HF_IDLE && bundle->taken > 0) {

@@ -1,0 +1,265 @@
+/* stalled.c - time limits hold against a store that does not answer.
+ *
+ * The memory store under a client is made to stall: from then on its process()
+ * does nothing, so that whatever was or is submitted is never answered.  The file
+ * store stalls when a process is stopped while it is at the gate.
+ */
+#include "client/lock.h"
+#include "lib/doomed.h"
+#include "store/memory/memory.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- The double --------------------------------------------------------------------- */
+
+static atomic_bool stalled;
+static atomic_int  grants; /* ENTERs that are let through once it is stalled */
+
+static void process(struct hf_store *store, hf_time now, bool readable)
+{
+    if (!stalled)
+        hf_memory_store.process(store, now, readable);
+    else
+        store->wake = now + 5 * HF_MS;
+}
+
+/* Answer so many requests more, and then no other. */
+static void submit(struct hf_store *store, struct hf_req *req)
+{
+    hf_memory_store.submit(store, req);
+    if (stalled && req->op == HF_ENTER && grants > 0) {
+        grants--;
+        hf_memory_store.process(store, hf_now(), true);
+    }
+}
+
+static struct hf_store_impl impl;
+
+static struct hf_client *open_double(unsigned flags, const char *url)
+{
+    struct hf_options options = HF_OPTIONS_INIT;
+    struct hf_client *client = NULL;
+
+    options.flags = flags;
+    stalled = false;
+    grants = 0;
+    impl = hf_memory_store;
+    impl.process = process;
+    impl.submit = submit;
+    assert_int_equal(hf_open(url, &options, &client), 0);
+    bool swapped = false;
+    while (!swapped) { /* nobody may be in the store meanwhile */
+        int cancel = hf_drive_begin(&client->drive);
+        if (!client->drive.turning) {
+            client->store->impl = &impl;
+            swapped = true;
+        }
+        hf_drive_end(&client->drive, cancel);
+    }
+    recipe_await_line(client, "one", 0); /* it is connected */
+    return client;
+}
+
+static void close_double(struct hf_client *client)
+{
+    stalled = false; /* or hf_close() would wait for the answers */
+    hf_close(client);
+}
+
+/* ---- One lock ----------------------------------------------------------------------- */
+
+static void assert_took(int64_t start, int64_t least, int64_t most)
+{
+    int64_t took = recipe_ms() - start;
+
+    assert_in_range(took, least, most);
+}
+
+static void acquire_against(unsigned flags)
+{
+    struct hf_client *client = open_double(flags, "memory:stalled");
+    struct hf_lock   *lock = recipe_mutex(client, "one");
+
+    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_release(lock), 0);
+    stalled = true;
+    for (int i = 0; i < 3; i++) {
+        int64_t start = recipe_ms();
+        assert_int_equal(hf_acquire(lock, 100), HF_ETIMEOUT);
+        assert_took(start, 99, 150);
+    }
+    struct hf_report *report = NULL;
+    int64_t           start = recipe_ms();
+    int               r = hf_inspect(client, "one", 100, &report);
+    assert_true(r == HF_ETIMEOUT || r == HF_EDOWN);
+    assert_took(start, 99, 150);
+    close_double(client);
+}
+
+static void test_acquire_with_a_keeper(void **state)
+{
+    (void)state;
+    acquire_against(0);
+}
+
+static void test_acquire_without_a_keeper(void **state)
+{
+    (void)state;
+    acquire_against(HF_NO_KEEPER);
+}
+
+/* It comes back: nothing of the wait that was given up is left. */
+static void test_after_the_stall(void **state)
+{
+    struct hf_client *client = open_double(0, "memory:stalled");
+    struct hf_lock   *lock = recipe_mutex(client, "two");
+
+    (void)state;
+    stalled = true;
+    assert_int_equal(hf_acquire(lock, 50), HF_ETIMEOUT);
+    stalled = false;
+    assert_int_equal(hf_acquire(lock, 5000), 0);
+    recipe_await_line(client, "two", 1);
+    assert_int_equal(hf_release(lock), 0);
+    recipe_await_line(client, "two", 0);
+    hf_close(client);
+}
+
+/* ---- Several ---------------------------------------------------------------------------- */
+
+static struct hf_lock *three(struct hf_client *client)
+{
+    struct hf_lock *part[] = { recipe_mutex(client, "x"), recipe_mutex(client, "y"),
+                               recipe_mutex(client, "z") };
+    struct hf_lock *all = NULL;
+
+    assert_int_equal(hf_all_of(part, 3, &all), 0);
+    return all;
+}
+
+static void test_all_of(void **state)
+{
+    struct hf_client *client = open_double(0, "memory:stalled");
+    struct hf_lock   *all = three(client);
+
+    (void)state;
+    stalled = true;
+    int64_t start = recipe_ms();
+    assert_int_equal(hf_acquire(all, 1000), HF_ETIMEOUT);
+    assert_took(start, 999, 1100);
+    assert_int_equal(hf_state(all), HF_IDLE);
+    close_double(client);
+}
+
+static void test_all_of_without_blocking(void **state)
+{
+    struct hf_client *client = open_double(0, "memory:stalled");
+    struct hf_lock   *all = three(client);
+
+    (void)state;
+    stalled = true;
+    int64_t start = recipe_ms();
+    assert_int_equal(hf_acquire_start(all, 100), 0);
+    recipe_await(all, HF_LEAVING);
+    assert_took(start, 99, 150);
+    assert_int_equal(hf_why(all), HF_ETIMEOUT);
+    stalled = false;
+    recipe_await(all, HF_IDLE);
+    assert_int_equal(hf_why(all), HF_ETIMEOUT);
+    hf_close(client);
+}
+
+/* It stalls when some are held already: those must be given back, and that is not
+ * answered either. */
+static void test_all_of_in_the_middle(void **state)
+{
+    (void)state;
+    for (int held = 1; held < 3; held++) {
+        struct hf_client *client = open_double(0, "memory:stalled");
+        struct hf_lock   *all = three(client);
+        grants = held;
+        stalled = true;
+        int64_t start = recipe_ms();
+        assert_int_equal(hf_acquire(all, 300), HF_ETIMEOUT);
+        assert_took(start, 299, 350);
+        stalled = false;
+        assert_int_equal(hf_acquire(all, 5000), 0); /* and all is well again */
+        assert_int_equal(hf_release(all), 0);
+        recipe_await_line(client, "x", 0);
+        hf_close(client);
+    }
+}
+
+/* ---- The file store ------------------------------------------------------------------------ */
+
+static int shut_the_gate(const char *path, int mouth)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+
+    if (fd < 0 || flock(fd, LOCK_EX) < 0 || write(mouth, "g", 1) != 1)
+        return 1;
+    for (;;)
+        pause();
+}
+
+static void test_stopped_at_the_gate(void **state)
+{
+    const char *base = getenv("TMPDIR");
+    char        folder[256], url[300], live[300], command[300];
+    int         ear;
+
+    (void)state;
+    snprintf(folder, sizeof folder, "%s/stalled.XXXXXX", base != NULL ? base : "/tmp");
+    assert_non_null(mkdtemp(folder));
+    snprintf(url, sizeof url, "sqlite:%s/locks.db", folder);
+    snprintf(live, sizeof live, "%s/locks.db-live", folder);
+    snprintf(command, sizeof command, "rm -r '%s'", folder);
+    struct hf_client *client = NULL;
+    assert_int_equal(hf_open(url, NULL, &client), 0);
+    struct hf_lock *lock = recipe_mutex(client, "one"), *all = three(client);
+    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_release(lock), 0);
+
+    pid_t pid = recipe_fork(shut_the_gate, live, &ear);
+    assert_int_equal(recipe_hear(ear), 'g');
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    for (int i = 0; i < 3; i++) {
+        int64_t start = recipe_ms();
+        int     r = hf_acquire(lock, 100);
+        assert_true(r == HF_ETIMEOUT || r == HF_EDOWN);
+        assert_took(start, 99, 150);
+    }
+    int64_t start = recipe_ms();
+    int     r = hf_acquire(all, 1000);
+    assert_true(r == HF_ETIMEOUT || r == HF_EDOWN);
+    assert_took(start, 999, 1100);
+
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    waitpid(pid, NULL, 0);
+    close(ear);
+    assert_int_equal(hf_acquire(lock, 5000), 0); /* it went with its gate */
+    hf_close(client);
+    assert_int_equal(system(command), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_acquire_with_a_keeper),
+        cmocka_unit_test(test_acquire_without_a_keeper),
+        cmocka_unit_test(test_after_the_stall),
+        cmocka_unit_test(test_all_of),
+        cmocka_unit_test(test_all_of_without_blocking),
+        cmocka_unit_test(test_all_of_in_the_middle),
+        cmocka_unit_test(test_stopped_at_the_gate),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
