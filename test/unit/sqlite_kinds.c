@@ -4,7 +4,6 @@
 
 #include "holdfast.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define LIMIT  10000 /* ms */
@@ -233,36 +232,89 @@ static int enter_limited(struct player *player, uint32_t limit, struct ask *ret)
 static void dead_waiters_take_up_no_room(void **state)
 {
     struct player a, b, c;
-    struct child  dead[2], alive;
-    struct ask    held, waits, refused;
+    struct child  dead[2];
+    struct ask    held, between, waits, refused;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    player_open(&c);
+    enter(&c, "y", MUTEX, &held); /* a session that starts later would sweep */
+    uint64_t id = enter(&a, "x", MUTEX, &held);
+    start_in_line(&dead[0], MUTEX);
+    enter(&b, "x", MUTEX, &between); /* not turned: it does not meet the dead */
+    start_in_line(&dead[1], MUTEX);
+    child_kill(&dead[0]);
+    child_kill(&dead[1]);
+    assert_int_equal(enter_limited(&c, 1, &refused), HF_EFULL);
+    assert_int_equal(enter_limited(&c, 2, &waits), 0);
+    assert_true(is_in_line(&waits));
+    assert_int_equal(waits.req.ahead, 2);
+    assert_int_equal(enter_limited(&c, 2, &refused), HF_EFULL);
+    assert_non_null(strstr(c.store->errmsg, "\"x\""));
+    assert_non_null(strstr(c.store->errmsg, "limit is 2"));
+    assert_int_equal(length(&a, "x"), 3);
+    assert_int_equal(leave(&c, "x", refused.req.id), 0);
+
+    assert_int_equal(leave(&a, "x", id), 0); /* now only one waits */
+    assert_int_equal(enter_limited(&c, 2, &waits), 0);
+    player_close(&a);
+    player_close(&b);
+    player_close(&c);
+}
+
+/* Whoever meets a dead one removes it, so that those behind count right. */
+static void the_dead_are_not_counted_once_met(void **state)
+{
+    struct player a, b, c;
+    struct child  child;
+    struct ask    held, between, watching, view;
 
     (void)state;
     player_open(&a);
     player_open(&b);
     player_open(&c);
     enter(&a, "x", MUTEX, &held);
-    start_in_line(&dead[0], MUTEX);
-    start_in_line(&alive, MUTEX);
-    start_in_line(&dead[1], MUTEX);
-    child_kill(&dead[0]); /* behind it somebody lives, so nobody meets it */
-    child_kill(&dead[1]);
-    assert_int_equal(enter_limited(&c, 1, &refused), HF_EFULL);
-    assert_int_equal(enter_limited(&b, 2, &waits), 0);
-    assert_true(is_in_line(&waits));
-    assert_int_equal(waits.req.ahead, 2);
-    assert_int_equal(enter_limited(&c, 2, &refused), HF_EFULL);
-    assert_non_null(strstr(c.store->errmsg, "\"x\""));
-    assert_non_null(strstr(c.store->errmsg, "2"));
-    assert_int_equal(length(&a, "x"), 3);
-    assert_int_equal(leave(&c, "x", refused.req.id), 0);
-
-    assert_int_equal(leave(&a, "x", held.req.id), 0); /* now one waits */
-    assert_true(child_hear(&alive, PROMPT));
-    assert_int_equal(enter_limited(&c, 2, &waits), 0);
-    child_end(&alive);
+    start_in_line(&child, MUTEX);
+    uint64_t second = enter(&b, "x", MUTEX, &between);
+    uint64_t id = enter(&c, "x", MUTEX, &view);
+    watch(&b, "x", &between, &watching);
+    assert_int_equal(view.req.ahead, 3);
+    child_kill(&child);
+    assert_true(player_await(&b, &watching, PROMPT));
+    assert_int_equal(look(&b, "x", second, &between), 0);
+    assert_int_equal(between.req.ahead, 1);
+    assert_int_equal(look(&c, "x", id, &view), 0);
+    assert_int_equal(view.req.ahead, 2);
     player_close(&a);
     player_close(&b);
     player_close(&c);
+}
+
+/* Nothing that concerns its turn, and it was not yet watching. */
+static void who_follows_notices_what_happened_before(void **state)
+{
+    struct player a, b;
+    struct ask    ask, view, watching;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    enter(&a, "x", MUTEX, &ask);
+    uint64_t second = enter(&a, "x", MUTEX, &ask);
+    enter(&a, "x", MUTEX, &ask);
+    uint64_t id = enter(&b, "x", MUTEX, &view);
+    assert_int_equal(leave(&a, "x", second), 0);
+    watch_any(&b, "x", &view, &watching);
+    assert_true(player_await(&b, &watching, PROMPT));
+    assert_int_equal(look(&b, "x", id, &view), 0);
+    assert_int_equal(view.req.ahead, 2);
+    uint64_t last = enter(&a, "x", MUTEX, &ask); /* behind it */
+    watch_any(&b, "x", &view, &watching);
+    assert_true(player_await(&b, &watching, PROMPT));
+    assert_int_equal(leave(&a, "x", last), 0);
+    player_close(&a);
+    player_close(&b);
 }
 
 /* The one that dies is not the one it waits for. */
@@ -330,6 +382,8 @@ int main(void)
         TEST(the_dead_are_not_asked),
         TEST(words_at_tickets_that_are_gone_are_cleared),
         TEST(dead_waiters_take_up_no_room),
+        TEST(the_dead_are_not_counted_once_met),
+        TEST(who_follows_notices_what_happened_before),
         TEST(who_follows_notices_deaths_far_ahead),
         TEST(who_follows_notices_who_died_before),
     };
