@@ -218,6 +218,26 @@ static void words_at_tickets_that_are_gone_are_cleared(void **state)
 
 /* ---- Counting ----------------------------------------------------------------------- */
 
+static struct player a, b, c;
+
+static int open_three(void **state)
+{
+    int r = lab_setup(state);
+
+    player_open(&a);
+    player_open(&b);
+    player_open(&c);
+    return r;
+}
+
+static int close_three(void **state)
+{
+    player_close(&a);
+    player_close(&b);
+    player_close(&c);
+    return lab_teardown(state);
+}
+
 static int enter_limited(struct player *player, uint32_t limit, struct ask *ret)
 {
     *ret = (struct ask){ .req = { .op = HF_ENTER,
@@ -231,14 +251,10 @@ static int enter_limited(struct player *player, uint32_t limit, struct ask *ret)
 
 static void dead_waiters_take_up_no_room(void **state)
 {
-    struct player a, b, c;
-    struct child  dead[2];
-    struct ask    held, between, waits, refused;
+    struct child dead[2];
+    struct ask   held, between, waits, refused;
 
     (void)state;
-    player_open(&a);
-    player_open(&b);
-    player_open(&c);
     enter(&c, "y", MUTEX, &held); /* a session that starts later would sweep */
     uint64_t id = enter(&a, "x", MUTEX, &held);
     start_in_line(&dead[0], MUTEX);
@@ -258,22 +274,15 @@ static void dead_waiters_take_up_no_room(void **state)
 
     assert_int_equal(leave(&a, "x", id), 0); /* now only one waits */
     assert_int_equal(enter_limited(&c, 2, &waits), 0);
-    player_close(&a);
-    player_close(&b);
-    player_close(&c);
 }
 
 /* Whoever meets a dead one removes it, so that those behind count right. */
 static void the_dead_are_not_counted_once_met(void **state)
 {
-    struct player a, b, c;
-    struct child  child;
-    struct ask    held, between, watching, view;
+    struct child child;
+    struct ask   held, between, watching, view;
 
     (void)state;
-    player_open(&a);
-    player_open(&b);
-    player_open(&c);
     enter(&a, "x", MUTEX, &held);
     start_in_line(&child, MUTEX);
     uint64_t second = enter(&b, "x", MUTEX, &between);
@@ -286,20 +295,14 @@ static void the_dead_are_not_counted_once_met(void **state)
     assert_int_equal(between.req.ahead, 1);
     assert_int_equal(look(&c, "x", id, &view), 0);
     assert_int_equal(view.req.ahead, 2);
-    player_close(&a);
-    player_close(&b);
-    player_close(&c);
 }
 
 /* Nothing that concerns its turn, and it was not yet watching. */
 static void who_follows_notices_what_happened_before(void **state)
 {
-    struct player a, b;
-    struct ask    ask, view, watching;
+    struct ask ask, view, watching;
 
     (void)state;
-    player_open(&a);
-    player_open(&b);
     enter(&a, "x", MUTEX, &ask);
     uint64_t second = enter(&a, "x", MUTEX, &ask);
     enter(&a, "x", MUTEX, &ask);
@@ -313,21 +316,15 @@ static void who_follows_notices_what_happened_before(void **state)
     watch_any(&b, "x", &view, &watching);
     assert_true(player_await(&b, &watching, PROMPT));
     assert_int_equal(leave(&a, "x", last), 0);
-    player_close(&a);
-    player_close(&b);
 }
 
 /* The one that dies is not the one it waits for. */
 static void who_follows_notices_deaths_far_ahead(void **state)
 {
-    struct player a, b, c;
-    struct child  child;
-    struct ask    held, between, view, watching;
+    struct child child;
+    struct ask   held, between, view, watching;
 
     (void)state;
-    player_open(&a);
-    player_open(&b);
-    player_open(&c);
     enter(&a, "x", MUTEX, &held);
     start_in_line(&child, MUTEX);
     enter(&b, "x", MUTEX, &between); /* which never looks */
@@ -341,22 +338,15 @@ static void who_follows_notices_deaths_far_ahead(void **state)
     assert_int_equal(view.req.ahead, 2);
     watch_any(&c, "x", &view, &watching);
     assert_false(player_await(&c, &watching, QUIET)); /* it does not spin */
-    player_close(&a);
-    player_close(&b);
-    player_close(&c);
 }
 
 /* It died after the look and before the watch: nobody will tell. */
 static void who_follows_notices_who_died_before(void **state)
 {
-    struct player a, b, c;
-    struct child  child;
-    struct ask    held, between, view, watching;
+    struct child child;
+    struct ask   held, between, view, watching;
 
     (void)state;
-    player_open(&a);
-    player_open(&b);
-    player_open(&c);
     enter(&a, "x", MUTEX, &held);
     start_in_line(&child, MUTEX);
     enter(&b, "x", MUTEX, &between);
@@ -366,14 +356,28 @@ static void who_follows_notices_who_died_before(void **state)
     assert_true(player_await(&c, &watching, PROMPT));
     assert_int_equal(look(&c, "x", id, &view), 0);
     assert_int_equal(view.req.ahead, 2);
-    player_close(&a);
-    player_close(&b);
-    player_close(&c);
+}
+
+/* A claim waits outside. */
+static void who_was_refused_notices_what_happened_before(void **state)
+{
+    struct ask held, refused, watching;
+
+    (void)state;
+    uint64_t id = enter(&a, "x", CLAIM, &held);
+    enter(&b, "x", CLAIM, &refused);
+    assert_false(is_in_line(&refused));
+    assert_int_equal(refused.req.ahead, 1);
+    assert_int_equal(leave(&a, "x", id), 0);
+    refused.req.id = 0;
+    watch_any(&b, "x", &refused, &watching);
+    assert_true(player_await(&b, &watching, PROMPT));
 }
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
+#define TEST(name)  cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
+#define THREE(name) cmocka_unit_test_setup_teardown(name, open_three, close_three)
     const struct CMUnitTest tests[] = {
         TEST(downgrade_lets_in_readers_up_to_a_writer),
         TEST(who_waits_for_another_after_a_downgrade_notices_his_death),
@@ -381,13 +385,15 @@ int main(void)
         TEST(asked_by_another_process),
         TEST(the_dead_are_not_asked),
         TEST(words_at_tickets_that_are_gone_are_cleared),
-        TEST(dead_waiters_take_up_no_room),
-        TEST(the_dead_are_not_counted_once_met),
-        TEST(who_follows_notices_what_happened_before),
-        TEST(who_follows_notices_deaths_far_ahead),
-        TEST(who_follows_notices_who_died_before),
+        THREE(dead_waiters_take_up_no_room),
+        THREE(the_dead_are_not_counted_once_met),
+        THREE(who_follows_notices_what_happened_before),
+        THREE(who_follows_notices_deaths_far_ahead),
+        THREE(who_follows_notices_who_died_before),
+        THREE(who_was_refused_notices_what_happened_before),
     };
 #undef TEST
+#undef THREE
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
