@@ -80,7 +80,7 @@ def ctrl_c_ends_the_command(t):
 
 @case
 def ctrl_c_ends_the_script_around_it(t):
-    t.path("loop").write_text('for i in 1 2 3; do "$HF" run a -- sh -c "echo >$D/up; sleep 1000"; done\n'
+    t.path("loop").write_text('for i in 1 2 3; do "$HF" run a -- sh -c "echo >$D/up; exec sleep 1000"; done\n'
                               "echo went on\n")
     shell = Shell(t)
     shell.send("bash $D/loop\n")
