@@ -47,16 +47,20 @@ int hf_sq_answer(struct hf_sq *sq, struct hf_req *req, const struct hf_sq_row *m
     return 0;
 }
 
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    for (int i = 0; i < 8; i++)
+        hash = (hash ^ (word >> 8 * i & 0xff)) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 /* FNV-1a over what can change about a place. */
 uint64_t hf_sq_stamp(uint64_t stamp, const struct hf_sq_row *row)
 {
-    uint64_t word[] = { row->seq, row->granted != 0 };
+    uint64_t hash = stamp != 0 ? stamp : UINT64_C(0xcbf29ce484222325);
 
-    if (stamp == 0)
-        stamp = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < sizeof word; i++)
-        stamp = (stamp ^ ((const unsigned char *)word)[i]) * UINT64_C(0x100000001b3);
-    return stamp != 0 ? stamp : 1;
+    hash = mix(mix(hash, row->seq), row->granted != 0);
+    return hash != 0 ? hash : 1;
 }
 
 static const char *keep_text(struct hf_sq *sq, const unsigned char *text)

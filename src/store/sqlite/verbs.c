@@ -111,7 +111,7 @@ static int look_from_end(struct hf_sq *sq, const struct hf_req *req,
  * after one read, without session or gate.  1: it was. */
 static int refuse_early(struct hf_sq *sq, struct hf_req *req)
 {
-    struct hf_sq_view view;
+    struct hf_sq_view view = { 0 };
 
     int r = hf_sq_connect(sq, false);
     if (r == HF_ENOTFOUND)
