@@ -133,7 +133,9 @@ struct hf_options {
     size_t error_size;
 };
 
+/* clang-format off */
 #define HF_OPTIONS_INIT { .size = sizeof(struct hf_options) }
+/* clang-format on */
 
 /* Open a session.  `url` NULL or "": $HOLDFAST_URL if set, else the file
  * holdfast/locks.db in $XDG_STATE_HOME or ~/.local/state.

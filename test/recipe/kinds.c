@@ -190,9 +190,11 @@ static void test_claim_waits_without_a_queue(void **state)
     uint64_t token = hf_token(first);
     assert_int_equal(hf_acquire(w[0].lock, 0), HF_EBUSY);
     assert_int_equal(hf_acquire(w[0].lock, 30), HF_ETIMEOUT);
-    start(&w[0]);
-    start(&w[1]);
-    recipe_await_line(a, name, 1);
+    for (int i = 0; i < 2; i++) {
+        start(&w[i]);
+        recipe_await(w[i].lock, HF_WAITING);
+    }
+    recipe_await_line(a, name, 1); /* they wait outside */
     assert_int_equal(hf_release(first), 0);
 
     int64_t end = recipe_ms() + 10000;

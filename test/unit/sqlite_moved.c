@@ -171,6 +171,29 @@ static void a_folder_above_moved(void **state)
     check_harm(*state, move_top);
 }
 
+/* Copies of the lifeline keep a ticket alive, but not one that was lost. */
+static void a_guardian_does_not_hold_it_back(void **state)
+{
+    struct player a, b;
+    struct ask    ask;
+    int           fds[2];
+
+    player_open(&a);
+    enter(&a, "x", MUTEX, &ask);
+    assert_int_equal(a.store->impl->lifeline(a.store, fds, 2), 2);
+    int copies[2] = { dup(fds[0]), dup(fds[1]) };
+    settle_in(&a);
+    delete_db(*state);
+    assert_true(lab_loses(&a, LIMIT));
+    player_open(&b);
+    assert_int_equal(enter_in_time(&b, "x", LIMIT, &ask), 0);
+    assert_true(is_granted(&ask));
+    close(copies[0]);
+    close(copies[1]);
+    player_close(&a);
+    player_close(&b);
+}
+
 /* ---- By those who cannot hear of it ------------------------------------------------ */
 
 static void hold(struct child *parent)
@@ -249,7 +272,7 @@ static void nothing_held_nothing_lost(void **state)
     player_open(&b);
     enter(&b, "x", MUTEX, &ask);
     assert_true(is_granted(&ask));
-    id = enter(&a, "x", MUTEX, &ask); /* in the new files, behind b */
+    enter(&a, "x", MUTEX, &ask); /* in the new files, behind b */
     assert_false(is_granted(&ask));
     assert_int_equal(a.lost, 0);
     assert_int_equal(list(&b, "x", &ask), 0);
@@ -316,6 +339,7 @@ int main(void)
         TEST(db_replaced),
         TEST(folder_moved),
         TEST(a_folder_above_moved),
+        TEST(a_guardian_does_not_hold_it_back),
         TEST(db_deleted_under_a_stopped_one),
         TEST(live_deleted_under_a_stopped_one),
         TEST(log_deleted_under_a_stopped_one),

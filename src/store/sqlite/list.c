@@ -52,13 +52,14 @@ int hf_sq_answer(struct hf_sq *sq, struct hf_req *req, const struct hf_sq_row *m
 }
 
 /* FNV-1a. */
-static uint64_t mix(uint64_t stamp, const uint64_t *word, size_t size)
+static uint64_t mix(uint64_t stamp, const uint64_t *word, size_t count)
 {
-    if (stamp == 0)
-        stamp = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < size; i++)
-        stamp = (stamp ^ ((const unsigned char *)word)[i]) * UINT64_C(0x100000001b3);
-    return stamp != 0 ? stamp : 1;
+    uint64_t hash = stamp != 0 ? stamp : UINT64_C(0xcbf29ce484222325);
+
+    for (size_t i = 0; i < count; i++)
+        for (int byte = 0; byte < 8; byte++)
+            hash = (hash ^ (word[i] >> 8 * byte & 0xff)) * UINT64_C(0x100000001b3);
+    return hash != 0 ? hash : 1;
 }
 
 /* What can change about a place. */
@@ -66,7 +67,7 @@ uint64_t hf_sq_stamp(uint64_t stamp, const struct hf_sq_row *row)
 {
     uint64_t word[] = { row->seq, row->granted != 0, row->shape.weight };
 
-    return mix(stamp, word, sizeof word);
+    return mix(stamp, word, 3);
 }
 
 /* Whoever comes raises `last`, whoever goes lowers `count`. */
@@ -74,7 +75,7 @@ uint64_t hf_sq_sum_stamp(const struct hf_sq_sum *sum)
 {
     uint64_t word[] = { sum->count, sum->waiting, sum->weight, sum->last };
 
-    return mix(0, word, sizeof word);
+    return mix(0, word, 4);
 }
 
 const char *hf_sq_keep_text(struct hf_sq *sq, const unsigned char *text)

@@ -77,12 +77,17 @@ int hf_sq_live_start(struct hf_sq_live *live, const struct hf_sq_files *files,
 
 void hf_sq_live_stop(struct hf_sq_live *live)
 {
+    struct flock all = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
+
+    /* A guardian may have a copy: then closing ours would unlock nothing. */
+    if (live->keep >= 0)
+        fcntl(live->keep, F_OFD_SETLK, &all);
     close_guarded(&live->keep);
 }
 
 void hf_sq_live_close(struct hf_sq_live *live)
 {
-    close_guarded(&live->keep);
+    hf_sq_live_stop(live);
     close_guarded(&live->gate);
     *live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
 }
@@ -91,7 +96,7 @@ void hf_sq_live_close(struct hf_sq_live *live)
 
 #define SPINS       16
 #define LONGEST_NAP 200000    /* ns */
-#define PATIENCE    500000000 /* ns of naps */
+#define PATIENCE    150000000 /* ns of naps */
 
 /* It is shut for some ten microseconds at a time, so first we only step aside,
  * then take short naps.  Waiting in the kernel instead would have no end if the

@@ -216,12 +216,15 @@ int hf_sq_look_ahead(struct hf_sq *sq, const struct hf_sq_own *own,
 
 int hf_sq_rows_keep(struct hf_sq *sq, struct hf_sq_own *own)
 {
-    struct hf_sq_tie *ahead = realloc(own->ahead, (sq->rows.count + 1) * sizeof *ahead);
-    if (ahead == NULL)
-        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+    size_t            count = sq->rows.count;
+    struct hf_sq_tie *ahead = own->ahead;
 
+    if (count > own->count)
+        ahead = realloc(own->ahead, count * sizeof *ahead);
+    if (ahead == NULL && count > 0)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
     own->ahead = ahead;
-    own->count = sq->rows.count;
+    own->count = count;
     for (size_t i = 0; i < own->count; i++)
         ahead[i] = (struct hf_sq_tie){ sq->rows.row[i].seq, sq->rows.row[i].sid };
     return 0;

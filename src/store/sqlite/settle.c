@@ -157,11 +157,18 @@ int hf_sq_tell_followers(struct hf_sq *sq, const char *line, uint64_t seq)
     return r < 0 ? r : 0;
 }
 
+/* Where one holds at a time and the next one does now, all others still wait
+ * for the one before them. */
+static bool handed_on(const struct hf_sq *sq)
+{
+    return sq->rows.row[0].granted == 0 && sq->rows.row[0].shape.capacity == 1;
+}
+
 static int made_room(struct hf_sq *sq, const char *line, uint64_t seq, bool departure)
 {
     int r = hf_sq_settle(sq, line);
 
-    if (r == 0 && sq->rows.count > 0)
+    if (r == 0 && sq->rows.count > 0 && !handed_on(sq))
         r = hf_sq_tell_followers(sq, line, seq);
     return r < 0 ? r : hf_sq_tell_watchers(sq, line, departure);
 }

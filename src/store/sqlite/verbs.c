@@ -164,7 +164,7 @@ static int look_from_outside(struct hf_sq *sq, struct hf_req *req, struct hf_sq_
  * after one read, without session or gate.  1: it was. */
 static int refuse_early(struct hf_sq *sq, struct hf_req *req)
 {
-    struct hf_sq_view view;
+    struct hf_sq_view view = { 0 };
 
     int r = hf_sq_connect(sq, false);
     if (r == HF_ENOTFOUND)
@@ -321,7 +321,11 @@ int hf_sq_enter(struct hf_sq *sq, struct hf_req *req)
 
 /* ---- LEAVE -------------------------------------------------------------------- */
 
-/* Remove the row and say who is next.  1 if it was there. */
+/* Remove the row and say who is next.  1 if it was there.
+ *
+ * From when on we are sure that it was, it is given up and the next are told:
+ * while they wake up, we write.  Whoever is quicker than that finds our row,
+ * but its byte free, and that is all he needs. */
 static int remove_own(struct hf_sq *sq, const struct hf_sq_own *own)
 {
     int r = hf_sq_begin(sq);
@@ -338,6 +342,8 @@ static int remove_own(struct hf_sq *sq, const struct hf_sq_own *own)
         hf_sq_abort(sq);
         return r;
     }
+    hf_sq_live_drop(&sq->live, own->seq);
+    hf_sq_tell_all(sq);
     r = hf_sq_commit(sq);
     return r < 0 ? r : 1;
 }
@@ -368,7 +374,6 @@ static int leave(struct hf_sq *sq, struct hf_sq_own *own)
         lose_own(sq, own);
         return hf_sq_fail(sq, HF_ELOST, "the place in the line was taken away");
     }
-    hf_sq_live_drop(&sq->live, own->seq);
     hf_sq_watches_drop_own(sq, own);
     hf_sq_owns_drop(&sq->owns, own, false);
     return 0;

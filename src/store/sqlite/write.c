@@ -30,21 +30,13 @@ int hf_sq_begin(struct hf_sq *sq)
                           "%.120s is not answering: a process seems to have been stopped "
                           "while it wrote",
                           sq->files.db);
-    r = hf_sq_db_run(&sq->db, HF_SQ_BEGIN);
+    /* Until here somebody may have put other files in their place.  From here on
+     * nobody can do so and have them taken for good. */
+    r = hf_sq_current(sq) ? hf_sq_db_run(&sq->db, HF_SQ_BEGIN) : HF_SQ_STALE;
     if (r < 0)
-        goto fail;
-    /* From here on nobody else can put other files in their place and have them
-     * taken for good; until here somebody may have. */
-    if (!hf_sq_current(sq)) {
-        roll_back(sq);
-        r = HF_SQ_STALE;
-        goto fail;
-    }
+        hf_sq_gate_give(&sq->live);
     sq->news_count = 0;
     sq->recount = false;
-    return 0;
-fail:
-    hf_sq_gate_give(&sq->live);
     return r;
 }
 
