@@ -128,7 +128,7 @@ int break_main(const struct args *args)
     struct hf_client *client;
     struct hf_report *report;
 
-    int code = session_open(args, NULL, &client);
+    int code = session_open(args, &client);
     if (code != 0)
         return code;
     code = session_inspect(client, args->operand[0], &report);

@@ -10,7 +10,7 @@
 
 /* The first four are sysexits.h's; 79 is the first number above them. */
 enum exit_code {
-    EXIT_NOTHING = 1,      /* show, break: there is nothing to show or break */
+    EXIT_NOTHING = 1,      /* show, break, ask: nobody is there */
     EXIT_USAGE = 64,       /* the command line makes no sense */
     EXIT_UNAVAILABLE = 69, /* the store cannot be used */
     EXIT_INTERNAL = 70,    /* something failed that never should */

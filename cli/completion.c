@@ -32,6 +32,23 @@ static void print_words(const struct verb *verb, bool valued)
     }
 }
 
+#define SIGNALS "TERM INT HUP QUIT KILL USR1 USR2"
+
+static bool takes_signal(const struct option_row *row)
+{
+    return row->value != NULL && strcmp(row->value, "SIGNAL") == 0;
+}
+
+/* As a pattern of bash's `case`. */
+static void print_signal_options(void)
+{
+    const char *bar = "";
+
+    for (size_t i = 0; i < option_count; i++)
+        if (takes_signal(&option_table[i]))
+            printf("%s--%s", bar, option_table[i].name), bar = " | ";
+}
+
 static void print_verbs(void)
 {
     const char *space = "";
@@ -64,37 +81,37 @@ static void print_bash(void)
     for (size_t i = 0; i < verb_count; i++)
         if (verb_table[i].summary != NULL)
             print_bash_case(&verb_table[i]);
-    printf(
-        "    *) return ;;\n    esac\n"
-        "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
-        "        word=${COMP_WORDS[i]}\n"
-        "        case $word in\n"
-        "        --) ;;\n"
-        "        -*) [[ \" $valued \" == *\" $word \"* ]] && ((i++)) ;;\n"
-        "        *)\n"
-        "            ((operand++))\n"
-        "            ((command && operand == 2)) && break ;;\n"
-        "        esac\n"
-        "    done\n"
-        "    if ((command && operand == 2)); then\n"
-        "        if declare -F _command_offset >/dev/null; then\n"
-        "            _command_offset \"$i\"\n"
-        "        else\n"
-        "            mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
-        "        fi\n"
-        "    elif [[ \" $valued \" == *\" $prev \"* ]]; then\n"
-        "        [[ $prev == --signal ]] &&\n"
-        "            mapfile -t COMPREPLY < <(compgen -W 'TERM INT HUP QUIT KILL USR1 USR2' "
-        "-- \"$cur\")\n"
-        "    elif [[ $cur == -* ]]; then\n"
-        "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
-        "    elif ((names && operand == 0)); then\n"
-        "        mapfile -t COMPREPLY < <(compgen -W \"$(holdfast completion names "
-        "2>/dev/null)\" -- \"$cur\")\n"
-        "    elif ((command && operand == 1)); then\n"
-        "        mapfile -t COMPREPLY < <(compgen -c -- \"$cur\")\n"
-        "    fi\n"
-        "} && complete -F _holdfast holdfast\n");
+    printf("    *) return ;;\n    esac\n"
+           "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+           "        word=${COMP_WORDS[i]}\n"
+           "        case $word in\n"
+           "        --) ;;\n"
+           "        -*) [[ \" $valued \" == *\" $word \"* ]] && ((i++)) ;;\n"
+           "        *)\n"
+           "            ((operand++))\n"
+           "            ((command && operand == 2)) && break ;;\n"
+           "        esac\n"
+           "    done\n"
+           "    if ((command && operand == 2)); then\n"
+           "        if declare -F _command_offset >/dev/null; then\n"
+           "            _command_offset \"$i\"\n"
+           "        else\n"
+           "            mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
+           "        fi\n"
+           "    elif [[ \" $valued \" == *\" $prev \"* ]]; then\n"
+           "        case $prev in\n        ");
+    print_signal_options();
+    printf(") mapfile -t COMPREPLY < <(compgen -W '" SIGNALS "' -- \"$cur\") ;;\n"
+           "        esac\n"
+           "    elif [[ $cur == -* ]]; then\n"
+           "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
+           "    elif ((names && operand == 0)); then\n"
+           "        mapfile -t COMPREPLY < <(compgen -W \"$(holdfast completion names "
+           "2>/dev/null)\" -- \"$cur\")\n"
+           "    elif ((command && operand == 1)); then\n"
+           "        mapfile -t COMPREPLY < <(compgen -c -- \"$cur\")\n"
+           "    fi\n"
+           "} && complete -F _holdfast holdfast\n");
 }
 
 /* Inside single quotes, and with a backslash before what is special there: in
@@ -122,9 +139,9 @@ static void print_zsh_option(const struct option_row *row)
     printf("            %s'[", names);
     print_escaped(row->help, ":[]");
     printf("]%s%s%s' \\\n", row->value ? ":" : "", row->value ? row->value : "",
-           row->value == NULL            ? ""
-           : strcmp(row->name, "signal") ? ":"
-                                         : ":(TERM INT HUP QUIT KILL USR1 USR2)");
+           row->value == NULL  ? ""
+           : takes_signal(row) ? ":(" SIGNALS ")"
+                               : ":");
 }
 
 static void print_zsh(void)
@@ -169,8 +186,8 @@ static void print_fish_option(const struct verb *verb, const struct option_row *
         printf(" -s %c", row->id);
     if (row->value != NULL)
         printf(" -x");
-    if (strcmp(row->name, "signal") == 0)
-        printf(" -a 'TERM INT HUP QUIT KILL USR1 USR2'");
+    if (takes_signal(row))
+        printf(" -a '" SIGNALS "'");
     printf(" -d '");
     print_escaped(row->help, "\\");
     printf("'\n");
@@ -205,7 +222,7 @@ static int print_names(const struct args *args)
     struct hf_client *client;
     struct hf_report *report;
 
-    int code = session_open(args, NULL, &client);
+    int code = session_open(args, &client);
     if (code != 0)
         return code;
     code = session_inspect(client, NULL, &report);

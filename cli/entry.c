@@ -34,6 +34,18 @@ const char *entry_address(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry
     return out;
 }
 
+const char *entry_kind(char out[ENTRY_KIND_MAX], const struct hf_entry *entry)
+{
+    if (strcmp(entry->kind, "reader") == 0 || strcmp(entry->kind, "writer") == 0)
+        snprintf(out, ENTRY_KIND_MAX, "a read/write lock (-s, -x)");
+    else if (strcmp(entry->kind, "semaphore") == 0)
+        snprintf(out, ENTRY_KIND_MAX, "a semaphore (--slots %" PRIu32 ")",
+                 entry->capacity);
+    else
+        snprintf(out, ENTRY_KIND_MAX, "a %s", entry->kind);
+    return out;
+}
+
 int64_t entry_age(const struct hf_entry *entry)
 {
     int64_t age = clock_wall_us() - entry->since;

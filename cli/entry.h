@@ -14,6 +14,10 @@ const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry);
 /* "ana@db2:4242", or "-". */
 const char *entry_address(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry);
 
+/* "a mutex", "a semaphore (--slots 4)", "a read/write lock (-s, -x)". */
+#define ENTRY_KIND_MAX 64
+const char *entry_kind(char out[ENTRY_KIND_MAX], const struct hf_entry *entry);
+
 /* How long it has been held or waited for, in microseconds. */
 int64_t entry_age(const struct hf_entry *entry);
 

@@ -21,11 +21,20 @@ static bool stdin_ended(bool *watch)
     return n == 0 || (n < 0 && errno != EIO && errno != EINTR && errno != EAGAIN);
 }
 
-/* Until stdin ends, a signal comes, or the lock is lost. */
-static void keep(const struct taking *taking)
+/* True: somebody asked, and we do as asked. */
+static bool yields(const struct args *args, struct requests *requests)
+{
+    if (!requests_next(requests))
+        return false;
+    if (!args->quiet)
+        requests_say(requests, args->operand[0], args->yield ? "; releasing it" : "");
+    return args->yield;
+}
+
+/* Until stdin ends, a signal comes, the lock is lost, or it is yielded. */
+static void keep(const struct taking *taking, struct requests *requests)
 {
     bool watch = true;
-    int  signal;
 
     while (hf_state(taking->lock) == HF_HELD) {
         struct pollfd on[] = {
@@ -37,16 +46,12 @@ static void keep(const struct taking *taking)
         hf_process(taking->client);
         if (on[2].revents != 0 && stdin_ended(&watch))
             return;
-        while ((signal = signals_next(taking->signals)) != 0) {
-            if (signals_ends(signal))
-                return;
-            if (signal == SIGTSTP)
-                signals_stop_self(SIGTSTP);
-        }
+        if (signals_end(taking->signals) != 0 || yields(taking->args, requests))
+            return;
     }
 }
 
-static int hold(struct taking *taking)
+static int hold(struct taking *taking, struct requests *requests)
 {
     const char *name = taking->args->operand[0];
 
@@ -54,7 +59,7 @@ static int hold(struct taking *taking)
         return taking->code;
     if (!taking->args->quiet)
         complain("holding \"%s\", token %" PRIu64, name, hf_token(taking->lock));
-    keep(taking);
+    keep(taking, requests);
 
     int r = hf_release(taking->lock);
     if (r == HF_ELOST) {
@@ -66,15 +71,16 @@ static int hold(struct taking *taking)
 
 int hold_main(const struct args *args)
 {
-    struct signals signals;
-    struct taking  taking = { .args = args, .signals = &signals };
+    struct signals  signals;
+    struct requests requests = { 0 };
+    struct taking   taking = { .args = args, .signals = &signals };
 
     if (signals_init(&signals) < 0)
         return complain_errno("signalfd");
-    int code = session_open(args, "holdfast hold", &taking.client);
+    int code = session_open_to_hold(args, "holdfast hold", &requests, &taking.client);
     if (code != 0)
         return code;
-    code = hold(&taking);
+    code = hold(&taking, &requests);
     hf_lock_free(taking.lock);
     hf_close(taking.client);
     if (taking.signal == SIGINT)

@@ -15,6 +15,14 @@ const struct verb verb_table[] = {
       "the same, but only if nobody holds it: run -n", NULL, 1, 1, true, true, run_main },
     { IN_HOLD, "hold", "NAME", "hold a lock until stdin ends or a signal comes", NULL, 1,
       1, false, true, hold_main },
+    { IN_ELECT, "elect", "NAME [--] COMMAND...", "run a command while being the leader",
+      "Takes part in the election of NAME, and runs COMMAND while it leads, as `run`\n"
+      "does.  When the leadership is lost COMMAND is ended; holdfast queues again, and\n"
+      "runs it again when elected again.  When COMMAND ends by itself, so does\n"
+      "holdfast, unless --again is given.\n"
+      "With --observe there is no COMMAND: who leads is printed, a line for each\n"
+      "change.",
+      1, 1, true, true, elect_main },
     { IN_LIST, "list", "[PATTERN]", "list locks in use",
       "PATTERN is matched against whole names as the shell matches file names.", 0, 1,
       false, true, list_main },
@@ -26,6 +34,9 @@ const struct verb verb_table[] = {
       "Takes away exactly the place shown, never that of somebody who came later.\n"
       "The holder finds the lock lost and ends its command.",
       1, 1, false, true, break_main },
+    { IN_ASK, "ask", "NAME", "ask the holder of a lock to give it up",
+      "Nothing is taken away: what becomes of it is the holder's to decide.", 1, 1, false,
+      true, ask_main },
     { IN_VERSION, "version", "", "print the version", NULL, 0, 0, false, false,
       version_main },
     { IN_HELP, "help", "[VERB]", "print help, on everything or on one verb", NULL, 0, 1,
@@ -36,13 +47,15 @@ const struct verb verb_table[] = {
 
 const size_t verb_count = sizeof verb_table / sizeof *verb_table;
 
-#define TAKING (IN_RUN | IN_TRY | IN_HOLD)
-#define CHILD  (IN_RUN | IN_TRY)
-#define ASKING (IN_LIST | IN_SHOW | IN_WATCH | IN_BREAK)
+#define TAKING  (IN_RUN | IN_TRY | IN_HOLD)
+#define CHILD   (IN_RUN | IN_TRY | IN_ELECT)
+#define HOLDING (TAKING | IN_ELECT)
+#define LOOKING (IN_LIST | IN_SHOW | IN_WATCH | IN_BREAK | IN_ASK)
 
 const struct option_row option_table[] = {
     { IN_RUN | IN_HOLD, 'n', "nonblock", NULL, "do not wait if somebody holds it" },
-    { IN_RUN | IN_HOLD, 'w', "wait", "TIME", "wait so long at most: 2.5, 500ms, 2m, 1h" },
+    { IN_RUN | IN_HOLD | IN_ELECT, 'w', "wait", "TIME",
+      "wait so long at most: 2.5, 500ms, 2m, 1h" },
     { TAKING, 's', "shared", NULL, "share it with other -s, exclude -x" },
     { TAKING, 'x', "exclusive", NULL, "exclude both -s and -x on this name" },
     { TAKING, OPT_SLOTS, "slots", "N", "allow N holders at a time" },
@@ -50,15 +63,23 @@ const struct option_row option_table[] = {
     { TAKING, OPT_CLAIM, "claim", NULL, "no queue: whoever comes when it is free" },
     { TAKING, 'E', "conflict-exit-code", "N",
       "exit with N, not 75, if it is not acquired" },
-    { TAKING, OPT_NOTE, "note", "TEXT", "show TEXT to others who look" },
+    { IN_RUN | IN_HOLD, OPT_MAX_WAITERS, "max-waiters", "N",
+      "do not queue if N wait already" },
+    { HOLDING, OPT_NOTE, "note", "TEXT", "show TEXT to others who look" },
     { CHILD, OPT_SIGNAL, "signal", "SIGNAL", "end the command with SIGNAL (TERM)" },
     { CHILD, OPT_GRACE, "grace", "TIME", "so long before time runs out (5s)" },
+    { CHILD, OPT_ON_ASK, "on-ask", "SIGNAL", "signal the command when asked to yield" },
+    { IN_HOLD, OPT_YIELD, "yield", NULL, "release it when asked to" },
+    { IN_ELECT, OPT_AGAIN, "again", NULL, "queue again when the command ends, too" },
+    { IN_ELECT, OPT_OBSERVE, "observe", NULL, "take no part, print who leads" },
+    { IN_ASK, OPT_REASON, "reason", "TEXT", "tell the holder why" },
     { IN_BREAK, OPT_TOKEN, "token", "TOKEN", "break the place with this token" },
     { IN_BREAK, 'y', "yes", NULL, "do not ask" },
-    { IN_LIST | IN_SHOW | IN_WATCH | IN_VERSION, OPT_JSON, "json", NULL, "write JSON" },
-    { TAKING | ASKING, OPT_URL, "url", "URL", "the store to use, not $HOLDFAST_URL" },
-    { TAKING, 'q', "quiet", NULL, "say nothing but errors" },
-    { TAKING | ASKING, 'v', "verbose", NULL, "tell every request to the store" },
+    { IN_LIST | IN_SHOW | IN_WATCH | IN_ELECT | IN_VERSION, OPT_JSON, "json", NULL,
+      "write JSON" },
+    { HOLDING | LOOKING, OPT_URL, "url", "URL", "the store to use, not $HOLDFAST_URL" },
+    { HOLDING, 'q', "quiet", NULL, "say nothing but errors" },
+    { HOLDING | LOOKING, 'v', "verbose", NULL, "tell every request to the store" },
     { ~0u, 'h', "help", NULL, "print help on this verb" },
 };
 

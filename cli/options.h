@@ -44,6 +44,8 @@ enum verb_bit {
     IN_VERSION = 1 << 7,
     IN_HELP = 1 << 8,
     IN_COMPLETION = 1 << 9,
+    IN_ELECT = 1 << 10,
+    IN_ASK = 1 << 11,
 };
 
 enum option_id {
@@ -56,6 +58,12 @@ enum option_id {
     OPT_GRACE,
     OPT_JSON,
     OPT_TOKEN,
+    OPT_MAX_WAITERS,
+    OPT_ON_ASK,
+    OPT_YIELD,
+    OPT_AGAIN,
+    OPT_OBSERVE,
+    OPT_REASON,
 };
 
 extern const struct verb       verb_table[];
@@ -75,13 +83,19 @@ struct args {
     bool        shared;
     bool        exclusive;
     bool        claim;
-    uint32_t    slots;  /* 0: not given */
-    uint32_t    weight; /* 0: not given */
+    uint32_t    slots;       /* 0: not given */
+    uint32_t    weight;      /* 0: not given */
+    uint32_t    max_waiters; /* 0: no limit */
     int         busy_exit;
     const char *note;
     char       *url; /* ours to free */
     int         signal;
     int64_t     grace_ms;
+    int         on_ask; /* signal for the command; 0: none */
+    bool        yield;
+    bool        again;
+    bool        observe;
+    const char *reason; /* NULL: not given */
     bool        quiet;
     bool        verbose;
     bool        json;
@@ -96,10 +110,13 @@ int args_parse(int argc, char **argv, struct args *ret);
 
 int run_main(const struct args *args);
 int hold_main(const struct args *args);
+int elect_main(const struct args *args);
+int observe_main(const struct args *args);
 int list_main(const struct args *args);
 int show_main(const struct args *args);
 int watch_main(const struct args *args);
 int break_main(const struct args *args);
+int ask_main(const struct args *args);
 int version_main(const struct args *args);
 int help_main(const struct args *args);
 int completion_main(const struct args *args);

@@ -104,12 +104,12 @@ static int take_exit_code(const char *value, int *ret)
     return 0;
 }
 
-static int take_signal(const char *value, int *ret)
+static int take_signal(const char *option, const char *value, int *ret)
 {
     int signal = text_parse_signal(value);
 
     if (signal < 0)
-        return bad_value("signal", value, "a signal such as TERM, INT or 15");
+        return bad_value(option, value, "a signal such as TERM, INT or 15");
     *ret = signal;
     return 0;
 }
@@ -162,7 +162,7 @@ static int take_option(struct args *args, int id, char *value)
     case OPT_URL:
         return take_url(args, value);
     case OPT_SIGNAL:
-        return take_signal(value, &args->signal);
+        return take_signal("signal", value, &args->signal);
     case OPT_GRACE:
         return take_duration("grace", value, &args->grace_ms);
     case OPT_JSON:
@@ -170,6 +170,22 @@ static int take_option(struct args *args, int id, char *value)
         return 0;
     case OPT_TOKEN:
         return take_token(value, &args->token);
+    case OPT_MAX_WAITERS:
+        return take_count("max-waiters", value, &args->max_waiters);
+    case OPT_ON_ASK:
+        return take_signal("on-ask", value, &args->on_ask);
+    case OPT_YIELD:
+        args->yield = true;
+        return 0;
+    case OPT_AGAIN:
+        args->again = true;
+        return 0;
+    case OPT_OBSERVE:
+        args->observe = true;
+        return 0;
+    case OPT_REASON:
+        args->reason = value;
+        return 0;
     default:
         abort(); /* an option of the table that nobody takes */
     }
@@ -211,15 +227,32 @@ static int check_kind(const struct args *args)
     return 0;
 }
 
+/* --observe makes another thing of `elect`. */
+static int check_observe(const struct args *args)
+{
+    bool part = args->again || args->on_ask != 0 || args->wait_ms >= 0 ||
+                args->note != NULL || args->command != NULL;
+
+    if (args->verb->bit != IN_ELECT)
+        return 0;
+    if (args->observe && part)
+        return usage(args->verb,
+                     "--observe takes no part: it goes with --json, --url and -v only",
+                     NULL);
+    if (args->json && !args->observe)
+        return usage(args->verb, "--json needs --observe", NULL);
+    return 0;
+}
+
 /* Options may stand before and after operands, but end where a command starts. */
 static int take_all(int argc, char **argv, const struct grammar *grammar,
                     struct args *args)
 {
     const struct verb *verb = args->verb;
-    int                operands = 0;
+    int                operands = 0, code;
 
     for (;;) {
-        int code = take_options(argc, argv, grammar, args);
+        code = take_options(argc, argv, grammar, args);
         if (code != 0)
             return code;
         if (optind >= argc || (verb->command && operands == verb->most))
@@ -235,11 +268,12 @@ static int take_all(int argc, char **argv, const struct grammar *grammar,
                      verb->names ? "the NAME of the lock is missing"
                                  : "an argument is missing",
                      NULL);
-    if (verb->command && optind >= argc)
+    if (verb->command && optind >= argc && !args->observe)
         return usage(verb, "the COMMAND to run is missing", NULL);
-    if (verb->command)
+    if (verb->command && optind < argc)
         args->command = argv + optind;
-    return check_kind(args);
+    code = check_observe(args);
+    return code != 0 ? code : check_kind(args);
 }
 
 int args_parse(int argc, char **argv, struct args *ret)

@@ -11,7 +11,8 @@ static void on_trace(const char *text, void *data)
     complain("%s", text);
 }
 
-int session_open(const struct args *args, const char *command, struct hf_client **ret)
+int session_open_to_hold(const struct args *args, const char *command,
+                         struct requests *requests, struct hf_client **ret)
 {
     char              error[512] = "";
     struct hf_options options = HF_OPTIONS_INIT;
@@ -20,6 +21,8 @@ int session_open(const struct args *args, const char *command, struct hf_client 
     options.command = command;
     options.note = args->note;
     options.on_trace = args->verbose ? on_trace : NULL;
+    options.on_ask = requests != NULL ? requests_take : NULL;
+    options.data = requests;
     options.error = error;
     options.error_size = sizeof error;
 
@@ -29,6 +32,11 @@ int session_open(const struct args *args, const char *command, struct hf_client 
         return exit_for(r);
     }
     return 0;
+}
+
+int session_open(const struct args *args, struct hf_client **ret)
+{
+    return session_open_to_hold(args, NULL, NULL, ret);
 }
 
 int session_failed(struct hf_client *client, int error)

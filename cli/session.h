@@ -3,15 +3,21 @@
 #define SESSION_H
 
 #include "options.h"
+#include "requests.h"
 
 #include <holdfast.h>
 
 /* How long a question to the store may take. */
 #define SESSION_PATIENCE_MS 10000
 
-/* Open the store args name.  `command` is shown to others; NULL: none.
- * 0, or an exit code after having complained. */
-int session_open(const struct args *args, const char *command, struct hf_client **ret);
+/* Open the store args name, to look at it.  0, or an exit code after having
+ * complained. */
+int session_open(const struct args *args, struct hf_client **ret);
+
+/* The same for a holder: `command` is shown to others, `requests` are what others
+ * want of it; lent until the client is closed. */
+int session_open_to_hold(const struct args *args, const char *command,
+                         struct requests *requests, struct hf_client **ret);
 
 /* Complain about what failed last on this client; returns the exit code. */
 int session_failed(struct hf_client *client, int error);

@@ -29,8 +29,8 @@ static void print_table(const struct hf_report *report)
 {
     struct table table = { .columns = 7 };
 
-    table_row(&table, (const char *[]){ "STATE", "KIND", "WHO", "AGE", "TOKEN",
-                                        "COMMAND", "NOTE" });
+    table_row(&table, (const char *[]){ "STATE", "KIND", "WHO", "AGE", "TOKEN", "COMMAND",
+                                        "NOTE" });
     for (size_t i = 0; i < report->count; i++)
         add_row(&table, &report->entry[i]);
     table_print(&table, stdout);
@@ -57,7 +57,7 @@ int show_main(const struct args *args)
     struct hf_client *client;
     struct hf_report *report;
 
-    int code = session_open(args, NULL, &client);
+    int code = session_open(args, &client);
     if (code != 0)
         return code;
     code = session_inspect(client, args->operand[0], &report);

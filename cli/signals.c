@@ -80,6 +80,19 @@ bool signals_stop_self(int signal)
     return sigismember(&pending, SIGCONT) == 1;
 }
 
+int signals_end(const struct signals *signals)
+{
+    int signal;
+
+    while ((signal = signals_next(signals)) != 0) {
+        if (signals_ends(signal))
+            return signal;
+        if (signal == SIGTSTP)
+            signals_stop_self(SIGTSTP);
+    }
+    return 0;
+}
+
 _Noreturn void signals_die(int signum)
 {
     sigset_t one;

@@ -28,6 +28,9 @@ void signals_restore(const struct signals *signals);
 /* Does this signal mean "end" to somebody who only waits? */
 bool signals_ends(int signal);
 
+/* The next signal that does, or 0.  A SIGTSTP before it stops us meanwhile. */
+int signals_end(const struct signals *signals);
+
 /* Let `signal`, SIGTSTP or such, stop this process as it would have without us.
  * Returns after it was continued; false: it was not stopped, since nobody could
  * continue it (an orphaned process group) or it is ignored. */

@@ -73,6 +73,17 @@ static void look_at_lock(struct supervisor *s)
     }
 }
 
+/* The answer is the command's to give: it ends when it sees fit, or does not. */
+static void look_at_requests(struct supervisor *s)
+{
+    if (!requests_next(s->requests))
+        return;
+    if (s->args->on_ask != 0)
+        pass_on(s, s->args->on_ask);
+    else if (!s->args->quiet)
+        requests_say(s->requests, hf_name(s->lock), "");
+}
+
 /* ---- Stopping and going on --------------------------------------------------- */
 
 /* Stop as the user, or the terminal, wants it; then go on together. */
@@ -109,6 +120,7 @@ static void look_at_signals(struct supervisor *s)
     while ((signal = signals_next(s->signals)) != 0) {
         if (signal == SIGCHLD)
             continue; /* the guardian's end shows on its socket */
+        sigaddset(&s->passed, signal);
         pass_on(s, signal);
         if (signal == SIGTSTP)
             pause_with_command(s, SIGTSTP);
@@ -134,7 +146,8 @@ static void take_news(struct supervisor *s, const struct guard_news *news)
     switch (news->kind) {
     case GUARD_STARTED:
         s->command = news->value;
-        let_go_of_stdio();
+        if (!s->keep_stdio)
+            let_go_of_stdio();
         break;
     case GUARD_FAILED:
         s->exec_error = news->value;
@@ -184,6 +197,7 @@ static int patience_ms(const struct supervisor *s)
 void supervise(struct supervisor *s)
 {
     assert(hf_state(s->lock) == HF_HELD);
+    sigemptyset(&s->passed);
     start(s);
     while (!s->gone && !s->orphaned) {
         struct pollfd on[] = {
@@ -193,6 +207,7 @@ void supervise(struct supervisor *s)
         };
         poll(on, 3, patience_ms(s));
         look_at_lock(s);
+        look_at_requests(s);
         look_at_guardian(s);
         look_at_signals(s);
         if (s->lost && s->give_up_at != 0 && clock_boot_ns() > s->give_up_at)

@@ -5,6 +5,7 @@
 
 #include "guard.h"
 #include "options.h"
+#include "requests.h"
 #include "terminal.h"
 
 #include <holdfast.h>
@@ -15,10 +16,13 @@ struct supervisor {
     struct hf_client     *client;
     struct hf_lock       *lock;
     struct guard         *guard;
+    struct requests      *requests;
+    bool                  keep_stdio; /* they are needed again */
     struct terminal       terminal;
     pid_t                 command;    /* its pid and process group; 0: not started */
     int                   status;     /* its wait status, once it exited */
     int                   exec_error; /* errno, if it could not be started */
+    sigset_t              passed;     /* signals sent to us and passed on to it */
     int64_t               deadline;   /* as last told to the guardian */
     int64_t               give_up_at; /* when a guardian told LOST must be done */
     bool                  lost;       /* the lock was lost while the command ran */

@@ -7,7 +7,7 @@
 #include "notice.h"
 #include "session.h"
 
-#include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 
@@ -97,8 +97,53 @@ static int say_busy(const struct taking *taking, int why)
     return args->busy_exit;
 }
 
+/* As many wait as --max-waiters allows: the store, or the line, tells it. */
+static int say_full(const struct taking *taking)
+{
+    const struct args *args = taking->args;
+    struct hf_report  *report;
+    size_t             waiting = 0;
+
+    if (args->quiet)
+        return args->busy_exit;
+    if (hf_inspect(taking->client, args->operand[0], 1000, &report) == 0) {
+        for (size_t i = 0; i < report->count; i++)
+            waiting += !report->entry[i].held;
+        hf_report_free(report);
+    }
+    if (waiting >= args->max_waiters)
+        complain("%zu wait%s for \"%s\" already: --max-waiters is %" PRIu32, waiting,
+                 waiting == 1 ? "s" : "", args->operand[0], args->max_waiters);
+    else /* no longer, or it is the disk that is full */
+        session_failed(taking->client, HF_EFULL);
+    return args->busy_exit;
+}
+
+static int say_mismatch(const struct taking *taking)
+{
+    const char       *name = taking->args->operand[0];
+    struct hf_report *report;
+    char              kind[ENTRY_KIND_MAX], owner[ENTRY_TEXT_MAX];
+
+    if (hf_inspect(taking->client, name, 1000, &report) < 0)
+        return session_failed(taking->client, HF_EMISMATCH);
+    if (report->count > 0)
+        complain("\"%s\" is in use as %s by %s; use the same kind everywhere, or another "
+                 "name",
+                 name, entry_kind(kind, report->entry),
+                 entry_owner(owner, report->entry));
+    else
+        complain("\"%s\" was in use as another kind of lock until just now", name);
+    hf_report_free(report);
+    return exit_for(HF_EMISMATCH);
+}
+
 static int say_why(const struct taking *taking, int why)
 {
+    if (why == HF_EMISMATCH)
+        return say_mismatch(taking);
+    if (why == HF_EFULL && taking->args->max_waiters > 0)
+        return say_full(taking);
     if (why == HF_EBUSY || why == HF_ETIMEOUT)
         return say_busy(taking, why);
     return session_failed(taking->client, why);
@@ -131,6 +176,7 @@ bool take(struct taking *taking)
         taking->code = session_failed(taking->client, r);
         return false;
     }
+    hf_set_max_waiters(taking->lock, args->max_waiters);
     notice_init(&notice, taking->client, args->operand[0], args->quiet);
 
     r = hf_acquire_start(taking->lock, args->wait_ms);

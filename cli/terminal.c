@@ -29,3 +29,10 @@ void terminal_take_back(struct terminal *terminal, bool reset)
     if (reset)
         tcsetattr(terminal->fd, TCSADRAIN, &terminal->before);
 }
+
+void terminal_finish(struct terminal *terminal)
+{
+    if (terminal->fd >= 0)
+        close(terminal->fd);
+    *terminal = (struct terminal)TERMINAL_INIT;
+}

@@ -31,4 +31,7 @@ bool terminal_lend(struct terminal *terminal, pid_t group);
  * up, so set it as it was. */
 void terminal_take_back(struct terminal *terminal, bool reset);
 
+/* Afterwards it can be used again as new. */
+void terminal_finish(struct terminal *terminal);
+
 #endif

@@ -67,7 +67,7 @@ int watch_main(const struct args *args)
     struct hf_client *client;
     struct hf_report *seen = NULL, *report;
 
-    int code = session_open(args, NULL, &client);
+    int code = session_open(args, &client);
     if (code != 0)
         return code;
     for (;;) {

@@ -1,0 +1,26 @@
+/* requests.h - others who ask for a lock that we hold. */
+#ifndef REQUESTS_H
+#define REQUESTS_H
+
+#include <holdfast.h>
+
+#include <stdbool.h>
+
+#define REQUEST_MAX 512
+
+/* Zero it; the session fills it from inside hf_process(). */
+struct requests {
+    bool fresh; /* somebody asked since we last looked */
+    char reason[REQUEST_MAX];
+};
+
+/* The library's on_ask; `data` is a struct requests. */
+void requests_take(struct hf_lock *lock, const char *reason, void *data);
+
+/* Did somebody ask?  Once for each time, with the last reason. */
+bool requests_next(struct requests *requests);
+
+/* Tell the user who is asked, and `then`: what becomes of it. */
+void requests_say(const struct requests *requests, const char *name, const char *then);
+
+#endif

@@ -1,0 +1,180 @@
+/* term.c - see term.h. */
+#include "term.h"
+
+#include "cli.h"
+#include "clock.h"
+#include "redact.h"
+#include "session.h"
+#include "supervise.h"
+#include "take.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define COMMAND_COLUMNS 80
+
+/* Inside a run that holds NAME, waiting for NAME is waiting for ourselves. */
+static bool would_wait_for_itself(const struct args *args)
+{
+    const char *held = getenv("HOLDFAST_HELD"), *name = args->operand[0];
+    bool        shares = args->shared || args->slots > 1;
+
+    if (held == NULL || shares || args->wait_ms >= 0)
+        return false;
+    for (size_t length; *held != '\0'; held += length) {
+        held += *held == '/';
+        length = strcspn(held, "/");
+        if (length == strlen(name) && strncmp(held, name, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int say_exec_error(const char *command, int error)
+{
+    bool is_path = strchr(command, '/') != NULL;
+
+    if (error == ENOENT && is_path && access(command, F_OK) == 0) {
+        complain("%s: the interpreter named in its first line was not found", command);
+        return EXIT_CANNOT_RUN;
+    }
+    if (error == ENOENT) {
+        complain("%s: command not found%s", command,
+                 is_path ? "" : "; give its path if it is not in PATH");
+        return EXIT_NOT_FOUND;
+    }
+    if (error == EACCES)
+        complain("%s: not executable; try chmod +x", command);
+    else
+        complain("%s: cannot be run: %s", command, strerror(error));
+    return EXIT_CANNOT_RUN;
+}
+
+/* The first three mean "end" to everybody.  Of the others, which may be a daemon's
+ * "read your files again", those that the command died of. */
+static bool is_stop(const struct supervisor *s)
+{
+    return sigismember(&s->passed, SIGTERM) == 1 ||
+           sigismember(&s->passed, SIGINT) == 1 ||
+           sigismember(&s->passed, SIGQUIT) == 1 ||
+           (WIFSIGNALED(s->status) && sigismember(&s->passed, WTERMSIG(s->status)) == 1);
+}
+
+/* The command and all of it is gone: give the lock back and see how it went. */
+static void conclude(struct term *term, struct supervisor *s)
+{
+    bool by_signal = WIFSIGNALED(s->status);
+    int  r = hf_release(s->lock);
+
+    term->end = TERM_ENDED;
+    term->code = by_signal ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
+    if (s->exec_error != 0) {
+        term->end = TERM_FAILED;
+        term->code = say_exec_error(s->args->command[0], s->exec_error);
+    } else if (s->lost || r == HF_ELOST) {
+        complain("\"%s\" was lost: the command was ended, others may have started",
+                 s->args->operand[0]);
+        term->end = TERM_LOST;
+        term->code = EXIT_LOST;
+    } else if (s->orphaned) {
+        complain("the guardian was killed: the command was ended");
+        term->end = TERM_ORPHANED;
+        term->code = EXIT_LOST;
+    } else if (r < 0) {
+        session_failed(s->client, r); /* the command's own end counts for more */
+    }
+    term->interrupted = by_signal && term->code == 128 + SIGINT;
+    term->stop = term->interrupted || is_stop(s);
+    term->lent = s->terminal.wanted;
+}
+
+static void serve_held(struct term *term, const struct taking *taking,
+                       struct guard *guard, struct requests *requests)
+{
+    struct supervisor s = {
+        .args = term->args,
+        .signals = term->signals,
+        .client = taking->client,
+        .lock = taking->lock,
+        .guard = guard,
+        .requests = requests,
+        .keep_stdio = term->repeats,
+        .terminal = TERMINAL_INIT,
+    };
+
+    if (term->repeats && !term->args->quiet)
+        complain("elected: leading \"%s\", token %" PRIu64, hf_name(s.lock),
+                 hf_token(s.lock));
+    int64_t begin = clock_boot_ns();
+    supervise(&s);
+    term->served_ns = clock_boot_ns() - begin;
+    conclude(term, &s);
+    terminal_finish(&s.terminal);
+}
+
+static void serve_guarded(struct term *term, struct guard *guard)
+{
+    char            text[4 * COMMAND_COLUMNS + 1];
+    struct requests requests = { 0 };
+    struct taking   taking = { .args = term->args, .signals = term->signals };
+
+    redact_command(text, sizeof text, term->args->command, COMMAND_COLUMNS);
+    term->code = session_open_to_hold(term->args, text, &requests, &taking.client);
+    if (term->code != 0) {
+        guard_finish(guard);
+        return;
+    }
+    if (take(&taking)) {
+        serve_held(term, &taking, guard, &requests);
+    } else {
+        guard_finish(guard);
+        term->code = taking.code;
+        term->stop = taking.signal != 0;
+        term->interrupted = taking.signal == SIGINT;
+    }
+    hf_lock_free(taking.lock);
+    hf_close(taking.client);
+}
+
+void term_serve(struct term *term)
+{
+    const struct args *args = term->args;
+    struct guard       guard;
+    struct guard_plan  plan = {
+         .name = args->operand[0],
+         .command = args->command,
+         .signal = args->signal,
+         .grace_ns = args->grace_ms * NS_PER_MS,
+         .nice = getpriority(PRIO_PROCESS, 0),
+         .signals = term->signals,
+    };
+
+    term->end = TERM_REFUSED;
+    if (would_wait_for_itself(args)) {
+        complain(
+            "\"%s\" is already held by a `holdfast run` around this one, which would "
+            "wait for itself; use another name, -n or -w",
+            args->operand[0]);
+        term->code = EXIT_USAGE;
+    } else if (guard_start(&plan, &guard) < 0) {
+        term->code = complain_errno("starting the guardian");
+    } else {
+        serve_guarded(term, &guard);
+    }
+}
+
+/* A shell stops its script only if what it ran dies of SIGINT itself.  If the
+ * terminal was lent, the rest of our job has not even heard of it. */
+int term_exit(const struct term *term)
+{
+    if (!term->interrupted)
+        return term->code;
+    if (term->lent)
+        kill(0, SIGINT);
+    signals_die(SIGINT);
+}
