@@ -171,9 +171,9 @@ HF_API HF_CHECK int hf_mutex(struct hf_client *client, const char *name,
 /* Readers share, a writer is alone, first come first served.
  *
  * A thread that holds the writer may take a reader of the same name and client
- * too: it is granted at once, and must be released before the writer is.  The
- * other way round, from reader to writer, nobody could ever pass: a thread that
- * tries gets HF_EDEADLOCK. */
+ * too: it is granted at once.  If the writer is released first, the reader keeps
+ * its place: that is a downgrade.  The other way round, from reader to writer,
+ * nobody could ever pass: a thread that tries gets HF_EDEADLOCK. */
 HF_API HF_CHECK int hf_reader(struct hf_client *client, const char *name,
                               struct hf_lock **ret);
 HF_API HF_CHECK int hf_writer(struct hf_client *client, const char *name,

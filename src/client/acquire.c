@@ -104,6 +104,18 @@ static int prepare(struct hf_lock *lock)
     return lock->note != NULL ? 0 : HF_ENOMEM;
 }
 
+/* The thread whose readers have its place comes for it again. */
+static int take_back(struct hf_lock *lock, bool once)
+{
+    int r = hf_shelter_find(lock, once);
+
+    if (r <= 0)
+        return hf_lock_fail(lock, r < 0 ? r : HF_EDEADLOCK);
+    lock->bound = true;
+    lock->depth = 1;
+    return 0;
+}
+
 static int acquire(struct hf_lock *lock, int64_t timeout_ms)
 {
     bool    once = timeout_ms == 0;
@@ -112,6 +124,8 @@ static int acquire(struct hf_lock *lock, int64_t timeout_ms)
 
     if (hf_lock_is_mine(lock))
         return hf_lock_acquire_again(lock);
+    if (lock->lent && pthread_equal(lock->owner, pthread_self()))
+        return take_back(lock, once);
     int r = hf_lock_take_handle(lock, once, deadline);
     if (r < 0)
         return hf_lock_fail(lock, r);

@@ -120,7 +120,9 @@ void hf_lock_post_free(struct hf_lock *lock)
 {
     lock->freeing = true;
     hf_notices_drop(lock->client, lock);
-    hf_shelter_leave(lock);
+    (void)hf_shelter_leave(lock);
+    if (lock->lent) /* its guests keep it until they go */
+        return;
     hf_shelter_fall(lock);
     if (lock->state != HF_IDLE && lock->state != HF_LEAVING)
         hf_lock_post_drop(lock, lock->state == HF_WAITING ? HF_ECANCELED : 0);
@@ -188,10 +190,10 @@ void hf_lock_show(struct hf_lock *lock, enum hf_state state, int why)
     atomic_store(&lock->ahead, held ? 0 : -1);
     hf_lock_set_alarm(lock);
     hf_stats_count(lock, before, state, why);
-    if (!held) {
+    if (!held)
         hf_asked_reset(lock);
+    if (!held && !lock->lent)
         hf_shelter_fall(lock);
-    }
     if (state == HF_LOST && lock->on_lost != NULL)
         lock->on_lost(lock);
     if (!lock->freeing)
@@ -219,17 +221,19 @@ void hf_lock_publish(struct hf_lock *lock)
     enum hf_state before = hf_state(lock);
 
     memcpy(lock->errmsg, lock->job.errmsg, sizeof lock->errmsg);
-    if (lock->shelter == NULL && !lock->fallen)
+    hf_shelter_check(lock);
+    if (lock->shelter == NULL && !lock->fallen && !lock->lent)
         hf_lock_show(lock, shown_state(lock), lock->job.hold.why);
-    lock->lessened = lock->state == HF_HELD && lock->job.hold.lesser.weight != 0 &&
-                     !lock->job.hold.lessen;
+    lock->lessened = lock->job.hold.state == HF_HOLD_HELD &&
+                     lock->job.hold.lesser.weight != 0 && !lock->job.hold.lessen;
     show_place(lock);
     hf_asked_show(lock);
     /* Nobody waits for the result: leave word for hf_errmsg(). */
     if (before == HF_WAITING && lock->why < 0 && !lock->bound)
         hf_lock_fail(lock, lock->why);
     /* A wish that belongs to no thread ends by itself. */
-    if (lock->state == HF_IDLE && lock->busy && !lock->bound && lock->depth == 0)
+    if (lock->state == HF_IDLE && lock->busy && !lock->bound && lock->depth == 0 &&
+        !lock->lent)
         lock->busy = false;
 }
 

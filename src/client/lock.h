@@ -53,6 +53,8 @@ struct hf_lock {
      * no place of its own. */
     struct hf_lock *shelter;
     unsigned        sheltered; /* how many are under this one */
+    bool            lent;      /* released, but those still have its place */
+    uint64_t        lent_token;
     bool            fallen;    /* it was, and that one is no longer held */
 
     int      lost_fd;

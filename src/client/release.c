@@ -2,18 +2,39 @@
 #include "client/lock.h"
 #include "client/shelter.h"
 
-/* One that was granted under another: the store knows nothing of it. */
+static bool left(void *arg)
+{
+    struct hf_lock *lock = arg;
+
+    return lock->state == HF_IDLE;
+}
+
+/* Until the store knows.  Past the deadline it lets go by itself. */
+static int wait_until_left(struct hf_lock *lock, hf_time deadline)
+{
+    int r = hf_drive_wait(&lock->client->drive, left, lock, deadline);
+
+    return r < 0 ? HF_EDOWN : lock->why;
+}
+
+/* One that was granted under another: the store knows nothing of it, unless it
+ * was the last for whom the place was kept. */
 static int release_sheltered(struct hf_lock *lock)
 {
-    bool fallen = lock->fallen;
+    hf_time         deadline = atomic_load(&lock->client->alive_until);
+    bool            fallen = lock->fallen;
+    struct hf_lock *host = hf_shelter_leave(lock);
 
     lock->fallen = false;
     if (fallen)
         hf_lock_show(lock, HF_IDLE, HF_ELOST);
-    else
-        hf_shelter_leave(lock);
     hf_lock_give_back(lock);
-    return fallen ? hf_lock_fail(lock, HF_ELOST) : 1;
+    int r = fallen ? HF_ELOST : 0;
+    if (host != NULL && host->freeing) /* gone when it is done: not to be waited for */
+        hf_drive_turn(&lock->client->drive, false);
+    else if (host != NULL)
+        r = wait_until_left(host, deadline);
+    return r < 0 ? hf_lock_fail(lock, r) : 1;
 }
 
 int hf_lock_check_release(struct hf_lock *lock)
@@ -31,11 +52,6 @@ int hf_lock_check_release(struct hf_lock *lock)
         lock->depth--;
         return lock->state == HF_HELD ? 1 : hf_lock_fail(lock, HF_ELOST);
     }
-    if (lock->sheltered > 0)
-        return hf_client_fail(client, HF_ESTATE,
-                              "readers of \"%s\" were taken under this lock; release them "
-                              "first, or use hf_downgrade()",
-                              lock->name);
     return 0;
 }
 
@@ -47,30 +63,23 @@ static int start_release(struct hf_lock *lock)
         return r;
     if (lock->shelter != NULL || lock->fallen)
         return release_sheltered(lock);
+    if (lock->sheltered > 0) {
+        hf_shelter_lend(lock);
+        hf_drive_turn(&lock->client->drive, false);
+        return 1;
+    }
     hf_lock_post_drop(lock, 0);
     return 0;
 }
 
-static bool left(void *arg)
-{
-    struct hf_lock *lock = arg;
-
-    return lock->state == HF_IDLE;
-}
-
 static int release(struct hf_lock *lock)
 {
-    /* Past the deadline the store lets go by itself. */
     hf_time deadline = atomic_load(&lock->client->alive_until);
     int     r = start_release(lock);
 
     if (r != 0)
         return r < 0 ? r : 0;
-    r = hf_drive_wait(&lock->client->drive, left, lock, deadline);
-    if (r == 0)
-        r = lock->why;
-    else
-        r = HF_EDOWN;
+    r = wait_until_left(lock, deadline);
     hf_lock_give_back(lock);
     return r < 0 ? hf_lock_fail(lock, r) : 0;
 }

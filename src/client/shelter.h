@@ -1,9 +1,12 @@
 /* shelter.h - a thread that comes again for a name it already holds.
  *
  * A second handle on the same name is a second place in line, and the thread
- * would wait for itself.  Where the new wish is to read, and what is held is a
- * reader or a writer, the new handle needs no place: it lives under the one that
- * is held.  Everything else that could never be granted is an error at once.
+ * would wait for itself, if only for a writer that waits in between.  Where the
+ * new wish is to read, and what is held is a reader or a writer, the new handle
+ * needs no place: it lives under the one that is held, its host.  A host that is
+ * released before its guests lends them its place, lessened to a reader's: that
+ * is how a writer goes on reading.  Every other wish that could never be granted
+ * is an error at once.
  */
 #ifndef HF_SHELTER_H
 #define HF_SHELTER_H
@@ -12,14 +15,21 @@
 
 /* All with the mutex held. */
 
-/* 1: granted under another lock; 0: nothing of the kind, go and ask the store;
- * HF_EBUSY, HF_EDEADLOCK: it would wait for itself. */
+/* 1: granted under another lock, or taken back from its guests; 0: nothing of the
+ * kind, go and ask the store; HF_EBUSY, HF_EDEADLOCK: it would wait for itself. */
 int hf_shelter_find(struct hf_lock *lock, bool once);
 
-/* Give up the place under another, if it is one. */
-void hf_shelter_leave(struct hf_lock *lock);
+/* Released, but there are guests: leave them the place. */
+void hf_shelter_lend(struct hf_lock *host);
+
+/* Give up the place under another, if it is one.  Returns the host if that was
+ * the last of its guests and it is on its way out, else NULL. */
+struct hf_lock *hf_shelter_leave(struct hf_lock *lock);
 
 /* It is no longer held: what was under it is lost. */
-void hf_shelter_fall(struct hf_lock *lock);
+void hf_shelter_fall(struct hf_lock *host);
+
+/* After a turn: has a place that was lent been lost? */
+void hf_shelter_check(struct hf_lock *host);
 
 #endif

@@ -68,9 +68,9 @@ static struct hf_lock *claim(struct hf_client *client, const char *name)
 static void test_readers_share_writers_do_not(void **state)
 {
     const char       *name = recipe_name();
-    struct hf_client *client = recipe_open();
-    struct hf_lock   *r1 = reader(client, name), *r2 = reader(client, name);
-    struct hf_lock   *w = writer(client, name);
+    struct hf_client *client = recipe_open(), *other = recipe_open();
+    struct hf_lock   *r1 = reader(client, name), *r2 = reader(other, name);
+    struct hf_lock   *w = writer(other, name);
 
     (void)state;
     assert_int_equal(hf_acquire(r1, 0), 0);
@@ -84,14 +84,15 @@ static void test_readers_share_writers_do_not(void **state)
     assert_int_equal(hf_slot(w), -1);
     assert_int_equal(hf_release(w), 0);
     hf_close(client);
+    hf_close(other);
 }
 
 /* Nobody passes: a reader that comes after a waiting writer waits behind it. */
 static void test_a_waiting_writer_is_not_starved(void **state)
 {
     const char       *name = recipe_name();
-    struct hf_client *client = recipe_open();
-    struct hf_lock   *first = reader(client, name), *late = reader(client, name);
+    struct hf_client *client = recipe_open(), *other = recipe_open();
+    struct hf_lock   *first = reader(client, name), *late = reader(other, name);
     struct waiter     w = { .lock = writer(client, name) };
 
     (void)state;
@@ -109,6 +110,7 @@ static void test_a_waiting_writer_is_not_starved(void **state)
     finish(&r);
     assert_true(hf_token(late) > 0);
     hf_close(client);
+    hf_close(other);
 }
 
 static void test_semaphore_slots_are_distinct(void **state)

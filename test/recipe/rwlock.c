@@ -135,12 +135,12 @@ static void test_reading_under_the_own_write_lock(void **state)
     assert_int_equal(pthread_create(&thread, NULL, try_it, &other), 0);
     pthread_join(thread, NULL);
     assert_int_equal(other.result, HF_EBUSY); /* for this thread only */
-    assert_int_equal(hf_release(w), HF_ESTATE); /* not before what is under it */
     assert_int_equal(hf_release(r), 0);
     assert_int_equal(hf_state(r), HF_HELD);
     assert_int_equal(hf_release(r), 0);
     assert_int_equal(hf_state(r), HF_IDLE);
     assert_int_equal(hf_release(w), 0);
+    recipe_await_line(spy, name, 0);
 
     /* A reader under a reader: or a waiting writer would stand between them. */
     struct hf_lock *r2 = reader(client, name), *w2 = writer(spy, name);
@@ -151,6 +151,69 @@ static void test_reading_under_the_own_write_lock(void **state)
     assert_int_equal(hf_release(r2), 0);
     assert_int_equal(hf_release(r), 0);
     recipe_await(w2, HF_HELD);
+    hf_close(client);
+    hf_close(spy);
+}
+
+/* Write, then read, then give the write lock back: still reading, and a writer
+ * that waited does not slip in. */
+static void test_releasing_the_writer_first(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *client = recipe_open(), *spy = recipe_open();
+    struct hf_lock   *w = writer(client, name), *r = reader(client, name);
+    struct hf_lock   *w2 = writer(spy, name), *r2 = reader(spy, name);
+
+    (void)state;
+    assert_int_equal(hf_acquire(w, 1000), 0);
+    uint64_t token = hf_token(w);
+    assert_int_equal(hf_acquire(r, 1000), 0);
+    assert_int_equal(hf_acquire_start(r2, -1), 0);
+    recipe_await_line(spy, name, 2);
+    assert_int_equal(hf_acquire_start(w2, -1), 0);
+    recipe_await_line(spy, name, 3);
+    assert_int_equal(hf_release(w), 0);
+    assert_int_equal(hf_state(w), HF_IDLE);
+    assert_int_equal(hf_state(r), HF_HELD);
+    assert_int_equal(hf_token(r), token);
+    recipe_await(r2, HF_HELD);
+    assert_int_equal(hf_state(w2), HF_WAITING);
+    assert_int_equal(hf_acquire(w, -1), HF_EDEADLOCK);
+    assert_int_equal(hf_release(w), HF_ESTATE);
+    hf_lock_free(w); /* the place is the reader's now */
+    assert_int_equal(hf_state(r), HF_HELD);
+    assert_int_equal(hf_release(r2), 0);
+    assert_int_equal(hf_state(w2), HF_WAITING);
+    assert_int_equal(hf_release(r), 0);
+    recipe_await(w2, HF_HELD);
+    hf_close(client);
+    hf_close(spy);
+}
+
+static void test_readers_of_one_thread_in_any_order(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *client = recipe_open(), *spy = recipe_open();
+    struct hf_lock   *r1 = reader(client, name), *r2 = reader(client, name);
+    struct hf_lock   *w = writer(spy, name);
+
+    (void)state;
+    assert_int_equal(hf_acquire(r1, 1000), 0);
+    assert_int_equal(hf_acquire(r2, 1000), 0);
+    assert_int_equal(hf_release(r1), 0);
+    assert_int_equal(hf_acquire(w, 0), HF_EBUSY);
+    assert_int_equal(hf_acquire(r1, 0), 0); /* back in its place */
+    assert_int_equal(hf_release(r2), 0);
+    assert_int_equal(hf_acquire(w, 0), HF_EBUSY);
+    assert_int_equal(hf_acquire(r2, 0), 0);
+    assert_int_equal(hf_release(r1), 0);
+    uint64_t token = hf_token(r2);
+    assert_int_equal(hf_break(spy, name, token, 1000), 0);
+    recipe_await(r2, HF_LOST); /* though its own handle never had the place */
+    assert_int_equal(hf_release(r2), HF_ELOST);
+    assert_int_equal(hf_acquire(r1, 1000), 0);
+    assert_int_equal(hf_release(r1), 0);
+    assert_int_equal(hf_acquire(w, 1000), 0);
     hf_close(client);
     hf_close(spy);
 }
@@ -185,6 +248,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_contending_downgrading),
         cmocka_unit_test(test_upgrading_is_refused),
         cmocka_unit_test(test_reading_under_the_own_write_lock),
+        cmocka_unit_test(test_releasing_the_writer_first),
+        cmocka_unit_test(test_readers_of_one_thread_in_any_order),
         cmocka_unit_test(test_what_is_under_a_lost_lock_is_lost),
     };
 
