@@ -28,6 +28,9 @@
 /* The files are not those we opened: hf_sq_outdated() is due. */
 #define HF_SQ_STALE (-100)
 
+/* The gate is shut: the request is to be carried out a little later. */
+#define HF_SQ_SHUT (-101)
+
 /* A place in a line, as it is written down. */
 struct hf_sq_row {
     uint64_t        seq;
@@ -84,6 +87,8 @@ struct hf_sq {
     struct hf_sq_reqs waiting;  /* submitted */
     struct hf_sq_reqs finished; /* answered, done() not yet called */
     bool              cancels;  /* some request was canceled */
+    bool              hurry;    /* one is carried out: do not stand at the gate */
+    hf_time           shut;     /* since when it is shut; 0: it is not */
 
     struct hf_sq_files files;
     struct hf_sq_live  live;
@@ -105,6 +110,7 @@ struct hf_sq {
     size_t              news_count, news_room;
 
     int     inotify; /* -1: none */
+    int     seat;    /* a low descriptor kept free for it; see vigil.c */
     hf_time vigil;   /* when to look after the files */
 
     struct hf_sq_rows  rows;   /* of the line last looked at */
@@ -151,6 +157,10 @@ void hf_sq_vigil_hear(struct hf_sq *sq); /* inotify is readable */
 void hf_sq_vigil_look(struct hf_sq *sq); /* if it is time */
 
 /* ---- write.c ---------------------------------------------------------------- */
+
+/* Take the gate.  HF_EDOWN if somebody has kept it shut for so long that he must
+ * have been stopped in there; before that, in a hurry, HF_SQ_SHUT. */
+int hf_sq_gate(struct hf_sq *sq);
 
 int  hf_sq_begin(struct hf_sq *sq);
 int  hf_sq_commit(struct hf_sq *sq); /* and tell the news */

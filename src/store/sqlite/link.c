@@ -140,12 +140,9 @@ static int open_files(struct hf_sq *sq)
         r = open_as_they_are(sq);
     if (r != 0)
         return r < 0 ? r : 0;
-    r = hf_sq_gate_take(&sq->live);
+    r = hf_sq_gate(sq);
     if (r < 0)
-        return hf_sq_fail(sq, r,
-                          "%.120s is not answering: a process seems to have been stopped "
-                          "while it wrote",
-                          sq->files.db);
+        return r;
     /* The gate of a file that is gone keeps nobody out. */
     if (hf_sq_files_inode(sq->files.live) != sq->live.inode)
         r = hf_sq_fail(sq, HF_EDOWN, "%.160s was replaced", sq->files.live);

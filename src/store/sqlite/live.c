@@ -95,16 +95,15 @@ void hf_sq_live_close(struct hf_sq_live *live)
 /* ---- The gate --------------------------------------------------------------- */
 
 #define SPINS       16
-#define LONGEST_NAP 200000    /* ns */
-#define PATIENCE    150000000 /* ns of naps */
+#define LONGEST_NAP 200000 /* ns */
 
 /* It is shut for some ten microseconds at a time, so first we only step aside,
  * then take short naps.  Waiting in the kernel instead would have no end if the
  * one inside was stopped. */
-int hf_sq_gate_take(struct hf_sq_live *live)
+bool hf_sq_gate_take(struct hf_sq_live *live, hf_time patience)
 {
     struct timespec nap = { .tv_nsec = 10000 };
-    long            slept = 0;
+    hf_time         slept = 0;
 
     assert(!live->taken);
     for (int tries = 0; flock(live->gate, LOCK_EX | LOCK_NB) < 0; tries++) {
@@ -112,15 +111,15 @@ int hf_sq_gate_take(struct hf_sq_live *live)
             sched_yield();
             continue;
         }
-        if (slept > PATIENCE)
-            return HF_EDOWN;
+        if (slept > patience)
+            return false;
         nanosleep(&nap, NULL);
         slept += nap.tv_nsec;
         if (nap.tv_nsec < LONGEST_NAP)
             nap.tv_nsec *= 2;
     }
     live->taken = true;
-    return 0;
+    return true;
 }
 
 void hf_sq_gate_give(struct hf_sq_live *live)

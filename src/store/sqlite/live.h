@@ -19,6 +19,7 @@
 #ifndef HF_SQLITE_LIVE_H
 #define HF_SQLITE_LIVE_H
 
+#include "base/clock.h"
 #include "store/sqlite/files.h"
 
 #include <stdint.h>
@@ -56,9 +57,8 @@ int  hf_sq_live_start(struct hf_sq_live *live, const struct hf_sq_files *files,
 void hf_sq_live_stop(struct hf_sq_live *live);
 void hf_sq_live_close(struct hf_sq_live *live);
 
-/* HF_EDOWN if somebody has kept the gate shut for so long that he must have been
- * stopped in there. */
-int  hf_sq_gate_take(struct hf_sq_live *live);
+/* False if somebody keeps it shut for longer than `patience`. */
+bool hf_sq_gate_take(struct hf_sq_live *live, hf_time patience);
 void hf_sq_gate_give(struct hf_sq_live *live);
 
 /* Lock and unlock the byte of a ticket of ours.  hold() answers false if the

@@ -9,6 +9,7 @@
 #include "base/fork.h"
 #include "holdfast.h"
 
+#include <fcntl.h>
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -154,13 +155,23 @@ static bool carry_out(struct hf_sq *sq, struct hf_req *req, int *status)
     return true;
 }
 
-static void answer(struct hf_sq *sq, struct hf_req *req)
+static void put_back(struct hf_sq_reqs *list, struct hf_req *req)
+{
+    req->next = list->first;
+    list->first = req;
+    if (list->last == NULL)
+        list->last = req;
+}
+
+/* False if it must wait at the gate, and so must all behind it. */
+static bool answer(struct hf_sq *sq, struct hf_req *req)
 {
     int status = 0;
 
     req->snapshot = (struct hf_line){ 0 };
     req->me = 0;
     req->ahead = 0;
+    sq->hurry = true;
     bool answered = carry_out(sq, req, &status);
     if (status == HF_SQ_STALE) {
         /* If nothing was lost, nobody need know.  If something was, the caller
@@ -172,10 +183,16 @@ static void answer(struct hf_sq *sq, struct hf_req *req)
         if (status == HF_SQ_STALE)
             status = HF_EDOWN;
     }
-    if (!answered)
-        return;
-    req->status = status;
-    req->done(req);
+    sq->hurry = false;
+    if (status == HF_SQ_SHUT) {
+        put_back(&sq->waiting, req);
+        return false;
+    }
+    if (answered) {
+        req->status = status;
+        req->done(req);
+    }
+    return true;
 }
 
 static void hear_events(struct hf_sq *sq)
@@ -197,8 +214,10 @@ static hf_time next_wake(const struct hf_sq *sq)
 {
     hf_time peers = hf_sq_peers_wake(sq);
 
-    if (sq->waiting.first != NULL || sq->finished.first != NULL || sq->cancels)
+    if (sq->finished.first != NULL || sq->cancels)
         return 0;
+    if (sq->waiting.first != NULL)
+        return sq->shut != 0 ? sq->now + HF_MS : 0;
     return sq->vigil < peers ? sq->vigil : peers;
 }
 
@@ -216,11 +235,11 @@ static void store_process(struct hf_store *store, hf_time now, bool readable)
         end_canceled(sq);
         if ((req = take_first(&sq->finished)) != NULL)
             req->done(req);
-        else if ((req = take_first(&sq->waiting)) != NULL)
-            answer(sq, req);
-        else
+        else if ((req = take_first(&sq->waiting)) == NULL || !answer(sq, req))
             break;
     }
+    if (sq->waiting.first == NULL)
+        sq->shut = 0;
     store->wake = next_wake(sq);
 }
 
@@ -236,6 +255,8 @@ static void destroy(struct hf_sq *sq)
     free(sq->dead.row);
     free(sq->ticket);
     free(sq->news);
+    if (sq->seat >= 0)
+        close(sq->seat);
     if (sq->base.fd >= 0)
         close(sq->base.fd);
     free(sq);
@@ -270,6 +291,7 @@ static int store_open(const struct hf_config *config, char *errmsg, struct hf_st
     sq->generation = hf_fork_generation();
     sq->live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
     sq->fifo = sq->inotify = -1;
+    sq->seat = fcntl(sq->base.fd, F_DUPFD_CLOEXEC, 0);
     sq->vigil = HF_NEVER;
     sq->now = hf_now();
     if (sq->base.fd < 0) {

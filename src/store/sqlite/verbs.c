@@ -24,10 +24,10 @@ static int settle_for(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row 
     struct hf_sq_view view;
     bool              everywhere = own->alarmed;
 
-    own->alarmed = false;
     int r = hf_sq_begin(sq);
     if (r < 0)
         return r;
+    own->alarmed = false;
     if (everywhere)
         r = hf_sq_find_dead(sq, own->line);
     else
@@ -73,7 +73,7 @@ static int look_past_dead(struct hf_sq *sq, struct hf_sq_own *own, bool ours,
 {
     int r = settle_for(sq, own, mine);
 
-    if (r == 0 || r == HF_SQ_STALE)
+    if (r == 0 || r == HF_SQ_STALE || r == HF_SQ_SHUT)
         return r;
     /* It is ours all the same, though nobody can write it down: the disk is
      * full, say.  Only a slot cannot be had without being written. */
@@ -366,7 +366,7 @@ static int leave(struct hf_sq *sq, struct hf_sq_own *own)
 {
     int r = remove_own(sq, own);
 
-    if (r == HF_SQ_STALE)
+    if (r == HF_SQ_STALE || r == HF_SQ_SHUT)
         return r;
     if (r < 0)
         r = leave_anyway(sq, own);

@@ -5,10 +5,13 @@
  * does not see, such as a mount on top, we look from time to time.
  *
  * It takes milliseconds to close an inotify descriptor, so only those who hold
- * on for a while open one.
+ * on for a while open one.  The kernel closes a killed process's files from the
+ * highest descriptor down: this one must be below those that keep the tickets
+ * alive, or their successor waits for it.
  */
 #include "store/sqlite/inner.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -42,6 +45,20 @@ static void watch_folders(int fd, const struct hf_sq_files *files)
     free(path);
 }
 
+static int move_down(const struct hf_sq *sq, int fd)
+{
+    if (sq->seat < 0 || dup3(fd, sq->seat, O_CLOEXEC) < 0)
+        return fd;
+    close(fd);
+    return sq->seat;
+}
+
+static void close_inotify(const struct hf_sq *sq, int fd)
+{
+    if (fd != sq->seat || dup3(sq->base.fd, fd, O_CLOEXEC) < 0)
+        close(fd);
+}
+
 static void open_inotify(struct hf_sq *sq)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.u64 = HF_SQ_EVENT_INOTIFY };
@@ -49,9 +66,10 @@ static void open_inotify(struct hf_sq *sq)
     int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (fd < 0)
         return;
+    fd = move_down(sq, fd);
     if (!watch_files(fd, &sq->files) ||
         epoll_ctl(sq->base.fd, EPOLL_CTL_ADD, fd, &event) < 0) {
-        close(fd);
+        close_inotify(sq, fd);
         return;
     }
     watch_folders(fd, &sq->files);
@@ -76,7 +94,7 @@ void hf_sq_vigil_start(struct hf_sq *sq)
 void hf_sq_vigil_stop(struct hf_sq *sq)
 {
     if (sq->inotify >= 0)
-        close(sq->inotify);
+        close_inotify(sq, sq->inotify);
     sq->inotify = -1;
     sq->vigil = HF_NEVER;
 }

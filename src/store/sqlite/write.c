@@ -21,15 +21,36 @@ static void roll_back(struct hf_sq *sq)
     sqlite3_reset(sq->db.query[HF_SQ_ROLLBACK]);
 }
 
+/* Whoever asked has a time limit of his own, and must not be kept here: his request
+ * comes back to the gate until that has been shut for too long. */
+#define A_WHILE  (10 * HF_MS)
+#define TOO_LONG (150 * HF_MS)
+
+int hf_sq_gate(struct hf_sq *sq)
+{
+    hf_time patience = sq->hurry || sq->shut != 0 ? A_WHILE : TOO_LONG;
+
+    if (hf_sq_gate_take(&sq->live, patience)) {
+        sq->shut = 0;
+        return 0;
+    }
+    hf_time now = hf_now();
+    if (sq->shut == 0)
+        sq->shut = now;
+    if (sq->hurry && now - sq->shut < TOO_LONG)
+        return HF_SQ_SHUT;
+    return hf_sq_fail(sq, HF_EDOWN,
+                      "%.120s is not answering: a process seems to have been stopped "
+                      "while it wrote",
+                      sq->files.db);
+}
+
 int hf_sq_begin(struct hf_sq *sq)
 {
     assert(sq->db.handle != NULL);
-    int r = hf_sq_gate_take(&sq->live);
+    int r = hf_sq_gate(sq);
     if (r < 0)
-        return hf_sq_fail(sq, r,
-                          "%.120s is not answering: a process seems to have been stopped "
-                          "while it wrote",
-                          sq->files.db);
+        return r;
     /* Until here somebody may have put other files in their place.  From here on
      * nobody can do so and have them taken for good. */
     r = hf_sq_current(sq) ? hf_sq_db_run(&sq->db, HF_SQ_BEGIN) : HF_SQ_STALE;
