@@ -87,31 +87,6 @@ static void test_that_downgrading_respects_threads(void **state)
     hf_close(rival);
 }
 
-/* Reading under the own write lock, then letting the write lock go: the other way
- * to downgrade elsewhere, refused here because nothing would be held. */
-static void test_downgrading_by_reading_under_it(void **state)
-{
-    const char       *name = recipe_name();
-    struct hf_client *client = recipe_open(), *rival = recipe_open();
-    struct hf_lock   *w = writer(client, name), *r = reader(client, name);
-    struct hf_lock   *w2 = writer(rival, name);
-
-    (void)state;
-    assert_int_equal(hf_acquire(w, 1000), 0);
-    assert_int_equal(hf_acquire(r, 1000), 0);
-    assert_int_equal(hf_release(w), HF_ESTATE);
-    assert_non_null(strstr(hf_errmsg(client), "hf_downgrade"));
-    assert_int_equal(hf_acquire(w2, 0), HF_EBUSY);
-    assert_int_equal(hf_downgrade(w), 0);
-    assert_int_equal(hf_acquire(w2, 0), HF_EBUSY);
-    assert_int_equal(hf_release(r), 0);
-    assert_int_equal(hf_acquire(w2, 0), HF_EBUSY);
-    assert_int_equal(hf_release(w), 0);
-    assert_int_equal(hf_acquire(w2, 0), 0);
-    hf_close(client);
-    hf_close(rival);
-}
-
 /* ---- Many at once ------------------------------------------------------------------ */
 
 #define CLIENTS 8
@@ -231,7 +206,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_get_participant_nodes),
         cmocka_unit_test(test_that_downgrading_respects_threads),
-        cmocka_unit_test(test_downgrading_by_reading_under_it),
         cmocka_unit_test(test_basic),
         cmocka_unit_test(test_set_node_data),
         cmocka_unit_test(test_lock_path),

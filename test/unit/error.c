@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#define LOWEST HF_ESTORE
+#define LOWEST HF_EDEADLOCK
 
 static const struct {
     int         code;
@@ -31,6 +31,7 @@ static const struct {
     { HF_EUNSUPPORTED, "HF_EUNSUPPORTED", false },
     { HF_ENOTFOUND, "HF_ENOTFOUND", false },
     { HF_ESTORE, "HF_ESTORE", true },
+    { HF_EDEADLOCK, "HF_EDEADLOCK", false },
 };
 
 #define COUNT (sizeof all / sizeof *all)
