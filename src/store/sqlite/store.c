@@ -9,8 +9,8 @@
 #include "base/fork.h"
 #include "holdfast.h"
 
-#include <fcntl.h>
 #include <assert.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
