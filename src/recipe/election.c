@@ -50,6 +50,18 @@ static void on_held(struct hf_election *election)
         election->options.elected(election, token, election->options.data);
 }
 
+/* Still on its way out?  Then it turns around when it is idle.  In line already,
+ * since two of us saw that it was idle?  So much the better. */
+static int queue(struct hf_election *election)
+{
+    int r = hf_acquire_start(election->lock, -1);
+
+    if (r == 0 || r == HF_ESTATE)
+        return 0;
+    election->takes_part = false; /* no memory; join() may try again */
+    return r;
+}
+
 /* How the lock fares. */
 static void on_state(struct hf_lock *lock, enum hf_state state, int why)
 {
@@ -70,8 +82,8 @@ static void on_state(struct hf_lock *lock, enum hf_state state, int why)
         }
         break;
     case HF_IDLE:
-        if (election->takes_part && hf_acquire_start(lock, -1) < 0)
-            election->takes_part = false; /* no memory; join() may try again */
+        if (election->takes_part)
+            (void)queue(election);
         break;
     case HF_WAITING:
         break;
@@ -196,9 +208,7 @@ int hf_election_join(struct hf_election *election)
         return r;
     if (atomic_exchange(&election->takes_part, true))
         return 0;
-    /* Still on its way out?  Then it turns around when it is idle. */
-    r = hf_acquire_start(election->lock, -1);
-    return r == HF_ESTATE ? 0 : r;
+    return queue(election);
 }
 
 int hf_election_list(struct hf_election *election, int64_t timeout_ms,

@@ -37,7 +37,7 @@ static void test_reset_race(void **state)
     candidate_stand(&leader, name);
     recipe_await_count(&leader.elected, 1);
     candidate_stand(&me, name);
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 200; i++) {
         assert_int_equal(hf_election_join(me.election), 0);
         assert_int_equal(hf_election_resign(me.election), 0);
         assert_int_equal(hf_election_join(me.election), 0);
