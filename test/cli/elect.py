@@ -169,6 +169,28 @@ def wait_limits_the_first_election_only(t):
 
 
 @case
+def a_store_that_goes_away_is_waited_for(t):
+    folder, away = t.path("store"), t.path("away")
+    t.env["HOLDFAST_URL"] = f"sqlite:{folder}/locks.db"
+    folder.touch()
+    t.equal(t.run("elect", "-q", "boss", "true").code, 69, "one that never was there")
+    folder.unlink()
+    folder.mkdir()
+    one = candidate(t, "one")
+    led(t, 1)
+    folder.rename(away)
+    folder.touch()
+    parts = ["elected", "lost", "again", "cannot", "again"]
+    for part in parts:
+        t.contains(one.stderr.readline().decode(), part)
+    t.equal(commands(t), 0, "commands that run")
+    folder.unlink()
+    away.rename(folder)
+    t.equal(led(t, 2), ["one", "one"])
+    end(t, one)
+
+
+@case
 def meets_those_who_run_under_the_same_name(t):
     one = candidate(t, "one")
     led(t, 1)
