@@ -304,7 +304,8 @@ HF_API HF_CHECK int hf_break(struct hf_client *client, const char *name, uint64_
 /* ---- Asking the holder -------------------------------------------------------- */
 
 /* Ask whoever holds `name` to give it up, and say why (NULL: no reason).  Nothing
- * is taken away: the answer is the holder's to give.  Returns how many holders
+ * is taken away: the answer is the holder's to give.  The same words again are
+ * not told twice.  Returns how many holders
  * were asked, or HF_ENOTFOUND if nobody holds it. */
 HF_API HF_CHECK int hf_ask(struct hf_client *client, const char *name, const char *reason,
                            int64_t timeout_ms);
@@ -362,6 +363,8 @@ struct hf_election_options {
     bool        observe; /* only watch who leads, do not take part */
     bool        once;    /* do not queue again after being deposed */
     void (*elected)(struct hf_election *election, uint64_t token, void *data);
+    /* `why`: 0 after resigning, HF_ELOST, or, without having led, the error for
+     * which one cannot take part any longer. */
     void (*deposed)(struct hf_election *election, int why, void *data);
     /* `leader` is lent for the call; NULL: nobody leads. */
     void (*leader)(struct hf_election *election, const struct hf_entry *leader,

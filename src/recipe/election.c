@@ -62,6 +62,23 @@ static int queue(struct hf_election *election)
     return r;
 }
 
+/* Queue again, unless the store would only refuse us again: then say so, and
+ * leave it to the user to join once more. */
+static void on_idle(struct hf_election *election, int why)
+{
+    bool refused = why < 0 && why != HF_ELOST && why != HF_ECANCELED;
+
+    if (!election->takes_part)
+        return;
+    if (!refused)
+        why = hf_acquire_start(election->lock, -1);
+    if (why == 0)
+        return;
+    election->takes_part = false;
+    if (election->options.deposed != NULL)
+        election->options.deposed(election, why, election->options.data);
+}
+
 /* How the lock fares. */
 static void on_state(struct hf_lock *lock, enum hf_state state, int why)
 {

@@ -191,6 +191,27 @@ static void test_resigning_out_of_the_queue(void **state)
     withdraw(&b);
 }
 
+static void test_a_name_in_use_as_another_kind(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_client *client = recipe_open();
+    struct hf_lock   *other = NULL;
+    struct candidate  a = { .elected = 0 };
+
+    (void)state;
+    assert_int_equal(hf_semaphore(client, name, 2, 1, &other), 0);
+    assert_int_equal(hf_acquire(other, 1000), 0);
+    stand(&a, name, NULL, false);
+    await(&a.deposed, 1); /* told once, not tried for ever */
+    assert_int_equal(a.why, HF_EMISMATCH);
+    assert_int_equal(hf_release(other), 0);
+    assert_int_equal(hf_election_join(a.election), 0);
+    await(&a.elected, 1);
+    assert_int_equal(a.deposed, 1);
+    withdraw(&a);
+    hf_close(client);
+}
+
 /* Everybody leads in turn, and never two at once. */
 static void test_never_two(void **state)
 {
@@ -225,6 +246,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_leadership_passes_on),
         cmocka_unit_test(test_a_deposed_leader_queues_again),
         cmocka_unit_test(test_resigning_out_of_the_queue),
+        cmocka_unit_test(test_a_name_in_use_as_another_kind),
         cmocka_unit_test(test_never_two),
     };
 
