@@ -99,8 +99,7 @@ static void on_state(struct hf_lock *lock, enum hf_state state, int why)
         }
         break;
     case HF_IDLE:
-        if (election->takes_part)
-            (void)queue(election);
+        on_idle(election, why);
         break;
     case HF_WAITING:
         break;
