@@ -26,6 +26,7 @@
 struct hf_sq_live {
     int   gate; /* -1: not open */
     int   keep; /* -1: no session */
+    dev_t device;
     ino_t inode;
     bool  taken; /* the gate is ours */
 };
@@ -55,6 +56,9 @@ int  hf_sq_live_start(struct hf_sq_live *live, const struct hf_sq_files *files,
                       char *errmsg);
 void hf_sq_live_stop(struct hf_sq_live *live);
 void hf_sq_live_close(struct hf_sq_live *live);
+
+/* Is the file that we have open the one that the path leads to? */
+bool hf_sq_live_is_at(const struct hf_sq_live *live, const char *path);
 
 /* HF_EDOWN if somebody has kept the gate shut for so long that he must have been
  * stopped in there. */
