@@ -85,6 +85,7 @@ struct hf_sq {
     int               fifo;
     size_t            fifo_room;
     struct hf_sq_owns owns;
+    hf_time           tidy;    /* when to write down what was left for later */
     bool              watched; /* the session has rows in `watcher` */
 
     struct hf_sq_watch *watches;
@@ -201,6 +202,9 @@ int hf_sq_read(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_leave(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_break(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_list(struct hf_sq *sq, struct hf_req *req);
+
+/* Write down, if it is time, what READ left for later. */
+void hf_sq_tidy(struct hf_sq *sq);
 
 /* Give up every ticket, as far as that can be done. */
 void hf_sq_leave_all(struct hf_sq *sq);

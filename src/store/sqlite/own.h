@@ -19,8 +19,9 @@ struct hf_sq_own {
     uint64_t          seq;
     struct hf_shape   shape;
     char             *line;
-    bool              woken; /* told of news since we last looked at the line */
-    struct hf_sq_tie *ahead; /* those in the way when we last looked */
+    bool              woken;  /* told of news since we last looked at the line */
+    bool              untidy; /* granted, but that is not written down yet */
+    struct hf_sq_tie *ahead;  /* those in the way when we last looked */
     size_t            count;
     struct hf_sq_own *next;
 };

@@ -185,11 +185,13 @@ static void hear_events(struct hf_sq *sq)
 
 static hf_time next_wake(const struct hf_sq *sq)
 {
-    hf_time peers = hf_sq_peers_wake(sq);
+    hf_time next = hf_sq_peers_wake(sq);
 
     if (sq->waiting.first != NULL || sq->finished.first != NULL || sq->cancels)
         return 0;
-    return sq->vigil < peers ? sq->vigil : peers;
+    if (sq->tidy < next)
+        next = sq->tidy;
+    return sq->vigil < next ? sq->vigil : next;
 }
 
 static void store_process(struct hf_store *store, hf_time now, bool readable)
@@ -202,6 +204,7 @@ static void store_process(struct hf_store *store, hf_time now, bool readable)
         hear_events(sq);
     hf_sq_peers_look(sq);
     hf_sq_vigil_look(sq);
+    hf_sq_tidy(sq);
     for (int round = 0; round < ROUNDS; round++) {
         end_canceled(sq);
         if ((req = take_first(&sq->finished)) != NULL)
@@ -260,7 +263,7 @@ static int store_open(const struct hf_config *config, char *errmsg, struct hf_st
     sq->generation = hf_fork_generation();
     sq->live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
     sq->fifo = sq->inotify = -1;
-    sq->vigil = HF_NEVER;
+    sq->vigil = sq->tidy = HF_NEVER;
     sq->now = hf_now();
     if (sq->base.fd < 0) {
         r = hf_sq_fail(sq, HF_ESTORE, "cannot make an epoll descriptor");

@@ -16,9 +16,9 @@ static void lose_own(struct hf_sq *sq, struct hf_sq_own *own)
 }
 
 /* Nobody alive is in our way any more, but nobody has written that down: those
- * ahead have died.  The dead are removed, and we are granted like anybody. */
-static int settle_for(struct hf_sq *sq, const struct hf_sq_own *own,
-                      struct hf_sq_row *mine)
+ * ahead have died, or are just leaving.  The dead are removed, and we are granted
+ * like anybody. */
+static int settle_for(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *mine)
 {
     struct hf_sq_view view;
 
@@ -39,6 +39,38 @@ static int settle_for(struct hf_sq *sq, const struct hf_sq_own *own,
     return r < 0 ? r : found;
 }
 
+/* Not at once: whoever is just leaving will have written it in a moment, and
+ * who came for a short time is gone by then. */
+#define TIDY_SOON  (2 * HF_MS)
+#define TIDY_AGAIN HF_SEC
+
+void hf_sq_tidy(struct hf_sq *sq)
+{
+    struct hf_sq_row mine;
+    int              r = 0;
+
+    if (sq->now < sq->tidy)
+        return;
+    sq->tidy = HF_NEVER;
+    for (struct hf_sq_own *own = sq->owns.first; own != NULL && r >= 0; own = own->next) {
+        if (!own->untidy)
+            continue;
+        r = hf_sq_row_find(sq, own->line, own->seq, &mine);
+        if (r == 1 && mine.granted == 0)
+            r = settle_for(sq, own, &mine);
+        own->untidy = r < 0;
+    }
+    if (r < 0)
+        sq->tidy = sq->now + TIDY_AGAIN;
+}
+
+static void leave_untidy(struct hf_sq *sq, struct hf_sq_own *own)
+{
+    own->untidy = true;
+    if (sq->tidy == HF_NEVER)
+        sq->tidy = sq->now + TIDY_SOON;
+}
+
 /* Our own place as it is now: 1, or 0 if it was taken from us. */
 static int look(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *mine)
 {
@@ -56,12 +88,14 @@ static int look(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *mine)
         r = hf_sq_rows_keep(sq, own);
         return r < 0 ? r : 1;
     }
-    r = settle_for(sq, own, mine);
+    /* Only a slot cannot be had without being written down. */
+    if (hf_shape_has_slots(&own->shape)) {
+        r = settle_for(sq, own, mine);
+    } else {
+        leave_untidy(sq, own);
+        r = 1;
+    }
     sq->rows.count = 0;
-    /* It is ours all the same, though nobody can write it down: the disk is
-     * full, say.  Only a slot cannot be had without being written. */
-    if (r < 0 && r != HF_SQ_STALE && !hf_shape_has_slots(&own->shape))
-        return 1;
     return r;
 }
 
