@@ -78,6 +78,33 @@ static void killed_and_replaced(void **state)
     player_close(&player);
 }
 
+/* Since when it holds is written down, though its predecessor told nobody. */
+static void held_since_then(void **state)
+{
+    struct lab   *lab = *state;
+    struct player player;
+    struct child  child;
+    struct ask    ask, all;
+
+    player_open(&player);
+    child_start(&child, hold);
+    assert_true(child_hear(&child, LIMIT));
+    enter(&player, "x", MUTEX, &ask);
+    int64_t queued = my_ticket(&ask)->since;
+    child_kill(&child);
+    assert_true(wait_for_turn(&player, "x", &ask, PROMPT));
+
+    hf_time end = hf_now() + LIMIT * HF_MS;
+    do {
+        player_turn(&player, 10);
+        assert_int_equal(list(&player, "x", &all), 0);
+        assert_int_equal(all.count, 1);
+    } while (all.seen[0].since == queued && hf_now() < end);
+    assert_true(all.seen[0].since > queued);
+    assert_int_equal(lab_sql(lab, "SELECT count(*) FROM ticket"), 1);
+    player_close(&player);
+}
+
 /* The one next in line dies first, then the holder: nobody is told of either. */
 static void a_waiter_dies_then_the_holder(void **state)
 {
@@ -268,10 +295,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(killed_and_replaced),         TEST(a_waiter_dies_then_the_holder),
-        TEST(released_over_the_dead),      TEST(released_over_the_dead_and_noticed),
-        TEST(a_dead_holders_slot_is_free), TEST(killed_after_a_waiter_gave_up),
-        TEST(stopped_holds_for_ever),      TEST(stopped_in_the_gate),
+        TEST(killed_and_replaced),
+        TEST(held_since_then),
+        TEST(a_waiter_dies_then_the_holder),
+        TEST(released_over_the_dead),
+        TEST(released_over_the_dead_and_noticed),
+        TEST(a_dead_holders_slot_is_free),
+        TEST(killed_after_a_waiter_gave_up),
+        TEST(stopped_holds_for_ever),
+        TEST(stopped_in_the_gate),
     };
 #undef TEST
 

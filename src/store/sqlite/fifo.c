@@ -105,6 +105,8 @@ void hf_sq_fifo_close(struct hf_sq *sq)
         return;
     if (sq->sid != 0 && name(sq, "", sq->sid, &path))
         unlink(path.text);
+    /* By itself it would stay in epoll as long as a guardian has a copy. */
+    epoll_ctl(sq->base.fd, EPOLL_CTL_DEL, sq->fifo, NULL);
     hf_fork_unguard(sq->fifo);
     close(sq->fifo);
     sq->fifo = -1;

@@ -7,7 +7,8 @@
  *   rows.c     reading a line; who of it is alive
  *   settle.c   what follows from a departure: who is granted, who is told
  *   sweep.c    clearing away what the dead left
- *   verbs.c    ENTER, READ, LEAVE
+ *   enter.c    ENTER
+ *   verbs.c    READ, LEAVE
  *   amend.c    AMEND, ASK, BREAK
  *   list.c     LIST, and snapshots in general
  *   wake.c     WATCH
@@ -57,8 +58,7 @@ struct hf_sq_sum {
     uint64_t last; /* highest seq */
 };
 
-/* Somebody to be told after the commit: of a ticket, by its seq, or of a line,
- * by hf_sq_line_word(). */
+/* Somebody to be told: of a ticket, by its seq, or of a line, by its word. */
 struct hf_sq_news {
     uint64_t sid;
     uint64_t word;
@@ -101,6 +101,7 @@ struct hf_sq {
     int               fifo;
     size_t            fifo_room;
     struct hf_sq_owns owns;
+    hf_time           tidy;    /* when to write down what was left for later */
     bool              watched; /* the session has rows in `watcher` */
 
     struct hf_sq_watch *watches;
@@ -146,7 +147,7 @@ int hf_sq_session(struct hf_sq *sq);
 /* Is what we have open still the store?  Reads the head. */
 bool hf_sq_current(struct hf_sq *sq);
 
-/* They are not.  True if something was lost by it, and the link said so. */
+/* It is not.  True if something was lost by it, and the link said so. */
 bool hf_sq_outdated(struct hf_sq *sq);
 
 /* ---- vigil.c ---------------------------------------------------------------- */
@@ -245,7 +246,7 @@ int hf_sq_tell_followers(struct hf_sq *sq, const char *line, uint64_t seq);
 /* The lowest slot that none of sq->rows has. */
 int hf_sq_free_slot(struct hf_sq *sq, int *ret);
 
-/* ---- verbs.c, amend.c, list.c ------------------------------------------------- */
+/* ---- enter.c, verbs.c, amend.c, list.c ----------------------------------------- */
 
 int hf_sq_enter(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_read(struct hf_sq *sq, struct hf_req *req);
@@ -255,8 +256,14 @@ int hf_sq_list(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_amend(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_ask(struct hf_sq *sq, struct hf_req *req);
 
+/* Write down, if it is time, what READ left for later. */
+void hf_sq_tidy(struct hf_sq *sq);
+
 /* Give up every ticket, as far as that can be done. */
 void hf_sq_leave_all(struct hf_sq *sq);
+
+/* Answer with what a place of ours looks like now. */
+int hf_sq_answer_own(struct hf_sq *sq, struct hf_sq_own *own, struct hf_req *req);
 
 /* Answer with sq->rows, sq->sum and, unless NULL, our own place behind them. */
 int hf_sq_answer(struct hf_sq *sq, struct hf_req *req, const struct hf_sq_row *mine);
@@ -290,6 +297,7 @@ void hf_sq_hear(struct hf_sq *sq, uint64_t word);
  * anything still waits for it. */
 bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid);
 
+/* A line as a number: no seq, and hardly another line, has the same. */
 uint64_t hf_sq_line_word(const char *line);
 
 /* ---- fifo.c ------------------------------------------------------------------- */
@@ -308,7 +316,7 @@ bool hf_sq_fifo_write(int fd, uint64_t word);
 
 /* ---- peer.c ------------------------------------------------------------------- */
 
-/* To be told after the commit. */
+/* Have somebody told, by tell_all(), which commit() calls. */
 int  hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t word);
 void hf_sq_tell_all(struct hf_sq *sq);
 

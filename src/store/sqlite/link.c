@@ -144,7 +144,7 @@ static int open_files(struct hf_sq *sq)
     if (r < 0)
         return r;
     /* The gate of a file that is gone keeps nobody out. */
-    if (hf_sq_files_inode(sq->files.live) != sq->live.inode)
+    if (!hf_sq_live_is_at(&sq->live, sq->files.live))
         r = hf_sq_fail(sq, HF_EDOWN, "%.160s was replaced", sq->files.live);
     else
         r = put_in_order(sq);
@@ -232,7 +232,7 @@ bool hf_sq_current(struct hf_sq *sq)
 {
     struct hf_sq_head now;
 
-    if (hf_sq_files_inode(sq->files.live) != sq->live.inode ||
+    if (!hf_sq_live_is_at(&sq->live, sq->files.live) ||
         !hf_sq_head_read(&sq->live, &now) || !hf_sq_head_same_files(&now, &sq->head))
         return false;
     sq->head = now;

@@ -80,6 +80,8 @@ uint64_t hf_sq_sum_stamp(const struct hf_sq_sum *sum)
 
 const char *hf_sq_keep_text(struct hf_sq *sq, const unsigned char *text)
 {
+    if (text == NULL) /* SQLite is out of memory */
+        return NULL;
     size_t             size = strlen((const char *)text) + 1;
     struct hf_sq_text *kept = malloc(sizeof *kept + size);
     if (kept == NULL)

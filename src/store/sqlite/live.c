@@ -44,31 +44,40 @@ static void close_guarded(int *fd)
     *fd = -1;
 }
 
-static ino_t inode_of(int fd)
-{
-    struct stat st;
-
-    return fstat(fd, &st) == 0 ? st.st_ino : 0;
-}
-
 int hf_sq_live_open(struct hf_sq_live *live, const struct hf_sq_files *files,
                     char *errmsg)
 {
+    struct stat st;
+
     assert(live->gate < 0);
     int r = open_guarded(files->live, errmsg, &live->gate);
-    if (r == 0)
-        live->inode = inode_of(live->gate);
-    return r;
+    if (r < 0)
+        return r;
+    if (fstat(live->gate, &st) < 0)
+        return hf_sq_files_fault(errno, "look at", files->live, errmsg);
+    live->device = st.st_dev;
+    live->inode = st.st_ino;
+    return 0;
+}
+
+bool hf_sq_live_is_at(const struct hf_sq_live *live, const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && st.st_ino == live->inode && st.st_dev == live->device;
 }
 
 int hf_sq_live_start(struct hf_sq_live *live, const struct hf_sq_files *files,
                      char *errmsg)
 {
+    struct stat st;
+
     assert(live->gate >= 0 && live->keep < 0);
     int r = open_guarded(files->live, errmsg, &live->keep);
     if (r < 0)
         return r;
-    if (inode_of(live->keep) == live->inode)
+    if (fstat(live->keep, &st) == 0 && st.st_ino == live->inode &&
+        st.st_dev == live->device)
         return 0;
     close_guarded(&live->keep); /* replaced this very moment */
     snprintf(errmsg, HF_ERRMSG_MAX, "%.160s was replaced", files->live);

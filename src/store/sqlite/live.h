@@ -27,6 +27,7 @@
 struct hf_sq_live {
     int   gate; /* -1: not open */
     int   keep; /* -1: no session */
+    dev_t device;
     ino_t inode;
     bool  taken; /* the gate is ours */
 };
@@ -56,6 +57,9 @@ int  hf_sq_live_start(struct hf_sq_live *live, const struct hf_sq_files *files,
                       char *errmsg);
 void hf_sq_live_stop(struct hf_sq_live *live);
 void hf_sq_live_close(struct hf_sq_live *live);
+
+/* Is the file that we have open the one that the path leads to? */
+bool hf_sq_live_is_at(const struct hf_sq_live *live, const char *path);
 
 /* False if somebody keeps it shut for longer than `patience`. */
 bool hf_sq_gate_take(struct hf_sq_live *live, hf_time patience);

@@ -212,13 +212,15 @@ static void hear_events(struct hf_sq *sq)
 
 static hf_time next_wake(const struct hf_sq *sq)
 {
-    hf_time peers = hf_sq_peers_wake(sq);
+    hf_time next = hf_sq_peers_wake(sq);
 
     if (sq->finished.first != NULL || sq->cancels)
         return 0;
     if (sq->waiting.first != NULL)
         return sq->shut != 0 ? sq->now + HF_MS : 0;
-    return sq->vigil < peers ? sq->vigil : peers;
+    if (sq->tidy < next)
+        next = sq->tidy;
+    return sq->vigil < next ? sq->vigil : next;
 }
 
 static void store_process(struct hf_store *store, hf_time now, bool readable)
@@ -231,6 +233,7 @@ static void store_process(struct hf_store *store, hf_time now, bool readable)
         hear_events(sq);
     hf_sq_peers_look(sq);
     hf_sq_vigil_look(sq);
+    hf_sq_tidy(sq);
     for (int round = 0; round < ROUNDS; round++) {
         end_canceled(sq);
         if ((req = take_first(&sq->finished)) != NULL)
@@ -292,7 +295,7 @@ static int store_open(const struct hf_config *config, char *errmsg, struct hf_st
     sq->live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
     sq->fifo = sq->inotify = -1;
     sq->seat = fcntl(sq->base.fd, F_DUPFD_CLOEXEC, 0);
-    sq->vigil = HF_NEVER;
+    sq->vigil = sq->tidy = HF_NEVER;
     sq->now = hf_now();
     if (sq->base.fd < 0) {
         r = hf_sq_fail(sq, HF_ESTORE, "cannot make an epoll descriptor");

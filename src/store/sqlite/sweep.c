@@ -21,9 +21,12 @@ struct lines {
 
 static int note_line(struct hf_sq *sq, struct lines *lines, const char *name)
 {
-    if (lines->count > 0 && strcmp(lines->name[lines->count - 1], name) == 0)
+    bool known = name != NULL && lines->count > 0 &&
+                 strcmp(lines->name[lines->count - 1], name) == 0;
+
+    if (known)
         return 0;
-    char *copy = strdup(name);
+    char *copy = name != NULL ? strdup(name) : NULL;
     if (copy == NULL)
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
     lines->name[lines->count++] = copy;

@@ -1,0 +1,184 @@
+/* enter.c - ENTER: taking a place at the end of a line. */
+#include "store/sqlite/inner.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+
+#define END INT64_MAX /* behind every ticket */
+
+static int look_from_end(struct hf_sq *sq, const struct hf_req *req,
+                         struct hf_sq_view *ret)
+{
+    return hf_sq_rows_ahead(sq, req->name, END, &req->shape, ret);
+}
+
+/* There is no place for us: what is in the way, and if we shall wait outside, what
+ * the line looked like before. */
+static int look_from_outside(struct hf_sq *sq, struct hf_req *req, struct hf_sq_view *ret)
+{
+    int r = req->shape.claim ? hf_sq_rows_all(sq, req->name, &req->stamp) : 0;
+
+    if (r == 0)
+        r = hf_sq_sum_up(sq, req->name, END);
+    return r < 0 ? r : look_from_end(sq, req, ret);
+}
+
+/* A try against a lock that is held should cost nobody anything: it is refused
+ * after one read, without session or gate.  1: it was. */
+static int refuse_early(struct hf_sq *sq, struct hf_req *req)
+{
+    struct hf_sq_view view = { 0 };
+
+    int r = hf_sq_connect(sq, false);
+    if (r == HF_ENOTFOUND)
+        return 0;
+    if (r == 0)
+        r = hf_sq_current(sq) ? look_from_end(sq, req, &view) : HF_SQ_STALE;
+    if (r == 0 && !view.granted)
+        r = look_from_outside(sq, req, &view);
+    if (r < 0 || view.granted)
+        return r;
+    r = hf_sq_answer(sq, req, NULL);
+    return r < 0 ? r : 1;
+}
+
+static int insert(struct hf_sq *sq, const struct hf_req *req, const struct hf_sq_row *row)
+{
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_ENTER, req->name, row->seq);
+
+    sqlite3_bind_int64(query, 3, (sqlite3_int64)row->sid);
+    sqlite3_bind_int64(query, 4, row->shape.weight);
+    sqlite3_bind_int64(query, 5, row->shape.capacity);
+    sqlite3_bind_int(query, 6, row->shape.claim);
+    sqlite3_bind_int64(query, 7, row->queued);
+    sqlite3_bind_int64(query, 8, row->granted);
+    sqlite3_bind_int(query, 9, row->slot);
+    sqlite3_bind_text(query, 10, req->note != NULL ? req->note : "", -1, SQLITE_STATIC);
+    return hf_sq_db_step(&sq->db, query);
+}
+
+static int mismatch(struct hf_sq *sq, const char *line, const struct hf_shape *shape)
+{
+    if (hf_shape_has_slots(shape))
+        return hf_sq_fail(sq, HF_EMISMATCH, "\"%.120s\" is in use as a semaphore of %u",
+                          line, shape->capacity);
+    return hf_sq_fail(sq, HF_EMISMATCH, "\"%.120s\" is in use as a %s", line,
+                      hf_shape_kind(shape));
+}
+
+/* If so many wait already that nobody else may. */
+static int keep_limit(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_view *ret)
+{
+    int r = hf_sq_is_full(sq, req->name, req->limit);
+
+    if (r == 1)
+        return hf_sq_fail(sq, HF_EFULL,
+                          "%llu wait for \"%.120s\" already: the limit is %u",
+                          (unsigned long long)sq->sum.waiting, req->name, req->limit);
+    return r < 0 ? r : look_from_end(sq, req, ret);
+}
+
+/* Inside the transaction: 1 if there is a place for us, 0 if it is refused. */
+static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mine)
+{
+    struct hf_sq_view view;
+
+    int r = look_from_end(sq, req, &view);
+    if (r == 0 && sq->dead.count > 0) {
+        r = hf_sq_sweep(sq, req->name);
+        if (r == 0)
+            r = look_from_end(sq, req, &view);
+    }
+    if (r < 0)
+        return r;
+    if (req->only_free && !view.granted)
+        return look_from_outside(sq, req, &view);
+    if (req->limit != 0 && !view.granted && !view.mismatch) {
+        r = keep_limit(sq, req, &view);
+        if (r < 0)
+            return r;
+    }
+    /* Not even for a moment: those behind would be told that they do not fit. */
+    if (view.mismatch)
+        return mismatch(sq, req->name, &sq->rows.row[0].shape);
+    mine->queued = hf_wall_us();
+    mine->granted = view.granted ? mine->queued : 0;
+    if (view.granted && hf_shape_has_slots(&req->shape))
+        r = hf_sq_free_slot(sq, &mine->slot);
+    if (r == 0)
+        r = insert(sq, req, mine);
+    if (r == 0)
+        r = hf_sq_tell_watchers(sq, req->name, false);
+    if (r == 0 && view.granted)
+        hf_sq_sum_rows(sq, mine);
+    else if (r == 0)
+        r = hf_sq_sum_up(sq, req->name, mine->seq);
+    return r < 0 ? r : 1;
+}
+
+/* The byte is locked before the row can be seen: a row without it is a dead
+ * ticket. */
+static int enter(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own,
+                 struct hf_sq_row *mine)
+{
+    *mine = (struct hf_sq_row){ .sid = sq->sid, .shape = req->shape, .slot = -1 };
+    int r = hf_sq_begin_drawn(sq, &mine->seq);
+    if (r < 0)
+        return r;
+    own->seq = mine->seq;
+    r = take_place(sq, req, mine);
+    if (r == 1 && !hf_sq_live_hold(&sq->live, mine->seq))
+        r = hf_sq_fail(sq, HF_ESTORE, "the kernel has no room for another file lock");
+    if (r != 1) {
+        hf_sq_abort(sq);
+        return r;
+    }
+    r = hf_sq_rows_keep(sq, own);
+    if (r == 0)
+        r = hf_sq_commit(sq);
+    else
+        hf_sq_abort(sq);
+    if (r < 0)
+        hf_sq_live_drop(&sq->live, mine->seq);
+    return r < 0 ? r : 1;
+}
+
+static int enter_new(struct hf_sq *sq, struct hf_req *req)
+{
+    struct hf_sq_row mine;
+
+    int r = hf_sq_session(sq);
+    if (r < 0)
+        return r;
+    struct hf_sq_own *own = hf_sq_own_new(&sq->owns, req->id, req->name, &req->shape);
+    if (own == NULL)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+    r = enter(sq, req, own, &mine);
+    if (r == 1) {
+        hf_sq_owns_add(&sq->owns, own);
+        hf_sq_vigil_start(sq);
+        return hf_sq_answer(sq, req, &mine);
+    }
+    hf_sq_own_free(own);
+    return r < 0 ? r : hf_sq_answer(sq, req, NULL);
+}
+
+int hf_sq_enter(struct hf_sq *sq, struct hf_req *req)
+{
+    struct hf_sq_own *own = hf_sq_owns_find(&sq->owns, req->id);
+
+    assert(req->id != 0);
+    if (own != NULL) /* a repeat */
+        return hf_sq_answer_own(sq, own, req);
+    if (hf_sq_owns_lost(&sq->owns, req->id)) {
+        hf_sq_rows_clear(sq);
+        return hf_sq_answer(sq, req, NULL);
+    }
+    if (req->only_free) {
+        int r = refuse_early(sq, req);
+        if (r != 0)
+            return r < 0 ? r : 0;
+    }
+    return enter_new(sq, req);
+}
