@@ -79,6 +79,7 @@ int hf_sq_fifo_make(struct hf_sq *sq)
     uint64_t    sid = new_number();
     struct path early, final;
 
+    assert(sq->sid == 0 && sq->fifo < 0);
     if (!name(sq, ".", sid, &early) || !name(sq, "", sid, &final))
         return hf_sq_fail(sq, HF_EINVAL, "%.160s is too long a path", sq->files.db);
     if (mkfifo(early.text, 0600) < 0)

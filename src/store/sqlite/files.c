@@ -6,7 +6,6 @@
 #include "store/sqlite/volume.h"
 #include "store/store.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

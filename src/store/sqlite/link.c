@@ -14,7 +14,6 @@
 
 #include <assert.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -179,6 +178,7 @@ int hf_sq_connect(struct hf_sq *sq, bool make)
 
 void hf_sq_disconnect(struct hf_sq *sq)
 {
+    assert(!sq->live.taken);
     hf_sq_vigil_stop(sq);
     hf_sq_peers_close(sq);
     hf_sq_fifo_close(sq);

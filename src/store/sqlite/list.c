@@ -36,6 +36,7 @@ int hf_sq_answer(struct hf_sq *sq, struct hf_req *req, const struct hf_sq_row *m
 {
     size_t ahead = sq->rows.count;
 
+    assert(mine == NULL || ahead == 0 || sq->rows.row[ahead - 1].seq < mine->seq);
     int r = reserve_tickets(sq, ahead + 1);
     if (r < 0)
         return r;

@@ -193,6 +193,7 @@ int hf_sq_rows_ahead(struct hf_sq *sq, const char *line, uint64_t before,
     sqlite3_stmt     *query = hf_sq_db_bind(&sq->db, HF_SQ_AHEAD, line, before);
     struct hf_sq_view view = { .granted = true };
 
+    assert(shape->weight >= 1 && shape->weight <= shape->capacity);
     sq->rows.count = sq->dead.count = 0;
     int r = walk(sq, query, shape, &view);
     sqlite3_reset(query);

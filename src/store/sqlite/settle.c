@@ -11,7 +11,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Of more holders than this, not every one is asked whether it is alive. */
 #define MANY 64
@@ -112,6 +111,7 @@ int hf_sq_settle(struct hf_sq *sq, const char *line)
     struct hf_sq_row blocked;
     int              waits, removed;
 
+    assert(sq->live.taken);
     do {
         waits = read_fitting(sq, line, &blocked);
         if (waits < 0)
@@ -189,6 +189,7 @@ int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)
     bool          any = false;
     int           r;
 
+    assert(sq->live.taken);
     if (!sq->head.told)
         return 0;
     sq->recount = true;

@@ -222,6 +222,7 @@ static int leave(struct hf_sq *sq, struct hf_sq_own *own)
 {
     int r = remove_own(sq, own);
 
+    assert(!sq->live.taken);
     if (r == HF_SQ_STALE || r == HF_SQ_SHUT)
         return r;
     if (r < 0)

@@ -148,6 +148,7 @@ static struct hf_sq_watch *watch_new(struct hf_sq *sq, struct hf_req *req, size_
 {
     struct hf_sq_watch *watch = calloc(1, sizeof *watch + ties * sizeof *watch->tie);
 
+    assert(req->op == HF_WATCH);
     if (watch == NULL) {
         hf_sq_fail(sq, HF_ENOMEM, "out of memory");
         return NULL;
