@@ -415,7 +415,8 @@ HF_API int hf_process(struct hf_client *client);
 /* Descriptors that keep this session alive as long as any process has a copy
  * open (file store), so that a guardian outlives a killed holder.  Returns how
  * many were written to `fds`, 0 if the store works by leases: then only
- * hf_left_ms() counts.  They stay the client's: pass copies on, close none. */
+ * hf_left_ms() counts.  They stay the client's: pass copies on, close none.  After
+ * a loss they are others: ask again. */
 HF_API int hf_lifeline(struct hf_client *client, int *fds, int size);
 
 #ifdef __cplusplus

@@ -148,15 +148,27 @@ static bool all_quiet(void *arg)
     return client->locks == NULL;
 }
 
+/* A lock made of others, that is not free of them yet; the keeper may be at work on
+ * the list. */
+static struct hf_lock *find_composed(struct hf_client *client)
+{
+    int             cancel = hf_drive_begin(&client->drive);
+    struct hf_lock *lock = client->locks;
+
+    while (lock != NULL && lock->ops == NULL)
+        lock = lock->next;
+    hf_drive_end(&client->drive, cancel);
+    return lock;
+}
+
 void hf_close(struct hf_client *client)
 {
     /* In a forked child everything is the parent's, mutex included. */
     if (client == NULL || hf_client_check(client) < 0)
         return;
 
-    for (struct hf_lock *lock = client->locks; lock != NULL; lock = lock->next)
-        if (lock->ops != NULL)
-            lock->ops->free(lock);
+    for (struct hf_lock *lock; (lock = find_composed(client)) != NULL;)
+        lock->ops->free(lock);
 
     int cancel = hf_drive_begin(&client->drive);
     for (struct hf_lock *lock = client->locks, *next; lock != NULL; lock = next) {
@@ -222,6 +234,13 @@ int hf_process(struct hf_client *client)
     return 0;
 }
 
+static bool at_rest(void *arg)
+{
+    const struct hf_client *client = arg;
+
+    return !client->drive.turning;
+}
+
 int hf_lifeline(struct hf_client *client, int *fds, int size)
 {
     const struct hf_store_impl *impl = client->store->impl;
@@ -230,6 +249,7 @@ int hf_lifeline(struct hf_client *client, int *fds, int size)
     if (r < 0 || impl->lifeline == NULL)
         return r;
     int cancel = hf_drive_begin(&client->drive);
+    (void)hf_drive_wait(&client->drive, at_rest, client, HF_NEVER);
     r = impl->lifeline(client->store, fds, size);
     hf_drive_end(&client->drive, cancel);
     return r;

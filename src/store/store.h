@@ -5,7 +5,8 @@
  *
  *   ENTER   take a place at the end of a line; the answer is the line as it
  *           then stood.  With `only_free`: take it only if it is granted at
- *           once, else the answer shows what is in the way
+ *           once, else the answer shows what is in the way.  HF_EMISMATCH: no
+ *           place is taken, those there are of another kind
  *   READ    the answer is the line as it stands
  *   WATCH   complete once the line may look better to the asker
  *   LEAVE   give a place up
