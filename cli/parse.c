@@ -121,41 +121,57 @@ static int take_token(const char *value, uint64_t *ret)
     return 0;
 }
 
+/* Those that are either given or not. */
+static bool *flag_of(struct args *args, int id)
+{
+    switch (id) {
+    case 's':
+        return &args->shared;
+    case 'x':
+        return &args->exclusive;
+    case 'q':
+        return &args->quiet;
+    case 'v':
+        return &args->verbose;
+    case 'h':
+        return &args->help;
+    case 'y':
+        return &args->yes;
+    case OPT_CLAIM:
+        return &args->claim;
+    case OPT_JSON:
+        return &args->json;
+    case OPT_YIELD:
+        return &args->yield;
+    case OPT_AGAIN:
+        return &args->again;
+    case OPT_OBSERVE:
+        return &args->observe;
+    default:
+        return NULL;
+    }
+}
+
 static int take_option(struct args *args, int id, char *value)
 {
+    bool *flag = flag_of(args, id);
+
+    if (flag != NULL) {
+        *flag = true;
+        return 0;
+    }
     switch (id) {
     case 'n':
         args->wait_ms = 0;
         return 0;
     case 'w':
         return take_duration("wait", value, &args->wait_ms);
-    case 's':
-        args->shared = true;
-        return 0;
-    case 'x':
-        args->exclusive = true;
-        return 0;
     case 'E':
         return take_exit_code(value, &args->busy_exit);
-    case 'q':
-        args->quiet = true;
-        return 0;
-    case 'v':
-        args->verbose = true;
-        return 0;
-    case 'h':
-        args->help = true;
-        return 0;
-    case 'y':
-        args->yes = true;
-        return 0;
     case OPT_SLOTS:
         return take_count("slots", value, &args->slots);
     case OPT_WEIGHT:
         return take_count("weight", value, &args->weight);
-    case OPT_CLAIM:
-        args->claim = true;
-        return 0;
     case OPT_NOTE:
         args->note = value;
         return 0;
@@ -165,24 +181,12 @@ static int take_option(struct args *args, int id, char *value)
         return take_signal("signal", value, &args->signal);
     case OPT_GRACE:
         return take_duration("grace", value, &args->grace_ms);
-    case OPT_JSON:
-        args->json = true;
-        return 0;
     case OPT_TOKEN:
         return take_token(value, &args->token);
     case OPT_MAX_WAITERS:
         return take_count("max-waiters", value, &args->max_waiters);
     case OPT_ON_ASK:
         return take_signal("on-ask", value, &args->on_ask);
-    case OPT_YIELD:
-        args->yield = true;
-        return 0;
-    case OPT_AGAIN:
-        args->again = true;
-        return 0;
-    case OPT_OBSERVE:
-        args->observe = true;
-        return 0;
     case OPT_REASON:
         args->reason = value;
         return 0;
@@ -191,7 +195,6 @@ static int take_option(struct args *args, int id, char *value)
     }
 }
 
-/* The options up to the next operand, or to "--". */
 static int take_options(int argc, char **argv, const struct grammar *grammar,
                         struct args *args)
 {
