@@ -107,7 +107,8 @@ static void stop_here(struct hf_lock *lock, enum hf_state state, int why, void *
 }
 
 /* The keeper being busy: whoever waits drives the client. */
-static void drive_until(struct hf_client *client, struct hf_lock *lock, enum hf_state state)
+static void drive_until(struct hf_client *client, struct hf_lock *lock,
+                        enum hf_state state)
 {
     const char       *quiet = recipe_name();
     struct hf_report *seen = NULL, *changed = NULL;
