@@ -22,6 +22,7 @@ struct hf_election {
     struct hf_election_options options;
     atomic_bool                leads;
     atomic_bool                takes_part; /* or wants to */
+    atomic_bool                resigns;    /* and has not been heard yet */
     uint64_t                   leader;     /* token told last; callbacks only */
     bool                       told;       /* something was */
 };
@@ -71,12 +72,25 @@ static void on_idle(struct hf_election *election, int why)
     if (!election->takes_part)
         return;
     if (!refused)
-        why = hf_acquire_start(election->lock, -1);
+        why = queue(election);
     if (why == 0)
         return;
     election->takes_part = false;
     if (election->options.deposed != NULL)
         election->options.deposed(election, why, election->options.data);
+}
+
+/* Also if he has joined again meanwhile: then he queues, at the end. */
+static void step_down(struct hf_election *election)
+{
+    if (!atomic_exchange(&election->resigns, false))
+        return;
+    if (election->leads) {
+        depose(election, 0);
+        (void)hf_release_start(election->lock);
+    } else if (!election->takes_part) {
+        (void)hf_cancel(election->lock); /* it was about to queue again */
+    }
 }
 
 /* How the lock fares. */
@@ -93,10 +107,7 @@ static void on_state(struct hf_lock *lock, enum hf_state state, int why)
         (void)hf_release_start(lock);
         break;
     case HF_LEAVING: /* also the note that resign() leaves */
-        if (!election->takes_part && election->leads) {
-            depose(election, 0);
-            (void)hf_release_start(lock);
-        }
+        step_down(election);
         break;
     case HF_IDLE:
         on_idle(election, why);
@@ -210,6 +221,7 @@ int hf_election_resign(struct hf_election *election)
     if (r < 0)
         return r;
     election->takes_part = false;
+    election->resigns = true;
     int cancel = hf_drive_begin(&election->client->drive);
     hf_notice_state(lock, HF_LEAVING, 0); /* a note to ourselves, see on_state() */
     hf_drive_announce(&election->client->drive);

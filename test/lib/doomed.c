@@ -64,8 +64,9 @@ static int hold_until_killed(const char *name, int mouth)
 
     options.flags = HF_NO_KEEPER;
     options.ttl_ms = 1000;
-    if (hf_open(recipe_url(), &options, &client) != 0 || make_it(client, name, &lock) != 0 ||
-        hf_acquire(lock, 5000) != 0 || write(mouth, "h", 1) != 1)
+    if (hf_open(recipe_url(), &options, &client) != 0 ||
+        make_it(client, name, &lock) != 0 || hf_acquire(lock, 5000) != 0 ||
+        write(mouth, "h", 1) != 1)
         return 1;
     for (;;) {
         struct pollfd poller = { .fd = hf_fd(client), .events = POLLIN };

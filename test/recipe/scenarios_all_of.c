@@ -60,7 +60,8 @@ static void test_some_releases_fail(void **state)
     open_set(&set, recipe_name(), client);
     for (size_t lost = 0; lost < PARTS; lost++) {
         assert_int_equal(hf_acquire(set.all, 1000), 0);
-        assert_int_equal(hf_break(rival, set.name[lost], hf_token(set.part[lost]), 1000), 0);
+        assert_int_equal(hf_break(rival, set.name[lost], hf_token(set.part[lost]), 1000),
+                         0);
         assert_int_equal(hf_release(set.all), HF_ELOST);
         assert_int_equal(hf_state(set.all), HF_IDLE);
         for (size_t i = 0; i < PARTS; i++)

@@ -53,6 +53,28 @@ static void test_reset_race(void **state)
     candidate_withdraw(&me);
 }
 
+/* Stepping down and coming back at once is stepping down all the same. */
+static void test_resign_and_join_at_once(void **state)
+{
+    const char      *name = recipe_name();
+    struct candidate crowd[2];
+
+    (void)state;
+    candidates_stand(crowd, 2, name);
+    for (int i = 0; i < 20; i++) {
+        struct candidate *leader = &crowd[i % 2], *next = &crowd[(i + 1) % 2];
+        recipe_await_count(&leader->elected, i / 2 + 1);
+        recipe_await_line(leader->client, name, 2);
+        assert_int_equal(hf_election_resign(leader->election), 0);
+        assert_int_equal(hf_election_join(leader->election), 0);
+        recipe_await_count(&next->elected, (i + 1) / 2 + 1);
+        assert_int_equal(leader->deposed, i / 2 + 1);
+    }
+    assert_int_equal(crowd[0].unpaired + crowd[1].unpaired, 0);
+    candidate_withdraw(&crowd[0]);
+    candidate_withdraw(&crowd[1]);
+}
+
 static void test_create_delete_race(void **state)
 {
     const char       *name = recipe_name();
@@ -85,7 +107,8 @@ static void stop_here(struct hf_lock *lock, enum hf_state state, int why, void *
 }
 
 /* The keeper being busy: whoever waits drives the client. */
-static void drive_until(struct hf_client *client, struct hf_lock *lock, enum hf_state state)
+static void drive_until(struct hf_client *client, struct hf_lock *lock,
+                        enum hf_state state)
 {
     const char       *quiet = recipe_name();
     struct hf_report *seen = NULL, *changed = NULL;
@@ -194,6 +217,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_interrupt_leadership_with_requeue),
         cmocka_unit_test(test_reset_race),
+        cmocka_unit_test(test_resign_and_join_at_once),
         cmocka_unit_test(test_create_delete_race),
         cmocka_unit_test(test_race_at_state_changed),
         cmocka_unit_test(test_kill_session_then_close_should_elect_new_leader),

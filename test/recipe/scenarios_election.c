@@ -96,7 +96,8 @@ static void test_uncreated_path_get_leader(void **state)
     assert_int_equal(report->count, 0);
     hf_report_free(report);
     hf_election_free(election);
-    assert_int_equal(hf_election_new(client, "not/a/name", &options, &election), HF_EINVAL);
+    assert_int_equal(hf_election_new(client, "not/a/name", &options, &election),
+                     HF_EINVAL);
     hf_close(client);
 }
 
@@ -113,7 +114,8 @@ static void test_callback_sanity(void **state)
         for (size_t i = 0; i < 5; i++) {
             recipe_await_count(&crowd[i].elected, round);
             if (round % 2 == 0) { /* half of them by being deposed */
-                assert_int_equal(hf_break(crowd[0].client, name, crowd[i].token, 1000), 0);
+                assert_int_equal(hf_break(crowd[0].client, name, crowd[i].token, 1000),
+                                 0);
                 recipe_await_count(&crowd[i].deposed, round);
             } else {
                 assert_int_equal(hf_election_resign(crowd[i].election), 0);
@@ -130,11 +132,11 @@ static void test_callback_sanity(void **state)
 }
 
 struct stage {
-    atomic_int lead;      /* how many lead now */
-    atomic_int wrong;     /* two at once */
-    atomic_int turns;     /* all of them together */
-    int        first[5];  /* who led in the first round, in order */
-    atomic_int led[5];    /* how often */
+    atomic_int lead;     /* how many lead now */
+    atomic_int wrong;    /* two at once */
+    atomic_int turns;    /* all of them together */
+    int        first[5]; /* who led in the first round, in order */
+    atomic_int led[5];   /* how often */
 };
 
 struct actor {
@@ -178,9 +180,9 @@ static bool everybody_led(struct stage *stage, int times)
 
 static void test_rotating_leadership(void **state)
 {
-    const char  *name = recipe_name();
-    struct stage stage = { .turns = 0 };
-    struct actor crowd[5];
+    const char                *name = recipe_name();
+    struct stage               stage = { .turns = 0 };
+    struct actor               crowd[5];
     struct hf_election_options options = HF_ELECTION_INIT;
 
     (void)state;
@@ -190,10 +192,12 @@ static void test_rotating_leadership(void **state)
     options.elected = take_a_turn;
     options.deposed = queue_again;
     for (int i = 0; i < 5; i++) {
-        crowd[i] = (struct actor){ .client = recipe_open(), .stage = &stage, .number = i };
+        crowd[i] =
+            (struct actor){ .client = recipe_open(), .stage = &stage, .number = i };
         options.data = &crowd[i];
-        assert_int_equal(
-            hf_election_new(crowd[i].client, name, &options, &crowd[i].election), 0);
+        assert_int_equal(hf_election_new(crowd[i].client, name, &options,
+                                         &crowd[i].election),
+                         0);
         recipe_await_line(gate, name, (size_t)i + 2);
     }
     assert_int_equal(hf_release(lock), 0);

@@ -70,7 +70,8 @@ static void test_middle_leaves_as_the_holder_releases(void **state)
     }
     pthread_join(thread, NULL);
     pthread_barrier_destroy(&barrier);
-    print_message("the middle one was granted the lock in %d of %d rounds\n", granted, ROUNDS);
+    print_message("the middle one was granted the lock in %d of %d rounds\n", granted,
+                  ROUNDS);
     recipe_await_line(a, name, 0);
     hf_close(a);
     hf_close(b);
@@ -133,7 +134,8 @@ static struct hf_lock *mutex_of_child(const char *name)
     struct hf_lock   *lock;
 
     options.flags = HF_NO_KEEPER;
-    if (hf_open(recipe_url(), &options, &client) != 0 || hf_mutex(client, name, &lock) != 0)
+    if (hf_open(recipe_url(), &options, &client) != 0 ||
+        hf_mutex(client, name, &lock) != 0)
         _exit(10);
     return lock;
 }

@@ -27,9 +27,9 @@ static void *take_after(void *data)
 static void test_reentrant_2_threads(void **state)
 {
     struct hf_client *client = recipe_open();
-    struct second     second = { .lock = recipe_mutex(client, recipe_name()), .result = 1 };
-    pthread_t         thread;
-    void             *released;
+    struct second second = { .lock = recipe_mutex(client, recipe_name()), .result = 1 };
+    pthread_t     thread;
+    void         *released;
 
     (void)state;
     for (int i = 0; i < 3; i++)
@@ -75,8 +75,8 @@ static void test_2_clients(void **state)
 
 static void test_killed_session(void **state)
 {
-    const char       *name = recipe_name();
-    struct doomed     doomed;
+    const char   *name = recipe_name();
+    struct doomed doomed;
 
     (void)state;
     doomed_hold(&doomed, hf_mutex, name);
@@ -138,7 +138,8 @@ static void test_revoking(void **state)
     options.on_ask = give_up;
     struct hf_client *a = recipe_open_with(&options), *b = recipe_open();
     struct hf_lock   *holder = recipe_mutex(a, name), *wanting = recipe_mutex(b, name);
-    assert_int_equal(hf_acquire_start(holder, -1), 0); /* so that any thread may give it */
+    assert_int_equal(hf_acquire_start(holder, -1),
+                     0); /* so that any thread may give it */
     recipe_await(holder, HF_HELD);
     assert_int_equal(hf_acquire(wanting, 30), HF_ETIMEOUT);
     recipe_await(wanting, HF_IDLE);
@@ -157,7 +158,8 @@ static void test_two_handles_same_name_same_session(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open();
-    struct hf_lock   *first = recipe_mutex(client, name), *second = recipe_mutex(client, name);
+    struct hf_lock   *first = recipe_mutex(client, name),
+                   *second = recipe_mutex(client, name);
 
     (void)state;
     assert_int_equal(hf_acquire_start(first, -1), 0);

@@ -150,7 +150,8 @@ static void *take_part(void *data)
     if (pool->shared == NULL && hf_open(recipe_url(), NULL, &client) != 0)
         return "no client";
     for (int i = 0; i < pool->turns && fault == NULL; i++) {
-        uint32_t weight = pool->heavy ? 1 + (uint32_t)rand_r(&me->seed) % pool->capacity : 1;
+        uint32_t weight =
+            pool->heavy ? 1 + (uint32_t)rand_r(&me->seed) % pool->capacity : 1;
         struct hf_lock *lock = pool->shared;
         if (lock == NULL &&
             hf_semaphore(client, pool->name, pool->capacity, weight, &lock) != 0)
@@ -184,7 +185,9 @@ static void run_pool(struct pool *pool)
 
 static void test_max_per_session(void **state)
 {
-    struct pool pool = { .name = recipe_name(), .capacity = 6, .turns = 30, .heavy = true };
+    struct pool pool = {
+        .name = recipe_name(), .capacity = 6, .turns = 30, .heavy = true
+    };
 
     (void)state;
     run_pool(&pool);
@@ -262,7 +265,8 @@ static void test_no_orphaned_nodes(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open();
-    struct hf_lock   *held = semaphore(client, name, 1, 1), *next = semaphore(client, name, 1, 1);
+    struct hf_lock   *held = semaphore(client, name, 1, 1),
+                   *next = semaphore(client, name, 1, 1);
     struct hf_report *report = NULL;
 
     (void)state;
@@ -284,7 +288,8 @@ static void test_acquire_after_cancelled(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open();
-    struct hf_lock   *held = semaphore(client, name, 1, 1), *next = semaphore(client, name, 1, 1);
+    struct hf_lock   *held = semaphore(client, name, 1, 1),
+                   *next = semaphore(client, name, 1, 1);
 
     (void)state;
     assert_int_equal(hf_acquire(held, 1000), 0);
