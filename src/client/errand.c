@@ -9,6 +9,8 @@
 
 #include <assert.h>
 
+#define PAUSE (20 * HF_MS) /* before it is sent again */
+
 static void end(struct hf_errand *errand)
 {
     struct hf_errand **at = &errand->engine->errands;
@@ -19,6 +21,16 @@ static void end(struct hf_errand *errand)
     errand->on_done(errand);
 }
 
+/* The link broke under it, or the store had no time: again, while there is time. */
+static void send_later(struct hf_errand *errand)
+{
+    struct hf_engine *engine = errand->engine;
+
+    errand->after = engine->now + PAUSE;
+    if (errand->after < engine->soonest)
+        engine->soonest = errand->after;
+}
+
 static void on_done(struct hf_req *req)
 {
     struct hf_errand *errand = req->data;
@@ -26,10 +38,10 @@ static void on_done(struct hf_req *req)
     errand->flying = false;
     if (errand->over && req->status == HF_ECANCELED)
         req->status = HF_ETIMEOUT;
-    /* The link broke under it: it is sent again, as long as there is time. */
     if (!errand->over && req->status == HF_EDOWN && errand->deadline > errand->engine->now)
-        return;
-    end(errand);
+        send_later(errand);
+    else
+        end(errand);
 }
 
 void hf_errand_start(struct hf_errand *errand, struct hf_engine *engine)
@@ -76,7 +88,9 @@ hf_time hf_errands_check_time(struct hf_engine *engine)
          errand = after) {
         after = errand->next;
         if (engine->now < errand->deadline) {
-            hf_time when = errand->after > engine->now ? errand->after : errand->deadline;
+            hf_time when = errand->deadline;
+            if (errand->after > engine->now && errand->after < when)
+                when = errand->after;
             next = when < next ? when : next;
         } else if (!errand->flying) {
             errand->req.status = HF_EDOWN; /* there was never a link to send it on */

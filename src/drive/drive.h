@@ -54,6 +54,7 @@ struct hf_drive {
     int     epoll; /* all of these, for the caller's own loop; -1: not made yet */
     hf_time armed; /* what the timer is set to */
 
+    unsigned           watching; /* threads that poll the store's descriptor now */
     struct hf_sleeper *sleepers; /* first come first */
     struct hf_sleeper *driver;   /* the one that polls; NULL: the keeper may */
     bool               polling;  /* it is in poll, so only a kick reaches it */
@@ -89,7 +90,8 @@ void hf_drive_nudge(struct hf_drive *drive);
 /* Have what is pending delivered by the keeper or the caller's loop. */
 void hf_drive_announce(struct hf_drive *drive);
 
-/* Turn now, if nobody else does. */
+/* Turn now, if nobody else does.  If nobody watches the store's descriptor, as
+ * when the keeper is busy with a callback, the store is told to look itself. */
 void hf_drive_turn(struct hf_drive *drive, bool readable);
 
 /* Wait, driving the engine if nobody else does, until settled(arg), which is

@@ -146,6 +146,7 @@ void hf_drive_turn(struct hf_drive *drive, bool readable)
     if (drive->turning)
         return;
     drive->turning = true;
+    readable |= drive->watching == 0;
     do {
         drive->posted = false;
         drive->ops->collect(drive->owner);
@@ -178,11 +179,13 @@ void hf_drive_poll(struct hf_drive *drive, int kick, hf_time until)
 
     if (driver)
         drive->polling = true;
+    drive->watching++;
     pthread_mutex_unlock(&drive->mutex);
     poll(fds, 3, limit);
     if (fds[2].revents != 0)
         drain(kick);
     pthread_mutex_lock(&drive->mutex);
+    drive->watching--;
     if (driver)
         drive->polling = false;
 

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -140,6 +141,44 @@ static void test_keeper_calls_back(void **state)
     hf_close(client);
 }
 
+static void hang(struct hf_lock *lock, enum hf_state state, int why, void *data)
+{
+    (void)lock;
+    (void)state;
+    (void)why;
+    sem_wait(data);
+    sem_post(data); /* only the first one hangs */
+}
+
+/* A callback that takes its time must not keep others from hearing of a loss. */
+static void test_a_slow_callback_hides_no_loss(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_options options = HF_OPTIONS_INIT;
+    sem_t             gate;
+
+    (void)state;
+    sem_init(&gate, 0, 0);
+    options.on_state = hang;
+    options.data = &gate;
+    struct hf_client *client = recipe_open_with(&options), *admin = recipe_open();
+    struct hf_lock   *held = recipe_mutex(client, name);
+    struct hf_lock   *other = recipe_mutex(client, recipe_name());
+
+    assert_int_equal(hf_acquire(held, 1000), 0); /* its callback hangs from now on */
+    assert_int_equal(hf_break(admin, name, hf_token(held), 1000), 0);
+    int64_t end = recipe_ms() + 5000;
+    while (hf_state(held) == HF_HELD && recipe_ms() < end) {
+        assert_int_equal(hf_acquire(other, 1000), 0);
+        assert_int_equal(hf_release(other), 0);
+    }
+    assert_int_equal(hf_state(held), HF_LOST);
+    sem_post(&gate);
+    hf_close(client);
+    hf_close(admin);
+    sem_destroy(&gate);
+}
+
 static void test_cancel_of_an_asynchronous_wait(void **state)
 {
     const char       *name = recipe_name();
@@ -237,6 +276,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_own_loop),
         cmocka_unit_test(test_own_loop_keeps_time),
         cmocka_unit_test(test_keeper_calls_back),
+        cmocka_unit_test(test_a_slow_callback_hides_no_loss),
         cmocka_unit_test(test_cancel_of_an_asynchronous_wait),
         cmocka_unit_test(test_fork),
         cmocka_unit_test(test_bad_options),
