@@ -54,12 +54,17 @@ static int look_as_holder(struct hf_sq *sq, const struct hf_sq_own *own)
     return r < 0 ? r : 1;
 }
 
-/* Still waiting.  1, or an error. */
+/* The line changed while we looked. */
+#define AGAIN 2
+
+/* Still waiting.  1, AGAIN if not even that is so any more, or an error. */
 static int look_as_waiter(struct hf_sq *sq, struct hf_sq_own *own)
 {
     struct hf_sq_view view;
 
     int r = hf_sq_look_ahead(sq, own, &view);
+    if (r == 0 && view.granted)
+        return AGAIN;
     if (r == 0)
         r = hf_sq_rows_keep(sq, own);
     return r < 0 ? r : 1;
@@ -114,8 +119,8 @@ static void leave_untidy(struct hf_sq *sq, struct hf_sq_own *own)
         sq->tidy = sq->now + TIDY_SOON;
 }
 
-/* Our own place as it is now: 1, or 0 if it was taken from us. */
-static int look(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *mine)
+/* Our own place as it is now: 1, AGAIN, or 0 if it was taken from us. */
+static int look_once(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *mine)
 {
     struct hf_sq_view view;
 
@@ -137,6 +142,17 @@ static int look(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *mine)
         return look_past_dead(sq, own, view.granted, mine);
     r = hf_sq_rows_keep(sq, own);
     return r < 0 ? r : 1;
+}
+
+static int look(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *mine)
+{
+    int r = AGAIN;
+
+    for (int tries = 0; tries < 100 && r == AGAIN; tries++)
+        r = look_once(sq, own, mine);
+    if (r == AGAIN)
+        r = hf_sq_fail(sq, HF_EDOWN, "\"%.120s\" changes too fast", own->line);
+    return r;
 }
 
 int hf_sq_answer_own(struct hf_sq *sq, struct hf_sq_own *own, struct hf_req *req)
