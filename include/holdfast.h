@@ -58,24 +58,24 @@ extern "C" {
 /* ---- Results ------------------------------------------------------------ */
 
 enum hf_error {
-    HF_EINVAL = -1,       /* an argument makes no sense; the message says which */
-    HF_ENOMEM = -2,       /* out of memory */
-    HF_EBUSY = -3,        /* somebody else has it, and you asked not to wait */
-    HF_ETIMEOUT = -4,     /* it did not become yours in the time given */
-    HF_ECANCELED = -5,    /* hf_cancel() was called */
-    HF_ELOST = -6,        /* it was yours, but not to the end: stop, and say so */
-    HF_EDOWN = -7,        /* the store cannot be reached, or does not answer */
-    HF_EDENIED = -8,      /* the store refuses you: permissions, password */
-    HF_EFORK = -9,        /* opened by the parent process; open your own */
-    HF_EOWNER = -10,      /* another thread holds this handle */
-    HF_ESTATE = -11,      /* the handle is in no state for this call */
-    HF_EMISMATCH = -12,   /* others use this name as another kind of lock */
-    HF_EFULL = -13,       /* no room in the store: disk, memory or queue limit */
-    HF_ECORRUPT = -14,    /* the store's data make no sense; nothing was changed */
+    HF_EINVAL = -1,        /* an argument makes no sense; the message says which */
+    HF_ENOMEM = -2,        /* out of memory */
+    HF_EBUSY = -3,         /* somebody else has it, and you asked not to wait */
+    HF_ETIMEOUT = -4,      /* it did not become yours in the time given */
+    HF_ECANCELED = -5,     /* hf_cancel() was called */
+    HF_ELOST = -6,         /* it was yours, but not to the end: stop, and say so */
+    HF_EDOWN = -7,         /* the store cannot be reached, or does not answer */
+    HF_EDENIED = -8,       /* the store refuses you: permissions, password */
+    HF_EFORK = -9,         /* opened by the parent process; open your own */
+    HF_EOWNER = -10,       /* another thread holds this handle */
+    HF_ESTATE = -11,       /* the handle is in no state for this call */
+    HF_EMISMATCH = -12,    /* others use this name as another kind of lock */
+    HF_EFULL = -13,        /* no room in the store: disk, memory or queue limit */
+    HF_ECORRUPT = -14,     /* the store's data make no sense; nothing was changed */
     HF_EUNSUPPORTED = -15, /* not built in, or the store cannot do this */
-    HF_ENOTFOUND = -16,   /* the place or file named is not there (any more) */
-    HF_ESTORE = -17,      /* any other failure of the store */
-    HF_EDEADLOCK = -18,   /* this thread would wait for itself */
+    HF_ENOTFOUND = -16,    /* the place or file named is not there (any more) */
+    HF_ESTORE = -17,       /* any other failure of the store */
+    HF_EDEADLOCK = -18,    /* this thread would wait for itself */
 };
 
 /* "HF_EBUSY", and a short sentence; never NULL. */
@@ -242,7 +242,7 @@ HF_API int hf_cancel(struct hf_lock *lock);
 
 HF_API const char   *hf_name(const struct hf_lock *lock);
 HF_API enum hf_state hf_state(const struct hf_lock *lock);
-HF_API int           hf_why(const struct hf_lock *lock);  /* of the last change */
+HF_API int           hf_why(const struct hf_lock *lock);   /* of the last change */
 HF_API uint64_t      hf_token(const struct hf_lock *lock); /* 0 unless held */
 HF_API int           hf_slot(const struct hf_lock *lock);  /* -1 unless held */
 
@@ -263,15 +263,15 @@ HF_API HF_CHECK int hf_lost_fd(struct hf_lock *lock);
 
 /* One place in a line.  Strings are the report's. */
 struct hf_entry {
-    const char *name;    /* of the lock */
-    const char *kind;    /* mutex, reader, writer, semaphore, claim */
-    bool        held;    /* else waiting */
-    uint64_t    token;   /* names this place in hf_break() */
-    int64_t     since;   /* held or queued since, microseconds since 1970 */
+    const char *name;  /* of the lock */
+    const char *kind;  /* mutex, reader, writer, semaphore, claim */
+    bool        held;  /* else waiting */
+    uint64_t    token; /* names this place in hf_break() */
+    int64_t     since; /* held or queued since, microseconds since 1970 */
     uint32_t    weight;
     uint32_t    capacity; /* UINT32_MAX for readers and writers */
-    int         slot;    /* -1: none */
-    const char *host;    /* what follows is "" or 0 when unknown */
+    int         slot;     /* -1: none */
+    const char *host;     /* what follows is "" or 0 when unknown */
     const char *user;
     int64_t     pid;
     const char *command;
@@ -372,12 +372,14 @@ struct hf_election_options {
     void *data;
 };
 
+/* clang-format off */
 #define HF_ELECTION_INIT { .size = sizeof(struct hf_election_options) }
+/* clang-format on */
 
 /* Take part at once, or observe. */
 HF_API HF_CHECK int hf_election_new(struct hf_client *client, const char *name,
                                     const struct hf_election_options *options,
-                                    struct hf_election **ret);
+                                    struct hf_election              **ret);
 
 /* Leave, leading or not; before hf_close(), and not from inside one of its
  * callbacks.  Does not call `deposed`: you know. */

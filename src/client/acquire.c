@@ -177,7 +177,8 @@ static int acquire_start(struct hf_lock *lock, int64_t timeout_ms)
     int r = hf_lock_take_for_nobody(lock);
     if (r < 0)
         return r;
-    hf_lock_post_want(lock, once, once ? now + ANSWER_LIMIT : hf_after_ms(now, timeout_ms));
+    hf_lock_post_want(lock, once,
+                      once ? now + ANSWER_LIMIT : hf_after_ms(now, timeout_ms));
     hf_drive_nudge(&client->drive);
     return 0;
 }

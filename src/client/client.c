@@ -257,7 +257,7 @@ int hf_lifeline(struct hf_client *client, int *fds, int size)
 
 const char *hf_version(void)
 {
-#define STRING(x) #x
+#define STRING(x)        #x
 #define VERSION(a, b, c) STRING(a) "." STRING(b) "." STRING(c)
     return VERSION(HF_VERSION_MAJOR, HF_VERSION_MINOR, HF_VERSION_PATCH);
 #undef VERSION

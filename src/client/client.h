@@ -23,16 +23,16 @@ struct hf_client {
 
     struct hf_lock *changed; /* moved during this turn */
 
-    struct hf_lock   *locks;
-    struct hf_lock   *inbox; /* locks with something to collect */
-    struct hf_query  *queries; /* inspections to collect */
-    struct hf_lookout *lookouts; /* those that start or stop, to collect */
-    struct hf_notice *notices, **last_notice; /* callbacks to make */
-    bool              calling; /* one is under way, by the thread `caller` */
-    pthread_t         caller;
-    char              errmsg[HF_ERRMSG_MAX];
-    char             *command;
-    char             *note; /* of locks that have none of their own, encoded */
+    struct hf_lock    *locks;
+    struct hf_lock    *inbox;                  /* locks with something to collect */
+    struct hf_query   *queries;                /* inspections to collect */
+    struct hf_lookout *lookouts;               /* those that start or stop, to collect */
+    struct hf_notice  *notices, **last_notice; /* callbacks to make */
+    bool               calling; /* one is under way, by the thread `caller` */
+    pthread_t          caller;
+    char               errmsg[HF_ERRMSG_MAX];
+    char              *command;
+    char              *note; /* of locks that have none of their own, encoded */
 
     void (*on_state)(struct hf_lock *lock, enum hf_state state, int why, void *data);
     void (*on_ask)(struct hf_lock *lock, const char *reason, void *data);
@@ -52,7 +52,8 @@ int hf_client_check(const struct hf_client *client);
 void hf_client_settle(struct hf_client *client);
 
 /* Remember a message, with the mutex held; returns `code`. */
-__attribute__((format(printf, 3, 4))) int hf_client_fail(struct hf_client *client, int code,
-                                                         const char *format, ...);
+__attribute__((format(printf, 3, 4))) int hf_client_fail(struct hf_client *client,
+                                                         int code, const char *format,
+                                                         ...);
 
 #endif

@@ -19,13 +19,13 @@
 #include "store/store.h"
 
 struct hf_engine {
-    struct hf_store *store; /* lent; must outlive the engine */
-    uint64_t         ids;   /* given out so far */
-    uint64_t         seed;
-    hf_time          now;     /* of the current turn */
-    hf_time          soonest; /* no timer of any job or errand is before this */
-    struct hf_job   *jobs;
-    struct hf_job   *dirty; /* those whose request may not be the one needed */
+    struct hf_store  *store; /* lent; must outlive the engine */
+    uint64_t          ids;   /* given out so far */
+    uint64_t          seed;
+    hf_time           now;     /* of the current turn */
+    hf_time           soonest; /* no timer of any job or errand is before this */
+    struct hf_job    *jobs;
+    struct hf_job    *dirty; /* those whose request may not be the one needed */
     struct hf_errand *errands;
 };
 
@@ -42,9 +42,9 @@ struct hf_job {
     bool              flying;    /* req is the store's */
     bool              canceling; /* and has been asked to end early */
     bool              is_dirty;
-    uint32_t          limit;     /* of waiters; see struct hf_req */
-    uint64_t          ahead;     /* places ahead of ours, as last heard */
-    unsigned          asks;      /* how often we were asked for it since we hold it */
+    uint32_t          limit; /* of waiters; see struct hf_req */
+    uint64_t          ahead; /* places ahead of ours, as last heard */
+    unsigned          asks;  /* how often we were asked for it since we hold it */
     char              asked[HF_ERRMSG_MAX];  /* and why */
     char              errmsg[HF_ERRMSG_MAX]; /* about the last failure */
 

@@ -38,7 +38,8 @@ static void on_done(struct hf_req *req)
     errand->flying = false;
     if (errand->over && req->status == HF_ECANCELED)
         req->status = HF_ETIMEOUT;
-    if (!errand->over && req->status == HF_EDOWN && errand->deadline > errand->engine->now)
+    if (!errand->over && req->status == HF_EDOWN &&
+        errand->deadline > errand->engine->now)
         send_later(errand);
     else
         end(errand);
@@ -71,7 +72,8 @@ void hf_errands_send(struct hf_engine *engine)
 
     if (store->link != HF_LINK_UP)
         return;
-    for (struct hf_errand *errand = engine->errands; errand != NULL; errand = errand->next) {
+    for (struct hf_errand *errand = engine->errands; errand != NULL;
+         errand = errand->next) {
         if (errand->flying || errand->after > engine->now)
             continue;
         errand->flying = true;

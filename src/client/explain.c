@@ -14,22 +14,25 @@ int hf_lock_fail(struct hf_lock *lock, int code)
     case HF_ECANCELED:
         return hf_client_fail(client, code, "waiting for \"%s\" was canceled", name);
     case HF_ELOST:
-        return hf_client_fail(client, code,
-                              "\"%s\" was lost while held: what was done under it was not "
-                              "protected to the end",
-                              name);
+        return hf_client_fail(
+            client, code,
+            "\"%s\" was lost while held: what was done under it was not "
+            "protected to the end",
+            name);
     case HF_EMISMATCH:
-        return hf_client_fail(client, code,
-                              "\"%s\" is in use as another kind of lock; holdfast show tells "
-                              "which and by whom",
-                              name);
+        return hf_client_fail(
+            client, code,
+            "\"%s\" is in use as another kind of lock; holdfast show tells "
+            "which and by whom",
+            name);
     case HF_EDEADLOCK:
-        return hf_client_fail(client, code,
-                              "this thread holds \"%s\" already, and would wait for itself",
-                              name);
+        return hf_client_fail(
+            client, code, "this thread holds \"%s\" already, and would wait for itself",
+            name);
     case HF_EDOWN:
         if (lock->errmsg[0] == '\0')
-            return hf_client_fail(client, code, "\"%s\": the store does not answer", name);
+            return hf_client_fail(client, code, "\"%s\": the store does not answer",
+                                  name);
         break;
     default:
         break;

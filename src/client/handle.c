@@ -79,7 +79,7 @@ struct setting {
 };
 
 static int change(struct hf_lock *lock, void (*apply)(struct hf_lock *, struct setting),
-                  struct setting setting)
+                  struct setting  setting)
 {
     int r = hf_client_check(lock->client);
     if (r < 0)

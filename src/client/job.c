@@ -157,8 +157,8 @@ static void on_done(struct hf_req *req)
 {
     struct hf_job  *job = req->data;
     struct hf_hold *hold = &job->hold;
-    bool outdated = req->op != hf_hold_needs(hold) ||
-                    (req->id != hold->id && req->op != HF_WATCH);
+    bool            outdated =
+        req->op != hf_hold_needs(hold) || (req->id != hold->id && req->op != HF_WATCH);
     bool loss = req->op == HF_LEAVE && req->status == HF_ELOST;
 
     job->flying = false;

@@ -25,8 +25,8 @@ struct hf_lock {
     struct hf_job     job; /* first: the engine's; belongs to the one who turns */
     struct hf_client *client;
     char             *name;
-    char             *note;    /* encoded, lent to the job */
-    struct hf_lock   *moved;   /* next in client->changed */
+    char             *note;  /* encoded, lent to the job */
+    struct hf_lock   *moved; /* next in client->changed */
     bool              is_moved;
 
     /* What is to be collected. */
@@ -55,7 +55,7 @@ struct hf_lock {
     unsigned        sheltered; /* how many are under this one */
     bool            lent;      /* released, but those still have its place */
     uint64_t        lent_token;
-    bool            fallen;    /* it was, and that one is no longer held */
+    bool            fallen; /* it was, and that one is no longer held */
 
     int      lost_fd;
     int      ask_fd;
@@ -73,7 +73,7 @@ struct hf_lock {
     void (*hook)(struct hf_lock *lock, enum hf_state state, int why);
     void (*on_lost)(struct hf_lock *lock);
     void *hook_data;
-    char            errmsg[HF_ERRMSG_MAX]; /* what the store said, as published */
+    char  errmsg[HF_ERRMSG_MAX]; /* what the store said, as published */
 
     atomic_int       state;
     atomic_int       why;

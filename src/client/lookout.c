@@ -48,12 +48,12 @@ static void look(struct hf_lookout *lookout, struct hf_report *report)
 /* From the engine, during a turn. */
 static void on_done(struct hf_errand *errand)
 {
-    struct hf_lookout *lookout = (struct hf_lookout *)errand;
-    struct hf_client  *client = lookout->client;
-    struct hf_report  *report = NULL;
+    struct hf_lookout   *lookout = (struct hf_lookout *)errand;
+    struct hf_client    *client = lookout->client;
+    struct hf_report    *report = NULL;
     const struct hf_req *req = &errand->req;
-    int                status = req->status;
-    bool               listed = req->op == HF_LIST;
+    int                  status = req->status;
+    bool                 listed = req->op == HF_LIST;
 
     if (status == 0 && listed)
         status = hf_report_new(&req->snapshot, req->stamp, &report);
@@ -86,7 +86,7 @@ static void add_to_inbox(struct hf_lookout *lookout)
 }
 
 int hf_lookout_start(struct hf_client *client, const char *name,
-                     void (*on_look)(struct hf_lookout *lookout,
+                     void (*on_look)(struct hf_lookout      *lookout,
                                      const struct hf_report *report),
                      void *data, struct hf_lookout **ret)
 {

@@ -27,8 +27,8 @@ struct hf_lookout {
 /* With the mutex held.  After stop() no call comes any more, except one that is
  * under way; it frees itself. */
 int  hf_lookout_start(struct hf_client *client, const char *name,
-                      void (*on_look)(struct hf_lookout *lookout,
-                                      const struct hf_report *report),
+                      void (*on_look)(struct hf_lookout      *lookout,
+                                     const struct hf_report *report),
                       void *data, struct hf_lookout **ret);
 void hf_lookout_stop(struct hf_lookout *lookout);
 

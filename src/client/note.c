@@ -48,8 +48,8 @@ static void put(FILE *out, const char *key, const char *value)
 
 static void user_name(char *ret, size_t size)
 {
-    struct passwd  entry, *found = NULL;
-    char           buffer[4096];
+    struct passwd entry, *found = NULL;
+    char          buffer[4096];
 
     getpwuid_r(geteuid(), &entry, buffer, sizeof buffer, &found);
     if (found != NULL)

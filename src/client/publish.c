@@ -11,15 +11,15 @@
 enum kind { STATE, ASK, PLACE, LOOK };
 
 struct hf_notice {
-    enum kind         kind;
-    struct hf_lock   *lock;
-    enum hf_state     state;
-    int               why;
-    int64_t           ahead;
+    enum kind          kind;
+    struct hf_lock    *lock;
+    enum hf_state      state;
+    int                why;
+    int64_t            ahead;
     struct hf_lookout *lookout;
     struct hf_report  *report;
-    struct hf_notice *next;
-    char              reason[];
+    struct hf_notice  *next;
+    char               reason[];
 };
 
 /* When out of memory: hf_state() and its like still tell the truth. */

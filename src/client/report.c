@@ -110,8 +110,8 @@ int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report *
     all->note = calloc(count, sizeof *all->note);
     all->name = calloc(count, sizeof *all->name);
     all->seq = calloc(count, sizeof *all->seq);
-    bool made = all->entry != NULL && all->note != NULL && all->name != NULL &&
-                all->seq != NULL;
+    bool made =
+        all->entry != NULL && all->note != NULL && all->name != NULL && all->seq != NULL;
     if (made)
         all->public = (struct hf_report){ .entry = all->entry, .count = line->count };
     for (size_t i = 0; made && i < line->count; i++)
@@ -137,7 +137,8 @@ bool hf_report_same(const struct hf_report *a, const struct hf_report *b)
     if (a->count != b->count)
         return false;
     for (size_t i = 0; i < a->count; i++)
-        if (a->entry[i].token != b->entry[i].token || a->entry[i].held != b->entry[i].held)
+        if (a->entry[i].token != b->entry[i].token ||
+            a->entry[i].held != b->entry[i].held)
             return false;
     return true;
 }

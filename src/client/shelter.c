@@ -45,7 +45,8 @@ int hf_shelter_find(struct hf_lock *lock, bool once)
 {
     const struct hf_shape *wish = &lock->job.hold.shape;
 
-    for (struct hf_lock *other = lock->client->locks; other != NULL; other = other->next) {
+    for (struct hf_lock *other = lock->client->locks; other != NULL;
+         other = other->next) {
         if (!is_own(other, lock))
             continue;
         struct hf_lock        *host = other->shelter != NULL ? other->shelter : other;

@@ -92,7 +92,8 @@ static int split_params(struct hf_url *url, char *text, char *errmsg)
         char *value = strchr(part, '=');
         if (value == NULL || url->config.params == HF_URL_PARAMS) {
             snprintf(errmsg, HF_ERRMSG_MAX,
-                     "store URL: \"%s\" is not key=value; write ?key=value&key=value", part);
+                     "store URL: \"%s\" is not key=value; write ?key=value&key=value",
+                     part);
             return HF_EINVAL;
         }
         *value++ = '\0';
@@ -111,9 +112,10 @@ static int split(struct hf_url *url, char *errmsg)
     size_t length = strspn(url->text, "abcdefghijklmnopqrstuvwxyz0123456789+");
 
     if (length == 0 || url->text[length] != ':') {
-        snprintf(errmsg, HF_ERRMSG_MAX,
-                 "\"%.80s\" is not a store URL; write for example sqlite:/path/to/locks.db",
-                 url->shown);
+        snprintf(
+            errmsg, HF_ERRMSG_MAX,
+            "\"%.80s\" is not a store URL; write for example sqlite:/path/to/locks.db",
+            url->shown);
         return HF_EINVAL;
     }
     url->text[length] = '\0';
@@ -124,7 +126,8 @@ static int split(struct hf_url *url, char *errmsg)
     if (params != NULL)
         *params++ = '\0';
     if (!decode(url->text + length + 1)) {
-        snprintf(errmsg, HF_ERRMSG_MAX, "store URL: broken %%XX in \"%.80s\"", url->shown);
+        snprintf(errmsg, HF_ERRMSG_MAX, "store URL: broken %%XX in \"%.80s\"",
+                 url->shown);
         return HF_EINVAL;
     }
     return params != NULL ? split_params(url, params, errmsg) : 0;

@@ -6,9 +6,9 @@
 #include <assert.h>
 
 static const enum hf_op needs[] = {
-    [HF_HOLD_IDLE] = HF_NOTHING,   [HF_HOLD_ENTERING] = HF_ENTER,
-    [HF_HOLD_WAITING] = HF_WATCH,  [HF_HOLD_LOOKING] = HF_READ,
-    [HF_HOLD_HELD] = HF_WATCH,     [HF_HOLD_LEAVING] = HF_LEAVE,
+    [HF_HOLD_IDLE] = HF_NOTHING,  [HF_HOLD_ENTERING] = HF_ENTER,
+    [HF_HOLD_WAITING] = HF_WATCH, [HF_HOLD_LOOKING] = HF_READ,
+    [HF_HOLD_HELD] = HF_WATCH,    [HF_HOLD_LEAVING] = HF_LEAVE,
     [HF_HOLD_LOST] = HF_NOTHING,
 };
 
@@ -141,8 +141,8 @@ static void on_line(struct hf_hold *hold, const struct hf_event *event)
         if (!present)
             lose(hold, true);
         else if (hold->lessen) /* less may have been wanted since: amend again */
-            hold->lessen = event->line.ticket[event->me].shape.weight >
-                           hf_hold_shape(hold)->weight;
+            hold->lessen =
+                event->line.ticket[event->me].shape.weight > hf_hold_shape(hold)->weight;
     } else if (present) {
         on_place(hold, &event->line, event->me);
     } else if (hold->state == HF_HOLD_ENTERING && hf_hold_only_free(hold)) {
@@ -174,8 +174,7 @@ static void on_woken(struct hf_hold *hold)
 static void on_failed(struct hf_hold *hold, int why)
 {
     /* While holding or leaving we never give up: the same is wanted again. */
-    if (why == HF_EDOWN || hold->state == HF_HOLD_HELD ||
-        hold->state == HF_HOLD_LEAVING)
+    if (why == HF_EDOWN || hold->state == HF_HOLD_HELD || hold->state == HF_HOLD_LEAVING)
         return;
     /* An ENTER that failed may have been carried out all the same. */
     leave(hold, why);

@@ -76,11 +76,11 @@ enum hf_happening {
 
 struct hf_event {
     enum hf_happening what;
-    struct hf_line    line; /* LINE */
-    size_t            me;   /* LINE: our index; line.count when we are not in it */
-    bool              once; /* WANT: do not wait */
+    struct hf_line    line;  /* LINE */
+    size_t            me;    /* LINE: our index; line.count when we are not in it */
+    bool              once;  /* WANT: do not wait */
     struct hf_shape   shape; /* LESSEN */
-    int               why;  /* FAILED, DROP, LEFT */
+    int               why;   /* FAILED, DROP, LEFT */
 };
 
 #define HF_WATCH_MAX 32
@@ -88,11 +88,11 @@ struct hf_event {
 struct hf_hold {
     enum hf_hold_state state;
     struct hf_shape    shape;
-    uint64_t          *ids;   /* the session's counter of ids given out; lent */
-    uint64_t           id;    /* changes with every place taken */
-    bool               once;  /* a try: refused means done */
-    bool               doubt; /* HELD: the own ticket may be gone, look */
-    bool               away;  /* LOST: our ticket is known to be gone */
+    uint64_t          *ids;    /* the session's counter of ids given out; lent */
+    uint64_t           id;     /* changes with every place taken */
+    bool               once;   /* a try: refused means done */
+    bool               doubt;  /* HELD: the own ticket may be gone, look */
+    bool               away;   /* LOST: our ticket is known to be gone */
     bool               lessen; /* HELD: to be amended to `lesser` */
     bool               follow; /* while waiting, look at every change of the line */
     struct hf_shape    lesser;

@@ -30,7 +30,8 @@ hf_time hf_lease_stale_at(hf_time answered, hf_time ttl)
 void hf_lease_quorum_init(struct hf_lease_quorum *lease, hf_time timeout, hf_time guard)
 {
     assert(timeout > 0 && guard >= 0);
-    *lease = (struct hf_lease_quorum){ .timeout = timeout, .guard = guard, .connect = -1 };
+    *lease =
+        (struct hf_lease_quorum){ .timeout = timeout, .guard = guard, .connect = -1 };
 }
 
 void hf_lease_quorum_connected(struct hf_lease_quorum *lease, hf_time sent,

@@ -57,8 +57,8 @@ struct hf_lease_mark {
 struct hf_lease_quorum {
     hf_time              timeout; /* T, as negotiated */
     hf_time              guard;
-    hf_time              slowest; /* longest round trip on this connection */
-    hf_time              connect; /* when connecting was sent, or -1 */
+    hf_time              slowest;              /* longest round trip on this connection */
+    hf_time              connect;              /* when connecting was sent, or -1 */
     struct hf_lease_mark mark[HF_LEASE_MARKS]; /* a ring, oldest overwritten */
     size_t               count;                /* marks ever set */
     hf_time              deadline;

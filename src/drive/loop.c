@@ -168,7 +168,7 @@ void hf_drive_turn(struct hf_drive *drive, bool readable)
 
 void hf_drive_poll(struct hf_drive *drive, int kick, hf_time until)
 {
-    int limit = until < drive->wake ? hf_poll_ms(hf_now(), until) : -1;
+    int           limit = until < drive->wake ? hf_poll_ms(hf_now(), until) : -1;
     struct pollfd fds[] = {
         { .fd = drive->fd, .events = POLLIN },
         { .fd = drive->timer, .events = POLLIN },

@@ -124,8 +124,8 @@ static int take_all(struct hf_bundle *bundle)
 static int begin_acquire(struct hf_lock *lock, int64_t timeout_ms)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
-    int            cancel = hf_drive_begin(&lock->client->drive);
-    int            r;
+    int               cancel = hf_drive_begin(&lock->client->drive);
+    int               r;
 
     if (hf_lock_is_mine(lock)) {
         r = hf_lock_acquire_again(lock);
@@ -147,7 +147,7 @@ static int begin_acquire(struct hf_lock *lock, int64_t timeout_ms)
 static int all_acquire(struct hf_lock *lock, int64_t timeout_ms)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
-    hf_time        deadline = hf_after_ms(hf_now(), timeout_ms);
+    hf_time           deadline = hf_after_ms(hf_now(), timeout_ms);
 
     int r = begin_acquire(lock, timeout_ms);
     if (r != 0)
@@ -164,8 +164,8 @@ static int all_acquire(struct hf_lock *lock, int64_t timeout_ms)
 static int all_release(struct hf_lock *lock)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
-    int            cancel = hf_drive_begin(&lock->client->drive);
-    int            r = hf_lock_check_release(lock);
+    int               cancel = hf_drive_begin(&lock->client->drive);
+    int               r = hf_lock_check_release(lock);
 
     hf_drive_end(&lock->client->drive, cancel);
     if (r != 0)

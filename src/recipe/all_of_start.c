@@ -82,8 +82,8 @@ static void hook(struct hf_lock *part, enum hf_state state, int why)
 int hf_bundle_acquire_start(struct hf_lock *lock, int64_t timeout_ms)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
-    int            cancel = hf_drive_begin(&lock->client->drive);
-    int            r = hf_lock_take_for_nobody(lock);
+    int               cancel = hf_drive_begin(&lock->client->drive);
+    int               r = hf_lock_take_for_nobody(lock);
 
     hf_drive_end(&lock->client->drive, cancel);
     if (r < 0)
@@ -104,8 +104,8 @@ int hf_bundle_acquire_start(struct hf_lock *lock, int64_t timeout_ms)
 int hf_bundle_release_start(struct hf_lock *lock)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
-    int            cancel = hf_drive_begin(&lock->client->drive);
-    int            r = hf_lock_check_release(lock);
+    int               cancel = hf_drive_begin(&lock->client->drive);
+    int               r = hf_lock_check_release(lock);
 
     hf_drive_end(&lock->client->drive, cancel);
     if (r != 0)

@@ -3,5 +3,6 @@
 
 int hf_mutex(struct hf_client *client, const char *name, struct hf_lock **ret)
 {
-    return hf_lock_new(client, name, &(struct hf_shape){ .weight = 1, .capacity = 1 }, ret);
+    return hf_lock_new(client, name, &(struct hf_shape){ .weight = 1, .capacity = 1 },
+                       ret);
 }

@@ -150,7 +150,7 @@ struct hf_store {
     hf_time wake; /* call process() by then even if fd is not readable */
 
     enum hf_link link;
-    hf_time      alive_until; /* see S4; HF_NEVER where no lease is needed */
+    hf_time      alive_until;           /* see S4; HF_NEVER where no lease is needed */
     char         errmsg[HF_ERRMSG_MAX]; /* about the last failure */
 
     /* Called from process() when `link` has changed. */

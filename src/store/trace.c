@@ -67,9 +67,8 @@ static void tell_answer(const struct twin *twin)
 {
     const struct hf_req *req = &twin->req;
     char                 text[512];
-    int                  n = snprintf(text, sizeof text, "< %s %s #%llu: ", verbs[req->op],
-                                      req->name != NULL ? req->name : "*",
-                                      (unsigned long long)req->id);
+    int n = snprintf(text, sizeof text, "< %s %s #%llu: ", verbs[req->op],
+                     req->name != NULL ? req->name : "*", (unsigned long long)req->id);
 
     if (n < 0 || (size_t)n >= sizeof text)
         return;
@@ -186,7 +185,8 @@ int hf_trace_open(struct hf_store *inner, void (*tell)(const char *text, void *d
         return HF_ENOMEM;
 
     assert(tell != NULL && inner->on_link == NULL);
-    *trace = (struct trace){ .base.impl = &impl, .inner = inner, .tell = tell, .data = data };
+    *trace =
+        (struct trace){ .base.impl = &impl, .inner = inner, .tell = tell, .data = data };
     inner->on_link = on_link;
     inner->on_link_data = trace;
     mirror(trace);

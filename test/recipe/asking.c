@@ -14,8 +14,8 @@ static bool readable(int fd)
 }
 
 struct ears {
-    atomic_int     asks, places;
-    char           reason[64];
+    atomic_int      asks, places;
+    char            reason[64];
     _Atomic int64_t ahead;
 };
 

@@ -33,7 +33,8 @@ static void on_state(struct hf_lock *lock, enum hf_state state, int why, void *d
 }
 
 /* Turn the caller's own loop until `lock` is in `state`. */
-static void loop_until(struct hf_client *client, struct hf_lock *lock, enum hf_state state)
+static void loop_until(struct hf_client *client, struct hf_lock *lock,
+                       enum hf_state state)
 {
     int64_t end = recipe_ms() + 10000;
 
@@ -228,7 +229,7 @@ static void test_fork(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *other = recipe_open();
-    struct hf_lock   *lock = recipe_mutex(client, name), *rival = recipe_mutex(other, name);
+    struct hf_lock *lock = recipe_mutex(client, name), *rival = recipe_mutex(other, name);
 
     (void)state;
     assert_int_equal(hf_acquire(lock, 1000), 0);

@@ -148,7 +148,8 @@ static void test_semaphore_weights(void **state)
     struct hf_client *client = recipe_open();
     struct hf_lock   *two = semaphore(client, name, 4, 2);
     struct hf_lock   *three = semaphore(client, name, 4, 3);
-    struct hf_lock   *one = semaphore(client, name, 4, 1), *other = semaphore(client, name, 4, 1);
+    struct hf_lock   *one = semaphore(client, name, 4, 1),
+                   *other = semaphore(client, name, 4, 1);
 
     (void)state;
     assert_int_equal(hf_acquire(two, 0), 0);

@@ -133,8 +133,8 @@ static void *watch(void *data)
 {
     struct watcher *watcher = data;
 
-    watcher->result = hf_watch(watcher->client, watcher->name, watcher->seen, 10000,
-                               &watcher->changed);
+    watcher->result =
+        hf_watch(watcher->client, watcher->name, watcher->seen, 10000, &watcher->changed);
     return NULL;
 }
 

@@ -247,12 +247,14 @@ static void test_threads_with_handles_of_their_own(void **state)
     const char       *name = recipe_name();
     struct hf_client *client[] = { recipe_open(), recipe_open() };
     struct crowd      crowd = { .counter = 0 };
-    struct handles    handles[] = { { client[0], name, &crowd }, { client[1], name, &crowd } };
+    struct handles    handles[] = { { client[0], name, &crowd },
+                                    { client[1], name, &crowd } };
     pthread_t         thread[8];
 
     (void)state;
     for (int i = 0; i < 8; i++)
-        assert_int_equal(pthread_create(&thread[i], NULL, count_up_alone, &handles[i % 2]),
+        assert_int_equal(pthread_create(&thread[i], NULL, count_up_alone,
+                                        &handles[i % 2]),
                          0);
     for (int i = 0; i < 8; i++) {
         void *fault;
@@ -311,7 +313,7 @@ static void test_bad_names(void **state)
     struct hf_client *client = recipe_open();
     struct hf_lock   *lock = NULL;
     char              longest[257];
-    const char       *bad[] = { "", "a/b", "..", "a..b", ".", "a\nb", "\xff", "\x7f", longest };
+    const char *bad[] = { "", "a/b", "..", "a..b", ".", "a\nb", "\xff", "\x7f", longest };
 
     (void)state;
     memset(longest, 'x', 256);

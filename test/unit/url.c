@@ -18,7 +18,8 @@ static void test_parts(void **state)
     char          errmsg[HF_ERRMSG_MAX];
 
     (void)state;
-    assert_int_equal(hf_url_parse("sqlite:/var/lib/my%20locks.db?force=1&x=a%3db", &url, errmsg),
+    assert_int_equal(hf_url_parse("sqlite:/var/lib/my%20locks.db?force=1&x=a%3db", &url,
+                                  errmsg),
                      0);
     assert_string_equal(url.config.scheme, "sqlite");
     assert_string_equal(url.config.rest, "/var/lib/my locks.db");
@@ -97,9 +98,12 @@ static void test_passwords_are_not_shown(void **state)
 static void test_bad_urls(void **state)
 {
     static const char *const cases[][2] = {
-        { "/tmp/locks.db", "sqlite:/path" }, { ":x", "not a store URL" },
-        { "sqlite:/a%2", "%XX" },            { "sqlite:/a%00b", "%XX" },
-        { "sqlite:/a?force", "key=value" },  { "sqlite:/a?x=%zz", "%XX" },
+        { "/tmp/locks.db", "sqlite:/path" },
+        { ":x", "not a store URL" },
+        { "sqlite:/a%2", "%XX" },
+        { "sqlite:/a%00b", "%XX" },
+        { "sqlite:/a?force", "key=value" },
+        { "sqlite:/a?x=%zz", "%XX" },
         { "SQLITE:/a", "not a store URL" },
     };
 
