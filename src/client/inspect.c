@@ -230,6 +230,7 @@ static int ask_holders(struct hf_client *client, const struct hf_report *report,
 {
     int asked = 0;
 
+    assert(report != NULL);
     for (size_t i = 0; i < report->count; i++) {
         const struct hf_entry *entry = &report->entry[i];
         if (!entry->held)

@@ -280,6 +280,18 @@ static int make(struct hf_bundle *bundle, struct hf_lock **ret)
     return 0;
 }
 
+static int fill(struct hf_bundle *bundle, struct hf_lock *const *locks, size_t count)
+{
+    bundle->part = calloc(count, sizeof(struct hf_lock *));
+    bundle->any_thread = calloc(count, sizeof *bundle->any_thread);
+    if (bundle->part == NULL || bundle->any_thread == NULL)
+        return HF_ENOMEM;
+    memcpy(bundle->part, locks, count * sizeof *locks);
+    bundle->count = count;
+    qsort(bundle->part, count, sizeof(struct hf_lock *), by_name);
+    return check_parts(bundle->part, count);
+}
+
 int hf_all_of(struct hf_lock *const *locks, size_t count, struct hf_lock **ret)
 {
     if (count == 0)
@@ -291,18 +303,14 @@ int hf_all_of(struct hf_lock *const *locks, size_t count, struct hf_lock **ret)
     struct hf_bundle *bundle = calloc(1, sizeof *bundle);
     if (bundle == NULL)
         return HF_ENOMEM;
-    bundle->part = calloc(count, sizeof(struct hf_lock *));
-    bundle->any_thread = calloc(count, sizeof *bundle->any_thread);
-    r = bundle->part != NULL && bundle->any_thread != NULL ? 0 : HF_ENOMEM;
-    if (r == 0) {
-        memcpy(bundle->part, locks, count * sizeof *locks);
-        bundle->count = count;
-        qsort(bundle->part, count, sizeof(struct hf_lock *), by_name);
-        r = check_parts(bundle->part, count);
-    }
-    if (r == 0)
-        r = make(bundle, ret);
+    r = fill(bundle, locks, count);
     if (r < 0)
-        destroy(bundle);
+        goto fail;
+    r = make(bundle, ret);
+    if (r < 0)
+        goto fail;
+    return 0;
+fail:
+    destroy(bundle);
     return r;
 }
