@@ -62,6 +62,22 @@ struct hf_lock *recipe_mutex(struct hf_client *client, const char *name)
     return lock;
 }
 
+struct hf_lock *recipe_reader(struct hf_client *client, const char *name)
+{
+    struct hf_lock *lock = NULL;
+
+    assert_int_equal(hf_reader(client, name, &lock), 0);
+    return lock;
+}
+
+struct hf_lock *recipe_writer(struct hf_client *client, const char *name)
+{
+    struct hf_lock *lock = NULL;
+
+    assert_int_equal(hf_writer(client, name, &lock), 0);
+    return lock;
+}
+
 int64_t recipe_ms(void)
 {
     struct timespec t;

@@ -27,8 +27,10 @@ struct hf_client *recipe_open_with(const struct hf_options *options);
 /* A name nobody else has, valid until the fourth call after. */
 const char *recipe_name(void);
 
-/* A mutex in `client`. */
+/* A lock in `client`. */
 struct hf_lock *recipe_mutex(struct hf_client *client, const char *name);
+struct hf_lock *recipe_reader(struct hf_client *client, const char *name);
+struct hf_lock *recipe_writer(struct hf_client *client, const char *name);
 
 /* Milliseconds on a clock that only goes forward. */
 int64_t recipe_ms(void);

@@ -32,22 +32,6 @@ static void finish(struct waiter *waiter)
     assert_int_equal(hf_state(waiter->lock), HF_HELD);
 }
 
-static struct hf_lock *reader(struct hf_client *client, const char *name)
-{
-    struct hf_lock *lock = NULL;
-
-    assert_int_equal(hf_reader(client, name, &lock), 0);
-    return lock;
-}
-
-static struct hf_lock *writer(struct hf_client *client, const char *name)
-{
-    struct hf_lock *lock = NULL;
-
-    assert_int_equal(hf_writer(client, name, &lock), 0);
-    return lock;
-}
-
 static struct hf_lock *semaphore(struct hf_client *client, const char *name, uint32_t n,
                                  uint32_t weight)
 {
@@ -69,8 +53,8 @@ static void test_readers_share_writers_do_not(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *other = recipe_open();
-    struct hf_lock   *r1 = reader(client, name), *r2 = reader(other, name);
-    struct hf_lock   *w = writer(other, name);
+    struct hf_lock   *r1 = recipe_reader(client, name), *r2 = recipe_reader(other, name);
+    struct hf_lock   *w = recipe_writer(other, name);
 
     (void)state;
     assert_int_equal(hf_acquire(r1, 0), 0);
@@ -92,8 +76,9 @@ static void test_a_waiting_writer_is_not_starved(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *other = recipe_open();
-    struct hf_lock   *first = reader(client, name), *late = reader(other, name);
-    struct waiter     w = { .lock = writer(client, name) };
+    struct hf_lock   *first = recipe_reader(client, name),
+                   *late = recipe_reader(other, name);
+    struct waiter w = { .lock = recipe_writer(client, name) };
 
     (void)state;
     assert_int_equal(hf_acquire(first, 0), 0);
@@ -219,7 +204,7 @@ static void test_two_kinds_on_one_name(void **state)
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
     struct hf_lock   *mutex = recipe_mutex(a, name), *three = semaphore(b, name, 3, 1);
-    struct hf_lock   *four = semaphore(b, name, 4, 1), *rd = reader(b, name);
+    struct hf_lock   *four = semaphore(b, name, 4, 1), *rd = recipe_reader(b, name);
     struct hf_lock   *cl = claim(b, name);
 
     (void)state;

@@ -4,27 +4,12 @@
 #include <pthread.h>
 #include <string.h>
 
-static struct hf_lock *reader(struct hf_client *client, const char *name)
-{
-    struct hf_lock *lock = NULL;
-
-    assert_int_equal(hf_reader(client, name, &lock), 0);
-    return lock;
-}
-
-static struct hf_lock *writer(struct hf_client *client, const char *name)
-{
-    struct hf_lock *lock = NULL;
-
-    assert_int_equal(hf_writer(client, name, &lock), 0);
-    return lock;
-}
-
 static void test_downgrading(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
-    struct hf_lock   *w = writer(a, name), *r = reader(b, name), *w2 = writer(b, name);
+    struct hf_lock   *w = recipe_writer(a, name), *r = recipe_reader(b, name),
+                   *w2 = recipe_writer(b, name);
 
     (void)state;
     assert_int_equal(hf_downgrade(w), HF_ESTATE);
@@ -55,8 +40,9 @@ static void test_contending_downgrading(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
-    struct hf_lock   *w = writer(a, name);
-    struct hf_lock   *r1 = reader(b, name), *w2 = writer(b, name), *r2 = reader(b, name);
+    struct hf_lock   *w = recipe_writer(a, name);
+    struct hf_lock   *r1 = recipe_reader(b, name), *w2 = recipe_writer(b, name),
+                   *r2 = recipe_reader(b, name);
 
     (void)state;
     assert_int_equal(hf_acquire(w, 1000), 0);
@@ -84,7 +70,7 @@ static void test_upgrading_is_refused(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open();
-    struct hf_lock   *r = reader(client, name), *w = writer(client, name);
+    struct hf_lock   *r = recipe_reader(client, name), *w = recipe_writer(client, name);
     struct hf_lock   *m1 = recipe_mutex(client, recipe_name());
     struct hf_lock   *m2 = recipe_mutex(client, hf_name(m1));
 
@@ -122,8 +108,8 @@ static void test_reading_under_the_own_write_lock(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *spy = recipe_open();
-    struct hf_lock   *w = writer(client, name), *r = reader(client, name);
-    struct other      other = { .lock = reader(client, name) };
+    struct hf_lock   *w = recipe_writer(client, name), *r = recipe_reader(client, name);
+    struct other      other = { .lock = recipe_reader(client, name) };
     pthread_t         thread;
 
     (void)state;
@@ -143,7 +129,7 @@ static void test_reading_under_the_own_write_lock(void **state)
     recipe_await_line(spy, name, 0);
 
     /* A reader under a reader: or a waiting writer would stand between them. */
-    struct hf_lock *r2 = reader(client, name), *w2 = writer(spy, name);
+    struct hf_lock *r2 = recipe_reader(client, name), *w2 = recipe_writer(spy, name);
     assert_int_equal(hf_acquire(r, 1000), 0);
     assert_int_equal(hf_acquire_start(w2, -1), 0);
     recipe_await_line(spy, name, 2);
@@ -161,8 +147,8 @@ static void test_releasing_the_writer_first(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *spy = recipe_open();
-    struct hf_lock   *w = writer(client, name), *r = reader(client, name);
-    struct hf_lock   *w2 = writer(spy, name), *r2 = reader(spy, name);
+    struct hf_lock   *w = recipe_writer(client, name), *r = recipe_reader(client, name);
+    struct hf_lock   *w2 = recipe_writer(spy, name), *r2 = recipe_reader(spy, name);
 
     (void)state;
     assert_int_equal(hf_acquire(w, 1000), 0);
@@ -194,8 +180,8 @@ static void test_readers_of_one_thread_in_any_order(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *spy = recipe_open();
-    struct hf_lock   *r1 = reader(client, name), *r2 = reader(client, name);
-    struct hf_lock   *w = writer(spy, name);
+    struct hf_lock   *r1 = recipe_reader(client, name), *r2 = recipe_reader(client, name);
+    struct hf_lock   *w = recipe_writer(spy, name);
 
     (void)state;
     assert_int_equal(hf_acquire(r1, 1000), 0);
@@ -222,7 +208,7 @@ static void test_what_is_under_a_lost_lock_is_lost(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *admin = recipe_open();
-    struct hf_lock   *w = writer(client, name), *r = reader(client, name);
+    struct hf_lock   *w = recipe_writer(client, name), *r = recipe_reader(client, name);
 
     (void)state;
     assert_int_equal(hf_acquire(w, 1000), 0);

@@ -7,22 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct hf_lock *reader(struct hf_client *client, const char *name)
-{
-    struct hf_lock *lock = NULL;
-
-    assert_int_equal(hf_reader(client, name, &lock), 0);
-    return lock;
-}
-
-static struct hf_lock *writer(struct hf_client *client, const char *name)
-{
-    struct hf_lock *lock = NULL;
-
-    assert_int_equal(hf_writer(client, name, &lock), 0);
-    return lock;
-}
-
 #define READERS 20
 #define WRITERS 8
 
@@ -35,10 +19,10 @@ static void test_get_participant_nodes(void **state)
 
     (void)state;
     for (size_t i = 0; i < READERS; i++)
-        assert_int_equal(hf_acquire_start(reader(client, name), -1), 0);
+        assert_int_equal(hf_acquire_start(recipe_reader(client, name), -1), 0);
     recipe_await_line(client, name, READERS);
     for (size_t i = 0; i < WRITERS; i++)
-        assert_int_equal(hf_acquire_start(writer(client, name), -1), 0);
+        assert_int_equal(hf_acquire_start(recipe_writer(client, name), -1), 0);
     recipe_await_line(client, name, READERS + WRITERS);
 
     assert_int_equal(hf_inspect(client, name, 1000, &report), 0);
@@ -71,8 +55,8 @@ static void test_that_downgrading_respects_threads(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *rival = recipe_open();
-    struct other      other = { .lock = writer(client, name) };
-    struct hf_lock   *r = reader(rival, name);
+    struct other      other = { .lock = recipe_writer(client, name) };
+    struct hf_lock   *r = recipe_reader(rival, name);
     pthread_t         thread;
 
     (void)state;
@@ -163,7 +147,7 @@ static void test_set_node_data(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open();
-    struct hf_lock   *w = writer(client, name);
+    struct hf_lock   *w = recipe_writer(client, name);
     struct hf_report *report = NULL;
     char              note[] = "mine";
 
@@ -188,7 +172,7 @@ static void test_lock_path(void **state)
     (void)state;
     doomed_hold(&doomed, hf_reader, name);
     struct hf_client *client = recipe_open();
-    struct hf_lock   *r = reader(client, name), *w = writer(client, name);
+    struct hf_lock   *r = recipe_reader(client, name), *w = recipe_writer(client, name);
     assert_int_equal(hf_acquire_start(r, -1), 0);
     recipe_await(r, HF_HELD);
     assert_int_equal(hf_acquire_start(w, -1), 0);

@@ -4,16 +4,12 @@
 
 #include "core/retry.h"
 #include "store/memory/memory.h"
+#include "store/requests.h"
 
 /* A request that was sent. */
 struct hf_flight {
     uint64_t       serial; /* 0: unused */
     struct hf_req *req;
-};
-
-struct hf_requests {
-    struct hf_req *first; /* by hf_req.next */
-    struct hf_req *last;
 };
 
 struct hf_memory {

@@ -12,32 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void append(struct hf_requests *list, struct hf_req *req)
-{
-    req->next = NULL;
-    if (list->last != NULL)
-        list->last->next = req;
-    else
-        list->first = req;
-    list->last = req;
-}
-
-static struct hf_req *take_first(struct hf_requests *list)
-{
-    struct hf_req *req = list->first;
-
-    if (req == NULL)
-        return NULL;
-    list->first = req->next;
-    if (list->first == NULL)
-        list->last = NULL;
-    return req;
-}
-
 static void fail(struct hf_memory *memory, struct hf_req *req, int status)
 {
     req->status = status;
-    append(&memory->failed, req);
+    hf_requests_append(&memory->failed, req);
 }
 
 void hf_memory_fail(struct hf_memory *memory, bool all)
@@ -49,7 +27,7 @@ void hf_memory_fail(struct hf_memory *memory, bool all)
         fail(memory, memory->flight[i].req, HF_EDOWN);
     }
     while (all && memory->waiting.first != NULL)
-        fail(memory, take_first(&memory->waiting), HF_EDOWN);
+        fail(memory, hf_requests_take(&memory->waiting), HF_EDOWN);
 }
 
 void hf_memory_submit(struct hf_store *store, struct hf_req *req)
@@ -58,7 +36,7 @@ void hf_memory_submit(struct hf_store *store, struct hf_req *req)
 
     assert(req->op != HF_NOTHING && (req->name != NULL || req->op == HF_LIST));
     req->canceled = false;
-    append(&memory->waiting, req);
+    hf_requests_append(&memory->waiting, req);
     if (store->link == HF_LINK_UP)
         store->wake = 0;
 }
@@ -110,7 +88,7 @@ static bool send_next(struct hf_memory *memory, hf_time now)
     if (memory->base.link != HF_LINK_UP || memory->waiting.first == NULL)
         return false;
 
-    struct hf_req    *req = take_first(&memory->waiting);
+    struct hf_req    *req = hf_requests_take(&memory->waiting);
     struct hf_flight *flight = free_flight(memory);
     if (flight == NULL) {
         fail(memory, req, HF_ENOMEM);
@@ -135,11 +113,11 @@ static void end_waiting(struct hf_memory *memory)
     struct hf_req     *req;
 
     memory->waiting = (struct hf_requests){ 0 };
-    while ((req = take_first(&all)) != NULL) {
+    while ((req = hf_requests_take(&all)) != NULL) {
         if (req->canceled && (only_asks(req) || req->op == HF_ENTER))
             fail(memory, req, HF_ECANCELED);
         else
-            append(&memory->waiting, req);
+            hf_requests_append(&memory->waiting, req);
     }
 }
 
@@ -182,7 +160,7 @@ static void complete_failed(struct hf_memory *memory)
     struct hf_req     *req;
 
     memory->failed = (struct hf_requests){ 0 };
-    while ((req = take_first(&all)) != NULL) {
+    while ((req = hf_requests_take(&all)) != NULL) {
         req->snapshot = (struct hf_line){ 0 };
         req->me = 0;
         req->ahead = 0;

@@ -20,6 +20,7 @@
 #ifndef HF_SQLITE_INNER_H
 #define HF_SQLITE_INNER_H
 
+#include "store/requests.h"
 #include "store/sqlite/db.h"
 #include "store/sqlite/files.h"
 #include "store/sqlite/live.h"
@@ -69,10 +70,6 @@ struct hf_sq_text {
     char               text[];
 };
 
-struct hf_sq_reqs {
-    struct hf_req *first, *last;
-};
-
 /* What epoll tells us of; larger numbers are sessions. */
 enum hf_sq_event { HF_SQ_EVENT_FIFO = 1, HF_SQ_EVENT_INOTIFY = 2 };
 
@@ -84,8 +81,8 @@ struct hf_sq {
     unsigned        generation;
     hf_time         now; /* of the current process() */
 
-    struct hf_sq_reqs waiting;  /* submitted */
-    struct hf_sq_reqs finished; /* answered, done() not yet called */
+    struct hf_requests waiting;  /* submitted */
+    struct hf_requests finished; /* answered, done() not yet called */
     bool              cancels;  /* some request was canceled */
     bool              hurry;    /* one is carried out: do not stand at the gate */
     hf_time           shut;     /* since when it is shut; 0: it is not */

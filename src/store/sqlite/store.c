@@ -33,35 +33,13 @@ int hf_sq_fail(struct hf_sq *sq, int code, const char *format, ...)
 
 /* ---- Requests ----------------------------------------------------------------- */
 
-static void append(struct hf_sq_reqs *list, struct hf_req *req)
-{
-    req->next = NULL;
-    if (list->last != NULL)
-        list->last->next = req;
-    else
-        list->first = req;
-    list->last = req;
-}
-
-static struct hf_req *take_first(struct hf_sq_reqs *list)
-{
-    struct hf_req *req = list->first;
-
-    if (req != NULL) {
-        list->first = req->next;
-        if (list->first == NULL)
-            list->last = NULL;
-    }
-    return req;
-}
-
 void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status)
 {
     req->status = status;
     req->snapshot = (struct hf_line){ 0 };
     req->me = 0;
     req->ahead = 0;
-    append(&sq->finished, req);
+    hf_requests_append(&sq->finished, req);
     sq->base.wake = 0;
 }
 
@@ -70,7 +48,7 @@ void hf_sq_finish_all(struct hf_sq *sq, int status)
     struct hf_req *req;
 
     hf_sq_watches_drop(sq);
-    while ((req = take_first(&sq->waiting)) != NULL)
+    while ((req = hf_requests_take(&sq->waiting)) != NULL)
         hf_sq_finish(sq, req, status);
 }
 
@@ -80,7 +58,7 @@ static void store_submit(struct hf_store *store, struct hf_req *req)
 
     assert(req->op != HF_NOTHING && (req->name != NULL || req->op == HF_LIST));
     req->canceled = false;
-    append(&sq->waiting, req);
+    hf_requests_append(&sq->waiting, req);
     store->wake = 0;
 }
 
@@ -107,14 +85,14 @@ static void end_canceled(struct hf_sq *sq)
         return;
     sq->cancels = false;
 
-    struct hf_sq_reqs all = sq->waiting;
-    struct hf_req    *req;
-    sq->waiting = (struct hf_sq_reqs){ 0 };
-    while ((req = take_first(&all)) != NULL) {
+    struct hf_requests all = sq->waiting;
+    struct hf_req     *req;
+    sq->waiting = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL) {
         if (req->canceled && may_end_early(req))
             hf_sq_finish(sq, req, HF_ECANCELED);
         else
-            append(&sq->waiting, req);
+            hf_requests_append(&sq->waiting, req);
     }
     hf_sq_watches_end_canceled(sq);
 }
@@ -155,14 +133,6 @@ static bool carry_out(struct hf_sq *sq, struct hf_req *req, int *status)
     return true;
 }
 
-static void put_back(struct hf_sq_reqs *list, struct hf_req *req)
-{
-    req->next = list->first;
-    list->first = req;
-    if (list->last == NULL)
-        list->last = req;
-}
-
 /* False if it must wait at the gate, and so must all behind it. */
 static bool answer(struct hf_sq *sq, struct hf_req *req)
 {
@@ -185,7 +155,7 @@ static bool answer(struct hf_sq *sq, struct hf_req *req)
     }
     sq->hurry = false;
     if (status == HF_SQ_SHUT) {
-        put_back(&sq->waiting, req);
+        hf_requests_put_back(&sq->waiting, req);
         return false;
     }
     if (answered) {
@@ -236,9 +206,9 @@ static void store_process(struct hf_store *store, hf_time now, bool readable)
     hf_sq_tidy(sq);
     for (int round = 0; round < ROUNDS; round++) {
         end_canceled(sq);
-        if ((req = take_first(&sq->finished)) != NULL)
+        if ((req = hf_requests_take(&sq->finished)) != NULL)
             req->done(req);
-        else if ((req = take_first(&sq->waiting)) == NULL || !answer(sq, req))
+        else if ((req = hf_requests_take(&sq->waiting)) == NULL || !answer(sq, req))
             break;
     }
     if (sq->waiting.first == NULL)

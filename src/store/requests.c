@@ -1,0 +1,32 @@
+/* requests.c - see requests.h. */
+#include "store/requests.h"
+
+void hf_requests_append(struct hf_requests *list, struct hf_req *req)
+{
+    req->next = NULL;
+    if (list->last != NULL)
+        list->last->next = req;
+    else
+        list->first = req;
+    list->last = req;
+}
+
+struct hf_req *hf_requests_take(struct hf_requests *list)
+{
+    struct hf_req *req = list->first;
+
+    if (req != NULL) {
+        list->first = req->next;
+        if (list->first == NULL)
+            list->last = NULL;
+    }
+    return req;
+}
+
+void hf_requests_put_back(struct hf_requests *list, struct hf_req *req)
+{
+    req->next = list->first;
+    list->first = req;
+    if (list->last == NULL)
+        list->last = req;
+}
