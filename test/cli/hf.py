@@ -194,6 +194,9 @@ def run_case(number, function):
         print(f"ok {number} - {name}", flush=True)
         return True
     except (Failure, subprocess.TimeoutExpired, OSError, ValueError, KeyError, IndexError) as error:
+        if "out of pty devices" in str(error):
+            print(f"ok {number} - {name} # SKIP no pseudo-terminals here", flush=True)
+            return True
         print(f"not ok {number} - {name}", flush=True)
         print(f"# {type(error).__name__}: {error}")
         for pid, command in list(test.processes().items())[:10]:
