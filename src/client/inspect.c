@@ -135,19 +135,30 @@ static int check_name(struct hf_client *client, const char *name)
                           "the lock name %s; use 1 to 255 bytes of plain text", fault);
 }
 
+/* What every call here begins with.  `all`: NULL stands for all names. */
+static int begin(struct hf_client *client, const char *name, bool all, int *cancel)
+{
+    int r = hf_client_check(client);
+    if (r < 0)
+        return r;
+    *cancel = hf_drive_begin(&client->drive);
+    if (name != NULL || !all)
+        r = check_name(client, name);
+    if (r < 0)
+        hf_drive_end(&client->drive, *cancel);
+    return r;
+}
+
 int hf_inspect(struct hf_client *client, const char *name, int64_t timeout_ms,
                struct hf_report **ret)
 {
     struct hf_req req = { .op = HF_LIST, .name = name };
+    int           cancel;
 
-    int r = hf_client_check(client);
+    int r = begin(client, name, true, &cancel);
     if (r < 0)
         return r;
-    int cancel = hf_drive_begin(&client->drive);
-    if (name != NULL)
-        r = check_name(client, name);
-    if (r == 0)
-        r = ask(client, &req, hf_after_ms(hf_now(), timeout_ms), ret);
+    r = ask(client, &req, hf_after_ms(hf_now(), timeout_ms), ret);
     hf_drive_end(&client->drive, cancel);
     return r;
 }
@@ -179,13 +190,12 @@ static int watch(struct hf_client *client, const char *name, const struct hf_rep
 int hf_watch(struct hf_client *client, const char *name, const struct hf_report *seen,
              int64_t timeout_ms, struct hf_report **ret)
 {
-    int r = hf_client_check(client);
+    int cancel;
+
+    int r = begin(client, name, false, &cancel);
     if (r < 0)
         return r;
-    int cancel = hf_drive_begin(&client->drive);
-    r = check_name(client, name);
-    if (r == 0)
-        r = watch(client, name, seen, hf_after_ms(hf_now(), timeout_ms), ret);
+    r = watch(client, name, seen, hf_after_ms(hf_now(), timeout_ms), ret);
     hf_drive_end(&client->drive, cancel);
     return r;
 }
@@ -213,13 +223,12 @@ static int break_place(struct hf_client *client, const char *name, uint64_t toke
 int hf_break(struct hf_client *client, const char *name, uint64_t token,
              int64_t timeout_ms)
 {
-    int r = hf_client_check(client);
+    int cancel;
+
+    int r = begin(client, name, false, &cancel);
     if (r < 0)
         return r;
-    int cancel = hf_drive_begin(&client->drive);
-    r = check_name(client, name);
-    if (r == 0)
-        r = break_place(client, name, token, hf_after_ms(hf_now(), timeout_ms));
+    r = break_place(client, name, token, hf_after_ms(hf_now(), timeout_ms));
     hf_drive_end(&client->drive, cancel);
     return r;
 }
@@ -264,14 +273,13 @@ static int ask_for(struct hf_client *client, const char *name, const char *reaso
 int hf_ask(struct hf_client *client, const char *name, const char *reason,
            int64_t timeout_ms)
 {
-    int r = hf_client_check(client);
+    int cancel;
+
+    int r = begin(client, name, false, &cancel);
     if (r < 0)
         return r;
-    int cancel = hf_drive_begin(&client->drive);
-    r = check_name(client, name);
-    if (r == 0)
-        r = ask_for(client, name, reason != NULL ? reason : "",
-                    hf_after_ms(hf_now(), timeout_ms));
+    r = ask_for(client, name, reason != NULL ? reason : "",
+                hf_after_ms(hf_now(), timeout_ms));
     hf_drive_end(&client->drive, cancel);
     return r;
 }

@@ -57,6 +57,9 @@ static void test_report_names_holder_and_waiters(void **state)
     hf_report_free(report);
     hf_report_free(NULL);
     assert_int_equal(hf_inspect(b, "a/b", 1000, &report), HF_EINVAL);
+    assert_int_equal(hf_watch(b, NULL, NULL, 1000, &report), HF_EINVAL);
+    assert_int_equal(hf_break(b, NULL, 1, 1000), HF_EINVAL);
+    assert_int_equal(hf_ask(b, NULL, NULL, 1000), HF_EINVAL);
     hf_close(a);
     hf_close(b);
 }
