@@ -125,17 +125,5 @@ static int break_it(const struct args *args, struct hf_client *client,
 
 int break_main(const struct args *args)
 {
-    struct hf_client *client;
-    struct hf_report *report;
-
-    int code = session_open(args, &client);
-    if (code != 0)
-        return code;
-    code = session_inspect(client, args->operand[0], &report);
-    if (code == 0) {
-        code = break_it(args, client, report);
-        hf_report_free(report);
-    }
-    hf_close(client);
-    return code;
+    return session_look(args, args->operand[0], break_it);
 }

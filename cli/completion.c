@@ -217,22 +217,14 @@ static void print_fish(void)
     }
 }
 
-static int print_names(const struct args *args)
+static int print_names(const struct args *args, struct hf_client *client,
+                       const struct hf_report *report)
 {
-    struct hf_client *client;
-    struct hf_report *report;
-
-    int code = session_open(args, &client);
-    if (code != 0)
-        return code;
-    code = session_inspect(client, NULL, &report);
-    if (code == 0) {
-        for (size_t i = 0; i < report->count; i += entry_same_name(report, i))
-            puts(report->entry[i].name);
-        hf_report_free(report);
-    }
-    hf_close(client);
-    return code;
+    (void)args;
+    (void)client;
+    for (size_t i = 0; i < report->count; i += entry_same_name(report, i))
+        puts(report->entry[i].name);
+    return 0;
 }
 
 int completion_main(const struct args *args)
@@ -240,7 +232,7 @@ int completion_main(const struct args *args)
     const char *shell = args->operand[0];
 
     if (strcmp(shell, "names") == 0)
-        return print_names(args);
+        return session_look(args, NULL, print_names);
     if (strcmp(shell, "bash") == 0)
         print_bash();
     else if (strcmp(shell, "zsh") == 0)

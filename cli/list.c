@@ -69,22 +69,18 @@ static void print_json(const struct args *args, const struct hf_report *report)
     putchar('\n');
 }
 
+static int print(const struct args *args, struct hf_client *client,
+                 const struct hf_report *report)
+{
+    (void)client;
+    if (args->json)
+        print_json(args, report);
+    else
+        print_table(args, report);
+    return 0;
+}
+
 int list_main(const struct args *args)
 {
-    struct hf_client *client;
-    struct hf_report *report;
-
-    int code = session_open(args, &client);
-    if (code != 0)
-        return code;
-    code = session_inspect(client, NULL, &report);
-    if (code == 0) {
-        if (args->json)
-            print_json(args, report);
-        else
-            print_table(args, report);
-        hf_report_free(report);
-    }
-    hf_close(client);
-    return code;
+    return session_look(args, NULL, print);
 }

@@ -53,3 +53,22 @@ int session_inspect(struct hf_client *client, const char *name, struct hf_report
 
     return r < 0 ? session_failed(client, r) : 0;
 }
+
+int session_look(const struct args *args, const char *name,
+                 int (*use)(const struct args *args, struct hf_client *client,
+                            const struct hf_report *report))
+{
+    struct hf_client *client;
+    struct hf_report *report;
+
+    int code = session_open(args, &client);
+    if (code != 0)
+        return code;
+    code = session_inspect(client, name, &report);
+    if (code == 0) {
+        code = use(args, client, report);
+        hf_report_free(report);
+    }
+    hf_close(client);
+    return code;
+}

@@ -25,4 +25,10 @@ int session_failed(struct hf_client *client, int error);
 /* Ask who holds and who waits, complaining if that fails. */
 int session_inspect(struct hf_client *client, const char *name, struct hf_report **ret);
 
+/* Open, inspect `name` (NULL: every lock), hand the report to use(), close.  Returns
+ * what use() did, or an exit code after having complained. */
+int session_look(const struct args *args, const char *name,
+                 int (*use)(const struct args *args, struct hf_client *client,
+                            const struct hf_report *report));
+
 #endif

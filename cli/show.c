@@ -36,10 +36,12 @@ static void print_table(const struct hf_report *report)
     table_print(&table, stdout);
 }
 
-static int print(const struct args *args, const struct hf_report *report)
+static int print(const struct args *args, struct hf_client *client,
+                 const struct hf_report *report)
 {
     const char *name = args->operand[0];
 
+    (void)client;
     if (args->json) {
         struct json json = { .out = stdout };
         entry_json_lock(&json, name, report->entry, report->count);
@@ -54,17 +56,5 @@ static int print(const struct args *args, const struct hf_report *report)
 
 int show_main(const struct args *args)
 {
-    struct hf_client *client;
-    struct hf_report *report;
-
-    int code = session_open(args, &client);
-    if (code != 0)
-        return code;
-    code = session_inspect(client, args->operand[0], &report);
-    if (code == 0) {
-        code = print(args, report);
-        hf_report_free(report);
-    }
-    hf_close(client);
-    return code;
+    return session_look(args, args->operand[0], print);
 }

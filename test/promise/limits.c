@@ -1,31 +1,9 @@
 /* limits.c - a queue that is full, and how many places are ahead. */
-#include "lib/promise.h"
+#include "lib/cast.h"
 
 #include "holdfast.h"
 
 #include <string.h>
-
-static struct player a, b, c, d;
-
-static int open_all(void **state)
-{
-    (void)state;
-    player_open(&a);
-    player_open(&b);
-    player_open(&c);
-    player_open(&d);
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    (void)state;
-    player_close(&a);
-    player_close(&b);
-    player_close(&c);
-    player_close(&d);
-    return 0;
-}
 
 /* ENTER unless `limit` wait already: the status. */
 static int enter_behind(struct player *player, const char *name, struct hf_shape shape,

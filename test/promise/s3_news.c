@@ -1,50 +1,11 @@
 /* s3_news.c - a watch is not too late for what happens without anybody leaving:
  * a place that shrinks, a holder that is asked, a line that looks different. */
-#include "lib/promise.h"
+#include "lib/cast.h"
 
 #include "holdfast.h"
 
 #define LIMIT 10000 /* ms; a store that needs it all is slow, but not wrong */
 #define QUIET 30
-
-static struct player a, b, c, d;
-
-static int open_all(void **state)
-{
-    (void)state;
-    player_open(&a);
-    player_open(&b);
-    player_open(&c);
-    player_open(&d);
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    (void)state;
-    player_close(&a);
-    player_close(&b);
-    player_close(&c);
-    player_close(&d);
-    return 0;
-}
-
-/* Watch and look until granted.  False if that takes too long. */
-static bool comes_true(struct player *player, const char *name, struct ask *view,
-                       struct ask *watching)
-{
-    hf_time end = hf_now() + LIMIT * HF_MS;
-
-    while (hf_now() < end && player_await(player, watching, LIMIT)) {
-        uint64_t id = view->req.id;
-        assert_int_equal(watching->req.status, 0);
-        assert_int_equal(look(player, name, id, view), 0);
-        if (is_granted(view))
-            return true;
-        watch(player, name, view, watching);
-    }
-    return false;
-}
 
 /* ---- AMEND ----------------------------------------------------------------------- */
 

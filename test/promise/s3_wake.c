@@ -3,53 +3,12 @@
  * A watch that fires too early is looked behind: the test looks at the line and
  * watches again, as a hold does.
  */
-#include "lib/promise.h"
+#include "lib/cast.h"
 
 #include "holdfast.h"
 
 #define LIMIT 10000 /* ms; a store that needs it all is slow, but not wrong */
 #define QUIET 30
-
-/* Watch and look until granted.  False if that takes too long. */
-static bool comes_true(struct player *player, const char *name, struct ask *view,
-                       struct ask *watching)
-{
-    hf_time end = hf_now() + LIMIT * HF_MS;
-
-    while (hf_now() < end) {
-        if (!player_await(player, watching, LIMIT))
-            return false;
-        assert_int_equal(watching->req.status, 0);
-        uint64_t id = view->req.id;
-        assert_int_equal(look(player, name, id, view), 0);
-        if (is_granted(view))
-            return true;
-        watch(player, name, view, watching);
-    }
-    return false;
-}
-
-static struct player a, b, c, d;
-
-static int open_all(void **state)
-{
-    (void)state;
-    player_open(&a);
-    player_open(&b);
-    player_open(&c);
-    player_open(&d);
-    return 0;
-}
-
-static int close_all(void **state)
-{
-    (void)state;
-    player_close(&a);
-    player_close(&b);
-    player_close(&c);
-    player_close(&d);
-    return 0;
-}
 
 static void when_the_holder_leaves(void **state)
 {
