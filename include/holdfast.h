@@ -142,7 +142,8 @@ struct hf_options {
  *
  *     sqlite:PATH      a file on this machine.  ?force=1 allows file systems on
  *                      which it may be unsafe
- *     memory:NAME      inside this process, for tests
+ *     memory:NAME      inside this process, for tests.  ?lease=MS gives sessions a
+ *                      lease, as servers do
  *
  * Opening a server's store does not wait for it: the first call that needs it
  * does, within its own time limit. */
