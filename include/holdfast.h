@@ -76,6 +76,8 @@ enum hf_error {
     HF_ENOTFOUND = -16,    /* the place or file named is not there (any more) */
     HF_ESTORE = -17,       /* any other failure of the store */
     HF_EDEADLOCK = -18,    /* this thread would wait for itself */
+    HF_EEXHAUSTED = -19,   /* the store's numbers for this name are used up; the
+                              message says how to start afresh */
 };
 
 /* "HF_EBUSY", and a short sentence; never NULL. */
@@ -301,6 +303,22 @@ HF_API HF_CHECK int hf_watch(struct hf_client *client, const char *name,
  * other is touched. */
 HF_API HF_CHECK int hf_break(struct hf_client *client, const char *name, uint64_t token,
                              int64_t timeout_ms);
+
+/* ---- Is all well? ------------------------------------------------------------ */
+
+enum hf_level {
+    HF_FINE,    /* as it should be */
+    HF_WARNING, /* works, but should be seen to */
+    HF_FAULT,   /* does not work */
+};
+
+/* One thing found out about a store. */
+struct hf_finding {
+    enum hf_level level;
+    const char   *about;  /* a word or two: "version", "session" */
+    const char   *text;   /* what was found */
+    const char   *advice; /* what to do about it; "" when nothing */
+};
 
 /* ---- Asking the holder -------------------------------------------------------- */
 

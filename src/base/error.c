@@ -28,6 +28,8 @@ static const struct {
     { HF_ENOTFOUND, "HF_ENOTFOUND", "not there", PLAIN },
     { HF_ESTORE, "HF_ESTORE", "the store failed", RETRY },
     { HF_EDEADLOCK, "HF_EDEADLOCK", "this thread would wait for itself", PLAIN },
+    { HF_EEXHAUSTED, "HF_EEXHAUSTED", "the store's numbers for this name are used up",
+      PLAIN },
 };
 
 #define COUNT (sizeof table / sizeof *table)

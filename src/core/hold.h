@@ -50,6 +50,8 @@ enum hf_op {
     HF_BREAK,
     HF_AMEND,
     HF_ASK,
+    HF_PROVE,
+    HF_EXAMINE,
 };
 
 enum hf_hold_state {

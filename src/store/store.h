@@ -16,6 +16,11 @@
  *           behind that fit now are granted.  The answer is as of READ
  *   ASK     leave word at a place, by its seq, that somebody would like it to be
  *           given up; its owner's WATCH completes, and READ shows the word
+ *   PROVE   is a place still there, by all the authority the store has?  The own
+ *           one by its id, anybody's by its token (id 0).  0 or HF_ELOST; where
+ *           there is a lease, a proof of the own place renews it
+ *   EXAMINE what a person should know about the store, and about the line if a
+ *           name is given: findings
  *
  * Promises.  test/promise has one file for each; a store is done when it
  * passes them all, and may be slow but never wrong about any of them.
@@ -47,6 +52,7 @@
 #include "base/clock.h"
 #include "core/hold.h"
 #include "core/line.h"
+#include "holdfast.h"
 
 #define HF_ERRMSG_MAX 256
 
@@ -65,6 +71,11 @@ struct hf_req {
     const uint64_t *seqs;      /* WATCH: tickets waited for; none: any change */
     size_t          count;
     uint64_t        seq;   /* BREAK, ASK */
+    uint64_t        token; /* PROVE with id 0; BREAK, ASK: what the place must have
+                              too, or HF_ENOTFOUND; 0: not known */
+    uint64_t        group; /* ENTER: those submitted one after the other with the same
+                              number take their places in one step, if the store
+                              `groups`; 0: by itself */
     uint64_t        stamp; /* out of ENTER, READ, LIST: when the snapshot was
                               taken, by the store's own count; into WATCH: report
                               what changed since then; 0: not known */
@@ -75,6 +86,8 @@ struct hf_req {
                                 if we have none, what is in the way.  LIST: all */
     size_t         me;       /* index of our place, or snapshot.count */
     uint64_t       ahead;    /* ENTER, READ: how many places are ahead of ours in all */
+    const struct hf_finding *finding; /* EXAMINE; lent for the time of done() */
+    size_t                   findings;
 
     void (*done)(struct hf_req *req);
     void *data; /* the caller's */
@@ -117,6 +130,8 @@ struct hf_store_impl {
 
     /* NULL-terminated names of the URL parameters it knows. */
     const char *const *params;
+
+    bool groups; /* see struct hf_req */
 
     /* Start.  Does not wait for a server.  On failure *ret is left alone and
      * `errmsg` (HF_ERRMSG_MAX bytes) tells a person why. */

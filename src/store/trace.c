@@ -30,6 +30,7 @@ static const char *const verbs[] = {
     [HF_NOTHING] = "NOTHING", [HF_ENTER] = "ENTER", [HF_READ] = "READ",
     [HF_WATCH] = "WATCH",     [HF_LEAVE] = "LEAVE", [HF_LIST] = "LIST",
     [HF_BREAK] = "BREAK",     [HF_AMEND] = "AMEND", [HF_ASK] = "ASK",
+    [HF_PROVE] = "PROVE",     [HF_EXAMINE] = "EXAMINE",
 };
 
 static void mirror(struct trace *trace)

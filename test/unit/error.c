@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#define LOWEST HF_EDEADLOCK
+#define LOWEST HF_EEXHAUSTED
 
 static const struct {
     int         code;
@@ -32,6 +32,7 @@ static const struct {
     { HF_ENOTFOUND, "HF_ENOTFOUND", false },
     { HF_ESTORE, "HF_ESTORE", true },
     { HF_EDEADLOCK, "HF_EDEADLOCK", false },
+    { HF_EEXHAUSTED, "HF_EEXHAUSTED", false },
 };
 
 #define COUNT (sizeof all / sizeof *all)

@@ -1,0 +1,21 @@
+/* tls.h - what TLS streams to one server share: whom to trust, and who we are.
+ *
+ * TLS 1.2 or later; the server's certificate and its name are always verified.
+ */
+#ifndef HF_TLS_H
+#define HF_TLS_H
+
+#include <stddef.h>
+
+struct hf_tls_options {
+    const char *ca;   /* file of certificates to trust; NULL: the system's */
+    const char *cert; /* our own certificate chain, PEM; NULL: none */
+    const char *key;  /* its private key; NULL: in `cert` */
+};
+
+/* 0, HF_EINVAL or HF_ENOMEM; `errmsg` tells a person which file and why. */
+int  hf_tls_new(const struct hf_tls_options *options, char *errmsg, size_t size,
+                struct hf_tls **ret);
+void hf_tls_free(struct hf_tls *tls);
+
+#endif

@@ -1,0 +1,71 @@
+/* names.h - what the nodes of a lock are called, ours and other people's.
+ *
+ * A lock is a folder named after it, a place in its line a child:
+ *
+ *     _c_<uuid>-lock-0000000007       mutex          Curator; go-zk without dashes
+ *     _c_<uuid>-__READ__0000000007    reader         Curator
+ *     _c_<uuid>-__WRIT__0000000007    writer         Curator
+ *     <32 hex>__lock__0000000007      mutex, writer  kazoo
+ *     <32 hex>__rlock__0000000007     reader         kazoo
+ *     x-<session>-0000000007          mutex          ZooKeeper's own recipes
+ *     _c_<uuid>-sem-5-2-0000000007    semaphore      ours: capacity 5, weight 2
+ *     claim                           claim          ours
+ *     slot-3                          a semaphore's slot, not a place
+ *
+ * The number is the server's: ten digits, or a minus and ten digits once it has
+ * run over.  Anything else in the folder is foreign and no place in the line.
+ */
+#ifndef HF_ZK_NAMES_H
+#define HF_ZK_NAMES_H
+
+#include "core/line.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum hf_zk_style {
+    HF_ZK_FOREIGN, /* no place */
+    HF_ZK_CURATOR,
+    HF_ZK_KAZOO,
+    HF_ZK_RECIPE, /* x-<session>- */
+    HF_ZK_NATIVE, /* semaphore, claim */
+    HF_ZK_SLOT,   /* slot-N: `number` is N */
+};
+
+/* A child's name taken apart. */
+struct hf_zk_child {
+    enum hf_zk_style style;
+    struct hf_shape  shape; /* kazoo's __lock__ is read as a mutex */
+    int64_t          number; /* of the sequence; a claim's is 0 */
+};
+
+#define HF_ZK_UUID 36       /* characters */
+#define HF_ZK_CHILD_MAX 128 /* longest name of ours, NUL included */
+#define HF_ZK_FOLDER_MAX (3 * 255 + 1)
+
+/* Take a child's name of `size` bytes apart. */
+void hf_zk_child_parse(const char *name, size_t size, struct hf_zk_child *ret);
+
+/* Does the name carry this id (of HF_ZK_UUID characters), in either style? */
+bool hf_zk_child_is(const char *name, size_t size, const char *uuid);
+
+/* The id of the ticket `id` of a client with the random numbers `salt`: the same
+ * ever again, and nobody else's.  `ret` has room for HF_ZK_UUID + 1. */
+void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret);
+
+/* What to call a new place, up to where the server puts the number. */
+void hf_zk_child_prefix(enum hf_zk_style style, const struct hf_shape *shape,
+                        const char *uuid, char ret[HF_ZK_CHILD_MAX]);
+
+/* The same with a number of our own: a place that keeps its rank when amended. */
+void hf_zk_child_name(enum hf_zk_style style, const struct hf_shape *shape,
+                      const char *uuid, int64_t number, char ret[HF_ZK_CHILD_MAX]);
+
+/* The folder of a lock: its name, with %XX for what ZooKeeper does not take in a
+ * path, for '%' itself, and so that it is never "zookeeper".  And back: false if no
+ * lock is called so. */
+void hf_zk_folder(const char *name, char ret[HF_ZK_FOLDER_MAX]);
+bool hf_zk_folder_parse(const char *folder, size_t size, char ret[256]);
+
+#endif
