@@ -127,6 +127,10 @@ static bool carry_out(struct hf_sq *sq, struct hf_req *req, int *status)
     case HF_ASK:
         *status = hf_sq_ask(sq, req);
         break;
+    case HF_PROVE:
+    case HF_EXAMINE:
+        *status = HF_EUNSUPPORTED;
+        break;
     case HF_NOTHING:
         break;
     }
