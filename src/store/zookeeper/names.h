@@ -2,7 +2,9 @@
  *
  * A lock is a folder named after it, a place in its line a child:
  *
- *     _c_<uuid>-lock-0000000007       mutex          Curator; go-zk without dashes
+ *     _c_<uuid>-lock-0000000007       mutex          Curator; go-zk without dashes;
+ *                                                    many recipes only lock-0000000007
+ *     _c_<uuid>-latch-0000000007      mutex          Curator's leader latch
  *     _c_<uuid>-__READ__0000000007    reader         Curator
  *     _c_<uuid>-__WRIT__0000000007    writer         Curator
  *     <32 hex>__lock__0000000007      mutex, writer  kazoo
@@ -12,8 +14,9 @@
  *     claim                           claim          ours
  *     slot-3                          a semaphore's slot, not a place
  *
- * The number is the server's: ten digits, or a minus and ten digits once it has
- * run over.  Anything else in the folder is foreign and no place in the line.
+ * What stands right before the number tells the kind.  The number is the server's
+ * "%010d" of 32 bits: ten digits, or once it has run over a minus and nine or ten.
+ * Anything else in the folder is foreign and no place in the line.
  */
 #ifndef HF_ZK_NAMES_H
 #define HF_ZK_NAMES_H
@@ -36,12 +39,12 @@ enum hf_zk_style {
 /* A child's name taken apart. */
 struct hf_zk_child {
     enum hf_zk_style style;
-    struct hf_shape  shape; /* kazoo's __lock__ is read as a mutex */
+    struct hf_shape  shape;  /* kazoo's __lock__ is read as a mutex */
     int64_t          number; /* of the sequence; a claim's is 0 */
 };
 
-#define HF_ZK_UUID 36       /* characters */
-#define HF_ZK_CHILD_MAX 128 /* longest name of ours, NUL included */
+#define HF_ZK_UUID       36  /* characters */
+#define HF_ZK_CHILD_MAX  128 /* longest name of ours, NUL included */
 #define HF_ZK_FOLDER_MAX (3 * 255 + 1)
 
 /* Take a child's name of `size` bytes apart. */
@@ -54,7 +57,9 @@ bool hf_zk_child_is(const char *name, size_t size, const char *uuid);
  * ever again, and nobody else's.  `ret` has room for HF_ZK_UUID + 1. */
 void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret);
 
-/* What to call a new place, up to where the server puts the number. */
+/* What to call a new place, up to where the server puts the number.  The style is
+ * Curator's or kazoo's; semaphores and claims are called the same in both, and a claim
+ * has no number. */
 void hf_zk_child_prefix(enum hf_zk_style style, const struct hf_shape *shape,
                         const char *uuid, char ret[HF_ZK_CHILD_MAX]);
 

@@ -4,10 +4,11 @@
  * front (-1: none), vectors a 4-byte count.  A frame is a 4-byte length and that
  * many bytes.
  *
- * A writer appends to a buffer that grows; out of memory is remembered in it and
- * may be asked for at the end.  A reader goes through bytes that may be anything:
- * what does not fit makes it `bad`, and from then on it gives zeros and empty
- * strings and stays where it is, so that callers check once at the end.
+ * A writer appends to a buffer that grows; a failure is remembered in it and may be
+ * asked for at the end: what was written is then of no use.  A reader goes through
+ * bytes that may be anything: what does not fit makes it `bad`, and from then on it
+ * gives zeros and empty strings and stays where it is, so that callers check once at
+ * the end.
  */
 #ifndef HF_ZK_WIRE_H
 #define HF_ZK_WIRE_H
@@ -71,9 +72,15 @@ enum hf_zk_error {
 };
 
 /* xids with a meaning of their own. */
-enum { HF_ZK_XID_EVENT = -1, HF_ZK_XID_PING = -2, HF_ZK_XID_AUTH = -4, HF_ZK_XID_SET_WATCHES = -8 };
+enum {
+    HF_ZK_XID_EVENT = -1,
+    HF_ZK_XID_PING = -2,
+    HF_ZK_XID_AUTH = -4,
+    HF_ZK_XID_SET_WATCHES = -8
+};
 
-enum hf_zk_event { /* what happened to a watched path */
+/* What happened to a watched path. */
+enum hf_zk_event {
     HF_ZK_EVENT_CREATED = 1,
     HF_ZK_EVENT_DELETED = 2,
     HF_ZK_EVENT_CHANGED = 3,
@@ -86,7 +93,7 @@ enum hf_zk_event { /* what happened to a watched path */
 struct hf_zk_writer {
     unsigned char *bytes;
     size_t         used, room;
-    bool           failed; /* out of memory */
+    bool           failed; /* out of memory, or more than fits a frame */
 };
 
 void hf_zk_writer_finish(struct hf_zk_writer *writer);
@@ -98,6 +105,7 @@ void   hf_zk_frame_end(struct hf_zk_writer *writer, size_t begin);
 void hf_zk_put_byte(struct hf_zk_writer *writer, unsigned value); /* also a bool */
 void hf_zk_put_int(struct hf_zk_writer *writer, int32_t value);
 void hf_zk_put_long(struct hf_zk_writer *writer, int64_t value);
+/* NULL: none. */
 void hf_zk_put_string(struct hf_zk_writer *writer, const char *text);
 void hf_zk_put_bytes(struct hf_zk_writer *writer, const void *bytes, size_t size);
 

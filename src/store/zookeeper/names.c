@@ -1,0 +1,330 @@
+/* names.c - see names.h. */
+#include "store/zookeeper/names.h"
+
+#include "base/name.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct hf_shape mutex = { .weight = 1, .capacity = 1 };
+static const struct hf_shape reader = { .weight = 1, .capacity = HF_ALL };
+static const struct hf_shape writer = { .weight = HF_ALL, .capacity = HF_ALL };
+static const struct hf_shape claim = { .weight = 1, .capacity = 1, .claim = true };
+
+/* ---- Reading a child's name ---------------------------------------------------- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_text(const char *name, size_t size, const char *text)
+{
+    return size == strlen(text) && memcmp(name, text, size) == 0;
+}
+
+static bool starts(const char *name, size_t size, const char *text)
+{
+    size_t length = strlen(text);
+
+    return size >= length && memcmp(name, text, length) == 0;
+}
+
+static bool ends(const char *name, size_t size, const char *text)
+{
+    size_t length = strlen(text);
+
+    return size >= length && memcmp(name + size - length, text, length) == 0;
+}
+
+/* Where the digits at the end of the name begin, looking at `most` of them. */
+static size_t digits_at(const char *name, size_t size, size_t most)
+{
+    size_t at = size;
+
+    while (at > 0 && size - at < most && is_digit(name[at - 1]))
+        at--;
+    return at;
+}
+
+/* Digits as a number; at most ten of them, so that it cannot overflow. */
+static uint64_t digits_value(const char *digits, size_t count)
+{
+    uint64_t value = 0;
+
+    assert(count <= 10);
+    for (size_t i = 0; i < count; i++)
+        value = value * 10 + (uint64_t)(digits[i] - '0');
+    return value;
+}
+
+/* Take "<number>-" off the end: without leading zeros, 1 to HF_ALL - 1; else 0. */
+static uint32_t take_number(const char *name, size_t *size)
+{
+    if (!ends(name, *size, "-"))
+        return 0;
+    size_t   end = *size - 1;
+    size_t   at = digits_at(name, end, 10);
+    uint64_t value = digits_value(name + at, end - at);
+    if (at == end || name[at] == '0' || value >= HF_ALL)
+        return 0;
+    *size = at;
+    return (uint32_t)value;
+}
+
+/* "...-sem-<capacity>-<weight>-" */
+static bool is_semaphore(const char *name, size_t size, struct hf_shape *ret)
+{
+    uint32_t weight = take_number(name, &size);
+    uint32_t capacity = weight > 0 ? take_number(name, &size) : 0;
+
+    if (capacity < 2 || weight > capacity || !ends(name, size, "-sem-"))
+        return false;
+    *ret = (struct hf_shape){ .weight = weight, .capacity = capacity };
+    return true;
+}
+
+/* "x-<session>-"; Java writes the session as a signed number, C in hexadecimal. */
+static bool is_recipe(const char *name, size_t size)
+{
+    if (!starts(name, size, "x-") || !ends(name, size, "-") || size < 4)
+        return false;
+    size_t from = name[2] == '-' ? 3 : 2, to = size - 1;
+    return from < to && memchr(name + from, '-', to - from) == NULL;
+}
+
+/* What is left of the number: is it a place, and of which kind? */
+static bool read_kind(const char *name, size_t size, struct hf_zk_child *ret)
+{
+    static const struct {
+        const char            *end;
+        enum hf_zk_style       style;
+        const struct hf_shape *shape;
+    } kinds[] = {
+        { "lock-", HF_ZK_CURATOR, &mutex },     { "latch-", HF_ZK_CURATOR, &mutex },
+        { "__READ__", HF_ZK_CURATOR, &reader }, { "__WRIT__", HF_ZK_CURATOR, &writer },
+        { "__lock__", HF_ZK_KAZOO, &mutex },    { "__rlock__", HF_ZK_KAZOO, &reader },
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (ends(name, size, kinds[i].end)) {
+            ret->style = kinds[i].style;
+            ret->shape = *kinds[i].shape;
+            return true;
+        }
+    if (is_semaphore(name, size, &ret->shape)) {
+        ret->style = HF_ZK_NATIVE;
+        return true;
+    }
+    if (is_recipe(name, size)) {
+        ret->style = HF_ZK_RECIPE;
+        ret->shape = mutex;
+        return true;
+    }
+    return false;
+}
+
+/* A place with a number.  A dash before the digits ends the kind or is a minus; no
+ * name can be read both ways. */
+static bool read_place(const char *name, size_t size, struct hf_zk_child *ret)
+{
+    size_t  at = digits_at(name, size, 10);
+    int64_t number = (int64_t)digits_value(name + at, size - at);
+
+    if (size - at == 10 && number <= INT32_MAX && read_kind(name, at, ret)) {
+        ret->number = number;
+        return true;
+    }
+    if (size - at < 9 || at == 0 || name[at - 1] != '-' || -number < INT32_MIN)
+        return false;
+    ret->number = -number;
+    return read_kind(name, at - 1, ret);
+}
+
+/* "slot-<N>", without leading zeros. */
+static bool read_slot(const char *name, size_t size, struct hf_zk_child *ret)
+{
+    size_t at = digits_at(name, size, 10), count = size - at;
+
+    if (count == 0 || !is_text(name, at, "slot-") || (count > 1 && name[at] == '0'))
+        return false;
+    uint64_t number = digits_value(name + at, count);
+    if (number >= HF_ALL)
+        return false;
+    *ret = (struct hf_zk_child){ .style = HF_ZK_SLOT, .number = (int64_t)number };
+    return true;
+}
+
+void hf_zk_child_parse(const char *name, size_t size, struct hf_zk_child *ret)
+{
+    struct hf_zk_child child;
+
+    if (is_text(name, size, "claim"))
+        *ret = (struct hf_zk_child){ .style = HF_ZK_NATIVE, .shape = claim };
+    else if (read_slot(name, size, &child) || read_place(name, size, &child))
+        *ret = child;
+    else
+        *ret = (struct hf_zk_child){ .style = HF_ZK_FOREIGN };
+}
+
+/* ---- Our own ------------------------------------------------------------------- */
+
+/* The 32 hexadecimal digits of an id, without its dashes. */
+static void uuid_bare(const char *uuid, char ret[33])
+{
+    size_t count = 0;
+
+    assert(strlen(uuid) == HF_ZK_UUID);
+    for (; *uuid != '\0'; uuid++)
+        if (*uuid != '-' && count < 32)
+            ret[count++] = *uuid;
+    ret[count] = '\0';
+}
+
+bool hf_zk_child_is(const char *name, size_t size, const char *uuid)
+{
+    char text[HF_ZK_CHILD_MAX], bare[33];
+
+    snprintf(text, sizeof text, "_c_%s-", uuid);
+    if (starts(name, size, text))
+        return true;
+    uuid_bare(uuid, bare);
+    snprintf(text, sizeof text, "%s__", bare);
+    return starts(name, size, text);
+}
+
+/* The look of a random UUID, which Curator insists on: six of the 128 bits are given.
+ * Of the others 64 tell the ids apart, 58 the clients. */
+void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret)
+{
+    uint64_t mixed = id ^ salt[0];
+    uint64_t last =
+        0x8000000000000000u | (mixed & 0xf) << 58 | (salt[1] & ((UINT64_C(1) << 58) - 1));
+
+    snprintf(ret, HF_ZK_UUID + 1,
+             "%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
+             mixed >> 32, mixed >> 16 & 0xffff, mixed >> 4 & 0xfff, last >> 48,
+             last & 0xffffffffffff);
+}
+
+void hf_zk_child_prefix(enum hf_zk_style style, const struct hf_shape *shape,
+                        const char *uuid, char ret[HF_ZK_CHILD_MAX])
+{
+    bool reads = shape->weight == 1 && shape->capacity == HF_ALL;
+    bool writes = shape->weight == HF_ALL && shape->capacity == HF_ALL;
+    char bare[33];
+
+    assert(style == HF_ZK_CURATOR || style == HF_ZK_KAZOO);
+    assert(shape->weight >= 1 && shape->weight <= shape->capacity);
+    assert(shape->capacity < HF_ALL || reads || writes);
+    uuid_bare(uuid, bare);
+    if (shape->claim)
+        snprintf(ret, HF_ZK_CHILD_MAX, "claim");
+    else if (hf_shape_has_slots(shape))
+        snprintf(ret, HF_ZK_CHILD_MAX, "_c_%s-sem-%" PRIu32 "-%" PRIu32 "-", uuid,
+                 shape->capacity, shape->weight);
+    else if (style == HF_ZK_KAZOO)
+        snprintf(ret, HF_ZK_CHILD_MAX, "%s%s", bare, reads ? "__rlock__" : "__lock__");
+    else
+        snprintf(ret, HF_ZK_CHILD_MAX, "_c_%s-%s", uuid,
+                 reads    ? "__READ__"
+                 : writes ? "__WRIT__"
+                          : "lock-");
+}
+
+void hf_zk_child_name(enum hf_zk_style style, const struct hf_shape *shape,
+                      const char *uuid, int64_t number, char ret[HF_ZK_CHILD_MAX])
+{
+    assert(number >= INT32_MIN && number <= INT32_MAX);
+    hf_zk_child_prefix(style, shape, uuid, ret);
+    size_t size = strlen(ret);
+    if (!shape->claim)
+        snprintf(ret + size, HF_ZK_CHILD_MAX - size, "%010" PRId64, number);
+}
+
+/* ---- Folders ------------------------------------------------------------------- */
+
+/* Does ZooKeeper take this UTF-8 sequence in a path?  It looks at 16 bits at a time, so
+ * what is beyond those is surrogates to it, and refused. */
+static bool allowed(const char *s, size_t length)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    uint32_t             code;
+
+    if (length == 1)
+        return u[0] > 0x1f && u[0] < 0x7f && u[0] != '/' && u[0] != '%';
+    if (length == 2)
+        return u[0] != 0xc2 || u[1] > 0x9f;
+    if (length != 3)
+        return false;
+    code = (u[0] & 0x0fu) << 12 | (u[1] & 0x3fu) << 6 | (u[2] & 0x3fu);
+    return code < 0xd800 || (code > 0xf8ff && code < 0xfff0);
+}
+
+/* Names that mean something else as they stand: ZooKeeper's own node, and paths. */
+static bool reserved(const char *name)
+{
+    return strcmp(name, "zookeeper") == 0 || strcmp(name, ".") == 0 ||
+           strcmp(name, "..") == 0;
+}
+
+void hf_zk_folder(const char *name, char ret[HF_ZK_FOLDER_MAX])
+{
+    static const char hex[] = "0123456789ABCDEF";
+    bool              escape = reserved(name); /* the first character */
+
+    assert(strlen(name) <= HF_NAME_MAX);
+    while (*name != '\0') {
+        size_t length = hf_utf8_length(name);
+        bool   plain = length > 0 && allowed(name, length) && !escape;
+        for (length += length == 0; length > 0; length--, name++) {
+            unsigned char c = (unsigned char)*name;
+            if (plain) {
+                *ret++ = *name;
+            } else {
+                *ret++ = '%';
+                *ret++ = hex[c >> 4];
+                *ret++ = hex[c & 0xf];
+            }
+        }
+        escape = false;
+    }
+    *ret = '\0';
+}
+
+static int hex_digit(char c)
+{
+    return is_digit(c) ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Whatever decodes to a name that is encoded otherwise is no folder of ours. */
+bool hf_zk_folder_parse(const char *folder, size_t size, char ret[256])
+{
+    char   name[HF_NAME_MAX + 1], again[HF_ZK_FOLDER_MAX];
+    size_t used = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        char c = folder[i];
+        if (c == '%') {
+            int high = size - i > 2 ? hex_digit(folder[i + 1]) : -1;
+            int low = size - i > 2 ? hex_digit(folder[i + 2]) : -1;
+            if (high < 0 || low < 0)
+                return false;
+            c = (char)(high << 4 | low);
+            i += 2;
+        }
+        if (used == HF_NAME_MAX)
+            return false;
+        name[used++] = c;
+    }
+    name[used] = '\0';
+    if (hf_name_fault(name) != NULL)
+        return false;
+    hf_zk_folder(name, again);
+    if (!is_text(folder, size, again))
+        return false;
+    memcpy(ret, name, used + 1);
+    return true;
+}
