@@ -4,6 +4,8 @@
 # Every .c file with a main() under test/ is a program, found by itself and put
 # in the build folder at the same path.  The other .c files of its folder are
 # linked into it, and those of test/lib into all.  Nothing is listed by hand.
+# What is called after something left out of the library, net_x.c without src/net,
+# is left out too.
 
 add_custom_target(tests)
 add_custom_target(benches)
@@ -11,11 +13,15 @@ add_custom_target(examples)
 
 # The .c files below `folder`, parted into those that have a main() and the rest.
 function(hf_part folder ret_programs ret_parts)
+    list(JOIN HF_LEFT_OUT "|" left_out)
     if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} OR IS_DIRECTORY ${folder})
         file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.c)
     endif()
     set(programs "")
     set(parts "")
+    if(left_out)
+        list(FILTER files EXCLUDE REGEX "/(${left_out})_[^/]*$")
+    endif()
     foreach(file IN LISTS files)
         file(STRINGS ${file} main REGEX "^int main\\(" LIMIT_COUNT 1)
         if(main)

@@ -6,8 +6,15 @@
  *
  *     CONNECTING --> SHAKING (TLS only) --> OPEN --> BROKEN
  *
+ * Every state may become BROKEN, and a connection that is there at once need
+ * not be CONNECTING first.
+ *
  * What is to be sent is appended to `out` with hf_stream_append(), so that many
  * small messages leave in one segment.
+ *
+ * A server that refuses us says why and closes.  When we were just sending,
+ * that failure comes first, so it alone breaks no stream: what the server said
+ * is read, and then comes the end.
  */
 #ifndef HF_STREAM_H
 #define HF_STREAM_H
@@ -29,22 +36,27 @@ enum hf_stream_state {
 
 struct hf_stream {
     enum hf_stream_state state;
-    int                  fd;      /* close-on-exec, closed in forked children; -1: none */
-    void                *ssl;     /* the library's; NULL: plain */
-    unsigned char       *out;     /* not yet sent: out[done] to out[used] */
+    int                  fd;  /* close-on-exec, closed in forked children; -1: none */
+    void                *ssl; /* the library's; NULL: plain */
+    unsigned char       *out; /* not yet sent: out[done] to out[used] */
     size_t               done, used, room;
     bool                 want_write; /* TLS asked for it */
-    bool                 denied;     /* broken, and trying again will not help: certificate */
+    bool                 mute;       /* sending failed; there may be something to read */
+    bool                 denied; /* broken, and trying again will not help: certificate */
+    unsigned             generation; /* of the process that opened it, see base/fork.h */
     char                 errmsg[HF_STREAM_ERRMSG]; /* why it broke, as a clause */
 };
 
-/* Start to connect; `tls` NULL: plain.  `host` is the name the certificate must
- * be for (a name or a numeric address), lent.  Never fails: a failure is a
- * stream that is BROKEN. */
+/* Start to connect; `tls` NULL: plain, else it must live as long as the stream.
+ * `host` is the name the certificate must be for (a name or a numeric address),
+ * lent; plain streams need none.  What `stream` was before does not matter.  Never
+ * fails: a failure is a stream that is BROKEN, which must be closed too. */
 void hf_stream_open(struct hf_stream *stream, const struct sockaddr *address,
                     socklen_t length, struct hf_tls *tls, const char *host);
 
-/* Close; what is still in `out` is sent only if that needs no waiting. */
+/* Close; what is still in `out` is sent only if that needs no waiting.  `errmsg`
+ * and `denied` stay; a second time does nothing.  In a forked child the parent's
+ * connection goes on. */
 void hf_stream_close(struct hf_stream *stream);
 
 /* Get on with connecting and shaking hands. */
@@ -54,13 +66,14 @@ void hf_stream_step(struct hf_stream *stream);
 unsigned hf_stream_events(const struct hf_stream *stream);
 
 /* Read up to `size` bytes: how many; 0: none now; -1: BROKEN, the end of the
- * stream included. */
+ * stream included.  Read until it gives none: TLS may have bytes in hand of which
+ * the descriptor knows nothing. */
 long hf_stream_read(struct hf_stream *stream, void *ret, size_t size);
 
 /* `size` bytes at the end of `out`, to be filled at once; NULL: out of memory. */
 void *hf_stream_append(struct hf_stream *stream, size_t size);
 
-/* Send what can be sent.  A failure shows in `state`. */
+/* Send what can be sent.  A failure shows in `state`, or in the next read. */
 void hf_stream_flush(struct hf_stream *stream);
 
 #endif

@@ -7,15 +7,21 @@
 
 #include <stddef.h>
 
+struct hf_tls;
+
 struct hf_tls_options {
     const char *ca;   /* file of certificates to trust; NULL: the system's */
     const char *cert; /* our own certificate chain, PEM; NULL: none */
     const char *key;  /* its private key; NULL: in `cert` */
 };
 
-/* 0, HF_EINVAL or HF_ENOMEM; `errmsg` tells a person which file and why. */
-int  hf_tls_new(const struct hf_tls_options *options, char *errmsg, size_t size,
-                struct hf_tls **ret);
+/* 0, HF_EINVAL or HF_ENOMEM; `errmsg` tells a person which file and why.  The files
+ * are read here and not again.  A key that needs a passphrase is refused: nobody
+ * is asked for one. */
+int hf_tls_new(const struct hf_tls_options *options, char *errmsg, size_t size,
+               struct hf_tls **ret);
+
+/* Once all its streams are closed. */
 void hf_tls_free(struct hf_tls *tls);
 
 #endif

@@ -1,0 +1,41 @@
+/* secure.h - the TLS half of a stream; for src/net alone. */
+#ifndef HF_SECURE_H
+#define HF_SECURE_H
+
+#include "net/stream.h"
+
+#include <openssl/ssl.h>
+
+struct hf_tls {
+    SSL_CTX    *context;
+    BIO_METHOD *socket; /* how TLS reads and writes: hf_stream_recv(), hf_stream_send() */
+    bool        own_ca;
+    bool        own_cert;
+};
+
+/* Prepare `stream->ssl`.  A failure breaks the stream. */
+void hf_secure_begin(struct hf_stream *stream, struct hf_tls *tls, const char *host);
+
+/* Shake hands as far as it goes. */
+void hf_secure_step(struct hf_stream *stream);
+
+/* As recv and send below, for what is inside TLS. */
+long hf_secure_recv(struct hf_stream *stream, void *ret, size_t size);
+long hf_secure_send(struct hf_stream *stream, const void *data, size_t size);
+
+/* Say goodbye if that can be done at once. */
+void hf_secure_end(struct hf_stream *stream);
+
+/* How TLS uses the socket; NULL: out of memory. */
+BIO_METHOD *hf_secure_method(void);
+
+/* ---- stream.c, for the above ----------------------------------------------- */
+
+/* How many bytes, 0: none now, -1: the end, and `errmsg` tells why. */
+long hf_stream_recv(struct hf_stream *stream, void *ret, size_t size);
+long hf_stream_send(struct hf_stream *stream, const void *data, size_t size);
+
+/* It is over; `why` NULL: `errmsg` is set already. */
+void hf_stream_break(struct hf_stream *stream, const char *why);
+
+#endif

@@ -1,0 +1,161 @@
+/* tls.c - see tls.h. */
+#include "net/tls.h"
+
+#include "holdfast.h"
+#include "net/secure.h"
+
+#include <errno.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct complaint {
+    char  *text;
+    size_t size;
+};
+
+static int complain(const struct complaint *complaint, const char *file, const char *why)
+{
+    snprintf(complaint->text, complaint->size, "TLS: %.100s: %s", file, why);
+    return HF_EINVAL;
+}
+
+/* What OpenSSL thinks is wrong with a file in which `what` should be. */
+static int complain_of(const struct complaint *complaint, const char *file,
+                       const char *what)
+{
+    unsigned long error = ERR_peek_last_error();
+    const char   *reason = ERR_reason_error_string(error);
+    char          why[100];
+
+    while ((error = ERR_get_error()) != 0) {
+        if (ERR_GET_LIB(error) == ERR_LIB_PEM &&
+            ERR_GET_REASON(error) == PEM_R_BAD_PASSWORD_READ)
+            return complain(complaint, file, "needs a passphrase; give a key without");
+        if (ERR_GET_LIB(error) == ERR_LIB_X509 &&
+            ERR_GET_REASON(error) == X509_R_KEY_VALUES_MISMATCH)
+            return complain(complaint, file, "is not the key of the certificate");
+    }
+    snprintf(why, sizeof why, "has no usable %s in PEM format (%s)", what,
+             reason != NULL ? reason : "unknown reason");
+    return complain(complaint, file, why);
+}
+
+/* Plain words for what OpenSSL would tell in its own. */
+static int check_readable(const struct complaint *complaint, const char *file)
+{
+    FILE *stream = fopen(file, "re");
+
+    if (stream == NULL || (fgetc(stream) == EOF && ferror(stream))) {
+        complain(complaint, file, strerror(errno));
+        if (stream != NULL)
+            fclose(stream);
+        return HF_EINVAL;
+    }
+    fclose(stream);
+    return 0;
+}
+
+/* A library does not ask at the terminal. */
+static int refuse_passphrase(char *ret, int size, int writing, void *data)
+{
+    (void)ret;
+    (void)size;
+    (void)writing;
+    (void)data;
+    return -1;
+}
+
+static int load_trust(SSL_CTX *context, const char *ca, const struct complaint *complaint)
+{
+    if (ca == NULL) {
+        SSL_CTX_set_default_verify_paths(context); /* that there are none shows later */
+        return 0;
+    }
+    if (check_readable(complaint, ca) < 0)
+        return HF_EINVAL;
+    if (!SSL_CTX_load_verify_file(context, ca))
+        return complain_of(complaint, ca, "certificate");
+    return 0;
+}
+
+static int load_identity(SSL_CTX *context, const struct hf_tls_options *options,
+                         const struct complaint *complaint)
+{
+    const char *key = options->key != NULL ? options->key : options->cert;
+
+    if (key == NULL)
+        return 0;
+    if (options->cert == NULL)
+        return complain(complaint, key,
+                        "is a key without a certificate: give ?cert= too");
+    if (check_readable(complaint, options->cert) < 0 ||
+        check_readable(complaint, key) < 0)
+        return HF_EINVAL;
+    if (!SSL_CTX_use_certificate_chain_file(context, options->cert))
+        return complain_of(complaint, options->cert, "certificate");
+    if (!SSL_CTX_use_PrivateKey_file(context, key, SSL_FILETYPE_PEM))
+        return complain_of(complaint, key, "private key");
+    if (!SSL_CTX_check_private_key(context))
+        return complain(complaint, key, "is not the key of the certificate");
+    return 0;
+}
+
+static void configure(SSL_CTX *context)
+{
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_default_passwd_cb(context, refuse_passphrase);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    /* Without it sending never has to wait for something to read. */
+    SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
+    /* What is sent lies in a buffer that grows and so moves. */
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                  SSL_MODE_RELEASE_BUFFERS);
+}
+
+int hf_tls_new(const struct hf_tls_options *options, char *errmsg, size_t size,
+               struct hf_tls **ret)
+{
+    const struct complaint complaint = { errmsg, size };
+    struct hf_tls         *tls = calloc(1, sizeof *tls);
+    int                    r = HF_ENOMEM;
+
+    if (tls == NULL)
+        goto fail;
+    tls->own_ca = options->ca != NULL;
+    tls->own_cert = options->cert != NULL;
+    tls->socket = hf_secure_method();
+    tls->context = SSL_CTX_new(TLS_client_method());
+    if (tls->socket == NULL || tls->context == NULL)
+        goto fail;
+    configure(tls->context);
+
+    r = load_trust(tls->context, options->ca, &complaint);
+    if (r == 0)
+        r = load_identity(tls->context, options, &complaint);
+    if (r < 0)
+        goto fail;
+    ERR_clear_error();
+    *ret = tls;
+    return 0;
+fail:
+    if (r == HF_ENOMEM)
+        snprintf(errmsg, size, "TLS: out of memory");
+    hf_tls_free(tls);
+    ERR_clear_error();
+    return r;
+}
+
+void hf_tls_free(struct hf_tls *tls)
+{
+    if (tls == NULL)
+        return;
+    SSL_CTX_free(tls->context);
+    BIO_meth_free(tls->socket);
+    free(tls);
+}
