@@ -27,9 +27,9 @@ struct twin {
 };
 
 static const char *const verbs[] = {
-    [HF_NOTHING] = "NOTHING", [HF_ENTER] = "ENTER", [HF_READ] = "READ",
-    [HF_WATCH] = "WATCH",     [HF_LEAVE] = "LEAVE", [HF_LIST] = "LIST",
-    [HF_BREAK] = "BREAK",     [HF_AMEND] = "AMEND", [HF_ASK] = "ASK",
+    [HF_NOTHING] = "NOTHING", [HF_ENTER] = "ENTER",     [HF_READ] = "READ",
+    [HF_WATCH] = "WATCH",     [HF_LEAVE] = "LEAVE",     [HF_LIST] = "LIST",
+    [HF_BREAK] = "BREAK",     [HF_AMEND] = "AMEND",     [HF_ASK] = "ASK",
     [HF_PROVE] = "PROVE",     [HF_EXAMINE] = "EXAMINE",
 };
 
@@ -78,6 +78,8 @@ static void tell_answer(const struct twin *twin)
     else if (req->op == HF_ENTER || req->op == HF_READ || req->op == HF_AMEND)
         snprintf(text + n, sizeof text - (size_t)n, "%s, %zu ahead",
                  req->me < req->snapshot.count ? "in line" : "not in line", req->me);
+    else if (req->op == HF_EXAMINE)
+        snprintf(text + n, sizeof text - (size_t)n, "%zu findings", req->findings);
     else
         snprintf(text + n, sizeof text - (size_t)n, "ok");
     twin->trace->tell(text, twin->trace->data);
@@ -96,6 +98,8 @@ static void on_done(struct hf_req *req)
     outer->me = req->me;
     outer->ahead = req->ahead;
     outer->stamp = req->stamp;
+    outer->finding = req->finding;
+    outer->findings = req->findings;
     unlist(trace, twin);
     outer->done(outer); /* the snapshot is lent until we return */
     free(twin);

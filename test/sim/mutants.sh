@@ -20,9 +20,10 @@ flags="-std=c11 -D_GNU_SOURCE -UNDEBUG -I$root/include -I$root/src -I$root/test"
 memory=src/store/memory
 sources="src/base/clock.c src/base/error.c src/base/random.c
     src/core/hold.c src/core/lease.c src/core/line.c src/core/retry.c
-    $memory/answer.c $memory/link.c $memory/queue.c $memory/serve.c
+    $memory/answer.c $memory/examine.c $memory/link.c $memory/queue.c $memory/serve.c
     $memory/verbs.c $memory/watch.c $memory/world.c
-    src/client/engine.c src/client/errand.c src/client/job.c src/store/requests.c
+    src/client/engine.c src/client/errand.c src/client/job.c
+    src/store/findings.c src/store/requests.c
     test/lib/net.c test/lib/host.c
     test/sim/app.c test/sim/chaos.c test/sim/check.c test/sim/group.c
     test/sim/plan.c test/sim/sim.c test/sim/world.c"

@@ -10,6 +10,7 @@ void hf_answer_finish(struct hf_answer *answer)
 {
     free(answer->ticket);
     free(answer->text);
+    hf_gathered_clear(&answer->findings);
     *answer = (struct hf_answer){ 0 };
 }
 

@@ -10,6 +10,7 @@
 struct hf_flight {
     uint64_t       serial; /* 0: unused */
     struct hf_req *req;
+    hf_time        sent;
 };
 
 struct hf_memory {
@@ -50,6 +51,9 @@ void hf_memory_link_run(struct hf_memory *memory, hf_time now);
 /* An answer that is about the session.  False if it is not. */
 bool hf_memory_link_take(struct hf_memory *memory, const struct hf_answer *answer,
                          hf_time now);
+
+/* What was sent then was answered: the session lived when it arrived. */
+void hf_memory_extend(struct hf_memory *memory, hf_time sent);
 
 /* The world does not know our session any more. */
 void hf_memory_lose(struct hf_memory *memory, hf_time now);

@@ -97,6 +97,15 @@ void hf_memory_link_run(struct hf_memory *memory, hf_time now)
         connect(memory, now);
 }
 
+void hf_memory_extend(struct hf_memory *memory, hf_time sent)
+{
+    hf_time until = hf_lease_deadline(sent, memory->ttl, 0);
+
+    /* Each one proven, so the latest holds. */
+    if (until > memory->base.alive_until)
+        memory->base.alive_until = until;
+}
+
 static void confirmed(struct hf_memory *memory, const struct hf_answer *answer)
 {
     hf_time sent = memory->sent;
@@ -104,7 +113,7 @@ static void confirmed(struct hf_memory *memory, const struct hf_answer *answer)
     memory->beat = 0;
     memory->due = later(sent, patience(memory));
     if (memory->ttl > 0)
-        memory->base.alive_until = hf_lease_deadline(sent, memory->ttl, 0);
+        hf_memory_extend(memory, sent);
     if (memory->base.link == HF_LINK_UP)
         return;
     assert(answer->session != 0);

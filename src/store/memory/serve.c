@@ -117,11 +117,20 @@ static int amend(struct hf_world *world, struct hf_session *session,
     return look(world, session, req, answer);
 }
 
+/* The place that ASK and BREAK are about. */
+static struct hf_place *find_named(const struct hf_queue *queue, const struct hf_req *req)
+{
+    struct hf_place *place = queue != NULL ? hf_queue_find(queue, req->seq) : NULL;
+    bool named = place != NULL && (req->token == 0 || req->token == place->ticket.token);
+
+    return named ? place : NULL;
+}
+
 static int ask(struct hf_world *world, const struct hf_session *session,
                const struct hf_req *req)
 {
     struct hf_queue *queue = hf_world_line(world, req->name, false);
-    struct hf_place *place = queue != NULL ? hf_queue_find(queue, req->seq) : NULL;
+    struct hf_place *place = find_named(queue, req);
     if (place == NULL)
         return HF_ENOTFOUND;
 
@@ -133,6 +142,30 @@ static int ask(struct hf_world *world, const struct hf_session *session,
     place->asked_at = ++world->stamp;
     hf_world_asked(world, place, session);
     return 0;
+}
+
+/* ---- PROVE ------------------------------------------------------------------ */
+
+/* Waiting is not holding: a token proves a grant. */
+static bool holds_by_token(struct hf_world *world, const struct hf_req *req)
+{
+    struct hf_queue *queue = hf_world_line(world, req->name, false);
+    struct hf_place *place = queue != NULL ? queue->first : NULL;
+
+    while (place != NULL && place->ticket.token != req->token)
+        place = place->next;
+    return place != NULL && place->granted;
+}
+
+static int prove(struct hf_world *world, const struct hf_session *session,
+                 const struct hf_req *req)
+{
+    const struct hf_place *place = hf_session_place(session, req->id);
+    bool                   there = place != NULL && place->queue != NULL;
+
+    if (req->id == 0)
+        there = holds_by_token(world, req);
+    return there ? 0 : HF_ELOST;
 }
 
 /* ---- LEAVE, BREAK ----------------------------------------------------------- */
@@ -165,7 +198,7 @@ static int take_away(struct hf_world *world, const struct hf_session *session,
                      const struct hf_req *req)
 {
     struct hf_queue *queue = hf_world_line(world, req->name, false);
-    struct hf_place *place = queue != NULL ? hf_queue_find(queue, req->seq) : NULL;
+    struct hf_place *place = find_named(queue, req);
 
     if (place == NULL)
         return HF_ENOTFOUND;
@@ -198,6 +231,12 @@ bool hf_world_verb(struct hf_world *world, struct hf_session *session, uint64_t 
         return true;
     case HF_AMEND:
         answer->status = amend(world, session, req, answer);
+        return true;
+    case HF_PROVE:
+        answer->status = prove(world, session, req);
+        return true;
+    case HF_EXAMINE:
+        answer->status = hf_answer_findings(answer, world, session, req->name);
         return true;
     default:
         assert(req->op == HF_ASK);

@@ -30,11 +30,16 @@ void hf_memory_fail(struct hf_memory *memory, bool all)
         fail(memory, hf_requests_take(&memory->waiting), HF_EDOWN);
 }
 
+static bool names_none(const struct hf_req *req)
+{
+    return req->op == HF_LIST || req->op == HF_EXAMINE;
+}
+
 void hf_memory_submit(struct hf_store *store, struct hf_req *req)
 {
     struct hf_memory *memory = (struct hf_memory *)store;
 
-    assert(req->op != HF_NOTHING && (req->name != NULL || req->op == HF_LIST));
+    assert(req->op != HF_NOTHING && (req->name != NULL || names_none(req)));
     req->canceled = false;
     hf_requests_append(&memory->waiting, req);
     if (store->link == HF_LINK_UP)
@@ -95,6 +100,7 @@ static bool send_next(struct hf_memory *memory, hf_time now)
         return true;
     }
     flight->req = req;
+    flight->sent = now;
     flight->serial = hf_memory_serial(memory, (size_t)(flight - memory->flight));
     send(memory, HF_ASK_VERB, flight->serial, req, now);
     return true;
@@ -104,7 +110,8 @@ static bool send_next(struct hf_memory *memory, hf_time now)
 
 static bool only_asks(const struct hf_req *req)
 {
-    return req->op == HF_READ || req->op == HF_WATCH || req->op == HF_LIST;
+    return req->op == HF_READ || req->op == HF_WATCH || req->op == HF_LIST ||
+           req->op == HF_PROVE || req->op == HF_EXAMINE;
 }
 
 static void end_waiting(struct hf_memory *memory)
@@ -164,6 +171,7 @@ static void complete_failed(struct hf_memory *memory)
         req->snapshot = (struct hf_line){ 0 };
         req->me = 0;
         req->ahead = 0;
+        req->findings = 0;
         complete(memory, req);
     }
 }
@@ -189,6 +197,12 @@ static void take_answer(struct hf_memory *memory, const struct hf_answer *answer
     if (req->op == HF_ENTER || req->op == HF_READ || req->op == HF_LIST ||
         req->op == HF_AMEND)
         req->stamp = answer->stamp;
+    if (req->op == HF_EXAMINE) {
+        req->finding = answer->findings.finding;
+        req->findings = answer->findings.count;
+    }
+    if (req->op == HF_PROVE && req->id != 0 && req->status == 0 && memory->ttl > 0)
+        hf_memory_extend(memory, flight->sent);
     complete(memory, req);
 }
 

@@ -248,6 +248,8 @@ bool hf_world_ask(struct hf_world *world, const struct hf_ask *ask, hf_time now,
         renew(session, now);
         return true;
     case HF_ASK_VERB:
+        if (ask->req->op == HF_PROVE && ask->req->id != 0)
+            renew(session, now);
         return hf_world_verb(world, session, ask->serial, ask->req, answer);
     case HF_ASK_FORGET:
         hf_world_unwatch(world, session, ask->serial);

@@ -12,6 +12,7 @@
 #ifndef HF_MEMORY_WORLD_H
 #define HF_MEMORY_WORLD_H
 
+#include "store/findings.h"
 #include "store/memory/queue.h"
 #include "store/store.h"
 
@@ -35,18 +36,19 @@ struct hf_ask {
 
 /* The buffers are kept from one answer to the next; finish() frees them. */
 struct hf_answer {
-    uint64_t          serial;
-    bool              gone;    /* there is no such session (any more) */
-    uint64_t          session; /* of a HELLO */
-    int               status;
-    uint64_t          stamp;
-    uint64_t          ahead;
-    size_t            me;
-    size_t            count;
-    struct hf_ticket *ticket;
-    size_t            room;
-    char             *text; /* what the tickets' strings point to */
-    size_t            text_room;
+    uint64_t           serial;
+    bool               gone;    /* there is no such session (any more) */
+    uint64_t           session; /* of a HELLO */
+    int                status;
+    uint64_t           stamp;
+    uint64_t           ahead;
+    size_t             me;
+    size_t             count;
+    struct hf_ticket  *ticket;
+    size_t             room;
+    char              *text; /* what the tickets' strings point to */
+    size_t             text_room;
+    struct hf_gathered findings; /* EXAMINE */
 };
 
 struct hf_session {
@@ -126,5 +128,7 @@ int hf_answer_line(struct hf_answer *answer, const struct hf_queue *queue,
                    const struct hf_place *mine, const struct hf_shape *shape);
 int hf_answer_list(struct hf_answer *answer, const struct hf_world *world,
                    const char *name);
+int hf_answer_findings(struct hf_answer *answer, struct hf_world *world,
+                       const struct hf_session *session, const char *name);
 
 #endif

@@ -61,7 +61,8 @@ int hf_sq_amend(struct hf_sq *sq, struct hf_req *req)
 
 static int find_living(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_row *ret)
 {
-    int r = hf_sq_row_find(sq, req->name, req->seq, ret);
+    bool other = req->token != 0 && req->token != req->seq;
+    int  r = other ? 0 : hf_sq_row_find(sq, req->name, req->seq, ret);
 
     if (r == 0 || (r == 1 && !hf_sq_live_has(&sq->live, req->seq)))
         return hf_sq_fail(sq, HF_ENOTFOUND, "that place in \"%.120s\" is gone",

@@ -195,6 +195,22 @@ static bool is_our_share(const struct hf_sq *sq, const char *entry, size_t teste
            (tested < TESTS_MAX && entry[strlen(entry) - 1] == digit);
 }
 
+void hf_sq_fifo_count(const struct hf_sq *sq, size_t *all, size_t *stale)
+{
+    DIR           *dir = opendir(sq->files.wake);
+    struct dirent *entry;
+
+    *all = *stale = 0;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        ++*all;
+        *stale += *all <= TESTS_MAX && is_stale(dirfd(dir), entry->d_name);
+    }
+    if (dir != NULL)
+        closedir(dir);
+}
+
 size_t hf_sq_fifo_clean(struct hf_sq *sq)
 {
     DIR           *dir = opendir(sq->files.wake);

@@ -8,9 +8,10 @@
  *   settle.c   what follows from a departure: who is granted, who is told
  *   sweep.c    clearing away what the dead left
  *   enter.c    ENTER
- *   verbs.c    READ, LEAVE
+ *   verbs.c    READ, LEAVE, PROVE
  *   amend.c    AMEND, ASK, BREAK
  *   list.c     LIST, and snapshots in general
+ *   examine.c  EXAMINE
  *   wake.c     WATCH
  *   fifo.c     how a session is told, and how it hears
  *   peer.c     the sessions we wait for, and their death
@@ -20,6 +21,7 @@
 #ifndef HF_SQLITE_INNER_H
 #define HF_SQLITE_INNER_H
 
+#include "store/findings.h"
 #include "store/requests.h"
 #include "store/sqlite/db.h"
 #include "store/sqlite/files.h"
@@ -117,6 +119,7 @@ struct hf_sq {
     struct hf_ticket  *ticket; /* the snapshot lent out */
     size_t             ticket_room;
     struct hf_sq_text *texts; /* its strings */
+    struct hf_gathered findings;
 };
 
 /* Write base.errmsg and return `code`. */
@@ -252,6 +255,8 @@ int hf_sq_break(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_list(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_amend(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_ask(struct hf_sq *sq, struct hf_req *req);
+int hf_sq_prove(struct hf_sq *sq, struct hf_req *req);
+int hf_sq_examine(struct hf_sq *sq, struct hf_req *req);
 
 /* Write down, if it is time, what READ left for later. */
 void hf_sq_tidy(struct hf_sq *sq);
@@ -305,6 +310,9 @@ void hf_sq_fifo_drain(struct hf_sq *sq);
 
 /* Remove what dead sessions left.  Returns how many there were. */
 size_t hf_sq_fifo_clean(struct hf_sq *sq);
+
+/* How many there are, and how many of them are of the dead. */
+void hf_sq_fifo_count(const struct hf_sq *sq, size_t *all, size_t *stale);
 
 /* Open another session's for writing; -1 if it is dead.  Put 8 bytes in one;
  * false: it is dead, and SIGPIPE has been raised. */

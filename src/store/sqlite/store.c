@@ -39,6 +39,7 @@ void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status)
     req->snapshot = (struct hf_line){ 0 };
     req->me = 0;
     req->ahead = 0;
+    req->findings = 0;
     hf_requests_append(&sq->finished, req);
     sq->base.wake = 0;
 }
@@ -56,7 +57,8 @@ static void store_submit(struct hf_store *store, struct hf_req *req)
 {
     struct hf_sq *sq = (struct hf_sq *)store;
 
-    assert(req->op != HF_NOTHING && (req->name != NULL || req->op == HF_LIST));
+    assert(req->op != HF_NOTHING);
+    assert(req->name != NULL || req->op == HF_LIST || req->op == HF_EXAMINE);
     req->canceled = false;
     hf_requests_append(&sq->waiting, req);
     store->wake = 0;
@@ -76,7 +78,7 @@ static void store_cancel(struct hf_store *store, struct hf_req *req)
 static bool may_end_early(const struct hf_req *req)
 {
     return req->op == HF_ENTER || req->op == HF_READ || req->op == HF_WATCH ||
-           req->op == HF_LIST;
+           req->op == HF_LIST || req->op == HF_PROVE || req->op == HF_EXAMINE;
 }
 
 static void end_canceled(struct hf_sq *sq)
@@ -128,13 +130,21 @@ static bool carry_out(struct hf_sq *sq, struct hf_req *req, int *status)
         *status = hf_sq_ask(sq, req);
         break;
     case HF_PROVE:
+        *status = hf_sq_prove(sq, req);
+        break;
     case HF_EXAMINE:
-        *status = HF_EUNSUPPORTED;
+        *status = hf_sq_examine(sq, req);
         break;
     case HF_NOTHING:
         break;
     }
     return true;
+}
+
+/* Is the place that it is about one of those that were lost? */
+static bool is_about_own(const struct hf_req *req)
+{
+    return req->op == HF_LEAVE || (req->op == HF_PROVE && req->id != 0);
 }
 
 /* False if it must wait at the gate, and so must all behind it. */
@@ -145,6 +155,7 @@ static bool answer(struct hf_sq *sq, struct hf_req *req)
     req->snapshot = (struct hf_line){ 0 };
     req->me = 0;
     req->ahead = 0;
+    req->findings = 0;
     sq->hurry = true;
     bool answered = carry_out(sq, req, &status);
     if (status == HF_SQ_STALE) {
@@ -153,7 +164,7 @@ static bool answer(struct hf_sq *sq, struct hf_req *req)
         if (!hf_sq_outdated(sq))
             answered = carry_out(sq, req, &status);
         else
-            status = req->op == HF_LEAVE ? HF_ELOST : HF_EDOWN;
+            status = is_about_own(req) ? HF_ELOST : HF_EDOWN;
         if (status == HF_SQ_STALE)
             status = HF_EDOWN;
     }
@@ -227,6 +238,7 @@ static void destroy(struct hf_sq *sq)
     hf_sq_disconnect(sq);
     hf_sq_owns_finish(&sq->owns);
     hf_sq_forget_texts(sq);
+    hf_gathered_clear(&sq->findings);
     hf_sq_files_finish(&sq->files);
     free(sq->rows.row);
     free(sq->dead.row);

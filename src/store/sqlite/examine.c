@@ -1,0 +1,247 @@
+/* examine.c - EXAMINE: what a person should know of the files and of a line.
+ *
+ * What is wrong with a part is a finding, and the rest is looked at all the same.
+ */
+#include "store/sqlite/inner.h"
+
+#include "holdfast.h"
+#include "store/sqlite/volume.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+
+#define KIB 1024ull
+#define MIB (1024 * KIB)
+
+#define LOG_WARN  (64 * MIB) /* of the write-ahead log */
+#define DISK_WARN (16 * MIB) /* of free space */
+#define DISK_FULL (64 * KIB)
+
+static const char *size_text(char out[32], unsigned long long bytes)
+{
+    if (bytes < 10 * MIB)
+        snprintf(out, 32, "%llu KiB", (bytes + KIB - 1) / KIB);
+    else
+        snprintf(out, 32, "%llu MiB", bytes / MIB);
+    return out;
+}
+
+/* ---- Files -------------------------------------------------------------------- */
+
+static void tell_file(struct hf_sq *sq)
+{
+    struct hf_gathered *list = &sq->findings;
+    struct stat         db = { 0 }, wal = { 0 };
+    char                size[32], log[32];
+
+    if (stat(sq->files.db, &db) < 0) {
+        hf_gather(list, HF_FAULT, "file", NULL, "cannot look at %s: %s", sq->files.db,
+                  strerror(errno));
+        return;
+    }
+    (void)stat(sq->files.wal, &wal); /* none: nothing in it */
+    bool is_long = (unsigned long long)wal.st_size > LOG_WARN;
+    hf_gather(list, is_long ? HF_WARNING : HF_FINE, "file",
+              is_long ? "end what keeps the log from being written back: a transaction "
+                        "left open in another program"
+                      : NULL,
+              "%s, %s, log %s", sq->files.db,
+              size_text(size, (unsigned long long)db.st_size),
+              size_text(log, (unsigned long long)wal.st_size));
+
+    bool open = (db.st_mode & S_IRWXO) != 0;
+    hf_gather(list, open ? HF_WARNING : HF_FINE, "permissions",
+              open ? "others can see who holds what, and more: chmod o-rwx it" : NULL,
+              "%04o, owner %lu", (unsigned)db.st_mode & 07777u, (unsigned long)db.st_uid);
+}
+
+static void tell_volume(struct hf_sq *sq)
+{
+    struct statfs fs;
+
+    if (statfs(sq->files.folder, &fs) < 0)
+        return; /* there is no folder yet */
+    const char *unsafe = hf_sq_volume_name((unsigned long)fs.f_type);
+    if (unsafe != NULL)
+        hf_gather(&sq->findings, HF_WARNING, "file system",
+                  "use a local disk, unless all users of it are on this machine",
+                  "%s, forced by ?force=1", unsafe);
+    else
+        hf_gather(&sq->findings, HF_FINE, "file system", NULL, "local");
+}
+
+static void tell_disk(struct hf_sq *sq)
+{
+    struct statvfs     disk;
+    char               text[32];
+    enum hf_level      level = HF_FINE;
+    unsigned long long left;
+
+    if (statvfs(sq->files.folder, &disk) < 0)
+        return;
+    left = (unsigned long long)disk.f_bavail * disk.f_frsize;
+    if (left < DISK_WARN)
+        level = left < DISK_FULL ? HF_FAULT : HF_WARNING;
+    hf_gather(&sq->findings, level, "disk",
+              level != HF_FINE ? "make room: a full disk lets nobody queue" : NULL,
+              "%s free", size_text(text, left));
+}
+
+/* ---- Database ----------------------------------------------------------------- */
+
+/* The one text that a pragma answers with. */
+static bool ask_text(struct hf_sq *sq, const char *pragma, char *ret, size_t size)
+{
+    sqlite3_stmt *query = NULL;
+
+    int rc = sqlite3_prepare_v2(sq->db.handle, pragma, -1, &query, NULL);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(query);
+    const unsigned char *text = rc == SQLITE_ROW ? sqlite3_column_text(query, 0) : NULL;
+    snprintf(ret, size, "%s",
+             text != NULL ? (const char *)text : sqlite3_errmsg(sq->db.handle));
+    sqlite3_finalize(query);
+    return text != NULL;
+}
+
+static void tell_database(struct hf_sq *sq)
+{
+    struct hf_gathered *list = &sq->findings;
+    char                text[512];
+
+    bool wal = ask_text(sq, "PRAGMA journal_mode", text, sizeof text) &&
+               strcmp(text, "wal") == 0;
+    hf_gather(list, wal ? HF_FINE : HF_FAULT, "SQLite",
+              wal ? NULL : "another program changed it: PRAGMA journal_mode = WAL",
+              "%s, journal mode %s", sqlite3_libversion(), text);
+
+    bool whole = ask_text(sq, "PRAGMA quick_check(1)", text, sizeof text) &&
+                 strcmp(text, "ok") == 0;
+    hf_gather(list, whole ? HF_FINE : HF_FAULT, "integrity",
+              whole ? NULL : "move the files away once nobody uses them", "%s", text);
+}
+
+/* A process that was stopped in there keeps everybody out. */
+static int tell_gate(struct hf_sq *sq)
+{
+    int r = hf_sq_gate(sq);
+
+    if (r == HF_SQ_SHUT)
+        return r;
+    if (r == 0)
+        hf_sq_gate_give(&sq->live);
+    hf_gather(&sq->findings, r == 0 ? HF_FINE : HF_FAULT, "gate",
+              r == 0 ? NULL : "continue that process (kill -CONT), or end it", "%s",
+              r == 0 ? "open" : sq->base.errmsg);
+    return 0;
+}
+
+/* ---- Lines -------------------------------------------------------------------- */
+
+struct count {
+    size_t lines, places, dead;
+};
+
+static int count_rows(struct hf_sq *sq, struct count *ret)
+{
+    sqlite3_stmt *query = sq->db.query[HF_SQ_ALL];
+    uint64_t      line = 0;
+    int           r;
+
+    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
+        struct hf_sq_row row;
+        hf_sq_row_read(query, &row);
+        if (!hf_sq_live_has(&sq->live, row.seq)) {
+            ret->dead++;
+            continue;
+        }
+        const char *name = (const char *)sqlite3_column_text(query, 8);
+        uint64_t    word = hf_sq_line_word(name != NULL ? name : "");
+        ret->lines += word != line;
+        ret->places++;
+        line = word;
+    }
+    return r;
+}
+
+static void tell_lines(struct hf_sq *sq)
+{
+    struct hf_gathered *list = &sq->findings;
+    struct count        count = { 0 };
+    size_t              sessions, stale;
+
+    if (count_rows(sq, &count) < 0) {
+        hf_gather(list, HF_FAULT, "lines", NULL, "%s", sq->base.errmsg);
+        return;
+    }
+    hf_sq_fifo_count(sq, &sessions, &stale);
+    hf_gather(list, HF_FINE, "lines", NULL, "%zu, with %zu places, of %zu sessions",
+              count.lines, count.places, sessions - stale);
+    if (count.dead + stale > 0)
+        hf_gather(list, HF_FINE, "leftovers", NULL,
+                  "%zu places and %zu FIFOs of dead sessions; whoever comes next clears "
+                  "them away",
+                  count.dead, stale);
+    else
+        hf_gather(list, HF_FINE, "leftovers", NULL, "none");
+    hf_gather(list, HF_FINE, "token", NULL, "the highest given out is %llu",
+              (unsigned long long)sq->head.last);
+}
+
+static void tell_line(struct hf_sq *sq, struct hf_req *req)
+{
+    struct hf_gathered *list = &sq->findings;
+    size_t              hold = 0;
+
+    int r = hf_sq_list(sq, req);
+    if (r < 0) {
+        hf_gather(list, HF_FAULT, "line", NULL, "%s",
+                  r == HF_SQ_STALE ? "the files were replaced" : sq->base.errmsg);
+        return;
+    }
+    const struct hf_line *line = &req->snapshot;
+    for (size_t i = 0; i < line->count; i++) {
+        struct hf_line ahead = hf_line_ahead(line, i);
+        hold += hf_line_judge(&ahead, &line->ticket[i].shape).granted;
+    }
+    hf_gather(list, HF_FINE, "line", NULL, "%zu hold \"%s\", %zu wait", hold, req->name,
+              line->count - hold);
+    req->snapshot = (struct hf_line){ 0 };
+    req->me = 0;
+}
+
+int hf_sq_examine(struct hf_sq *sq, struct hf_req *req)
+{
+    struct hf_gathered *list = &sq->findings;
+
+    hf_gathered_clear(list);
+    int r = hf_sq_connect(sq, false);
+    if (r < 0 && r != HF_ENOTFOUND)
+        return r;
+    bool there = r == 0;
+    if (there && !hf_sq_current(sq))
+        return HF_SQ_STALE;
+    if (there)
+        tell_file(sq);
+    else
+        hf_gather(list, HF_FINE, "file", NULL,
+                  "%s is not there yet; the first lock makes it", sq->files.db);
+    tell_volume(sq);
+    tell_disk(sq);
+    if (there) {
+        r = tell_gate(sq);
+        if (r < 0)
+            return r;
+        tell_database(sq);
+        tell_lines(sq);
+    }
+    if (there && req->name != NULL)
+        tell_line(sq, req);
+    req->finding = list->finding;
+    req->findings = list->count;
+    return list->failed ? HF_ENOMEM : 0;
+}
