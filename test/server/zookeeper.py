@@ -1,0 +1,524 @@
+#!/usr/bin/env python3
+"""zookeeper - real ZooKeeper servers for tests, alone or as an ensemble.
+
+As a command, servers for the time of another command:
+
+    test/server/zookeeper.py standalone --tick 200 -- COMMAND @ZK@
+    test/server/zookeeper.py ensemble --size 3 -- COMMAND
+    test/server/zookeeper.py ctl kill 2         from inside COMMAND, see below
+
+COMMAND finds in its environment, and @ZK@ stands in its arguments for the first:
+
+    HF_ZK       host:port of every server, with commas between
+    HF_ZK_PID   process of the first;  HF_ZK_PIDS  of all, with commas between
+    HF_ZK_DIR   folder with a log of each: 1/log, 2/log, ...
+    HF_ZK_CTL   path of a Unix socket: write one line, read the answer to its end:
+                "ok", with what was asked for, or "error" and why
+    HF_ZKS      with --tls: the secure ports; HF_ZK_CA, HF_ZK_CERT, HF_ZK_KEY and
+                HF_ZK_OTHER_CA, HF_ZK_OTHER_CERT, HF_ZK_OTHER_KEY: files, see certs.py
+
+What can be written to HF_ZK_CTL, N being 1 for the first server:
+
+    kill N    SIGKILL       stop N   SIGTERM       both return when it is gone
+    freeze N  SIGSTOP       thaw N   SIGCONT
+    start N   again, with its data                 returns before it serves
+    wait      until every server that runs serves and, of several, one leads
+    leader    the number of who leads              mode N   leader, follower, ...
+    pid N     its process                          word N srvr   a four-letter word
+
+The status is COMMAND's; 77 with a line "# SKIP why" if there is no Java or no
+ZooKeeper here.  As a module: standalone() and ensemble() give a Cluster.
+
+Servers listen on free ports of 127.0.0.1, keep their data in memory, and die with the
+thread that started them, however it ends.
+"""
+import argparse
+import base64
+import contextlib
+import fcntl
+import hashlib
+import os
+import pathlib
+import random
+import re
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import certs  # noqa: E402
+import zkwire  # noqa: E402
+
+JARS = pathlib.Path("/usr/share/java")  # where Debian puts them
+NEEDED = ("zookeeper", "slf4j-simple", "netty-codec", "netty-resolver",
+          "netty-transport-native-unix-common")
+START_LIMIT = 30.0  # seconds, for a busy machine
+NETTY = "org.apache.zookeeper.server.NettyServerCnxnFactory"
+
+
+class Missing(Exception):
+    """What is needed is not installed."""
+
+
+class Failed(Exception):
+    """A server does not do what it should."""
+
+
+# ---- What is there, and what is free -------------------------------------------------
+
+
+def class_path():
+    """zookeeper.jar names most of what it needs; not a logger, and not all of netty."""
+    if shutil.which("java") is None:
+        raise Missing("no java here")
+    paths = [JARS / f"{name}.jar" for name in NEEDED]
+    for path in paths:
+        if not path.exists():
+            raise Missing(f"no {path} here")
+    return ":".join(str(path) for path in paths)
+
+
+def reserve_port():
+    """A socket that keeps a port of 127.0.0.1 for a server of ours.
+
+    It is bound, never listens, and lets others bind with SO_REUSEADDR, as the server
+    does: the port stays ours while the server is down.  It is none that the kernel gives
+    to outgoing connections, or a client that tries again and again could connect to
+    itself."""
+    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    for _ in range(1000):
+        port = random.randrange(first - 16000, first) if first > 20000 else 0
+        keeper = socket.socket()
+        try:
+            keeper.bind(("127.0.0.1", port))
+            keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            return keeper
+        except OSError:
+            keeper.close()
+    raise Failed("no free port")
+
+
+def make_folder():
+    """A folder in memory, and the lock that says it is in use."""
+    base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
+    for old in pathlib.Path(base).glob("hfzk.*"):
+        remove_stale(old)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="hfzk.", dir=base))
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    return folder, lock
+
+
+def remove_stale(folder):
+    """What somebody left who was killed: nobody holds its lock any more."""
+    try:
+        lock = os.open(folder / "lock", os.O_RDWR)
+    except OSError:
+        return
+    with contextlib.suppress(OSError):
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(folder, ignore_errors=True)
+    os.close(lock)
+
+
+def dying_with_us(argv):
+    """The same command, killed when the calling thread ends; and not run at all if that
+    was before the kernel knew."""
+    check = 'test "$PPID" = "$0" && exec "$@"'
+    return ["setpriv", "--pdeathsig", "KILL", "sh", "-c", check, str(os.getpid()), *argv]
+
+
+# ---- One server ----------------------------------------------------------------------
+
+
+class Server:
+    """`config`: lines of zoo.cfg as a dictionary; `properties`: of the JVM; `inside`: what
+    to put in front of the command, and `entering`, a function that gives a context in
+    which sockets are made, both for a server in a network namespace."""
+
+    def __init__(self, folder, address, config, properties, *, jvm=(), inside=(),
+                 entering=contextlib.nullcontext):
+        self.folder, self.address, self.secure = folder, address, None
+        self.inside, self.entering = list(inside), entering
+        self.process = None
+        flags = ["-Xmx128m", "-Xss512k", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                 "-XX:-UsePerfData", *jvm]
+        flags += [f"-D{key}={value}" for key, value in properties.items()]
+        (folder / "data").mkdir(parents=True)
+        (folder / "tmp").mkdir()
+        text = "".join(f"{key}={value}\n" for key, value in config.items())
+        (folder / "zoo.cfg").write_text(f"dataDir={folder / 'data'}\n" + text)
+        self.argv = ["java", *flags, f"-Djava.io.tmpdir={folder / 'tmp'}", "-cp", class_path(),
+                     "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(folder / "zoo.cfg")]
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def start(self):
+        assert not self.running()
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                dying_with_us(self.inside + self.argv), cwd=self.folder,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+
+    def signal(self, number):
+        if self.running():
+            self.process.send_signal(number)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        if self.process is not None:
+            self.process.wait()
+
+    def stop(self):
+        """As an administrator does it."""
+        self.signal(signal.SIGTERM)
+        self.signal(signal.SIGCONT)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def freeze(self):
+        self.signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.signal(signal.SIGCONT)
+
+    def word(self, text, timeout=2.0):
+        with self.entering():
+            return zkwire.word(self.address, text, timeout)
+
+    def mode(self):
+        """standalone, leader, follower, read-only; or None if it does not serve."""
+        try:
+            found = re.search(r"^Mode: (\S+)", self.word("srvr"), re.MULTILINE)
+        except OSError:
+            return None
+        return found and found.group(1)
+
+    def complaints(self, count=12):
+        """The last lines of its log that say something is wrong."""
+        lines = (self.folder / "log").read_text(errors="replace").splitlines()
+        bad = [text for text in lines if re.search(r" (WARN|ERROR) |Exception|^Error", text)]
+        return (bad or lines)[-count:]
+
+
+# ---- One or several --------------------------------------------------------------------
+
+
+class Cluster:
+    """Servers that belong together; number 1 is servers[0].
+
+    Use it in a `with`, or call stop().  `make_server(folder, number)` is the one thing that
+    differs for servers that are not on 127.0.0.1."""
+
+    def __init__(self, size, make_server):
+        self.folder, self._lock = make_folder()
+        self.tls = None
+        self.size = size
+        try:
+            self.servers = [make_server(self, self.folder / str(n)) for n in range(1, size + 1)]
+            for server in self.servers:
+                server.start()
+            self.wait()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def __getitem__(self, number):
+        if not 1 <= number <= self.size:
+            raise IndexError(f"there is no server {number}")
+        return self.servers[number - 1]
+
+    @property
+    def address(self):
+        return ",".join(server.address for server in self.servers)
+
+    @property
+    def secure_address(self):
+        return ",".join(server.secure for server in self.servers)
+
+    def leader(self):
+        """Number of who leads, or None."""
+        for number, server in enumerate(self.servers, 1):
+            if server.running() and server.mode() in ("leader", "standalone"):
+                return number
+        return None
+
+    def wait(self, limit=START_LIMIT):
+        """Until all that run serve, and one of them leads; or all are in read-only mode.
+        A leader that was asleep thinks for a moment that it still is one."""
+        end = time.monotonic() + limit
+        while time.monotonic() < end:
+            for number, server in enumerate(self.servers, 1):
+                if server.process is not None and (server.process.poll() or 0) > 0:
+                    raise Failed(f"server {number} ended:\n" + "\n".join(server.complaints()))
+            modes = [server.mode() for server in self.servers if server.running()]
+            leaders = modes.count("leader") + modes.count("standalone")
+            if modes and all(modes) and (leaders == 1 or set(modes) == {"read-only"}):
+                return
+            time.sleep(0.02)
+        raise Failed(f"not all servers serve after {limit:.0f} s\n"
+                     + "\n".join(self.servers[0].complaints()))
+
+    def stop(self):
+        """Their data goes too, so there is no reason to be gentle."""
+        for server in getattr(self, "servers", []):
+            server.kill()
+        if self._lock is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            os.close(self._lock)
+            self._lock = None
+
+
+def local_server(cluster, folder, ports, options):
+    """One of a cluster on 127.0.0.1; `ports` are those of all of them."""
+    number = int(folder.name)
+    own = [keeper.getsockname()[1] for keeper in ports[number - 1]]
+    config, properties = settings(options)
+    config |= {"clientPort": own[0], "clientPortAddress": "127.0.0.1"}
+    if len(ports) > 1:
+        config |= members([("127.0.0.1", keepers[1].getsockname()[1], keepers[2].getsockname()[1])
+                           for keepers in ports])
+    if options.tls is not None:
+        if cluster.tls is None:
+            cluster.tls = certs.make(cluster.folder / "certs", options.tls_names)
+        config |= {"secureClientPort": own[3], "secureClientPortAddress": "127.0.0.1"}
+        properties |= tls_properties(cluster.tls, options.tls)
+    server = Server(folder, f"127.0.0.1:{own[0]}", config | options.config, properties,
+                    jvm=options.jvm)
+    server.secure = f"127.0.0.1:{own[3]}"
+    if len(ports) > 1:
+        (folder / "data" / "myid").write_text(f"{number}\n")
+    return server
+
+
+def members(addresses):
+    """Lines of zoo.cfg: (host, port for followers, port for elections) of each server."""
+    return {f"server.{number}": f"{host}:{quorum}:{election}"
+            for number, (host, quorum, election) in enumerate(addresses, 1)}
+
+
+def settings(options):
+    config = {
+        "tickTime": options.tick,
+        "initLimit": options.init_limit,
+        "syncLimit": options.sync_limit,
+        "maxClientCnxns": 0,
+        "admin.enableServer": "false",
+        "4lw.commands.whitelist": "*",
+    }
+    properties = {
+        "zookeeper.extendedTypesEnabled": "true",
+        "zookeeper.jmx.log4j.disable": "true",
+        "znode.container.checkIntervalMs": options.container_check,
+        "org.slf4j.simpleLogger.defaultLogLevel": options.log_level,
+        "org.slf4j.simpleLogger.showDateTime": "true",
+        "org.slf4j.simpleLogger.dateTimeFormat": "HH:mm:ss.SSS",
+        "org.slf4j.simpleLogger.showShortLogName": "true",
+    }
+    if options.read_only:
+        properties["readonlymode.enabled"] = "true"
+    if options.super_user is not None:
+        digest = base64.b64encode(hashlib.sha1(options.super_user.encode()).digest()).decode()
+        name = options.super_user.partition(":")[0]
+        properties["zookeeper.DigestAuthenticationProvider.superDigest"] = f"{name}:{digest}"
+    return config, properties
+
+
+def tls_properties(files, client):
+    """Encrypted client ports need the other of the server's two network layers."""
+    return {
+        "zookeeper.serverCnxnFactory": NETTY,
+        "zookeeper.ssl.keyStore.location": files["server"],
+        "zookeeper.ssl.keyStore.type": "PEM",
+        "zookeeper.ssl.trustStore.location": files["ca"],
+        "zookeeper.ssl.trustStore.type": "PEM",
+        "zookeeper.ssl.clientAuth": client,
+    }
+
+
+class Options:
+    """What can be chosen; those of the command have the same names."""
+
+    def __init__(self, **given):
+        self.tick = 200  # ms; sessions are of 2 to 20 ticks unless `config` says otherwise
+        self.init_limit = 50  # ticks
+        self.sync_limit = 10
+        self.container_check = 60000  # ms between looks for empty containers
+        self.tls = None  # none, want or need: the client's certificate
+        self.tls_names = "IP:127.0.0.1,DNS:localhost"
+        self.read_only = False  # without a quorum, serve reads to who asks for that; such a
+        # session needs localSessionsEnabled=true in `config` too
+        self.super_user = None  # "name:password"
+        self.log_level = "info"
+        self.jvm = []  # flags
+        self.config = {}  # lines of zoo.cfg
+        for name, value in given.items():
+            assert name in vars(self), name
+            setattr(self, name, value)
+
+
+def ensemble(size=3, **options):
+    chosen = Options(**options)
+    ports = [[reserve_port() for _ in range(4)] for _ in range(size)]
+
+    def make_server(cluster, folder):
+        return local_server(cluster, folder, ports, chosen)
+
+    cluster = Cluster(size, make_server)
+    cluster.ports = ports  # kept as long as the servers
+    return cluster
+
+
+def standalone(**options):
+    return ensemble(1, **options)
+
+
+# ---- The command -----------------------------------------------------------------------
+
+
+def answer(cluster, line):
+    """What to do for one line from HF_ZK_CTL, and what to say."""
+    verb, *rest = line.split()
+    if verb == "wait":
+        return cluster.wait() or ""
+    if verb == "leader":
+        return str(cluster.leader() or "none")
+    server = cluster[int(rest[0])]
+    if verb in ("kill", "stop", "freeze", "thaw", "start"):
+        return getattr(server, verb)() or ""
+    if verb == "mode":
+        return server.mode() or "none"
+    if verb == "pid":
+        return str(server.pid)
+    if verb == "word":
+        return server.word(rest[1])
+    raise ValueError(f"{verb}: no such verb")
+
+
+def serve_control(cluster, listener):
+    link, _ = listener.accept()
+    with link:
+        link.settimeout(5)
+        try:
+            line = link.makefile().readline()
+            text = f"ok {answer(cluster, line)}".rstrip()
+        except (OSError, ValueError, IndexError, AssertionError, Failed) as error:
+            text = f"error {error}"
+        with contextlib.suppress(OSError):
+            link.sendall(f"{text}\n".encode())
+
+
+def environment(cluster, control):
+    pids = [str(server.pid) for server in cluster.servers]
+    env = os.environ | {"HF_ZK": cluster.address, "HF_ZK_PID": pids[0], "HF_ZK_CTL": control,
+                        "HF_ZK_PIDS": ",".join(pids), "HF_ZK_DIR": str(cluster.folder)}
+    if cluster.tls is not None:
+        env["HF_ZKS"] = cluster.secure_address
+        for name in ("ca", "cert", "key", "other_ca", "other_cert", "other_key"):
+            env[f"HF_ZK_{name.upper()}"] = cluster.tls[name]
+    return env
+
+
+def run_beside(cluster, argv):
+    """Run a command while the servers run.  Returns its status as a shell would."""
+    control = str(cluster.folder / "ctl")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(control)
+        listener.listen(16)
+        argv = [arg.replace("@ZK@", cluster.address) for arg in argv]
+        process = subprocess.Popen(argv, env=environment(cluster, control))
+        ended = os.pidfd_open(process.pid)
+        try:
+            while ended not in (ready := select.select([listener, ended], [], [])[0]):
+                serve_control(cluster, ready[0])
+        finally:
+            os.close(ended)
+            if process.poll() is None:
+                process.terminate()
+            status = process.wait()
+    if status not in (0, 77):
+        for number, server in enumerate(cluster.servers, 1):
+            for text in server.complaints():
+                print(f"# server {number}: {text}")
+    return status if status >= 0 else 128 - status
+
+
+def control_main(words):
+    with socket.socket(socket.AF_UNIX) as link:
+        link.connect(os.environ["HF_ZK_CTL"])
+        link.sendall(f"{' '.join(words)}\n".encode())
+        said = link.makefile().read().strip()
+    word, _, rest = said.partition(" ")
+    print(rest if word == "ok" else said)
+    return 0 if word == "ok" else 1
+
+
+def pair(text):
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise argparse.ArgumentTypeError(f"{text}: not KEY=VALUE")
+    return key, value
+
+
+def options_parser(prog):
+    parser = argparse.ArgumentParser(prog=prog, usage=f"{prog} [options] -- COMMAND [ARG...]")
+    parser.add_argument("--tick", type=int, default=200, help="ms")
+    parser.add_argument("--init-limit", type=int, default=50, help="ticks")
+    parser.add_argument("--sync-limit", type=int, default=10, help="ticks")
+    parser.add_argument("--container-check", type=int, default=60000, help="ms")
+    parser.add_argument("--tls", choices=("none", "want", "need"),
+                        help="a secure port, and the client's certificate there")
+    parser.add_argument("--tls-names", default="IP:127.0.0.1,DNS:localhost",
+                        help="for whom the server's certificate is")
+    parser.add_argument("--read-only", action="store_true", help="allow read-only mode")
+    parser.add_argument("--super-user", metavar="NAME:PASSWORD")
+    parser.add_argument("--log-level", default="info")
+    parser.add_argument("--jvm", action="append", default=[], metavar="FLAG")
+    parser.add_argument("--config", action="append", default=[], type=pair, metavar="KEY=VALUE",
+                        help="a line of zoo.cfg")
+    return parser
+
+
+def main(argv):
+    kind, rest = (argv or [""])[0], argv[1:]
+    if kind == "ctl":
+        return control_main(rest)
+    if kind not in ("standalone", "ensemble") or "--" not in rest:
+        print(__doc__, file=sys.stderr)
+        return 64
+    middle = rest.index("--")
+    parser = options_parser(f"zookeeper.py {kind}")
+    if kind == "ensemble":
+        parser.add_argument("--size", type=int, default=3)
+    options = vars(parser.parse_args(rest[:middle]))
+    options["config"] = dict(options["config"])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    signal.signal(signal.SIGHUP, lambda *_: sys.exit(128 + signal.SIGHUP))
+    try:
+        with ensemble(options.pop("size", 1), **options) as cluster:
+            return run_beside(cluster, rest[middle + 1:])
+    except Missing as reason:
+        print(f"# SKIP {reason}")
+        return 77
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
