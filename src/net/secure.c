@@ -61,17 +61,15 @@ static void explain_verify(struct hf_stream *stream, struct hf_tls *tls, long re
     OPENSSL_free(address);
 }
 
-/* The library failed; false: nobody's fault but the connection's. */
-static bool explain_failure(struct hf_stream *stream, struct hf_tls *tls,
+/* The library failed, and this is why. */
+static void explain_failure(struct hf_stream *stream, struct hf_tls *tls,
                             unsigned long error)
 {
     int         reason = ERR_GET_REASON(error);
     const char *hint = tls->own_cert ? "" : " (give one by ?cert=FILE)";
     const char *text = ERR_reason_error_string(error);
 
-    if (ERR_GET_LIB(error) != ERR_LIB_SSL || reason == SSL_R_UNEXPECTED_EOF_WHILE_READING)
-        return false;
-    switch (reason) {
+    switch (ERR_GET_LIB(error) == ERR_LIB_SSL ? reason : 0) {
     case SSL_R_CERTIFICATE_VERIFY_FAILED:
         explain_verify(stream, tls, SSL_get_verify_result(stream->ssl));
         break;
@@ -102,33 +100,39 @@ static bool explain_failure(struct hf_stream *stream, struct hf_tls *tls,
         snprintf(stream->errmsg, sizeof stream->errmsg, "TLS failed: %s",
                  text != NULL ? text : "unknown reason");
     }
-    return true;
+}
+
+/* The connection ended; recv or send have told why, unless it was in good order. */
+static void explain_end(struct hf_stream *stream)
+{
+    size_t length;
+
+    if (stream->errmsg[0] == '\0')
+        snprintf(stream->errmsg, sizeof stream->errmsg,
+                 "the server closed the connection");
+    length = strlen(stream->errmsg);
+    if (stream->state == HF_STREAM_SHAKING)
+        snprintf(stream->errmsg + length, sizeof stream->errmsg - length,
+                 " in the TLS handshake (does it speak TLS on this port?)");
 }
 
 /* After a call that gave nothing: 0, wait for the socket; -1, over. */
 static long outcome(struct hf_stream *stream, int result)
 {
-    struct hf_tls *tls = SSL_get_app_data((SSL *)stream->ssl);
-    bool           shaking = stream->state == HF_STREAM_SHAKING;
-    int            error = SSL_get_error(stream->ssl, result);
-    unsigned long  first = ERR_peek_error();
+    int           error = SSL_get_error(stream->ssl, result);
+    unsigned long last = ERR_peek_last_error();
+    bool          waits = error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE;
 
     stream->want_write = error == SSL_ERROR_WANT_WRITE;
-    if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) {
-        ERR_clear_error();
-        return 0;
-    }
-    if (error != SSL_ERROR_SSL || !explain_failure(stream, tls, first)) {
-        if (shaking && (stream->errmsg[0] == '\0' || !stream->mute))
-            snprintf(stream->errmsg, sizeof stream->errmsg,
-                     "the server closed the connection in the TLS handshake (does it "
-                     "speak TLS on this port?)");
-        else if (stream->errmsg[0] == '\0')
-            snprintf(stream->errmsg, sizeof stream->errmsg,
-                     "the server closed the connection");
+    if (!waits) {
+        if (error == SSL_ERROR_SSL &&
+            ERR_GET_REASON(last) != SSL_R_UNEXPECTED_EOF_WHILE_READING)
+            explain_failure(stream, SSL_get_app_data((SSL *)stream->ssl), last);
+        else
+            explain_end(stream);
     }
     ERR_clear_error();
-    return -1;
+    return waits ? 0 : -1;
 }
 
 /* ---- How TLS uses the socket --------------------------------------------------- */
@@ -183,6 +187,8 @@ BIO_METHOD *hf_secure_method(void)
 /* Whom the certificate must be for.  Only names are told to the server. */
 static bool expect(SSL *ssl, const char *host)
 {
+    if (host[0] == '\0') /* which OpenSSL takes for: do not look */
+        return false;
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host))
         return true;
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);

@@ -246,6 +246,7 @@ void *hf_stream_append(struct hf_stream *stream, size_t size)
 {
     unsigned char *place;
 
+    assert(size > 0);
     if (stream->room - stream->used < size && !make_room(stream, size))
         return NULL;
     place = stream->out + stream->used;

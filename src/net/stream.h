@@ -49,8 +49,9 @@ struct hf_stream {
 
 /* Start to connect; `tls` NULL: plain, else it must live as long as the stream.
  * `host` is the name the certificate must be for (a name or a numeric address),
- * lent; plain streams need none.  What `stream` was before does not matter.  Never
- * fails: a failure is a stream that is BROKEN, which must be closed too. */
+ * lent; plain streams need none.  What `stream` was before does not matter; from
+ * now on it must stay in its place.  Never fails: a failure is a stream that is
+ * BROKEN, which must be closed too. */
 void hf_stream_open(struct hf_stream *stream, const struct sockaddr *address,
                     socklen_t length, struct hf_tls *tls, const char *host);
 
@@ -70,7 +71,7 @@ unsigned hf_stream_events(const struct hf_stream *stream);
  * the descriptor knows nothing. */
 long hf_stream_read(struct hf_stream *stream, void *ret, size_t size);
 
-/* `size` bytes at the end of `out`, to be filled at once; NULL: out of memory. */
+/* `size` (not 0) bytes at the end of `out`, to be filled at once; NULL: out of memory. */
 void *hf_stream_append(struct hf_stream *stream, size_t size);
 
 /* Send what can be sent.  A failure shows in `state`, or in the next read. */

@@ -1,0 +1,426 @@
+/* net_stream.c - plain streams against real sockets.  Run without arguments. */
+#include "net/stream.h"
+
+#include "lib/net_peer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void open_to(struct hf_stream *stream, const struct peer *peer)
+{
+    hf_stream_open(stream, (const struct sockaddr *)&peer->at, peer->length, NULL, NULL);
+}
+
+/* ---- Connecting ------------------------------------------------------------------ */
+
+static void echo_over(int family)
+{
+    struct peer      peer;
+    struct hf_stream stream;
+    char             answer[5];
+
+    if (!peer_listen(&peer, family)) {
+        print_message("no sockets of family %d here\n", family);
+        return;
+    }
+    peer_serve(&peer, peer_echo, NULL);
+    open_to(&stream, &peer);
+    assert_int_equal(stream_settle(&stream), HF_STREAM_OPEN);
+    assert_int_equal(hf_stream_events(&stream), EPOLLIN);
+    assert_int_equal(hf_stream_read(&stream, answer, sizeof answer), 0);
+    stream_send(&stream, "hello", 5);
+    assert_int_equal(stream_receive(&stream, answer, 5), 5);
+    assert_memory_equal(answer, "hello", 5);
+    hf_stream_close(&stream);
+    assert_int_equal(stream.fd, -1);
+    hf_stream_close(&stream);
+    peer_finish(&peer);
+}
+
+static void test_every_family_of_sockets(void **state)
+{
+    (void)state;
+    echo_over(AF_INET);
+    echo_over(AF_INET6);
+    echo_over(AF_UNIX);
+}
+
+static void test_the_socket_is_set_up(void **state)
+{
+    struct peer      peer;
+    struct hf_stream stream;
+    int              on = 0;
+    socklen_t        size = sizeof on;
+
+    (void)state;
+    assert_true(peer_listen(&peer, AF_INET));
+    open_to(&stream, &peer);
+    assert_int_equal(stream_settle(&stream), HF_STREAM_OPEN);
+    assert_int_equal(getsockopt(stream.fd, IPPROTO_TCP, TCP_NODELAY, &on, &size), 0);
+    assert_int_not_equal(on, 0);
+    assert_true(fcntl(stream.fd, F_GETFD) & FD_CLOEXEC);
+    assert_true(fcntl(stream.fd, F_GETFL) & O_NONBLOCK);
+    hf_stream_close(&stream);
+    peer_close(&peer);
+}
+
+static void test_nobody_listens(void **state)
+{
+    struct peer      peer;
+    struct hf_stream stream;
+    char             byte;
+
+    (void)state;
+    assert_true(peer_listen(&peer, AF_INET));
+    peer_close(&peer);
+    open_to(&stream, &peer);
+    assert_int_equal(stream_settle(&stream), HF_STREAM_BROKEN);
+    assert_string_equal(stream.errmsg, "connection refused");
+    assert_false(stream.denied);
+    assert_int_equal(hf_stream_events(&stream), 0);
+    assert_int_equal(hf_stream_read(&stream, &byte, 1), -1);
+    hf_stream_close(&stream);
+    assert_string_equal(stream.errmsg, "connection refused");
+
+    assert_true(peer_listen(&peer, AF_UNIX));
+    peer_close(&peer);
+    open_to(&stream, &peer);
+    assert_int_equal(stream.state, HF_STREAM_BROKEN);
+    assert_string_equal(stream.errmsg, "no such file or directory");
+    hf_stream_close(&stream);
+}
+
+/* A queue that is full lets no more connections in: the kernel drops their packets,
+ * as a dead machine does. */
+static void test_a_black_hole_holds_nobody_up(void **state)
+{
+    struct peer       peer;
+    struct hf_stream  stream[4];
+    struct hf_stream *last = &stream[3];
+
+    (void)state;
+    assert_true(peer_listen(&peer, AF_INET));
+    assert_int_equal(listen(peer.listener, 0), 0);
+    for (int i = 0; i < 4; i++)
+        open_to(&stream[i], &peer);
+    assert_int_equal(stream_settle(&stream[0]), HF_STREAM_OPEN);
+    for (int i = 0; i < 100; i++) {
+        hf_stream_step(last);
+        assert_int_equal(last->state, HF_STREAM_CONNECTING);
+        assert_int_equal(hf_stream_events(last), EPOLLOUT);
+    }
+    stream_send(last, "early", 5);
+    assert_int_equal(last->used, 5);
+    for (int i = 0; i < 4; i++)
+        hf_stream_close(&stream[i]);
+    peer_close(&peer);
+}
+
+/* In a network with a single port to give out, whoever calls that port calls itself.
+ * Exit status of a child process; 77: it may not make a network. */
+static int call_oneself(void)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(40000) };
+    struct ifreq       lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+    struct hf_stream   stream;
+    int                fd;
+
+    if (unshare(CLONE_NEWNET) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
+        return 77;
+    fd = open("/proc/sys/net/ipv4/ip_local_port_range", O_WRONLY);
+    if (fd < 0 || write(fd, "40000 40000", 11) != 11)
+        return 77;
+    close(fd);
+    fd = socket(AF_INET, SOCK_DGRAM, 0);
+    if (ioctl(fd, SIOCSIFFLAGS, &lo) < 0)
+        return 77;
+    close(fd);
+
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    hf_stream_open(&stream, (struct sockaddr *)&at, sizeof at, NULL, NULL);
+    if (stream.state == HF_STREAM_CONNECTING && stream_wait(&stream))
+        hf_stream_step(&stream);
+    if (stream.state != HF_STREAM_BROKEN)
+        return 1;
+    return strcmp(stream.errmsg, "connection refused") == 0 ? 0 : 2;
+}
+
+static void test_a_connection_to_oneself_is_none(void **state)
+{
+    int   status;
+    pid_t pid = fork();
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(call_oneself());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* ---- Bytes in and out ------------------------------------------------------------ */
+
+static void test_four_megabytes_there_and_back(void **state)
+{
+    struct peer      peer;
+    struct hf_stream stream;
+    int              least = 1;
+
+    (void)state;
+    assert_true(peer_listen(&peer, AF_INET));
+    peer_serve(&peer, peer_echo, NULL);
+    open_to(&stream, &peer);
+    assert_int_equal(setsockopt(stream.fd, SOL_SOCKET, SO_SNDBUF, &least, sizeof least),
+                     0);
+    assert_int_equal(stream_settle(&stream), HF_STREAM_OPEN);
+    assert_true(stream_echo(&stream, 4 << 20) > 10);
+    assert_int_equal(stream.used, 0);
+    hf_stream_close(&stream);
+    peer_finish(&peer);
+}
+
+/* Reads nothing until told to. */
+struct late {
+    sem_t  may_read;
+    size_t got;
+    int    error; /* of the last read: 0 at an orderly end */
+    char   head[16];
+};
+
+static void read_late(int fd, void *data)
+{
+    struct late *late = data;
+    char         buffer[65536];
+    ssize_t      n;
+
+    sem_wait(&late->may_read);
+    while ((n = recv(fd, buffer, sizeof buffer, 0)) > 0) {
+        if (late->got == 0)
+            memcpy(late->head, buffer, sizeof late->head);
+        late->got += (size_t)n;
+    }
+    late->error = n < 0 ? errno : 0;
+}
+
+static void test_what_cannot_be_sent_is_kept_and_asked_for(void **state)
+{
+    static char      piece[1 << 20];
+    struct late      late = { .error = -1 };
+    struct peer      peer;
+    struct hf_stream stream;
+    size_t           appended = 0;
+
+    (void)state;
+    sem_init(&late.may_read, 0, 0);
+    assert_true(peer_listen(&peer, AF_UNIX));
+    peer_serve(&peer, read_late, &late);
+    open_to(&stream, &peer);
+    assert_int_equal(stream_settle(&stream), HF_STREAM_OPEN);
+    while (stream.used == 0) {
+        stream_send(&stream, piece, sizeof piece);
+        appended += sizeof piece;
+    }
+    assert_int_equal(hf_stream_events(&stream), EPOLLIN | EPOLLOUT);
+    hf_stream_flush(&stream);
+    assert_int_equal(stream.state, HF_STREAM_OPEN);
+
+    sem_post(&late.may_read);
+    while (stream.used > 0) {
+        assert_true(stream_wait(&stream));
+        hf_stream_flush(&stream);
+    }
+    assert_int_equal(stream.room, 0); /* so much is not kept */
+    hf_stream_close(&stream);
+    peer_finish(&peer);
+    assert_int_equal(late.got, appended);
+    assert_int_equal(late.error, 0);
+    sem_destroy(&late.may_read);
+}
+
+/* ---- The end --------------------------------------------------------------------- */
+
+static void talk_half(int fd, void *data)
+{
+    (void)data;
+    peer_write(fd, "half a me", 9);
+}
+
+static void test_the_peer_closes_within_a_message(void **state)
+{
+    struct peer      peer;
+    struct hf_stream stream;
+    char             message[20];
+
+    (void)state;
+    assert_true(peer_listen(&peer, AF_INET));
+    peer_serve(&peer, talk_half, NULL);
+    open_to(&stream, &peer);
+    assert_int_equal(stream_settle(&stream), HF_STREAM_OPEN);
+    assert_int_equal(stream_receive(&stream, message, sizeof message), 9);
+    assert_memory_equal(message, "half a me", 9);
+    assert_int_equal(stream.state, HF_STREAM_BROKEN);
+    assert_string_equal(stream.errmsg, "the server closed the connection");
+    assert_false(stream.denied);
+    hf_stream_close(&stream);
+    peer_finish(&peer);
+}
+
+/* Wait until `size` bytes have arrived and lie unread. */
+static void await_unread(const struct hf_stream *stream, int size)
+{
+    int unread = 0;
+
+    for (int i = 0; i < 10000 && unread < size; i++) {
+        assert_int_equal(ioctl(stream->fd, FIONREAD, &unread), 0);
+        poll(NULL, 0, 1);
+    }
+    assert_true(unread >= size);
+}
+
+static void talk_then_read_late(int fd, void *data)
+{
+    static const char chatter[20000];
+
+    peer_write(fd, chatter, sizeof chatter);
+    read_late(fd, data);
+}
+
+static void test_unread_input_does_not_destroy_our_last_words(void **state)
+{
+    struct late      late = { .error = -1 };
+    struct peer      peer;
+    struct hf_stream stream;
+
+    (void)state;
+    sem_init(&late.may_read, 0, 0);
+    assert_true(peer_listen(&peer, AF_INET));
+    peer_serve(&peer, talk_then_read_late, &late);
+    open_to(&stream, &peer);
+    assert_int_equal(stream_settle(&stream), HF_STREAM_OPEN);
+    await_unread(&stream, 20000);
+    memcpy(hf_stream_append(&stream, 7), "goodbye", 7);
+    hf_stream_close(&stream);
+    sem_post(&late.may_read);
+    peer_finish(&peer);
+    assert_int_equal(late.got, 7);
+    assert_memory_equal(late.head, "goodbye", 7);
+    assert_int_equal(late.error, 0);
+    sem_destroy(&late.may_read);
+}
+
+/* Says no, and closes without having listened: the connection is reset. */
+static void talk_refusal(int fd, void *data)
+{
+    char byte;
+
+    recv(fd, &byte, 1, MSG_PEEK);
+    peer_write(fd, "no", 2);
+    sem_wait(data);
+}
+
+static void test_a_refusal_is_heard_while_we_are_sending(void **state)
+{
+    struct peer      peer;
+    struct hf_stream stream;
+    sem_t            leave;
+    char             answer[10];
+
+    (void)state;
+    sem_init(&leave, 0, 0);
+    assert_true(peer_listen(&peer, AF_INET));
+    peer_serve(&peer, talk_refusal, &leave);
+    open_to(&stream, &peer);
+    assert_int_equal(stream_settle(&stream), HF_STREAM_OPEN);
+    stream_send(&stream, "a request", 9);
+    await_unread(&stream, 2);
+    sem_post(&leave);
+    peer_finish(&peer);
+    for (int i = 0; i < 10; i++) /* SIGPIPE would end this program */
+        stream_send(&stream, "another", 7);
+    assert_int_equal(stream.state, HF_STREAM_OPEN);
+    assert_true(stream.mute);
+    assert_int_equal(stream.used, 0);
+    assert_int_equal(stream_receive(&stream, answer, sizeof answer), 2);
+    assert_memory_equal(answer, "no", 2);
+    assert_int_equal(stream.state, HF_STREAM_BROKEN);
+    assert_string_equal(stream.errmsg, "connection reset by peer");
+    hf_stream_close(&stream);
+    sem_destroy(&leave);
+}
+
+/* ---- Fork ------------------------------------------------------------------------ */
+
+static int child_closes(struct hf_stream *stream)
+{
+    int fd = stream->fd;
+
+    if (fcntl(fd, F_GETFD) >= 0)
+        return 1;
+    if (dup2(STDERR_FILENO, fd) != fd) /* the number may be somebody else's by now */
+        return 2;
+    hf_stream_close(stream);
+    return fcntl(fd, F_GETFD) >= 0 ? 0 : 3;
+}
+
+static void test_a_child_cannot_disturb_its_parent(void **state)
+{
+    struct peer      peer;
+    struct hf_stream stream;
+    char             answer[5];
+    int              status;
+    pid_t            pid;
+
+    (void)state;
+    assert_true(peer_listen(&peer, AF_INET));
+    peer_serve(&peer, peer_echo, NULL);
+    open_to(&stream, &peer);
+    assert_int_equal(stream_settle(&stream), HF_STREAM_OPEN);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(child_closes(&stream));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    stream_send(&stream, "still", 5);
+    assert_int_equal(stream_receive(&stream, answer, 5), 5);
+    hf_stream_close(&stream);
+    peer_finish(&peer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_family_of_sockets),
+        cmocka_unit_test(test_the_socket_is_set_up),
+        cmocka_unit_test(test_nobody_listens),
+        cmocka_unit_test(test_a_black_hole_holds_nobody_up),
+        cmocka_unit_test(test_a_connection_to_oneself_is_none),
+        cmocka_unit_test(test_four_megabytes_there_and_back),
+        cmocka_unit_test(test_what_cannot_be_sent_is_kept_and_asked_for),
+        cmocka_unit_test(test_the_peer_closes_within_a_message),
+        cmocka_unit_test(test_unread_input_does_not_destroy_our_last_words),
+        cmocka_unit_test(test_a_refusal_is_heard_while_we_are_sending),
+        cmocka_unit_test(test_a_child_cannot_disturb_its_parent),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
