@@ -3,7 +3,7 @@
 #   make            build/holdfast, build/libholdfast.a, build/libholdfast.so
 #   make run        install what is missing, build, and see it work
 #   make test       install what is missing, build four ways, run every test
-#   make bench      measure
+#   make bench      measure                 make bench-zookeeper   beside Curator
 #   make install    DESTDIR=, PREFIX=/usr/local
 #   make format     lay out the code        make lint     what reviewers look for
 #   make clean      remove the build trees
@@ -34,6 +34,25 @@ bench:
 	@cmake --build --preset release --target benches
 	@for program in build/bench/*; do [ ! -f $$program ] || $$program || exit 1; done
 
+bench-zookeeper:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory release
+	@cmake --build --preset release --target benches
+	@bench/zookeeper.py
+
+FUZZ_SECONDS = 30
+
+fuzz:
+	@tools/deps build test
+	@cmake --preset fuzz >/dev/null
+	@for source in test/fuzz/*_*.c; do \
+	    target=$$(basename $$source .c) && mkdir -p build-fuzz/corpus/$$target && \
+	    cmake --build --preset fuzz --target test-fuzz-$$target -- --quiet && \
+	    build-fuzz/test/fuzz/$$target -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 \
+	        -verbosity=0 -artifact_prefix=build-fuzz/$$target- \
+	        build-fuzz/corpus/$$target $${source%.c} || exit 1; \
+	done
+
 install: release
 	@DESTDIR="$(DESTDIR)" cmake --install build
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true # so that programs find it
@@ -54,4 +73,4 @@ lint: release
 clean:
 	rm -rf build build-*
 
-.PHONY: release run test bench install format lint clean
+.PHONY: release run test bench bench-zookeeper install format lint clean
