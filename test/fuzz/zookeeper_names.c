@@ -1,0 +1,97 @@
+/* zookeeper_names.c - anything as the names in a folder, one a line. */
+#include "base/name.h"
+#include "fuzz/fuzz.h"
+#include "store/zookeeper/names.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UUID "f3a1c2d4-0b1e-4c5d-8e9f-001122334455"
+
+static bool same_shape(const struct hf_shape *a, const struct hf_shape *b)
+{
+    return a->weight == b->weight && a->capacity == b->capacity && a->claim == b->claim;
+}
+
+/* What is read as a place can be written as one, and read again as the same. */
+static void check_place(const struct hf_zk_child *child)
+{
+    enum hf_zk_style   style = child->style == HF_ZK_KAZOO ? HF_ZK_KAZOO : HF_ZK_CURATOR;
+    char               text[HF_ZK_CHILD_MAX];
+    struct hf_zk_child again;
+
+    assert(child->shape.weight >= 1 && child->shape.weight <= child->shape.capacity);
+    assert(child->number >= INT32_MIN && child->number <= INT32_MAX);
+    hf_zk_child_name(style, &child->shape, UUID, child->number, text);
+    hf_zk_child_parse(text, strlen(text), &again);
+    assert(again.style == (child->style == HF_ZK_RECIPE ? HF_ZK_CURATOR : child->style));
+    assert(same_shape(&again.shape, &child->shape));
+    assert(again.number == child->number);
+}
+
+static void check_child(const char *name, size_t size)
+{
+    struct hf_zk_child child;
+
+    hf_zk_child_parse(name, size, &child);
+    switch (child.style) {
+    case HF_ZK_FOREIGN:
+        assert(child.shape.capacity == 0 && child.number == 0);
+        break;
+    case HF_ZK_SLOT:
+        assert(child.number >= 0 && child.number < HF_ALL);
+        break;
+    default:
+        check_place(&child);
+        assert(child.shape.claim || size > 10);
+    }
+    if (hf_zk_child_is(name, size, UUID))
+        assert(size > 32);
+}
+
+static void check_folder(const char *folder, size_t size)
+{
+    char name[256], text[HF_ZK_FOLDER_MAX], again[256];
+
+    if (hf_zk_folder_parse(folder, size, name)) {
+        assert(hf_name_fault(name) == NULL);
+        hf_zk_folder(name, text);
+        assert(strlen(text) == size && memcmp(text, folder, size) == 0);
+    }
+    if (size >= sizeof name)
+        return;
+    memcpy(name, folder, size);
+    name[size] = '\0';
+    hf_zk_folder(name, text);
+    assert(strchr(text, '/') == NULL && strcmp(text, "zookeeper") != 0);
+    bool good = hf_name_fault(name) == NULL;
+    assert(hf_zk_folder_parse(text, strlen(text), again) == good);
+    assert(!good || strcmp(again, name) == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    while (size > 0) {
+        const uint8_t *end = memchr(bytes, '\n', size);
+        size_t         length = end == NULL ? size : (size_t)(end - bytes);
+        char          *name = malloc(length > 0 ? length : 1);
+        if (name == NULL)
+            abort();
+        memcpy(name, bytes, length);
+        check_child(name, length);
+        check_folder(name, length);
+        free(name);
+        length += end != NULL;
+        bytes += length;
+        size -= length;
+    }
+    return 0;
+}
+
+#ifndef HF_FUZZER
+int main(int argc, char **argv)
+{
+    return hf_fuzz_main(argc, argv, __FILE__);
+}
+#endif
