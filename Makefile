@@ -4,6 +4,7 @@
 #   make run        install what is missing, build, and see it work
 #   make test       install what is missing, build four ways, run every test
 #   make bench      measure                 make bench-zookeeper   beside Curator
+#   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
 #   make format     lay out the code        make lint     what reviewers look for
 #   make clean      remove the build trees
@@ -45,12 +46,12 @@ FUZZ_SECONDS = 30
 fuzz:
 	@tools/deps build test
 	@cmake --preset fuzz >/dev/null
-	@for source in test/fuzz/*_*.c; do \
-	    target=$$(basename $$source .c) && mkdir -p build-fuzz/corpus/$$target && \
+	@for folder in test/fuzz/*/; do \
+	    target=$$(basename $$folder) && mkdir -p build-fuzz/corpus/$$target && \
 	    cmake --build --preset fuzz --target test-fuzz-$$target -- --quiet && \
 	    build-fuzz/test/fuzz/$$target -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 \
 	        -verbosity=0 -artifact_prefix=build-fuzz/$$target- \
-	        build-fuzz/corpus/$$target $${source%.c} || exit 1; \
+	        build-fuzz/corpus/$$target $$folder || exit 1; \
 	done
 
 install: release
@@ -73,4 +74,4 @@ lint: release
 clean:
 	rm -rf build build-*
 
-.PHONY: release run test bench bench-zookeeper install format lint clean
+.PHONY: release run test bench bench-zookeeper fuzz install format lint clean
