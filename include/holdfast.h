@@ -15,8 +15,9 @@
  * person what went wrong and what to do.
  *
  * Ownership.  What a constructor gives you is yours to free: locks with
- * hf_lock_free(), reports with hf_report_free(), the client last with
- * hf_close().  Strings passed in are copied.  Freeing NULL is fine.
+ * hf_lock_free(), reports with hf_report_free(), findings with
+ * hf_findings_free(), the client last with hf_close().  Strings passed in are
+ * copied.  Freeing NULL is fine.
  *
  * Threads.  With the keeper thread (the default) every function may be called
  * from any thread, short of freeing what another thread is using.  With
@@ -319,6 +320,31 @@ struct hf_finding {
     const char   *text;   /* what was found */
     const char   *advice; /* what to do about it; "" when nothing */
 };
+
+/* Strings are its own. */
+struct hf_findings {
+    const struct hf_finding *finding;
+    size_t                   count;
+};
+
+/* Is the lock I hold still mine?  Asks the store once, by all the authority it has.
+ * 0: yes, and where locks have a time it was renewed, so hf_left_ms() is as long as
+ * it gets.  HF_ELOST: it is not, and its state is HF_LOST.  HF_EDOWN, HF_ETIMEOUT:
+ * nobody knows; where it matters, stop as if it were lost.  HF_ESTATE: it is not
+ * held.  From any thread. */
+HF_API HF_CHECK int hf_check(struct hf_lock *lock, int64_t timeout_ms);
+
+/* The same for others than the holder, who know its token: a child process, or
+ * what the lock protects.  Does `token` still hold `name`?  0, or HF_ELOST: not, or
+ * not yet. */
+HF_API HF_CHECK int hf_verify(struct hf_client *client, const char *name, uint64_t token,
+                              int64_t timeout_ms);
+
+/* Look the store over, and the line of `name` unless that is NULL.  A store that
+ * cannot be reached is no failure of this call but a finding: "link", HF_FAULT. */
+HF_API HF_CHECK int hf_doctor(struct hf_client *client, const char *name,
+                              int64_t timeout_ms, struct hf_findings **ret);
+HF_API void         hf_findings_free(struct hf_findings *findings);
 
 /* ---- Asking the holder -------------------------------------------------------- */
 

@@ -3,11 +3,11 @@
 
 #include "base/fork.h"
 #include "base/random.h"
-#include "client/inspect.h"
 #include "client/lock.h"
 #include "client/lookout.h"
 #include "client/note.h"
 #include "client/publish.h"
+#include "client/query.h"
 #include "client/url.h"
 
 #include <stdio.h>
@@ -54,8 +54,8 @@ static int read_options(const struct hf_options *given, struct hf_options *ret,
     return 0;
 }
 
-static int open_store(const char *url, const struct hf_options *options, char *errmsg,
-                      struct hf_store **ret)
+static int open_store(struct hf_client *client, const char *url,
+                      const struct hf_options *options, char *errmsg)
 {
     struct hf_url    parsed;
     struct hf_store *store;
@@ -65,7 +65,8 @@ static int open_store(const char *url, const struct hf_options *options, char *e
         return r;
     parsed.config.ttl_ms = options->ttl_ms > 0 ? options->ttl_ms : 15000;
     parsed.config.seed = hf_random();
-    r = hf_store_open(&parsed.config, errmsg, &store);
+    client->url = strdup(parsed.config.url);
+    r = client->url != NULL ? hf_store_open(&parsed.config, errmsg, &store) : HF_ENOMEM;
     hf_url_finish(&parsed);
     if (r < 0)
         return r;
@@ -76,7 +77,7 @@ static int open_store(const char *url, const struct hf_options *options, char *e
             return r;
         }
     }
-    *ret = store;
+    client->store = store;
     return 0;
 }
 
@@ -107,6 +108,7 @@ static void destroy(struct hf_client *client)
 {
     if (client->store != NULL)
         client->store->impl->close(client->store);
+    free(client->url);
     free(client->command);
     free(client->note);
     free(client);
@@ -124,7 +126,7 @@ int hf_open(const char *url, const struct hf_options *given, struct hf_client **
     r = read_options(given, &options, errmsg);
     if (r < 0)
         goto fail;
-    r = open_store(url, &options, errmsg, &client->store);
+    r = open_store(client, url, &options, errmsg);
     if (r < 0)
         goto fail;
     r = start(client, &options);

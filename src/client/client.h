@@ -1,7 +1,7 @@
 /* client.h - one opened store, the engine on it, and the locks in it.
  *
  * What belongs to whom (see drive/drive.h):
- *   the one who turns   engine, store, changed
+ *   the one who turns   engine, store, changed, answered
  *   the mutex           all the rest that changes
  *   atomic              what hf_state() and its like read
  */
@@ -21,16 +21,18 @@ struct hf_client {
     struct hf_drive  drive;
     unsigned         generation; /* of the process that opened it */
 
-    struct hf_lock *changed; /* moved during this turn */
+    struct hf_lock  *changed;  /* moved during this turn */
+    struct hf_query *answered; /* during this turn */
 
     struct hf_lock    *locks;
     struct hf_lock    *inbox;                  /* locks with something to collect */
-    struct hf_query   *queries;                /* inspections to collect */
+    struct hf_query   *queries;                /* to collect */
     struct hf_lookout *lookouts;               /* those that start or stop, to collect */
     struct hf_notice  *notices, **last_notice; /* callbacks to make */
     bool               calling; /* one is under way, by the thread `caller` */
     pthread_t          caller;
     char               errmsg[HF_ERRMSG_MAX];
+    char              *url; /* without passwords */
     char              *command;
     char              *note; /* of locks that have none of their own, encoded */
 

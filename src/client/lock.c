@@ -221,6 +221,7 @@ void hf_lock_publish(struct hf_lock *lock)
     enum hf_state before = hf_state(lock);
 
     memcpy(lock->errmsg, lock->job.errmsg, sizeof lock->errmsg);
+    lock->place = lock->job.hold.id;
     hf_shelter_check(lock);
     if (lock->shelter == NULL && !lock->fallen && !lock->lent)
         hf_lock_show(lock, shown_state(lock), lock->job.hold.why);

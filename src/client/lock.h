@@ -19,6 +19,8 @@ struct hf_lock_ops {
     int (*release_start)(struct hf_lock *lock);
     int (*cancel)(struct hf_lock *lock);
     void (*free)(struct hf_lock *lock);
+    /* What it is made of; lent as long as it is there. */
+    struct hf_lock *const *(*parts)(const struct hf_lock *lock, size_t *count);
 };
 
 struct hf_lock {
@@ -74,6 +76,8 @@ struct hf_lock {
     void (*on_lost)(struct hf_lock *lock);
     void *hook_data;
     char  errmsg[HF_ERRMSG_MAX]; /* what the store said, as published */
+
+    uint64_t place; /* the id of what is held, as published */
 
     atomic_int       state;
     atomic_int       why;

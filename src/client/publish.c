@@ -1,9 +1,9 @@
 /* publish.c - what goes in and out of the engine around a turn. */
 #include "client/publish.h"
 
-#include "client/inspect.h"
 #include "client/lock.h"
 #include "client/lookout.h"
+#include "client/query.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -208,6 +208,7 @@ static hf_time publish(void *owner)
         lock->is_moved = false;
         hf_lock_publish(lock);
     }
+    hf_queries_publish(client);
     return hf_engine_wake(&client->engine);
 }
 

@@ -216,6 +216,14 @@ static void all_free(struct hf_lock *lock)
     destroy(bundle);
 }
 
+static struct hf_lock *const *all_parts(const struct hf_lock *lock, size_t *count)
+{
+    struct hf_bundle *bundle = hf_bundle_of(lock);
+
+    *count = bundle->count;
+    return bundle->part;
+}
+
 static const struct hf_lock_ops ops = {
     .acquire = all_acquire,
     .release = all_release,
@@ -223,6 +231,7 @@ static const struct hf_lock_ops ops = {
     .release_start = hf_bundle_release_start,
     .cancel = all_cancel,
     .free = all_free,
+    .parts = all_parts,
 };
 
 static int by_name(const void *a, const void *b)

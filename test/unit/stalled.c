@@ -129,6 +129,47 @@ static void test_acquire_without_a_keeper(void **state)
     acquire_against(HF_NO_KEEPER);
 }
 
+/* Not answered is not known: neither yes nor no. */
+static void test_check(void **state)
+{
+    struct hf_client   *client = open_double(0, "memory:stalled");
+    struct hf_lock     *lock = recipe_mutex(client, "checked");
+    struct hf_findings *findings = NULL;
+
+    (void)state;
+    assert_int_equal(hf_acquire(lock, 1000), 0);
+    stalled = true;
+    int64_t start = recipe_ms();
+    int     r = hf_check(lock, 100);
+    assert_true(r == HF_ETIMEOUT || r == HF_EDOWN);
+    assert_took(start, 99, 200);
+    assert_int_equal(hf_state(lock), HF_HELD);
+    r = hf_verify(client, "checked", hf_token(lock), 100);
+    assert_true(r == HF_ETIMEOUT || r == HF_EDOWN);
+    assert_int_equal(hf_doctor(client, NULL, 100, &findings), 0);
+    assert_string_equal(findings->finding[findings->count - 1].about, "link");
+    assert_int_equal(findings->finding[findings->count - 1].level, HF_FAULT);
+    hf_findings_free(findings);
+    stalled = false;
+    assert_int_equal(hf_check(lock, 5000), 0);
+    assert_int_equal(hf_release(lock), 0);
+    hf_close(client);
+}
+
+/* Where there is a lease, it is known when its time is over: no answer is needed. */
+static void test_check_until_time_is_over(void **state)
+{
+    struct hf_client *client = open_double(0, "memory:stalled-lease?lease=500");
+    struct hf_lock   *lock = recipe_mutex(client, "checked");
+
+    (void)state;
+    assert_int_equal(hf_acquire(lock, 1000), 0);
+    stalled = true;
+    assert_int_equal(hf_check(lock, -1), HF_ELOST);
+    assert_int_equal(hf_state(lock), HF_LOST);
+    close_double(client);
+}
+
 /* It comes back: nothing of the wait that was given up is left. */
 static void test_after_the_stall(void **state)
 {
@@ -259,6 +300,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_acquire_with_a_keeper),
         cmocka_unit_test(test_acquire_without_a_keeper),
+        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_check_until_time_is_over),
         cmocka_unit_test(test_after_the_stall),
         cmocka_unit_test(test_all_of),
         cmocka_unit_test(test_all_of_without_blocking),

@@ -183,7 +183,7 @@ static void tell_lines(struct hf_sq *sq)
               count.lines, count.places, sessions - stale);
     if (count.dead + stale > 0)
         hf_gather(list, HF_FINE, "leftovers", NULL,
-                  "%zu places and %zu FIFOs of dead sessions; whoever comes next clears "
+                  "of dead sessions: places %zu, FIFOs %zu; whoever comes next clears "
                   "them away",
                   count.dead, stale);
     else

@@ -85,9 +85,9 @@ struct hf_sq {
 
     struct hf_requests waiting;  /* submitted */
     struct hf_requests finished; /* answered, done() not yet called */
-    bool              cancels;  /* some request was canceled */
-    bool              hurry;    /* one is carried out: do not stand at the gate */
-    hf_time           shut;     /* since when it is shut; 0: it is not */
+    bool               cancels;  /* some request was canceled */
+    bool               hurry;    /* one is carried out: do not stand at the gate */
+    hf_time            shut;     /* since when it is shut; 0: it is not */
 
     struct hf_sq_files files;
     struct hf_sq_live  live;

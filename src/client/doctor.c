@@ -1,0 +1,76 @@
+/* doctor.c - hf_doctor(): what the client knows, then what the store tells. */
+#include "client/query.h"
+
+#include <stdlib.h>
+
+/* What a user's findings really are. */
+struct full_findings {
+    struct hf_findings public; /* first */
+    struct hf_gathered list;
+};
+
+void hf_findings_free(struct hf_findings *findings)
+{
+    struct full_findings *all = (struct full_findings *)findings;
+
+    if (all == NULL)
+        return;
+    hf_gathered_clear(&all->list);
+    free(all);
+}
+
+static void tell_ourselves(const struct hf_client *client, struct hf_gathered *list)
+{
+    hf_gather(list, HF_FINE, "holdfast", NULL, "%s, with stores for: %s", hf_version(),
+              hf_stores());
+    hf_gather(list, HF_FINE, "store", NULL, "%s", client->url);
+}
+
+/* With the mutex held.  Only what is the caller's fault is a failure. */
+static int ask_store(struct hf_client *client, const char *name, hf_time deadline,
+                     struct hf_gathered *list)
+{
+    struct hf_req    req = { .op = HF_EXAMINE, .name = name };
+    struct hf_query *query;
+
+    int r = hf_query_start(client, &req, deadline, &query);
+    if (r < 0)
+        return r;
+    r = hf_query_wait(query);
+    if (r == HF_EUNSUPPORTED)
+        hf_gather(list, HF_WARNING, "link", NULL,
+                  "up, but this store tells nothing about itself");
+    else if (r < 0)
+        hf_gather(list, HF_FAULT, "link", NULL, "%s", client->errmsg);
+    else
+        hf_gather(list, HF_FINE, "link", NULL, "up");
+    hf_gather_all(list, query->findings.finding, query->findings.count);
+    hf_query_end(query);
+    return list->failed ? hf_client_fail(client, HF_ENOMEM, "out of memory") : 0;
+}
+
+int hf_doctor(struct hf_client *client, const char *name, int64_t timeout_ms,
+              struct hf_findings **ret)
+{
+    int cancel;
+
+    int r = hf_query_begin(client, name, true, &cancel);
+    if (r < 0)
+        return r;
+    struct full_findings *all = calloc(1, sizeof *all);
+    if (all == NULL) {
+        r = hf_client_fail(client, HF_ENOMEM, "out of memory");
+        goto out;
+    }
+    tell_ourselves(client, &all->list);
+    r = ask_store(client, name, hf_after_ms(hf_now(), timeout_ms), &all->list);
+    if (r < 0) {
+        hf_findings_free(&all->public);
+        goto out;
+    }
+    all->public = (struct hf_findings){ all->list.finding, all->list.count };
+    *ret = &all->public;
+out:
+    hf_drive_end(&client->drive, cancel);
+    return r;
+}

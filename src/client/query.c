@@ -1,0 +1,223 @@
+/* query.c - see query.h. */
+#include "client/query.h"
+
+#include "base/name.h"
+#include "client/job.h"
+#include "client/report.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void query_free(struct hf_query *query)
+{
+    hf_report_free(query->report);
+    hf_gathered_clear(&query->findings);
+    free(query->name);
+    free(query->note);
+    free(query);
+}
+
+/* ---- In the engine ---------------------------------------------------------------- */
+
+/* The store says that a place of ours is gone.  Ids are never used twice. */
+static void lose_place(struct hf_engine *engine, uint64_t id)
+{
+    struct hf_job *job = engine->jobs;
+
+    while (job != NULL && job->hold.id != id)
+        job = job->next;
+    if (job != NULL && job->hold.state == HF_HOLD_HELD)
+        hf_job_tell(job, &(struct hf_event){ .what = HF_GONE });
+}
+
+/* Keep what is lent until we return. */
+static int keep_answer(struct hf_query *query)
+{
+    const struct hf_req *req = &query->errand.req;
+
+    if (req->status < 0)
+        return req->status;
+    if (req->op == HF_LIST)
+        return hf_report_new(&req->snapshot, req->stamp, &query->report);
+    if (req->op == HF_EXAMINE)
+        hf_gather_all(&query->findings, req->finding, req->findings);
+    return query->findings.failed ? HF_ENOMEM : 0;
+}
+
+static void explain(struct hf_query *query)
+{
+    const char *text = query->client->store->errmsg;
+
+    if (query->status == HF_ETIMEOUT && query->errand.req.op != HF_WATCH)
+        text = "the store did not answer in time";
+    else if (text[0] == '\0')
+        text = hf_strerror(query->status);
+    snprintf(query->errmsg, sizeof query->errmsg, "%s", text);
+}
+
+/* During a turn: it is made visible after it, with all else that came of it. */
+static void on_done(struct hf_errand *errand)
+{
+    struct hf_query     *query = (struct hf_query *)errand;
+    struct hf_client    *client = query->client;
+    const struct hf_req *req = &errand->req;
+
+    query->status = keep_answer(query);
+    explain(query);
+    if (req->op == HF_PROVE && req->id != 0 && req->status == HF_ELOST)
+        lose_place(&client->engine, req->id);
+    query->next = client->answered;
+    client->answered = query;
+}
+
+void hf_queries_collect(struct hf_client *client)
+{
+    while (client->queries != NULL) {
+        struct hf_query *query = client->queries;
+        client->queries = query->next;
+        query->collected = true;
+        hf_errand_start(&query->errand, &client->engine);
+    }
+}
+
+void hf_queries_publish(struct hf_client *client)
+{
+    while (client->answered != NULL) {
+        struct hf_query *query = client->answered;
+        client->answered = query->next;
+        query->done = true;
+        if (query->abandoned)
+            query_free(query);
+    }
+}
+
+void hf_queries_drop(struct hf_client *client)
+{
+    hf_queries_collect(client);
+    struct hf_errand **at = &client->engine.errands;
+    while (*at != NULL) {
+        struct hf_query *query = (struct hf_query *)*at;
+        if (query->errand.on_done != on_done) { /* somebody else's */
+            at = &(*at)->next;
+            continue;
+        }
+        *at = query->errand.next;
+        query_free(query);
+    }
+}
+
+/* ---- The caller's end ------------------------------------------------------------- */
+
+static int check_name(struct hf_client *client, const char *name)
+{
+    const char *fault = hf_name_fault(name);
+
+    if (fault == NULL)
+        return 0;
+    return hf_client_fail(client, HF_EINVAL,
+                          "the lock name %s; use 1 to 255 bytes of plain text", fault);
+}
+
+int hf_query_begin(struct hf_client *client, const char *name, bool all, int *cancel)
+{
+    int r = hf_client_check(client);
+    if (r < 0)
+        return r;
+    *cancel = hf_drive_begin(&client->drive);
+    if (name != NULL || !all)
+        r = check_name(client, name);
+    if (r < 0)
+        hf_drive_end(&client->drive, *cancel);
+    return r;
+}
+
+/* NULL stays NULL. */
+static bool copy_text(const char *text, char **ret)
+{
+    *ret = text != NULL ? strdup(text) : NULL;
+    return text == NULL || *ret != NULL;
+}
+
+int hf_query_start(struct hf_client *client, const struct hf_req *req, hf_time deadline,
+                   struct hf_query **ret)
+{
+    struct hf_query *query = calloc(1, sizeof *query);
+    if (query == NULL)
+        return hf_client_fail(client, HF_ENOMEM, "out of memory");
+    if (!copy_text(req->name, &query->name) || !copy_text(req->note, &query->note)) {
+        query_free(query);
+        return hf_client_fail(client, HF_ENOMEM, "out of memory");
+    }
+    query->client = client;
+    query->errand = (struct hf_errand){ .req = *req, .deadline = deadline };
+    query->errand.on_done = on_done;
+    query->errand.req.name = query->name;
+    query->errand.req.note = query->note;
+    query->next = client->queries;
+    client->queries = query;
+    hf_drive_post(&client->drive);
+    *ret = query;
+    return 0;
+}
+
+static bool is_done(void *arg)
+{
+    const struct hf_query *query = arg;
+
+    return query->done;
+}
+
+int hf_query_result(const struct hf_query *query)
+{
+    struct hf_client *client = query->client;
+
+    if (!query->done)
+        return hf_client_fail(client, HF_EDOWN, "the store does not answer");
+    if (query->status < 0)
+        hf_client_fail(client, query->status, "%s", query->errmsg);
+    return query->status;
+}
+
+int hf_query_wait(struct hf_query *query)
+{
+    struct hf_drive *drive = &query->client->drive;
+
+    /* The engine ends it at the deadline; if it is stuck, so are not we. */
+    if (hf_drive_wait(drive, is_done, query, query->errand.deadline) < 0)
+        hf_drive_turn(drive, false);
+    return hf_query_result(query);
+}
+
+void hf_query_end(struct hf_query *query)
+{
+    if (query->collected && !query->done) {
+        query->abandoned = true;
+        return;
+    }
+    if (!query->done) {
+        struct hf_query **at = &query->client->queries;
+        while (*at != query)
+            at = &(*at)->next;
+        *at = query->next;
+    }
+    query_free(query);
+}
+
+int hf_query_run(struct hf_client *client, const struct hf_req *req, hf_time deadline,
+                 struct hf_report **ret)
+{
+    struct hf_query *query;
+
+    int r = hf_query_start(client, req, deadline, &query);
+    if (r < 0)
+        return r;
+    r = hf_query_wait(query);
+    if (r == 0 && ret != NULL) {
+        *ret = query->report;
+        query->report = NULL;
+    }
+    hf_query_end(query);
+    return r;
+}
