@@ -25,7 +25,7 @@ Stat = collections.namedtuple(
 STAT = struct.Struct(">qqqqiiiqiiq")
 
 
-class Error(Exception):
+class Error(RuntimeError):
     def __init__(self, code, what=""):
         super().__init__(f"{what}: {CODES.get(code, code)}")
         self.code = code
