@@ -1,0 +1,151 @@
+#!/usr/bin/env -S python3 -B
+"""mutex.py - one mutex, and processes that use it by Curator, kazoo and Holdfast."""
+import re
+
+from peers import *
+
+KINDS = ("curator", "kazoo", "holdfast")
+TURNS = 1000
+
+
+@case
+def a_thousand_turns_of_nine_processes(t):
+    scene = Scene(t)
+    file = scene.numbers(0)
+    peers = [scene.peer(kind, "turns", TURNS, file) for kind in KINDS * 3]
+    had = scene.together(peers)
+    print("# turns had:", ", ".join(f"{peer.kind} {turns}" for peer, turns in zip(peers, had)))
+    t.equal(sum(had), TURNS, "turns in all")
+    t.equal(int(file.read_text()), TURNS, "the counter")
+    t.true(min(had) > 0, "somebody never had a turn")
+
+
+@case
+def names_and_data_are_what_others_read(t):
+    scene = Scene(t)
+    holder = scene.holds("holdfast")
+    waiter = scene.joins("holdfast")
+    t.equal(scene.above().owner, zkwire.CONTAINER_OWNER, "kind of folder")
+    for number, name in enumerate(scene.nodes()):
+        t.true(re.fullmatch(f"_c_{UUID}-lock-{number:010d}", name), name)
+        data, stat = scene.node(name)
+        pid = (holder, waiter)[number].process.pid
+        t.true(b"from peer" in data and b"%d" % pid in data, f"data: {data!r}")
+        t.true(stat.owner not in (0, zkwire.CONTAINER_OWNER), "not ephemeral")
+    holder.let_go()
+    waiter.hears("held")
+    waiter.let_go()
+    t.equal(scene.nodes(), [])
+
+
+@case
+def first_come_first_served_whoever_comes(t):
+    scene = Scene(t)
+    line = [scene.holds("kazoo")]
+    for kind in ("holdfast", "curator", "holdfast", "kazoo", "curator", "kazoo", "holdfast"):
+        line.append(scene.joins(kind))
+    while len(line) > 1:
+        scene.nobody_else(line[1:], 0.1)
+        line.pop(0).let_go()
+        line[0].hears("held")
+    line[0].let_go()
+
+
+@case
+def a_held_lock_is_busy_for_all(t):
+    scene = Scene(t)
+    for holder in KINDS:
+        peer = scene.holds(holder)
+        for kind in KINDS:
+            t.true(not scene.can(kind, "try"), f"{kind} got it from {holder}: {scene.nodes()}")
+        peer.let_go()
+        for kind in KINDS:
+            t.true(scene.can(kind, "try"), f"{kind} cannot have a free lock: {scene.nodes()}")
+
+
+def a_holder_dies(t, kind, heir):
+    """Its place goes with its session, and nobody has the lock before that."""
+    scene = Scene(t)
+    holder = scene.holds(kind)
+    place = scene.nodes()[0]
+    waiter = scene.joins(heir)
+    holder.kill()
+    scene.gone_before_held(place, [waiter])
+    waiter.let_go()
+
+
+@case
+def a_dead_holders_lock_passes_on_after_its_session(t):
+    for kind, heir in (("curator", "holdfast"), ("kazoo", "holdfast"),
+                       ("holdfast", "curator"), ("holdfast", "kazoo")):
+        a_holder_dies(t, kind, heir)
+
+
+@case
+def a_waiter_that_dies_wakes_nobody_wrongly(t):
+    for dying, behind in (("holdfast", ("curator", "kazoo", "holdfast")),
+                          ("curator", ("holdfast", "kazoo")), ("kazoo", ("holdfast", "curator"))):
+        scene = Scene(t)
+        holder = scene.holds("curator")
+        victim = scene.joins(dying)
+        place = scene.nodes()[1]
+        waiters = [scene.joins(kind) for kind in behind]
+        victim.kill()
+        t.until("its place is gone", lambda: place not in scene.nodes(), PATIENCE)
+        scene.nobody_else(waiters)
+        holder.let_go()
+        while waiters:
+            waiters[0].hears("held")
+            scene.nobody_else(waiters[1:], 0.1)
+            waiters.pop(0).let_go()
+
+
+@case
+def a_curator_holder_hears_that_holdfast_asks(t):
+    scene = Scene(t)
+    holder = scene.holds("curator", "holdrevocable")
+    t.equal(t.run("ask", "a").err, 'holdfast: asked 1 holder of "a"\n')
+    holder.hears("asked")
+    t.equal(len(scene.nodes()), 1, "places")
+    holder.let_go()
+
+
+@case
+def a_holdfast_holder_hears_that_curator_asks(t):
+    scene = Scene(t)
+    holder = scene.holds("holdfast")
+    waiter = scene.joins("curator")
+    scene.peer("curator", "revoke").ends()
+    holder.hears("asked")
+    scene.nobody_else([waiter])
+    holder.let_go()
+    waiter.hears("held")
+    waiter.let_go()
+
+
+@case
+def the_command_shows_whoever_is_in_line(t):
+    scene = Scene(t)
+    line = [scene.holds("curator"), scene.joins("kazoo"), scene.joins("holdfast")]
+    shown = t.show("a")
+    t.equal(len(shown["holders"]), 1, "holders")
+    t.equal(len(shown["waiters"]), 2, "waiters")
+    t.equal(shown["waiters"][1]["pid"], line[2].process.pid, "pid of the last")
+    for peer in line:
+        peer.hears("held")
+        peer.let_go()
+
+
+@case
+def kazoo_as_it_is_with_names_of_its_style(t):
+    scene = Scene(t, style="kazoo")
+    holder = scene.holds("holdfast")
+    t.true(re.fullmatch("[0-9a-f]{32}__lock__0000000000", scene.nodes()[0]), scene.nodes()[0])
+    t.true(not scene.can("kazoo", "try"), "kazoo got it too")
+    holder.let_go()
+    file = scene.numbers(0)
+    had = scene.together([scene.peer(kind, "turns", 300, file) for kind in KINDS[1:] * 2])
+    t.equal((sum(had), int(file.read_text())), (300, 300), "turns, counter")
+
+
+play()

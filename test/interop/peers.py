@@ -1,0 +1,218 @@
+"""peers.py - locks of Curator, kazoo and Holdfast in one line, for the interop tests.
+
+    from peers import *
+
+    @case
+    def they_exclude_each_other(t):
+        scene = Scene(t)
+        holder = scene.peer("curator", "hold")
+        holder.hears("held")
+        ...
+
+    play()
+
+Each case has a folder of its own on one server; its processes are peers, which say
+in lines what they do (see CuratorPeer.java).  Cases are written as those of the
+command: see test/cli/hf.py.
+"""
+import os
+import pathlib
+import random
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
+os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
+sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
+import curator  # noqa: E402
+import hf  # noqa: E402
+import zkwire  # noqa: E402
+import zookeeper  # noqa: E402
+from hf import case, Failure  # noqa: E402,F401
+
+PYTHON = "/usr/bin/python3"  # kazoo is installed for the system's
+SESSION = 2  # seconds
+PATIENCE = 30  # seconds; it takes a moment until a JVM runs
+UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+
+server = None  # of all cases
+
+
+class Peer:
+    """A process that has a lock, waits for it, or takes turns."""
+
+    def __init__(self, scene, kind, argv):
+        test = scene.test
+        self.test, self.kind = test, kind
+        self.out = test.path(f"{len(test.started)}-{kind}.out")
+        self.err = self.out.with_suffix(".err")
+        with open(self.out, "wb") as out, open(self.err, "wb") as err:
+            self.process = subprocess.Popen(argv, env=test.env, stdin=subprocess.PIPE,
+                                            stdout=out, stderr=err)
+        test.started.append(self.process)
+
+    def lines(self):
+        return self.out.read_text().splitlines()
+
+    def said(self, word):
+        return word in self.lines()
+
+    def complaint(self):
+        text = self.err.read_text().strip().splitlines()
+        return text[-1] if text else "nothing on stderr"
+
+    def hears(self, word):
+        """Wait until it has said the word."""
+        def there():
+            if self.said(word):
+                return True
+            self.test.true(self.process.poll() is None,
+                           f"{self.kind} ended and never said {word}: {self.complaint()}")
+            return False
+        self.test.until(f"{self.kind} says {word}", there, PATIENCE)
+
+    def tell(self):
+        """An empty line: begin, or do the next."""
+        self.process.stdin.write(b"\n")
+        self.process.stdin.flush()
+
+    def let_go(self):
+        self.process.stdin.close()
+        self.hears("released")
+        self.ends()
+
+    def ends(self):
+        code = self.process.wait(PATIENCE)
+        self.test.equal(code, 0, f"exit code of {self.kind} ({self.complaint()})")
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Scene:
+    """One lock, "a", in a folder of its own, and who uses it."""
+
+    def __init__(self, test, style=None):
+        self.test, self.style = test, style
+        chroot = f"/{random.getrandbits(64):016x}"
+        self.folder = f"{chroot}/a"
+        self.address = f"{server.address}{chroot}"
+        test.env["HOLDFAST_URL"] = f"zk://{self.address}?session={SESSION}s" + (
+            f"&style={style}" if style else "")
+        test.env.update(SESSION=str(SESSION), STYLE=style or "")
+        with zkwire.Client(server.address) as zk:
+            zk.ensure(chroot)
+
+    def peer(self, kind, mode, *args):
+        if kind == "holdfast":
+            argv = [str(BUILD / "test/interop/peer"), mode, self.test.env["HOLDFAST_URL"], "a"]
+        elif kind == "kazoo":
+            argv = [PYTHON, "-B", str(ROOT / "test/interop/kazoo_peer.py"), mode, self.address, "/a"]
+        else:
+            java = curator.command("test/interop/CuratorPeer.java", BUILD, "-Xmx64m",
+                                   "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+                                   f"-Dsession={SESSION * 1000}")
+            argv = [*java, mode, self.address, "/a"]
+        return Peer(self, kind, [*argv, *map(str, args)])
+
+    def can(self, kind, mode):
+        """Does a try of this kind succeed?"""
+        peer = self.peer(kind, mode)
+        code = peer.process.wait(PATIENCE)
+        self.test.true(code in (0, 1), f"{mode} of {kind}: {peer.complaint()}")
+        return code == 0
+
+    def nodes(self):
+        """The names in the lock's folder, first come first."""
+        with zkwire.Client(server.address) as zk:
+            if zk.exists(self.folder) is None:
+                return []
+            return sorted(zk.children(self.folder), key=lambda name: name[-10:])
+
+    def node(self, name):
+        """(data, Stat)"""
+        with zkwire.Client(server.address) as zk:
+            return zk.data(f"{self.folder}/{name}")
+
+    def above(self):
+        """The Stat of the lock's folder."""
+        with zkwire.Client(server.address) as zk:
+            return zk.exists(self.folder)
+
+    def joins(self, kind, mode="hold"):
+        """Start one and wait until it is the last in line."""
+        before = len(self.nodes())
+        peer = self.peer(kind, mode)
+        self.test.until(f"{kind} is in line", lambda: len(self.nodes()) > before, PATIENCE)
+        return peer
+
+    def holds(self, kind, mode="hold"):
+        peer = self.peer(kind, mode)
+        peer.hears("held")
+        return peer
+
+    def nobody_else(self, peers, seconds=0.3):
+        """For a while, none of these has it."""
+        end = hf.time.monotonic() + seconds
+        while hf.time.monotonic() < end:
+            for peer in peers:
+                self.test.true(not peer.said("held"),
+                               f"{peer.kind} has it too: {self.nodes()}")
+            hf.time.sleep(0.02)
+
+    def gone_before_held(self, place, waiters):
+        """Wait until these have the lock, none of them while a dead one's place is there."""
+        looks = 0
+
+        def all_held():
+            nonlocal looks
+            held = [peer.said("held") for peer in waiters]
+            there = place in self.nodes()
+            self.test.true(not (there and any(held)), f"held while {place} is there still")
+            looks += there
+            return all(held)
+        self.test.until("they have it", all_held, PATIENCE)
+        self.test.true(looks > 0, "the session of the dead was over at once")
+
+    def numbers(self, *values):
+        """A file with numbers, for turns and rw."""
+        path = self.test.path("numbers")
+        path.write_text("".join(f"{value:019d}\n" for value in values))
+        return path
+
+    def together(self, peers):
+        """Let all begin at the same moment; returns what each counted."""
+        for peer in peers:
+            peer.hears("ready")
+        for peer in peers:
+            peer.tell()
+        for peer in peers:
+            peer.ends()
+        return [int(peer.lines()[-1].split()[1]) for peer in peers]
+
+
+def missing():
+    """Why none of this can be run here, or None."""
+    try:
+        curator.command("test/interop/CuratorPeer.java", BUILD)
+    except zookeeper.Missing as reason:
+        return str(reason)
+    if subprocess.run([PYTHON, "-c", "import kazoo"], stderr=subprocess.DEVNULL).returncode != 0:
+        return f"no kazoo for {PYTHON}"
+    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
+    if "zk" not in version.stdout.split():
+        return "no ZooKeeper store in this build"
+    return None
+
+
+def play():
+    global server
+    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
+    reason = missing()
+    if reason is not None:
+        print(f"1..0 # SKIP {reason}")
+        sys.exit(77)
+    with zookeeper.standalone() as server:
+        hf.main()
