@@ -50,8 +50,9 @@ fuzz:
 	    target=$$(basename $$folder) && mkdir -p build-fuzz/corpus/$$target && \
 	    cmake --build --preset fuzz --target test-fuzz-$$target -- --quiet && \
 	    build-fuzz/test/fuzz/$$target -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 \
-	        -verbosity=0 -artifact_prefix=build-fuzz/$$target- \
-	        build-fuzz/corpus/$$target $$folder || exit 1; \
+	        -artifact_prefix=build-fuzz/$$target- build-fuzz/corpus/$$target $$folder \
+	        >build-fuzz/$$target.log 2>&1 || { tail -40 build-fuzz/$$target.log; exit 1; }; \
+	    echo "$$target: $$(sed -n 's/^Done //p' build-fuzz/$$target.log), nothing found"; \
 	done
 
 install: release
