@@ -69,6 +69,7 @@ static int look_up(struct hf_resolve *resolve, int flags)
         resolve->count++;
     }
     freeaddrinfo(found);
+    resolve->error[0] = '\0';
     return 0;
 }
 
@@ -94,6 +95,7 @@ static void *run(void *data)
     struct hf_resolve *resolve = data;
     ssize_t            n;
 
+    pthread_setname_np(pthread_self(), "holdfast-lookup");
     look_up(resolve, 0);
     atomic_store(&resolve->done, true);
     n = write(resolve->mouth, "", 1); /* fails if nobody listens any more */
