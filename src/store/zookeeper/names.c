@@ -279,7 +279,9 @@ void hf_zk_folder(const char *name, char ret[HF_ZK_FOLDER_MAX])
     while (*name != '\0') {
         size_t length = hf_utf8_length(name);
         bool   plain = length > 0 && allowed(name, length) && !escape;
-        for (length += length == 0; length > 0; length--, name++) {
+        if (length == 0) /* broken: byte by byte */
+            length = 1;
+        for (; length > 0; length--, name++) {
             unsigned char c = (unsigned char)*name;
             if (plain) {
                 *ret++ = *name;
@@ -302,7 +304,7 @@ static int hex_digit(char c)
 /* Whatever decodes to a name that is encoded otherwise is no folder of ours. */
 bool hf_zk_folder_parse(const char *folder, size_t size, char ret[256])
 {
-    char   name[HF_NAME_MAX + 1], again[HF_ZK_FOLDER_MAX];
+    char   name[HF_NAME_MAX + 1] = "", again[HF_ZK_FOLDER_MAX];
     size_t used = 0;
 
     for (size_t i = 0; i < size; i++) {
