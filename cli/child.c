@@ -2,7 +2,7 @@
 #include "child.h"
 
 #include "cgroup.h"
-#include "redact.h"
+#include "url.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -30,19 +30,16 @@ static int set_held(const char *name)
 }
 
 /* Always set or removed, so that nobody can hand the command a token of his own
- * through our environment; and our password is not the command's business. */
+ * through our environment. */
 static int set_environment(const struct guard_plan *plan, const struct guard_order *go)
 {
-    char        token[32], slot[16];
-    const char *url = getenv("HOLDFAST_URL");
-    size_t      length;
+    char token[32], slot[16];
 
     snprintf(token, sizeof token, "%" PRIu64, go->token);
     snprintf(slot, sizeof slot, "%d", go->slot);
-    if (url != NULL && redact_url_password(url, &length) != NULL)
-        unsetenv("HOLDFAST_URL");
     if (setenv("HOLDFAST_TOKEN", token, 1) < 0 ||
-        setenv("HOLDFAST_NAME", plan->name, 1) < 0 || set_held(plan->name) < 0)
+        setenv("HOLDFAST_NAME", plan->name, 1) < 0 || set_held(plan->name) < 0 ||
+        url_hand_down(plan->url) < 0)
         return -1;
     return go->slot < 0 ? unsetenv("HOLDFAST_SLOT") : setenv("HOLDFAST_SLOT", slot, 1);
 }

@@ -8,14 +8,15 @@
 
 #include <stddef.h>
 
-/* The first four are sysexits.h's; 79 is the first number above them. */
+/* 64 to 78 are sysexits.h's; 79 is the first number above them. */
 enum exit_code {
     EXIT_NOTHING = 1,      /* show, break, ask: nobody is there */
     EXIT_USAGE = 64,       /* the command line makes no sense */
     EXIT_UNAVAILABLE = 69, /* the store cannot be used */
     EXIT_INTERNAL = 70,    /* something failed that never should */
     EXIT_BUSY = 75,        /* not acquired */
-    EXIT_LOST = 79,        /* the lock was lost, the command was ended */
+    EXIT_FAULT = 78,       /* doctor: something is wrong with the store */
+    EXIT_LOST = 79, /* the lock was lost, the command was ended; check: it is lost */
     EXIT_CANNOT_RUN = 126, /* as env(1) and the shells have it */
     EXIT_NOT_FOUND = 127,
 };

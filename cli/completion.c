@@ -32,6 +32,11 @@ static void print_words(const struct verb *verb, bool valued)
     }
 }
 
+static bool takes_file(const struct option_row *row)
+{
+    return row->value != NULL && strcmp(row->value, "FILE") == 0;
+}
+
 #define SIGNALS "TERM INT HUP QUIT KILL USR1 USR2"
 
 static bool takes_signal(const struct option_row *row)
@@ -102,6 +107,7 @@ static void print_bash(void)
            "        case $prev in\n        ");
     print_signal_options();
     printf(") mapfile -t COMPREPLY < <(compgen -W '" SIGNALS "' -- \"$cur\") ;;\n"
+           "        --url-file) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\") ;;\n"
            "        esac\n"
            "    elif [[ $cur == -* ]]; then\n"
            "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
@@ -141,6 +147,7 @@ static void print_zsh_option(const struct option_row *row)
     printf("]%s%s%s' \\\n", row->value ? ":" : "", row->value ? row->value : "",
            row->value == NULL  ? ""
            : takes_signal(row) ? ":(" SIGNALS ")"
+           : takes_file(row)   ? ":_files"
                                : ":");
 }
 
@@ -185,7 +192,7 @@ static void print_fish_option(const struct verb *verb, const struct option_row *
     if (row->id < 256)
         printf(" -s %c", row->id);
     if (row->value != NULL)
-        printf(" -x");
+        printf(takes_file(row) ? " -r -F" : " -x");
     if (takes_signal(row))
         printf(" -a '" SIGNALS "'");
     printf(" -d '");

@@ -28,6 +28,7 @@
 /* What the guardian knows from the start; lent for its life. */
 struct guard_plan {
     const char           *name;
+    const char           *url; /* as given; NULL: that of the environment */
     char *const          *command;
     int                   signal; /* to ask the command to end */
     int64_t               grace_ns;

@@ -41,7 +41,8 @@ static void print_all(void)
             printf("  %-8s %-22s %s\n", verb_table[i].name, verb_table[i].operands,
                    verb_table[i].summary);
     printf(
-        "\nLocks are kept in a file of yours unless HOLDFAST_URL or --url name a store.\n"
+        "\nLocks are kept in a file of yours unless HOLDFAST_URL, --url or --url-file name\n"
+        "a store.\n"
         "Exit codes of run: the command's own; %d not acquired; %d lock lost;\n"
         "%d store unavailable; %d usage; 126, 127 cannot run the command.\n"
         "`holdfast help VERB` tells more; so does the manual, holdfast(1).\n",

@@ -29,7 +29,7 @@ int main(int argc, char **argv)
         help_print(args.verb);
     else
         code = args.verb->run(&args);
-    free(args.url);
+    args_finish(&args);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         complain("stdout cannot be written to");
         return code != 0 ? code : EXIT_INTERNAL;

@@ -37,6 +37,13 @@ const struct verb verb_table[] = {
     { IN_ASK, "ask", "NAME", "ask the holder of a lock to give it up",
       "Nothing is taken away: what becomes of it is the holder's to decide.", 1, 1, false,
       true, ask_main },
+    { IN_CHECK, "check", "[NAME]", "tell whether a lock is still held",
+      "For a command under `run`: NAME, the token and the store are those of its own\n"
+      "lock.  Exits 0 if it is still held, 79 if not, 69 if the store cannot tell.",
+      0, 1, false, true, check_main },
+    { IN_DOCTOR, "doctor", "[NAME]", "look the store over, and say what is wrong",
+      "Exits 0 if nothing is, 78 if something is, 69 if the store cannot be reached.", 0,
+      1, false, true, doctor_main },
     { IN_VERSION, "version", "", "print the version", NULL, 0, 0, false, false,
       version_main },
     { IN_HELP, "help", "[VERB]", "print help, on everything or on one verb", NULL, 0, 1,
@@ -50,11 +57,11 @@ const size_t verb_count = sizeof verb_table / sizeof *verb_table;
 #define TAKING  (IN_RUN | IN_TRY | IN_HOLD)
 #define CHILD   (IN_RUN | IN_TRY | IN_ELECT)
 #define HOLDING (TAKING | IN_ELECT)
-#define LOOKING (IN_LIST | IN_SHOW | IN_WATCH | IN_BREAK | IN_ASK)
+#define LOOKING (IN_LIST | IN_SHOW | IN_WATCH | IN_BREAK | IN_ASK | IN_CHECK | IN_DOCTOR)
 
 const struct option_row option_table[] = {
     { IN_RUN | IN_HOLD, 'n', "nonblock", NULL, "do not wait if somebody holds it" },
-    { IN_RUN | IN_HOLD | IN_ELECT, 'w', "wait", "TIME",
+    { IN_RUN | IN_HOLD | IN_ELECT | IN_CHECK | IN_DOCTOR, 'w', "wait", "TIME",
       "wait so long at most: 2.5, 500ms, 2m, 1h" },
     { TAKING, 's', "shared", NULL, "share it with other -s, exclude -x" },
     { TAKING, 'x', "exclusive", NULL, "exclude both -s and -x on this name" },
@@ -73,11 +80,13 @@ const struct option_row option_table[] = {
     { IN_ELECT, OPT_AGAIN, "again", NULL, "queue again when the command ends, too" },
     { IN_ELECT, OPT_OBSERVE, "observe", NULL, "take no part, print who leads" },
     { IN_ASK, OPT_REASON, "reason", "TEXT", "tell the holder why" },
-    { IN_BREAK, OPT_TOKEN, "token", "TOKEN", "break the place with this token" },
+    { IN_BREAK | IN_CHECK, OPT_TOKEN, "token", "TOKEN", "the place with this token" },
     { IN_BREAK, 'y', "yes", NULL, "do not ask" },
-    { IN_LIST | IN_SHOW | IN_WATCH | IN_ELECT | IN_VERSION, OPT_JSON, "json", NULL,
-      "write JSON" },
+    { IN_LIST | IN_SHOW | IN_WATCH | IN_ELECT | IN_DOCTOR | IN_VERSION, OPT_JSON, "json",
+      NULL, "write JSON" },
     { HOLDING | LOOKING, OPT_URL, "url", "URL", "the store to use, not $HOLDFAST_URL" },
+    { HOLDING | LOOKING, OPT_URL_FILE, "url-file", "FILE",
+      "the same, from the first line of FILE" },
     { HOLDING, 'q', "quiet", NULL, "say nothing but errors" },
     { HOLDING | LOOKING, 'v', "verbose", NULL, "tell every request to the store" },
     { ~0u, 'h', "help", NULL, "print help on this verb" },

@@ -46,6 +46,8 @@ enum verb_bit {
     IN_COMPLETION = 1 << 9,
     IN_ELECT = 1 << 10,
     IN_ASK = 1 << 11,
+    IN_CHECK = 1 << 12,
+    IN_DOCTOR = 1 << 13,
 };
 
 enum option_id {
@@ -54,6 +56,7 @@ enum option_id {
     OPT_CLAIM,
     OPT_NOTE,
     OPT_URL,
+    OPT_URL_FILE,
     OPT_SIGNAL,
     OPT_GRACE,
     OPT_JSON,
@@ -88,7 +91,7 @@ struct args {
     uint32_t    max_waiters; /* 0: no limit */
     int         busy_exit;
     const char *note;
-    char       *url; /* ours to free */
+    char       *url; /* ours to free; NULL: not given */
     int         signal;
     int64_t     grace_ms;
     int         on_ask; /* signal for the command; 0: none */
@@ -106,7 +109,8 @@ struct args {
 
 /* 0, or an exit code after having complained.  A password in a --url is wiped
  * from argv, where ps(1) would show it. */
-int args_parse(int argc, char **argv, struct args *ret);
+int  args_parse(int argc, char **argv, struct args *ret);
+void args_finish(struct args *args);
 
 int run_main(const struct args *args);
 int hold_main(const struct args *args);
@@ -117,6 +121,8 @@ int show_main(const struct args *args);
 int watch_main(const struct args *args);
 int break_main(const struct args *args);
 int ask_main(const struct args *args);
+int check_main(const struct args *args);
+int doctor_main(const struct args *args);
 int version_main(const struct args *args);
 int help_main(const struct args *args);
 int completion_main(const struct args *args);

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "redact.h"
 #include "text.h"
+#include "url.h"
 
 #include <assert.h>
 #include <getopt.h>
@@ -57,6 +58,22 @@ static int bad_value(const char *option, const char *value, const char *want)
     return EXIT_USAGE;
 }
 
+static void replace_url(struct args *args, char *url)
+{
+    args_finish(args);
+    args->url = url;
+}
+
+static int take_url_file(struct args *args, const char *path)
+{
+    char *url = url_read_file(path);
+
+    if (url == NULL)
+        return EXIT_USAGE;
+    replace_url(args, url);
+    return 0;
+}
+
 /* ps(1) shows argv to everybody. */
 static int take_url(struct args *args, char *value)
 {
@@ -69,8 +86,7 @@ static int take_url(struct args *args, char *value)
     password = redact_url_password(value, &length);
     if (password != NULL)
         memset(value + (password - value), 'x', length);
-    free(args->url);
-    args->url = copy;
+    replace_url(args, copy);
     return 0;
 }
 
@@ -177,6 +193,8 @@ static int take_option(struct args *args, int id, char *value)
         return 0;
     case OPT_URL:
         return take_url(args, value);
+    case OPT_URL_FILE:
+        return take_url_file(args, value);
     case OPT_SIGNAL:
         return take_signal("signal", value, &args->signal);
     case OPT_GRACE:
@@ -230,6 +248,14 @@ static int check_kind(const struct args *args)
     return 0;
 }
 
+/* Those that ask the store something need a moment for it. */
+static int check_limit(const struct args *args)
+{
+    if (args->verb->bit & (IN_CHECK | IN_DOCTOR) && args->wait_ms == 0)
+        return usage(args->verb, "-w 0 leaves no time for an answer", NULL);
+    return 0;
+}
+
 /* --observe makes another thing of `elect`. */
 static int check_observe(const struct args *args)
 {
@@ -275,7 +301,9 @@ static int take_all(int argc, char **argv, const struct grammar *grammar,
         return usage(verb, "the COMMAND to run is missing", NULL);
     if (verb->command && optind < argc)
         args->command = argv + optind;
-    code = check_observe(args);
+    code = check_limit(args);
+    if (code == 0)
+        code = check_observe(args);
     return code != 0 ? code : check_kind(args);
 }
 
@@ -312,6 +340,14 @@ int args_parse(int argc, char **argv, struct args *ret)
     if (code == 0)
         *ret = args;
     else
-        free(args.url);
+        args_finish(&args);
     return code;
+}
+
+void args_finish(struct args *args)
+{
+    if (args->url != NULL) /* it may hold a password */
+        explicit_bzero(args->url, strlen(args->url));
+    free(args->url);
+    args->url = NULL;
 }

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static void on_trace(const char *text, void *data)
@@ -11,12 +12,14 @@ static void on_trace(const char *text, void *data)
     complain("%s", text);
 }
 
-int session_open_to_hold(const struct args *args, const char *command,
-                         struct requests *requests, struct hf_client **ret)
+/* The error is told in `error`. */
+static int open_client(const struct args *args, const char *command,
+                       struct requests *requests, char *error, size_t size,
+                       struct hf_client **ret)
 {
-    char              error[512] = "";
     struct hf_options options = HF_OPTIONS_INIT;
 
+    error[0] = '\0';
     options.flags = HF_NO_KEEPER;
     options.command = command;
     options.note = args->note;
@@ -24,14 +27,28 @@ int session_open_to_hold(const struct args *args, const char *command,
     options.on_ask = requests != NULL ? requests_take : NULL;
     options.data = requests;
     options.error = error;
-    options.error_size = sizeof error;
+    options.error_size = size;
 
     int r = hf_open(args->url, &options, ret);
-    if (r < 0) {
-        complain("%s", error[0] != '\0' ? error : hf_strerror(r));
-        return exit_for(r);
-    }
-    return 0;
+    if (r < 0 && error[0] == '\0')
+        snprintf(error, size, "%s", hf_strerror(r));
+    return r < 0 ? exit_for(r) : 0;
+}
+
+int session_open_to_hold(const struct args *args, const char *command,
+                         struct requests *requests, struct hf_client **ret)
+{
+    char error[512];
+
+    int code = open_client(args, command, requests, error, sizeof error, ret);
+    if (code != 0)
+        complain("%s", error);
+    return code;
+}
+
+int session_try(const struct args *args, char *error, size_t size, struct hf_client **ret)
+{
+    return open_client(args, NULL, NULL, error, size, ret);
 }
 
 int session_open(const struct args *args, struct hf_client **ret)

@@ -14,6 +14,10 @@
  * complained. */
 int session_open(const struct args *args, struct hf_client **ret);
 
+/* The same, but it is for the caller to complain, of `error`. */
+int session_try(const struct args *args, char *error, size_t size,
+                struct hf_client **ret);
+
 /* The same for a holder: `command` is shown to others, `requests` are what others
  * want of it; lent until the client is closed. */
 int session_open_to_hold(const struct args *args, const char *command,

@@ -147,6 +147,7 @@ void term_serve(struct term *term)
     struct guard       guard;
     struct guard_plan  plan = {
          .name = args->operand[0],
+         .url = args->url,
          .command = args->command,
          .signal = args->signal,
          .grace_ns = args->grace_ms * NS_PER_MS,

@@ -37,13 +37,31 @@ static bool decode(char *text)
     return true;
 }
 
-/* The URL as it may be shown: without the password of "//user:password@". */
-static char *redacted(const char *url)
+/* Take the value out of every "password=..." and the like. */
+static void hide_params(char *url)
 {
-    char *copy = strdup(url);
-    char *host = copy != NULL ? strstr(copy, "://") : NULL;
+    static const char *const secret[] = { "password", "passwd", "secret", "token" };
+    char                    *key = strchr(url, '?');
+
+    for (; key != NULL; key = strchr(key, '&')) {
+        size_t length = strcspn(++key, "=&");
+        for (size_t i = 0; i < sizeof secret / sizeof *secret; i++) {
+            const char *found = strcasestr(key, secret[i]);
+            if (found == NULL || found + strlen(secret[i]) > key + length)
+                continue;
+            char *end = key + length + strcspn(key + length, "&");
+            memmove(key + length, end, strlen(end) + 1);
+            break;
+        }
+    }
+}
+
+/* And the password of "//user:password@". */
+static void hide_password(char *url)
+{
+    char *host = strstr(url, "://");
     if (host == NULL)
-        return copy;
+        return;
 
     host += 3;
     size_t authority = strcspn(host, "/?");
@@ -54,6 +72,17 @@ static char *redacted(const char *url)
     char *colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
     if (colon != NULL)
         memmove(colon, at, strlen(at) + 1);
+}
+
+/* The URL as it may be shown. */
+static char *redacted(const char *url)
+{
+    char *copy = strdup(url);
+
+    if (copy != NULL) {
+        hide_params(copy);
+        hide_password(copy);
+    }
     return copy;
 }
 

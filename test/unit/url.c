@@ -83,6 +83,9 @@ static void test_passwords_are_not_shown(void **state)
         { "redis://ana:s3:cr@t@h/x", "redis://ana@h/x" },
         { "redis://h/a:b@c", "redis://h/a:b@c" },
         { "zk://h1:1,h2:2/x", "zk://h1:1,h2:2/x" },
+        { "x://h/?a=1&Password=s3cret&b=2", "x://h/?a=1&Password&b=2" },
+        { "x://a:b@h/?db_secret=s3cret", "x://a@h/?db_secret" },
+        { "x://h/?note=password", "x://h/?note=password" },
     };
 
     (void)state;

@@ -1,0 +1,112 @@
+/* doctor.c - doctor: is all well with the store? */
+#include "options.h"
+
+#include "cli.h"
+#include "json.h"
+#include "session.h"
+#include "text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const words[] = {
+    [HF_FINE] = "ok",
+    [HF_WARNING] = "warn",
+    [HF_FAULT] = "FAULT",
+};
+
+static void print_lines(const struct hf_findings *findings)
+{
+    size_t width = 0;
+
+    for (size_t i = 0; i < findings->count; i++) {
+        size_t columns = strlen(findings->finding[i].about);
+        width = columns > width ? columns : width;
+    }
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct hf_finding *finding = &findings->finding[i];
+        char                     text[1024], advice[1024];
+        text_clean(text, sizeof text, finding->text);
+        text_clean(advice, sizeof advice, finding->advice);
+        printf("%-5s  %-*s  %s\n", words[finding->level], (int)width, finding->about,
+               text);
+        if (advice[0] != '\0')
+            printf("%7s-> %s\n", "", advice);
+    }
+}
+
+static void print_json(const struct hf_findings *findings)
+{
+    struct json json = { .out = stdout };
+
+    json_open(&json, NULL, '[');
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct hf_finding *finding = &findings->finding[i];
+        json_open(&json, NULL, '{');
+        json_string(&json, "level",
+                    finding->level == HF_FAULT ? "fault" : words[finding->level]);
+        json_string(&json, "about", finding->about);
+        json_string(&json, "text", finding->text);
+        json_string(&json, "advice", finding->advice);
+        json_close(&json, '}');
+    }
+    json_close(&json, ']');
+    putchar('\n');
+}
+
+/* 0, or what is worst. */
+static int print(const struct args *args, const struct hf_findings *findings)
+{
+    int code = 0;
+
+    for (size_t i = 0; i < findings->count; i++) {
+        const struct hf_finding *finding = &findings->finding[i];
+        if (finding->level != HF_FAULT)
+            continue;
+        if (strcmp(finding->about, "link") == 0)
+            code = EXIT_UNAVAILABLE;
+        else if (code == 0)
+            code = EXIT_FAULT;
+    }
+    if (args->json)
+        print_json(findings);
+    else
+        print_lines(findings);
+    return code;
+}
+
+/* It cannot even be opened: that is what there is to tell. */
+static void print_closed(const struct args *args, const char *why)
+{
+    struct hf_finding finding[] = {
+        { HF_FINE, "holdfast", hf_version(), "" },
+        { HF_FAULT, "link", why, "" },
+    };
+
+    (void)print(args, &(struct hf_findings){ finding, 2 });
+}
+
+int doctor_main(const struct args *args)
+{
+    int64_t             limit = args->wait_ms >= 0 ? args->wait_ms : SESSION_PATIENCE_MS;
+    char                error[512];
+    struct hf_client   *client;
+    struct hf_findings *findings;
+
+    int code = session_try(args, error, sizeof error, &client);
+    if (code == EXIT_USAGE) /* nothing is wrong with the store */
+        complain("%s", error);
+    else if (code != 0)
+        print_closed(args, error);
+    if (code != 0)
+        return code;
+    int r = hf_doctor(client, args->operand[0], limit, &findings);
+    if (r < 0) {
+        code = session_failed(client, r);
+    } else {
+        code = print(args, findings);
+        hf_findings_free(findings);
+    }
+    hf_close(client);
+    return code;
+}

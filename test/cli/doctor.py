@@ -1,0 +1,110 @@
+#!/usr/bin/env -S python3 -B
+"""doctor.py - what is told about a store, in good health and in bad."""
+import sqlite3
+from hf import *
+
+
+def lines(done):
+    """{about: (word, text)} of what was printed."""
+    found = {}
+    for line in done.out.splitlines():
+        if not line.startswith(" "):
+            word, rest = line.split(None, 1)
+            about, _, text = rest.partition("  ")
+            found[about] = (word, text.strip())
+    return found
+
+
+@case
+def all_is_well(t):
+    holder = t.hold("a")
+    waiter = t.start("run", "a", "--", "true")
+    t.waiting("a", 1)
+    done = t.run("doctor", "a")
+    t.equal((done.code, done.err), (0, ""))
+    found = lines(done)
+    t.equal(set(word for word, _ in found.values()), {"ok"})
+    t.equal(found["link"][1], "up")
+    t.equal(found["store"][1], t.env["HOLDFAST_URL"])
+    t.equal(found["integrity"][1], "ok")
+    t.equal(found["line"][1], '1 hold "a", 1 wait')
+    t.true("line" not in lines(t.run("doctor")), "no line without a name")
+    columns = {line.rindex(text) for line, (_, text) in zip(done.out.splitlines(), found.values())}
+    t.equal(len(columns), 1, "columns in which the texts start")
+    t.end(holder)
+    t.finish(waiter)
+
+
+@case
+def looking_makes_nothing(t):
+    done = t.run("doctor")
+    t.equal(done.code, 0)
+    t.contains(lines(done)["file"][1], "not there yet")
+    t.equal(list(t.folder.iterdir()), [], "files")
+
+
+@case
+def as_json(t):
+    t.equal(t.run("run", "a", "true").code, 0)
+    t.path("locks.db").chmod(0o644)
+    done = t.run("doctor", "--json")
+    t.equal(done.code, 0)
+    found = {finding["about"]: finding for finding in json.loads(done.out)}
+    t.equal(found["link"], {"level": "ok", "about": "link", "text": "up", "advice": ""})
+    t.equal(found["permissions"]["level"], "warn")
+    t.contains(found["permissions"]["advice"], "chmod")
+
+
+@case
+def a_warning_is_no_fault(t):
+    t.equal(t.run("run", "a", "true").code, 0)
+    t.path("locks.db").chmod(0o644)
+    done = t.run("doctor")
+    t.equal(done.code, 0)
+    t.equal(lines(done)["permissions"][0], "warn")
+    t.contains(done.out, "\n       -> ")
+
+
+@case
+def a_damaged_file(t):
+    t.equal(t.run("run", "a", "true").code, 0)
+    path = t.path("locks.db")
+    with sqlite3.connect(path) as db:
+        page, = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'ticket'").fetchone()
+        size, = db.execute("PRAGMA page_size").fetchone()
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    db.close()
+    whole = path.read_bytes()
+    with open(path, "r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xee" * 64)
+    done = t.run("doctor")
+    t.equal((done.code, lines(done)["integrity"][0]), (78, "FAULT"))
+    path.write_bytes(whole)
+
+
+@case
+def a_store_that_cannot_be_used(t):
+    junk = t.path("junk.db")
+    junk.write_bytes(b"this is not a database at all\n" * 1000)
+    done = t.run("doctor", "--url", f"sqlite:{junk}")
+    t.equal((done.code, done.err, lines(done)["link"][0]), (69, "", "FAULT"))
+    t.contains(lines(done)["link"][1], "junk.db")
+    done = t.run("doctor", "--json", "--url", f"sqlite:{junk}")
+    t.equal((done.code, json.loads(done.out)[-1]["level"]), (69, "fault"))
+
+
+@case
+def bad_usage(t):
+    for args in (["--url", "frob:x"], ["a/b"], ["a", "b"], ["-w", "0"]):
+        done = t.run("doctor", *args)
+        t.equal((done.code, done.out), (64, ""), args)
+        t.one_line(done.err)
+
+
+@case
+def inside_a_run(t):
+    t.equal(t.run("run", "a", "--", HOLDFAST, "doctor", "a").code, 0)
+
+
+main()
