@@ -4,6 +4,9 @@
 #include "holdfast.h"
 #include "store/memory/memory.h"
 #include "store/sqlite/sqlite.h"
+#ifdef HF_STORE_ZOOKEEPER
+#include "store/zookeeper/zookeeper.h"
+#endif
 
 #include <stdio.h>
 #include <string.h>
@@ -12,9 +15,17 @@
 static const struct hf_store_impl *const stores[] = {
     &hf_sqlite_store,
     &hf_memory_store,
+#ifdef HF_STORE_ZOOKEEPER
+    &hf_zk_store,
+    &hf_zks_store,
+#endif
 };
 
-static const char schemes[] = "sqlite memory";
+static const char schemes[] = "sqlite memory"
+#ifdef HF_STORE_ZOOKEEPER
+                              " zk zks"
+#endif
+    ;
 
 #define COUNT (sizeof stores / sizeof *stores)
 

@@ -92,7 +92,9 @@ struct hf_req {
     void (*done)(struct hf_req *req);
     void *data; /* the caller's */
 
-    struct hf_req *next; /* the store's while the request is in flight */
+    /* The store's while the request is in flight. */
+    struct hf_req *next;
+    void          *work;
     bool           canceled;
 };
 

@@ -1,0 +1,259 @@
+/* address.c - what a zk: URL says.
+ *
+ *     zk://[user:password@]host[:port],host[:port].../chroot?session=30s&...
+ */
+#include "store/zookeeper/inner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SESSION_MIN 2000
+#define SESSION_MAX (3600 * 1000)
+#define HOST_CHARS \
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[],%"
+
+static int complain(char *errmsg, const char *what, const char *value, const char *advice)
+{
+    snprintf(errmsg, HF_ERRMSG_MAX, "store URL: %s \"%.60s\"; %s", what, value, advice);
+    return HF_EINVAL;
+}
+
+/* ---- Servers ----------------------------------------------------------------------- */
+
+static bool is_port(const char *text)
+{
+    size_t length = strspn(text, "0123456789");
+
+    return length > 0 && length < 6 && text[length] == '\0' && atoi(text) > 0 &&
+           atoi(text) < 65536;
+}
+
+/* "host", "host:port", "[v6]" or "[v6]:port"; taken apart in place. */
+static bool split_server(char *text, struct hf_zk_server *ret)
+{
+    char *host = text, *port = strrchr(text, ':');
+
+    if (text[0] == '[') {
+        char *end = strchr(text, ']');
+        if (end == NULL || (end[1] != '\0' && end[1] != ':'))
+            return false;
+        port = end[1] == ':' ? end + 1 : NULL;
+        host++;
+        *end = '\0';
+    }
+    if (port != NULL)
+        *port++ = '\0';
+    else
+        port = "2181";
+    if (host[0] == '\0' || strlen(host) >= sizeof ret->host || !is_port(port))
+        return false;
+    snprintf(ret->host, sizeof ret->host, "%s", host);
+    snprintf(ret->port, sizeof ret->port, "%s", port);
+    return true;
+}
+
+static int split_servers(struct hf_zk_config *ret, char *text, char *errmsg)
+{
+    char *rest;
+
+    for (char *part = strtok_r(text, ",", &rest); part != NULL;
+         part = strtok_r(NULL, ",", &rest)) {
+        if (ret->servers == HF_ZK_SERVERS)
+            return complain(errmsg, "too many servers, from", part, "give 32 at most");
+        if (!split_server(part, &ret->server[ret->servers++]))
+            return complain(errmsg, "no server can be called", part,
+                            "write host:port,host:port");
+    }
+    if (ret->servers == 0)
+        return complain(errmsg, "no server in", "zk:", "write zk://host:2181/chroot");
+    return 0;
+}
+
+static int set_chroot(struct hf_zk_config *ret, const char *text, char *errmsg)
+{
+    size_t length = strlen(text);
+
+    while (length > 0 && text[length - 1] == '/')
+        length--;
+    if (length >= sizeof ret->chroot || strstr(text, "//") != NULL ||
+        strstr(text, "/./") != NULL || strstr(text, "/../") != NULL)
+        return complain(errmsg, "no path in ZooKeeper is", text,
+                        "write /name/name of 255 bytes at most");
+    memcpy(ret->chroot, text, length);
+    ret->chroot[length] = '\0';
+    return 0;
+}
+
+/* The '@' that ends "user:password@": the last one that has hosts behind it, for a
+ * password may contain anything. */
+static char *find_at(char *text)
+{
+    for (char *at = strrchr(text, '@'); at != NULL;) {
+        size_t hosts = strspn(at + 1, HOST_CHARS);
+        if (hosts > 0 && (at[1 + hosts] == '\0' || at[1 + hosts] == '/'))
+            return at;
+        *at = '\1';
+        char *before = strrchr(text, '@');
+        *at = '@';
+        at = before;
+    }
+    return NULL;
+}
+
+static int split(struct hf_zk_config *ret, char *text, char *errmsg)
+{
+    if (strncmp(text, "//", 2) != 0)
+        return complain(errmsg, "no server in", text, "write zk://host:2181/chroot");
+    text += 2;
+
+    char *at = find_at(text);
+    if (at != NULL) {
+        *at = '\0';
+        ret->auth = strdup(text);
+        explicit_bzero(text, (size_t)(at - text));
+        if (ret->auth == NULL)
+            return HF_ENOMEM;
+        text = at + 1;
+    }
+    char *chroot = strchr(text, '/');
+    int   r = chroot != NULL ? set_chroot(ret, chroot, errmsg) : 0;
+    if (r < 0)
+        return r;
+    if (chroot != NULL)
+        *chroot = '\0';
+    return split_servers(ret, text, errmsg);
+}
+
+/* ---- Parameters -------------------------------------------------------------------- */
+
+static int set_session(struct hf_zk_config *ret, const char *text, int ttl_ms,
+                       char *errmsg)
+{
+    double value = ttl_ms;
+    char  *unit = "ms";
+
+    if (text != NULL)
+        value = strtod(text, &unit);
+    if (text != NULL && strcmp(unit, "ms") != 0) {
+        if (strcmp(unit, "s") != 0 && strcmp(unit, "") != 0)
+            return complain(errmsg, "session is no time:", text,
+                            "write session=30s or 5000ms");
+        value *= 1000;
+    }
+    if (!(value >= SESSION_MIN && value <= SESSION_MAX))
+        return complain(errmsg, "no session can live", text != NULL ? text : "so long",
+                        "from 2s to 3600s are possible");
+    ret->session_ms = (int)value;
+    return 0;
+}
+
+static int set_style(struct hf_zk_config *ret, const char *text, char *errmsg)
+{
+    ret->style = HF_ZK_CURATOR;
+    if (text == NULL || strcmp(text, "curator") == 0)
+        return 0;
+    if (strcmp(text, "kazoo") != 0)
+        return complain(errmsg, "there is no style", text, "use curator or kazoo");
+    ret->style = HF_ZK_KAZOO;
+    return 0;
+}
+
+/* "user:password" from a file that only its owner can read. */
+static int read_auth(struct hf_zk_config *ret, const char *file, char *errmsg)
+{
+    char        line[512] = "";
+    struct stat stat;
+    int         fd = open(file, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return complain(errmsg, "cannot read the auth file", file, strerror(errno));
+    bool    shared = fstat(fd, &stat) < 0 || (stat.st_mode & 077) != 0;
+    ssize_t size = read(fd, line, sizeof line - 1);
+    close(fd);
+    if (shared)
+        return complain(errmsg, "others can read the auth file", file, "chmod 600 it");
+    line[size > 0 ? size : 0] = '\0';
+    line[strcspn(line, "\r\n")] = '\0';
+    free(ret->auth);
+    ret->auth = strdup(line);
+    explicit_bzero(line, sizeof line);
+    return ret->auth != NULL ? 0 : HF_ENOMEM;
+}
+
+static int set_auth(struct hf_zk_config *ret, const char *file, char *errmsg)
+{
+    const char *variable = getenv("HOLDFAST_ZK_AUTH");
+    int         r = 0;
+
+    if (file != NULL)
+        r = read_auth(ret, file, errmsg);
+    else if (ret->auth == NULL && variable != NULL && variable[0] != '\0')
+        ret->auth = strdup(variable);
+    if (r < 0)
+        return r;
+    if (ret->auth != NULL && strchr(ret->auth, ':') == NULL)
+        return complain(errmsg, "no user:password in", file != NULL ? file : "the URL",
+                        "SASL is not supported, only digest");
+    return 0;
+}
+
+static int set_acl(struct hf_zk_config *ret, const char *text, char *errmsg)
+{
+    if (text == NULL)
+        text = ret->auth != NULL ? "creator" : "open";
+    if (strcmp(text, "creator") == 0 && ret->auth == NULL)
+        return complain(errmsg, "nobody to give it to for acl", text,
+                        "name an identity by ?auth=FILE or HOLDFAST_ZK_AUTH");
+    if (strcmp(text, "creator") != 0 && strcmp(text, "open") != 0 &&
+        strchr(text, ':') == NULL)
+        return complain(errmsg, "there is no acl", text,
+                        "use creator, open, or scheme:id,scheme:id");
+    ret->acl = strdup(text);
+    return ret->acl != NULL ? 0 : HF_ENOMEM;
+}
+
+static int set_params(struct hf_zk_config *ret, const struct hf_config *config,
+                      char *errmsg)
+{
+    int r = set_session(ret, hf_config_get(config, "session"), config->ttl_ms, errmsg);
+
+    if (r == 0)
+        r = set_style(ret, hf_config_get(config, "style"), errmsg);
+    if (r == 0)
+        r = set_auth(ret, hf_config_get(config, "auth"), errmsg);
+    if (r == 0)
+        r = set_acl(ret, hf_config_get(config, "acl"), errmsg);
+    return r;
+}
+
+int hf_zk_config_init(struct hf_zk_config *ret, const struct hf_config *config,
+                      char *errmsg)
+{
+    *ret = (struct hf_zk_config){ .secure = strcmp(config->scheme, "zks") == 0 };
+    snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
+
+    char *text = strdup(config->rest);
+    if (text == NULL)
+        return HF_ENOMEM;
+    int r = split(ret, text, errmsg);
+    free(text);
+    if (r == 0)
+        r = set_params(ret, config, errmsg);
+    if (r < 0)
+        hf_zk_config_finish(ret);
+    return r;
+}
+
+void hf_zk_config_finish(struct hf_zk_config *config)
+{
+    if (config->auth != NULL)
+        explicit_bzero(config->auth, strlen(config->auth));
+    free(config->auth);
+    free(config->acl);
+    config->auth = config->acl = NULL;
+}

@@ -1,0 +1,91 @@
+/* amend.c - AMEND: the same place under a name that says it weighs less.
+ *
+ * One step: a node with the same number and uuid is made, the old one deleted.
+ * Curator's readers and writers take it for what it is (it does the same, in two
+ * steps).  The token stays what it was, and so goes into the node for others to read.
+ */
+#include "store/zookeeper/inner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void go(struct hf_zk *zk, struct hf_zk_task *task);
+
+static void on_amended(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task   *task = data;
+    struct hf_zk_ticket *ticket = task->ticket;
+    char                 name[HF_ZK_CHILD_MAX];
+
+    if (reply->error == HF_ZK_CONNECTION_LOSS) {
+        hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
+        hf_zk_finish(zk, task, HF_EDOWN);
+        return;
+    }
+    if (reply->error == HF_ZK_NO_NODE) {
+        hf_zk_ticket_away(zk, ticket);
+        hf_zk_look(zk, task);
+        return;
+    }
+    if (reply->error != 0) {
+        hf_zk_finish(zk, task, hf_zk_fault(zk, reply->error, "amend", ticket->path));
+        return;
+    }
+    struct hf_zk_stat stat = { .owner = zk->link.session };
+    hf_zk_child_name(zk->config.style, &task->req->shape, ticket->uuid, ticket->number,
+                     name);
+    hf_zk_ticket_set(zk, ticket, HF_ZK_NOWHERE);
+    if (hf_zk_ticket_found(zk, ticket, name, strlen(name), &stat) < 0) {
+        hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
+        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        return;
+    }
+    hf_zk_look(zk, task);
+}
+
+static void rename_node(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    struct hf_zk_ticket *ticket = task->ticket;
+    const struct hf_req *req = task->req;
+    char                 name[HF_ZK_CHILD_MAX], path[HF_ZK_PATH_MAX];
+    char                *text;
+
+    if (asprintf(&text, "%s\ntoken=%llu", req->note != NULL ? req->note : "",
+                 (unsigned long long)ticket->token) < 0) {
+        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        return;
+    }
+    hf_zk_child_name(zk->config.style, &req->shape, ticket->uuid, ticket->number, name);
+    hf_zk_path(task->line, name, path);
+    hf_zk_ticket_quiet(zk, ticket, true);
+    size_t begin = hf_zk_call_begin(zk, &task->call[0], HF_ZK_MULTI, on_amended, task);
+    hf_zk_multi_create(zk, path, text, HF_ZK_EPHEMERAL);
+    hf_zk_multi_delete(zk, ticket->path);
+    hf_zk_multi_end(zk);
+    hf_zk_call_end(zk, begin);
+    free(text);
+}
+
+static void go(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    struct hf_zk_ticket *ticket = task->ticket;
+
+    if (ticket->where == HF_ZK_NOWHERE) /* searched for in vain */
+        hf_zk_ticket_set(zk, ticket, HF_ZK_AWAY);
+    if (ticket->where == HF_ZK_THERE && task->req->shape.weight < ticket->shape.weight)
+        rename_node(zk, task);
+    else
+        hf_zk_look(zk, task);
+}
+
+void hf_zk_amend(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    task->ticket = hf_zk_ticket_find(zk, task->req->id);
+    if (task->ticket == NULL)
+        hf_zk_look(zk, task);
+    else if (task->ticket->where == HF_ZK_UNSURE)
+        hf_zk_search(zk, task, go);
+    else
+        go(zk, task);
+}

@@ -1,0 +1,199 @@
+/* beat.c - staying alive, and knowing until when we surely are.
+ *
+ * While we have a place anywhere, a quorum write every T/6: a MULTI that checks that
+ * our places are there and changes nothing.  It renews the deadline (core/lease.h
+ * has the rule) and finds places taken from us.  Any other write that was committed
+ * does as well.  With no place to lose, plain pings every T/3.
+ *
+ * A connection on which something is awaited and nothing heard for T/3 is given up:
+ * there may be a better server.  A write that a follower seems to sit on is helped
+ * along with another request after 200 ms: servers before 3.8.1 forget to go on
+ * (ZOOKEEPER-4537).
+ */
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+
+#define KICK (200 * HF_MS)
+
+static hf_time guard(const struct hf_zk *zk)
+{
+    hf_time part = zk->link.timeout / 40;
+
+    return part < 50 * HF_MS ? part : 50 * HF_MS;
+}
+
+void hf_zk_beat_start(struct hf_zk *zk, hf_time sent, hf_time answered, bool fresh)
+{
+    struct hf_zk_beat *beat = &zk->beat;
+
+    if (fresh)
+        hf_lease_quorum_init(&beat->lease, zk->link.timeout, guard(zk));
+    beat->lease.timeout = zk->link.timeout;
+    hf_lease_quorum_connected(&beat->lease, sent, answered);
+    beat->wrote = beat->tried = 0; /* due at once: nothing is proven yet */
+    beat->spoke = zk->now;
+    beat->heard = answered;
+    beat->pinged = 0;
+    beat->kicked = 0;
+}
+
+void hf_zk_beat_heard(struct hf_zk *zk, hf_time sent, hf_time answered, bool committed)
+{
+    struct hf_zk_beat *beat = &zk->beat;
+
+    beat->heard = answered;
+    if (committed && sent > beat->wrote)
+        beat->wrote = sent;
+    hf_lease_quorum_answered(&beat->lease, sent, answered, committed);
+    zk->base.alive_until = beat->lease.deadline;
+}
+
+void hf_zk_beat_pong(struct hf_zk *zk, hf_time answered)
+{
+    hf_time sent = zk->beat.pinged;
+
+    zk->beat.pinged = 0;
+    if (sent != 0)
+        hf_zk_beat_heard(zk, sent, answered, false);
+}
+
+/* ---- Heartbeats ------------------------------------------------------------------------ */
+
+static void on_checked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_beat *beat = data;
+
+    if (reply->error != HF_ZK_NO_NODE)
+        return; /* proven, or the connection has other troubles */
+    for (size_t i = 0; i < beat->checks; i++) {
+        struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, beat->checked[i]);
+        if (hf_zk_multi_error(reply, i) != HF_ZK_NO_NODE || ticket == NULL)
+            continue;
+        if (ticket->where == HF_ZK_THERE) {
+            hf_zk_ticket_away(zk, ticket);
+            beat->wrote = beat->tried = 0; /* nothing was renewed: again, without it */
+        }
+    }
+}
+
+/* Go round among our places, a number of them at a time. */
+static void choose(struct hf_zk *zk)
+{
+    struct hf_zk_beat *beat = &zk->beat;
+
+    beat->checks = 0;
+    for (size_t i = 0; i < HF_ZK_BUCKETS && beat->checks < HF_ZK_BEAT_CHECKS; i++) {
+        size_t at = (beat->after + 1 + i) % HF_ZK_BUCKETS;
+        for (struct hf_zk_ticket *ticket = zk->ticket[at]; ticket != NULL;
+             ticket = ticket->next)
+            if (ticket->where == HF_ZK_THERE && !ticket->leaving &&
+                beat->checks < HF_ZK_BEAT_CHECKS)
+                beat->checked[beat->checks++] = ticket->id;
+    }
+    if (beat->checks > 0)
+        beat->after = beat->checked[beat->checks - 1];
+}
+
+static void check(struct hf_zk *zk)
+{
+    struct hf_zk_beat *beat = &zk->beat;
+
+    beat->tried = zk->now;
+    choose(zk);
+    if (beat->checks == 0)
+        return;
+    size_t begin = hf_zk_call_begin(zk, &beat->call, HF_ZK_MULTI, on_checked, beat);
+    for (size_t i = 0; i < beat->checks; i++)
+        hf_zk_multi_check(zk, hf_zk_ticket_find(zk, beat->checked[i])->path);
+    hf_zk_multi_end(zk);
+    hf_zk_call_end(zk, begin);
+}
+
+static void ping(struct hf_zk *zk)
+{
+    struct hf_zk_writer *out = &zk->calls.out;
+    size_t               begin = hf_zk_frame_begin(out);
+
+    hf_zk_put_int(out, HF_ZK_XID_PING);
+    hf_zk_put_int(out, HF_ZK_PING);
+    hf_zk_frame_end(out, begin);
+    zk->beat.pinged = zk->now;
+}
+
+/* ---- Time ------------------------------------------------------------------------------- */
+
+static hf_time beat_due(const struct hf_zk *zk)
+{
+    const struct hf_zk_beat *beat = &zk->beat;
+
+    if (zk->tickets == 0 || beat->call.flying)
+        return HF_NEVER;
+    return (beat->wrote > beat->tried ? beat->wrote : beat->tried) + zk->link.timeout / 6;
+}
+
+static hf_time ping_due(const struct hf_zk *zk)
+{
+    return zk->beat.pinged != 0 ? HF_NEVER : zk->beat.spoke + zk->link.timeout / 3;
+}
+
+static hf_time kick_due(const struct hf_zk *zk)
+{
+    const struct hf_zk_call *first = zk->calls.first;
+
+    if (first == NULL || zk->beat.kick.flying)
+        return HF_NEVER;
+    return (first->sent > zk->beat.kicked ? first->sent : zk->beat.kicked) + KICK;
+}
+
+/* When to give the connection up. */
+static hf_time dead_due(const struct hf_zk *zk)
+{
+    const struct hf_zk_beat *beat = &zk->beat;
+    hf_time                  since = HF_NEVER;
+
+    if (zk->calls.first != NULL)
+        since = zk->calls.first->sent;
+    if (beat->pinged != 0 && beat->pinged < since)
+        since = beat->pinged;
+    if (since == HF_NEVER)
+        return HF_NEVER;
+    return (since > beat->heard ? since : beat->heard) + zk->link.timeout / 3;
+}
+
+static void on_kicked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    (void)zk, (void)data, (void)reply;
+}
+
+void hf_zk_beat_run(struct hf_zk *zk)
+{
+    const char *root = zk->config.chroot[0] != '\0' ? zk->config.chroot : "/";
+
+    if (zk->link.phase != HF_ZK_READY)
+        return;
+    if (zk->now >= dead_due(zk)) {
+        hf_zk_link_break(zk, "does not answer any more");
+        return;
+    }
+    if (zk->now >= beat_due(zk))
+        check(zk);
+    if (zk->now >= ping_due(zk))
+        ping(zk);
+    if (zk->now >= kick_due(zk)) {
+        zk->beat.kicked = zk->now;
+        hf_zk_call_get(zk, &zk->beat.kick, HF_ZK_EXISTS, root, false, on_kicked, NULL);
+    }
+}
+
+static hf_time sooner(hf_time a, hf_time b)
+{
+    return a < b ? a : b;
+}
+
+hf_time hf_zk_beat_wake(const struct hf_zk *zk)
+{
+    if (zk->link.phase != HF_ZK_READY)
+        return HF_NEVER;
+    return sooner(sooner(beat_due(zk), ping_due(zk)), sooner(kick_due(zk), dead_due(zk)));
+}

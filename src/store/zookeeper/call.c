@@ -1,0 +1,303 @@
+/* call.c - one request on the wire and its answer.
+ *
+ * A connection answers in the order it was asked, so calls are a queue.  What they
+ * say is gathered in one buffer and leaves in one piece.
+ */
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+size_t hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call,
+                        enum hf_zk_opcode opcode, hf_zk_on_reply *on_reply, void *data)
+{
+    struct hf_zk_calls *calls = &zk->calls;
+
+    assert(!call->flying);
+    calls->xid = calls->xid == INT32_MAX ? 1 : calls->xid + 1;
+    *call = (struct hf_zk_call){ .xid = calls->xid,
+                                 .opcode = opcode,
+                                 .sent = zk->now,
+                                 .on_reply = on_reply,
+                                 .data = data,
+                                 .flying = true };
+    if (calls->last != NULL)
+        calls->last->next = call;
+    else
+        calls->first = call;
+    calls->last = call;
+    calls->made++;
+
+    size_t begin = hf_zk_frame_begin(&calls->out);
+    hf_zk_put_int(&calls->out, call->xid);
+    hf_zk_put_int(&calls->out, opcode);
+    return begin;
+}
+
+void hf_zk_call_end(struct hf_zk *zk, size_t begin)
+{
+    hf_zk_frame_end(&zk->calls.out, begin);
+}
+
+/* ---- What calls say ---------------------------------------------------------------- */
+
+static void put_entry(struct hf_zk_writer *out, const char *scheme, size_t length,
+                      const char *id)
+{
+    hf_zk_put_int(out, 31); /* everything: read, write, create, delete, admin */
+    hf_zk_put_bytes(out, scheme, length);
+    hf_zk_put_string(out, id);
+}
+
+/* "digest:ana:hash,ip:10.0.0.1": an id may contain colons, but no commas. */
+static void put_list(struct hf_zk_writer *out, const char *acl)
+{
+    char    text[512];
+    char   *rest;
+    int32_t count = 1;
+
+    for (const char *c = acl; *c != '\0'; c++)
+        count += *c == ',';
+    hf_zk_put_int(out, count);
+    snprintf(text, sizeof text, "%s", acl);
+    for (char *part = strtok_r(text, ",", &rest); part != NULL;
+         part = strtok_r(NULL, ",", &rest)) {
+        size_t length = strcspn(part, ":");
+        put_entry(out, part, length, part[length] == ':' ? part + length + 1 : "");
+    }
+}
+
+static void put_acl(struct hf_zk *zk)
+{
+    struct hf_zk_writer *out = &zk->calls.out;
+    const char          *acl = zk->config.acl;
+
+    if (strcmp(acl, "open") == 0) {
+        hf_zk_put_int(out, 1);
+        put_entry(out, "world", 5, "anyone");
+    } else if (strcmp(acl, "creator") == 0) {
+        hf_zk_put_int(out, 1);
+        put_entry(out, "auth", 4, "");
+    } else {
+        put_list(out, acl);
+    }
+}
+
+static void put_create(struct hf_zk *zk, const char *path, const char *text,
+                       enum hf_zk_mode mode)
+{
+    hf_zk_put_string(&zk->calls.out, path);
+    hf_zk_put_bytes(&zk->calls.out, text, strlen(text));
+    put_acl(zk);
+    hf_zk_put_int(&zk->calls.out, mode);
+}
+
+void hf_zk_call_create(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
+                       const char *text, enum hf_zk_mode mode, hf_zk_on_reply *on_reply,
+                       void *data)
+{
+    enum hf_zk_opcode opcode =
+        mode == HF_ZK_CONTAINER ? HF_ZK_CREATE_CONTAINER : HF_ZK_CREATE2;
+    size_t begin = hf_zk_call_begin(zk, call, opcode, on_reply, data);
+
+    put_create(zk, path, text, mode);
+    hf_zk_call_end(zk, begin);
+}
+
+void hf_zk_call_delete(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
+                       int32_t version, hf_zk_on_reply *on_reply, void *data)
+{
+    size_t begin = hf_zk_call_begin(zk, call, HF_ZK_DELETE, on_reply, data);
+
+    hf_zk_put_string(&zk->calls.out, path);
+    hf_zk_put_int(&zk->calls.out, version);
+    hf_zk_call_end(zk, begin);
+}
+
+void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
+                    const char *path, bool watch, hf_zk_on_reply *on_reply, void *data)
+{
+    size_t begin = hf_zk_call_begin(zk, call, opcode, on_reply, data);
+
+    hf_zk_put_string(&zk->calls.out, path);
+    if (opcode != HF_ZK_SYNC && opcode != HF_ZK_GET_ACL)
+        hf_zk_put_byte(&zk->calls.out, watch);
+    hf_zk_call_end(zk, begin);
+}
+
+void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
+                    const char *text, size_t size, int32_t version,
+                    hf_zk_on_reply *on_reply, void *data)
+{
+    size_t begin = hf_zk_call_begin(zk, call, HF_ZK_SET_DATA, on_reply, data);
+
+    hf_zk_put_string(&zk->calls.out, path);
+    hf_zk_put_bytes(&zk->calls.out, text, size);
+    hf_zk_put_int(&zk->calls.out, version);
+    hf_zk_call_end(zk, begin);
+}
+
+/* ---- Several in one ---------------------------------------------------------------- */
+
+static void put_part(struct hf_zk *zk, int32_t type, bool done)
+{
+    hf_zk_put_int(&zk->calls.out, type);
+    hf_zk_put_byte(&zk->calls.out, done);
+    hf_zk_put_int(&zk->calls.out, -1);
+}
+
+void hf_zk_multi_create(struct hf_zk *zk, const char *path, const char *text,
+                        enum hf_zk_mode mode)
+{
+    put_part(zk, HF_ZK_CREATE2, false);
+    put_create(zk, path, text, mode);
+}
+
+void hf_zk_multi_delete(struct hf_zk *zk, const char *path)
+{
+    put_part(zk, HF_ZK_DELETE, false);
+    hf_zk_put_string(&zk->calls.out, path);
+    hf_zk_put_int(&zk->calls.out, -1);
+}
+
+void hf_zk_multi_check(struct hf_zk *zk, const char *path)
+{
+    put_part(zk, HF_ZK_CHECK, false);
+    hf_zk_put_string(&zk->calls.out, path);
+    hf_zk_put_int(&zk->calls.out, -1);
+}
+
+void hf_zk_multi_end(struct hf_zk *zk)
+{
+    put_part(zk, -1, true);
+}
+
+int hf_zk_multi_error(struct hf_zk_reply *reply, size_t index)
+{
+    struct hf_zk_reader body = reply->body;
+
+    for (size_t i = 0; !body.bad; i++) {
+        int32_t type = hf_zk_get_int(&body);
+        bool    done = hf_zk_get_byte(&body) != 0;
+        int32_t error = hf_zk_get_int(&body);
+        if (done || type != HF_ZK_ERROR)
+            break; /* it succeeded, or makes no sense */
+        error = hf_zk_get_int(&body);
+        if (i == index)
+            return error;
+    }
+    return 0;
+}
+
+/* ---- Answers ----------------------------------------------------------------------- */
+
+static bool is_write(enum hf_zk_opcode opcode)
+{
+    switch (opcode) {
+    case HF_ZK_CREATE2:
+    case HF_ZK_CREATE_CONTAINER:
+    case HF_ZK_DELETE:
+    case HF_ZK_SET_DATA:
+    case HF_ZK_MULTI:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static struct hf_zk_call *take(struct hf_zk_calls *calls)
+{
+    struct hf_zk_call *call = calls->first;
+
+    calls->first = call->next;
+    if (calls->first == NULL)
+        calls->last = NULL;
+    call->flying = false;
+    return call;
+}
+
+bool hf_zk_calls_answer(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered)
+{
+    struct hf_zk_calls *calls = &zk->calls;
+    int32_t             xid = hf_zk_get_int(&frame);
+    int64_t             zxid = hf_zk_get_long(&frame);
+    int32_t             error = hf_zk_get_int(&frame);
+
+    if (frame.bad || calls->first == NULL || calls->first->xid != xid)
+        return false;
+    if (zxid > zk->link.zxid)
+        zk->link.zxid = zxid;
+
+    struct hf_zk_call *call = take(calls);
+    hf_zk_beat_heard(zk, call->sent, answered, error == 0 && is_write(call->opcode));
+    struct hf_zk_reply reply = { .error = error, .body = frame };
+    call->on_reply(zk, call->data, &reply);
+    return true;
+}
+
+void hf_zk_calls_fail(struct hf_zk *zk)
+{
+    struct hf_zk_calls *calls = &zk->calls;
+
+    calls->out.used = 0;
+    calls->out.failed = false;
+    while (calls->first != NULL) {
+        struct hf_zk_call *call = take(calls);
+        struct hf_zk_reply reply = { .error = HF_ZK_CONNECTION_LOSS,
+                                     .body = { .bad = true } };
+        call->on_reply(zk, call->data, &reply);
+    }
+}
+
+/* ---- Errors as people meet them ----------------------------------------------------- */
+
+static const char *reason(int error)
+{
+    switch (error) {
+    case HF_ZK_UNIMPLEMENTED:
+        return "the server is too old for it: ZooKeeper 3.5 or later is needed";
+    case HF_ZK_INVALID_ACL:
+        return "it takes no such acl";
+    case HF_ZK_MARSHALLING:
+    case HF_ZK_BAD_ARGUMENTS:
+        return "it does not understand the request";
+    case HF_ZK_NOT_READ_ONLY:
+        return "the server is read-only: it has lost its quorum";
+    default:
+        return NULL;
+    }
+}
+
+int hf_zk_fault(struct hf_zk *zk, int error, const char *what, const char *path)
+{
+    char *errmsg = zk->base.errmsg;
+
+    switch (error) {
+    case HF_ZK_CONNECTION_LOSS:
+    case HF_ZK_OPERATION_TIMEOUT:
+    case HF_ZK_SESSION_MOVED:
+    case HF_ZK_SESSION_EXPIRED:
+        return HF_EDOWN; /* the link has said why */
+    case HF_ZK_NO_AUTH:
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "ZooKeeper does not let %s %s %.80s; see its ACL, and whether user and "
+                 "password are right",
+                 zk->config.auth != NULL ? "this user" : "a client without a user", what,
+                 path);
+        return HF_EDENIED;
+    case HF_ZK_QUOTA_EXCEEDED:
+        snprintf(errmsg, HF_ERRMSG_MAX, "ZooKeeper cannot %s %.100s: a quota is used up",
+                 what, path);
+        return HF_EFULL;
+    default:
+        break;
+    }
+    if (reason(error) != NULL)
+        snprintf(errmsg, HF_ERRMSG_MAX, "ZooKeeper cannot %s %.100s: %s", what, path,
+                 reason(error));
+    else
+        snprintf(errmsg, HF_ERRMSG_MAX, "ZooKeeper cannot %s %.100s: its error %d", what,
+                 path, error);
+    return HF_ESTORE;
+}

@@ -1,0 +1,272 @@
+/* enter.c - ENTER: a node of our own at the end of the line.
+ *
+ * Usually one flight: create and listing leave together, and the server answers
+ * them in that order, so the listing shows our node and all that came before.
+ *
+ *     create + listing ----------------------------> answer
+ *         no such folder: folder + create + listing, again
+ *     a try, a limit: listing first; nothing is created if it is no use
+ *     an earlier answer was lost: sync + listing, our uuid is looked for first
+ */
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TRIES 8 /* the folder may be swept away again before we are in it */
+
+enum { CREATE, FOLDER, LOOK }; /* call[] */
+
+static void take_place(struct hf_zk *zk, struct hf_zk_task *task);
+
+/* ---- Cannot be ------------------------------------------------------------------------- */
+
+static void on_undone(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+
+    if (reply->error == HF_ZK_CONNECTION_LOSS)
+        task->error = HF_EDOWN;
+    else
+        hf_zk_ticket_free(zk, task->ticket);
+    hf_zk_finish(zk, task, task->error);
+}
+
+/* A place that we must not keep: `status` once it is gone. */
+static void undo(struct hf_zk *zk, struct hf_zk_task *task, int status)
+{
+    task->error = status;
+    task->ticket->leaving = true;
+    hf_zk_ticket_quiet(zk, task->ticket, true);
+    hf_zk_call_delete(zk, &task->call[CREATE], task->ticket->path, -1, on_undone, task);
+}
+
+static void undo_exhausted(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    snprintf(zk->base.errmsg, sizeof zk->base.errmsg,
+             "the numbers in %.120s are used up; when nobody is in it, delete that node, "
+             "or use another lock name",
+             task->line->folder);
+    undo(zk, task, HF_EEXHAUSTED);
+}
+
+static void undo_full(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    snprintf(zk->base.errmsg, sizeof zk->base.errmsg,
+             "as many wait for \"%.128s\" as the limit of %u allows", task->req->name,
+             task->req->limit);
+    if (task->ticket->where == HF_ZK_THERE) {
+        undo(zk, task, HF_EFULL);
+        return;
+    }
+    hf_zk_ticket_free(zk, task->ticket);
+    hf_zk_finish(zk, task, HF_EFULL);
+}
+
+static void fail(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    if (task->folder_error != 0 && error != HF_ZK_CONNECTION_LOSS)
+        error = task->folder_error;
+    if (error == HF_ZK_NO_NODE) {
+        hf_zk_fail(zk, task, HF_ENOTFOUND,
+                   "ZooKeeper has no node %.120s, the chroot of the store URL; create it",
+                   zk->config.chroot);
+        return;
+    }
+    hf_zk_finish(zk, task, hf_zk_fault(zk, error, "make a node in", task->line->folder));
+}
+
+/* ---- In line ------------------------------------------------------------------------------ */
+
+/* Limit: those who wait ahead of us count, so that exactly so many get in. */
+static bool is_full(const struct hf_zk_task *task)
+{
+    const struct hf_zk_line *line = task->line;
+    size_t                   end = hf_zk_line_find(line, task->ticket->seq);
+    bool                     free_for;
+    size_t waiting = hf_zk_line_waiting(line, end, &task->req->shape, &free_for);
+
+    return task->req->limit != 0 && !free_for && waiting >= task->req->limit;
+}
+
+static bool is_exhausted(const struct hf_zk_ticket *ticket)
+{
+    return !ticket->shape.claim &&
+           (ticket->number < 0 || ticket->number >= HF_ZK_SEQUENCE_END);
+}
+
+/* A claim has nobody beside it; what else is there is of another kind. */
+static bool is_mismatch(const struct hf_zk_task *task)
+{
+    return task->ticket->shape.claim && task->line->count > 1;
+}
+
+static void on_there(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    if (is_exhausted(task->ticket))
+        undo_exhausted(zk, task);
+    else if (is_full(task))
+        undo_full(zk, task);
+    else if (is_mismatch(task))
+        undo(zk, task, HF_EMISMATCH);
+    else
+        hf_zk_look_answer(zk, task);
+}
+
+static void on_placed(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    if (task->error == HF_ZK_NO_NODE && ++task->step < TRIES) {
+        take_place(zk, task);
+    } else if (task->error != 0) {
+        fail(zk, task, task->error);
+    } else if (error != 0 && error != HF_ZK_NO_NODE) {
+        fail(zk, task, error);
+    } else if (task->ticket->where == HF_ZK_NOWHERE) { /* a claim that came too late */
+        hf_zk_ticket_free(zk, task->ticket);
+        task->ticket = NULL;
+        hf_zk_look_answer(zk, task);
+    } else {
+        hf_zk_settle(zk, task->ticket);
+        if (task->ticket->where == HF_ZK_THERE)
+            on_there(zk, task);
+        else
+            hf_zk_look_answer(zk, task);
+    }
+}
+
+static void on_created(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task   *task = data;
+    struct hf_zk_ticket *ticket = task->ticket;
+    struct hf_zk_stat    stat;
+
+    task->error = reply->error;
+    if (reply->error == HF_ZK_CONNECTION_LOSS) {
+        hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
+    } else if (reply->error == HF_ZK_NODE_EXISTS && ticket->shape.claim) {
+        task->error = 0; /* somebody was quicker: the listing shows him */
+    } else if (reply->error == 0) {
+        struct hf_zk_text path = hf_zk_get_text(&reply->body);
+        hf_zk_get_stat(&reply->body, &stat);
+        size_t folder = strlen(task->line->folder) + 1;
+        int    r = HF_ESTORE;
+        if (!reply->body.bad && path.size > folder)
+            r = hf_zk_ticket_found(zk, ticket, path.bytes + folder, path.size - folder,
+                                   &stat);
+        if (r < 0) /* it is there, so that it must be found and taken away */
+            hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
+        if (r < 0)
+            task->error = HF_ZK_OPERATION_TIMEOUT;
+    }
+}
+
+static void on_claim_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+    struct hf_zk_stat  stat = { 0 };
+
+    (void)zk;
+    hf_zk_get_text(&reply->body);
+    hf_zk_get_stat(&reply->body, &stat);
+    task->line->claim = reply->error == 0 ? (uint64_t)stat.czxid : 0;
+}
+
+void hf_zk_claim_look(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    char path[HF_ZK_PATH_MAX];
+
+    hf_zk_path(task->line, "claim", path);
+    hf_zk_call_get(zk, &task->call[LOOK], HF_ZK_GET_DATA, path, false, on_claim_seen,
+                   task);
+}
+
+static void on_folder(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+
+    (void)zk;
+    if (reply->error == 0 || reply->error == HF_ZK_NODE_EXISTS)
+        return;
+    task->folder_error = reply->error;
+    task->step = TRIES; /* no use to try again */
+}
+
+/* Create and listing in one flight; from the second time on the folder, too. */
+static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    const struct hf_req *req = task->req;
+    char                 prefix[HF_ZK_CHILD_MAX], path[HF_ZK_PATH_MAX];
+    const char          *note = req->note != NULL ? req->note : "";
+
+    task->error = 0;
+    if (task->step > 0)
+        hf_zk_call_create(zk, &task->call[FOLDER], task->line->folder, "",
+                          HF_ZK_CONTAINER, on_folder, task);
+    hf_zk_child_prefix(zk->config.style, &req->shape, task->ticket->uuid, prefix);
+    hf_zk_path(task->line, prefix, path);
+    hf_zk_call_create(zk, &task->call[CREATE], path, note,
+                      req->shape.claim ? HF_ZK_EPHEMERAL : HF_ZK_EPHEMERAL_SEQUENTIAL,
+                      on_created, task);
+    if (req->shape.claim)
+        hf_zk_claim_look(zk, task);
+    task->on_list = on_placed;
+    hf_zk_line_ask(zk, task->line, task);
+}
+
+/* ---- Looking first -------------------------------------------------------------------------- */
+
+static void on_looked(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    const struct hf_req *req = task->req;
+    bool                 free_for;
+
+    if (error != 0 && error != HF_ZK_NO_NODE) {
+        fail(zk, task, error);
+        return;
+    }
+    size_t waiting =
+        hf_zk_line_waiting(task->line, task->line->count, &req->shape, &free_for);
+    if (req->only_free && !free_for) {
+        hf_zk_ticket_free(zk, task->ticket);
+        task->ticket = NULL;
+        hf_zk_look_answer(zk, task);
+    } else if (req->limit != 0 && waiting >= req->limit && !free_for) {
+        undo_full(zk, task);
+    } else {
+        task->step = error == HF_ZK_NO_NODE;
+        take_place(zk, task);
+    }
+}
+
+static void begin(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    bool look_first = task->req->only_free || task->req->limit != 0;
+
+    if (task->ticket->where != HF_ZK_NOWHERE) {
+        hf_zk_look_answer(zk, task); /* found again, or known to be away */
+    } else if (look_first) {
+        if (task->req->shape.claim)
+            hf_zk_claim_look(zk, task);
+        task->on_list = on_looked;
+        hf_zk_line_ask(zk, task->line, task);
+    } else {
+        take_place(zk, task);
+    }
+}
+
+void hf_zk_enter(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    task->ticket = hf_zk_ticket_find(zk, task->req->id);
+    if (task->ticket == NULL)
+        task->ticket = hf_zk_ticket_new(zk, task->req);
+    if (task->ticket == NULL) {
+        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+    } else if (task->ticket->where == HF_ZK_UNSURE) {
+        hf_zk_search(zk, task, begin);
+    } else if (task->ticket->where == HF_ZK_THERE) {
+        hf_zk_look(zk, task); /* a repeat: its place, as it stands now */
+    } else {
+        begin(zk, task);
+    }
+}

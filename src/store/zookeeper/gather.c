@@ -1,0 +1,299 @@
+/* gather.c - every place of a line, or of all lines, with what is in it.
+ *
+ *     [the root] --> folders --> children --> their data
+ *
+ * A number of requests are in flight at a time; what goes away meanwhile is left out.
+ */
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW 64
+
+struct gather;
+
+struct reader {
+    struct hf_zk_call call;
+    struct gather    *gather;
+    size_t            index;
+};
+
+struct gather {
+    struct hf_zk_task *task;
+    void (*then)(struct hf_zk *, struct hf_zk_task *, const struct hf_zk_items *);
+    char             **folder; /* names of locks */
+    size_t             folders, folder_room;
+    struct hf_zk_items items;
+    size_t             item_room;
+    size_t             next; /* to be asked for */
+    size_t             flying;
+    bool               reading; /* data, not folders */
+    int                error;   /* the first one that matters, or HF_ENOMEM */
+    struct reader      reader[WINDOW];
+};
+
+static void gather_free(void *data)
+{
+    struct gather *gather = data;
+
+    for (size_t i = 0; i < gather->folders; i++)
+        free(gather->folder[i]);
+    for (size_t i = 0; i < gather->items.count; i++) {
+        free(gather->items.item[i].line);
+        free(gather->items.item[i].name);
+        free(gather->items.item[i].note);
+        free(gather->items.item[i].text);
+    }
+    free(gather->folder);
+    free(gather->items.item);
+    free(gather);
+}
+
+static bool add_folder(struct gather *gather, const char *name)
+{
+    if (gather->folders == gather->folder_room) {
+        size_t room = gather->folder_room > 0 ? gather->folder_room * 2 : 16;
+        char **grown = realloc(gather->folder, room * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        gather->folder = grown;
+        gather->folder_room = room;
+    }
+    gather->folder[gather->folders] = strdup(name);
+    return gather->folder[gather->folders] != NULL && ++gather->folders > 0;
+}
+
+static bool add_item(struct gather *gather, const char *line, struct hf_zk_text name)
+{
+    struct hf_zk_items *items = &gather->items;
+    struct hf_zk_child  child;
+
+    hf_zk_child_parse(name.bytes, name.size, &child);
+    if (child.style == HF_ZK_FOREIGN)
+        return true;
+    if (items->count == gather->item_room) {
+        size_t             room = gather->item_room > 0 ? gather->item_room * 2 : 16;
+        struct hf_zk_item *grown = realloc(items->item, room * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        items->item = grown;
+        gather->item_room = room;
+    }
+    struct hf_zk_item *item = &items->item[items->count];
+    *item = (struct hf_zk_item){ .child = child, .slot = -1 };
+    item->seq = (uint64_t)(uint32_t)child.number + 1;
+    item->line = strdup(line);
+    item->name = strndup(name.bytes, name.size);
+    items->count++;
+    return item->line != NULL && item->name != NULL;
+}
+
+/* ---- Putting it together ----------------------------------------------------------------- */
+
+static int by_line_and_seq(const void *a, const void *b)
+{
+    const struct hf_zk_item *x = a, *y = b;
+    int                      r = strcmp(x->line, y->line);
+
+    if (r != 0)
+        return r;
+    if (x->seq != y->seq)
+        return x->seq < y->seq ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* Slots belong to the places whose uuid is in them. */
+static void give_slots(struct hf_zk_items *items)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct hf_zk_item *slot = &items->item[i];
+        if (slot->child.style != HF_ZK_SLOT || slot->text == NULL ||
+            strlen(slot->text) != HF_ZK_UUID)
+            continue;
+        for (size_t k = 0; k < items->count; k++) {
+            struct hf_zk_item *item = &items->item[k];
+            if (item->child.style != HF_ZK_SLOT && strcmp(item->line, slot->line) == 0 &&
+                hf_zk_child_is(item->name, strlen(item->name), slot->text))
+                item->slot = (int)slot->child.number;
+        }
+    }
+}
+
+/* kazoo's mutexes are writers where there are readers. */
+static void agree(struct hf_zk_items *items)
+{
+    for (size_t i = 0, end; i < items->count; i = end) {
+        const struct hf_shape *shared = NULL;
+        for (end = i; end < items->count &&
+                      strcmp(items->item[end].line, items->item[i].line) == 0;
+             end++)
+            if (items->item[end].child.shape.capacity == HF_ALL)
+                shared = &items->item[end].child.shape;
+        for (size_t k = i; k < end; k++)
+            items->item[k].child.shape = hf_zk_shape_to(&items->item[k].child, shared);
+    }
+}
+
+static void finish(struct hf_zk *zk, struct gather *gather)
+{
+    struct hf_zk_task *task = gather->task;
+
+    if (gather->error == HF_ENOMEM) {
+        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        return;
+    }
+    if (gather->error != 0) {
+        hf_zk_finish(zk, task,
+                     hf_zk_fault(zk, gather->error, "list",
+                                 task->line != NULL ? task->line->folder
+                                                    : zk->config.chroot));
+        return;
+    }
+    if (gather->items.count > 0)
+        qsort(gather->items.item, gather->items.count, sizeof *gather->items.item,
+              by_line_and_seq);
+    give_slots(&gather->items);
+    agree(&gather->items);
+    gather->then(zk, task, &gather->items);
+}
+
+/* ---- Reading ------------------------------------------------------------------------------- */
+
+static void go_on(struct hf_zk *zk, struct gather *gather);
+
+/* "note\nasked=...\ntoken=...": the note is up to the first line's end. */
+static bool take_data(struct hf_zk_item *item, struct hf_zk_text data,
+                      const struct hf_zk_stat *stat)
+{
+    item->text = strndup(data.bytes, data.size);
+    if (item->text == NULL)
+        return false;
+    item->note = strndup(item->text, strcspn(item->text, "\n"));
+    const char *token = strstr(item->text, "\ntoken=");
+    item->token = token != NULL ? strtoull(token + 7, NULL, 10) : (uint64_t)stat->czxid;
+    if (item->child.shape.claim)
+        item->seq = (uint64_t)stat->czxid;
+    item->since = stat->ctime * 1000;
+    item->version = stat->version;
+    item->there = true;
+    return item->note != NULL;
+}
+
+static bool take_children(struct gather *gather, size_t index, struct hf_zk_reader *body)
+{
+    size_t            count = hf_zk_get_count(body, 4);
+    struct hf_zk_stat stat;
+
+    for (size_t i = 0; i < count; i++)
+        if (!add_item(gather, gather->folder[index], hf_zk_get_text(body)))
+            return false;
+    hf_zk_get_stat(body, &stat);
+    gather->items.stamp = (uint64_t)stat.pzxid;
+    return true;
+}
+
+static void on_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct reader *reader = data;
+    struct gather *gather = reader->gather;
+    bool           good = true;
+
+    gather->flying--;
+    if (reply->error == 0 && gather->reading) {
+        struct hf_zk_stat stat;
+        struct hf_zk_text text = hf_zk_get_text(&reply->body);
+        hf_zk_get_stat(&reply->body, &stat);
+        good = take_data(&gather->items.item[reader->index], text, &stat);
+    } else if (reply->error == 0) {
+        good = take_children(gather, reader->index, &reply->body);
+    } else if (reply->error != HF_ZK_NO_NODE && reply->error != HF_ZK_NO_AUTH) {
+        gather->error = gather->error != 0 ? gather->error : reply->error;
+    }
+    if (!good)
+        gather->error = HF_ENOMEM;
+    go_on(zk, gather);
+}
+
+static void ask(struct hf_zk *zk, struct gather *gather, struct reader *reader)
+{
+    char        folder[HF_ZK_FOLDER_MAX], path[HF_ZK_PATH_MAX];
+    size_t      index = gather->next++;
+    const char *line =
+        gather->reading ? gather->items.item[index].line : gather->folder[index];
+
+    reader->gather = gather;
+    reader->index = index;
+    hf_zk_folder(line, folder);
+    size_t n = (size_t)snprintf(path, sizeof path, "%s/%s", zk->config.chroot, folder);
+    if (gather->reading)
+        snprintf(path + n, sizeof path - n, "/%s", gather->items.item[index].name);
+    gather->flying++;
+    hf_zk_call_get(zk, &reader->call,
+                   gather->reading ? HF_ZK_GET_DATA : HF_ZK_GET_CHILDREN2, path, false,
+                   on_read, reader);
+}
+
+static void go_on(struct hf_zk *zk, struct gather *gather)
+{
+    size_t total = gather->reading ? gather->items.count : gather->folders;
+
+    if (gather->error == 0 && gather->next == total && gather->flying == 0 &&
+        !gather->reading) {
+        gather->reading = true;
+        gather->next = 0;
+        total = gather->items.count;
+    }
+    for (size_t i = 0; i < WINDOW && gather->next < total && gather->error == 0; i++)
+        if (!gather->reader[i].call.flying)
+            ask(zk, gather, &gather->reader[i]);
+    if (gather->flying == 0)
+        finish(zk, gather);
+}
+
+static void on_root(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct gather *gather = ((struct reader *)data)->gather;
+    char           name[256];
+
+    gather->flying--;
+    gather->error = reply->error;
+    size_t count = reply->error == 0 ? hf_zk_get_count(&reply->body, 4) : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct hf_zk_text folder = hf_zk_get_text(&reply->body);
+        if (hf_zk_folder_parse(folder.bytes, folder.size, name) &&
+            !add_folder(gather, name))
+            gather->error = HF_ENOMEM;
+    }
+    go_on(zk, gather);
+}
+
+void hf_zk_gather(struct hf_zk *zk, struct hf_zk_task *task,
+                  void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
+                               const struct hf_zk_items *items))
+{
+    struct gather *gather = calloc(1, sizeof *gather);
+    if (gather == NULL) {
+        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        return;
+    }
+    assert(task->more == NULL);
+    gather->task = task;
+    gather->then = then;
+    gather->items.stamp = 1;
+    task->more = gather;
+    task->free_more = gather_free;
+    if (task->line != NULL) {
+        if (!add_folder(gather, task->line->name))
+            gather->error = HF_ENOMEM;
+        go_on(zk, gather);
+        return;
+    }
+    gather->reader[0].gather = gather;
+    gather->flying = 1;
+    hf_zk_call_get(zk, &gather->reader[0].call, HF_ZK_GET_CHILDREN2,
+                   zk->config.chroot[0] != '\0' ? zk->config.chroot : "/", false, on_root,
+                   &gather->reader[0]);
+}

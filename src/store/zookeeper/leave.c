@@ -1,0 +1,168 @@
+/* leave.c - LEAVE: delete our node.
+ *
+ * Deleted: it was ours until now.  Not there: it had been taken from us, unless it
+ * was an earlier delete of ours whose answer was lost.
+ *
+ * A folder whose numbers are half used up is started afresh when nobody is in it:
+ * node and folder are deleted in one step, which fails if there is anybody else.
+ */
+#include "store/zookeeper/inner.h"
+
+#include <string.h>
+
+#define RESET_FROM ((int64_t)1 << 30)
+
+enum { DELETE, RESET }; /* call[] */
+
+static void finish(struct hf_zk *zk, struct hf_zk_task *task, int status)
+{
+    struct hf_zk_ticket *ticket = task->ticket;
+    struct hf_zk_line   *line = task->line;
+    uint64_t             seq = ticket->seq;
+
+    task->ticket = NULL;
+    for (size_t i = hf_zk_line_find(line, seq);
+         i < line->count && line->place[i].seq == seq; i++) {
+        if (line->place[i].ticket != ticket)
+            continue;
+        hf_zk_line_gone(zk, line, i);
+        break;
+    }
+    hf_zk_ticket_free(zk, ticket);
+    hf_zk_finish(zk, task, status);
+}
+
+static void on_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task   *task = data;
+    struct hf_zk_ticket *ticket = task->ticket;
+
+    switch (reply->error) {
+    case HF_ZK_OK:
+        finish(zk, task, 0);
+        break;
+    case HF_ZK_NO_NODE: /* of a multi: node or slot, and we know which is likely */
+        finish(zk, task, ticket->leaving || task->step != 0 ? 0 : HF_ELOST);
+        break;
+    default:
+        if (reply->error == HF_ZK_CONNECTION_LOSS)
+            ticket->leaving = true;
+        hf_zk_finish(zk, task, hf_zk_fault(zk, reply->error, "delete", ticket->path));
+    }
+}
+
+static void on_reset(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+
+    (void)zk;
+    if (reply->error == 0)
+        task->step = 1; /* so the delete behind it finds nothing */
+    else if (reply->error == HF_ZK_CONNECTION_LOSS)
+        task->ticket->leaving = true;
+}
+
+static void reset_folder(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    size_t begin = hf_zk_call_begin(zk, &task->call[RESET], HF_ZK_MULTI, on_reset, task);
+
+    hf_zk_multi_delete(zk, task->ticket->path);
+    hf_zk_multi_delete(zk, task->line->folder);
+    hf_zk_multi_end(zk);
+    hf_zk_call_end(zk, begin);
+}
+
+/* The slot was ours to the end, too; if it is not there, the node may be. */
+static void on_slot_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+
+    if (reply->error != HF_ZK_NO_NODE || hf_zk_multi_error(reply, 0) == HF_ZK_NO_NODE) {
+        on_deleted(zk, task, reply);
+        return;
+    }
+    hf_zk_call_delete(zk, &task->call[DELETE], task->ticket->path, -1, on_deleted, task);
+}
+
+static void delete_with_slot(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    struct hf_zk_ticket *ticket = task->ticket;
+    char                 path[HF_ZK_PATH_MAX];
+    size_t               begin =
+        hf_zk_call_begin(zk, &task->call[DELETE], HF_ZK_MULTI, on_slot_deleted, task);
+
+    hf_zk_slot_path(task->line, ticket->slot, path);
+    hf_zk_multi_delete(zk, ticket->path);
+    hf_zk_multi_delete(zk, path);
+    hf_zk_multi_end(zk);
+    hf_zk_call_end(zk, begin);
+}
+
+static void go(struct hf_zk *zk, struct hf_zk_task *task);
+
+/* Whether a slot is ours whose answer was lost. */
+static void on_slot_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task   *task = data;
+    struct hf_zk_ticket *ticket = task->ticket;
+    struct hf_zk_text    text = hf_zk_get_text(&reply->body);
+
+    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
+        hf_zk_finish(zk, task, hf_zk_fault(zk, reply->error, "read", ticket->path));
+        return;
+    }
+    ticket->slot_unsure = false;
+    if (reply->error == 0 && text.size == HF_ZK_UUID &&
+        memcmp(text.bytes, ticket->uuid, HF_ZK_UUID) == 0)
+        ticket->slot = ticket->slot_tried;
+    go(zk, task);
+}
+
+static void look_for_slot(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    char path[HF_ZK_PATH_MAX];
+
+    hf_zk_slot_path(task->line, task->ticket->slot_tried, path);
+    hf_zk_call_get(zk, &task->call[DELETE], HF_ZK_GET_DATA, path, false, on_slot_seen,
+                   task);
+}
+
+static void go(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    struct hf_zk_ticket *ticket = task->ticket;
+
+    switch (ticket->where) {
+    case HF_ZK_NOWHERE:
+    case HF_ZK_UNSURE: /* searched for, and not found */
+        finish(zk, task, 0);
+        return;
+    case HF_ZK_AWAY:
+        finish(zk, task, ticket->leaving ? 0 : HF_ELOST);
+        return;
+    case HF_ZK_THERE:
+        break;
+    }
+    if (ticket->slot_unsure) {
+        look_for_slot(zk, task);
+        return;
+    }
+    hf_zk_ticket_quiet(zk, ticket, true);
+    if (ticket->slot >= 0) {
+        delete_with_slot(zk, task);
+        return;
+    }
+    if (ticket->number >= RESET_FROM)
+        reset_folder(zk, task);
+    hf_zk_call_delete(zk, &task->call[DELETE], ticket->path, -1, on_deleted, task);
+}
+
+void hf_zk_leave(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    task->ticket = hf_zk_ticket_find(zk, task->req->id);
+    if (task->ticket == NULL) /* left already */
+        hf_zk_finish(zk, task, 0);
+    else if (task->ticket->where == HF_ZK_UNSURE)
+        hf_zk_search(zk, task, go);
+    else
+        go(zk, task);
+}

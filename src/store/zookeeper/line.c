@@ -1,0 +1,138 @@
+/* line.c - the folder of a lock, as last listed (see listing.c).
+ *
+ * Between listings we only mark places as gone.  In a line of mutexes that is
+ * enough to know when it is our turn: numbers rise, so nobody joins ahead of us,
+ * and the part ahead can only shrink.
+ */
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t hash(const char *name)
+{
+    size_t value = 5381;
+
+    for (; *name != '\0'; name++)
+        value = value * 33 + (unsigned char)*name;
+    return value % HF_ZK_BUCKETS;
+}
+
+/* ---- Lines by name --------------------------------------------------------------------- */
+
+static struct hf_zk_line *line_new(struct hf_zk *zk, const char *name)
+{
+    char folder[HF_ZK_FOLDER_MAX];
+
+    struct hf_zk_line *line = calloc(1, sizeof *line);
+    if (line == NULL)
+        return NULL;
+    hf_zk_folder(name, folder);
+    line->name = strdup(name);
+    if (asprintf(&line->folder, "%s/%s", zk->config.chroot, folder) < 0)
+        line->folder = NULL;
+    if (line->name == NULL || line->folder == NULL) {
+        free(line->name);
+        free(line->folder);
+        free(line);
+        return NULL;
+    }
+    return line;
+}
+
+struct hf_zk_line *hf_zk_line_get(struct hf_zk *zk, const char *name)
+{
+    struct hf_zk_line **bucket = &zk->line[hash(name)];
+    struct hf_zk_line  *line = *bucket;
+
+    while (line != NULL && strcmp(line->name, name) != 0)
+        line = line->next;
+    if (line == NULL && (line = line_new(zk, name)) != NULL) {
+        line->next = *bucket;
+        *bucket = line;
+    }
+    if (line != NULL)
+        line->users++;
+    return line;
+}
+
+void hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line)
+{
+    assert(line->users > 0);
+    if (--line->users > 0)
+        return;
+
+    struct hf_zk_line **at = &zk->line[hash(line->name)];
+    while (*at != line)
+        at = &(*at)->next;
+    *at = line->next;
+    free(line->place);
+    free(line->text);
+    free(line->slots);
+    free(line->name);
+    free(line->folder);
+    free(line);
+}
+
+void hf_zk_path(const struct hf_zk_line *line, const char *child, char *ret)
+{
+    snprintf(ret, HF_ZK_PATH_MAX, "%s/%s", line->folder, child);
+}
+
+/* ---- Places ------------------------------------------------------------------------------ */
+
+size_t hf_zk_line_find(const struct hf_zk_line *line, uint64_t seq)
+{
+    size_t low = 0, high = line->count;
+
+    /* A claim comes first whatever its number, so that no other kind overlooks it. */
+    if (high > 0 && line->place[0].child.shape.claim) {
+        if (line->place[0].seq == seq)
+            return 0;
+        low = 1;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (line->place[middle].seq < seq)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < line->count && line->place[low].seq == seq ? low : line->count;
+}
+
+size_t hf_zk_line_before(const struct hf_zk_line *line, size_t index)
+{
+    while (index-- > line->head)
+        if (!line->place[index].gone)
+            return index;
+    return line->count;
+}
+
+/* Whoever relied on the place that has gone stands at most two behind it. */
+static void look_behind(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
+{
+    struct hf_zk_ticket *behind[2];
+    int                  count = 0;
+
+    for (size_t i = index + 1; i < line->count && count < 2; i++)
+        if (!line->place[i].gone)
+            behind[count++] = line->place[i].ticket;
+    for (int i = 0; i < count; i++)
+        if (behind[i] != NULL && behind[i]->vigil != NULL)
+            hf_zk_vigil_look(zk, behind[i]);
+}
+
+void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
+{
+    assert(index < line->count);
+    if (line->place[index].gone)
+        return;
+    line->place[index].gone = true;
+    line->place[index].ticket = NULL;
+    while (line->head < line->count && line->place[line->head].gone)
+        line->head++;
+    look_behind(zk, line, index);
+}

@@ -1,0 +1,263 @@
+/* listing.c - asking for what is in a folder, and taking it in.
+ *
+ * One listing serves everybody who asked before it was sent: a process that queues
+ * a thousand times sends a thousand creates and one listing behind them.
+ */
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One in flight. */
+struct listing {
+    struct hf_zk_call  call;
+    struct hf_zk_line *line;
+    struct hf_zk_task *tasks;
+};
+
+/* ---- Taking a listing in ------------------------------------------------------------------ */
+
+static bool make_room(struct hf_zk_line *line, size_t count, size_t bytes)
+{
+    if (count > line->room) {
+        struct hf_zk_place *grown = realloc(line->place, count * 2 * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        line->place = grown;
+        line->room = count * 2;
+    }
+    if (bytes > line->text_room) {
+        char *grown = realloc(line->text, bytes * 2);
+        if (grown == NULL)
+            return false;
+        line->text = grown;
+        line->text_room = bytes * 2;
+    }
+    return true;
+}
+
+static bool note_slot(struct hf_zk_line *line, int64_t slot)
+{
+    size_t word = (size_t)slot / 64;
+
+    if (word >= line->slot_words) {
+        uint64_t *grown = realloc(line->slots, (word + 1) * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        memset(grown + line->slot_words, 0,
+               (word + 1 - line->slot_words) * sizeof *grown);
+        line->slots = grown;
+        line->slot_words = word + 1;
+    }
+    line->slots[word] |= (uint64_t)1 << (slot % 64);
+    return true;
+}
+
+static int by_seq(const void *a, const void *b)
+{
+    const struct hf_zk_place *x = a, *y = b;
+
+    if (x->child.shape.claim != y->child.shape.claim)
+        return x->child.shape.claim ? -1 : 1;
+    if (x->seq != y->seq)
+        return x->seq < y->seq ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* The counter runs over to the negative numbers: those come last. */
+static uint64_t seq_of(const struct hf_zk_child *child)
+{
+    return (uint64_t)(uint32_t)child->number + 1;
+}
+
+static bool add(struct hf_zk_line *line, struct hf_zk_text name, size_t *bytes)
+{
+    struct hf_zk_place *place = &line->place[line->count];
+    char               *text = line->text + *bytes;
+
+    hf_zk_child_parse(name.bytes, name.size, &place->child);
+    if (place->child.style == HF_ZK_SLOT)
+        return note_slot(line, place->child.number);
+    if (place->child.style == HF_ZK_FOREIGN) {
+        line->foreign++;
+        return true;
+    }
+    memcpy(text, name.bytes, name.size);
+    text[name.size] = '\0';
+    *bytes += name.size + 1;
+    place->name = text;
+    place->seq = place->child.shape.claim && line->claim != 0 ? line->claim
+                                                              : seq_of(&place->child);
+    place->ticket = NULL;
+    place->gone = false;
+    line->plain = line->plain && place->child.shape.capacity == 1 &&
+                  !place->child.shape.claim && place->child.number >= 0 &&
+                  place->child.number < HF_ZK_SEQUENCE_END;
+    line->count++;
+    return true;
+}
+
+static void clear(struct hf_zk_line *line)
+{
+    line->count = line->head = line->foreign = 0;
+    line->plain = true;
+    line->stamp = 1; /* of a folder that is not there */
+    if (line->slot_words > 0)
+        memset(line->slots, 0, line->slot_words * sizeof *line->slots);
+}
+
+/* Which of the places are ours. */
+static void match(struct hf_zk_line *line)
+{
+    for (struct hf_zk_ticket *ticket = line->tickets; ticket != NULL;
+         ticket = ticket->beside) {
+        if (ticket->where != HF_ZK_THERE)
+            continue;
+        for (size_t i = hf_zk_line_find(line, ticket->seq);
+             i < line->count && line->place[i].seq == ticket->seq; i++) {
+            const char *name = line->place[i].name;
+            if (hf_zk_child_is(name, strlen(name), ticket->uuid) || ticket->shape.claim)
+                line->place[i].ticket = ticket;
+        }
+    }
+}
+
+static int take_in(struct hf_zk_line *line, struct hf_zk_reader *body)
+{
+    size_t count = hf_zk_get_count(body, 4), bytes = 0;
+
+    clear(line);
+    if (!make_room(line, count + 1, body->size + count))
+        return HF_ENOMEM;
+    for (size_t i = 0; i < count; i++)
+        if (!add(line, hf_zk_get_text(body), &bytes))
+            return HF_ENOMEM;
+    struct hf_zk_stat stat;
+    hf_zk_get_stat(body, &stat);
+    if (body->bad)
+        return HF_ESTORE;
+    line->stamp = (uint64_t)stat.pzxid;
+    qsort(line->place, line->count, sizeof *line->place, by_seq);
+    match(line);
+    return 0;
+}
+
+/* ---- Listings ------------------------------------------------------------------------------ */
+
+/* The vigils of a line, with a listing that is new, or that cannot be had. */
+static void look_all(struct hf_zk *zk, struct hf_zk_line *line, bool listed)
+{
+    for (struct hf_zk_ticket *ticket = line->tickets, *next; ticket != NULL;
+         ticket = next) {
+        bool doubt = ticket->doubt;
+        next = ticket->beside;
+        ticket->doubt = false;
+        if (ticket->vigil != NULL && listed)
+            hf_zk_vigil_look(zk, ticket);
+        else if (ticket->vigil != NULL && doubt)
+            hf_zk_finish(zk, ticket->vigil, 0); /* whoever asks hears why */
+    }
+}
+
+static void tell(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    while (task != NULL) {
+        struct hf_zk_task *next = task->next_asking;
+        task->next_asking = NULL;
+        task->on_list(zk, task, error);
+        task = next;
+    }
+}
+
+static void on_listed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct listing    *listing = data;
+    struct hf_zk_line *line = listing->line;
+    int                error = reply->error;
+
+    if (error == 0) {
+        int r = take_in(line, &reply->body);
+        if (r < 0) {
+            clear(line);
+            error = r == HF_ENOMEM ? HF_ZK_OPERATION_TIMEOUT : HF_ZK_MARSHALLING;
+        }
+    } else if (error == HF_ZK_NO_NODE) {
+        clear(line);
+    }
+    line->refreshing = false;
+    tell(zk, listing->tasks, error);
+    if (error != HF_ZK_CONNECTION_LOSS)
+        look_all(zk, line, error == 0 || error == HF_ZK_NO_NODE);
+    hf_zk_line_put(zk, line);
+    free(listing);
+}
+
+static void queue(struct hf_zk *zk, struct hf_zk_line *line)
+{
+    if (line->queued)
+        return;
+    line->queued = true;
+    line->users++;
+    line->next_listing = zk->listing;
+    zk->listing = line;
+}
+
+void hf_zk_line_ask(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_task *task)
+{
+    task->next_asking = NULL;
+    if (line->asking != NULL)
+        line->asking_last->next_asking = task;
+    else
+        line->asking = task;
+    line->asking_last = task;
+    queue(zk, line);
+}
+
+void hf_zk_line_refresh(struct hf_zk *zk, struct hf_zk_line *line)
+{
+    if (!line->refreshing)
+        queue(zk, line);
+    line->refreshing = true;
+}
+
+/* The next line in want of a listing, and who asked for it. */
+static struct hf_zk_line *take(struct hf_zk *zk, struct hf_zk_task **tasks)
+{
+    struct hf_zk_line *line = zk->listing;
+
+    zk->listing = line->next_listing;
+    line->queued = false;
+    *tasks = line->asking;
+    line->asking = NULL;
+    return line;
+}
+
+void hf_zk_lines_flush(struct hf_zk *zk)
+{
+    while (zk->listing != NULL) {
+        struct hf_zk_task *tasks;
+        struct hf_zk_line *line = take(zk, &tasks);
+        struct listing    *listing = calloc(1, sizeof *listing);
+        if (listing == NULL) {
+            tell(zk, tasks, HF_ZK_OPERATION_TIMEOUT);
+            hf_zk_line_put(zk, line);
+            continue;
+        }
+        listing->line = line;
+        listing->tasks = tasks;
+        hf_zk_call_get(zk, &listing->call, HF_ZK_GET_CHILDREN2, line->folder, false,
+                       on_listed, listing);
+    }
+}
+
+void hf_zk_lines_fail(struct hf_zk *zk)
+{
+    while (zk->listing != NULL) {
+        struct hf_zk_task *tasks;
+        struct hf_zk_line *line = take(zk, &tasks);
+        line->refreshing = false;
+        tell(zk, tasks, HF_ZK_CONNECTION_LOSS);
+        hf_zk_line_put(zk, line);
+    }
+}

@@ -1,0 +1,174 @@
+/* look.c - READ: the line as it stands; and finding places whose fate is unknown. */
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Answering --------------------------------------------------------------------------- */
+
+void hf_zk_look_answer(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    struct hf_zk_ticket   *ticket = task->ticket;
+    const struct hf_shape *shape = task->req->op == HF_ENTER ? &task->req->shape : NULL;
+
+    if (ticket != NULL && ticket->where == HF_ZK_THERE && ticket->slot < 0 &&
+        hf_shape_has_slots(&ticket->shape) && hf_zk_granted(task->line, ticket)) {
+        hf_zk_slot_take(zk, task);
+        return;
+    }
+    int r = hf_zk_answer(zk, task->req, task->line, ticket, shape);
+    if (r < 0)
+        hf_zk_fail(zk, task, r, "out of memory");
+    else
+        hf_zk_finish(zk, task, 0);
+}
+
+void hf_zk_settle(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    struct hf_zk_line *line = ticket->line;
+
+    if (ticket->where != HF_ZK_THERE)
+        return;
+    for (size_t i = hf_zk_line_find(line, ticket->seq);
+         i < line->count && line->place[i].seq == ticket->seq; i++)
+        if (line->place[i].ticket == ticket)
+            return;
+    hf_zk_ticket_away(zk, ticket);
+}
+
+static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    if (error != 0 && error != HF_ZK_NO_NODE) {
+        hf_zk_finish(zk, task, hf_zk_fault(zk, error, "list", task->line->folder));
+        return;
+    }
+    if (task->ticket != NULL)
+        hf_zk_settle(zk, task->ticket);
+    hf_zk_look_answer(zk, task);
+}
+
+/* Everything that was ahead of us is known to have gone, nobody can have joined
+ * there, and we would have heard if our own node had gone, too: it is our turn, and
+ * there is nothing to ask. */
+static bool is_known(const struct hf_zk *zk, const struct hf_zk_ticket *ticket)
+{
+    const struct hf_zk_line *line = ticket->line;
+
+    return ticket->where == HF_ZK_THERE && line->plain && line->head < line->count &&
+           line->place[line->head].ticket == ticket && hf_zk_is_armed(zk, &ticket->own);
+}
+
+void hf_zk_look(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    task->ticket = hf_zk_ticket_find(zk, task->req->id);
+    if (task->ticket != NULL && is_known(zk, task->ticket)) {
+        hf_zk_look_answer(zk, task);
+        return;
+    }
+    if (task->ticket != NULL && task->ticket->shape.claim)
+        hf_zk_claim_look(zk, task);
+    task->on_list = on_listed;
+    hf_zk_line_ask(zk, task->line, task);
+}
+
+/* ---- Searching ---------------------------------------------------------------------------- */
+
+struct search {
+    void (*then)(struct hf_zk *zk, struct hf_zk_task *task);
+    char name[HF_ZK_CHILD_MAX];
+};
+
+static void on_synced(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    (void)zk, (void)data, (void)reply; /* the listing behind it tells */
+}
+
+static void go_on(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    void (*then)(struct hf_zk *, struct hf_zk_task *) =
+        ((struct search *)task->more)->then;
+
+    free(task->more);
+    task->more = NULL;
+    then(zk, task);
+}
+
+static void on_node(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task   *task = data;
+    struct hf_zk_ticket *ticket = task->ticket;
+    struct search       *search = task->more;
+    struct hf_zk_stat    stat = { 0 };
+
+    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
+        hf_zk_finish(zk, task, hf_zk_fault(zk, reply->error, "read", search->name));
+        return;
+    }
+    hf_zk_get_text(&reply->body);
+    hf_zk_get_stat(&reply->body, &stat);
+    hf_zk_ticket_set(zk, ticket, HF_ZK_NOWHERE);
+    if (reply->error == 0) {
+        int r = hf_zk_ticket_found(zk, ticket, search->name, strlen(search->name), &stat);
+        if (r == HF_ENOMEM) {
+            hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
+            hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+            return;
+        }
+    }
+    go_on(zk, task);
+}
+
+/* The name of our node in the listing; NULL: it is not there. */
+static const char *find_own(const struct hf_zk_line   *line,
+                            const struct hf_zk_ticket *ticket)
+{
+    for (size_t i = 0; i < line->count; i++) {
+        const char *name = line->place[i].name;
+        if (ticket->shape.claim ? line->place[i].child.shape.claim
+                                : hf_zk_child_is(name, strlen(name), ticket->uuid))
+            return name;
+    }
+    return NULL;
+}
+
+static void on_searched(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    struct search *search = task->more;
+    char           path[HF_ZK_PATH_MAX];
+
+    if (error != 0 && error != HF_ZK_NO_NODE) {
+        hf_zk_finish(zk, task, hf_zk_fault(zk, error, "list", task->line->folder));
+        return;
+    }
+    const char *name = find_own(task->line, task->ticket);
+    if (name == NULL || strlen(name) >= sizeof search->name) {
+        hf_zk_ticket_set(zk, task->ticket, HF_ZK_NOWHERE);
+        go_on(zk, task);
+        return;
+    }
+    memcpy(search->name, name, strlen(name) + 1);
+    hf_zk_path(task->line, name, path);
+    hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, path, false, on_node, task);
+}
+
+/* What was sent on the connection that broke is done or will never be: the server
+ * has closed that connection before it greeted us on this one.  `sync` makes sure
+ * that this server has heard of it. */
+void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
+                  void (*then)(struct hf_zk *zk, struct hf_zk_task *task))
+{
+    struct search *search = calloc(1, sizeof *search);
+    if (search == NULL) {
+        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        return;
+    }
+    assert(task->more == NULL);
+    search->then = then;
+    task->more = search;
+    task->free_more = free;
+    hf_zk_call_get(zk, &task->call[0], HF_ZK_SYNC, task->line->folder, false, on_synced,
+                   task);
+    task->on_list = on_searched;
+    hf_zk_line_ask(zk, task->line, task);
+}

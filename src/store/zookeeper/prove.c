@@ -1,0 +1,75 @@
+/* prove.c - PROVE: is a place still there?  A write that a quorum takes, and that
+ * changes nothing. */
+#include "store/zookeeper/inner.h"
+
+static void check(struct hf_zk *zk, struct hf_zk_task *task, const char *path,
+                  hf_zk_on_reply *on_reply)
+{
+    size_t begin = hf_zk_call_begin(zk, &task->call[0], HF_ZK_MULTI, on_reply, task);
+
+    hf_zk_multi_check(zk, path);
+    hf_zk_multi_end(zk);
+    hf_zk_call_end(zk, begin);
+}
+
+static void end(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    if (error == 0)
+        hf_zk_finish(zk, task, 0);
+    else if (error == HF_ZK_NO_NODE)
+        hf_zk_fail(zk, task, HF_ELOST, "that place in \"%.100s\" is gone",
+                   task->req->name);
+    else
+        hf_zk_finish(zk, task, hf_zk_fault(zk, error, "check", task->line->folder));
+}
+
+static void on_checked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    end(zk, data, reply->error);
+}
+
+/* The own one: if it is gone, its holder hears of it as by any other way. */
+static void on_own_checked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task   *task = data;
+    struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->req->id);
+
+    if (reply->error == HF_ZK_NO_NODE && ticket != NULL)
+        hf_zk_ticket_away(zk, ticket);
+    end(zk, task, reply->error);
+}
+
+/* By its token: it must be there, and be granted. */
+static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
+                        const struct hf_zk_items *items)
+{
+    uint64_t weight = 0;
+    char     path[HF_ZK_PATH_MAX];
+
+    for (size_t i = 0; i < items->count; i++) {
+        const struct hf_zk_item *item = &items->item[i];
+        if (item->child.style == HF_ZK_SLOT || !item->there)
+            continue;
+        weight += item->child.shape.weight;
+        if (weight > item->child.shape.capacity)
+            break; /* this one waits, and so do all behind it */
+        if (item->token != task->req->token)
+            continue;
+        hf_zk_path(task->line, item->name, path);
+        check(zk, task, path, on_checked);
+        return;
+    }
+    end(zk, task, HF_ZK_NO_NODE);
+}
+
+void hf_zk_prove(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->req->id);
+
+    if (task->req->id == 0)
+        hf_zk_gather(zk, task, on_gathered);
+    else if (ticket == NULL || ticket->where != HF_ZK_THERE)
+        end(zk, task, HF_ZK_NO_NODE);
+    else
+        check(zk, task, ticket->path, on_own_checked);
+}

@@ -1,0 +1,146 @@
+/* reach.c - BREAK and ASK: doing something to somebody else's place.
+ *
+ * A place is found by its number, and known by its token, for numbers may start
+ * afresh.  Its node's name is its own for ever, but for a claim's: there we make the
+ * node's version a higher one than a new claim can have, and delete only that.
+ */
+#include "store/zookeeper/inner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct hf_zk_item *find(const struct hf_zk_items *items,
+                                     const struct hf_req      *req)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct hf_zk_item *item = &items->item[i];
+        if (item->there && item->child.style != HF_ZK_SLOT && item->seq == req->seq &&
+            (req->token == 0 || req->token == item->token))
+            return item;
+    }
+    return NULL;
+}
+
+static void end(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    if (error == 0)
+        hf_zk_finish(zk, task, 0);
+    else if (error == HF_ZK_NO_NODE || error == HF_ZK_BAD_VERSION)
+        hf_zk_fail(zk, task, HF_ENOTFOUND, "that place in \"%.100s\" is gone",
+                   task->req->name);
+    else
+        hf_zk_finish(zk, task, hf_zk_fault(zk, error, "change", task->line->folder));
+}
+
+static void on_done(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    end(zk, data, reply->error);
+}
+
+/* ---- BREAK --------------------------------------------------------------------------------- */
+
+/* The claim has a version now that only it has. */
+static void on_marked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+    struct hf_zk_stat  stat;
+    char               path[HF_ZK_PATH_MAX];
+
+    if (reply->error != 0) {
+        end(zk, task, reply->error);
+        return;
+    }
+    hf_zk_get_stat(&reply->body, &stat);
+    if ((uint64_t)stat.czxid != task->req->seq) { /* it changed hands meanwhile */
+        end(zk, task, HF_ZK_NO_NODE);
+        return;
+    }
+    hf_zk_path(task->line, "claim", path);
+    hf_zk_call_delete(zk, &task->call[0], path, stat.version, on_done, task);
+}
+
+static void break_item(struct hf_zk *zk, struct hf_zk_task *task,
+                       const struct hf_zk_item *item)
+{
+    char path[HF_ZK_PATH_MAX], slot[HF_ZK_PATH_MAX];
+
+    hf_zk_path(task->line, item->name, path);
+    if (item->child.shape.claim) {
+        hf_zk_call_set(zk, &task->call[0], path, item->text, strlen(item->text),
+                       item->version, on_marked, task);
+    } else if (item->slot >= 0) {
+        size_t begin = hf_zk_call_begin(zk, &task->call[0], HF_ZK_MULTI, on_done, task);
+        hf_zk_slot_path(task->line, item->slot, slot);
+        hf_zk_multi_delete(zk, path);
+        hf_zk_multi_delete(zk, slot);
+        hf_zk_multi_end(zk);
+        hf_zk_call_end(zk, begin);
+    } else {
+        hf_zk_call_delete(zk, &task->call[0], path, -1, on_done, task);
+    }
+}
+
+static void on_break(struct hf_zk *zk, struct hf_zk_task *task,
+                     const struct hf_zk_items *items)
+{
+    const struct hf_zk_item *item = find(items, task->req);
+
+    if (item == NULL)
+        end(zk, task, HF_ZK_NO_NODE);
+    else
+        break_item(zk, task, item);
+}
+
+void hf_zk_break(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    hf_zk_gather(zk, task, on_break);
+}
+
+/* ---- ASK ------------------------------------------------------------------------------------ */
+
+/* What stands there now, with our word in it.  To a node that is none of ours we
+ * say what Curator's holders listen for. */
+static char *with_word(const struct hf_zk_item *item, const char *why)
+{
+    char       *text = NULL;
+    const char *token = strstr(item->text, "\ntoken=");
+    int         length = token != NULL ? (int)strcspn(token + 1, "\n") + 1 : 0;
+
+    if (strncmp(item->text, "user=", 5) != 0 && strncmp(item->text, "host=", 5) != 0 &&
+        strncmp(item->text, "pid=", 4) != 0 && item->child.style == HF_ZK_CURATOR)
+        return strdup("__REVOKE__");
+    if (asprintf(&text, "%s%.*s\nasked=%s", item->note, length,
+                 token != NULL ? token : "", why) < 0)
+        return NULL;
+    for (char *c = text + strlen(text) - strlen(why); *c != '\0'; c++)
+        if (*c == '\n')
+            *c = ' ';
+    return text;
+}
+
+static void on_ask(struct hf_zk *zk, struct hf_zk_task *task,
+                   const struct hf_zk_items *items)
+{
+    const struct hf_zk_item *item = find(items, task->req);
+    char                     path[HF_ZK_PATH_MAX];
+
+    if (item == NULL) {
+        end(zk, task, HF_ZK_NO_NODE);
+        return;
+    }
+    char *text = with_word(item, task->req->note != NULL ? task->req->note : "");
+    if (text == NULL) {
+        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        return;
+    }
+    hf_zk_path(task->line, item->name, path);
+    hf_zk_call_set(zk, &task->call[0], path, text, strlen(text),
+                   item->child.shape.claim ? item->version : -1, on_done, task);
+    free(text);
+}
+
+void hf_zk_ask(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    hf_zk_gather(zk, task, on_ask);
+}

@@ -1,0 +1,104 @@
+/* slot.c - slot numbers of semaphores.
+ *
+ * Holders of a semaphore are told apart by a number from 0 to capacity - 1.  It is
+ * a node of its own, ephemeral as the place is, `slot-N` with the place's uuid in
+ * it: whoever makes it has the number.  Holders are never more than numbers, so
+ * there is always one free; the listing shows which, and whoever is quicker makes
+ * us take the next.
+ */
+#include "store/zookeeper/inner.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret)
+{
+    snprintf(ret, HF_ZK_PATH_MAX, "%s/slot-%d", line->folder, slot);
+}
+
+static bool is_taken(const struct hf_zk_line *line, int slot)
+{
+    size_t word = (size_t)slot / 64;
+
+    return word < line->slot_words && (line->slots[word] >> (slot % 64) & 1) != 0;
+}
+
+static void done(struct hf_zk *zk, struct hf_zk_task *task, int slot)
+{
+    task->ticket->slot = slot;
+    task->ticket->slot_unsure = false;
+    hf_zk_look_answer(zk, task);
+}
+
+static void try_slot(struct hf_zk *zk, struct hf_zk_task *task);
+
+static void on_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+
+    if (reply->error == 0) {
+        done(zk, task, task->step);
+    } else if (reply->error == HF_ZK_NODE_EXISTS) {
+        task->step++;
+        try_slot(zk, task);
+    } else {
+        if (reply->error == HF_ZK_CONNECTION_LOSS) {
+            task->ticket->slot_unsure = true;
+            task->ticket->slot_tried = task->step;
+        }
+        hf_zk_finish(zk, task,
+                     hf_zk_fault(zk, reply->error, "take a slot in", task->line->folder));
+    }
+}
+
+/* All taken, though we are granted: the listing is old, or a holder whose place was
+ * broken has not noticed yet.  Look again. */
+static void try_slot(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    char path[HF_ZK_PATH_MAX];
+
+    while (is_taken(task->line, task->step))
+        task->step++;
+    if ((uint32_t)task->step >= task->ticket->shape.capacity) {
+        hf_zk_fail(zk, task, HF_EDOWN, "no slot of \"%.100s\" is free yet",
+                   task->req->name);
+        return;
+    }
+    hf_zk_slot_path(task->line, task->step, path);
+    hf_zk_call_create(zk, &task->call[3], path, task->ticket->uuid, HF_ZK_EPHEMERAL,
+                      on_made, task);
+}
+
+/* What became of a slot whose answer was lost. */
+static void on_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task   *task = data;
+    struct hf_zk_ticket *ticket = task->ticket;
+    struct hf_zk_text    text = hf_zk_get_text(&reply->body);
+
+    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
+        hf_zk_finish(zk, task,
+                     hf_zk_fault(zk, reply->error, "read a slot in", task->line->folder));
+        return;
+    }
+    ticket->slot_unsure = false;
+    task->step = 0;
+    if (reply->error == 0 && text.size == HF_ZK_UUID &&
+        memcmp(text.bytes, ticket->uuid, HF_ZK_UUID) == 0)
+        done(zk, task, ticket->slot_tried);
+    else
+        try_slot(zk, task);
+}
+
+void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    char path[HF_ZK_PATH_MAX];
+
+    task->step = 0;
+    if (!task->ticket->slot_unsure) {
+        try_slot(zk, task);
+        return;
+    }
+    hf_zk_slot_path(task->line, task->ticket->slot_tried, path);
+    hf_zk_call_get(zk, &task->call[3], HF_ZK_GET_DATA, path, false, on_seen, task);
+}

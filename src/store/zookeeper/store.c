@@ -1,0 +1,309 @@
+/* store.c - the ZooKeeper store: what the rest of the folder is brought together by.
+ *
+ * submit() only queues.  process() reads what has come, begins what waits, and sends
+ * it all in one piece.  done() is called from wherever an answer is complete: it may
+ * submit and cancel, which only queue, so nothing is pulled from under our feet.
+ */
+#include "store/zookeeper/zookeeper.h"
+
+#include "base/fork.h"
+#include "base/random.h"
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define ROUNDS 16 /* of one process() */
+
+/* ---- Tasks ---------------------------------------------------------------------------- */
+
+static struct hf_zk_task *task_new(struct hf_zk *zk, struct hf_req *req)
+{
+    struct hf_zk_task *task = calloc(1, sizeof *task);
+    if (task == NULL)
+        return NULL;
+    if (req->name != NULL && (task->line = hf_zk_line_get(zk, req->name)) == NULL) {
+        free(task);
+        return NULL;
+    }
+    task->zk = zk;
+    task->req = req;
+    task->next = zk->tasks;
+    task->prev = &zk->tasks;
+    if (task->next != NULL)
+        task->next->prev = &task->next;
+    zk->tasks = task;
+    req->work = task;
+    req->snapshot = (struct hf_line){ 0 };
+    req->me = 0;
+    req->ahead = 0;
+    return task;
+}
+
+static bool is_flying(const struct hf_zk_task *task)
+{
+    for (size_t i = 0; i < sizeof task->call / sizeof *task->call; i++)
+        if (task->call[i].flying)
+            return true;
+    return false;
+}
+
+void hf_zk_finish(struct hf_zk *zk, struct hf_zk_task *task, int status)
+{
+    struct hf_req *req = task->req;
+
+    assert(!is_flying(task));
+    hf_zk_vigil_end(zk, task);
+    *task->prev = task->next;
+    if (task->next != NULL)
+        task->next->prev = task->prev;
+    req->work = NULL;
+    req->status = status;
+    if (!zk->closing)
+        req->done(req);
+    if (task->more != NULL)
+        task->free_more(task->more);
+    if (task->line != NULL)
+        hf_zk_line_put(zk, task->line);
+    free(task);
+}
+
+void hf_zk_fail(struct hf_zk *zk, struct hf_zk_task *task, int status, const char *format,
+                ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(zk->base.errmsg, sizeof zk->base.errmsg, format, args);
+    va_end(args);
+    hf_zk_finish(zk, task, status);
+}
+
+static void begin(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    static void (*const verbs[])(struct hf_zk *, struct hf_zk_task *) = {
+        [HF_ENTER] = hf_zk_enter,     [HF_READ] = hf_zk_look, [HF_WATCH] = hf_zk_watch,
+        [HF_LEAVE] = hf_zk_leave,     [HF_LIST] = hf_zk_list, [HF_BREAK] = hf_zk_break,
+        [HF_AMEND] = hf_zk_amend,     [HF_ASK] = hf_zk_ask,   [HF_PROVE] = hf_zk_prove,
+        [HF_EXAMINE] = hf_zk_examine,
+    };
+
+    assert(task->req->op != HF_NOTHING);
+    verbs[task->req->op](zk, task);
+}
+
+/* ---- What the caller calls --------------------------------------------------------------- */
+
+static void submit(struct hf_store *store, struct hf_req *req)
+{
+    struct hf_zk *zk = (struct hf_zk *)store;
+
+    assert(req->name != NULL || req->op == HF_LIST || req->op == HF_EXAMINE);
+    req->canceled = false;
+    req->work = NULL;
+    hf_requests_append(&zk->waiting, req);
+    store->wake = 0;
+}
+
+static void cancel(struct hf_store *store, struct hf_req *req)
+{
+    struct hf_zk *zk = (struct hf_zk *)store;
+
+    req->canceled = true;
+    if (req->work == NULL) {
+        zk->cancels = true; /* it still waits */
+    } else if (req->op == HF_WATCH) {
+        hf_requests_append(&zk->canceled, req);
+    }
+    store->wake = 0;
+}
+
+static bool may_end(const struct hf_req *req)
+{
+    return req->op == HF_READ || req->op == HF_WATCH || req->op == HF_LIST ||
+           req->op == HF_ENTER || req->op == HF_EXAMINE;
+}
+
+static void end_waiting(struct hf_zk *zk)
+{
+    struct hf_requests all = zk->waiting;
+    struct hf_req     *req;
+
+    if (!zk->cancels)
+        return;
+    zk->cancels = false;
+    zk->waiting = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL) {
+        if (req->canceled && may_end(req)) {
+            req->status = HF_ECANCELED;
+            req->done(req);
+        } else {
+            hf_requests_append(&zk->waiting, req);
+        }
+    }
+}
+
+static void end_canceled(struct hf_zk *zk)
+{
+    struct hf_req *req;
+
+    end_waiting(zk);
+    while ((req = hf_requests_take(&zk->canceled)) != NULL)
+        if (req->work != NULL)
+            hf_zk_finish(zk, req->work, HF_ECANCELED);
+}
+
+/* Begin what waits.  Nothing can be begun while there is no link. */
+static void begin_waiting(struct hf_zk *zk)
+{
+    while (zk->waiting.first != NULL && zk->base.link == HF_LINK_UP) {
+        struct hf_req     *req = hf_requests_take(&zk->waiting);
+        struct hf_zk_task *task = zk->link.refused ? NULL : task_new(zk, req);
+        if (task != NULL) {
+            begin(zk, task);
+            continue;
+        }
+        req->status = zk->link.refused ? HF_EDENIED : HF_ENOMEM;
+        req->done(req);
+    }
+}
+
+static hf_time sooner(hf_time a, hf_time b)
+{
+    return a < b ? a : b;
+}
+
+static void process(struct hf_store *store, hf_time now, bool readable)
+{
+    struct hf_zk *zk = (struct hf_zk *)store;
+    int           rounds = ROUNDS;
+
+    (void)readable;
+    zk->now = now;
+    store->wake = HF_NEVER;
+    hf_zk_link_run(zk);
+    do {
+        end_canceled(zk);
+        begin_waiting(zk);
+    } while ((zk->canceled.first != NULL || zk->cancels ||
+              (zk->waiting.first != NULL && store->link == HF_LINK_UP)) &&
+             --rounds > 0);
+    hf_zk_vigils_run(zk);
+    if (zk->link.phase == HF_ZK_READY)
+        hf_zk_lines_flush(zk);
+    hf_zk_beat_run(zk);
+    hf_zk_link_flush(zk);
+    if (rounds == 0 || store->wake == 0)
+        store->wake = 0;
+    else
+        store->wake = sooner(sooner(hf_zk_link_wake(zk), hf_zk_beat_wake(zk)),
+                             hf_zk_vigils_wake(zk));
+}
+
+/* ---- Both ends of its life ---------------------------------------------------------------- */
+
+static void close_store(struct hf_store *store)
+{
+    struct hf_zk *zk = (struct hf_zk *)store;
+
+    zk->closing = true;
+    store->on_link = NULL;
+    hf_zk_link_finish(zk);
+    hf_zk_calls_fail(zk);
+    hf_zk_lines_fail(zk);
+    hf_zk_watches_drop(zk);
+    while (zk->tasks != NULL)
+        hf_zk_finish(zk, zk->tasks, HF_ECANCELED);
+    hf_zk_tickets_drop(zk);
+    hf_zk_writer_finish(&zk->calls.out);
+    hf_zk_config_finish(&zk->config);
+    hf_tls_free(zk->tls);
+    if (store->fd >= 0) {
+        hf_fork_unguard(store->fd);
+        close(store->fd);
+    }
+    free(zk->snapshot);
+    free(zk);
+}
+
+static int open_tls(struct hf_zk *zk, const struct hf_config *config, char *errmsg)
+{
+    struct hf_tls_options options = { .ca = hf_config_get(config, "ca"),
+                                      .cert = hf_config_get(config, "cert"),
+                                      .key = hf_config_get(config, "key") };
+    bool                  any = options.ca || options.cert || options.key;
+
+    if (zk->config.secure)
+        return hf_tls_new(&options, errmsg, HF_ERRMSG_MAX, &zk->tls);
+    if (any)
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "store URL: zk: has no TLS; write zks: to use ca, cert and key");
+    return any ? HF_EINVAL : 0;
+}
+
+static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
+{
+    struct hf_zk *zk = calloc(1, sizeof *zk);
+    if (zk == NULL) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
+        return HF_ENOMEM;
+    }
+    int r = hf_zk_config_init(&zk->config, config, errmsg);
+    if (r < 0)
+        goto fail;
+    r = open_tls(zk, config, errmsg);
+    if (r < 0)
+        goto finish_config;
+    zk->base.fd = epoll_create1(EPOLL_CLOEXEC);
+    if (zk->base.fd < 0 || hf_fork_guard(zk->base.fd) < 0) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "no descriptor is left to watch the server with");
+        r = HF_ESTORE;
+        goto free_tls;
+    }
+    zk->base.impl = zk->config.secure ? &hf_zks_store : &hf_zk_store;
+    zk->base.link = HF_LINK_DOWN;
+    zk->salt[0] = hf_random();
+    zk->salt[1] = hf_random();
+    zk->arm_last = &zk->arm_first;
+    snprintf(zk->base.errmsg, sizeof zk->base.errmsg, "not connected to ZooKeeper yet");
+    hf_zk_link_init(zk, config->seed);
+    *ret = &zk->base;
+    return 0;
+free_tls:
+    if (zk->base.fd >= 0)
+        close(zk->base.fd);
+    hf_tls_free(zk->tls);
+finish_config:
+    hf_zk_config_finish(&zk->config);
+fail:
+    free(zk);
+    return r;
+}
+
+static const char *const params[] = { "session", "style", "auth", "acl",
+                                      "ca",      "cert",  "key",  NULL };
+
+const struct hf_store_impl hf_zk_store = {
+    .scheme = "zk",
+    .params = params,
+    .open = open_store,
+    .close = close_store,
+    .submit = submit,
+    .cancel = cancel,
+    .process = process,
+};
+
+const struct hf_store_impl hf_zks_store = {
+    .scheme = "zks",
+    .params = params,
+    .open = open_store,
+    .close = close_store,
+    .submit = submit,
+    .cancel = cancel,
+    .process = process,
+};

@@ -1,0 +1,193 @@
+/* ticket.c - our own places, by the number the caller gave them.
+ *
+ * Each has a uuid made of that number, which is part of its node's name: so a place
+ * whose creation was not confirmed can be found again, and is never made twice.
+ */
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct hf_zk_ticket **bucket_of(const struct hf_zk *zk, uint64_t id)
+{
+    return (struct hf_zk_ticket **)&zk->ticket[id % HF_ZK_BUCKETS];
+}
+
+struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id)
+{
+    struct hf_zk_ticket *ticket = id != 0 ? *bucket_of(zk, id) : NULL;
+
+    while (ticket != NULL && ticket->id != id)
+        ticket = ticket->next;
+    return ticket;
+}
+
+struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req)
+{
+    struct hf_zk_ticket *ticket = calloc(1, sizeof *ticket);
+    struct hf_zk_line   *line = hf_zk_line_get(zk, req->name);
+    if (ticket == NULL || line == NULL) {
+        free(ticket);
+        if (line != NULL)
+            hf_zk_line_put(zk, line);
+        return NULL;
+    }
+    ticket->zk = zk;
+    ticket->line = line;
+    ticket->id = req->id;
+    ticket->shape = req->shape;
+    ticket->slot = -1;
+    ticket->told = true;
+    hf_zk_uuid(zk->salt, req->id, ticket->uuid);
+
+    struct hf_zk_ticket **bucket = bucket_of(zk, req->id);
+    ticket->next = *bucket;
+    *bucket = ticket;
+    ticket->beside = line->tickets;
+    line->tickets = ticket;
+    return ticket;
+}
+
+/* Its node counts as there, or no more. */
+static void set_where(struct hf_zk *zk, struct hf_zk_ticket *ticket,
+                      enum hf_zk_where where)
+{
+    zk->tickets -= ticket->where == HF_ZK_THERE;
+    zk->tickets += where == HF_ZK_THERE;
+    ticket->where = where;
+}
+
+void hf_zk_ticket_disarm(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    if (ticket->arm_at == 0)
+        return;
+    *ticket->prev_arm = ticket->next_arm;
+    if (ticket->next_arm != NULL)
+        ticket->next_arm->prev_arm = ticket->prev_arm;
+    else
+        zk->arm_last = ticket->prev_arm;
+    ticket->arm_at = 0;
+}
+
+void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes)
+{
+    hf_zk_ticket_disarm(zk, ticket);
+    hf_zk_unlisten(zk, &ticket->own, goes);
+    hf_zk_unlisten(zk, &ticket->near, false);
+}
+
+void hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    struct hf_zk_ticket **at = bucket_of(zk, ticket->id);
+
+    assert(ticket->vigil == NULL);
+    while (*at != ticket)
+        at = &(*at)->next;
+    *at = ticket->next;
+    for (at = &ticket->line->tickets; *at != ticket; at = &(*at)->beside)
+        continue;
+    *at = ticket->beside;
+
+    size_t index = hf_zk_line_find(ticket->line, ticket->seq);
+    for (; index < ticket->line->count && ticket->line->place[index].seq == ticket->seq;
+         index++)
+        if (ticket->line->place[index].ticket == ticket)
+            ticket->line->place[index].ticket = NULL;
+    hf_zk_ticket_quiet(zk, ticket, true);
+    set_where(zk, ticket, HF_ZK_NOWHERE);
+    hf_zk_line_put(zk, ticket->line);
+    free(ticket->path);
+    free(ticket->asked);
+    free(ticket);
+}
+
+void hf_zk_tickets_drop(struct hf_zk *zk)
+{
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
+        while (zk->ticket[i] != NULL)
+            hf_zk_ticket_free(zk, zk->ticket[i]);
+}
+
+int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char *name,
+                       size_t size, const struct hf_zk_stat *stat)
+{
+    struct hf_zk_child child;
+    char               full[HF_ZK_PATH_MAX], copy[HF_ZK_CHILD_MAX];
+
+    assert(ticket->where != HF_ZK_THERE);
+    hf_zk_child_parse(name, size, &child);
+    if (child.style == HF_ZK_FOREIGN || size >= sizeof copy)
+        return HF_ELOST;
+    /* One of an earlier session, about to be swept away: not ours to hold by. */
+    if (stat->owner != zk->link.session)
+        return HF_ELOST;
+    memcpy(copy, name, size);
+    copy[size] = '\0';
+    hf_zk_path(ticket->line, copy, full);
+    char *path = strdup(full);
+    if (path == NULL)
+        return HF_ENOMEM;
+    free(ticket->path);
+    ticket->path = path;
+    if (ticket->shape.claim) {
+        ticket->seq = (uint64_t)stat->czxid;
+    } else {
+        ticket->seq = (uint64_t)(uint32_t)child.number + 1;
+        if (ticket->shape.capacity == child.shape.capacity)
+            ticket->shape.weight = child.shape.weight;
+    }
+    if (ticket->token == 0)
+        ticket->token = (uint64_t)stat->czxid;
+    ticket->number = child.number;
+    set_where(zk, ticket, HF_ZK_THERE);
+    return 0;
+}
+
+void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
+                      enum hf_zk_where where)
+{
+    assert(where != HF_ZK_THERE);
+    set_where(zk, ticket, where);
+}
+
+static void on_cleaned(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    (void)zk, (void)reply;
+    free(data);
+}
+
+/* The slot of a place that was taken away is no use to anybody. */
+static void give_slot_up(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    struct hf_zk_call *call = calloc(1, sizeof *call);
+    char               path[HF_ZK_PATH_MAX];
+
+    if (ticket->slot < 0 || call == NULL || zk->link.phase != HF_ZK_READY) {
+        free(call);
+        return;
+    }
+    hf_zk_slot_path(ticket->line, ticket->slot, path);
+    hf_zk_call_delete(zk, call, path, -1, on_cleaned, call);
+    ticket->slot = -1;
+}
+
+void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    struct hf_zk_line *line = ticket->line;
+    size_t             index = hf_zk_line_find(line, ticket->seq);
+
+    if (ticket->where != HF_ZK_THERE)
+        return;
+    set_where(zk, ticket, HF_ZK_AWAY);
+    hf_zk_ticket_quiet(zk, ticket, true);
+    give_slot_up(zk, ticket);
+    if (ticket->vigil != NULL)
+        hf_zk_finish(zk, ticket->vigil, 0);
+    for (; index < line->count && line->place[index].seq == ticket->seq; index++) {
+        if (line->place[index].ticket != ticket)
+            continue;
+        hf_zk_line_gone(zk, line, index);
+        break;
+    }
+}

@@ -1,0 +1,328 @@
+/* vigil.c - WATCH: hearing when it is worth to look at the line again.
+ *
+ * Three kinds of vigil:
+ *
+ * - In a line of mutexes, at the own place.  Whoever is third or further back
+ *   listens to the second place ahead of it only: when that goes, a listing shows who
+ *   is left, while the one just ahead still holds the lock.  Whoever is second listens to
+ *   the one ahead and to its own node; so when the holder goes, that event alone
+ *   says that it is our turn, and there is nothing left to ask.  Places ahead that
+ *   are our own need no watch: we know when we leave.
+ * - Holding: at the own node, for its end and for an ASK.  It begins a little later,
+ *   so that a short hold costs no request.
+ * - Otherwise: at each place named, or at the whole folder.
+ */
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ARM_DELAY (2 * HF_MS)
+
+/* ---- The own node ---------------------------------------------------------------------- */
+
+/* Word left at our node: "note\nasked=why"; or what Curator's revoker writes. */
+static char *read_asked(struct hf_zk_text text)
+{
+    static const char mark[] = "\nasked=", revoke[] = "__REVOKE__";
+    size_t            length = sizeof mark - 1;
+
+    if (text.size == sizeof revoke - 1 && memcmp(text.bytes, revoke, text.size) == 0)
+        return strdup("");
+    const char *at = memmem(text.bytes, text.size, mark, length);
+    if (at == NULL)
+        return NULL;
+    at += length;
+    size_t      left = text.size - (size_t)(at - text.bytes);
+    const char *end = memchr(at, '\n', left);
+    return strndup(at, end != NULL ? (size_t)(end - at) : left);
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static void hear_asked(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    char *asked = read_asked(zk->seen.text);
+
+    if (asked == NULL || same(asked, ticket->asked)) {
+        free(asked);
+        return;
+    }
+    free(ticket->asked);
+    ticket->asked = asked;
+    ticket->told = false;
+}
+
+static void listen_own(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+
+static void on_own(struct hf_zk *zk, struct hf_zk_listener *listener,
+                   enum hf_zk_news news)
+{
+    struct hf_zk_ticket *ticket = listener->data;
+
+    switch (news) {
+    case HF_ZK_NEWS_GONE:
+        hf_zk_ticket_away(zk, ticket);
+        break;
+    case HF_ZK_NEWS_CHANGED:
+        listen_own(zk, ticket);
+        break;
+    case HF_ZK_NEWS_ARMED:
+        hear_asked(zk, ticket);
+        if (ticket->vigil != NULL)
+            hf_zk_vigil_look(zk, ticket);
+        break;
+    }
+}
+
+static void listen_own(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    if (ticket->own.watch != NULL || ticket->where != HF_ZK_THERE)
+        return;
+    ticket->own.on_news = on_own;
+    ticket->own.data = ticket;
+    /* Without memory for it we are slower to hear, but the heartbeat tells. */
+    (void)hf_zk_listen(zk, &ticket->own, HF_ZK_WATCH_DATA, ticket->path);
+}
+
+static void listen_own_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    if (ticket->own.watch != NULL || ticket->arm_at != 0)
+        return;
+    ticket->arm_at = zk->now + ARM_DELAY;
+    ticket->next_arm = NULL;
+    ticket->prev_arm = zk->arm_last;
+    *zk->arm_last = ticket;
+    zk->arm_last = &ticket->next_arm;
+}
+
+void hf_zk_vigils_run(struct hf_zk *zk)
+{
+    while (zk->arm_first != NULL && zk->arm_first->arm_at <= zk->now) {
+        struct hf_zk_ticket *ticket = zk->arm_first;
+        hf_zk_ticket_disarm(zk, ticket);
+        listen_own(zk, ticket);
+    }
+}
+
+hf_time hf_zk_vigils_wake(const struct hf_zk *zk)
+{
+    return zk->arm_first != NULL ? zk->arm_first->arm_at : HF_NEVER;
+}
+
+/* ---- In a line of mutexes ------------------------------------------------------------------- */
+
+static void on_near(struct hf_zk *zk, struct hf_zk_listener *listener,
+                    enum hf_zk_news news)
+{
+    struct hf_zk_ticket *ticket = listener->data;
+    struct hf_zk_line   *line = ticket->line;
+    char                 path[HF_ZK_PATH_MAX];
+
+    if (news == HF_ZK_NEWS_ARMED)
+        return;
+    size_t index = hf_zk_line_find(line, ticket->near_seq);
+    if (news == HF_ZK_NEWS_CHANGED && index < line->count) {
+        hf_zk_path(line, line->place[index].name, path);
+        if (hf_zk_listen(zk, listener, HF_ZK_WATCH_DATA, path) == 0)
+            return;
+    }
+    ticket->doubt = true; /* others ahead may have gone unnoticed */
+    if (index < line->count)
+        hf_zk_line_gone(zk, line, index);
+    if (ticket->vigil != NULL)
+        hf_zk_vigil_look(zk, ticket);
+}
+
+static void listen_near(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t index)
+{
+    struct hf_zk_place *place = &ticket->line->place[index];
+    char                path[HF_ZK_PATH_MAX];
+
+    if (place->ticket != NULL) { /* our own: we shall know */
+        hf_zk_unlisten(zk, &ticket->near, false);
+        return;
+    }
+    if (ticket->near.watch != NULL && ticket->near_seq == place->seq)
+        return;
+    hf_zk_unlisten(zk, &ticket->near, false);
+    ticket->near.on_news = on_near;
+    ticket->near.data = ticket;
+    ticket->near_seq = place->seq;
+    hf_zk_path(ticket->line, place->name, path);
+    if (hf_zk_listen(zk, &ticket->near, HF_ZK_WATCH_DATA, path) < 0)
+        hf_zk_finish(zk, ticket->vigil, HF_ENOMEM);
+}
+
+/* Waiting in a line of mutexes: whom to listen to, as things are now. */
+static void look_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me)
+{
+    struct hf_zk_line *line = ticket->line;
+    size_t             near = hf_zk_line_before(line, me);
+
+    if (near == line->count) {
+        hf_zk_finish(zk, ticket->vigil, 0);
+        return;
+    }
+    size_t far = hf_zk_line_before(line, near);
+    if (far == line->count) {
+        ticket->doubt = false;
+        listen_own(zk, ticket);
+        listen_near(zk, ticket, near);
+    } else if (ticket->doubt) {
+        hf_zk_line_refresh(zk, line); /* and look again then */
+    } else {
+        listen_near(zk, ticket, far);
+    }
+}
+
+static bool holds(const struct hf_zk_task *task)
+{
+    return task->ticket != NULL && task->req->count == 1 &&
+           task->req->seqs[0] == task->ticket->seq;
+}
+
+void hf_zk_vigil_look(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    struct hf_zk_task *task = ticket->vigil;
+    struct hf_zk_line *line = ticket->line;
+
+    if (ticket->where != HF_ZK_THERE || (holds(task) && !ticket->told)) {
+        hf_zk_finish(zk, task, 0);
+        return;
+    }
+    if (holds(task))
+        return;
+    size_t me = hf_zk_line_find(line, ticket->seq);
+    if (me == line->count || line->place[me].ticket != ticket || !line->plain)
+        hf_zk_finish(zk, task, 0);
+    else
+        look_ahead(zk, ticket, me);
+}
+
+/* A listing that was lost with its connection is wanted again. */
+void hf_zk_vigils_resume(struct hf_zk *zk)
+{
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
+        for (struct hf_zk_ticket *t = zk->ticket[i]; t != NULL; t = t->next)
+            if (t->vigil != NULL && t->doubt)
+                hf_zk_line_refresh(zk, t->line);
+}
+
+/* ---- At places named, or the folder ------------------------------------------------------------ */
+
+static void on_named(struct hf_zk *zk, struct hf_zk_listener *listener,
+                     enum hf_zk_news news)
+{
+    struct hf_zk_task *task = listener->data;
+    size_t             which = (size_t)(listener - task->listener);
+    char               path[HF_ZK_PATH_MAX];
+
+    if (news == HF_ZK_NEWS_ARMED)
+        return;
+    size_t index = hf_zk_line_find(task->line, task->req->seqs[which]);
+    if (news == HF_ZK_NEWS_CHANGED && index < task->line->count) {
+        hf_zk_path(task->line, task->line->place[index].name, path);
+        if (hf_zk_listen(zk, listener, HF_ZK_WATCH_DATA, path) == 0)
+            return;
+    }
+    hf_zk_finish(zk, task, 0);
+}
+
+static void on_folder(struct hf_zk *zk, struct hf_zk_listener *listener,
+                      enum hf_zk_news news)
+{
+    struct hf_zk_task *task = listener->data;
+    uint64_t           stamp = zk->seen.there ? (uint64_t)zk->seen.stat.pzxid : 1;
+    bool               changed = task->req->stamp != 0 && task->req->stamp != stamp;
+
+    if (news != HF_ZK_NEWS_ARMED || changed)
+        hf_zk_finish(zk, task, 0);
+}
+
+static bool make_listeners(struct hf_zk_task *task, size_t count)
+{
+    task->listener = calloc(count, sizeof *task->listener);
+    task->listeners = task->listener != NULL ? count : 0;
+    return task->listener != NULL;
+}
+
+static void watch_folder(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    int r = HF_ENOMEM;
+
+    if (make_listeners(task, 1)) {
+        task->listener->on_news = on_folder;
+        task->listener->data = task;
+        r = hf_zk_listen(zk, task->listener, HF_ZK_WATCH_CHILDREN, task->line->folder);
+    }
+    if (r < 0)
+        hf_zk_fail(zk, task, r, "out of memory");
+}
+
+/* All must be there, as far as we know, or there is nothing to wait for. */
+static void watch_named(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    struct hf_zk_line *line = task->line;
+    char               path[HF_ZK_PATH_MAX];
+
+    if (!make_listeners(task, task->req->count)) {
+        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        return;
+    }
+    for (size_t i = 0; i < task->req->count; i++) {
+        size_t index = hf_zk_line_find(line, task->req->seqs[i]);
+        task->listener[i].on_news = on_named;
+        task->listener[i].data = task;
+        if (index == line->count || line->place[index].gone) {
+            hf_zk_finish(zk, task, 0);
+            return;
+        }
+        hf_zk_path(line, line->place[index].name, path);
+        if (hf_zk_listen(zk, &task->listener[i], HF_ZK_WATCH_DATA, path) < 0) {
+            hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+            return;
+        }
+    }
+}
+
+/* ---- Both ends ------------------------------------------------------------------------------------ */
+
+void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->req->id);
+    bool                 mutex = ticket != NULL && ticket->shape.capacity == 1;
+
+    task->ticket = ticket;
+    if (ticket != NULL && ticket->where != HF_ZK_THERE) {
+        hf_zk_finish(zk, task, 0);
+    } else if (task->req->count == 0) {
+        watch_folder(zk, task);
+    } else if (ticket != NULL && (holds(task) || (mutex && ticket->line->plain))) {
+        assert(ticket->vigil == NULL);
+        ticket->vigil = task;
+        if (holds(task))
+            listen_own_later(zk, ticket);
+        hf_zk_vigil_look(zk, ticket);
+    } else {
+        watch_named(zk, task);
+    }
+}
+
+void hf_zk_vigil_end(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    for (size_t i = 0; i < task->listeners; i++)
+        hf_zk_unlisten(zk, &task->listener[i], false);
+    free(task->listener);
+    task->listener = NULL;
+    task->listeners = 0;
+    if (task->ticket != NULL && task->ticket->vigil == task) {
+        task->ticket->vigil = NULL;
+        hf_zk_unlisten(zk, &task->ticket->near, false);
+    }
+}

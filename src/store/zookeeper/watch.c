@@ -1,0 +1,389 @@
+/* watch.c - watched paths and who listens to them.
+ *
+ * A watch fires once, for whoever asked on this connection.  We keep one for each
+ * path and kind, however many listen, and have it restored when a new connection
+ * takes over the session: what happened in between is then told.
+ *
+ *     WANTED --read with watch sent--> ARMING --answered--> ARMED --event--> gone
+ *        ^----------connection broke-----+
+ *
+ * A node is watched by reading it: unlike `exists`, that leaves nothing behind
+ * when it is not there.  A folder that is not there has to be waited for with
+ * `exists`, though.
+ */
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RESTORE_MAX ((size_t)128 * 1024) /* of a message; servers refuse 1 MB */
+
+enum state { WANTED, ARMING, ARMED, FIRING };
+
+struct hf_zk_watch {
+    struct hf_zk_watch    *next; /* in its bucket */
+    enum hf_zk_watch_kind  kind;
+    enum state             state;
+    bool                   bare; /* by `exists`: a folder that is not there, or a node
+                                    that we may not read */
+    bool                   goes; /* nobody listens, and it will end by itself */
+    struct hf_zk_listener *listeners;
+    struct hf_zk_call      call;
+    char                   path[];
+};
+
+static size_t hash(const char *path, size_t size)
+{
+    size_t value = 5381;
+
+    for (size_t i = 0; i < size; i++)
+        value = value * 33 + (unsigned char)path[i];
+    return value % HF_ZK_BUCKETS;
+}
+
+static struct hf_zk_watch **bucket_of(struct hf_zk *zk, const char *path, size_t size)
+{
+    return &zk->watches.bucket[hash(path, size)];
+}
+
+static struct hf_zk_watch *find(struct hf_zk *zk, enum hf_zk_watch_kind kind,
+                                const char *path, size_t size)
+{
+    struct hf_zk_watch *watch = *bucket_of(zk, path, size);
+
+    while (watch != NULL && (watch->kind != kind || strlen(watch->path) != size ||
+                             memcmp(watch->path, path, size) != 0))
+        watch = watch->next;
+    return watch;
+}
+
+static void unlink_watch(struct hf_zk *zk, struct hf_zk_watch *watch)
+{
+    struct hf_zk_watch **at = bucket_of(zk, watch->path, strlen(watch->path));
+
+    while (*at != watch)
+        at = &(*at)->next;
+    *at = watch->next;
+    zk->watches.count--;
+}
+
+/* Tell everybody, and forget it.  Those told may listen anew, to this path too. */
+static void fire(struct hf_zk *zk, struct hf_zk_watch *watch, enum hf_zk_news news)
+{
+    assert(!watch->call.flying);
+    unlink_watch(zk, watch);
+    watch->state = FIRING;
+    while (watch->listeners != NULL) {
+        struct hf_zk_listener *listener = watch->listeners;
+        watch->listeners = listener->next;
+        listener->watch = NULL;
+        listener->on_news(zk, listener, news);
+    }
+    free(watch);
+}
+
+/* ---- Arming -------------------------------------------------------------------------- */
+
+static void arm(struct hf_zk *zk, struct hf_zk_watch *watch);
+
+/* The server is to forget it; we have already. */
+static void on_removed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    (void)zk, (void)reply;
+    free(data);
+}
+
+static void remove_watch(struct hf_zk *zk, struct hf_zk_watch *watch)
+{
+    static const int32_t types[] = { [HF_ZK_WATCH_DATA] = 2, [HF_ZK_WATCH_CHILDREN] = 1 };
+
+    unlink_watch(zk, watch);
+    if (watch->state != ARMED || watch->goes || zk->link.phase != HF_ZK_READY) {
+        free(watch);
+        return;
+    }
+    size_t begin =
+        hf_zk_call_begin(zk, &watch->call, HF_ZK_REMOVE_WATCHES, on_removed, watch);
+    hf_zk_put_string(&zk->calls.out, watch->path);
+    hf_zk_put_int(&zk->calls.out, watch->bare ? 2 : types[watch->kind]);
+    hf_zk_call_end(zk, begin);
+}
+
+static void tell_armed(struct hf_zk *zk, struct hf_zk_watch *watch)
+{
+    /* A listener may end itself or others while it is told; a second look at the
+     * list costs little. */
+    struct hf_zk_listener *listener = watch->listeners;
+
+    watch->state = ARMED;
+    if (listener == NULL) {
+        remove_watch(zk, watch);
+        return;
+    }
+    while (listener != NULL) {
+        struct hf_zk_listener *next = listener->next;
+        listener->on_news(zk, listener, HF_ZK_NEWS_ARMED);
+        listener = next;
+    }
+}
+
+static void read_seen(struct hf_zk *zk, struct hf_zk_watch *watch,
+                      struct hf_zk_reply *reply)
+{
+    zk->seen = (struct hf_zk_seen){ .there = reply->error == 0 };
+    if (reply->error != 0)
+        return;
+    if (watch->kind == HF_ZK_WATCH_DATA) {
+        zk->seen.text = hf_zk_get_text(&reply->body);
+    } else {
+        size_t count = hf_zk_get_count(&reply->body, 4);
+        for (size_t i = 0; i < count; i++)
+            hf_zk_get_text(&reply->body);
+    }
+    hf_zk_get_stat(&reply->body, &zk->seen.stat);
+}
+
+static void on_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_watch *watch = data;
+    bool                folder = watch->kind == HF_ZK_WATCH_CHILDREN;
+    int                 error = reply->error;
+
+    watch->state = WANTED;
+    if (watch->listeners == NULL && error != 0) {
+        unlink_watch(zk, watch);
+        free(watch);
+    } else if (error == HF_ZK_CONNECTION_LOSS) {
+        return; /* it is armed again on the next connection */
+    } else if (error == (folder ? HF_ZK_NO_NODE : HF_ZK_NO_AUTH) && !watch->bare) {
+        watch->bare = true;
+        arm(zk, watch);
+    } else if (error != 0) {
+        fire(zk, watch, HF_ZK_NEWS_GONE);
+    } else {
+        read_seen(zk, watch, reply);
+        tell_armed(zk, watch);
+    }
+}
+
+/* `exists` on a folder that is not there leaves a watch that fires when it is made.
+ * If it was made meanwhile it can be listed after all. */
+static void on_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_watch *watch = data;
+    bool                folder = watch->kind == HF_ZK_WATCH_CHILDREN;
+
+    zk->seen = (struct hf_zk_seen){ 0 };
+    if (folder && reply->error == 0) {
+        watch->bare = false;
+        arm(zk, watch);
+    } else if (reply->error == (folder ? HF_ZK_NO_NODE : 0)) {
+        tell_armed(zk, watch);
+    } else {
+        on_armed(zk, watch, reply);
+    }
+}
+
+static void arm(struct hf_zk *zk, struct hf_zk_watch *watch)
+{
+    bool folder = watch->kind == HF_ZK_WATCH_CHILDREN;
+
+    watch->state = ARMING;
+    hf_zk_call_get(zk, &watch->call,
+                   watch->bare ? HF_ZK_EXISTS
+                   : folder    ? HF_ZK_GET_CHILDREN2
+                               : HF_ZK_GET_DATA,
+                   watch->path, true, watch->bare ? on_exists : on_armed, watch);
+}
+
+/* ---- Listening ----------------------------------------------------------------------- */
+
+static struct hf_zk_watch *watch_new(struct hf_zk *zk, enum hf_zk_watch_kind kind,
+                                     const char *path)
+{
+    size_t              size = strlen(path);
+    struct hf_zk_watch *watch = calloc(1, sizeof *watch + size + 1);
+    if (watch == NULL)
+        return NULL;
+
+    struct hf_zk_watch **bucket = bucket_of(zk, path, size);
+    memcpy(watch->path, path, size + 1);
+    watch->kind = kind;
+    watch->next = *bucket;
+    *bucket = watch;
+    zk->watches.count++;
+    return watch;
+}
+
+int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
+                 enum hf_zk_watch_kind kind, const char *path)
+{
+    struct hf_zk_watch *watch = find(zk, kind, path, strlen(path));
+    bool                fresh = watch == NULL;
+
+    assert(listener->watch == NULL && listener->on_news != NULL);
+    if (fresh)
+        watch = watch_new(zk, kind, path);
+    if (watch == NULL)
+        return HF_ENOMEM;
+    listener->watch = watch;
+    listener->next = watch->listeners;
+    watch->listeners = listener;
+    watch->goes = false;
+    if (fresh && zk->link.phase == HF_ZK_READY)
+        arm(zk, watch);
+    return 0;
+}
+
+void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes)
+{
+    struct hf_zk_watch *watch = listener->watch;
+    if (watch == NULL)
+        return;
+
+    struct hf_zk_listener **at = &watch->listeners;
+    while (*at != listener)
+        at = &(*at)->next;
+    *at = listener->next;
+    listener->watch = NULL;
+    if (watch->listeners != NULL)
+        return;
+    watch->goes = goes;
+    if (watch->state == WANTED || watch->state == ARMED)
+        remove_watch(zk, watch); /* else when it is answered, or has fired */
+}
+
+bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener)
+{
+    return listener->watch != NULL && listener->watch->state == ARMED &&
+           zk->watches.restoring == 0;
+}
+
+/* ---- Events -------------------------------------------------------------------------- */
+
+void hf_zk_watches_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path)
+{
+    static const enum hf_zk_watch_kind kinds[] = { HF_ZK_WATCH_DATA,
+                                                   HF_ZK_WATCH_CHILDREN };
+    enum hf_zk_news                    news =
+        type == HF_ZK_EVENT_DELETED ? HF_ZK_NEWS_GONE : HF_ZK_NEWS_CHANGED;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct hf_zk_watch *watch = find(zk, kinds[i], path.bytes, path.size);
+        if (watch == NULL || watch->state != ARMED)
+            continue; /* an old one: nobody listens any more */
+        if (type == HF_ZK_EVENT_CHANGED && watch->kind != HF_ZK_WATCH_DATA)
+            continue;
+        if (type == HF_ZK_EVENT_CHILDREN && watch->kind != HF_ZK_WATCH_CHILDREN)
+            continue;
+        fire(zk, watch, news);
+    }
+}
+
+/* ---- Connections come and go ----------------------------------------------------------- */
+
+enum list { DATA, EXIST, CHILD };
+
+static bool belongs(const struct hf_zk_watch *watch, enum list list)
+{
+    if (watch->kind == HF_ZK_WATCH_DATA)
+        return list == DATA;
+    return list == (watch->bare ? EXIST : CHILD);
+}
+
+/* From bucket *from on, as many as fit, of one list; -> how many. */
+static void put_list(struct hf_zk *zk, enum list list, size_t from, size_t to)
+{
+    struct hf_zk_writer *out = &zk->calls.out;
+    int32_t              count = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1)
+            hf_zk_put_int(out, count);
+        for (size_t i = from; i < to; i++) {
+            for (struct hf_zk_watch *w = zk->watches.bucket[i]; w != NULL; w = w->next) {
+                if (w->state != ARMED || !belongs(w, list))
+                    continue;
+                if (pass == 0)
+                    count++;
+                else
+                    hf_zk_put_string(out, w->path);
+            }
+        }
+    }
+}
+
+static size_t bucket_size(const struct hf_zk *zk, size_t index)
+{
+    size_t size = 0;
+
+    for (struct hf_zk_watch *w = zk->watches.bucket[index]; w != NULL; w = w->next)
+        if (w->state == ARMED)
+            size += strlen(w->path) + 4;
+    return size;
+}
+
+/* One message for the buckets `from` to `to`. */
+static void restore_some(struct hf_zk *zk, size_t from, size_t to)
+{
+    struct hf_zk_writer *out = &zk->calls.out;
+    size_t               begin = hf_zk_frame_begin(out);
+
+    hf_zk_put_int(out, HF_ZK_XID_SET_WATCHES);
+    hf_zk_put_int(out, HF_ZK_SET_WATCHES);
+    hf_zk_put_long(out, zk->link.zxid);
+    put_list(zk, DATA, from, to);
+    put_list(zk, EXIST, from, to);
+    put_list(zk, CHILD, from, to);
+    hf_zk_frame_end(out, begin);
+    zk->watches.restoring++;
+}
+
+void hf_zk_watches_restored(struct hf_zk *zk)
+{
+    zk->watches.restoring -= zk->watches.restoring > 0;
+}
+
+static void arm_wanted(struct hf_zk *zk)
+{
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
+        for (struct hf_zk_watch *w = zk->watches.bucket[i]; w != NULL; w = w->next)
+            if (w->state == WANTED)
+                arm(zk, w);
+}
+
+void hf_zk_watches_restore(struct hf_zk *zk)
+{
+    size_t size = 0, from = 0;
+
+    zk->watches.restoring = 0;
+    if (zk->watches.count == 0)
+        return;
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++) {
+        size_t more = bucket_size(zk, i);
+        if (size > 0 && size + more > RESTORE_MAX) {
+            restore_some(zk, from, i);
+            from = i;
+            size = 0;
+        }
+        size += more;
+    }
+    if (size > 0)
+        restore_some(zk, from, HF_ZK_BUCKETS);
+    arm_wanted(zk);
+}
+
+void hf_zk_watches_drop(struct hf_zk *zk)
+{
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++) {
+        while (zk->watches.bucket[i] != NULL) {
+            struct hf_zk_watch *watch = zk->watches.bucket[i];
+            zk->watches.bucket[i] = watch->next;
+            for (struct hf_zk_listener *l = watch->listeners; l != NULL; l = l->next)
+                l->watch = NULL;
+            free(watch);
+        }
+    }
+    zk->watches.count = 0;
+}
