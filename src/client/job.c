@@ -168,9 +168,10 @@ static void on_done(struct hf_req *req)
         changed(job);
     if (outdated || req->status == HF_ECANCELED)
         return;
-    /* Answered, but so late that the session may be dead by now: it proves
-     * nothing, and is asked again. */
-    bool late = job->engine->now >= job->engine->store->alive_until;
+    /* Shown to be in line, but so late that the session may be dead by now: it
+     * proves nothing, and is asked again. */
+    bool in_line = req->me < req->snapshot.count;
+    bool late = in_line && job->engine->now >= job->engine->store->alive_until;
     if (late && req->op != HF_WATCH && req->op != HF_LEAVE && req->status == 0)
         pause_for(job);
     else if (req->status < 0 && !loss)
