@@ -23,24 +23,35 @@ static int complain(const struct complaint *complaint, const char *file, const c
     return HF_EINVAL;
 }
 
-/* What OpenSSL thinks is wrong with a file in which `what` should be. */
+static bool is(unsigned long error, int library, int reason)
+{
+    return ERR_GET_LIB(error) == library && ERR_GET_REASON(error) == reason;
+}
+
+/* What OpenSSL thinks is wrong with a file in which `what` should be.  The last error
+ * is the most general one: those before it may tell more. */
 static int complain_of(const struct complaint *complaint, const char *file,
                        const char *what)
 {
     unsigned long error = ERR_peek_last_error();
     const char   *reason = ERR_reason_error_string(error);
+    bool          absent = false;
     char          why[100];
 
     while ((error = ERR_get_error()) != 0) {
-        if (ERR_GET_LIB(error) == ERR_LIB_PEM &&
-            ERR_GET_REASON(error) == PEM_R_BAD_PASSWORD_READ)
+        if (is(error, ERR_LIB_PEM, PEM_R_BAD_PASSWORD_READ))
             return complain(complaint, file, "needs a passphrase; give a key without");
-        if (ERR_GET_LIB(error) == ERR_LIB_X509 &&
-            ERR_GET_REASON(error) == X509_R_KEY_VALUES_MISMATCH)
+        if (is(error, ERR_LIB_X509, X509_R_KEY_VALUES_MISMATCH))
             return complain(complaint, file, "is not the key of the certificate");
+        absent = absent || is(error, ERR_LIB_PEM, PEM_R_NO_START_LINE) ||
+                 is(error, ERR_LIB_X509, X509_R_NO_CERTIFICATE_OR_CRL_FOUND) ||
+                 is(error, ERR_LIB_OSSL_DECODER, ERR_R_UNSUPPORTED);
     }
-    snprintf(why, sizeof why, "has no usable %s in PEM format (%s)", what,
-             reason != NULL ? reason : "unknown reason");
+    if (absent)
+        snprintf(why, sizeof why, "has no %s in PEM format", what);
+    else
+        snprintf(why, sizeof why, "has no %s that can be used: %s", what,
+                 reason != NULL ? reason : "unknown reason");
     return complain(complaint, file, why);
 }
 

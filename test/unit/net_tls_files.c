@@ -1,0 +1,124 @@
+/* net_tls_files.c - certificates and keys that are not as they should be.  Run without
+ * arguments. */
+#include "net/tls.h"
+
+#include "holdfast.h"
+#include "lib/net_certs.h"
+
+#include <openssl/err.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct cert one, two;
+static char        cert[300], key[300], both[300], other_key[300], locked[300];
+
+static int make_files(void **state)
+{
+    (void)state;
+    cert_make(&one, NULL, "DNS:one", -DAY, DAY);
+    cert_make(&two, NULL, "DNS:two", -DAY, DAY);
+    cert_write(&one, "cert", true, false, NULL, cert, sizeof cert);
+    cert_write(&one, "key", false, true, NULL, key, sizeof key);
+    cert_write(&one, "both", true, true, NULL, both, sizeof both);
+    cert_write(&two, "other", false, true, NULL, other_key, sizeof other_key);
+    cert_write(&one, "locked", false, true, "secret", locked, sizeof locked);
+    return 0;
+}
+
+static int remove_files(void **state)
+{
+    (void)state;
+    cert_free(&one);
+    cert_free(&two);
+    unlink(cert);
+    unlink(key);
+    unlink(both);
+    unlink(other_key);
+    unlink(locked);
+    return 0;
+}
+
+static void expect_fine(const char *ca, const char *certificate, const char *private)
+{
+    const struct hf_tls_options options = { ca, certificate, private };
+    struct hf_tls              *tls;
+    char                        errmsg[200] = "";
+
+    if (hf_tls_new(&options, errmsg, sizeof errmsg, &tls) != 0)
+        fail_msg("%s", errmsg);
+    assert_int_equal(ERR_peek_error(), 0);
+    hf_tls_free(tls);
+}
+
+/* `file` is the one the message must name. */
+static void expect_fault(const char *ca, const char *certificate, const char *private,
+                         const char *file, const char *why)
+{
+    const struct hf_tls_options options = { ca, certificate, private };
+    struct hf_tls              *tls = NULL;
+    char                        errmsg[200] = "", expected[600];
+
+    assert_int_equal(hf_tls_new(&options, errmsg, sizeof errmsg, &tls), HF_EINVAL);
+    snprintf(expected, sizeof expected, "TLS: %s: %s", file, why);
+    assert_string_equal(errmsg, expected);
+    assert_null(tls);
+    assert_int_equal(ERR_peek_error(), 0);
+}
+
+static void test_files_that_are_fine(void **state)
+{
+    (void)state;
+    expect_fine(NULL, NULL, NULL);
+    expect_fine(cert, NULL, NULL);
+    expect_fine(cert, cert, key);
+    expect_fine(cert, both, NULL);
+    hf_tls_free(NULL);
+}
+
+static void test_files_that_cannot_be_read(void **state)
+{
+    (void)state;
+    expect_fault("/nowhere/ca.pem", NULL, NULL, "/nowhere/ca.pem",
+                 "No such file or directory");
+    expect_fault(NULL, "/nowhere/c.pem", key, "/nowhere/c.pem",
+                 "No such file or directory");
+    expect_fault(NULL, cert, "/nowhere/k.pem", "/nowhere/k.pem",
+                 "No such file or directory");
+    expect_fault("/", NULL, NULL, "/", "Is a directory");
+}
+
+static void test_files_with_something_else_in_them(void **state)
+{
+    (void)state;
+    expect_fault("/dev/null", NULL, NULL, "/dev/null",
+                 "has no certificate in PEM format");
+    expect_fault(key, NULL, NULL, key, "has no certificate in PEM format");
+    expect_fault(NULL, key, key, key, "has no certificate in PEM format");
+    expect_fault(NULL, cert, NULL, cert, "has no private key in PEM format");
+    expect_fault(NULL, NULL, key, key, "is a key without a certificate: give ?cert= too");
+}
+
+static void test_a_key_that_does_not_fit(void **state)
+{
+    (void)state;
+    expect_fault(NULL, cert, other_key, other_key, "is not the key of the certificate");
+    expect_fault(NULL, cert, locked, locked, "needs a passphrase; give a key without");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_files_that_are_fine),
+        cmocka_unit_test(test_files_that_cannot_be_read),
+        cmocka_unit_test(test_files_with_something_else_in_them),
+        cmocka_unit_test(test_a_key_that_does_not_fit),
+    };
+
+    return cmocka_run_group_tests(tests, make_files, remove_files);
+}
