@@ -25,13 +25,12 @@ def names_and_data_are_what_others_read(t):
     scene = Scene(t)
     holder = scene.holds("holdfast")
     waiter = scene.joins("holdfast")
-    t.equal(scene.above().owner, zkwire.CONTAINER_OWNER, "kind of folder")
     for number, name in enumerate(scene.nodes()):
         t.true(re.fullmatch(f"_c_{UUID}-lock-{number:010d}", name), name)
         data, stat = scene.node(name)
         pid = (holder, waiter)[number].process.pid
-        t.true(b"from peer" in data and b"%d" % pid in data, f"data: {data!r}")
-        t.true(stat.owner not in (0, zkwire.CONTAINER_OWNER), "not ephemeral")
+        t.true(b"pid=%d " % pid in data and data.endswith(b" note=from%20peer"), f"{data!r}")
+        t.true(stat.owner != 0, "not ephemeral")
     holder.let_go()
     waiter.hears("held")
     waiter.let_go()

@@ -155,8 +155,12 @@ static void hold(struct hf_client *client, struct hf_lock *lock, bool downgrade)
 
 static int attempt(struct hf_client *client, struct hf_lock *lock)
 {
-    int r = hf_acquire(lock, 0);
+    struct hf_report *report;
 
+    /* A try waits for nothing, not for the connection either. */
+    check(hf_inspect(client, hf_name(lock), 10000, &report), "inspect", client);
+    hf_report_free(report);
+    int r = hf_acquire(lock, 0);
     if (r == HF_EBUSY)
         return 1;
     check(r, "acquire", client);

@@ -136,11 +136,6 @@ class Scene:
         with zkwire.Client(server.address) as zk:
             return zk.data(f"{self.folder}/{name}")
 
-    def above(self):
-        """The Stat of the lock's folder."""
-        with zkwire.Client(server.address) as zk:
-            return zk.exists(self.folder)
-
     def joins(self, kind, mode="hold"):
         """Start one and wait until it is the last in line."""
         before = len(self.nodes())
