@@ -35,11 +35,9 @@ thread that started them, however it ends.
 import argparse
 import base64
 import contextlib
-import fcntl
 import hashlib
 import os
 import pathlib
-import random
 import re
 import select
 import shutil
@@ -47,11 +45,11 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import certs  # noqa: E402
+import place  # noqa: E402
 import zkwire  # noqa: E402
 
 JARS = pathlib.Path("/usr/share/java")  # where Debian puts them
@@ -69,9 +67,6 @@ class Failed(Exception):
     """A server does not do what it should."""
 
 
-# ---- What is there, and what is free -------------------------------------------------
-
-
 def class_path():
     """zookeeper.jar names most of what it needs; not a logger, and not all of netty."""
     if shutil.which("java") is None:
@@ -81,56 +76,6 @@ def class_path():
         if not path.exists():
             raise Missing(f"no {path} here")
     return ":".join(str(path) for path in paths)
-
-
-def reserve_port():
-    """A socket that keeps a port of 127.0.0.1 for a server of ours.
-
-    It is bound, never listens, and lets others bind with SO_REUSEADDR, as the server
-    does: the port stays ours while the server is down.  It is none that the kernel gives
-    to outgoing connections, or a client that tries again and again could connect to
-    itself."""
-    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    for _ in range(1000):
-        port = random.randrange(first - 16000, first) if first > 20000 else 0
-        keeper = socket.socket()
-        try:
-            keeper.bind(("127.0.0.1", port))
-            keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            return keeper
-        except OSError:
-            keeper.close()
-    raise Failed("no free port")
-
-
-def make_folder():
-    """A folder in memory, and the lock that says it is in use."""
-    base = "/dev/shm" if os.access("/dev/shm", os.W_OK) else tempfile.gettempdir()
-    for old in pathlib.Path(base).glob("hfzk.*"):
-        remove_stale(old)
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="hfzk.", dir=base))
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    return folder, lock
-
-
-def remove_stale(folder):
-    """What somebody left who was killed: nobody holds its lock any more."""
-    try:
-        lock = os.open(folder / "lock", os.O_RDWR)
-    except OSError:
-        return
-    with contextlib.suppress(OSError):
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        shutil.rmtree(folder, ignore_errors=True)
-    os.close(lock)
-
-
-def dying_with_us(argv):
-    """The same command, killed when the calling thread ends; and not run at all if that
-    was before the kernel knew."""
-    check = 'test "$PPID" = "$0" && exec "$@"'
-    return ["setpriv", "--pdeathsig", "KILL", "sh", "-c", check, str(os.getpid()), *argv]
 
 
 # ---- One server ----------------------------------------------------------------------
@@ -167,7 +112,7 @@ class Server:
         assert not self.running()
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(
-                dying_with_us(self.inside + self.argv), cwd=self.folder,
+                place.dying_with_us(self.inside + self.argv), cwd=self.folder,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
 
     def signal(self, number):
@@ -223,7 +168,7 @@ class Cluster:
     differs for servers that are not on 127.0.0.1."""
 
     def __init__(self, size, make_server):
-        self.folder, self._lock = make_folder()
+        self.folder, self._lock = place.make_folder()
         self.tls = None
         self.size = size
         try:
@@ -377,7 +322,7 @@ class Options:
 
 def ensemble(size=3, **options):
     chosen = Options(**options)
-    ports = [[reserve_port() for _ in range(4)] for _ in range(size)]
+    ports = [[place.reserve_port() for _ in range(4)] for _ in range(size)]
 
     def make_server(cluster, folder):
         return local_server(cluster, folder, ports, chosen)
@@ -444,7 +389,11 @@ def run_beside(cluster, argv):
         listener.bind(control)
         listener.listen(16)
         argv = [arg.replace("@ZK@", cluster.address) for arg in argv]
-        process = subprocess.Popen(argv, env=environment(cluster, control))
+        try:
+            process = subprocess.Popen(argv, env=environment(cluster, control))
+        except OSError as error:
+            print(f"{argv[0]}: {error.strerror}", file=sys.stderr)
+            return 127
         ended = os.pidfd_open(process.pid)
         try:
             while ended not in (ready := select.select([listener, ended], [], [])[0]):

@@ -1,0 +1,100 @@
+/* zkproxy.h - a way to a ZooKeeper server that fails when told to.
+ *
+ * A proxy is a thread of the test that listens on a port of 127.0.0.1 and passes on
+ * what goes to a server and comes from it, frame by frame.  It counts, and it does one
+ * of the faults below at exactly the request asked for.  Several proxies may go to
+ * one server.  What is not ZooKeeper's (TLS, four-letter words) is passed on
+ * uncounted but for its bytes.
+ *
+ *     struct zkproxy *proxy = zkproxy_start(getenv("HF_ZK"));
+ *     zkproxy_rule(proxy, &(struct zkproxy_rule){ ZKPROXY_DROP_AFTER, 15, 1 });
+ *     ... connect to zkproxy_address(proxy), create ...
+ *     assert_true(zkproxy_await(proxy, 1000));
+ *     zkproxy_stop(proxy);
+ *
+ * Any thread may call these at any time.
+ */
+#ifndef HF_TEST_ZKPROXY_H
+#define HF_TEST_ZKPROXY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct zkproxy;
+
+/* `target` is "host:port", the host as a number; of a list the first is taken. */
+struct zkproxy *zkproxy_start(const char *target);
+void            zkproxy_stop(struct zkproxy *proxy); /* ends all connections */
+
+/* "127.0.0.1:port", the proxy's until it is stopped. */
+const char *zkproxy_address(const struct zkproxy *proxy);
+
+/* ---- One fault at one request ---------------------------------------------------- */
+
+enum zkproxy_fault {
+    ZKPROXY_DROP_BEFORE,   /* the request does not arrive, the connection ends */
+    ZKPROXY_DROP_AFTER,    /* the server has answered, but the answer is lost and the
+                              connection ends */
+    ZKPROXY_FREEZE_BEFORE, /* the request, and from then on everything, waits in the
+                              proxy until zkproxy_thaw() */
+    ZKPROXY_FREEZE_AFTER,  /* the same with the answer */
+    ZKPROXY_CUT_UP,        /* after `nth` bytes to the server the next one ends the
+                              connection, in the middle of whatever it is */
+    ZKPROXY_CUT_DOWN,      /* the same with bytes from the server */
+};
+
+enum {
+    ZKPROXY_CONNECT = 0,     /* opcode: what begins or resumes a session */
+    ZKPROXY_ANY = INT32_MIN, /* opcode: all but ZKPROXY_CONNECT and pings */
+};
+
+struct zkproxy_rule {
+    enum zkproxy_fault fault;
+    int32_t            opcode;
+    uint64_t           nth; /* 1: the first of them from now on, on any connection */
+    int                refuse_ms; /* then act as zkproxy_refuse() says */
+};
+
+/* Set the rule, in the place of any before.  It strikes once.  NULL: none. */
+void zkproxy_rule(struct zkproxy *proxy, const struct zkproxy_rule *rule);
+
+/* Has it struck?  Or does it within `ms`? */
+bool zkproxy_has_struck(struct zkproxy *proxy);
+bool zkproxy_await(struct zkproxy *proxy, int ms);
+
+/* ---- Faults that last --------------------------------------------------------------- */
+
+enum zkproxy_way {
+    ZKPROXY_UP = 1,   /* from the client to the server */
+    ZKPROXY_DOWN = 2, /* from the server to the client */
+    ZKPROXY_BOTH = 3,
+};
+
+/* Pass nothing on, not even that somebody closed, until it thaws; then all of it, late.
+ * New connections are accepted and wait too. */
+void zkproxy_freeze(struct zkproxy *proxy, enum zkproxy_way way);
+void zkproxy_thaw(struct zkproxy *proxy);
+
+/* What comes from now on is so long on its way; 0: no longer. */
+void zkproxy_delay(struct zkproxy *proxy, enum zkproxy_way way, int ms);
+
+/* Refuse new connections for so long; -1: until told otherwise; 0: no longer. */
+void zkproxy_refuse(struct zkproxy *proxy, int ms);
+
+/* End all connections now, as if the cable was pulled and put back. */
+void zkproxy_drop(struct zkproxy *proxy);
+
+/* Let no ping arrive. */
+void zkproxy_swallow_pings(struct zkproxy *proxy, bool swallow);
+
+/* ---- Counts since the start ----------------------------------------------------------- */
+
+/* Requests read from clients, pings and those that were dropped included. */
+uint64_t zkproxy_requests(struct zkproxy *proxy, int32_t opcode);
+
+/* Frames and bytes that were passed on, and connections accepted. */
+uint64_t zkproxy_packets(struct zkproxy *proxy, enum zkproxy_way way);
+uint64_t zkproxy_bytes(struct zkproxy *proxy, enum zkproxy_way way);
+uint64_t zkproxy_connections(struct zkproxy *proxy);
+
+#endif
