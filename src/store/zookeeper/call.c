@@ -173,7 +173,7 @@ void hf_zk_multi_end(struct hf_zk *zk)
     put_part(zk, -1, true);
 }
 
-int hf_zk_multi_error(struct hf_zk_reply *reply, size_t index)
+int hf_zk_multi_error(const struct hf_zk_reply *reply, size_t index)
 {
     struct hf_zk_reader body = reply->body;
 
@@ -188,6 +188,25 @@ int hf_zk_multi_error(struct hf_zk_reply *reply, size_t index)
             return error;
     }
     return 0;
+}
+
+/* A multi that failed says so only inside: what failed, and that the rest was not
+ * tried. */
+static int first_error(const struct hf_zk_reply *reply)
+{
+    struct hf_zk_reader body = reply->body;
+
+    while (!body.bad) {
+        int32_t type = hf_zk_get_int(&body);
+        bool    done = hf_zk_get_byte(&body) != 0;
+        hf_zk_get_int(&body);
+        if (done || type != HF_ZK_ERROR)
+            return 0;
+        int32_t error = hf_zk_get_int(&body);
+        if (error != 0 && error != HF_ZK_RUNTIME_INCONSISTENCY)
+            return error;
+    }
+    return HF_ZK_MARSHALLING;
 }
 
 /* ---- Answers ----------------------------------------------------------------------- */
@@ -230,8 +249,11 @@ bool hf_zk_calls_answer(struct hf_zk *zk, struct hf_zk_reader frame, hf_time ans
         zk->link.zxid = zxid;
 
     struct hf_zk_call *call = take(calls);
-    hf_zk_beat_heard(zk, call->sent, answered, error == 0 && is_write(call->opcode));
     struct hf_zk_reply reply = { .error = error, .body = frame };
+    if (error == 0 && call->opcode == HF_ZK_MULTI)
+        reply.error = first_error(&reply);
+    hf_zk_beat_heard(zk, call->sent, answered,
+                     reply.error == 0 && is_write(call->opcode));
     call->on_reply(zk, call->data, &reply);
     return true;
 }

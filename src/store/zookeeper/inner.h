@@ -117,7 +117,7 @@ void hf_zk_multi_check(struct hf_zk *zk, const char *path);
 void hf_zk_multi_end(struct hf_zk *zk);
 
 /* Of the answer to a MULTI that failed: the error of its part `index`. */
-int hf_zk_multi_error(struct hf_zk_reply *reply, size_t index);
+int hf_zk_multi_error(const struct hf_zk_reply *reply, size_t index);
 
 /* Take the answer to the oldest call, `frame` without its length.  False: it makes
  * no sense. */
@@ -407,6 +407,7 @@ struct hf_zk_task {
     int                    step;
     int                    error; /* of a call, until the others are answered */
     int                    folder_error;
+    unsigned               tries;
     struct hf_zk_listener *listener; /* of a WATCH: its own array */
     size_t                 listeners;
     void                  *more; /* of LIST, BREAK, ASK, PROVE, EXAMINE */

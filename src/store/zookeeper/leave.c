@@ -28,7 +28,10 @@ static void finish(struct hf_zk *zk, struct hf_zk_task *task, int status)
         hf_zk_line_gone(zk, line, i);
         break;
     }
-    hf_zk_ticket_free(zk, ticket);
+    if (status == HF_ELOST) /* kept, so that a repeat is told the same */
+        hf_zk_ticket_away(zk, ticket);
+    else
+        hf_zk_ticket_free(zk, ticket);
     hf_zk_finish(zk, task, status);
 }
 

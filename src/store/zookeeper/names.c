@@ -195,8 +195,17 @@ bool hf_zk_child_is(const char *name, size_t size, const char *uuid)
     return starts(name, size, text);
 }
 
-/* The look of a random UUID, which Curator insists on: six of the 128 bits are given.
- * Of the others 64 tell the ids apart, 58 the clients. */
+bool hf_zk_child_is_holdfast(const char *name, size_t size)
+{
+    if (starts(name, size, "claim"))
+        return true;
+    if (starts(name, size, "_c_"))
+        return size > 3 + 14 && name[3 + 14] == '8';
+    return size > 12 && strspn(name, "0123456789abcdef") == 32 && name[12] == '8';
+}
+
+/* A UUID, which Curator insists on, of the version that is free for such use: by it a
+ * node is known to be made by Holdfast.  Six of the 128 bits are given; of the others 64 tell the ids apart, 58 the clients. */
 void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret)
 {
     uint64_t mixed = id ^ salt[0];
@@ -204,7 +213,7 @@ void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret)
         0x8000000000000000u | (mixed & 0xf) << 58 | (salt[1] & ((UINT64_C(1) << 58) - 1));
 
     snprintf(ret, HF_ZK_UUID + 1,
-             "%08" PRIx64 "-%04" PRIx64 "-4%03" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
+             "%08" PRIx64 "-%04" PRIx64 "-8%03" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
              mixed >> 32, mixed >> 16 & 0xffff, mixed >> 4 & 0xfff, last >> 48,
              last & 0xffffffffffff);
 }

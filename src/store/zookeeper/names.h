@@ -53,6 +53,9 @@ void hf_zk_child_parse(const char *name, size_t size, struct hf_zk_child *ret);
 /* Does the name carry this id (of HF_ZK_UUID characters), in either style? */
 bool hf_zk_child_is(const char *name, size_t size, const char *uuid);
 
+/* Was it made by Holdfast, whatever its style? */
+bool hf_zk_child_is_holdfast(const char *name, size_t size);
+
 /* The id of the ticket `id` of a client with the random numbers `salt`: the same
  * ever again, and nobody else's.  `ret` has room for HF_ZK_UUID + 1. */
 void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret);

@@ -107,8 +107,7 @@ static char *with_word(const struct hf_zk_item *item, const char *why)
     const char *token = strstr(item->text, "\ntoken=");
     int         length = token != NULL ? (int)strcspn(token + 1, "\n") + 1 : 0;
 
-    if (strncmp(item->text, "user=", 5) != 0 && strncmp(item->text, "host=", 5) != 0 &&
-        strncmp(item->text, "pid=", 4) != 0 && item->child.style == HF_ZK_CURATOR)
+    if (!hf_zk_child_is_holdfast(item->name, strlen(item->name)))
         return strdup("__REVOKE__");
     if (asprintf(&text, "%s%.*s\nasked=%s", item->note, length,
                  token != NULL ? token : "", why) < 0)

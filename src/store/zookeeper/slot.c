@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define TRIES 10
+
 void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret)
 {
     snprintf(ret, HF_ZK_PATH_MAX, "%s/slot-%d", line->folder, slot);
@@ -51,8 +53,29 @@ static void on_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     }
 }
 
-/* All taken, though we are granted: the listing is old, or a holder whose place was
- * broken has not noticed yet.  Look again. */
+static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    if (error != 0) {
+        hf_zk_finish(zk, task, hf_zk_fault(zk, error, "list", task->line->folder));
+        return;
+    }
+    hf_zk_settle(zk, task->ticket);
+    hf_zk_look_answer(zk, task); /* and here again, if it is still there */
+}
+
+/* All taken, though we are granted: somebody was quicker, and what he had is free
+ * now; or a holder whose place was broken has not noticed yet. */
+static void look_again(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    if (++task->tries > TRIES) {
+        hf_zk_fail(zk, task, HF_EDOWN, "no slot of \"%.100s\" is free yet",
+                   task->req->name);
+        return;
+    }
+    task->on_list = on_listed;
+    hf_zk_line_ask(zk, task->line, task);
+}
+
 static void try_slot(struct hf_zk *zk, struct hf_zk_task *task)
 {
     char path[HF_ZK_PATH_MAX];
@@ -60,8 +83,7 @@ static void try_slot(struct hf_zk *zk, struct hf_zk_task *task)
     while (is_taken(task->line, task->step))
         task->step++;
     if ((uint32_t)task->step >= task->ticket->shape.capacity) {
-        hf_zk_fail(zk, task, HF_EDOWN, "no slot of \"%.100s\" is free yet",
-                   task->req->name);
+        look_again(zk, task);
         return;
     }
     hf_zk_slot_path(task->line, task->step, path);

@@ -265,12 +265,39 @@ static void watch_folder(struct hf_zk *zk, struct hf_zk_task *task)
         hf_zk_fail(zk, task, r, "out of memory");
 }
 
+static void watch_named(struct hf_zk *zk, struct hf_zk_task *task);
+
+static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    if (error == HF_ZK_CONNECTION_LOSS)
+        hf_zk_finish(zk, task, HF_EDOWN);
+    else
+        watch_named(zk, task);
+}
+
+/* Names are known from a listing; whoever stands outside may have none yet. */
+static bool need_listing(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    for (size_t i = 0; i < task->req->count && task->step == 0; i++) {
+        if (hf_zk_line_find(task->line, task->req->seqs[i]) < task->line->count)
+            continue;
+        task->step = 1;
+        task->on_list = on_listed;
+        hf_zk_claim_look(zk, task);
+        hf_zk_line_ask(zk, task->line, task);
+        return true;
+    }
+    return false;
+}
+
 /* All must be there, as far as we know, or there is nothing to wait for. */
 static void watch_named(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_line *line = task->line;
     char               path[HF_ZK_PATH_MAX];
 
+    if (need_listing(zk, task))
+        return;
     if (!make_listeners(task, task->req->count)) {
         hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
         return;
