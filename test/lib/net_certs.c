@@ -1,6 +1,8 @@
 /* net_certs.c - see net_certs.h. */
 #include "lib/net_certs.h"
 
+#include "net/tls.h"
+
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -150,4 +152,25 @@ void tls_peer_echo(SSL *ssl, struct tls_peer *peer)
         if (SSL_write(ssl, buffer, n) != n)
             break;
     peer->end = SSL_get_error(ssl, n);
+}
+
+/* ---- Our own end --------------------------------------------------------------- */
+
+void tls_call(struct tls_call *call, const struct peer *peer, const char *trust,
+              const char *cert, const char *host)
+{
+    const struct hf_tls_options options = { .ca = trust, .cert = cert };
+    char                        errmsg[200];
+
+    assert_int_equal(hf_tls_new(&options, errmsg, sizeof errmsg, &call->tls), 0);
+    hf_stream_open(&call->stream, (const struct sockaddr *)&peer->at, peer->length,
+                   call->tls, host);
+}
+
+void tls_hang_up(struct tls_call *call)
+{
+    assert_int_equal(ERR_peek_error(), 0);
+    hf_stream_close(&call->stream);
+    hf_tls_free(call->tls);
+    assert_int_equal(ERR_peek_error(), 0);
 }

@@ -43,4 +43,19 @@ void tls_peer_finish(struct tls_peer *peer);
 /* Talk: send everything back until the end. */
 void tls_peer_echo(SSL *ssl, struct tls_peer *peer);
 
+/* ---- Our own end --------------------------------------------------------------- */
+
+/* One call: our options, and the stream that comes of them. */
+struct tls_call {
+    struct hf_tls   *tls;
+    struct hf_stream stream;
+};
+
+/* Start; `trust` and `cert` are files, or NULL. */
+void tls_call(struct tls_call *call, const struct peer *peer, const char *trust,
+              const char *cert, const char *host);
+
+/* End, and see that OpenSSL's error queue is as empty as before. */
+void tls_hang_up(struct tls_call *call);
+
 #endif

@@ -1,18 +1,12 @@
-/* net_tls.c - TLS streams against a real TLS server.  Run without arguments. */
-#include "net/tls.h"
-
+/* net_tls.c - TLS streams to a real server: who is trusted, on both sides.  Run without
+ * arguments. */
 #include "lib/net_certs.h"
 #include "net/stream.h"
+#include "net/tls.h"
 
-#include <openssl/err.h>
-#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -53,48 +47,23 @@ static int remove_certificates(void **state)
     return 0;
 }
 
-/* One call: our options, and the stream that comes of them. */
-struct call {
-    struct hf_tls   *tls;
-    struct hf_stream stream;
-};
-
-static void call(struct call *call, const struct peer *peer, const char *trust,
-                 const char *cert, const char *host)
-{
-    const struct hf_tls_options options = { .ca = trust, .cert = cert };
-    char                        errmsg[200];
-
-    assert_int_equal(hf_tls_new(&options, errmsg, sizeof errmsg, &call->tls), 0);
-    hf_stream_open(&call->stream, (const struct sockaddr *)&peer->at, peer->length,
-                   call->tls, host);
-}
-
-static void hang_up(struct call *call)
-{
-    assert_int_equal(ERR_peek_error(), 0);
-    hf_stream_close(&call->stream);
-    hf_tls_free(call->tls);
-    assert_int_equal(ERR_peek_error(), 0);
-}
-
 /* ---- It works -------------------------------------------------------------------- */
 
 static void echo(int version, const char *host, const char *asked_for)
 {
     struct tls_peer peer = { .cert = &server, .version = version };
-    struct call     mine;
+    struct tls_call mine;
     int             least = 1;
 
     tls_peer_start(&peer);
-    call(&mine, &peer.peer, ca_file, NULL, host);
+    tls_call(&mine, &peer.peer, ca_file, NULL, host);
     assert_int_equal(setsockopt(mine.stream.fd, SOL_SOCKET, SO_SNDBUF, &least,
                                 sizeof least),
                      0);
     if (stream_settle(&mine.stream) != HF_STREAM_OPEN)
         fail_msg("%s: %s", host, mine.stream.errmsg);
     assert_true(stream_echo(&mine.stream, 4 << 20) > 0);
-    hang_up(&mine);
+    tls_hang_up(&mine);
     tls_peer_finish(&peer);
     assert_string_equal(peer.asked_for, asked_for);
     assert_int_equal(peer.end, SSL_ERROR_ZERO_RETURN); /* we said goodbye */
@@ -127,14 +96,14 @@ static void talk_record(SSL *ssl, struct tls_peer *peer)
 static void test_bytes_inside_tls_are_not_forgotten(void **state)
 {
     struct tls_peer peer = { .cert = &server, .talk = talk_record };
-    struct call     mine;
+    struct tls_call mine;
     char            piece[7];
     size_t          got = 0;
     long            n;
 
     (void)state;
     tls_peer_start(&peer);
-    call(&mine, &peer.peer, ca_file, NULL, "localhost");
+    tls_call(&mine, &peer.peer, ca_file, NULL, "localhost");
     assert_int_equal(stream_settle(&mine.stream), HF_STREAM_OPEN);
     assert_int_equal(stream_receive(&mine.stream, piece, 1), 1);
     got = 1; /* the whole record is out of the socket now */
@@ -142,7 +111,7 @@ static void test_bytes_inside_tls_are_not_forgotten(void **state)
         got += (size_t)n;
     assert_int_equal(n, 0);
     assert_int_equal(got, 16000);
-    hang_up(&mine);
+    tls_hang_up(&mine);
     tls_peer_finish(&peer);
     assert_int_equal(peer.end, SSL_ERROR_ZERO_RETURN);
 }
@@ -153,16 +122,16 @@ static void expect_denial(const struct cert *cert, const char *trust, const char
                           const char *why)
 {
     struct tls_peer peer = { .cert = cert };
-    struct call     mine;
+    struct tls_call mine;
     char            byte;
 
     tls_peer_start(&peer);
-    call(&mine, &peer.peer, trust, NULL, host);
+    tls_call(&mine, &peer.peer, trust, NULL, host);
     assert_int_equal(stream_settle(&mine.stream), HF_STREAM_BROKEN);
     assert_string_equal(mine.stream.errmsg, why);
     assert_true(mine.stream.denied);
     assert_int_equal(hf_stream_read(&mine.stream, &byte, 1), -1);
-    hang_up(&mine);
+    tls_hang_up(&mine);
     tls_peer_finish(&peer);
     assert_false(peer.shaken);
 }
@@ -196,14 +165,14 @@ static void test_another_host(void **state)
 
 static void test_no_host_at_all(void **state)
 {
-    struct peer peer;
-    struct call mine;
+    struct peer     peer;
+    struct tls_call mine;
 
     (void)state;
     assert_true(peer_listen(&peer, AF_INET));
-    call(&mine, &peer, ca_file, NULL, "");
+    tls_call(&mine, &peer, ca_file, NULL, "");
     assert_int_equal(mine.stream.state, HF_STREAM_BROKEN);
-    hang_up(&mine);
+    tls_hang_up(&mine);
     peer_close(&peer);
 }
 
@@ -228,12 +197,12 @@ static void test_out_of_date(void **state)
 static void introduce(int version, const char *cert, const char *refusal)
 {
     struct tls_peer peer = { .cert = &server, .client_ca = &ca, .version = version };
-    struct call     mine;
+    struct tls_call mine;
     char            answer[5];
     bool            welcome = refusal == NULL;
 
     tls_peer_start(&peer);
-    call(&mine, &peer.peer, ca_file, cert, "localhost");
+    tls_call(&mine, &peer.peer, ca_file, cert, "localhost");
     if (stream_settle(&mine.stream) == HF_STREAM_OPEN) {
         for (int i = 0; i < 3; i++)
             stream_send(&mine.stream, "hello", 5);
@@ -242,7 +211,7 @@ static void introduce(int version, const char *cert, const char *refusal)
     assert_int_equal(mine.stream.denied, !welcome);
     if (!welcome)
         assert_string_equal(mine.stream.errmsg, refusal);
-    hang_up(&mine);
+    tls_hang_up(&mine);
     tls_peer_finish(&peer);
     assert_int_equal(peer.shaken, welcome);
 }
@@ -262,140 +231,6 @@ static void test_a_client_certificate_is_demanded(void **state)
               "the server does not accept our certificate: unknown CA");
 }
 
-/* ---- The server does not speak TLS --------------------------------------------------- */
-
-static void expect_no_tls(void (*talk)(int fd, void *data), const char *why)
-{
-    struct peer peer;
-    struct call mine;
-
-    assert_true(peer_listen(&peer, AF_INET));
-    peer_serve(&peer, talk, NULL);
-    call(&mine, &peer, ca_file, NULL, "localhost");
-    assert_int_equal(stream_settle(&mine.stream), HF_STREAM_BROKEN);
-    assert_string_equal(mine.stream.errmsg, why);
-    assert_false(mine.stream.denied);
-    hang_up(&mine);
-    peer_finish(&peer);
-}
-
-static void talk_plainly(int fd, void *data)
-{
-    char byte;
-
-    (void)data;
-    peer_write(fd, "220 welcome to a plain server\n", 30);
-    while (recv(fd, &byte, 1, 0) > 0)
-        ;
-}
-
-/* As a server does that takes the beginning of a handshake for nonsense. */
-static void read_and_close(int fd, void *data)
-{
-    char buffer[4096];
-
-    (void)data;
-    recv(fd, buffer, sizeof buffer, 0);
-}
-
-static void close_unread(int fd, void *data)
-{
-    char byte;
-
-    (void)data;
-    recv(fd, &byte, 1, MSG_PEEK);
-}
-
-static void test_a_plain_server(void **state)
-{
-    (void)state;
-    expect_no_tls(talk_plainly, "the server does not speak TLS on this port");
-    expect_no_tls(read_and_close, "the server closed the connection in the TLS handshake "
-                                  "(does it speak TLS on this port?)");
-    expect_no_tls(close_unread, "connection reset by peer in the TLS handshake "
-                                "(does it speak TLS on this port?)");
-}
-
-static void test_a_silent_server_holds_nobody_up(void **state)
-{
-    struct peer peer; /* the kernel connects; nobody accepts */
-    struct call mine;
-
-    (void)state;
-    assert_true(peer_listen(&peer, AF_INET));
-    call(&mine, &peer, ca_file, NULL, "localhost");
-    while (mine.stream.state == HF_STREAM_CONNECTING) {
-        assert_true(stream_wait(&mine.stream));
-        hf_stream_step(&mine.stream);
-    }
-    for (int i = 0; i < 100; i++) {
-        hf_stream_step(&mine.stream);
-        assert_int_equal(mine.stream.state, HF_STREAM_SHAKING);
-        assert_int_equal(hf_stream_events(&mine.stream), EPOLLIN);
-    }
-    hang_up(&mine);
-    peer_close(&peer);
-}
-
-/* ---- The end ----------------------------------------------------------------------- */
-
-static void talk_and_leave(SSL *ssl, struct tls_peer *peer)
-{
-    SSL_write(ssl, "half", 4);
-    if (peer->version == 0)
-        SSL_shutdown(ssl);
-}
-
-static void test_the_server_leaves(void **state)
-{
-    (void)state;
-    for (int rude = 0; rude < 2; rude++) {
-        struct tls_peer peer = { .cert = &server,
-                                 .talk = talk_and_leave,
-                                 .version = rude ? TLS1_3_VERSION : 0 };
-        struct call     mine;
-        char            message[20];
-
-        tls_peer_start(&peer);
-        call(&mine, &peer.peer, ca_file, NULL, "localhost");
-        assert_int_equal(stream_settle(&mine.stream), HF_STREAM_OPEN);
-        assert_int_equal(stream_receive(&mine.stream, message, sizeof message), 4);
-        assert_memory_equal(message, "half", 4);
-        assert_string_equal(mine.stream.errmsg, "the server closed the connection");
-        assert_false(mine.stream.denied);
-        hang_up(&mine);
-        tls_peer_finish(&peer);
-    }
-}
-
-static void talk_nothing(SSL *ssl, struct tls_peer *peer)
-{
-    char byte;
-
-    (void)peer;
-    recv(SSL_get_fd(ssl), &byte, 1, MSG_PEEK);
-}
-
-static void test_sending_to_nobody_raises_no_signal(void **state)
-{
-    struct tls_peer peer = { .cert = &server, .talk = talk_nothing };
-    struct call     mine;
-    char            answer[10];
-
-    (void)state;
-    tls_peer_start(&peer);
-    call(&mine, &peer.peer, ca_file, NULL, "localhost");
-    assert_int_equal(stream_settle(&mine.stream), HF_STREAM_OPEN);
-    stream_send(&mine.stream, "hello", 5);
-    tls_peer_finish(&peer); /* it has closed, and reset the connection */
-    for (int i = 0; i < 10; i++)
-        stream_send(&mine.stream, "hello", 5);
-    assert_int_equal(stream_receive(&mine.stream, answer, sizeof answer), 0);
-    assert_int_equal(mine.stream.state, HF_STREAM_BROKEN);
-    assert_string_equal(mine.stream.errmsg, "connection reset by peer");
-    hang_up(&mine);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,10 +242,6 @@ int main(void)
         cmocka_unit_test(test_no_host_at_all),
         cmocka_unit_test(test_out_of_date),
         cmocka_unit_test(test_a_client_certificate_is_demanded),
-        cmocka_unit_test(test_a_plain_server),
-        cmocka_unit_test(test_a_silent_server_holds_nobody_up),
-        cmocka_unit_test(test_the_server_leaves),
-        cmocka_unit_test(test_sending_to_nobody_raises_no_signal),
     };
 
     return cmocka_run_group_tests(tests, make_certificates, remove_certificates);
