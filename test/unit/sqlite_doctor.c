@@ -233,6 +233,27 @@ static void test_check_of_deleted_files(void **state)
     hf_close(client);
 }
 
+/* The same by the store itself. */
+static void test_proof_of_deleted_files(void **state)
+{
+    struct player a, b;
+    struct ask    held;
+
+    lab = *state;
+    player_open(&a);
+    player_open(&b);
+    uint64_t id = enter(&a, "a", MUTEX, &held);
+    lab_unlink(lab, "-live");
+    struct ask own = { .req = { .op = HF_PROVE, .name = "a", .id = id } };
+    assert_int_equal(player_run(&a, &own), HF_ELOST);
+    assert_int_equal(player_run(&a, &own), HF_ELOST);
+    struct ask token = { .req = { .op = HF_PROVE, .name = "a" } };
+    token.req.token = my_ticket(&held)->token;
+    assert_int_equal(player_run(&b, &token), HF_ELOST);
+    player_close(&a);
+    player_close(&b);
+}
+
 #define lab_test(f) cmocka_unit_test_setup_teardown(f, lab_setup, lab_teardown)
 
 int main(void)
@@ -246,6 +267,7 @@ int main(void)
         lab_test(test_a_damaged_file),
         lab_test(test_a_store_that_cannot_be_used),
         lab_test(test_check_of_deleted_files),
+        lab_test(test_proof_of_deleted_files),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
