@@ -30,7 +30,7 @@ The status is COMMAND's; 77 with a line "# SKIP why" if there is no Java or no
 ZooKeeper here.  As a module: standalone() and ensemble() give a Cluster.
 
 Servers listen on free ports of 127.0.0.1, keep their data in memory, and die with the
-thread that started them, however it ends.
+thread that started them, however it ends; so does COMMAND.
 """
 import argparse
 import base64
@@ -112,7 +112,7 @@ class Server:
         assert not self.running()
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(
-                place.dying_with_us(self.inside + self.argv), cwd=self.folder,
+                self.inside + place.dying_with_us(self.argv), cwd=self.folder,
                 stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
 
     def signal(self, number):
@@ -171,6 +171,7 @@ class Cluster:
         self.folder, self._lock = place.make_folder()
         self.tls = None
         self.size = size
+        self.verbs = {}  # more that HF_ZK_CTL takes: functions of the words that follow
         try:
             self.servers = [make_server(self, self.folder / str(n)) for n in range(1, size + 1)]
             for server in self.servers:
@@ -342,6 +343,8 @@ def standalone(**options):
 def answer(cluster, line):
     """What to do for one line from HF_ZK_CTL, and what to say."""
     verb, *rest = line.split()
+    if verb in cluster.verbs:
+        return cluster.verbs[verb](*rest) or ""
     if verb == "wait":
         return cluster.wait() or ""
     if verb == "leader":
@@ -365,7 +368,7 @@ def serve_control(cluster, listener):
         try:
             line = link.makefile().readline()
             text = f"ok {answer(cluster, line)}".rstrip()
-        except (OSError, ValueError, IndexError, AssertionError, Failed) as error:
+        except (OSError, ValueError, TypeError, IndexError, AssertionError, Failed) as error:
             text = f"error {error}"
         with contextlib.suppress(OSError):
             link.sendall(f"{text}\n".encode())
@@ -382,18 +385,15 @@ def environment(cluster, control):
     return env
 
 
-def run_beside(cluster, argv):
+def run_beside(cluster, argv, env=None):
     """Run a command while the servers run.  Returns its status as a shell would."""
     control = str(cluster.folder / "ctl")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(control)
         listener.listen(16)
         argv = [arg.replace("@ZK@", cluster.address) for arg in argv]
-        try:
-            process = subprocess.Popen(argv, env=environment(cluster, control))
-        except OSError as error:
-            print(f"{argv[0]}: {error.strerror}", file=sys.stderr)
-            return 127
+        process = subprocess.Popen(place.dying_with_us(argv),
+                                   env=environment(cluster, control) | (env or {}))
         ended = os.pidfd_open(process.pid)
         try:
             while ended not in (ready := select.select([listener, ended], [], [])[0]):
@@ -427,23 +427,37 @@ def pair(text):
     return key, value
 
 
-def options_parser(prog):
+def options_parser(prog, defaults):
     parser = argparse.ArgumentParser(prog=prog, usage=f"{prog} [options] -- COMMAND [ARG...]")
-    parser.add_argument("--tick", type=int, default=200, help="ms")
-    parser.add_argument("--init-limit", type=int, default=50, help="ticks")
-    parser.add_argument("--sync-limit", type=int, default=10, help="ticks")
-    parser.add_argument("--container-check", type=int, default=60000, help="ms")
+    parser.add_argument("--tick", type=int, help="ms")
+    parser.add_argument("--init-limit", type=int, help="ticks")
+    parser.add_argument("--sync-limit", type=int, help="ticks")
+    parser.add_argument("--container-check", type=int, help="ms")
     parser.add_argument("--tls", choices=("none", "want", "need"),
                         help="a secure port, and the client's certificate there")
-    parser.add_argument("--tls-names", default="IP:127.0.0.1,DNS:localhost",
-                        help="for whom the server's certificate is")
+    parser.add_argument("--tls-names", help="for whom the server's certificate is")
     parser.add_argument("--read-only", action="store_true", help="allow read-only mode")
     parser.add_argument("--super-user", metavar="NAME:PASSWORD")
-    parser.add_argument("--log-level", default="info")
-    parser.add_argument("--jvm", action="append", default=[], metavar="FLAG")
-    parser.add_argument("--config", action="append", default=[], type=pair, metavar="KEY=VALUE",
+    parser.add_argument("--log-level")
+    parser.add_argument("--jvm", action="append", metavar="FLAG")
+    parser.add_argument("--config", action="append", type=pair, metavar="KEY=VALUE",
                         help="a line of zoo.cfg")
+    parser.set_defaults(**vars(defaults))
     return parser
+
+
+def command_main(argv, parser, start):
+    """Parse what stands before the "--", start servers with that, and run what follows."""
+    middle = argv.index("--")
+    options = vars(parser.parse_args(argv[:middle]))
+    options["config"] = dict(options["config"])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    signal.signal(signal.SIGHUP, lambda *_: sys.exit(128 + signal.SIGHUP))
+    try:
+        return start(options, argv[middle + 1:])
+    except Missing as reason:
+        print(f"# SKIP {reason}")
+        return 77
 
 
 def main(argv):
@@ -453,20 +467,14 @@ def main(argv):
     if kind not in ("standalone", "ensemble") or "--" not in rest:
         print(__doc__, file=sys.stderr)
         return 64
-    middle = rest.index("--")
-    parser = options_parser(f"zookeeper.py {kind}")
-    if kind == "ensemble":
-        parser.add_argument("--size", type=int, default=3)
-    options = vars(parser.parse_args(rest[:middle]))
-    options["config"] = dict(options["config"])
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    signal.signal(signal.SIGHUP, lambda *_: sys.exit(128 + signal.SIGHUP))
-    try:
-        with ensemble(options.pop("size", 1), **options) as cluster:
-            return run_beside(cluster, rest[middle + 1:])
-    except Missing as reason:
-        print(f"# SKIP {reason}")
-        return 77
+    parser = options_parser(f"zookeeper.py {kind}", Options())
+    parser.add_argument("--size", type=int, default=1 if kind == "standalone" else 3)
+
+    def start(options, command):
+        with ensemble(**options) as cluster:
+            return run_beside(cluster, command)
+
+    return command_main(rest, parser, start)
 
 
 if __name__ == "__main__":
