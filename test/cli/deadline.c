@@ -3,6 +3,7 @@
  * is asked to end, and then killed, in time, by a holdfast that does nothing. */
 #include "cli/cgroup.c"
 #include "cli/child.c"
+#include "cli/cli.c"
 #include "cli/clock.c"
 #include "cli/guard.c"
 #include "cli/guardian.c"
@@ -10,6 +11,7 @@
 #include "cli/signals.c"
 #include "cli/text.c"
 #include "cli/tree.c"
+#include "cli/url.c"
 
 #include <setjmp.h>
 #include <stdarg.h>
