@@ -139,7 +139,8 @@ struct hf_store_impl {
      * `errmsg` (HF_ERRMSG_MAX bytes) tells a person why. */
     int (*open)(const struct hf_config *config, char *errmsg, struct hf_store **ret);
 
-    /* End the session if that can be done without waiting, then free.
+    /* End the session, then free.  A server that does not answer is waited for a
+     * moment only (0.1 s), and only if there are tickets that would stay behind.
      * Requests still in flight are forgotten: done() is not called. */
     void (*close)(struct hf_store *store);
 

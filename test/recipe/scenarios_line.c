@@ -203,6 +203,7 @@ static void test_stopped_process(void **state)
     int64_t start = recipe_ms();
     assert_int_equal(hf_acquire(lock, 500), HF_ETIMEOUT);
     assert_in_range(recipe_ms() - start, 499, 2000);
+    recipe_await(lock, HF_IDLE);
     assert_int_equal(hf_acquire_start(lock, -1), 0);
     recipe_await_line(client, name, 2);
     assert_int_equal(kill(pid, SIGUSR1), 0);

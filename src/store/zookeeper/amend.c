@@ -10,14 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void go(struct hf_zk *zk, struct hf_zk_task *task);
-
 static void on_amended(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task   *task = data;
     struct hf_zk_ticket *ticket = task->ticket;
     char                 name[HF_ZK_CHILD_MAX];
 
+    ticket->moving = false;
     if (reply->error == HF_ZK_CONNECTION_LOSS) {
         hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
         hf_zk_finish(zk, task, HF_EDOWN);
@@ -59,6 +58,7 @@ static void rename_node(struct hf_zk *zk, struct hf_zk_task *task)
     hf_zk_child_name(zk->config.style, &req->shape, ticket->uuid, ticket->number, name);
     hf_zk_path(task->line, name, path);
     hf_zk_ticket_quiet(zk, ticket, true);
+    ticket->moving = true;
     size_t begin = hf_zk_call_begin(zk, &task->call[0], HF_ZK_MULTI, on_amended, task);
     hf_zk_multi_create(zk, path, text, HF_ZK_EPHEMERAL);
     hf_zk_multi_delete(zk, ticket->path);

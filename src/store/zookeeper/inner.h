@@ -338,6 +338,7 @@ struct hf_zk_ticket {
     char                  uuid[HF_ZK_UUID + 1];
     enum hf_zk_where      where;
     bool                  leaving; /* a delete was sent, and the answer was lost */
+    bool                  moving;  /* it is being given another name */
     struct hf_shape       shape;
     char                 *path; /* when THERE */
     uint64_t              seq, token;
@@ -435,6 +436,9 @@ void hf_zk_examine(struct hf_zk *zk, struct hf_zk_task *task);
 
 /* look.c: answer with the line as listed, taking a slot first if it needs one. */
 void hf_zk_look_answer(struct hf_zk *zk, struct hf_zk_task *task);
+/* The name of our node in the last listing; NULL: it is not there. */
+const char *hf_zk_find_own(const struct hf_zk_line   *line,
+                           const struct hf_zk_ticket *ticket);
 /* If our node is not in the listing just taken in, somebody took it away. */
 void hf_zk_settle(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* Find out what became of a ticket that is UNSURE, then go on. */

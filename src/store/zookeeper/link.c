@@ -18,12 +18,14 @@
 #include "base/random.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 
 #define ROOM_FIRST ((size_t)64 * 1024)
+#define FAREWELL   (100 * HF_MS) /* how long close waits at most, if we hold anything */
 
 static void try_next(struct hf_zk *zk);
 
@@ -521,6 +523,24 @@ void hf_zk_link_init(struct hf_zk *zk, uint64_t seed)
     }
 }
 
+/* The server hangs up when the session has ended and its nodes are gone. */
+static void await_end(struct hf_zk *zk)
+{
+    struct hf_stream *stream = &zk->link.stream;
+    hf_time           end = hf_now() + FAREWELL;
+    unsigned char     unread[4096];
+
+    while (stream->state == HF_STREAM_OPEN && hf_now() < end) {
+        struct pollfd poll_fd = { .fd = stream->fd,
+                                  .events = (short)hf_stream_events(stream) };
+        if (poll(&poll_fd, 1, hf_poll_ms(hf_now(), end)) <= 0)
+            continue;
+        hf_stream_flush(stream);
+        while (hf_stream_read(stream, unread, sizeof unread) > 0)
+            continue;
+    }
+}
+
 void hf_zk_link_finish(struct hf_zk *zk)
 {
     struct hf_zk_link *link = &zk->link;
@@ -533,6 +553,8 @@ void hf_zk_link_finish(struct hf_zk *zk)
         hf_zk_frame_end(out, begin);
         if (!out->failed)
             hf_zk_link_flush(zk);
+        if (zk->tickets > 0)
+            await_end(zk);
     }
     end_resolve(zk);
     close_stream(zk);

@@ -119,9 +119,8 @@ static void on_node(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     go_on(zk, task);
 }
 
-/* The name of our node in the listing; NULL: it is not there. */
-static const char *find_own(const struct hf_zk_line   *line,
-                            const struct hf_zk_ticket *ticket)
+const char *hf_zk_find_own(const struct hf_zk_line   *line,
+                           const struct hf_zk_ticket *ticket)
 {
     for (size_t i = 0; i < line->count; i++) {
         const char *name = line->place[i].name;
@@ -141,7 +140,7 @@ static void on_searched(struct hf_zk *zk, struct hf_zk_task *task, int error)
         hf_zk_finish(zk, task, hf_zk_fault(zk, error, "list", task->line->folder));
         return;
     }
-    const char *name = find_own(task->line, task->ticket);
+    const char *name = hf_zk_find_own(task->line, task->ticket);
     if (name == NULL || strlen(name) >= sizeof search->name) {
         hf_zk_ticket_set(zk, task->ticket, HF_ZK_NOWHERE);
         go_on(zk, task);

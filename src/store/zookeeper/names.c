@@ -201,7 +201,7 @@ bool hf_zk_child_is_holdfast(const char *name, size_t size)
         return true;
     if (starts(name, size, "_c_"))
         return size > 3 + 14 && name[3 + 14] == '8';
-    return size > 12 && strspn(name, "0123456789abcdef") == 32 && name[12] == '8';
+    return size > 33 && memcmp(name + 32, "__", 2) == 0 && name[12] == '8';
 }
 
 /* A UUID, which Curator insists on, of the version that is free for such use: by it a

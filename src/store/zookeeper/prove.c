@@ -62,6 +62,21 @@ static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
     end(zk, task, HF_ZK_NO_NODE);
 }
 
+/* It is getting another name just now: the listing shows which. */
+static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->req->id);
+    const char *name = ticket != NULL ? hf_zk_find_own(task->line, ticket) : NULL;
+    char        path[HF_ZK_PATH_MAX];
+
+    if (error != 0 || name == NULL) {
+        end(zk, task, error != 0 ? error : HF_ZK_NO_NODE);
+        return;
+    }
+    hf_zk_path(task->line, name, path);
+    check(zk, task, path, on_own_checked);
+}
+
 void hf_zk_prove(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->req->id);
@@ -70,6 +85,10 @@ void hf_zk_prove(struct hf_zk *zk, struct hf_zk_task *task)
         hf_zk_gather(zk, task, on_gathered);
     else if (ticket == NULL || ticket->where != HF_ZK_THERE)
         end(zk, task, HF_ZK_NO_NODE);
-    else
+    else if (!ticket->moving)
         check(zk, task, ticket->path, on_own_checked);
+    else {
+        task->on_list = on_listed;
+        hf_zk_line_ask(zk, task->line, task);
+    }
 }
