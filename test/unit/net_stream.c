@@ -149,11 +149,14 @@ static void talk_then_read_late(int fd, void *data)
     read_late(fd, data);
 }
 
+/* With input unread, close() throws away what the kernel has not delivered yet. */
 static void test_unread_input_does_not_destroy_our_last_words(void **state)
 {
+    static char      words[1 << 20] = "goodbye";
     struct late      late = { .error = -1 };
     struct peer      peer;
     struct hf_stream stream;
+    size_t           taken = 0;
 
     (void)state;
     sem_init(&late.may_read, 0, 0);
@@ -162,9 +165,34 @@ static void test_unread_input_does_not_destroy_our_last_words(void **state)
     open_to(&stream, &peer);
     assert_int_equal(stream_settle(&stream), HF_STREAM_OPEN);
     await_unread(&stream, 20000);
-    memcpy(hf_stream_append(&stream, 7), "goodbye", 7);
+    while (stream.used == 0) {
+        stream_send(&stream, words, sizeof words);
+        taken += stream.used == 0 ? sizeof words : stream.done;
+    }
     hf_stream_close(&stream);
     sem_post(&late.may_read);
+    peer_finish(&peer);
+    assert_true(late.got >= taken);
+    assert_memory_equal(late.head, "goodbye", 7);
+    assert_int_equal(late.error, 0);
+    sem_destroy(&late.may_read);
+}
+
+/* As the last message of a session is: appended, and closed after. */
+static void test_closing_sends_what_can_be_sent(void **state)
+{
+    struct late      late = { .error = -1 };
+    struct peer      peer;
+    struct hf_stream stream;
+
+    (void)state;
+    sem_init(&late.may_read, 0, 1);
+    assert_true(peer_listen(&peer, AF_INET));
+    peer_serve(&peer, read_late, &late);
+    open_to(&stream, &peer);
+    assert_int_equal(stream_settle(&stream), HF_STREAM_OPEN);
+    memcpy(hf_stream_append(&stream, 7), "goodbye", 7);
+    hf_stream_close(&stream);
     peer_finish(&peer);
     assert_int_equal(late.got, 7);
     assert_memory_equal(late.head, "goodbye", 7);
@@ -259,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be_sent_is_kept_and_asked_for),
         cmocka_unit_test(test_the_peer_closes_within_a_message),
         cmocka_unit_test(test_unread_input_does_not_destroy_our_last_words),
+        cmocka_unit_test(test_closing_sends_what_can_be_sent),
         cmocka_unit_test(test_a_refusal_is_heard_while_we_are_sending),
         cmocka_unit_test(test_a_child_cannot_disturb_its_parent),
     };

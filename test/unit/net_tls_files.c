@@ -15,14 +15,17 @@
 
 #include <cmocka.h>
 
-static struct cert one, two;
-static char        cert[300], key[300], both[300], other_key[300], locked[300];
+static struct cert one, two, odd; /* the last: only a key, of another kind */
+static char cert[300], key[300], both[300], other_key[300], odd_key[300], locked[300];
 
 static int make_files(void **state)
 {
     (void)state;
     cert_make(&one, NULL, "DNS:one", -DAY, DAY);
     cert_make(&two, NULL, "DNS:two", -DAY, DAY);
+    odd.key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
+    assert_non_null(odd.key);
+    cert_write(&odd, "odd", false, true, NULL, odd_key, sizeof odd_key);
     cert_write(&one, "cert", true, false, NULL, cert, sizeof cert);
     cert_write(&one, "key", false, true, NULL, key, sizeof key);
     cert_write(&one, "both", true, true, NULL, both, sizeof both);
@@ -36,6 +39,8 @@ static int remove_files(void **state)
     (void)state;
     cert_free(&one);
     cert_free(&two);
+    cert_free(&odd);
+    unlink(odd_key);
     unlink(cert);
     unlink(key);
     unlink(both);
@@ -108,6 +113,7 @@ static void test_a_key_that_does_not_fit(void **state)
 {
     (void)state;
     expect_fault(NULL, cert, other_key, other_key, "is not the key of the certificate");
+    expect_fault(NULL, cert, odd_key, odd_key, "is not the key of the certificate");
     expect_fault(NULL, cert, locked, locked, "needs a passphrase; give a key without");
 }
 
