@@ -24,8 +24,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define ROOM_FIRST ((size_t)64 * 1024)
-#define FAREWELL   (100 * HF_MS) /* how long close waits at most, if we hold anything */
+#define FAREWELL (100 * HF_MS) /* how long close waits at most, if we hold anything */
 
 static void try_next(struct hf_zk *zk);
 
@@ -39,7 +38,7 @@ const char *hf_zk_link_server(const struct hf_zk *zk, char *ret, size_t size)
     return ret;
 }
 
-static void set_link(struct hf_zk *zk, enum hf_link link)
+void hf_zk_link_set(struct hf_zk *zk, enum hf_link link)
 {
     if (zk->base.link == link)
         return;
@@ -110,7 +109,7 @@ static void refuse(struct hf_zk *zk)
 {
     zk->link.refused = true;
     zk->link.due = zk->now + HF_SEC;
-    set_link(zk, HF_LINK_UP);
+    hf_zk_link_set(zk, HF_LINK_UP);
 }
 
 static void rest(struct hf_zk *zk, bool denied)
@@ -145,7 +144,7 @@ void hf_zk_link_break(struct hf_zk *zk, const char *why)
     link->tried -= more_addresses && link->tried > 0;
     rest(zk, denied);
     if (!link->refused)
-        set_link(zk, HF_LINK_DOWN);
+        hf_zk_link_set(zk, HF_LINK_DOWN);
     hf_zk_calls_fail(zk);
     hf_zk_lines_fail(zk);
 }
@@ -163,7 +162,7 @@ void hf_zk_link_lose(struct hf_zk *zk)
     memset(link->password, 0, sizeof link->password);
     zk->base.alive_until = 0;
     say_why(zk, "says that our session has expired");
-    set_link(zk, HF_LINK_LOST);
+    hf_zk_link_set(zk, HF_LINK_LOST);
     hf_zk_calls_fail(zk);
     hf_zk_lines_fail(zk);
     hf_zk_watches_drop(zk);
@@ -214,7 +213,7 @@ static void try_next(struct hf_zk *zk)
 
     if (link->refused) {
         link->refused = false;
-        set_link(zk, HF_LINK_DOWN);
+        hf_zk_link_set(zk, HF_LINK_DOWN);
     }
     link->due = zk->now + patience(zk);
     if (link->addresses > 0 && link->next_address < link->addresses) {
@@ -252,196 +251,6 @@ static void greet(struct hf_zk *zk)
     hf_zk_link_flush(zk);
 }
 
-/* ---- Greeted ------------------------------------------------------------------------- */
-
-static void introduce(struct hf_zk *zk)
-{
-    struct hf_zk_writer *out = &zk->calls.out;
-
-    if (zk->config.auth == NULL)
-        return;
-    size_t begin = hf_zk_frame_begin(out);
-    hf_zk_put_int(out, HF_ZK_XID_AUTH);
-    hf_zk_put_int(out, HF_ZK_AUTH);
-    hf_zk_put_int(out, 0);
-    hf_zk_put_string(out, "digest");
-    hf_zk_put_bytes(out, zk->config.auth, strlen(zk->config.auth));
-    hf_zk_frame_end(out, begin);
-}
-
-static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
-                     struct hf_zk_text password, hf_time answered)
-{
-    struct hf_zk_link *link = &zk->link;
-    bool               fresh = link->session == 0;
-
-    link->session = session;
-    link->timeout = timeout * HF_MS;
-    memset(link->password, 0, sizeof link->password);
-    memcpy(link->password, password.bytes,
-           password.size < sizeof link->password ? password.size : sizeof link->password);
-    link->phase = HF_ZK_READY;
-    link->tried = 0;
-    link->addresses = 0;
-    hf_retry_reset(&link->retry);
-    hf_zk_beat_start(zk, link->greeted, answered, fresh);
-    introduce(zk);
-    hf_zk_watches_restore(zk);
-    hf_zk_vigils_resume(zk);
-    zk->base.errmsg[0] = '\0';
-    set_link(zk, HF_LINK_UP);
-}
-
-static void take_greeting(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered)
-{
-    int32_t           version = hf_zk_get_int(&frame);
-    int32_t           timeout = hf_zk_get_int(&frame);
-    int64_t           session = hf_zk_get_long(&frame);
-    struct hf_zk_text password = hf_zk_get_text(&frame);
-    bool              bad = frame.bad || version != 0 || password.size > 64;
-    bool              read_only = !bad && hf_zk_get_byte(&frame) != 0 && !frame.bad;
-
-    if (bad)
-        hf_zk_link_break(zk, "does not speak ZooKeeper's protocol");
-    else if (read_only)
-        hf_zk_link_break(zk, "is read-only: it has lost its quorum");
-    else if (timeout <= 0 || session == 0)
-        hf_zk_link_lose(zk);
-    else if (timeout < 2000)
-        hf_zk_link_break(zk, "gives sessions less than 2 s; raise maxSessionTimeout");
-    else
-        be_ready(zk, session, timeout, password, answered);
-}
-
-static void take_event(struct hf_zk *zk, struct hf_zk_reader *frame)
-{
-    int32_t type = hf_zk_get_int(frame);
-
-    hf_zk_get_int(frame); /* the state of the connection: we know better */
-    struct hf_zk_text path = hf_zk_get_text(frame);
-    if (frame->bad)
-        hf_zk_link_break(zk, "sends events that make no sense");
-    else
-        hf_zk_watches_event(zk, type, path);
-}
-
-/* The identity was refused; with any other it would be the same. */
-static void deny(struct hf_zk *zk)
-{
-    zk->link.stream.denied = true;
-    zk->link.tried = zk->config.servers;
-    hf_zk_link_break(zk, "refuses user and password");
-}
-
-static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered)
-{
-    struct hf_zk_reader head = frame;
-    int32_t             xid = hf_zk_get_int(&head);
-    int64_t             zxid = hf_zk_get_long(&head);
-    int32_t             error = hf_zk_get_int(&head);
-
-    zk->beat.heard = answered;
-    switch (head.bad ? 0 : xid) {
-    case HF_ZK_XID_EVENT:
-        take_event(zk, &head);
-        break;
-    case HF_ZK_XID_PING:
-        if (zxid > zk->link.zxid)
-            zk->link.zxid = zxid;
-        hf_zk_beat_pong(zk, answered);
-        break;
-    case HF_ZK_XID_AUTH:
-        if (error != 0)
-            deny(zk);
-        break;
-    case HF_ZK_XID_SET_WATCHES:
-        hf_zk_watches_restored(zk);
-        break;
-    default:
-        if (error == HF_ZK_SESSION_EXPIRED)
-            hf_zk_link_lose(zk);
-        else if (error == HF_ZK_SESSION_MOVED)
-            hf_zk_link_break(zk, "says that our session has moved");
-        else if (!hf_zk_calls_answer(zk, frame, answered))
-            hf_zk_link_break(zk, "answers what was not asked");
-    }
-}
-
-/* ---- Reading ------------------------------------------------------------------------- */
-
-static bool make_room(struct hf_zk_link *link, size_t size)
-{
-    if (link->room >= size)
-        return true;
-
-    size_t room = link->room > 0 ? link->room : ROOM_FIRST;
-    while (room < size)
-        room *= 2;
-    unsigned char *grown = realloc(link->in, room);
-    if (grown == NULL)
-        return false;
-    link->in = grown;
-    link->room = room;
-    return true;
-}
-
-/* Take every whole frame.  Returns how many bytes the next one needs in all. */
-static size_t take_frames(struct hf_zk *zk, hf_time answered)
-{
-    struct hf_zk_link *link = &zk->link;
-    size_t             at = 0;
-    long               size;
-
-    while ((size = hf_zk_frame_size(link->in + at, link->used - at)) >= 0) {
-        struct hf_zk_reader frame = hf_zk_reader_on(link->in + at + 4, (size_t)size);
-        at += 4 + (size_t)size;
-        if (link->phase == HF_ZK_GREETING)
-            take_greeting(zk, frame, answered);
-        else
-            take_frame(zk, frame, answered);
-        if (link->phase < HF_ZK_GREETING)
-            return 0; /* it broke */
-    }
-    if (size == -2) {
-        hf_zk_link_break(zk, "does not speak ZooKeeper's protocol");
-        return 0;
-    }
-    link->used -= at;
-    memmove(link->in, link->in + at, link->used);
-    return link->used + 1;
-}
-
-static void read_frames(struct hf_zk *zk)
-{
-    struct hf_zk_link *link = &zk->link;
-    size_t             need = ROOM_FIRST;
-
-    for (int round = 0; round < 64; round++) {
-        if (!make_room(link, need > link->used + 4096 ? need : link->used + 4096)) {
-            hf_zk_link_break(zk, "sent more than there is memory for");
-            return;
-        }
-        long n =
-            hf_stream_read(&link->stream, link->in + link->used, link->room - link->used);
-        if (n < 0) {
-            char why[HF_ERRMSG_MAX];
-            snprintf(why, sizeof why, "%s: %.180s",
-                     link->phase == HF_ZK_GREETING ? "does not take us (has it a quorum?)"
-                                                   : "hung up",
-                     link->stream.errmsg);
-            hf_zk_link_break(zk, why);
-            return;
-        }
-        if (n == 0)
-            return;
-        link->used += (size_t)n;
-        need = take_frames(zk, hf_now());
-        if (need == 0)
-            return;
-    }
-    zk->base.wake = 0; /* there may be more */
-}
-
 /* ---- Turns --------------------------------------------------------------------------- */
 
 static void step(struct hf_zk *zk)
@@ -470,7 +279,7 @@ void hf_zk_link_run(struct hf_zk *zk)
         step(zk);
     /* Before the clock is looked at: after a pause it may have been here long. */
     if (link->phase >= HF_ZK_GREETING)
-        read_frames(zk);
+        hf_zk_frames_read(zk);
     if (link->phase != HF_ZK_RESTING && link->phase != HF_ZK_READY &&
         zk->now >= link->due)
         hf_zk_link_break(zk, link->phase == HF_ZK_GREETING

@@ -1,0 +1,195 @@
+/* line.h - the upper half of the ZooKeeper store: watches, lines, tickets.
+ * See inner.h for the whole. */
+#ifndef HF_ZK_LINE_H
+#define HF_ZK_LINE_H
+
+#include "store/zookeeper/link.h"
+
+/* ---- watch.c ----------------------------------------------------------------------- */
+
+enum hf_zk_watch_kind {
+    HF_ZK_WATCH_DATA,     /* a node that is there: changed or deleted */
+    HF_ZK_WATCH_CHILDREN, /* a folder: or, if it is not there, until it is made */
+};
+
+/* What a listener hears. */
+enum hf_zk_news {
+    HF_ZK_NEWS_ARMED,   /* from now on nothing is missed; zk->seen has what was read */
+    HF_ZK_NEWS_CHANGED, /* the watch is used up: listen again */
+    HF_ZK_NEWS_GONE,    /* deleted, or was not there: used up, too */
+};
+
+struct hf_zk_watch;
+
+struct hf_zk_listener {
+    void (*on_news)(struct hf_zk *zk, struct hf_zk_listener *listener,
+                    enum hf_zk_news news);
+    void                  *data;
+    struct hf_zk_watch    *watch; /* NULL: does not listen */
+    struct hf_zk_listener *next;
+};
+
+struct hf_zk_watches {
+    struct hf_zk_watch *bucket[HF_ZK_BUCKETS];
+    size_t              count;
+    unsigned            restoring; /* messages to restore them that are unanswered */
+};
+
+/* The node as it was when a watch was armed; lent for the time of on_news. */
+struct hf_zk_seen {
+    struct hf_zk_stat stat;
+    struct hf_zk_text text;  /* DATA */
+    bool              there; /* CHILDREN: is the folder there? */
+};
+
+/* Listen to a path.  0 or HF_ENOMEM.  The listener must not be listening. */
+int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
+                 enum hf_zk_watch_kind kind, const char *path);
+
+/* No more.  `goes`: the node is about to go by our own hand, so that the watch
+ * ends by itself.  A listener that does not listen is left alone. */
+void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes);
+
+/* Would it have heard by now?  Not while watches are being restored. */
+bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener);
+
+void hf_zk_watches_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path);
+void hf_zk_watches_restore(struct hf_zk *zk); /* on a new connection */
+void hf_zk_watches_restored(struct hf_zk *zk);
+void hf_zk_watches_drop(struct hf_zk *zk); /* the session is gone */
+
+/* ---- line.c ------------------------------------------------------------------------ */
+
+/* One child of a folder, as last listed. */
+struct hf_zk_place {
+    const char          *name; /* in line->text */
+    struct hf_zk_child   child;
+    uint64_t             seq;
+    struct hf_zk_ticket *ticket; /* if it is ours */
+    bool                 gone;   /* since it was listed */
+};
+
+struct hf_zk_line {
+    struct hf_zk_line   *next; /* in its bucket */
+    char                *name;
+    char                *folder; /* full path */
+    size_t               users;  /* tasks and tickets */
+    struct hf_zk_ticket *tickets;
+
+    /* The last listing: places sorted by seq. */
+    struct hf_zk_place *place;
+    size_t              count, room;
+    char               *text;
+    size_t              text_room;
+    size_t              head;  /* the first that is not gone */
+    bool                plain; /* mutexes all, so that nobody can join ahead */
+    uint64_t           *slots; /* of a semaphore: a bit for each one taken */
+    size_t              slot_words;
+    size_t              foreign;
+    uint64_t            stamp;
+    uint64_t            claim; /* czxid of the claim as last read: its seq */
+
+    struct hf_zk_task *asking, *asking_last; /* want a listing sent from now on */
+    bool               queued;               /* in zk->listing */
+    bool               refreshing;           /* vigils wait for a listing */
+    struct hf_zk_line *next_listing;
+};
+
+struct hf_zk_line *hf_zk_line_get(struct hf_zk *zk,
+                                  const char   *name); /* NULL: no memory */
+void               hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line);
+
+/* Call `task->on_list` with a listing made after now. */
+void hf_zk_line_ask(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_task *task);
+/* Have the vigils of this line looked after with a new listing. */
+void hf_zk_line_refresh(struct hf_zk *zk, struct hf_zk_line *line);
+/* Send the listings asked for; or, when the connection broke, say so. */
+void hf_zk_lines_flush(struct hf_zk *zk);
+void hf_zk_lines_fail(struct hf_zk *zk);
+
+/* Index of the place `seq`; line->count: it is not there. */
+size_t hf_zk_line_find(const struct hf_zk_line *line, uint64_t seq);
+/* The nearest place before `index` that is not gone; line->count: none. */
+size_t hf_zk_line_before(const struct hf_zk_line *line, size_t index);
+/* A place has gone: look after those it may concern. */
+void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index);
+
+/* Full path of a child; `ret` has HF_ZK_PATH_MAX bytes. */
+void hf_zk_path(const struct hf_zk_line *line, const char *child, char *ret);
+
+/* ---- ticket.c ---------------------------------------------------------------------- */
+
+enum hf_zk_where {
+    HF_ZK_NOWHERE, /* not created yet */
+    HF_ZK_UNSURE,  /* asked for, and the answer was lost */
+    HF_ZK_THERE,
+    HF_ZK_AWAY, /* was there, and is not any more */
+};
+
+struct hf_zk_ticket {
+    struct hf_zk_ticket  *next;   /* in its bucket */
+    struct hf_zk_ticket  *beside; /* in its line */
+    struct hf_zk         *zk;
+    struct hf_zk_line    *line;
+    uint64_t              id;
+    char                  uuid[HF_ZK_UUID + 1];
+    enum hf_zk_where      where;
+    bool                  leaving; /* a delete was sent, and the answer was lost */
+    bool                  moving;  /* it is being given another name */
+    struct hf_shape       shape;
+    char                 *path; /* when THERE */
+    uint64_t              seq, token;
+    int64_t               number; /* in its name */
+    int                   slot;
+    int                   slot_tried;
+    bool                  slot_unsure; /* asked for slot_tried, and the answer was lost */
+    char                 *asked;       /* why somebody wants it */
+    bool                  told;        /* and the caller knows */
+    struct hf_zk_listener own;         /* to the own node */
+    struct hf_zk_listener near;        /* to one ahead, while waiting */
+    uint64_t              near_seq;    /* which */
+    bool                  doubt;       /* others ahead may have gone, too: list */
+    struct hf_zk_task    *vigil;       /* the WATCH that waits here */
+    hf_time               arm_at;      /* listen to the own node then; 0: no */
+    struct hf_zk_ticket  *next_arm, **prev_arm;
+};
+
+struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);
+struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req);
+void                 hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void                 hf_zk_tickets_drop(struct hf_zk *zk); /* the session is gone */
+
+/* It is there, under this name (of `size` bytes), with this stat.  0, or
+ * HF_ENOMEM, HF_ELOST if it is not ours after all. */
+int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char *name,
+                       size_t size, const struct hf_zk_stat *stat);
+/* Any state but THERE. */
+void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
+                      enum hf_zk_where where);
+/* Do not listen to the own node later. */
+void hf_zk_ticket_disarm(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+/* Listen to nothing any more; `goes` as of hf_zk_unlisten(). */
+void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes);
+/* It is not there any more, by no doing of ours. */
+void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+
+/* ---- answer.c ---------------------------------------------------------------------- */
+
+/* The line as the ticket sees it, its place last if it has one; from the last
+ * listing.  0 or HF_ENOMEM. */
+int hf_zk_answer(struct hf_zk *zk, struct hf_req *req, struct hf_zk_line *line,
+                 struct hf_zk_ticket *ticket, const struct hf_shape *shape);
+
+/* Would it pass, as the line was last listed? */
+bool hf_zk_granted(const struct hf_zk_line *line, const struct hf_zk_ticket *ticket);
+
+/* What a place weighs to somebody who is of the shape `mine`. */
+struct hf_shape hf_zk_shape_to(const struct hf_zk_child *child,
+                               const struct hf_shape    *mine);
+
+/* How many wait of the first `end` places, and whether `shape` would be granted at
+ * once if it stood next. */
+size_t hf_zk_line_waiting(const struct hf_zk_line *line, size_t end,
+                          const struct hf_shape *shape, bool *free_for);
+
+#endif

@@ -1,0 +1,196 @@
+/* link.h - the lower half of the ZooKeeper store: servers, connection, session, calls.
+ * See inner.h for the whole. */
+#ifndef HF_ZK_LINK_H
+#define HF_ZK_LINK_H
+
+#include "core/lease.h"
+#include "core/retry.h"
+#include "net/resolve.h"
+#include "net/stream.h"
+#include "net/tls.h"
+#include "store/store.h"
+#include "store/zookeeper/names.h"
+#include "store/zookeeper/wire.h"
+
+#define HF_ZK_SERVERS      32
+#define HF_ZK_CHROOT       256
+#define HF_ZK_PATH_MAX     (HF_ZK_CHROOT + HF_ZK_FOLDER_MAX + HF_ZK_CHILD_MAX + 2)
+#define HF_ZK_BUCKETS      4096
+#define HF_ZK_SEQUENCE_END INT32_MAX /* the server's counter gets stuck there */
+
+struct hf_zk;
+struct hf_zk_task;
+struct hf_zk_ticket;
+
+/* ---- address.c -------------------------------------------------------------------- */
+
+struct hf_zk_server {
+    char host[256];
+    char port[6];
+};
+
+struct hf_zk_config {
+    struct hf_zk_server server[HF_ZK_SERVERS];
+    size_t              servers;
+    char                chroot[HF_ZK_CHROOT]; /* "" or "/a/b" */
+    int                 session_ms;           /* as asked for */
+    enum hf_zk_style    style;                /* of new places */
+    bool                secure;
+    char               *auth; /* "user:password", or NULL */
+    char               *acl;  /* "creator", "open", or "scheme:id,..." */
+};
+
+int  hf_zk_config_init(struct hf_zk_config *ret, const struct hf_config *config,
+                       char *errmsg);
+void hf_zk_config_finish(struct hf_zk_config *config);
+
+/* ---- call.c ------------------------------------------------------------------------ */
+
+struct hf_zk_reply {
+    int                 error; /* enum hf_zk_error */
+    struct hf_zk_reader body;
+};
+
+typedef void hf_zk_on_reply(struct hf_zk *zk, void *data, struct hf_zk_reply *reply);
+
+/* Part of whoever makes the call; must stay in place until it is answered. */
+struct hf_zk_call {
+    int32_t            xid;
+    enum hf_zk_opcode  opcode;
+    hf_time            sent;
+    hf_zk_on_reply    *on_reply;
+    void              *data;
+    struct hf_zk_call *next;
+    bool               flying;
+};
+
+struct hf_zk_calls {
+    struct hf_zk_call  *first, *last;
+    struct hf_zk_writer out;
+    int32_t             xid;
+    uint64_t            made; /* ever */
+};
+
+/* Begin a message, and end it; what it says is put to zk->calls.out between. */
+size_t hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call,
+                        enum hf_zk_opcode opcode, hf_zk_on_reply *on_reply, void *data);
+void   hf_zk_call_end(struct hf_zk *zk, size_t begin);
+
+void hf_zk_call_create(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
+                       const char *text, enum hf_zk_mode mode, hf_zk_on_reply *on_reply,
+                       void *data);
+void hf_zk_call_delete(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
+                       int32_t version, hf_zk_on_reply *on_reply, void *data);
+/* GET_DATA, GET_CHILDREN2, EXISTS, SYNC and the like: a path and maybe a watch. */
+void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
+                    const char *path, bool watch, hf_zk_on_reply *on_reply, void *data);
+void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
+                    const char *text, size_t size, int32_t version,
+                    hf_zk_on_reply *on_reply, void *data);
+
+/* The parts of a MULTI, between its begin and end. */
+void hf_zk_multi_create(struct hf_zk *zk, const char *path, const char *text,
+                        enum hf_zk_mode mode);
+void hf_zk_multi_delete(struct hf_zk *zk, const char *path);
+void hf_zk_multi_check(struct hf_zk *zk, const char *path);
+void hf_zk_multi_end(struct hf_zk *zk);
+
+/* Of the answer to a MULTI that failed: the error of its part `index`. */
+int hf_zk_multi_error(const struct hf_zk_reply *reply, size_t index);
+
+/* Take the answer to the oldest call, `frame` without its length.  False: it makes
+ * no sense. */
+bool hf_zk_calls_answer(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered);
+
+/* The connection broke: answer them all so. */
+void hf_zk_calls_fail(struct hf_zk *zk);
+
+/* What the caller should be told about an error of ZooKeeper's: HF_E..., and the
+ * message in base.errmsg. */
+int hf_zk_fault(struct hf_zk *zk, int error, const char *what, const char *path);
+
+/* ---- link.c ------------------------------------------------------------------------ */
+
+enum hf_zk_phase {
+    HF_ZK_RESTING,   /* until `due` */
+    HF_ZK_RESOLVING, /* a server's name */
+    HF_ZK_REACHING,  /* the stream is not open yet */
+    HF_ZK_GREETING,  /* connect request sent */
+    HF_ZK_READY,
+};
+
+struct hf_zk_link {
+    enum hf_zk_phase   phase;
+    struct hf_stream   stream;
+    struct hf_resolve *resolve;
+    struct hf_address  address[HF_RESOLVE_MAX];
+    int                addresses, next_address;
+    size_t             next_server; /* to be tried */
+    size_t             server;      /* being tried, or in use */
+    size_t             tried;       /* in a row, without success */
+    size_t             order[HF_ZK_SERVERS];
+    struct hf_retry    retry;
+    hf_time            due;     /* RESTING: try then; else give up then */
+    hf_time            greeted; /* when the connect request was sent */
+    unsigned           polled;  /* what epoll was told to look for */
+    unsigned char     *in;      /* a frame and more */
+    size_t             used, room;
+    bool               refused; /* it makes no sense to try again soon */
+
+    int64_t           session; /* 0: none */
+    unsigned char     password[16];
+    int64_t           zxid; /* highest seen */
+    hf_time           timeout;
+    uint64_t          sessions; /* had so far */
+    struct hf_zk_call auth;
+};
+
+void hf_zk_link_init(struct hf_zk *zk, uint64_t seed);
+void hf_zk_link_finish(struct hf_zk *zk);
+
+/* Connect, read, notice time passing. */
+void    hf_zk_link_run(struct hf_zk *zk);
+void    hf_zk_link_flush(struct hf_zk *zk);
+hf_time hf_zk_link_wake(const struct hf_zk *zk);
+
+/* Make the state of the link known. */
+void hf_zk_link_set(struct hf_zk *zk, enum hf_link link);
+
+/* frames.c: take what has come. */
+void hf_zk_frames_read(struct hf_zk *zk);
+
+/* Give the connection up; `why` as a clause about the server. */
+void hf_zk_link_break(struct hf_zk *zk, const char *why);
+
+/* Our session is dead: all that was in it is gone. */
+void hf_zk_link_lose(struct hf_zk *zk);
+
+/* "host:port" of the server in use or last tried. */
+const char *hf_zk_link_server(const struct hf_zk *zk, char *ret, size_t size);
+
+/* ---- beat.c ------------------------------------------------------------------------ */
+
+#define HF_ZK_BEAT_CHECKS 64 /* places proven by one heartbeat */
+
+struct hf_zk_beat {
+    struct hf_lease_quorum lease;
+    struct hf_zk_call      call;
+    struct hf_zk_call      kick;
+    uint64_t               checked[HF_ZK_BEAT_CHECKS]; /* ids */
+    size_t                 checks;
+    uint64_t               after; /* id of the last one checked: go on there */
+    hf_time                wrote; /* when the last committed write was sent */
+    hf_time                tried; /* last heartbeat sent */
+    hf_time                spoke; /* last anything sent */
+    hf_time                heard; /* last anything received */
+    hf_time                kicked;
+    hf_time                pinged; /* 0: no ping in flight */
+};
+
+void    hf_zk_beat_start(struct hf_zk *zk, hf_time sent, hf_time answered, bool fresh);
+void    hf_zk_beat_run(struct hf_zk *zk);
+hf_time hf_zk_beat_wake(const struct hf_zk *zk);
+void hf_zk_beat_heard(struct hf_zk *zk, hf_time sent, hf_time answered, bool committed);
+void hf_zk_beat_pong(struct hf_zk *zk, hf_time answered);
+
+#endif
