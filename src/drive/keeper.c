@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
-#define MOMENT (5 * HF_MS)
+#define MOMENT (20 * HF_MS)
 
 void hf_drive_call_keeper(struct hf_drive *drive)
 {

@@ -103,20 +103,19 @@ void hf_drive_nudge(struct hf_drive *drive)
         hf_drive_call_keeper(drive);
 }
 
-/* Set the timer by which whoever polls next, or polls now, wakes up. */
+/* Set the timer by which whoever polls next, or polls now, wakes up.  One that is
+ * early is left alone: it costs a look when it fires, setting it costs a call each
+ * time. */
 static void arm(struct hf_drive *drive)
 {
     hf_time when = drive->wake;
-    if (when == drive->armed)
+    if (when >= drive->armed)
         return;
 
-    struct itimerspec spec = { 0 };
-    if (when != HF_NEVER) {
-        if (when < 1)
-            when = 1; /* zero would disarm it */
-        spec.it_value.tv_sec = when / HF_SEC;
-        spec.it_value.tv_nsec = when % HF_SEC;
-    }
+    if (when < 1)
+        when = 1; /* zero would disarm it */
+    struct itimerspec spec = { .it_value = { .tv_sec = when / HF_SEC,
+                                             .tv_nsec = when % HF_SEC } };
     timerfd_settime(drive->timer, TFD_TIMER_ABSTIME, &spec, NULL);
     drive->armed = drive->wake;
 }

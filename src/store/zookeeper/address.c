@@ -134,7 +134,7 @@ static int split(struct hf_zk_config *ret, char *text, char *errmsg)
 static int set_session(struct hf_zk_config *ret, const char *text, int ttl_ms,
                        char *errmsg)
 {
-    double value = ttl_ms;
+    double value = ttl_ms > SESSION_MIN ? ttl_ms : SESSION_MIN;
     char  *unit = "ms";
 
     if (text != NULL)

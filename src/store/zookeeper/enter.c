@@ -116,7 +116,9 @@ static void on_there(struct hf_zk *zk, struct hf_zk_task *task)
 
 static void on_placed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    if (task->error == HF_ZK_NO_NODE && ++task->step < TRIES) {
+    if (error == HF_ZK_CONNECTION_LOSS) {
+        fail(zk, task, error); /* whatever came of the create: it is asked again */
+    } else if (task->error == HF_ZK_NO_NODE && ++task->step < TRIES) {
         take_place(zk, task);
     } else if (task->error != 0) {
         fail(zk, task, task->error);

@@ -51,8 +51,19 @@ static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
     hf_zk_link_set(zk, HF_LINK_UP);
 }
 
+/* A server without a quorum that has a word for us: an answer where a greeting should
+ * be. */
+static bool is_read_only(struct hf_zk_reader frame)
+{
+    hf_zk_get_int(&frame);
+    hf_zk_get_long(&frame);
+    int32_t error = hf_zk_get_int(&frame);
+    return !frame.bad && frame.at == frame.size && error == HF_ZK_NOT_READ_ONLY;
+}
+
 static void take_greeting(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered)
 {
+    bool              no_quorum = is_read_only(frame);
     int32_t           version = hf_zk_get_int(&frame);
     int32_t           timeout = hf_zk_get_int(&frame);
     int64_t           session = hf_zk_get_long(&frame);
@@ -60,9 +71,9 @@ static void take_greeting(struct hf_zk *zk, struct hf_zk_reader frame, hf_time a
     bool              bad = frame.bad || version != 0 || password.size > 64;
     bool              read_only = !bad && hf_zk_get_byte(&frame) != 0 && !frame.bad;
 
-    if (bad)
+    if (bad && !no_quorum)
         hf_zk_link_break(zk, "does not speak ZooKeeper's protocol");
-    else if (read_only)
+    else if (read_only || no_quorum)
         hf_zk_link_break(zk, "is read-only: it has lost its quorum");
     else if (timeout <= 0 || session == 0)
         hf_zk_link_lose(zk);
@@ -175,13 +186,14 @@ void hf_zk_frames_read(struct hf_zk *zk)
     struct hf_zk_link *link = &zk->link;
     size_t             need = ROOM_FIRST;
 
+    link->more = false;
     for (int round = 0; round < 64; round++) {
         if (!make_room(link, need > link->used + 4096 ? need : link->used + 4096)) {
             hf_zk_link_break(zk, "sent more than there is memory for");
             return;
         }
-        long n =
-            hf_stream_read(&link->stream, link->in + link->used, link->room - link->used);
+        size_t room = link->room - link->used;
+        long   n = hf_stream_read(&link->stream, link->in + link->used, room);
         if (n < 0) {
             char why[HF_ERRMSG_MAX];
             snprintf(why, sizeof why, "%s: %.180s",
@@ -194,9 +206,10 @@ void hf_zk_frames_read(struct hf_zk *zk)
         if (n == 0)
             return;
         link->used += (size_t)n;
+        bool drained = (size_t)n < room && link->stream.ssl == NULL;
         need = take_frames(zk, hf_now());
-        if (need == 0)
+        if (need == 0 || drained)
             return;
     }
-    zk->base.wake = 0; /* there may be more */
+    link->more = true;
 }

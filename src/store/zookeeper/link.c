@@ -82,6 +82,7 @@ static void close_stream(struct hf_zk *zk)
     unpoll_fd(zk, zk->link.stream.fd);
     hf_stream_close(&zk->link.stream);
     zk->link.used = 0;
+    zk->link.more = false;
 }
 
 static void end_resolve(struct hf_zk *zk)
@@ -267,7 +268,7 @@ static void step(struct hf_zk *zk)
     }
 }
 
-void hf_zk_link_run(struct hf_zk *zk)
+void hf_zk_link_run(struct hf_zk *zk, bool readable)
 {
     struct hf_zk_link *link = &zk->link;
 
@@ -278,7 +279,7 @@ void hf_zk_link_run(struct hf_zk *zk)
     if (link->phase == HF_ZK_REACHING)
         step(zk);
     /* Before the clock is looked at: after a pause it may have been here long. */
-    if (link->phase >= HF_ZK_GREETING)
+    if (link->phase >= HF_ZK_GREETING && (readable || link->more))
         hf_zk_frames_read(zk);
     if (link->phase != HF_ZK_RESTING && link->phase != HF_ZK_READY &&
         zk->now >= link->due)
@@ -315,6 +316,8 @@ void hf_zk_link_flush(struct hf_zk *zk)
 
 hf_time hf_zk_link_wake(const struct hf_zk *zk)
 {
+    if (zk->link.more)
+        return 0;
     return zk->link.phase == HF_ZK_READY ? HF_NEVER : zk->link.due;
 }
 

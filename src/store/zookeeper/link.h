@@ -136,6 +136,7 @@ struct hf_zk_link {
     unsigned char     *in;      /* a frame and more */
     size_t             used, room;
     bool               refused; /* it makes no sense to try again soon */
+    bool               more;    /* to be read, though nobody looked */
 
     int64_t           session; /* 0: none */
     unsigned char     password[16];
@@ -149,7 +150,7 @@ void hf_zk_link_init(struct hf_zk *zk, uint64_t seed);
 void hf_zk_link_finish(struct hf_zk *zk);
 
 /* Connect, read, notice time passing. */
-void    hf_zk_link_run(struct hf_zk *zk);
+void    hf_zk_link_run(struct hf_zk *zk, bool readable);
 void    hf_zk_link_flush(struct hf_zk *zk);
 hf_time hf_zk_link_wake(const struct hf_zk *zk);
 

@@ -183,10 +183,9 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     struct hf_zk *zk = (struct hf_zk *)store;
     int           rounds = ROUNDS;
 
-    (void)readable;
     zk->now = now;
     store->wake = HF_NEVER;
-    hf_zk_link_run(zk);
+    hf_zk_link_run(zk, readable);
     do {
         end_canceled(zk);
         begin_waiting(zk);
