@@ -149,14 +149,15 @@ static int say_why(const struct taking *taking, int why)
     return session_failed(taking->client, why);
 }
 
-/* Until it is held (0), refused (HF_E...), or a signal came (HF_ECANCELED). */
+/* Until it is held (0), refused (HF_E...), or a signal came (HF_ECANCELED).  A server
+ * that cannot be told that we gave up is not waited for: the session ends with us. */
 static int wait_for_it(struct taking *taking, struct notice *notice)
 {
     for (;;) {
         enum hf_state state = hf_state(taking->lock);
         if (state == HF_HELD)
             return 0;
-        if (state == HF_IDLE || state == HF_LOST)
+        if (state != HF_WAITING)
             return hf_why(taking->lock) != 0 ? hf_why(taking->lock) : HF_ESTATE;
         drive(taking, notice_timeout_ms(notice));
         if (look_at_signals(taking, notice))

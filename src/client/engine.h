@@ -42,9 +42,10 @@ struct hf_job {
     bool              flying;    /* req is the store's */
     bool              canceling; /* and has been asked to end early */
     bool              is_dirty;
-    uint32_t          limit; /* of waiters; see struct hf_req */
-    uint64_t          ahead; /* places ahead of ours, as last heard */
-    unsigned          asks;  /* how often we were asked for it since we hold it */
+    uint64_t          entered; /* id of the last ENTER that the store was given */
+    uint32_t          limit;   /* of waiters; see struct hf_req */
+    uint64_t          ahead;   /* places ahead of ours, as last heard */
+    unsigned          asks;    /* how often we were asked for it since we hold it */
     char              asked[HF_ERRMSG_MAX];  /* and why */
     char              errmsg[HF_ERRMSG_MAX]; /* about the last failure */
 

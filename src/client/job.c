@@ -74,8 +74,12 @@ void hf_job_want(struct hf_job *job, bool once, hf_time deadline)
 
 void hf_job_drop(struct hf_job *job, int why)
 {
+    bool unheard = job->hold.state == HF_HOLD_ENTERING && job->entered != job->hold.id;
+
     job->again = 0;
     hf_job_tell(job, &(struct hf_event){ .what = HF_DROP, .why = why });
+    if (unheard) /* no place can have been taken: there is nothing to give up */
+        hf_job_tell(job, &(struct hf_event){ .what = HF_LEFT });
 }
 
 void hf_job_lessen(struct hf_job *job, const struct hf_shape *shape)
@@ -200,6 +204,8 @@ static void submit(struct hf_job *job, enum hf_op need)
         .data = job,
     };
     job->flying = true;
+    if (need == HF_ENTER)
+        job->entered = hold->id;
     job->engine->store->impl->submit(job->engine->store, &job->req);
 }
 
@@ -230,10 +236,13 @@ static bool waits(const struct hf_job *job)
 }
 
 /* A try has a limit only because stores may fail to answer. */
-static int why_late(const struct hf_job *job)
+static int why_late(struct hf_job *job)
 {
-    bool down = job->engine->store->link != HF_LINK_UP;
+    const struct hf_store *store = job->engine->store;
+    bool                   down = store->link != HF_LINK_UP;
 
+    if (down)
+        snprintf(job->errmsg, sizeof job->errmsg, "%s", store->errmsg);
     return down || job->hold.once ? HF_EDOWN : HF_ETIMEOUT;
 }
 
