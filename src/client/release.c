@@ -108,7 +108,10 @@ int hf_release_start(struct hf_lock *lock)
     r = start_release(lock);
     if (r == 0) {
         hf_lock_give_back(lock);
-        hf_drive_nudge(&lock->client->drive);
+        if (lock->client->on_state != NULL || lock->hook != NULL)
+            hf_drive_nudge(&lock->client->drive);
+        else
+            hf_drive_send(&lock->client->drive);
     }
     hf_drive_end(&lock->client->drive, cancel);
     return r < 0 ? r : 0;

@@ -87,6 +87,10 @@ void hf_drive_post(struct hf_drive *drive);
 /* Have it collected soon by the keeper, the driver, or the caller's loop. */
 void hf_drive_nudge(struct hf_drive *drive);
 
+/* Have it sent now, by this thread if there is a keeper, which then looks at the
+ * answer a moment later: cheaper where nobody is in a hurry for it. */
+void hf_drive_send(struct hf_drive *drive);
+
 /* Have what is pending delivered by the keeper or the caller's loop. */
 void hf_drive_announce(struct hf_drive *drive);
 

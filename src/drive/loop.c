@@ -206,6 +206,17 @@ void hf_drive_deliver(struct hf_drive *drive)
     }
 }
 
+void hf_drive_send(struct hf_drive *drive)
+{
+    if (!drive->has_keeper || drive->turning) {
+        hf_drive_nudge(drive);
+        return;
+    }
+    hf_drive_turn(drive, false);
+    if (drive->driver == NULL && drive->deep)
+        hf_drive_call_keeper(drive);
+}
+
 void hf_drive_process(struct hf_drive *drive)
 {
     drain(drive->kick);
