@@ -111,16 +111,23 @@ size_t hf_zk_line_before(const struct hf_zk_line *line, size_t index)
     return line->count;
 }
 
-/* Whoever relied on the place that has gone stands at most two behind it. */
+/* Whoever relied on the place that has gone stands at most two behind it.  And where
+ * we stand in line behind ourselves, one more of us comes near enough to make ready. */
 static void look_behind(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
 {
-    struct hf_zk_ticket *behind[2];
+    struct hf_zk_ticket *behind[3] = { NULL };
     int                  count = 0;
 
-    for (size_t i = index + 1; i < line->count && count < 2; i++)
-        if (!line->place[i].gone)
-            behind[count++] = line->place[i].ticket;
-    for (int i = 0; i < count; i++)
+    for (size_t i = index + 1; i < line->count && count < HF_ZK_READY_AHEAD; i++) {
+        if (line->place[i].gone)
+            continue;
+        count++;
+        if (count <= 2 || count == HF_ZK_READY_AHEAD)
+            behind[count <= 2 ? count - 1 : 2] = line->place[i].ticket;
+        else if (line->place[i].ticket == NULL)
+            break;
+    }
+    for (int i = 0; i < 3; i++)
         if (behind[i] != NULL && behind[i]->vigil != NULL)
             hf_zk_vigil_look(zk, behind[i]);
 }

@@ -111,6 +111,9 @@ void hf_zk_lines_fail(struct hf_zk *zk);
 size_t hf_zk_line_find(const struct hf_zk_line *line, uint64_t seq);
 /* The nearest place before `index` that is not gone; line->count: none. */
 size_t hf_zk_line_before(const struct hf_zk_line *line, size_t index);
+/* How many of our own places in a row listen to their nodes before it is their turn. */
+#define HF_ZK_READY_AHEAD 64
+
 /* A place has gone: look after those it may concern. */
 void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index);
 

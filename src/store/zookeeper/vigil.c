@@ -159,6 +159,18 @@ static void listen_near(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t in
         hf_zk_finish(zk, ticket->vigil, HF_ENOMEM);
 }
 
+/* Is all that is ahead ours, and not much?  Then it will be our turn soon, from one
+ * moment to the next, and we had better listen to our node by then. */
+static bool behind_ourselves(const struct hf_zk_line *line, size_t me)
+{
+    int count = 0;
+
+    while ((me = hf_zk_line_before(line, me)) < line->count)
+        if (line->place[me].ticket == NULL || ++count > HF_ZK_READY_AHEAD)
+            return false;
+    return true;
+}
+
 /* Waiting in a line of mutexes: whom to listen to, as things are now. */
 static void look_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me)
 {
@@ -177,6 +189,8 @@ static void look_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me)
     } else if (ticket->doubt) {
         hf_zk_line_refresh(zk, line); /* and look again then */
     } else {
+        if (behind_ourselves(line, me))
+            listen_own(zk, ticket);
         listen_near(zk, ticket, far);
     }
 }
