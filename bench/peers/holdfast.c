@@ -108,7 +108,7 @@ static void prepare(struct worker *w, size_t number, const char *scenario)
             r = hf_writer(w->client, name, &w->lock[1]);
     } else {
         w->client = session(number);
-        w->manner = strcmp(scenario, "S1+") == 0 ? ALTERNATE : SIMPLE;
+        w->manner = strchr(scenario, '+') != NULL ? ALTERNATE : SIMPLE;
         r = hf_mutex(w->client, name, &w->lock[0]);
         if (r == 0)
             r = hf_mutex(w->client, name, &w->lock[1]);
