@@ -97,7 +97,14 @@ int hf_lock_acquire_again(struct hf_lock *lock)
     return 0;
 }
 
-static int prepare(struct hf_lock *lock)
+hf_time hf_lock_deadline(int64_t timeout_ms)
+{
+    hf_time now = hf_now();
+
+    return timeout_ms == 0 ? now + ANSWER_LIMIT : hf_after_ms(now, timeout_ms);
+}
+
+int hf_lock_prepare(struct hf_lock *lock)
 {
     if (lock->note == NULL)
         lock->note = strdup(lock->client->note);
@@ -119,8 +126,7 @@ static int take_back(struct hf_lock *lock, bool once)
 static int acquire(struct hf_lock *lock, int64_t timeout_ms)
 {
     bool    once = timeout_ms == 0;
-    hf_time now = hf_now();
-    hf_time deadline = once ? now + ANSWER_LIMIT : hf_after_ms(now, timeout_ms);
+    hf_time deadline = hf_lock_deadline(timeout_ms);
 
     if (hf_lock_is_mine(lock))
         return hf_lock_acquire_again(lock);
@@ -132,7 +138,7 @@ static int acquire(struct hf_lock *lock, int64_t timeout_ms)
 
     r = hf_shelter_find(lock, once);
     if (r == 0)
-        r = prepare(lock);
+        r = hf_lock_prepare(lock);
     if (r == 0)
         r = wait_for_it(lock, once, deadline);
     if (r < 0) {
@@ -169,16 +175,13 @@ int hf_lock_take_for_nobody(struct hf_lock *lock)
 static int acquire_start(struct hf_lock *lock, int64_t timeout_ms)
 {
     struct hf_client *client = lock->client;
-    bool              once = timeout_ms == 0;
-    hf_time           now = hf_now();
 
-    if (prepare(lock) < 0)
+    if (hf_lock_prepare(lock) < 0)
         return hf_lock_fail(lock, HF_ENOMEM);
     int r = hf_lock_take_for_nobody(lock);
     if (r < 0)
         return r;
-    hf_lock_post_want(lock, once,
-                      once ? now + ANSWER_LIMIT : hf_after_ms(now, timeout_ms));
+    hf_lock_post_want(lock, timeout_ms == 0, hf_lock_deadline(timeout_ms));
     hf_drive_nudge(&client->drive);
     return 0;
 }

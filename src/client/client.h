@@ -20,6 +20,7 @@ struct hf_client {
     struct hf_engine engine;
     struct hf_drive  drive;
     unsigned         generation; /* of the process that opened it */
+    uint64_t         groups;     /* numbers given out; see struct hf_req */
 
     struct hf_lock  *changed;  /* moved during this turn */
     struct hf_query *answered; /* during this turn */

@@ -44,6 +44,7 @@ struct hf_job {
     bool              is_dirty;
     uint64_t          entered; /* id of the last ENTER that the store was given */
     uint32_t          limit;   /* of waiters; see struct hf_req */
+    uint64_t          group;   /* entered together with others; see there */
     uint64_t          ahead;   /* places ahead of ours, as last heard */
     unsigned          asks;    /* how often we were asked for it since we hold it */
     char              asked[HF_ERRMSG_MAX];  /* and why */

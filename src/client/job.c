@@ -197,6 +197,7 @@ static void submit(struct hf_job *job, enum hf_op need)
         .only_free = hf_hold_only_free(hold),
         .note = job->note,
         .limit = job->limit,
+        .group = job->group,
         .seqs = hold->watch,
         .count = hold->count,
         .stamp = job->req.stamp,

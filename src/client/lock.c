@@ -148,6 +148,8 @@ void hf_lock_collect(struct hf_lock *lock)
         lock->want = false;
         lock->job.note = lock->note;
         lock->job.limit = lock->limit;
+        lock->job.group = lock->group;
+        lock->group = 0;
         lock->job.hold.follow = lock->follow;
         hf_job_want(&lock->job, lock->once, lock->deadline);
     }
@@ -205,7 +207,12 @@ static void show_place(struct hf_lock *lock)
     bool    placed = lock->state == HF_WAITING && lock->job.hold.state == HF_HOLD_WAITING;
     int64_t ahead = (int64_t)lock->job.ahead;
 
-    if (placed && atomic_exchange(&lock->ahead, ahead) != ahead)
+    if (!placed)
+        return;
+    int64_t before = atomic_exchange(&lock->ahead, ahead);
+    if (before < 0 && lock->hook != NULL)
+        hf_notice_state(lock, HF_WAITING, 0);
+    if (before != ahead)
         hf_notice_place(lock, ahead);
 }
 

@@ -33,6 +33,7 @@ struct hf_lock {
 
     /* What is to be collected. */
     bool            want, once, drop, lessen, freeing;
+    uint64_t        group; /* wanted together with others; see struct hf_req */
     struct hf_shape lesser;
     hf_time         deadline;
     int             drop_why;
@@ -105,9 +106,16 @@ int  hf_lock_take_handle(struct hf_lock *lock, bool once, hf_time deadline);
 int  hf_lock_take_for_nobody(struct hf_lock *lock);
 void hf_lock_give_back(struct hf_lock *lock);
 
+/* What it needs before it can be wanted; until when it may be waited for. */
+int     hf_lock_prepare(struct hf_lock *lock);
+hf_time hf_lock_deadline(int64_t timeout_ms);
+
 /* May it be released by this thread?  1: yes, and all there was to do is done, a
  * count went down. */
 int hf_lock_check_release(struct hf_lock *lock);
+
+/* Start giving it up.  1: there is nothing to wait for. */
+int hf_lock_start_release(struct hf_lock *lock);
 
 void hf_lock_collect(struct hf_lock *lock);
 void hf_lock_publish(struct hf_lock *lock);

@@ -55,8 +55,7 @@ int hf_lock_check_release(struct hf_lock *lock)
     return 0;
 }
 
-/* Start giving it up.  1: there is nothing to wait for. */
-static int start_release(struct hf_lock *lock)
+int hf_lock_start_release(struct hf_lock *lock)
 {
     int r = hf_lock_check_release(lock);
     if (r != 0)
@@ -75,7 +74,7 @@ static int start_release(struct hf_lock *lock)
 static int release(struct hf_lock *lock)
 {
     hf_time deadline = atomic_load(&lock->client->alive_until);
-    int     r = start_release(lock);
+    int     r = hf_lock_start_release(lock);
 
     if (r != 0)
         return r < 0 ? r : 0;
@@ -105,7 +104,7 @@ int hf_release_start(struct hf_lock *lock)
     if (lock->ops != NULL)
         return lock->ops->release_start(lock);
     int cancel = hf_drive_begin(&lock->client->drive);
-    r = start_release(lock);
+    r = hf_lock_start_release(lock);
     if (r == 0) {
         hf_lock_give_back(lock);
         if (lock->client->on_state != NULL || lock->hook != NULL)

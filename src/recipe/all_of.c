@@ -1,10 +1,7 @@
 /* all_of.c - several locks as one: sorted, one deadline, all or none.
  *
- * The parts are taken one after the other in the order of their names, which is
- * the same for everybody, so that nobody can wait in a circle.  What fails gives
- * back what was taken, in reverse.
- *
- * Blocking calls simply go from part to part; all_of_start.c does without.
+ * all_of_take.c knows how they are taken and given back.  A blocking call waits here
+ * until that is done; all_of_start.c does without.
  */
 #include "recipe/all_of.h"
 
@@ -25,20 +22,15 @@ void hf_bundle_show(struct hf_bundle *bundle, enum hf_state state, int why)
 {
     struct hf_lock *self = bundle->self;
     uint64_t        token = 0;
-    int             cancel = hf_drive_begin(&self->client->drive);
 
-    for (size_t i = 0; i < bundle->count; i++) {
-        if (hf_state(bundle->part[i]) != HF_HELD && state == HF_HELD)
-            state = HF_LOST, why = HF_ELOST; /* lost before the last one came */
+    for (size_t i = 0; i < bundle->count; i++)
         if (hf_token(bundle->part[i]) > token)
             token = hf_token(bundle->part[i]);
-    }
     hf_lock_show(self, state, why);
     if (state == HF_HELD)
         atomic_store(&self->token, token);
     if (state == HF_IDLE)
         hf_lock_give_back(self);
-    hf_drive_end(&self->client->drive, cancel);
 }
 
 /* With the mutex held, the moment a part is lost. */
@@ -50,131 +42,90 @@ static void on_lost(struct hf_lock *part)
         hf_lock_show(bundle->self, HF_LOST, HF_ELOST);
 }
 
-bool hf_bundle_time_left(const struct hf_bundle *bundle, int64_t *ret)
-{
-    hf_time now = hf_now();
-
-    if (bundle->once)
-        *ret = 0;
-    else if (bundle->deadline == HF_NEVER)
-        *ret = -1;
-    else if (bundle->deadline > now)
-        *ret = (bundle->deadline - now + HF_MS - 1) / HF_MS;
-    else
-        return false;
-    return true;
-}
-
 /* ---- Blocking ------------------------------------------------------------------ */
 
-/* In reverse; the first failure is told, and stops nothing. */
-static int give_all(struct hf_bundle *bundle)
+/* Which thread may, and how deep it is, is settled as for any lock. */
+static int begin_acquire(struct hf_lock *lock, bool once, hf_time deadline)
 {
-    int result = 0;
-
-    while (bundle->taken > 0) {
-        int r = hf_release(bundle->part[--bundle->taken]);
-        if (r < 0 && result == 0)
-            result = r;
+    if (hf_lock_is_mine(lock)) {
+        int r = hf_lock_acquire_again(lock);
+        return r == 0 ? 1 : r;
     }
-    return result;
+    int r = hf_lock_take_handle(lock, once, deadline);
+    if (r < 0)
+        return hf_lock_fail(lock, r);
+    lock->depth = 1; /* given back with the handle if it comes to nothing */
+    lock->bound = !lock->any_thread;
+    return 0;
 }
 
-static bool all_idle(void *arg)
-{
-    const struct hf_bundle *bundle = arg;
-
-    for (size_t i = 0; i < bundle->count; i++)
-        if (hf_state(bundle->part[i]) != HF_IDLE)
-            return false;
-    return true;
-}
-
-/* Give back what a failed attempt has taken.  A store that is well has done so
- * before we return; for one that does not answer nobody waits: the time is over. */
-static void undo(struct hf_bundle *bundle)
+/* A store that is well has taken a failed attempt back before we return; for one that
+ * does not answer nobody waits: the time is over. */
+static void wait_for_all(struct hf_bundle *bundle)
 {
     struct hf_drive *drive = &bundle->self->client->drive;
 
-    while (bundle->taken > 0)
-        (void)hf_release_start(bundle->part[--bundle->taken]);
-    int cancel = hf_drive_begin(drive);
-    (void)hf_drive_wait(drive, all_idle, bundle, hf_now() + GRACE);
-    hf_drive_end(drive, cancel);
+    while (bundle->phase != HF_RESTING) {
+        bool    failed = bundle->phase == HF_GIVING && !bundle->again;
+        hf_time until = failed ? hf_now() + GRACE : bundle->deadline;
+        if (hf_drive_wait(drive, hf_bundle_is_due, bundle, until) < 0) {
+            /* The engine keeps the same deadline, and may know better what is wrong. */
+            hf_drive_turn(drive, false);
+            if (failed)
+                break;
+            if (!hf_bundle_is_due(bundle))
+                hf_bundle_give_up(bundle, bundle->once ? HF_EDOWN : HF_ETIMEOUT);
+        }
+        hf_bundle_step(bundle);
+    }
 }
 
-static int take_all(struct hf_bundle *bundle)
+static int finish(struct hf_bundle *bundle, enum hf_state state)
 {
-    int64_t left;
-    int     r = 0;
+    int why = bundle->why;
 
-    for (bundle->taken = 0; bundle->taken < bundle->count; bundle->taken++) {
-        r = HF_ETIMEOUT;
-        if (hf_bundle_time_left(bundle, &left))
-            r = hf_acquire(bundle->part[bundle->taken], left);
-        if (r < 0)
-            break;
-    }
-    if (r < 0)
-        undo(bundle);
-    return r;
-}
-
-/* Which thread may, and how deep it is, is settled as for any lock. */
-static int begin_acquire(struct hf_lock *lock, int64_t timeout_ms)
-{
-    struct hf_bundle *bundle = hf_bundle_of(lock);
-    int               cancel = hf_drive_begin(&lock->client->drive);
-    int               r;
-
-    if (hf_lock_is_mine(lock)) {
-        r = hf_lock_acquire_again(lock);
-        r = r == 0 ? 1 : r;
-    } else {
-        r = hf_lock_take_handle(lock, timeout_ms == 0, hf_after_ms(hf_now(), timeout_ms));
-        if (r < 0)
-            hf_lock_fail(lock, r);
-    }
-    if (r == 0) {
-        bundle->phase = HF_BLOCKING;
-        lock->depth = 1; /* given back with the handle if it comes to nothing */
-        lock->bound = !lock->any_thread;
-    }
-    hf_drive_end(&lock->client->drive, cancel);
-    return r;
+    bundle->phase = HF_RESTING;
+    if (why < 0)
+        hf_lock_fail(bundle->culprit, why);
+    hf_bundle_show(bundle, state, why);
+    return why;
 }
 
 static int all_acquire(struct hf_lock *lock, int64_t timeout_ms)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
-    hf_time           deadline = hf_after_ms(hf_now(), timeout_ms);
+    bool              once = timeout_ms == 0;
+    hf_time           deadline = hf_lock_deadline(timeout_ms);
+    int               cancel = hf_drive_begin(&lock->client->drive);
 
-    int r = begin_acquire(lock, timeout_ms);
-    if (r != 0)
-        return r < 0 ? r : 0;
-    bundle->once = timeout_ms == 0;
-    bundle->deadline = deadline;
-    hf_bundle_show(bundle, HF_WAITING, 0);
-    r = take_all(bundle);
-    bundle->phase = HF_RESTING;
-    hf_bundle_show(bundle, r == 0 ? HF_HELD : HF_IDLE, r);
-    return r;
+    int r = begin_acquire(lock, once, deadline);
+    if (r == 0) {
+        hf_bundle_take(bundle, true, once, deadline);
+        wait_for_all(bundle);
+        r = finish(bundle, bundle->why == 0 ? HF_HELD : HF_IDLE);
+    }
+    hf_drive_end(&lock->client->drive, cancel);
+    return r < 0 ? r : 0;
 }
 
+/* Until the store knows.  Past the deadline it lets go by itself. */
 static int all_release(struct hf_lock *lock)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
-    int               cancel = hf_drive_begin(&lock->client->drive);
-    int               r = hf_lock_check_release(lock);
+    struct hf_drive  *drive = &lock->client->drive;
+    hf_time           deadline = atomic_load(&lock->client->alive_until);
+    int               cancel = hf_drive_begin(drive);
 
-    hf_drive_end(&lock->client->drive, cancel);
-    if (r != 0)
-        return r < 0 ? r : 0;
-    bundle->phase = HF_BLOCKING;
-    r = give_all(bundle);
-    bundle->phase = HF_RESTING;
-    hf_bundle_show(bundle, HF_IDLE, r);
-    return r;
+    int r = hf_lock_check_release(lock);
+    if (r == 0) {
+        hf_bundle_give(bundle, true);
+        if (hf_drive_wait(drive, hf_bundle_is_due, bundle, deadline) < 0)
+            bundle->why = HF_EDOWN;
+        hf_bundle_step(bundle);
+        r = finish(bundle, HF_IDLE);
+    }
+    hf_drive_end(drive, cancel);
+    return r < 0 ? r : 0;
 }
 
 /* ---- Either way -------------------------------------------------------------------- */
@@ -182,9 +133,15 @@ static int all_release(struct hf_lock *lock)
 static int all_cancel(struct hf_lock *lock)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
+    struct hf_drive  *drive = &lock->client->drive;
+    int               cancel = hf_drive_begin(drive);
 
-    for (size_t i = 0; i < bundle->count; i++)
-        hf_cancel(bundle->part[i]);
+    lock->cancels++;
+    if (bundle->phase == HF_TAKING || bundle->again)
+        hf_bundle_give_up(bundle, HF_ECANCELED);
+    hf_drive_nudge(drive);
+    hf_drive_rouse(drive);
+    hf_drive_end(drive, cancel);
     return 0;
 }
 
@@ -200,7 +157,9 @@ static void all_free(struct hf_lock *lock)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
 
+    int cancel = hf_drive_begin(&lock->client->drive);
     hf_bundle_listen(bundle, false);
+    hf_drive_end(&lock->client->drive, cancel);
     for (size_t i = 0; i < bundle->count; i++) {
         struct hf_lock *part = bundle->part[i];
         part->inner = false;
@@ -275,6 +234,8 @@ static int make(struct hf_bundle *bundle, struct hf_lock **ret)
     if (r < 0)
         return r;
     bundle->self = lock;
+    bundle->together = lock->client->store->impl->groups;
+    bundle->hopeful = true;
     lock->ops = &ops;
     lock->hook_data = bundle;
     for (size_t i = 0; i < bundle->count; i++) {
