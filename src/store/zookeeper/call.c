@@ -53,7 +53,7 @@ static void put_entry(struct hf_zk_writer *out, const char *scheme, size_t lengt
 /* "digest:ana:hash,ip:10.0.0.1": an id may contain colons, but no commas. */
 static void put_list(struct hf_zk_writer *out, const char *acl)
 {
-    char    text[512];
+    char    text[HF_ZK_ACL_MAX];
     char   *rest;
     int32_t count = 1;
 
@@ -90,7 +90,7 @@ static void put_create(struct hf_zk *zk, const char *path, const char *text,
     hf_zk_put_string(&zk->calls.out, path);
     hf_zk_put_bytes(&zk->calls.out, text, strlen(text));
     put_acl(zk);
-    hf_zk_put_int(&zk->calls.out, mode);
+    hf_zk_put_int(&zk->calls.out, (int32_t)mode);
 }
 
 void hf_zk_call_create(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
@@ -280,7 +280,7 @@ static const char *reason(int error)
     case HF_ZK_UNIMPLEMENTED:
         return "the server is too old for it: ZooKeeper 3.5 or later is needed";
     case HF_ZK_INVALID_ACL:
-        return "it takes no such acl";
+        return "it takes no such acl, or does not know who we are";
     case HF_ZK_MARSHALLING:
     case HF_ZK_BAD_ARGUMENTS:
         return "it does not understand the request";

@@ -113,12 +113,12 @@ static void refuse(struct hf_zk *zk)
     hf_zk_link_set(zk, HF_LINK_UP);
 }
 
-static void rest(struct hf_zk *zk, bool denied)
+/* The next server has its turn, at once; after all of them, a pause. */
+static void next_server(struct hf_zk *zk, bool denied)
 {
     struct hf_zk_link *link = &zk->link;
 
-    link->phase = HF_ZK_RESTING;
-    link->due = zk->now;
+    link->addresses = 0;
     if (++link->tried < zk->config.servers)
         return;
     link->tried = 0;
@@ -140,10 +140,10 @@ void hf_zk_link_break(struct hf_zk *zk, const char *why)
     say_why(zk, why);
     end_resolve(zk);
     close_stream(zk);
+    link->phase = HF_ZK_RESTING;
+    link->due = zk->now;
     if (!more_addresses)
-        link->addresses = 0;
-    link->tried -= more_addresses && link->tried > 0;
-    rest(zk, denied);
+        next_server(zk, denied);
     if (!link->refused)
         hf_zk_link_set(zk, HF_LINK_DOWN);
     hf_zk_calls_fail(zk);
