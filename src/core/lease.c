@@ -40,44 +40,53 @@ void hf_lease_quorum_connected(struct hf_lease_quorum *lease, hf_time sent,
     assert(sent <= answered);
     lease->connect = sent;
     lease->count = 0;
-    lease->slowest = answered - sent;
+}
+
+static struct hf_lease_mark *mark_at(struct hf_lease_quorum *lease, size_t number)
+{
+    return &lease->mark[number % HF_LEASE_MARKS];
 }
 
 /* The newest request surely known to the leader, given a write sent at `sent`. */
-static hf_time proven(const struct hf_lease_quorum *lease, hf_time sent)
+static hf_time proven(struct hf_lease_quorum *lease, hf_time sent)
 {
-    hf_time delta = 2 * lease->slowest + 20 * HF_MS;
-    hf_time latest = sent - lease->timeout / 4 - delta;
-    hf_time best = lease->connect;
-    size_t  kept = lease->count < HF_LEASE_MARKS ? lease->count : HF_LEASE_MARKS;
+    size_t  oldest = lease->count < HF_LEASE_MARKS ? 0 : lease->count - HF_LEASE_MARKS;
+    hf_time slowest = 0;
 
-    for (size_t i = 0; i < kept; i++) {
-        const struct hf_lease_mark *mark = &lease->mark[i];
-        if (mark->answered <= latest && mark->sent > best)
-            best = mark->sent;
+    for (size_t i = lease->count; i-- > oldest;) {
+        const struct hf_lease_mark *mark = mark_at(lease, i);
+        if (mark->slowest > slowest)
+            slowest = mark->slowest;
+        hf_time gap = lease->timeout / 4 + 2 * slowest + 20 * HF_MS;
+        if (mark->answered + gap <= sent)
+            return mark->sent;
     }
-    return best;
+    return lease->connect;
 }
 
-/* Marks closer together than this are not worth a place in the ring, so that
- * the ring always reaches back further than T/4 + delta. */
-static bool worth_keeping(const struct hf_lease_quorum *lease, hf_time sent)
+/* Marks closer together than T/32 are not worth a place in the ring, so that
+ * it always reaches back further than the gap. */
+static void remember(struct hf_lease_quorum *lease, hf_time sent, hf_time answered)
 {
-    if (lease->count == 0)
-        return true;
-    const struct hf_lease_mark *last = &lease->mark[(lease->count - 1) % HF_LEASE_MARKS];
-    return sent - last->sent >= lease->timeout / (HF_LEASE_MARKS / 2);
+    hf_time least = lease->timeout / (HF_LEASE_MARKS / 2);
+    hf_time took = answered - sent;
+
+    if (lease->count > 0) {
+        struct hf_lease_mark *last = mark_at(lease, lease->count - 1);
+        if (sent - last->sent < least) {
+            if (took > last->slowest)
+                last->slowest = took;
+            return;
+        }
+    }
+    *mark_at(lease, lease->count++) = (struct hf_lease_mark){ sent, answered, took };
 }
 
 void hf_lease_quorum_answered(struct hf_lease_quorum *lease, hf_time sent,
                               hf_time answered, bool committed)
 {
     assert(sent <= answered);
-    if (answered - sent > lease->slowest)
-        lease->slowest = answered - sent;
-    if (worth_keeping(lease, sent))
-        lease->mark[lease->count++ % HF_LEASE_MARKS] =
-            (struct hf_lease_mark){ sent, answered };
+    remember(lease, sent, answered);
     if (!committed)
         return;
 

@@ -46,18 +46,26 @@ hf_time hf_lease_stale_at(hf_time answered, hf_time ttl);
  *
  * the leader has heard of us no earlier than s_i:  D = s_i + T(1-rho) - g.
  * Connecting itself is heard by the leader directly, so as an i it needs no
- * gap.  delta = 2 x the longest round trip seen + 20 ms. */
+ * gap.
+ *
+ * delta is for the question's way from leader to follower, and is 2 x the longest
+ * round trip from i to w, both included, + 20 ms.  Older ones do not matter: the
+ * question that has to reach the follower between a_i and s_w was asked at most
+ * T/4 after a_i, so if it comes too late it was on its way for delta or longer
+ * just before s_w.  What comes from the leader comes in order, so a write that was
+ * under way meanwhile was late too, by what we see.  A slow answer
+ * widens the gap as long as it lies in it, and is forgotten after. */
 #define HF_LEASE_MARKS 64
 
 struct hf_lease_mark {
     hf_time sent;
     hf_time answered;
+    hf_time slowest; /* longest round trip from this one to the next mark */
 };
 
 struct hf_lease_quorum {
     hf_time              timeout; /* T, as negotiated */
     hf_time              guard;
-    hf_time              slowest;              /* longest round trip on this connection */
     hf_time              connect;              /* when connecting was sent, or -1 */
     struct hf_lease_mark mark[HF_LEASE_MARKS]; /* a ring, oldest overwritten */
     size_t               count;                /* marks ever set */

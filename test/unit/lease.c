@@ -167,6 +167,32 @@ static void test_a_slow_answer_widens_the_gap(void **state)
     assert_int_equal(lease.deadline, 1 * HF_SEC + LEASED);
 }
 
+static void test_a_slow_answer_is_forgotten(void **state)
+{
+    struct hf_lease_quorum lease = connected(0);
+
+    (void)state;
+    hf_lease_quorum_answered(&lease, 1 * HF_SEC, 3 * HF_SEC, true);
+    answer(&lease, 3 * HF_SEC, false);
+    /* What lies between 3 s and this was quick. */
+    answer(&lease, 6050 * HF_MS - 1, true);
+    assert_int_equal(lease.deadline, LEASED);
+    answer(&lease, 6050 * HF_MS, true);
+    assert_int_equal(lease.deadline, 3 * HF_SEC + LEASED);
+}
+
+/* Too close to the one before for a place of its own, but it has been seen. */
+static void test_a_slow_answer_counts_without_a_mark(void **state)
+{
+    struct hf_lease_quorum lease = connected(0);
+
+    (void)state;
+    answer(&lease, 1 * HF_SEC, false);
+    hf_lease_quorum_answered(&lease, 1100 * HF_MS, 1600 * HF_MS, false);
+    answer(&lease, 5 * HF_SEC, true); /* the gap is 4.02 s again */
+    assert_int_equal(lease.deadline, LEASED);
+}
+
 static void test_a_new_connection_starts_afresh_and_takes_nothing_back(void **state)
 {
     struct hf_lease_quorum lease = connected(0);
@@ -203,36 +229,66 @@ static void test_the_guard_is_taken_off(void **state)
 /* All that ever happened, and the definition word for word. */
 struct history {
     struct hf_lease_mark mark[ANSWERS];
-    size_t               count;
+    bool                 apart[ANSWERS]; /* from the last one before that was: T/32 */
+    size_t               count, last;
     hf_time              connect;
-    hf_time              slowest;
-    hf_time              deadline;
+    hf_time              deadline, bold_deadline;
 };
 
-static void history_connected(struct history *history, hf_time sent, hf_time answered)
+static void history_connected(struct history *history, hf_time sent)
 {
     history->count = 0;
     history->connect = sent;
-    history->slowest = answered - sent;
+}
+
+static void history_note(struct history *history, hf_time timeout, hf_time sent,
+                         hf_time answered)
+{
+    size_t i = history->count++;
+
+    history->mark[i] = (struct hf_lease_mark){ sent, answered, answered - sent };
+    history->apart[i] =
+        i == 0 || sent - history->mark[history->last].sent >= timeout / 32;
+    if (history->apart[i])
+        history->last = i;
+}
+
+/* When the newest i was sent, of those apart or of all. */
+static hf_time history_newest(const struct history *history, hf_time timeout,
+                              hf_time sent, bool all)
+{
+    hf_time newest = history->connect;
+
+    for (size_t i = 0; i < history->count; i++) {
+        hf_time slowest = 0;
+        for (size_t j = i; j < history->count; j++)
+            if (history->mark[j].slowest > slowest)
+                slowest = history->mark[j].slowest;
+        hf_time gap = timeout / 4 + 2 * slowest + 20 * HF_MS;
+        if ((all || history->apart[i]) && history->mark[i].answered + gap <= sent &&
+            history->mark[i].sent > newest)
+            newest = history->mark[i].sent;
+    }
+    return newest;
+}
+
+static hf_time later(hf_time a, hf_time b)
+{
+    return a > b ? a : b;
 }
 
 static void history_answered(struct history *history, hf_time timeout, hf_time guard,
                              hf_time sent, hf_time answered, bool committed)
 {
-    history->mark[history->count++] = (struct hf_lease_mark){ sent, answered };
-    if (answered - sent > history->slowest)
-        history->slowest = answered - sent;
+    hf_time lease = timeout - (timeout + 499) / 500 - guard;
+
+    history_note(history, timeout, sent, answered);
     if (!committed)
         return;
-    hf_time delta = 2 * history->slowest + 20 * HF_MS;
-    hf_time newest = history->connect;
-    for (size_t i = 0; i < history->count; i++)
-        if (history->mark[i].answered + timeout / 4 + delta <= sent &&
-            history->mark[i].sent > newest)
-            newest = history->mark[i].sent;
-    hf_time deadline = newest + timeout - (timeout + 499) / 500 - guard;
-    if (deadline > history->deadline)
-        history->deadline = deadline;
+    history->deadline =
+        later(history->deadline, history_newest(history, timeout, sent, false) + lease);
+    history->bold_deadline = later(history->bold_deadline,
+                                   history_newest(history, timeout, sent, true) + lease);
 }
 
 static hf_time between(uint64_t *seed, hf_time least, hf_time most)
@@ -240,8 +296,8 @@ static hf_time between(uint64_t *seed, hf_time least, hf_time most)
     return least + (hf_time)(hf_random_next(seed) % (uint64_t)(most - least + 1));
 }
 
-/* The ring forgets, and leaves out what comes too close together.  So it may be
- * too careful, by T/32 at most, and must never be too bold. */
+/* The ring forgets what is old, which must make no difference, and leaves out what
+ * comes too close together, which may make it careful, never bold. */
 static void one_life(uint64_t seed)
 {
     static struct history  history;
@@ -263,15 +319,15 @@ static void one_life(uint64_t seed)
         if (i == 0 || between(&seed, 0, 149) == 0) {
             sent = least;
             hf_lease_quorum_connected(&lease, sent, answered);
-            history_connected(&history, sent, answered);
+            history_connected(&history, sent);
             sent = answered;
             continue;
         }
         bool committed = between(&seed, 0, 2) == 0;
         hf_lease_quorum_answered(&lease, sent, answered, committed);
         history_answered(&history, timeout, guard, sent, answered, committed);
-        assert_true(lease.deadline <= history.deadline);
-        assert_true(history.deadline - lease.deadline <= timeout / 32);
+        assert_int_equal(lease.deadline, history.deadline);
+        assert_true(lease.deadline <= history.bold_deadline);
     }
     assert_true(lease.deadline > 0);
 }
@@ -295,6 +351,8 @@ int main(void)
         cmocka_unit_test(test_a_write_proves_what_was_answered_long_enough_before),
         cmocka_unit_test(test_the_gap_to_the_nanosecond),
         cmocka_unit_test(test_a_slow_answer_widens_the_gap),
+        cmocka_unit_test(test_a_slow_answer_is_forgotten),
+        cmocka_unit_test(test_a_slow_answer_counts_without_a_mark),
         cmocka_unit_test(test_a_new_connection_starts_afresh_and_takes_nothing_back),
         cmocka_unit_test(test_the_guard_is_taken_off),
         cmocka_unit_test(test_the_ring_is_as_good_as_unbounded_memory),
