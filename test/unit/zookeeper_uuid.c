@@ -1,0 +1,81 @@
+/* zookeeper_uuid.c - the ids in the names of our nodes. */
+#include "base/random.h"
+#include "store/zookeeper/names.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The id that a text was made of, and the client's part. */
+static uint64_t uuid_read(const char *text, const uint64_t salt[2], uint64_t *client)
+{
+    unsigned long long a, b, c, d, e;
+    int                end = 0;
+
+    assert_int_equal(sscanf(text, "%8llx-%4llx-8%3llx-%4llx-%12llx%n", &a, &b, &c, &d, &e,
+                            &end),
+                     5);
+    assert_int_equal(end, HF_ZK_UUID);
+    assert_int_equal(d >> 14, 2); /* the variant */
+    *client = (d & 0x3ff) << 48 | e;
+    return (a << 32 | b << 16 | c << 4 | (d >> 10 & 0xf)) ^ salt[0];
+}
+
+static void test_an_id_can_be_read_back(void **state)
+{
+    static const uint64_t plain[2] = { 0, 0 };
+    uint64_t              random = 1, client;
+    char                  text[HF_ZK_UUID + 1];
+
+    (void)state;
+    hf_zk_uuid(plain, 0, text);
+    assert_string_equal(text, "00000000-0000-8000-8000-000000000000");
+    hf_zk_uuid(plain, UINT64_MAX, text);
+    assert_string_equal(text, "ffffffff-ffff-8fff-bc00-000000000000");
+    hf_zk_uuid((uint64_t[]){ 0, UINT64_MAX }, 0x0123456789abcdef, text);
+    assert_string_equal(text, "01234567-89ab-8cde-bfff-ffffffffffff");
+
+    for (uint64_t i = 0; i < 50000; i++) {
+        uint64_t salt[2] = { hf_random_next(&random), hf_random_next(&random) };
+        uint64_t id = i % 2 ? i : hf_random_next(&random);
+        hf_zk_uuid(salt, id, text);
+        assert_int_equal(strspn(text, "0123456789abcdef-"), HF_ZK_UUID);
+        assert_true(uuid_read(text, salt, &client) == id);
+        assert_true(client == (salt[1] & 0x3ffffffffffffff));
+    }
+}
+
+static void test_whose_it_is(void **state)
+{
+    static const char *const ours[] = {
+        "_c_01234567-89ab-8cde-bfff-ffffffffffff-lock-0000000001",
+        "0123456789ab8cdebfffffffffffffff__lock__0000000001",
+        "claim",
+    };
+    static const char *const others[] = {
+        "_c_01234567-89ab-4cde-bfff-ffffffffffff-lock-0000000001",
+        "0123456789ab4cdebfffffffffffffff__lock__0000000001",
+        "x-1-0000000008",
+        "_c_",
+        "",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ours / sizeof *ours; i++)
+        assert_true(hf_zk_child_is_holdfast(ours[i], strlen(ours[i])));
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_false(hf_zk_child_is_holdfast(others[i], strlen(others[i])));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_id_can_be_read_back),
+        cmocka_unit_test(test_whose_it_is),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
