@@ -241,12 +241,25 @@ static void on_looked(struct hf_zk *zk, struct hf_zk_task *task, int error)
     }
 }
 
+/* A place of ours from an earlier try, whose answer was lost: is it to be kept?  The
+ * listing in which it was found did not know yet that it is ours. */
+static void keep_place(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    task->error = 0;
+    if (task->req->shape.claim)
+        hf_zk_claim_look(zk, task);
+    task->on_list = on_placed;
+    hf_zk_line_ask(zk, task->line, task);
+}
+
 static void begin(struct hf_zk *zk, struct hf_zk_task *task)
 {
     bool look_first = task->req->only_free || task->req->limit != 0;
 
-    if (task->ticket->where != HF_ZK_NOWHERE) {
-        hf_zk_look_answer(zk, task); /* found again, or known to be away */
+    if (task->ticket->where == HF_ZK_THERE) {
+        keep_place(zk, task);
+    } else if (task->ticket->where == HF_ZK_AWAY) {
+        hf_zk_look(zk, task);
     } else if (look_first) {
         if (task->req->shape.claim)
             hf_zk_claim_look(zk, task);
@@ -262,13 +275,10 @@ void hf_zk_enter(struct hf_zk *zk, struct hf_zk_task *task)
     task->ticket = hf_zk_ticket_find(zk, task->req->id);
     if (task->ticket == NULL)
         task->ticket = hf_zk_ticket_new(zk, task->req);
-    if (task->ticket == NULL) {
+    if (task->ticket == NULL)
         hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
-    } else if (task->ticket->where == HF_ZK_UNSURE) {
+    else if (task->ticket->where == HF_ZK_UNSURE)
         hf_zk_search(zk, task, begin);
-    } else if (task->ticket->where == HF_ZK_THERE) {
-        hf_zk_look(zk, task); /* a repeat: its place, as it stands now */
-    } else {
+    else
         begin(zk, task);
-    }
 }

@@ -1,0 +1,243 @@
+/* witness.c - see witness.h. */
+#include "witness.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <endian.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define LIMIT_MS 10000
+
+enum { DELETE = 2, CREATE = 1, CHILDREN = 8, NO_NODE = -101 };
+
+const char *witness_server(void)
+{
+    const char *server = getenv("HF_ZK");
+
+    if (server == NULL) {
+        puts("# SKIP no server: run it by test/server/zookeeper.py");
+        exit(77);
+    }
+    return server;
+}
+
+/* ---- Requests -------------------------------------------------------------------- */
+
+static void put_int(struct zkraw *raw, int32_t value)
+{
+    uint32_t big = htobe32((uint32_t)value);
+
+    assert_true(raw->size + sizeof big <= sizeof raw->frame);
+    memcpy(raw->frame + raw->size, &big, sizeof big);
+    raw->size += sizeof big;
+}
+
+static void put_text(struct zkraw *raw, const char *text)
+{
+    size_t length = strlen(text);
+
+    put_int(raw, (int32_t)length);
+    assert_true(raw->size + length <= sizeof raw->frame);
+    memcpy(raw->frame + raw->size, text, length);
+    raw->size += length;
+}
+
+static void begin(struct zkraw *raw, int32_t opcode, const char *path)
+{
+    raw->size = 0;
+    put_int(raw, 0); /* for the length */
+    put_int(raw, ++raw->xid);
+    put_int(raw, opcode);
+    put_text(raw, path);
+}
+
+/* Send, and wait for the answer.  Its error. */
+static int32_t finish(struct zkraw *raw)
+{
+    uint32_t big = htobe32((uint32_t)raw->size - 4);
+
+    memcpy(raw->frame, &big, sizeof big);
+    assert_int_equal(send(raw->fd, raw->frame, raw->size, MSG_NOSIGNAL), raw->size);
+    if (!zkraw_receive(raw, LIMIT_MS))
+        fail_msg("the witness has lost its connection");
+    assert_int_equal(zkraw_int(raw, 0), raw->xid);
+    return zkraw_int(raw, 12);
+}
+
+static void open_raw(struct zkraw *raw)
+{
+    if (!zkraw_open(raw, witness_server(), 4000))
+        fail_msg("the witness is not let in");
+}
+
+int32_t witness_create_in(struct zkraw *raw, const char *path, const char *text,
+                          int32_t mode)
+{
+    begin(raw, CREATE, path);
+    put_text(raw, text);
+    put_int(raw, 1);
+    put_int(raw, 31); /* all rights */
+    put_text(raw, "world");
+    put_text(raw, "anyone");
+    put_int(raw, mode);
+    return finish(raw);
+}
+
+int32_t witness_delete_in(struct zkraw *raw, const char *path)
+{
+    begin(raw, DELETE, path);
+    put_int(raw, -1);
+    return finish(raw);
+}
+
+int32_t witness_create(const char *path)
+{
+    struct zkraw raw;
+
+    open_raw(&raw);
+    int32_t error = witness_create_in(&raw, path, "", WITNESS_PLAIN);
+    zkraw_close(&raw);
+    return error;
+}
+
+int32_t witness_delete(const char *path)
+{
+    struct zkraw raw;
+
+    open_raw(&raw);
+    int32_t error = witness_delete_in(&raw, path);
+    zkraw_close(&raw);
+    return error;
+}
+
+/* ---- Looking ---------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void look_in(struct zkraw *raw, const char *folder, struct witness *ret)
+{
+    *ret = (struct witness){ 0 };
+    begin(raw, CHILDREN, folder);
+    raw->frame[raw->size++] = 0; /* no watch */
+    int32_t error = finish(raw);
+    if (error == NO_NODE)
+        return;
+    assert_int_equal(error, 0);
+    ret->there = true;
+    size_t at = 20;
+    for (int32_t n = zkraw_int(raw, 16); n > 0; n--) {
+        size_t size = (size_t)zkraw_int(raw, at);
+        assert_true(ret->count < WITNESS_MAX && size < WITNESS_NAME);
+        memcpy(ret->name[ret->count++], raw->frame + at + 4, size);
+        at += 4 + size;
+    }
+    qsort(ret->name, ret->count, sizeof ret->name[0], by_name);
+}
+
+void witness_look(const char *folder, struct witness *ret)
+{
+    struct zkraw raw;
+
+    open_raw(&raw);
+    look_in(&raw, folder, ret);
+    zkraw_close(&raw);
+}
+
+size_t witness_count(const char *folder)
+{
+    struct witness seen;
+
+    witness_look(folder, &seen);
+    return seen.count;
+}
+
+void witness_await(const char *folder, size_t count)
+{
+    hf_time        end = hf_now() + LIMIT_MS * HF_MS;
+    struct witness seen;
+
+    do
+        witness_look(folder, &seen);
+    while (seen.count != count && hf_now() < end && poll(NULL, 0, 1) == 0);
+    for (size_t i = 0; seen.count != count && i < seen.count; i++)
+        print_message("# in %s: %s\n", folder, seen.name[i]);
+    assert_int_equal(seen.count, count);
+}
+
+void witness_delete_all(const char *folder)
+{
+    struct witness seen;
+    struct zkraw   raw;
+    char           path[512];
+
+    open_raw(&raw);
+    look_in(&raw, folder, &seen);
+    for (size_t i = 0; i < seen.count; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, seen.name[i]);
+        witness_delete_in(&raw, path);
+    }
+    witness_delete_in(&raw, folder);
+    zkraw_close(&raw);
+}
+
+/* ---- The server ------------------------------------------------------------------- */
+
+const char *witness_tell(const char *format, ...)
+{
+    static char        said[4096];
+    struct sockaddr_un at = { .sun_family = AF_UNIX };
+    va_list            args;
+    size_t             used = 0;
+    ssize_t            n;
+
+    snprintf(at.sun_path, sizeof at.sun_path, "%s", getenv("HF_ZK_CTL"));
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
+    va_start(args, format);
+    vdprintf(fd, format, args);
+    va_end(args);
+    assert_int_equal(write(fd, "\n", 1), 1);
+    while ((n = read(fd, said + used, sizeof said - 1 - used)) > 0)
+        used += (size_t)n;
+    said[used] = '\0';
+    close(fd);
+    if (strncmp(said, "ok", 2) != 0)
+        fail_msg("the server's keeper: %s", said);
+    return said + 2;
+}
+
+long witness_watches(void)
+{
+    const char *said = witness_tell("word 1 wchs");
+    const char *total = strstr(said, "Total watches:");
+
+    if (total == NULL)
+        fail_msg("the server does not tell its watches: %s", said);
+    return strtol(total + strlen("Total watches:"), NULL, 10);
+}
+
+long witness_await_watches(long count)
+{
+    hf_time end = hf_now() + LIMIT_MS * HF_MS;
+    long    seen;
+
+    while ((seen = witness_watches()) != count && hf_now() < end)
+        poll(NULL, 0, 2);
+    return seen;
+}

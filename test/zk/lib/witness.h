@@ -1,0 +1,51 @@
+/* witness.h - what the tests of the ZooKeeper store see and do past the store.
+ *
+ * A witness asks the server itself, in a session of its own and with code that is not
+ * Holdfast's (lib/zkraw.h): what it sees is what is there.
+ */
+#ifndef HF_TEST_ZK_WITNESS_H
+#define HF_TEST_ZK_WITNESS_H
+
+#include "lib/zkraw.h"
+
+#define WITNESS_MAX  100
+#define WITNESS_NAME 80
+
+struct witness {
+    char   name[WITNESS_MAX][WITNESS_NAME]; /* of the children, sorted */
+    size_t count;
+    bool   there; /* the folder */
+};
+
+enum { WITNESS_PLAIN = 0, WITNESS_EPHEMERAL = 1, WITNESS_SEQUENCE = 3 };
+
+/* The server under test, from HF_ZK.  Skips the whole program if there is none. */
+const char *witness_server(void);
+
+/* The children of "/name". */
+void witness_look(const char *folder, struct witness *ret);
+
+/* How many there are; until there are so many, 10 s at most. */
+size_t witness_count(const char *folder);
+void   witness_await(const char *folder, size_t count);
+
+/* Make or delete a node.  The server's error, or 0. */
+int32_t witness_create(const char *path);
+int32_t witness_delete(const char *path);
+void    witness_delete_all(const char *folder); /* with what is in it */
+
+/* The same in a session that stays: an ephemeral node lives as long as it is open. */
+int32_t witness_create_in(struct zkraw *raw, const char *path, const char *text,
+                          int32_t mode);
+int32_t witness_delete_in(struct zkraw *raw, const char *path);
+
+/* Tell whoever started the servers to do something; the test fails if he cannot.
+ * What he answers stays there until the next. */
+const char *witness_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* How many watches the server has, of everybody; until there are so many, 10 s at
+ * most.  The last count is returned. */
+long witness_watches(void);
+long witness_await_watches(long count);
+
+#endif
