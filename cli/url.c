@@ -135,6 +135,7 @@ int url_hand_down(const char *url)
     int r = url != NULL && *url != '\0' ? set_store(url) : unsetenv("HOLDFAST_STORE");
     if (ours != NULL && has_password(ours))
         unsetenv("HOLDFAST_URL");
+    unsetenv("HOLDFAST_ZK_AUTH"); /* user and password, see holdfast(1) */
     return r;
 }
 

@@ -136,6 +136,25 @@ static int split_params(struct hf_url *url, char *text, char *errmsg)
     return 0;
 }
 
+/* Take "user:password@" out of "//user:password@host": the two change places, so that
+ * what is left starts with "//" again.  Before anything is decoded, for a password may
+ * hide any character. */
+static void split_user(struct hf_url *url, char *rest)
+{
+    if (strncmp(rest, "//", 2) != 0)
+        return;
+    char *at = memrchr(rest + 2, '@', strcspn(rest + 2, "/"));
+    if (at == NULL)
+        return;
+
+    size_t length = (size_t)(at - rest) - 2;
+    memmove(rest, rest + 2, length);
+    rest[length] = '\0';
+    rest[length + 1] = rest[length + 2] = '/';
+    url->config.user = rest;
+    url->config.rest = rest + length + 1;
+}
+
 static int split(struct hf_url *url, char *errmsg)
 {
     size_t length = strspn(url->text, "abcdefghijklmnopqrstuvwxyz0123456789+");
@@ -148,13 +167,16 @@ static int split(struct hf_url *url, char *errmsg)
         return HF_EINVAL;
     }
     url->text[length] = '\0';
+    char *rest = url->text + length + 1;
     url->config.scheme = url->text;
-    url->config.rest = url->text + length + 1;
+    url->config.rest = rest;
 
-    char *params = strchr(url->config.rest, '?');
+    char *params = strchr(rest, '?');
     if (params != NULL)
         *params++ = '\0';
-    if (!decode(url->text + length + 1)) {
+    split_user(url, rest);
+    if (!decode((char *)url->config.rest) ||
+        (url->config.user != NULL && !decode((char *)url->config.user))) {
         snprintf(errmsg, HF_ERRMSG_MAX, "store URL: broken %%XX in \"%.80s\"",
                  url->shown);
         return HF_EINVAL;
@@ -165,6 +187,7 @@ static int split(struct hf_url *url, char *errmsg)
 int hf_url_parse(const char *text, struct hf_url *ret, char *errmsg)
 {
     *ret = (struct hf_url){ .text = chosen_url(text) };
+    ret->size = ret->text != NULL ? strlen(ret->text) + 1 : 0;
     ret->shown = ret->text != NULL ? redacted(ret->text) : NULL;
 
     int r = HF_ENOMEM;
@@ -186,7 +209,7 @@ fail:
 void hf_url_finish(struct hf_url *url)
 {
     if (url->text != NULL) /* it may hold a password */
-        explicit_bzero(url->text, strlen(url->text));
+        explicit_bzero(url->text, url->size);
     free(url->text);
     free(url->shown);
     *url = (struct hf_url){ 0 };

@@ -10,6 +10,7 @@ struct hf_url {
     struct hf_config config; /* points into what follows */
     struct hf_param  param[HF_URL_PARAMS];
     char            *text;
+    size_t           size; /* of text, NUL included: what is wiped at the end */
     char            *shown;
 };
 

@@ -63,6 +63,12 @@ int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store 
                  schemes);
         return HF_EUNSUPPORTED;
     }
+    if (config->user != NULL && !impl->users) {
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "store URL: %s: has no users; write %%40 for an @ that is meant so",
+                 config->scheme);
+        return HF_EINVAL;
+    }
     for (size_t i = 0; i < config->params; i++) {
         if (!knows(impl, config->param[i].key)) {
             snprintf(errmsg, HF_ERRMSG_MAX,

@@ -108,7 +108,8 @@ enum hf_link {
 struct hf_config {
     const char *url;    /* the whole, for messages; passwords removed */
     const char *scheme; /* "sqlite" */
-    const char *rest;   /* what follows "scheme:", without the parameters */
+    const char *rest;   /* what follows "scheme:", without user and parameters */
+    const char *user;   /* "user:password" of "//user:password@host", or NULL */
     int         ttl_ms;
     uint64_t    seed; /* for back-off */
 
@@ -134,6 +135,7 @@ struct hf_store_impl {
     const char *const *params;
 
     bool groups; /* see struct hf_req */
+    bool users;  /* its URL may have a user in it */
 
     /* Start.  Does not wait for a server.  On failure *ret is left alone and
      * `errmsg` (HF_ERRMSG_MAX bytes) tells a person why. */

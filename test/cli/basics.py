@@ -52,7 +52,8 @@ def a_password_in_the_url_is_kept_from_the_command(t):
 
 @case
 def a_password_in_a_bad_url_is_not_shown(t):
-    for url in ("zk://ana:hunter2@127.0.0.1/x", "foo://127.0.0.1/x?password=hunter2"):
+    for url in ("foo://ana:hunter2@127.0.0.1/x", "sqlite://ana:hunter2@127.0.0.1/x",
+                "foo://127.0.0.1/x?password=hunter2"):
         done = t.run("run", "--url", url, "a", "true")
         t.equal(done.code, 64)
         t.one_line(done.err)

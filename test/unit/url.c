@@ -98,6 +98,33 @@ static void test_passwords_are_not_shown(void **state)
     }
 }
 
+/* A password may be anything, if it is written as a URL wants it. */
+static void test_users(void **state)
+{
+    static const char *const cases[][3] = {
+        { "zk://ana:pw@h:1/x", "ana:pw", "//h:1/x" },
+        { "zk://ana:a%40b%3A%2F%25%3F@h,i/x", "ana:a@b:/%?", "//h,i/x" },
+        { "zk://ana:a@b@h", "ana:a@b", "//h" },
+        { "zk://@h", "", "//h" },
+        { "zk://h/x@y", NULL, "//h/x@y" },
+        { "zk://h%40i/x", NULL, "//h@i/x" },
+        { "sqlite:/a@b", NULL, "/a@b" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hf_url url;
+        char          errmsg[HF_ERRMSG_MAX];
+        assert_int_equal(hf_url_parse(cases[i][0], &url, errmsg), 0);
+        if (cases[i][1] != NULL)
+            assert_string_equal(url.config.user, cases[i][1]);
+        else
+            assert_null(url.config.user);
+        assert_string_equal(url.config.rest, cases[i][2]);
+        hf_url_finish(&url);
+    }
+}
+
 static void test_bad_urls(void **state)
 {
     static const char *const cases[][2] = {
@@ -107,6 +134,7 @@ static void test_bad_urls(void **state)
         { "sqlite:/a%00b", "%XX" },
         { "sqlite:/a?force", "key=value" },
         { "sqlite:/a?x=%zz", "%XX" },
+        { "zk://ana:%zz@h", "%XX" },
         { "SQLITE:/a", "not a store URL" },
     };
 
@@ -126,6 +154,7 @@ int main(void)
         cmocka_unit_test(test_defaults),
         cmocka_unit_test(test_environment),
         cmocka_unit_test(test_passwords_are_not_shown),
+        cmocka_unit_test(test_users),
         cmocka_unit_test(test_bad_urls),
     };
 

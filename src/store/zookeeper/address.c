@@ -14,8 +14,7 @@
 
 #define SESSION_MIN 2000
 #define SESSION_MAX (3600 * 1000)
-#define HOST_CHARS \
-    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_:[],%"
+#define AUTH_MAX    512
 
 static int complain(char *errmsg, const char *what, const char *value, const char *advice)
 {
@@ -57,52 +56,55 @@ static bool split_server(char *text, struct hf_zk_server *ret)
     return true;
 }
 
-static int split_servers(struct hf_zk_config *ret, char *text, char *errmsg)
+static int split_servers(struct hf_zk_config *ret, char *text, bool at_follows,
+                         char *errmsg)
 {
-    char *rest;
+    char *rest, whole[64];
 
     for (char *part = strtok_r(text, ",", &rest); part != NULL;
          part = strtok_r(NULL, ",", &rest)) {
+        snprintf(whole, sizeof whole, "%.60s", part);
         if (ret->servers == HF_ZK_SERVERS)
-            return complain(errmsg, "too many servers, from", part, "give 32 at most");
-        if (!split_server(part, &ret->server[ret->servers++]))
-            return complain(errmsg, "no server can be called", part,
-                            "write host:port,host:port");
+            return complain(errmsg, "too many servers, from", whole, "give 32 at most");
+        if (split_server(part, &ret->server[ret->servers++]))
+            continue;
+        if (at_follows) /* what was taken for a server may be a password */
+            return complain(errmsg, "no servers in",
+                            "zk:", "in a password write %2F for / and %3F for ?");
+        return complain(errmsg, "no server can be called", whole,
+                        "write host:port,host:port");
     }
     if (ret->servers == 0)
         return complain(errmsg, "no server in", "zk:", "write zk://host:2181/chroot");
     return 0;
 }
 
-static int set_chroot(struct hf_zk_config *ret, const char *text, char *errmsg)
+static bool is_path(const char *text)
+{
+    for (const char *part = text; *part == '/';) {
+        size_t length = strcspn(++part, "/");
+        if (length == 0 || (length == 1 && part[0] == '.') ||
+            (length == 2 && strncmp(part, "..", 2) == 0))
+            return false;
+        part += length;
+    }
+    for (const char *c = text; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            return false;
+    return true;
+}
+
+static int set_chroot(struct hf_zk_config *ret, char *text, char *errmsg)
 {
     size_t length = strlen(text);
 
     while (length > 0 && text[length - 1] == '/')
-        length--;
-    if (length >= sizeof ret->chroot || strstr(text, "//") != NULL ||
-        strstr(text, "/./") != NULL || strstr(text, "/../") != NULL)
+        text[--length] = '\0';
+    if (length >= sizeof ret->chroot || !is_path(text))
         return complain(errmsg, "no path in ZooKeeper is", text,
                         "write /name/name of 255 bytes at most");
-    memcpy(ret->chroot, text, length);
-    ret->chroot[length] = '\0';
+    memcpy(ret->chroot, text, length + 1);
     return 0;
-}
-
-/* The '@' that ends "user:password@": the last one that has hosts behind it, for a
- * password may contain anything. */
-static char *find_at(char *text)
-{
-    for (char *at = strrchr(text, '@'); at != NULL;) {
-        size_t hosts = strspn(at + 1, HOST_CHARS);
-        if (hosts > 0 && (at[1 + hosts] == '\0' || at[1 + hosts] == '/'))
-            return at;
-        *at = '\1';
-        char *before = strrchr(text, '@');
-        *at = '@';
-        at = before;
-    }
-    return NULL;
 }
 
 static int split(struct hf_zk_config *ret, char *text, char *errmsg)
@@ -111,22 +113,13 @@ static int split(struct hf_zk_config *ret, char *text, char *errmsg)
         return complain(errmsg, "no server in", text, "write zk://host:2181/chroot");
     text += 2;
 
-    char *at = find_at(text);
-    if (at != NULL) {
-        *at = '\0';
-        ret->auth = strdup(text);
-        explicit_bzero(text, (size_t)(at - text));
-        if (ret->auth == NULL)
-            return HF_ENOMEM;
-        text = at + 1;
-    }
-    char *chroot = strchr(text, '/');
-    int   r = chroot != NULL ? set_chroot(ret, chroot, errmsg) : 0;
+    char *chroot = text + strcspn(text, "/");
+    bool  at = strchr(chroot, '@') != NULL;
+    int   r = set_chroot(ret, chroot, errmsg);
     if (r < 0)
         return r;
-    if (chroot != NULL)
-        *chroot = '\0';
-    return split_servers(ret, text, errmsg);
+    *chroot = '\0';
+    return split_servers(ret, text, at, errmsg);
 }
 
 /* ---- Parameters -------------------------------------------------------------------- */
@@ -166,51 +159,79 @@ static int set_style(struct hf_zk_config *ret, const char *text, char *errmsg)
 /* "user:password" from a file that only its owner can read. */
 static int read_auth(struct hf_zk_config *ret, const char *file, char *errmsg)
 {
-    char        line[512] = "";
+    char        line[AUTH_MAX + 2] = "";
     struct stat stat;
-    int         fd = open(file, O_RDONLY | O_CLOEXEC);
+    int         fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
     if (fd < 0)
         return complain(errmsg, "cannot read the auth file", file, strerror(errno));
     bool    shared = fstat(fd, &stat) < 0 || (stat.st_mode & 077) != 0;
-    ssize_t size = read(fd, line, sizeof line - 1);
+    ssize_t size = shared ? 0 : read(fd, line, sizeof line - 1);
+    int     error = errno;
     close(fd);
     if (shared)
         return complain(errmsg, "others can read the auth file", file, "chmod 600 it");
-    line[size > 0 ? size : 0] = '\0';
+    if (size < 0)
+        return complain(errmsg, "cannot read the auth file", file, strerror(error));
     line[strcspn(line, "\r\n")] = '\0';
-    free(ret->auth);
     ret->auth = strdup(line);
     explicit_bzero(line, sizeof line);
     return ret->auth != NULL ? 0 : HF_ENOMEM;
 }
 
-static int set_auth(struct hf_zk_config *ret, const char *file, char *errmsg)
+/* The file counts more than the URL, and that more than the environment. */
+static int set_auth(struct hf_zk_config *ret, const struct hf_config *config,
+                    char *errmsg)
 {
+    const char *file = hf_config_get(config, "auth");
     const char *variable = getenv("HOLDFAST_ZK_AUTH");
+    const char *where = file;
     int         r = 0;
 
-    if (file != NULL)
+    if (file != NULL) {
         r = read_auth(ret, file, errmsg);
-    else if (ret->auth == NULL && variable != NULL && variable[0] != '\0')
+    } else if (config->user != NULL) {
+        where = "the URL";
+        ret->auth = strdup(config->user);
+    } else if (variable != NULL && variable[0] != '\0') {
+        where = "HOLDFAST_ZK_AUTH";
         ret->auth = strdup(variable);
-    if (r < 0)
-        return r;
-    if (ret->auth != NULL && strchr(ret->auth, ':') == NULL)
-        return complain(errmsg, "no user:password in", file != NULL ? file : "the URL",
+    } else {
+        return 0;
+    }
+    if (r < 0 || ret->auth == NULL)
+        return r < 0 ? r : HF_ENOMEM;
+    if (strchr(ret->auth, ':') == NULL || strlen(ret->auth) > AUTH_MAX)
+        return complain(errmsg, "no user:password in", where,
                         "SASL is not supported, only digest");
     return 0;
 }
 
+/* "scheme:id,scheme:id" */
+static bool is_list(const char *text)
+{
+    if (strlen(text) >= HF_ZK_ACL_MAX)
+        return false;
+    for (;;) {
+        size_t scheme = strcspn(text, ":,");
+        if (scheme == 0 || text[scheme] != ':')
+            return false;
+        text += strcspn(text, ",");
+        if (*text++ == '\0')
+            return true;
+    }
+}
+
 static int set_acl(struct hf_zk_config *ret, const char *text, char *errmsg)
 {
+    bool known = ret->auth != NULL || ret->certified;
+
     if (text == NULL)
-        text = ret->auth != NULL ? "creator" : "open";
-    if (strcmp(text, "creator") == 0 && ret->auth == NULL)
+        text = known ? "creator" : "open";
+    if (strcmp(text, "creator") == 0 && !known)
         return complain(errmsg, "nobody to give it to for acl", text,
                         "name an identity by ?auth=FILE or HOLDFAST_ZK_AUTH");
-    if (strcmp(text, "creator") != 0 && strcmp(text, "open") != 0 &&
-        strchr(text, ':') == NULL)
+    if (strcmp(text, "creator") != 0 && strcmp(text, "open") != 0 && !is_list(text))
         return complain(errmsg, "there is no acl", text,
                         "use creator, open, or scheme:id,scheme:id");
     ret->acl = strdup(text);
@@ -225,7 +246,7 @@ static int set_params(struct hf_zk_config *ret, const struct hf_config *config,
     if (r == 0)
         r = set_style(ret, hf_config_get(config, "style"), errmsg);
     if (r == 0)
-        r = set_auth(ret, hf_config_get(config, "auth"), errmsg);
+        r = set_auth(ret, config, errmsg);
     if (r == 0)
         r = set_acl(ret, hf_config_get(config, "acl"), errmsg);
     return r;
@@ -234,7 +255,8 @@ static int set_params(struct hf_zk_config *ret, const struct hf_config *config,
 int hf_zk_config_init(struct hf_zk_config *ret, const struct hf_config *config,
                       char *errmsg)
 {
-    *ret = (struct hf_zk_config){ .secure = strcmp(config->scheme, "zks") == 0 };
+    *ret = (struct hf_zk_config){ .secure = strcmp(config->scheme, "zks") == 0,
+                                  .certified = hf_config_get(config, "cert") != NULL };
     snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
 
     char *text = strdup(config->rest);

@@ -15,6 +15,7 @@
 #define HF_ZK_SERVERS      32
 #define HF_ZK_CHROOT       256
 #define HF_ZK_PATH_MAX     (HF_ZK_CHROOT + HF_ZK_FOLDER_MAX + HF_ZK_CHILD_MAX + 2)
+#define HF_ZK_ACL_MAX      1024
 #define HF_ZK_BUCKETS      4096
 #define HF_ZK_SEQUENCE_END INT32_MAX /* the server's counter gets stuck there */
 
@@ -36,8 +37,9 @@ struct hf_zk_config {
     int                 session_ms;           /* as asked for */
     enum hf_zk_style    style;                /* of new places */
     bool                secure;
-    char               *auth; /* "user:password", or NULL */
-    char               *acl;  /* "creator", "open", or "scheme:id,..." */
+    bool                certified; /* we show a certificate, which is an identity, too */
+    char               *auth;      /* "user:password", or NULL */
+    char               *acl;       /* "creator", "open", or "scheme:id,..." */
 };
 
 int  hf_zk_config_init(struct hf_zk_config *ret, const struct hf_config *config,

@@ -1,0 +1,262 @@
+/* zookeeper_address.c - zk: URLs: what they mean, and what is said about bad ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "client/url.h"
+#include "holdfast.h"
+#include "store/zookeeper/inner.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int parse(const char *text, struct hf_zk_config *ret, char *errmsg)
+{
+    struct hf_url url;
+
+    int r = hf_url_parse(text, &url, errmsg);
+    if (r < 0)
+        return r;
+    url.config.ttl_ms = 15000;
+    r = hf_zk_config_init(ret, &url.config, errmsg);
+    hf_url_finish(&url);
+    return r;
+}
+
+static void parse_good(const char *text, struct hf_zk_config *ret)
+{
+    char errmsg[HF_ERRMSG_MAX] = "";
+
+    if (parse(text, ret, errmsg) != 0)
+        fail_msg("%s: %s", text, errmsg);
+}
+
+static void test_servers(void **state)
+{
+    static const char *const cases[][4] = {
+        /* URL, the first server's host and port, chroot */
+        { "zk://h", "h", "2181", "" },
+        { "zk://h:1,i:2,j/", "h", "1", "" },
+        { "zk://[::1]:99/a", "::1", "99", "/a" },
+        { "zk://[fe80::1]/a/b/", "fe80::1", "2181", "/a/b" },
+        { "zks://10.0.0.1:2281/a@b", "10.0.0.1", "2281", "/a@b" },
+        { "zk://h/a%20b", "h", "2181", "/a b" },
+    };
+
+    (void)state;
+    unsetenv("HOLDFAST_ZK_AUTH");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hf_zk_config config;
+        parse_good(cases[i][0], &config);
+        assert_string_equal(config.server[0].host, cases[i][1]);
+        assert_string_equal(config.server[0].port, cases[i][2]);
+        assert_string_equal(config.chroot, cases[i][3]);
+        assert_int_equal(config.secure, cases[i][0][2] == 's');
+        assert_null(config.auth);
+        assert_string_equal(config.acl, "open");
+        hf_zk_config_finish(&config);
+    }
+}
+
+static void test_many_servers(void **state)
+{
+    struct hf_zk_config config;
+    char                url[1024] = "zk://h0", errmsg[HF_ERRMSG_MAX];
+    size_t              used = strlen(url);
+
+    (void)state;
+    for (int i = 1; i < HF_ZK_SERVERS; i++)
+        used += (size_t)snprintf(url + used, sizeof url - used, ",h%d:%d", i, i);
+    parse_good(url, &config);
+    assert_int_equal(config.servers, HF_ZK_SERVERS);
+    assert_string_equal(config.server[HF_ZK_SERVERS - 1].host, "h31");
+    hf_zk_config_finish(&config);
+    snprintf(url + used, sizeof url - used, ",more");
+    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
+    assert_non_null(strstr(errmsg, "\"more\""));
+}
+
+static void test_params(void **state)
+{
+    struct hf_zk_config config;
+
+    (void)state;
+    parse_good("zk://h", &config);
+    assert_int_equal(config.session_ms, 15000);
+    assert_int_equal(config.style, HF_ZK_CURATOR);
+    hf_zk_config_finish(&config);
+    parse_good("zk://h?session=2.5s&style=kazoo&acl=ip:10.0.0.1,digest:a:b", &config);
+    assert_int_equal(config.session_ms, 2500);
+    assert_int_equal(config.style, HF_ZK_KAZOO);
+    assert_string_equal(config.acl, "ip:10.0.0.1,digest:a:b");
+    hf_zk_config_finish(&config);
+    parse_good("zk://h?session=5000ms&style=curator&acl=open", &config);
+    assert_int_equal(config.session_ms, 5000);
+    hf_zk_config_finish(&config);
+    parse_good("zks://h?cert=x", &config); /* a certificate is an identity */
+    assert_string_equal(config.acl, "creator");
+    hf_zk_config_finish(&config);
+}
+
+/* ---- Users ---------------------------------------------------------------------- */
+
+static void write_file(const char *path, const char *text, mode_t mode)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static void test_users(void **state)
+{
+    struct hf_zk_config config;
+    char                folder[] = "/tmp/hf-address-XXXXXX", path[64], url[128];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/auth", folder);
+    write_file(path, "ben:from:file\r\nmore\n", 0600);
+
+    setenv("HOLDFAST_ZK_AUTH", "cat:environment", 1);
+    parse_good("zk://h", &config);
+    assert_string_equal(config.auth, "cat:environment");
+    assert_string_equal(config.acl, "creator");
+    hf_zk_config_finish(&config);
+
+    parse_good("zk://ana:p%40%3A%2F%25%3Fw@h/x?acl=open", &config);
+    assert_string_equal(config.auth, "ana:p@:/%?w");
+    assert_string_equal(config.acl, "open");
+    assert_string_equal(config.server[0].host, "h");
+    hf_zk_config_finish(&config);
+
+    snprintf(url, sizeof url, "zk://ana:url@h/x?auth=%s", path);
+    parse_good(url, &config);
+    assert_string_equal(config.auth, "ben:from:file");
+    hf_zk_config_finish(&config);
+    assert_null(config.auth);
+
+    unsetenv("HOLDFAST_ZK_AUTH");
+    unlink(path);
+    rmdir(folder);
+}
+
+static void test_files_that_are_no_secret(void **state)
+{
+    static const struct {
+        const char *text;
+        mode_t      mode;
+        const char *says;
+    } cases[] = {
+        { "ana:hunter2\n", 0640, "chmod 600" }, { "ana:hunter2\n", 0604, "chmod 600" },
+        { "hunter2\n", 0600, "SASL" },          { "", 0600, "no user:password" },
+        { "\nana:hunter2\n", 0600, "no user" },
+    };
+    struct hf_zk_config config;
+    char folder[] = "/tmp/hf-address-XXXXXX", path[64], url[128], errmsg[HF_ERRMSG_MAX];
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/auth", folder);
+    snprintf(url, sizeof url, "zk://h?auth=%s", path);
+    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
+    assert_non_null(strstr(errmsg, "No such file"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_file(path, cases[i].text, cases[i].mode);
+        assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
+        assert_non_null(strstr(errmsg, cases[i].says));
+        assert_null(strstr(errmsg, "hunter2"));
+    }
+    unlink(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
+    assert_non_null(strstr(errmsg, "directory"));
+    rmdir(path);
+    rmdir(folder);
+}
+
+/* ---- Bad ones ---------------------------------------------------------------------- */
+
+static void test_bad_urls(void **state)
+{
+    static const char *const cases[][2] = {
+        { "zk:h", "zk://host" },
+        { "zk://", "no server" },
+        { "zk:///a", "no server" },
+        { "zk://,", "no server" },
+        { "zk://h:0", "\"h:0\"" },
+        { "zk://h:65536", "\"h:65536\"" },
+        { "zk://h:x", "host:port" },
+        { "zk://h:-1", "host:port" },
+        { "zk://[::1", "host:port" },
+        { "zk://[::1]x", "host:port" },
+        { "zk://h//a", "no path" },
+        { "zk://h/a/../b", "no path" },
+        { "zk://h/a/..", "no path" },
+        { "zk://h/.", "no path" },
+        { "zk://h/a%0ab", "no path" },
+        { "zk://h?session=1s", "2s to 3600s" },
+        { "zk://h?session=1h", "30s" },
+        { "zk://h?session=", "2s to 3600s" },
+        { "zk://h?session=nans", "2s to 3600s" },
+        { "zk://h?style=foo", "curator or kazoo" },
+        { "zk://h?acl=creator", "auth=FILE" },
+        { "zk://h?acl=mine", "creator, open" },
+        { "zk://h?acl=ip:1,", "creator, open" },
+        { "zk://h?acl=,ip:1", "creator, open" },
+        { "zk://h?acl=:x", "creator, open" },
+        { "zk://hunter2@h", "user:password" },
+        /* a password that is not written as it must be, and is taken for a host */
+        { "zk://ana:hunter2/x@h/y", "%2F" },
+    };
+
+    (void)state;
+    unsetenv("HOLDFAST_ZK_AUTH");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hf_zk_config config;
+        char                errmsg[HF_ERRMSG_MAX] = "";
+        if (parse(cases[i][0], &config, errmsg) != HF_EINVAL ||
+            strstr(errmsg, cases[i][1]) == NULL || strstr(errmsg, "hunter2") != NULL)
+            fail_msg("%s: %s", cases[i][0], errmsg);
+    }
+}
+
+static void test_long_ones(void **state)
+{
+    struct hf_zk_config config;
+    char                url[2048], errmsg[HF_ERRMSG_MAX];
+
+    (void)state;
+    snprintf(url, sizeof url, "zk://h/%0255d", 0);
+    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
+    snprintf(url, sizeof url, "zk://h/%0254d", 0);
+    parse_good(url, &config);
+    hf_zk_config_finish(&config);
+    snprintf(url, sizeof url, "zk://%0256d", 0);
+    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
+    snprintf(url, sizeof url, "zk://h?acl=digest:%01100d", 0);
+    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
+    snprintf(url, sizeof url, "zk://a:%0600d@h", 0);
+    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_servers),   cmocka_unit_test(test_many_servers),
+        cmocka_unit_test(test_params),    cmocka_unit_test(test_users),
+        cmocka_unit_test(test_bad_urls),  cmocka_unit_test(test_files_that_are_no_secret),
+        cmocka_unit_test(test_long_ones),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
