@@ -160,15 +160,17 @@ static void pass_on(struct hf_lock *lock, enum hf_state state, int why, void *da
         drained++;
 }
 
-static struct hf_client *loop_session(void)
+static struct hf_client *loop_client(void (*on_state)(struct hf_lock *, enum hf_state,
+                                                      int, void *),
+                                     void *data)
 {
-    static struct hf_client *client;
-    struct hf_options        options = HF_OPTIONS_INIT;
+    struct hf_client *client = NULL;
+    struct hf_options options = HF_OPTIONS_INIT;
 
     options.flags = HF_NO_KEEPER;
-    options.on_state = pass_on;
-    if (client == NULL)
-        must(hf_open(url, &options, &client), "hf_open", NULL);
+    options.on_state = on_state;
+    options.data = data;
+    must(hf_open(url, &options, &client), "hf_open", NULL);
     return client;
 }
 
@@ -188,7 +190,7 @@ static void join_line(struct hf_client *client, struct hf_lock **ret)
 
 static unsigned long drain(size_t waiters)
 {
-    struct hf_client *client = loop_session();
+    struct hf_client *client = loop_client(pass_on, NULL);
     struct hf_lock  **lock = calloc(waiters, sizeof(struct hf_lock *));
 
     must(lock == NULL ? HF_ENOMEM : 0, "calloc", NULL);
@@ -208,7 +210,90 @@ static unsigned long drain(size_t waiters)
         hf_lock_free(lock[i]);
     hf_lock_free(holder);
     free(lock);
+    hf_close(client);
     return waiters;
+}
+
+/* ---- Many sessions in one thread ---------------------------------------------------- */
+
+struct looper {
+    struct hf_client *client;
+    struct hf_lock   *lock[2];
+    double            end;
+    unsigned long     count;
+    bool              stopped; /* the time is over, and nothing is held or wished for */
+};
+
+/* Give it back, and queue again with the other handle in the same breath. */
+static void take_next(struct hf_lock *lock, enum hf_state state, int why, void *data)
+{
+    struct looper *l = data;
+
+    must(why, "S6", NULL);
+    if (state != HF_HELD)
+        return;
+    must(hf_release_start(lock), "hf_release_start", l->client);
+    l->count++;
+    l->stopped = now() >= l->end;
+    if (!l->stopped)
+        must(hf_acquire_start(l->lock[l->lock[0] == lock], -1), "hf_acquire_start",
+             l->client);
+}
+
+static int shortest(int a, int b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+static void turn_loops(struct looper *l, struct pollfd *waits, size_t count)
+{
+    int limit = -1;
+
+    for (size_t i = 0; i < count; i++) {
+        waits[i] = (struct pollfd){ .fd = hf_fd(l[i].client), .events = POLLIN };
+        limit = shortest(limit, hf_timeout_ms(l[i].client));
+    }
+    poll(waits, count, limit);
+    for (size_t i = 0; i < count; i++)
+        if (waits[i].revents != 0 || hf_timeout_ms(l[i].client) == 0)
+            must(hf_process(l[i].client), "hf_process", l[i].client);
+}
+
+static unsigned long loop(size_t count, double seconds)
+{
+    struct looper l[SESSIONS] = { 0 };
+    struct pollfd waits[SESSIONS];
+    unsigned long turns = 0;
+    size_t        stopped = 0;
+
+    must(count > SESSIONS ? HF_EINVAL : 0, "sessions", NULL);
+    for (size_t i = 0; i < count; i++) {
+        l[i].end = now() + seconds;
+        l[i].client = loop_client(take_next, &l[i]);
+        for (int k = 0; k < 2; k++)
+            must(hf_mutex(l[i].client, "S6", &l[i].lock[k]), "hf_mutex", l[i].client);
+        must(hf_acquire_start(l[i].lock[0], -1), "hf_acquire_start", l[i].client);
+    }
+    while (stopped < count) {
+        turn_loops(l, waits, count);
+        stopped = 0;
+        for (size_t i = 0; i < count; i++)
+            stopped += l[i].stopped;
+    }
+    for (size_t i = 0; i < count; i++) {
+        turns += l[i].count;
+        hf_close(l[i].client);
+    }
+    return turns;
+}
+
+static unsigned long run(const char *scenario, double size)
+{
+    if (strncmp(scenario, "S4", 2) == 0)
+        return drain((size_t)size);
+    if (strncmp(scenario, "S6:", 3) == 0)
+        return loop(strtoul(scenario + 3, NULL, 10), size);
+    return repeat(scenario, size);
 }
 
 int main(int argc, char **argv)
@@ -223,12 +308,10 @@ int main(int argc, char **argv)
     url = argv[1];
     while (scanf("%31s %lf", scenario, &size) == 2) {
         double        start = now();
-        unsigned long count = strncmp(scenario, "S4", 2) == 0 ? drain((size_t)size)
-                                                              : repeat(scenario, size);
+        unsigned long count = run(scenario, size);
         printf("%s %lu %f\n", scenario, count, now() - start);
         fflush(stdout);
     }
-    hf_close(loop_session());
     for (size_t i = 0; i < SESSIONS; i++)
         hf_close(sessions[i]);
     return 0;
