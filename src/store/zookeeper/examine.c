@@ -1,7 +1,201 @@
-/* examine.c - EXAMINE: what a person should know about these servers. */
-#include "store/zookeeper/inner.h"
+/* examine.c - EXAMINE: what a person should know about these servers.
+ *
+ * Everything is asked at once, and told when all of it is answered:
+ *
+ *     srvr, on a connection of its own       version and role
+ *     get /zookeeper/config                  size of the ensemble
+ *     create, then delete below the chroot   may we write, does a quorum take it?
+ *     list, ACL, rights of the lock's folder
+ *
+ * Rights in a folder are tried by a MULTI that makes a node, deletes it and then
+ * fails on purpose: nothing is changed, nobody is woken.
+ */
+#include "store/zookeeper/examine.h"
+
+#include "base/random.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONFIG, WRITE, LIST, ACL, RIGHTS, CALLS };
+
+struct examine {
+    struct hf_zk_task       *task;
+    struct hf_zk_call        call[CALLS];
+    size_t                   flying;
+    bool                     broken; /* the connection did */
+    struct hf_zk_word        word;
+    char                     child[40]; /* a name that no lock and no place can have */
+    char                     path[HF_ZK_PATH_MAX];
+    hf_time                  began;
+    struct hf_zk_server_look server;
+    struct hf_zk_folder_look folder;
+    struct hf_gathered       list;
+};
+
+static void examine_free(void *data)
+{
+    struct examine *examine = data;
+
+    hf_zk_word_end(&examine->word);
+    hf_gathered_clear(&examine->list);
+    free(examine);
+}
+
+static void go_on(struct hf_zk *zk, struct examine *examine)
+{
+    struct hf_zk_task  *task = examine->task;
+    struct hf_gathered *list = &examine->list;
+
+    if (examine->flying > 0 || (examine->word.asking && !examine->broken))
+        return;
+    if (examine->broken) {
+        hf_zk_finish(zk, task, HF_EDOWN); /* the link has said why */
+        return;
+    }
+    examine->server.srvr = examine->word.text;
+    hf_zk_server_tell(zk, &examine->server, list);
+    if (task->line != NULL)
+        hf_zk_folder_tell(zk, task->line, &examine->folder, list);
+    if (list->failed) {
+        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        return;
+    }
+    task->req->finding = list->finding;
+    task->req->findings = list->count;
+    hf_zk_finish(zk, task, 0);
+}
+
+static void on_word(struct hf_zk *zk, void *data)
+{
+    go_on(zk, data);
+}
+
+static void answered(struct hf_zk *zk, struct examine *examine, int error)
+{
+    assert(examine->flying > 0);
+    examine->flying--;
+    if (error == HF_ZK_CONNECTION_LOSS)
+        examine->broken = true;
+    go_on(zk, examine);
+}
+
+/* ---- Servers -------------------------------------------------------------------------- */
+
+/* A line "server.N=..." for each. */
+static void on_config(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct examine   *examine = data;
+    struct hf_zk_text text = hf_zk_get_text(&reply->body);
+    const char       *at = text.bytes, *end = text.bytes + text.size;
+
+    while (reply->error == 0 && at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        if (end - at > 7 && memcmp(at, "server.", 7) == 0)
+            examine->server.size++;
+        at = newline != NULL ? newline + 1 : end;
+    }
+    answered(zk, examine, reply->error);
+}
+
+static void on_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct examine *examine = data;
+
+    examine->server.delete_error = reply->error;
+    examine->server.took = hf_now() - examine->began;
+    answered(zk, examine, reply->error);
+}
+
+static void on_created(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct examine *examine = data;
+
+    examine->server.create_error = reply->error;
+    if (reply->error != 0) {
+        answered(zk, examine, reply->error);
+        return;
+    }
+    hf_zk_call_delete(zk, &examine->call[WRITE], examine->path, -1, on_deleted, examine);
+}
+
+static void ask_servers(struct hf_zk *zk, struct examine *examine)
+{
+    examine->flying += 2;
+    hf_zk_word_ask(zk, &examine->word, "srvr", on_word, examine);
+    hf_zk_call_get(zk, &examine->call[CONFIG], HF_ZK_GET_DATA, "/zookeeper/config", false,
+                   on_config, examine);
+    snprintf(examine->path, sizeof examine->path, "%s/%s", zk->config.chroot,
+             examine->child);
+    examine->began = hf_now();
+    hf_zk_call_create(zk, &examine->call[WRITE], examine->path, "holdfast doctor",
+                      HF_ZK_EPHEMERAL, on_created, examine);
+}
+
+/* ---- A lock's folder --------------------------------------------------------------------- */
+
+static void on_list(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct examine *examine = data;
+
+    hf_zk_folder_take_list(&examine->folder, reply);
+    answered(zk, examine, reply->error);
+}
+
+static void on_acl(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct examine *examine = data;
+
+    hf_zk_folder_take_acl(&examine->folder, reply);
+    answered(zk, examine, reply->error);
+}
+
+static void on_rights(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct examine *examine = data;
+
+    if (reply->error != HF_ZK_CONNECTION_LOSS) {
+        examine->folder.enter_error = hf_zk_multi_error(reply, 0);
+        examine->folder.leave_error = hf_zk_multi_error(reply, 1);
+    }
+    answered(zk, examine, reply->error);
+}
+
+static void ask_folder(struct hf_zk *zk, struct examine *examine)
+{
+    const struct hf_zk_line *line = examine->task->line;
+    char                     path[HF_ZK_PATH_MAX];
+
+    examine->flying += 3;
+    hf_zk_call_get(zk, &examine->call[LIST], HF_ZK_GET_CHILDREN2, line->folder, false,
+                   on_list, examine);
+    hf_zk_call_get(zk, &examine->call[ACL], HF_ZK_GET_ACL, line->folder, false, on_acl,
+                   examine);
+    hf_zk_path(line, examine->child, path);
+    size_t begin =
+        hf_zk_call_begin(zk, &examine->call[RIGHTS], HF_ZK_MULTI, on_rights, examine);
+    hf_zk_multi_create(zk, path, "", HF_ZK_EPHEMERAL);
+    hf_zk_multi_delete(zk, path);
+    hf_zk_multi_check(zk, path); /* it is not there: all of it fails here at the latest */
+    hf_zk_multi_end(zk);
+    hf_zk_call_end(zk, begin);
+}
 
 void hf_zk_examine(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    hf_zk_fail(zk, task, HF_EUNSUPPORTED, "not yet");
+    struct examine *examine = calloc(1, sizeof *examine);
+    if (examine == NULL) {
+        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        return;
+    }
+    examine->task = task;
+    task->more = examine;
+    task->free_more = examine_free;
+    snprintf(examine->child, sizeof examine->child, "%%doctor-%016" PRIx64, hf_random());
+    ask_servers(zk, examine);
+    if (task->line != NULL)
+        ask_folder(zk, examine);
 }

@@ -14,7 +14,7 @@
  *   enter.c leave.c look.c vigil.c amend.c list.c reach.c prove.c: the verbs
  *   gather.c   places with what is in them, for list, reach and prove
  *   slot.c     slot numbers of semaphores
- *   examine.c  what doctor tells
+ *   examine.c  what doctor tells, with the rest of examine.h
  *
  * A task is one request of the caller's while we work on it.  It may take several
  * calls; each call's answer comes to a function that goes on from there.  When
@@ -117,6 +117,12 @@ void hf_zk_vigils_run(struct hf_zk *zk);
 void hf_zk_vigils_resume(struct hf_zk *zk); /* on a new connection */
 hf_time hf_zk_vigils_wake(const struct hf_zk *zk);
 
+/* word.c: questions to servers outside of the session. */
+void    hf_zk_words_run(struct hf_zk *zk);
+hf_time hf_zk_words_wake(const struct hf_zk *zk);
+
+struct hf_zk_word;
+
 struct hf_zk {
     struct hf_store      base;
     struct hf_zk_config  config;
@@ -135,6 +141,7 @@ struct hf_zk {
     struct hf_zk_ticket *arm_first, **arm_last;
     struct hf_requests   waiting; /* not yet begun */
     struct hf_zk_task   *tasks;
+    struct hf_zk_word   *words;    /* asked, not answered */
     struct hf_requests   canceled; /* WATCHes that are to end */
     bool                 cancels;  /* some of those waiting are */
     bool                 closing;

@@ -186,6 +186,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     zk->now = now;
     store->wake = HF_NEVER;
     hf_zk_link_run(zk, readable);
+    hf_zk_words_run(zk);
     do {
         end_canceled(zk);
         begin_waiting(zk);
@@ -201,7 +202,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
         store->wake = 0;
     else
         store->wake = sooner(sooner(hf_zk_link_wake(zk), hf_zk_beat_wake(zk)),
-                             hf_zk_vigils_wake(zk));
+                             sooner(hf_zk_vigils_wake(zk), hf_zk_words_wake(zk)));
 }
 
 /* ---- Both ends of its life ---------------------------------------------------------------- */

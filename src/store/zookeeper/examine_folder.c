@@ -1,0 +1,279 @@
+/* examine_folder.c - what doctor tells of a lock's folder: who is in it, how far its
+ * numbers are, and who of those in it does not see whom.
+ *
+ * Every client library takes only names of its own kinds for places.  Holdfast reads
+ * all of them, so it never passes anybody; but others pass each other, and it.
+ */
+#include "store/zookeeper/examine.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NUMBERS_WARN (HF_ZK_SEQUENCE_END - (1 << 20))
+
+enum {
+    PERMIT_CREATE = 1 << 2,
+    PERMIT_DELETE = 1 << 3,
+    PERMIT_ADMIN = 1 << 4,
+};
+
+/* ---- Kinds of names ---------------------------------------------------------------------- */
+
+enum kind { MUTEX, SHARED, KAZOO, KAZOO_READER, RECIPE, NATIVE, KINDS };
+
+static const char *const kind_names[] = {
+    [MUTEX] = "Curator's mutexes (lock-)",
+    [SHARED] = "Curator's readers and writers (__READ__, __WRIT__)",
+    [KAZOO] = "kazoo's (__lock__)",
+    [KAZOO_READER] = "kazoo's readers (__rlock__)",
+    [RECIPE] = "those of ZooKeeper's recipes (x-)",
+    [NATIVE] = "Holdfast's semaphores and claims",
+};
+
+enum sight { SEES, CAN_SEE, BLIND };
+
+/* Does the one who makes names of the kind in front see those of the other kinds?
+ * CAN_SEE: if told so, by kazoo's extra_lock_patterns. */
+static const enum sight sight[KINDS][KINDS] = {
+    [MUTEX] = { SEES, BLIND, BLIND, BLIND, BLIND, BLIND },
+    [SHARED] = { BLIND, SEES, BLIND, BLIND, BLIND, BLIND },
+    [KAZOO] = { CAN_SEE, CAN_SEE, SEES, SEES, BLIND, BLIND },
+    [KAZOO_READER] = { CAN_SEE, CAN_SEE, SEES, SEES, BLIND, BLIND },
+    [RECIPE] = { SEES, BLIND, BLIND, BLIND, SEES, BLIND },
+    [NATIVE] = { SEES, SEES, SEES, SEES, SEES, SEES },
+};
+
+static enum kind kind_of(const struct hf_zk_child *child)
+{
+    bool shared = child->shape.capacity == HF_ALL;
+
+    switch (child->style) {
+    case HF_ZK_CURATOR:
+        return shared ? SHARED : MUTEX;
+    case HF_ZK_KAZOO:
+        return shared ? KAZOO_READER : KAZOO;
+    case HF_ZK_RECIPE:
+        return RECIPE;
+    default:
+        return NATIVE;
+    }
+}
+
+/* ---- Taking answers in -------------------------------------------------------------------- */
+
+struct place {
+    uint64_t           seq;
+    struct hf_zk_child child;
+};
+
+static int by_seq(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+/* Who holds, as names alone tell it; a claim is first. */
+static void judge(struct hf_zk_folder_look *look, struct place *place, size_t count)
+{
+    struct hf_ticket     *ticket = calloc(count + 1, sizeof *ticket);
+    const struct hf_shape shared = { .weight = 1, .capacity = HF_ALL };
+    bool                  any_shared = false;
+
+    if (ticket == NULL)
+        return;
+    qsort(place, count, sizeof *place, by_seq);
+    for (size_t i = 0; i < count; i++)
+        any_shared = any_shared || place[i].child.shape.capacity == HF_ALL;
+    for (size_t i = 0; i < count; i++) {
+        ticket[i].seq = place[i].seq;
+        ticket[i].shape = hf_zk_shape_to(&place[i].child, any_shared ? &shared : NULL);
+        struct hf_line    ahead = { ticket, i };
+        struct hf_verdict verdict = hf_line_judge(&ahead, &ticket[i].shape);
+        look->holders += verdict.granted;
+        look->waiters += !verdict.granted;
+    }
+    free(ticket);
+}
+
+/* Curator sorts by what follows the last "lock-", or by the whole name, and takes
+ * whatever is first for the holder. */
+static void take_foreign(struct hf_zk_folder_look *look, struct hf_zk_text text)
+{
+    char        name[sizeof look->foreign_name];
+    const char *key = name, *at;
+
+    snprintf(name, sizeof name, "%.*s", (int)(text.size < 60 ? text.size : 60),
+             text.bytes);
+    while ((at = strstr(key, "lock-")) != NULL)
+        key = at + 5;
+    look->foreign++;
+    memcpy(look->foreign_name, name, sizeof name);
+    if (strcmp(key, "0000000001") < 0)
+        memcpy(look->blocker, name, sizeof name);
+}
+
+void hf_zk_folder_take_list(struct hf_zk_folder_look *look, struct hf_zk_reply *reply)
+{
+    size_t        count = reply->error == 0 ? hf_zk_get_count(&reply->body, 4) : 0;
+    size_t        places = 0;
+    struct place *place = calloc(count + 1, sizeof *place);
+
+    look->list_error = reply->error;
+    for (size_t i = 0; i < count; i++) {
+        struct hf_zk_text  name = hf_zk_get_text(&reply->body);
+        struct hf_zk_child child;
+        hf_zk_child_parse(name.bytes, name.size, &child);
+        if (child.style == HF_ZK_FOREIGN)
+            take_foreign(look, name);
+        if (child.style == HF_ZK_FOREIGN || child.style == HF_ZK_SLOT)
+            continue;
+        unsigned bit = 1u << kind_of(&child);
+        look->kinds |= bit;
+        if (!hf_zk_child_is_holdfast(name.bytes, name.size))
+            look->other_kinds |= bit;
+        if (place != NULL)
+            place[places++] = (struct place){
+                child.shape.claim ? 0 : (uint64_t)(uint32_t)child.number + 1, child
+            };
+    }
+    hf_zk_get_stat(&reply->body, &look->stat);
+    if (place != NULL)
+        judge(look, place, places);
+    free(place);
+}
+
+void hf_zk_folder_take_acl(struct hf_zk_folder_look *look, struct hf_zk_reply *reply)
+{
+    size_t count = reply->error == 0 ? hf_zk_get_count(&reply->body, 12) : 0;
+
+    for (size_t i = 0; i < count; i++) {
+        int32_t           permits = hf_zk_get_int(&reply->body);
+        struct hf_zk_text scheme = hf_zk_get_text(&reply->body);
+        hf_zk_get_text(&reply->body);
+        if (scheme.size == 5 && memcmp(scheme.bytes, "world", 5) == 0)
+            look->anyone |= permits;
+    }
+    look->acl_known = reply->error == 0 && !reply->body.bad;
+}
+
+/* ---- Telling --------------------------------------------------------------------------- */
+
+static void tell_folder(const struct hf_zk *zk, const struct hf_zk_line *line,
+                        const struct hf_zk_folder_look *look, struct hf_gathered *list)
+{
+    int  changes = PERMIT_CREATE | PERMIT_DELETE | PERMIT_ADMIN;
+    bool known = zk->config.auth != NULL || zk->config.certified;
+    bool open = look->acl_known && (look->anyone & changes) != 0;
+    bool wanted = strcmp(zk->config.acl, "open") == 0;
+
+    hf_gather(list, open && known && !wanted ? HF_WARNING : HF_FINE, "folder",
+              open && known && !wanted
+                  ? "somebody without an identity made it: delete it when nobody is in "
+                    "it, or set its ACL"
+                  : NULL,
+              "%s%s", line->folder, open && known ? ", which anybody may change" : "");
+    if (look->enter_error == HF_ZK_NO_AUTH || look->leave_error == HF_ZK_NO_AUTH)
+        hf_gather(list, HF_FAULT, "rights",
+                  "use the identity that made it, or acl= for a group that shares it",
+                  "this client may not %s there",
+                  look->enter_error != 0 ? "make nodes" : "delete nodes");
+}
+
+/* The server shows twice the number of nodes ever made, less those there now. */
+static uint32_t next_number(const struct hf_zk_stat *stat)
+{
+    return ((uint32_t)stat->cversion + (uint32_t)stat->children) >> 1;
+}
+
+/* A server does not tell whether a folder is a container. */
+static void tell_numbers(const struct hf_zk_folder_look *look, struct hf_gathered *list)
+{
+    uint32_t      next = next_number(&look->stat);
+    enum hf_level level = next >= HF_ZK_SEQUENCE_END ? HF_FAULT
+                          : next >= NUMBERS_WARN     ? HF_WARNING
+                                                     : HF_FINE;
+
+    hf_gather(list, level, "numbers",
+              level == HF_FINE ? NULL
+                               : "they start again in a new folder: leave it empty for "
+                                 "some minutes, and if it is still there, delete it",
+              "the next is %" PRIu32 " of %d%s", next, HF_ZK_SEQUENCE_END,
+              level == HF_FAULT ? ": they are used up" : "");
+}
+
+/* The worst pair of kinds of which one does not see the other. */
+static enum sight find_blind(const struct hf_zk_folder_look *look, enum kind *who,
+                             enum kind *whom)
+{
+    enum sight worst = SEES;
+
+    for (unsigned i = 0; i < KINDS; i++)
+        for (unsigned k = 0; k < KINDS; k++)
+            if ((look->other_kinds & 1u << i) != 0 && (look->kinds & 1u << k) != 0 &&
+                sight[i][k] > worst) {
+                worst = sight[i][k];
+                *who = (enum kind)i;
+                *whom = (enum kind)k;
+            }
+    return worst;
+}
+
+static void tell_kinds(const struct hf_zk_folder_look *look, struct hf_gathered *list)
+{
+    enum kind  who = MUTEX, whom = MUTEX;
+    enum sight worst = find_blind(look, &who, &whom);
+
+    if (worst == BLIND)
+        hf_gather(list, HF_FAULT, "names",
+                  "use one library for this lock, or names that all of them see: "
+                  "docs/zookeeper.md",
+                  "whoever makes %s does not see %s: two may hold it at once",
+                  kind_names[who], kind_names[whom]);
+    else if (worst == CAN_SEE)
+        hf_gather(list, HF_WARNING, "names",
+                  whom == SHARED
+                      ? "give kazoo extra_lock_patterns=[\"__READ__\", \"__WRIT__\"], or "
+                        "Holdfast's URL style=kazoo"
+                      : "give kazoo extra_lock_patterns=[\"-lock-\"], or Holdfast's URL "
+                        "style=kazoo",
+                  "kazoo sees %s only if it is told to", kind_names[whom]);
+    else
+        hf_gather(list, HF_FINE, "names", NULL, "all who are there see each other");
+    if (look->blocker[0] != '\0')
+        hf_gather(list, HF_FAULT, "other nodes", "delete that node",
+                  "%zu; \"%s\" sorts before all places: Curator waits for it for ever",
+                  look->foreign, look->blocker);
+    else if (look->foreign > 0)
+        hf_gather(list, HF_WARNING, "other nodes", "keep other data elsewhere",
+                  "%zu that are no places, \"%s\" one of them", look->foreign,
+                  look->foreign_name);
+}
+
+void hf_zk_folder_tell(const struct hf_zk *zk, const struct hf_zk_line *line,
+                       const struct hf_zk_folder_look *look, struct hf_gathered *list)
+{
+    if (look->list_error == HF_ZK_NO_NODE) {
+        hf_gather(list, HF_FINE, "folder", NULL,
+                  "%s is not there; the first lock makes it", line->folder);
+        return;
+    }
+    if (look->list_error != 0) {
+        hf_gather(
+            list, HF_FAULT, "folder",
+            look->list_error == HF_ZK_NO_AUTH
+                ? "use the identity that made it, or acl= for a group that shares it"
+                : NULL,
+            "%s cannot be read: %s", line->folder,
+            look->list_error == HF_ZK_NO_AUTH ? "this client may not"
+                                              : "ZooKeeper refuses");
+        return;
+    }
+    tell_folder(zk, line, look, list);
+    hf_gather(list, HF_FINE, "line", NULL, "%zu hold \"%s\", %zu wait", look->holders,
+              line->name, look->waiters);
+    tell_numbers(look, list);
+    tell_kinds(look, list);
+}

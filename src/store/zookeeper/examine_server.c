@@ -1,0 +1,211 @@
+/* examine_server.c - what doctor tells of servers, session and rights. */
+#include "store/zookeeper/examine.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SESSION_SHORT (10 * HF_SEC) /* less does not outlast a change of leaders */
+
+/* ---- Who serves us --------------------------------------------------------------------- */
+
+/* What follows `key` in the answer to srvr, up to one of `ends`. */
+static bool find(const char *text, const char *key, const char *ends, char *ret,
+                 size_t size)
+{
+    const char *at = strstr(text, key);
+
+    if (at == NULL)
+        return false;
+    at += strlen(key);
+    snprintf(ret, size, "%.*s", (int)strcspn(at, ends), at);
+    return ret[0] != '\0';
+}
+
+static bool is_old(const char *version)
+{
+    char *minor;
+    long  major = strtol(version, &minor, 10);
+
+    return major < 3 || (major == 3 && *minor == '.' && strtol(minor + 1, NULL, 10) < 5);
+}
+
+static void tell_server(const struct hf_zk *zk, const char *srvr,
+                        struct hf_gathered *list)
+{
+    char name[256], version[32], role[32];
+
+    hf_zk_link_server(zk, name, sizeof name);
+    if (!find(srvr, "version: ", "-, \n", version, sizeof version) ||
+        !find(srvr, "Mode: ", " \n", role, sizeof role)) {
+        hf_gather(list, HF_WARNING, "server",
+                  "to have them told: 4lw.commands.whitelist=srvr in its zoo.cfg",
+                  "%s; it does not tell version and role", name);
+        return;
+    }
+    hf_gather(list, is_old(version) ? HF_FAULT : HF_FINE, "server",
+              is_old(version) ? "locks need 3.5 or later: upgrade it" : NULL,
+              "%s, ZooKeeper %s, %s", name, version, role);
+}
+
+static bool is_address(const char *host)
+{
+    unsigned char address[16];
+
+    return inet_pton(AF_INET, host, address) == 1 ||
+           inet_pton(AF_INET6, host, address) == 1;
+}
+
+/* Alone it has no list of servers. */
+static void tell_ensemble(const struct hf_zk *zk, const struct hf_zk_server_look *look,
+                          struct hf_gathered *list)
+{
+    bool   alone = strstr(look->srvr, "Mode: standalone") != NULL;
+    size_t named = zk->config.servers;
+    bool   few = look->size > 1 && named == 1 && is_address(zk->config.server[0].host);
+
+    if (alone || look->size == 1)
+        hf_gather(list, HF_WARNING, "ensemble",
+                  "three or more servers go on when one is lost",
+                  "one server: without it there are no locks");
+    else if (look->size == 0)
+        hf_gather(list, HF_FINE, "ensemble", NULL,
+                  "its size is not to be read from /zookeeper/config");
+    else
+        hf_gather(list, few || look->size == 2 ? HF_WARNING : HF_FINE, "ensemble",
+                  few               ? "name all of them in the URL: zk://host,host,host"
+                  : look->size == 2 ? "a third server would make it safer, not slower"
+                                    : NULL,
+                  "%zu servers, which can do without %zu; %zu in the URL", look->size,
+                  (look->size - 1) / 2, named);
+}
+
+/* ---- Session -------------------------------------------------------------------------- */
+
+static void tell_session(const struct hf_zk *zk, const struct hf_zk_server_look *look,
+                         struct hf_gathered *list)
+{
+    double  asked = zk->config.session_ms / 1000.0;
+    double  given = (double)zk->link.timeout / (double)HF_SEC;
+    hf_time left = zk->base.alive_until - hf_now();
+    bool    brief = zk->link.timeout < SESSION_SHORT && look->size > 1;
+    bool    cut = zk->link.timeout < zk->config.session_ms * HF_MS;
+
+    hf_gather(list, brief ? HF_WARNING : HF_FINE, "session",
+              brief && cut ? "raise maxSessionTimeout of the servers; 30 s outlast a "
+                             "leader that hangs"
+              : brief      ? "write session=30s: it outlasts a leader that hangs"
+                           : NULL,
+              "%g s, asked for %g s: so long a dead holder is waited for", given, asked);
+    if (look->create_error == 0) /* a write has proven it */
+        hf_gather(
+            list, left > 0 ? HF_FINE : HF_WARNING, "deadline", NULL,
+            "what is held now is surely ours for %.1f s, even if no server is heard",
+            left > 0 ? (double)left / (double)HF_SEC : 0.0);
+}
+
+/* ---- Rights ----------------------------------------------------------------------------- */
+
+static void tell_writing(const struct hf_zk *zk, const struct hf_zk_server_look *look,
+                         struct hf_gathered *list)
+{
+    const char *chroot = zk->config.chroot[0] != '\0' ? zk->config.chroot : "/";
+
+    if (look->create_error == HF_ZK_NO_NODE)
+        hf_gather(list, HF_FAULT, "read/write",
+                  "create it (zkCli.sh: create PATH), or correct the URL",
+                  "there is no node %s, the chroot of the store URL", chroot);
+    else if (look->create_error == HF_ZK_NO_AUTH)
+        hf_gather(list, HF_FAULT, "read/write",
+                  "give it create, delete and read there (zkCli.sh: setAcl), or use "
+                  "another user",
+                  "this client may make no nodes in %s", chroot);
+    else if (look->create_error == HF_ZK_INVALID_ACL)
+        hf_gather(list, HF_FAULT, "read/write",
+                  "see acl= in the URL; with a certificate alone the server must ask "
+                  "for it (ssl.clientAuth)",
+                  "the server takes no such acl, or does not know who we are");
+    else if (look->create_error != 0)
+        hf_gather(list, HF_FAULT, "read/write", NULL,
+                  "no node can be made in %s: ZooKeeper's error %d", chroot,
+                  look->create_error);
+    else if (look->delete_error != 0)
+        hf_gather(list, HF_FAULT, "read/write",
+                  "give it the right to delete there, or no lock can be released",
+                  "this client may make nodes in %s, and not delete them", chroot);
+    else
+        hf_gather(list, HF_FINE, "read/write", NULL,
+                  "a node in %s was made and deleted in %.1f ms", chroot,
+                  (double)look->took / (double)HF_MS);
+}
+
+static void tell_identity(const struct hf_zk *zk, struct hf_gathered *list)
+{
+    const struct hf_zk_config *config = &zk->config;
+    bool                       known = config->auth != NULL || config->certified;
+    bool                       open = strcmp(config->acl, "open") == 0;
+
+    if (config->auth != NULL)
+        hf_gather(list, HF_FINE, "identity", NULL, "user %.*s%s",
+                  (int)strcspn(config->auth, ":"), config->auth,
+                  config->certified ? ", and a certificate" : "");
+    else
+        hf_gather(list, HF_FINE, "identity", NULL, "%s",
+                  known ? "a certificate" : "none");
+    if (strcmp(config->acl, "creator") == 0)
+        hf_gather(list, HF_FINE, "acl", NULL, "new nodes are for this identity alone");
+    else if (!open)
+        hf_gather(list, HF_FINE, "acl", NULL, "new nodes are for those named in acl=");
+    else
+        hf_gather(list, known ? HF_FINE : HF_WARNING, "acl",
+                  known ? NULL : "give clients an identity: ?auth=FILE",
+                  "new nodes are open: whoever reaches the server may delete them%s",
+                  known ? ", as the URL wants it" : "");
+}
+
+/* ---- The way there ----------------------------------------------------------------------- */
+
+static bool is_near(int fd)
+{
+    struct sockaddr_storage at;
+    socklen_t               length = sizeof at;
+
+    if (getpeername(fd, (struct sockaddr *)&at, &length) < 0)
+        return false;
+    if (at.ss_family == AF_INET6) {
+        const struct in6_addr *v6 = &((struct sockaddr_in6 *)&at)->sin6_addr;
+        return IN6_IS_ADDR_LOOPBACK(v6) ||
+               (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
+    }
+    return at.ss_family == AF_INET &&
+           ntohl(((struct sockaddr_in *)&at)->sin_addr.s_addr) >> 24 == 127;
+}
+
+static void tell_way(const struct hf_zk *zk, struct hf_gathered *list)
+{
+    if (zk->tls != NULL)
+        hf_gather(list, HF_FINE, "encryption", NULL,
+                  "TLS; the server's certificate is verified");
+    else if (is_near(zk->link.stream.fd))
+        hf_gather(list, HF_FINE, "encryption", NULL, "none, and not needed: this host");
+    else
+        hf_gather(list, HF_WARNING, "encryption",
+                  "use zks: and the servers' secureClientPort",
+                  "none: on the way %snotes can be read and locks be taken over",
+                  zk->config.auth != NULL ? "the password and " : "");
+}
+
+void hf_zk_server_tell(const struct hf_zk *zk, const struct hf_zk_server_look *look,
+                       struct hf_gathered *list)
+{
+    tell_server(zk, look->srvr, list);
+    tell_ensemble(zk, look, list);
+    tell_session(zk, look, list);
+    tell_writing(zk, look, list);
+    tell_identity(zk, list);
+    tell_way(zk, list);
+    hf_gather(list, HF_FINE, "clock", NULL,
+              "clock skew is irrelevant: no clock of a server is used");
+}
