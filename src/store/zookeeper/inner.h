@@ -34,6 +34,7 @@ struct hf_zk_task {
     struct hf_req         *req;
     struct hf_zk_task     *next, **prev; /* all of them */
     struct hf_zk_task     *next_asking;
+    struct hf_zk_task     *next_canceled, **prev_canceled; /* NULL: not in that list */
     struct hf_zk_line     *line;
     struct hf_zk_ticket   *ticket;
     struct hf_zk_call      call[4];
@@ -111,10 +112,11 @@ void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret);
 
 /* vigil.c */
-void hf_zk_vigil_look(struct hf_zk *zk, struct hf_zk_ticket *ticket);
-void hf_zk_vigil_end(struct hf_zk *zk, struct hf_zk_task *task); /* canceled, finished */
-void hf_zk_vigils_run(struct hf_zk *zk);
-void hf_zk_vigils_resume(struct hf_zk *zk); /* on a new connection */
+void    hf_zk_vigil_look(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void    hf_zk_vigil_end(struct hf_zk *zk, struct hf_zk_task *task);
+void    hf_zk_vigil_cancel(struct hf_zk *zk, struct hf_zk_task *task);
+void    hf_zk_vigils_run(struct hf_zk *zk);
+void    hf_zk_vigils_resume(struct hf_zk *zk); /* on a new connection */
 hf_time hf_zk_vigils_wake(const struct hf_zk *zk);
 
 /* word.c: questions to servers outside of the session. */
@@ -142,7 +144,7 @@ struct hf_zk {
     struct hf_requests   waiting; /* not yet begun */
     struct hf_zk_task   *tasks;
     struct hf_zk_word   *words;    /* asked, not answered */
-    struct hf_requests   canceled; /* WATCHes that are to end */
+    struct hf_zk_task   *canceled; /* WATCHes that are to end */
     bool                 cancels;  /* some of those waiting are */
     bool                 closing;
     struct hf_ticket    *snapshot; /* of the answer being given */

@@ -53,11 +53,31 @@ static bool is_flying(const struct hf_zk_task *task)
     return false;
 }
 
+static void mark_canceled(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    task->next_canceled = zk->canceled;
+    task->prev_canceled = &zk->canceled;
+    if (task->next_canceled != NULL)
+        task->next_canceled->prev_canceled = &task->next_canceled;
+    zk->canceled = task;
+}
+
+static void unmark_canceled(struct hf_zk_task *task)
+{
+    if (task->prev_canceled == NULL)
+        return;
+    *task->prev_canceled = task->next_canceled;
+    if (task->next_canceled != NULL)
+        task->next_canceled->prev_canceled = task->prev_canceled;
+    task->prev_canceled = NULL;
+}
+
 void hf_zk_finish(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
     struct hf_req *req = task->req;
 
     assert(!is_flying(task));
+    unmark_canceled(task); /* the answer was quicker */
     hf_zk_vigil_end(zk, task);
     *task->prev = task->next;
     if (task->next != NULL)
@@ -114,12 +134,11 @@ static void cancel(struct hf_store *store, struct hf_req *req)
 {
     struct hf_zk *zk = (struct hf_zk *)store;
 
-    req->canceled = true;
-    if (req->work == NULL) {
+    if (req->work == NULL)
         zk->cancels = true; /* it still waits */
-    } else if (req->op == HF_WATCH) {
-        hf_requests_append(&zk->canceled, req);
-    }
+    else if (req->op == HF_WATCH && !req->canceled)
+        mark_canceled(zk, req->work);
+    req->canceled = true;
     store->wake = 0;
 }
 
@@ -150,12 +169,13 @@ static void end_waiting(struct hf_zk *zk)
 
 static void end_canceled(struct hf_zk *zk)
 {
-    struct hf_req *req;
+    struct hf_zk_task *task;
 
     end_waiting(zk);
-    while ((req = hf_requests_take(&zk->canceled)) != NULL)
-        if (req->work != NULL)
-            hf_zk_finish(zk, req->work, HF_ECANCELED);
+    while ((task = zk->canceled) != NULL) {
+        unmark_canceled(task);
+        hf_zk_vigil_cancel(zk, task);
+    }
 }
 
 /* Begin what waits.  Nothing can be begun while there is no link. */
@@ -190,7 +210,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     do {
         end_canceled(zk);
         begin_waiting(zk);
-    } while ((zk->canceled.first != NULL || zk->cancels ||
+    } while ((zk->canceled != NULL || zk->cancels ||
               (zk->waiting.first != NULL && store->link == HF_LINK_UP)) &&
              --rounds > 0);
     hf_zk_vigils_run(zk);

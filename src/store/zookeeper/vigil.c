@@ -279,11 +279,16 @@ static void watch_folder(struct hf_zk *zk, struct hf_zk_task *task)
         hf_zk_fail(zk, task, r, "out of memory");
 }
 
+enum { NOT_LISTED, LISTING, LISTED }; /* step */
+
 static void watch_named(struct hf_zk *zk, struct hf_zk_task *task);
 
 static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    if (error == HF_ZK_CONNECTION_LOSS)
+    task->step = LISTED;
+    if (task->req->canceled)
+        hf_zk_finish(zk, task, HF_ECANCELED);
+    else if (error == HF_ZK_CONNECTION_LOSS)
         hf_zk_finish(zk, task, HF_EDOWN);
     else
         watch_named(zk, task);
@@ -292,10 +297,10 @@ static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 /* Names are known from a listing; whoever stands outside may have none yet. */
 static bool need_listing(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    for (size_t i = 0; i < task->req->count && task->step == 0; i++) {
+    for (size_t i = 0; i < task->req->count && task->step == NOT_LISTED; i++) {
         if (hf_zk_line_find(task->line, task->req->seqs[i]) < task->line->count)
             continue;
-        task->step = 1;
+        task->step = LISTING;
         task->on_list = on_listed;
         hf_zk_claim_look(zk, task);
         hf_zk_line_ask(zk, task->line, task);
@@ -366,4 +371,11 @@ void hf_zk_vigil_end(struct hf_zk *zk, struct hf_zk_task *task)
         task->ticket->vigil = NULL;
         hf_zk_unlisten(zk, &task->ticket->near, false);
     }
+}
+
+/* One that has asked for a listing ends when that has come. */
+void hf_zk_vigil_cancel(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    if (task->step != LISTING)
+        hf_zk_finish(zk, task, HF_ECANCELED);
 }

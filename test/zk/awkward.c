@@ -1,0 +1,201 @@
+/* awkward.c - requests that meet at bad moments: a WATCH that is given up while it
+ * is being answered, two claims of one client whose answers are both lost, a proof of a
+ * place while nobody knows what it is called.
+ */
+/* needs: standalone --tick 200 */
+#include "lib/promise.h"
+#include "lib/witness.h"
+#include "lib/zkproxy.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIMIT_MS 10000
+
+static struct zkproxy *proxy;
+static char            direct[64], broken[64]; /* URLs */
+
+static void open_at(struct player *player, const char *url)
+{
+    struct ask nothing;
+
+    promise_use(url);
+    player_open(player);
+    list(player, "nothing", &nothing); /* connected */
+}
+
+/* Again and again, as long as the store cannot say what came of it. */
+static int persist(struct player *player, struct ask *ask)
+{
+    for (int tries = 0; tries < 50; tries++)
+        if (player_run(player, ask) != HF_EDOWN)
+            break;
+    return ask->req.status;
+}
+
+/* ---- WATCHes that are given up ------------------------------------------------------ */
+
+/* Whoever has no place must first ask what is there. */
+static void given_up_while_it_asks(void **state)
+{
+    struct player a, b;
+    struct ask    held, watching;
+
+    (void)state;
+    open_at(&a, direct);
+    open_at(&b, direct);
+    enter(&a, "asks", MUTEX, &held);
+    for (int turns = 0; turns < 6; turns++) {
+        watching = (struct ask){ .req = { .op = HF_WATCH, .name = "asks", .count = 1 } };
+        watching.req.seqs = watching.seqs;
+        watching.seqs[0] = my_ticket(&held)->seq;
+        player_submit(&b, &watching);
+        for (int i = 0; i < turns; i++)
+            player_turn(&b, 5);
+        assert_int_equal(watching.answers, 0);
+        b.store->impl->cancel(b.store, &watching.req);
+        assert_true(player_await(&b, &watching, LIMIT_MS));
+        assert_int_equal(watching.answers, 1);
+        assert_int_equal(watching.req.status, HF_ECANCELED);
+        assert_int_equal(length(&b, "asks"), 1); /* all is well */
+    }
+    player_close(&a);
+    player_close(&b);
+    assert_int_equal(witness_await_watches(0), 0);
+}
+
+static unsigned ended;
+
+static void free_it(struct hf_req *req)
+{
+    ended++;
+    memset(req, 0xee, sizeof *req);
+    free(req);
+}
+
+/* Woken and given up at once: it ends once, and is ours to free from then on. */
+static void given_up_as_it_ends(void **state)
+{
+    struct player a, b;
+    struct ask    held, waiting;
+
+    (void)state;
+    open_at(&a, direct);
+    open_at(&b, direct);
+    for (int times = 0; times < 10; times++) {
+        struct hf_req *watching = calloc(1, sizeof *watching);
+        uint64_t       first = enter(&a, "ends", MUTEX, &held);
+        uint64_t       second = enter(&b, "ends", MUTEX, &waiting);
+        uint64_t       seqs[] = { my_ticket(&held)->seq };
+        assert_false(is_granted(&waiting));
+        *watching = (struct hf_req){ .op = HF_WATCH,
+                                     .name = "ends",
+                                     .id = second,
+                                     .seqs = seqs,
+                                     .count = 1,
+                                     .done = free_it };
+        ended = 0;
+        b.store->impl->submit(b.store, watching);
+        player_turn(&b, 0);
+        assert_int_equal(length(&b, "ends"), 2); /* the watches are set by now */
+        assert_int_equal(leave(&a, "ends", first), 0);
+        assert_int_equal(poll(&(struct pollfd){ b.store->fd, POLLIN, 0 }, 1, LIMIT_MS),
+                         1);
+        assert_int_equal(ended, 0);
+        b.store->impl->cancel(b.store, watching);
+        for (int i = 0; i < 100 && ended == 0; i++)
+            player_turn(&b, 5);
+        assert_int_equal(ended, 1);
+        assert_int_equal(leave(&b, "ends", second), 0);
+    }
+    player_close(&a);
+    player_close(&b);
+}
+
+/* ---- Answers that are lost ------------------------------------------------------------ */
+
+/* Only one of them has made the node, and nobody knows which. */
+static void two_claims_of_one_client(void **state)
+{
+    struct player a, b;
+    struct ask    claim[2], other;
+
+    (void)state;
+    open_at(&a, broken);
+    open_at(&b, direct);
+    for (unsigned times = 0; times < 4; times++) {
+        char name[16];
+        snprintf(name, sizeof name, "claims-%u", times);
+        enter(&b, name, CLAIM, &other); /* so that there is a folder */
+        leave(&b, name, other.req.id);
+        for (int i = 0; i < 2; i++) {
+            claim[i] = (struct ask){ .req = { .op = HF_ENTER,
+                                              .name = name,
+                                              .id = ++a.ids,
+                                              .shape = CLAIM,
+                                              .only_free = true } };
+            player_submit(&a, &claim[i]);
+        }
+        zkproxy_rule(proxy, &(struct zkproxy_rule){ times % 2 ? ZKPROXY_DROP_AFTER
+                                                              : ZKPROXY_DROP_BEFORE,
+                                                    15, 1 + times / 2, 0 });
+        for (int i = 0; i < 2; i++) {
+            assert_true(player_await(&a, &claim[i], LIMIT_MS));
+            if (claim[i].req.status == HF_EDOWN)
+                assert_int_equal(persist(&a, &claim[i]), 0);
+        }
+        assert_true(zkproxy_has_struck(proxy));
+        assert_int_equal(is_granted(&claim[0]) + is_granted(&claim[1]), 1);
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(leave(&a, name, claim[i].req.id), 0);
+        assert_int_equal(length(&b, name), 0);
+    }
+    player_close(&a);
+    player_close(&b);
+}
+
+/* The writer has become a reader, or has not: it holds the lock all the same. */
+static void proven_while_unsure(void **state)
+{
+    struct player a;
+    struct ask    held, less, proof;
+
+    (void)state;
+    open_at(&a, broken);
+    for (int after = 0; after < 2; after++) {
+        uint64_t id = enter(&a, "unsure", WRITER, &held);
+        zkproxy_rule(proxy,
+                     &(struct zkproxy_rule){
+                         after ? ZKPROXY_DROP_AFTER : ZKPROXY_DROP_BEFORE, 14, 1, 0 });
+        assert_int_equal(amend(&a, "unsure", id, READER, &less), HF_EDOWN);
+        proof = (struct ask){ .req = { .op = HF_PROVE, .name = "unsure", .id = id } };
+        assert_int_equal(persist(&a, &proof), 0);
+        assert_int_equal(persist(&a, &less), 0);
+        assert_true(is_granted(&less));
+        assert_int_equal(my_ticket(&less)->shape.weight, 1);
+        assert_int_equal(my_ticket(&less)->token, my_ticket(&held)->token);
+        assert_int_equal(persist(&a, &proof), 0);
+        assert_int_equal(leave(&a, "unsure", id), 0);
+        assert_int_equal(persist(&a, &proof), HF_ELOST);
+    }
+    player_close(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(given_up_while_it_asks),
+        cmocka_unit_test(given_up_as_it_ends),
+        cmocka_unit_test(two_claims_of_one_client),
+        cmocka_unit_test(proven_while_unsure),
+    };
+
+    proxy = zkproxy_start(witness_server());
+    snprintf(direct, sizeof direct, "zk://%s", witness_server());
+    snprintf(broken, sizeof broken, "zk://%s", zkproxy_address(proxy));
+    int status = cmocka_run_group_tests(tests, NULL, NULL);
+    zkproxy_stop(proxy);
+    return status;
+}
