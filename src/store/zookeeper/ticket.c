@@ -109,6 +109,17 @@ void hf_zk_tickets_drop(struct hf_zk *zk)
             hf_zk_ticket_free(zk, zk->ticket[i]);
 }
 
+/* A claim's node has no uuid in its name: does another place of this client know it
+ * as its own? */
+static bool is_anothers(const struct hf_zk_ticket *ticket, const struct hf_zk_stat *stat)
+{
+    for (const struct hf_zk_ticket *t = ticket->line->tickets; t != NULL; t = t->beside)
+        if (t != ticket && t->where == HF_ZK_THERE && t->shape.claim &&
+            t->seq == (uint64_t)stat->czxid)
+            return true;
+    return false;
+}
+
 int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char *name,
                        size_t size, const struct hf_zk_stat *stat)
 {
@@ -121,6 +132,8 @@ int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char
         return HF_ELOST;
     /* One of an earlier session, about to be swept away: not ours to hold by. */
     if (stat->owner != zk->link.session)
+        return HF_ELOST;
+    if (ticket->shape.claim && is_anothers(ticket, stat))
         return HF_ELOST;
     memcpy(copy, name, size);
     copy[size] = '\0';
