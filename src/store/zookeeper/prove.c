@@ -62,7 +62,12 @@ static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
     end(zk, task, HF_ZK_NO_NODE);
 }
 
-/* It is getting another name just now: the listing shows which. */
+static void on_synced(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    (void)zk, (void)data, (void)reply; /* the listing behind it tells */
+}
+
+/* It is getting another name just now, or may have got one: the listing shows which. */
 static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->req->id);
@@ -83,11 +88,14 @@ void hf_zk_prove(struct hf_zk *zk, struct hf_zk_task *task)
 
     if (task->req->id == 0)
         hf_zk_gather(zk, task, on_gathered);
-    else if (ticket == NULL || ticket->where != HF_ZK_THERE)
+    else if (ticket == NULL ||
+             (ticket->where != HF_ZK_THERE && ticket->where != HF_ZK_UNSURE))
         end(zk, task, HF_ZK_NO_NODE);
-    else if (!ticket->moving)
+    else if (ticket->where == HF_ZK_THERE && !ticket->moving)
         check(zk, task, ticket->path, on_own_checked);
     else {
+        hf_zk_call_get(zk, &task->call[1], HF_ZK_SYNC, task->line->folder, false,
+                       on_synced, task);
         task->on_list = on_listed;
         hf_zk_line_ask(zk, task->line, task);
     }
