@@ -9,12 +9,15 @@ static bool left(void *arg)
     return lock->state == HF_IDLE;
 }
 
-/* Until the store knows.  Past the deadline it lets go by itself. */
-static int wait_until_left(struct hf_lock *lock, hf_time deadline)
+/* Until the store knows.  Past the deadline it lets go by itself.  `lost`: it was not
+ * ours any more when it was given back, whatever the store may say. */
+static int wait_until_left(struct hf_lock *lock, hf_time deadline, bool lost)
 {
     int r = hf_drive_wait(&lock->client->drive, left, lock, deadline);
 
-    return r < 0 ? HF_EDOWN : lock->why;
+    if (r < 0)
+        return lost ? HF_ELOST : HF_EDOWN;
+    return lock->why;
 }
 
 /* One that was granted under another: the store knows nothing of it, unless it
@@ -33,7 +36,7 @@ static int release_sheltered(struct hf_lock *lock)
     if (host != NULL && host->freeing) /* gone when it is done: not to be waited for */
         hf_drive_turn(&lock->client->drive, false);
     else if (host != NULL)
-        r = wait_until_left(host, deadline);
+        r = wait_until_left(host, deadline, fallen || hf_now() >= deadline);
     return r < 0 ? hf_lock_fail(lock, r) : 1;
 }
 
@@ -74,11 +77,12 @@ int hf_lock_start_release(struct hf_lock *lock)
 static int release(struct hf_lock *lock)
 {
     hf_time deadline = atomic_load(&lock->client->alive_until);
+    bool    lost = lock->state == HF_LOST || hf_now() >= deadline;
     int     r = hf_lock_start_release(lock);
 
     if (r != 0)
         return r < 0 ? r : 0;
-    r = wait_until_left(lock, deadline);
+    r = wait_until_left(lock, deadline, lost);
     hf_lock_give_back(lock);
     return r < 0 ? hf_lock_fail(lock, r) : 0;
 }
