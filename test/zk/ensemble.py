@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""ensemble - three servers; those that lead die, hang, and come back.
+
+HF_KILLS: how often the leader is killed while processes take turns (3).
+"""
+from hands import *  # noqa: F403
+
+KILLS = int(os.environ.get("HF_KILLS", "3"))
+SESSION = 8
+cluster = None
+
+
+def start():
+    global cluster
+    cluster = zookeeper.ensemble(3, tick=200, sync_limit=5, config={"maxSessionTimeout": 20000})
+    return cluster
+
+
+def all_up():
+    for server in cluster.servers:
+        server.thaw()
+        if not server.running():
+            server.start()
+    cluster.wait()
+
+
+def until_serving(t, where):
+    """Somebody who comes anew is served."""
+    hand = Hand(t, "hold", where, random_name())
+    hand.hears("held")
+    t.equal(hand.let_go(), "0", "release")
+
+
+def kill_leader(t):
+    """Returns its number when the others have a new one."""
+    cluster.wait()
+    number = cluster.leader()
+    cluster[number].kill()
+    cluster.wait()
+    return number
+
+
+@case
+def turns_while_the_leader_is_killed(t):
+    all_up()
+    where, name = url(cluster, SESSION), random_name()
+    counter = t.path("count")
+    counter.write_text(f"{0:019d}\n")
+    hands = [Hand(t, "turns", where, name, file=counter) for _ in range(8)]
+    holder = Hand(t, "hold", where, random_name())
+    _, token = holder.hears("held")
+    count = 0
+    for _ in range(KILLS):
+        t.until("they take turns", lambda: int(counter.read_text()) > count + 40)
+        number = kill_leader(t)
+        count = int(counter.read_text())
+        t.until("they go on", lambda: int(counter.read_text()) > count + 40)
+        t.true(holder.is_kept(), "the holder lost it")
+        cluster[number].start()
+        cluster.wait()
+        count = int(counter.read_text())
+    for hand in hands:
+        hand.process.stdin.close()
+    for hand in hands:
+        t.equal(hand.process.wait(PATIENCE), 0, "exit code of a hand")
+    taken = check_turns(t, hands, counter)
+    _, deadline, least = holder.belief()
+    t.equal(holder.said("held"), [[holder.said("held")[0][0], token]], "one grant")
+    t.equal(holder.let_go(), "0", "release of what was held all the time")
+    print(f"# {taken} turns, {KILLS} kills; the holder had {least / 1000:.2f} s of "
+          f"{SESSION} left at least")
+
+
+@case
+def a_leader_that_hangs(t):
+    all_up()
+    where = url(cluster, SESSION)
+    holders = [Hand(t, "hold", where, random_name()) for _ in range(3)]
+    for holder in holders:
+        holder.hears("held")
+        holder.belief()
+    number = cluster.leader()
+    cluster[number].freeze()
+    try:
+        until_serving(t, where)  # the others have noticed
+        before = now()
+        for holder in holders:
+            # Each has heard from a server since: its deadline is one that was given anew.
+            t.until("the deadline rises", lambda: holder.belief()[1] > before + SESSION * 0.6)
+    finally:
+        cluster[number].thaw()
+    least = min(int(said[2]) for holder in holders for said in holder.said("left")[1:])
+    for holder in holders:
+        t.true(holder.is_kept(), "it was lost")
+        t.equal(holder.let_go(), "0", "release")
+    cluster.wait()
+    print(f"# {least / 1000:.2f} s of {SESSION} were left at least")
+
+
+@case
+def most_servers_die(t):
+    all_up()
+    where, name = url(cluster, 4), random_name()
+    holder = Hand(t, "again", where, name, limit=90)
+    granted, token = holder.hears("held")
+    waiter = Hand(t, "hold", where, name, limit=7)
+    t.until("there is a waiter", lambda: in_line(name) == 2)
+    survivor = cluster.leader()
+    for number in {1, 2, 3} - {survivor}:
+        cluster[number].kill()
+    died = now()
+    late = Hand(t, "hold", where, name, limit=6)
+    lost, deadline, code = holder.hears("lost")
+    t.equal(code, "HF_ELOST", "release")
+    t.true(lost <= deadline + 0.1, f"LOST {lost - deadline:.3f} s after the deadline")
+    t.true(died < deadline < died + 4, f"the deadline is {deadline - died:.3f} s after the end")
+    for hand in (waiter, late):
+        _, why = hand.hears("failed")
+        t.equal(why, "HF_EDOWN", "a wait without servers ends so")
+        t.equal(hand.said("held"), [], "grants without a quorum")
+    t.equal(len(holder.said("held")), 1, "grants without a quorum")
+    all_up()
+    _, again = holder.hears("held", 2)
+    t.true(again > token, "the token rises")
+    t.equal(holder.let_go(), "0", "release")
+    until_serving(t, where)
+    print(f"# LOST {lost - died:.2f} s after two of three servers died")
+
+
+def in_line(name):
+    with zkwire.Client(cluster[1].address) as zk:
+        zk.sync()
+        return len(zk.children(f"/{name}")) if zk.exists(f"/{name}") else 0
+
+
+@case
+def some_servers_of_the_list_are_of_no_use(t):
+    all_up()
+    leader = cluster.leader()
+    hung, alive = [number for number in (1, 2, 3) if number != leader][0], leader
+    dead = zookeeper.place.reserve_port()
+    nobody = f"127.0.0.1:{dead.getsockname()[1]}"
+    servers = ",".join([cluster[hung].address, nobody, cluster[alive].address])
+    cluster[hung].freeze()
+    try:
+        took = []
+        for _ in range(6):  # they are tried in an order that differs
+            before = now()
+            hand = Hand(t, "hold", f"zk://{servers}?session=12s", random_name())
+            took.append(hand.hears("held")[0] - before)
+            t.equal(hand.let_go(), "0", "release")
+    finally:
+        cluster[hung].thaw()
+        dead.close()
+    cluster.wait()
+    t.true(max(took) < 4, f"one server that hangs costs {max(took):.1f} s")
+    print(f"# {min(took):.3f} to {max(took):.3f} s")
+
+
+@case
+def another_server_the_same_session(t):
+    """Whoever is connected to whom: each server dies once, and comes back."""
+    all_up()
+    where, name = url(cluster, SESSION), random_name()
+    holder = Hand(t, "hold", where, name)
+    _, token = holder.hears("held")
+    waiter = Hand(t, "hold", where, name)
+    t.until("there is a waiter", lambda: in_line(name) == 2)
+    for number in (1, 2, 3):
+        cluster[number].kill()
+        until_serving(t, where)
+        all_up()
+    t.true(holder.is_kept(), "the holder lost it")
+    t.equal(in_line(name), 2, "places in line")
+    # The holder hears what concerns its node, the waiter that it is its turn.
+    t.equal(t.run("ask", "--url", where, name).code, 0, "exit code of ask")
+    holder.hears("asked")
+    t.equal(waiter.said("held"), [], "grants while it is held")
+    t.equal(holder.let_go(), "0", "release")
+    _, next_token = waiter.hears("held")
+    t.true(next_token > token, "the token rises")
+    # And a place that is taken away is lost at once, by a watch that was moved too.
+    done = t.run("break", "--url", where, "--yes", "--token", str(next_token), name)
+    t.equal(done.code, 0, "exit code of break")
+    lost, deadline, _ = waiter.hears("lost")
+    t.true(lost < deadline - 1, "it waited for the deadline")
+
+
+play(start)

@@ -1,0 +1,245 @@
+/* hand.c - a process that holds a lock and says by its clock what it believes, for the
+ * tests with several servers (hands.py).
+ *
+ *     hand hold URL NAME LIMIT_MS     acquire, hold until stdin ends
+ *     hand again URL NAME LIMIT_MS    the same; what is lost is acquired again
+ *     hand turns URL NAME LIMIT_MS FILE
+ *                                     turns until stdin ends, each adds one to the
+ *                                     number in FILE
+ *
+ * It says in lines, all times of CLOCK_BOOTTIME in nanoseconds:
+ *
+ *     held NOW TOKEN
+ *     left NOW DEADLINE LEAST_MS      for each line of stdin: until when it may work, and
+ *                                     the least that was left since it was last asked
+ *     lost NOW DEADLINE CODE          it stopped; until when it might have worked, and
+ *                                     what release said
+ *     asked NOW
+ *     failed NOW CODE MESSAGE         it could not be acquired
+ *     released NOW CODE
+ *     turn TOKEN GRANT END DEADLINE CODE
+ *
+ * A deadline said is never earlier than the one believed in, and 1 ms later at most.
+ * Without arguments it plays with itself in memory, as a test of its own.
+ */
+#include "holdfast.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DIGITS 20 /* of the number in a file, with the end of its line */
+
+static void must(bool ok, const char *what, const char *why)
+{
+    if (ok)
+        return;
+    fprintf(stderr, "hand: %s: %s\n", what, why);
+    exit(2);
+}
+
+static long long now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_BOOTTIME, &t);
+    return (long long)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* ---- What is believed --------------------------------------------------------------- */
+
+struct belief {
+    long long deadline;
+    int64_t   left, least;
+};
+
+/* The clock is read after: so the deadline is not said too early. */
+static void look(struct hf_lock *lock, struct belief *belief)
+{
+    belief->left = hf_left_ms(lock);
+    long long now = now_ns();
+
+    if (belief->left <= 0)
+        return;
+    bool endless = belief->left == INT64_MAX;
+    belief->deadline = endless ? INT64_MAX : now + (belief->left + 1) * 1000000;
+    if (belief->left < belief->least)
+        belief->least = belief->left;
+}
+
+/* ---- Holding ------------------------------------------------------------------------- */
+
+/* Whether there was a line of stdin; else it has ended. */
+static bool stdin_line(void)
+{
+    char byte;
+    long n;
+
+    while ((n = read(STDIN_FILENO, &byte, 1)) == 1 && byte != '\n')
+        continue;
+    return n == 1;
+}
+
+static bool acquire(struct hf_client *client, struct hf_lock *lock, int64_t limit)
+{
+    int r = hf_acquire(lock, limit);
+
+    if (r == 0)
+        printf("held %lld %llu\n", now_ns(), (unsigned long long)hf_token(lock));
+    else
+        printf("failed %lld %s %s\n", now_ns(), hf_errname(r), hf_errmsg(client));
+    fflush(stdout);
+    return r == 0;
+}
+
+/* Until stdin ends (true), or the lock is lost. */
+static bool stay(struct hf_lock *lock)
+{
+    struct belief belief = { .least = INT64_MAX };
+    struct pollfd fds[] = { { .fd = STDIN_FILENO, .events = POLLIN },
+                            { .fd = hf_lost_fd(lock), .events = POLLIN } };
+
+    must(fds[1].fd >= 0, "lost", "no descriptor");
+    for (;;) {
+        poll(fds, 2, 5);
+        look(lock, &belief);
+        if ((fds[1].revents & POLLIN) != 0)
+            break;
+        if (fds[0].revents == 0)
+            continue;
+        if (!stdin_line())
+            return true;
+        printf("left %lld %lld %lld\n", now_ns(), belief.deadline,
+               (long long)belief.least);
+        fflush(stdout);
+        belief.least = INT64_MAX;
+    }
+    long long now = now_ns();
+    int       r = hf_release(lock);
+    printf("lost %lld %lld %s\n", now, belief.deadline, r == 0 ? "0" : hf_errname(r));
+    fflush(stdout);
+    return false;
+}
+
+static void hold(struct hf_client *client, struct hf_lock *lock, int64_t limit,
+                 bool again)
+{
+    do {
+        if (!acquire(client, lock, limit))
+            continue;
+        if (stay(lock)) {
+            int r = hf_release(lock);
+            printf("released %lld %s\n", now_ns(), r == 0 ? "0" : hf_errname(r));
+            return;
+        }
+    } while (again);
+}
+
+/* ---- Turns ---------------------------------------------------------------------------- */
+
+static long get(int fd)
+{
+    char text[DIGITS + 1] = "";
+
+    must(pread(fd, text, DIGITS, 0) == DIGITS, "file", "too short");
+    return strtol(text, NULL, 10);
+}
+
+static void put(int fd, long value)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%019ld\n", value);
+    must(pwrite(fd, text, DIGITS, 0) == DIGITS, "file", "cannot be written");
+}
+
+static bool stdin_ended(void)
+{
+    struct pollfd poll_fd = { .fd = STDIN_FILENO, .events = POLLIN };
+
+    return poll(&poll_fd, 1, 0) != 0;
+}
+
+/* Read, wait a moment, write: who is not alone here spoils the count. */
+static void turn(struct hf_lock *lock, int fd, unsigned *seed)
+{
+    long long          grant = now_ns();
+    unsigned long long token = hf_token(lock);
+    struct belief      belief = { .least = INT64_MAX };
+    struct timespec    nap = { .tv_nsec = (long)(rand_r(seed) % 2000) * 1000 };
+
+    long value = get(fd);
+    nanosleep(&nap, NULL);
+    look(lock, &belief);
+    if (belief.left > 0)
+        put(fd, value + 1);
+    long long end = now_ns();
+    int       r = hf_release(lock);
+    printf("turn %llu %lld %lld %lld %s\n", token, grant, end, belief.deadline,
+           r == 0 ? "0" : hf_errname(r));
+}
+
+static void turns(struct hf_client *client, struct hf_lock *lock, int64_t limit, int fd)
+{
+    unsigned seed = (unsigned)getpid();
+
+    must(fd >= 0, "file", "cannot be opened");
+    do {
+        int r = hf_acquire(lock, limit);
+        if (r == 0)
+            turn(lock, fd, &seed);
+        else
+            printf("failed %lld %s %s\n", now_ns(), hf_errname(r), hf_errmsg(client));
+    } while (!stdin_ended());
+}
+
+/* ---- Beginning ------------------------------------------------------------------------- */
+
+static void on_ask(struct hf_lock *lock, const char *reason, void *data)
+{
+    (void)lock, (void)reason, (void)data;
+    printf("asked %lld\n", now_ns());
+    fflush(stdout);
+}
+
+/* One turn and one hold; stdin is what has ended. */
+static void play_alone(struct hf_client *client, struct hf_lock *lock)
+{
+    int file = memfd_create("hand", MFD_CLOEXEC);
+
+    must(freopen("/dev/null", "r", stdin) != NULL && file >= 0, "files", "none");
+    put(file, 41);
+    turns(client, lock, 0, file);
+    must(get(file) == 42, "count", "wrong");
+    hold(client, lock, 0, false);
+    must(hf_state(lock) == HF_IDLE, "lock", "was not released");
+}
+
+int main(int argc, char **argv)
+{
+    struct hf_options options = HF_OPTIONS_INIT;
+    struct hf_client *client;
+    struct hf_lock   *lock;
+    bool              alone = argc == 1;
+    char              error[256] = "";
+
+    must(alone || argc >= 5, "usage", "hand hold|again|turns URL NAME LIMIT_MS [FILE]");
+    options.on_ask = on_ask;
+    options.error = error;
+    options.error_size = sizeof error;
+    must(hf_open(alone ? "memory:hand" : argv[2], &options, &client) == 0, "open", error);
+    must(hf_mutex(client, alone ? "a" : argv[3], &lock) == 0, "mutex", hf_errmsg(client));
+    if (alone)
+        play_alone(client, lock);
+    else if (strcmp(argv[1], "turns") == 0 && argc == 6)
+        turns(client, lock, atoll(argv[4]), open(argv[5], O_RDWR | O_CLOEXEC));
+    else
+        hold(client, lock, atoll(argv[4]), strcmp(argv[1], "again") == 0);
+    hf_close(client);
+    return 0;
+}
