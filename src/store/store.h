@@ -73,9 +73,10 @@ struct hf_req {
     uint64_t        seq;   /* BREAK, ASK */
     uint64_t        token; /* PROVE with id 0; BREAK, ASK: what the place must have
                               too, or HF_ENOTFOUND; 0: not known */
-    uint64_t        group; /* ENTER: those submitted one after the other with the same
-                              number take their places in one step, if the store
-                              `groups`; 0: by itself */
+    uint64_t        group; /* ENTER: those with the same number that are submitted before
+                              the next process() take their places in one step, if the
+                              store `groups`: none does if one fails, or may only
+                              enter a line that is free and finds it taken; 0: by itself */
     uint64_t        stamp; /* out of ENTER, READ, LIST: when the snapshot was
                               taken, by the store's own count; into WATCH: report
                               what changed since then; 0: not known */

@@ -12,9 +12,10 @@
 #include <stdlib.h>
 
 struct trace {
-    struct hf_store  base;
-    struct hf_store *inner;
-    struct twin     *twins;
+    struct hf_store      base;
+    struct hf_store_impl impl; /* can do what the inner store can */
+    struct hf_store     *inner;
+    struct twin         *twins;
     void (*tell)(const char *text, void *data);
     void *data;
 };
@@ -190,8 +191,9 @@ int hf_trace_open(struct hf_store *inner, void (*tell)(const char *text, void *d
         return HF_ENOMEM;
 
     assert(tell != NULL && inner->on_link == NULL);
-    *trace =
-        (struct trace){ .base.impl = &impl, .inner = inner, .tell = tell, .data = data };
+    *trace = (struct trace){ .impl = impl, .inner = inner, .tell = tell, .data = data };
+    trace->base.impl = &trace->impl;
+    trace->impl.groups = inner->impl->groups;
     inner->on_link = on_link;
     inner->on_link_data = trace;
     mirror(trace);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 
 #define PARTS 3
 
@@ -22,7 +23,7 @@ static void open_set(struct set *set, const char *base, struct hf_client *client
 }
 
 /* One cannot be locked at all: those before it are given back, at once, and those
- * after it are never asked for. */
+ * after it are never asked for, or, where all are asked for at once, given back too. */
 static void test_some_locks_fail_to_lock(void **state)
 {
     struct hf_client *client = recipe_open(), *rival = recipe_open();
@@ -42,7 +43,9 @@ static void test_some_locks_fail_to_lock(void **state)
     assert_int_equal(stats.acquired, 1);
     assert_int_equal(stats.released, 1);
     hf_get_stats(set.part[2], &stats);
-    assert_int_equal(stats.acquired + stats.failed, 0);
+    assert_int_equal(stats.acquired, stats.released);
+    if (strncmp(recipe_url(), "zk", 2) != 0)
+        assert_int_equal(stats.acquired + stats.failed, 0);
     assert_int_equal(hf_acquire(recipe_mutex(rival, set.name[0]), 0), 0);
     assert_int_equal(hf_release(strange), 0);
     hf_close(rival);

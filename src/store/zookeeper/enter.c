@@ -7,6 +7,7 @@
  *         no such folder: folder + create + listing, again
  *     a try, a limit: listing first; nothing is created if it is no use
  *     an earlier answer was lost: sync + listing, our uuid is looked for first
+ *     one of several that belong together: see group.c
  */
 #include "store/zookeeper/inner.h"
 
@@ -66,6 +67,12 @@ static void undo_full(struct hf_zk *zk, struct hf_zk_task *task)
 
 static void fail(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
+    int status = hf_zk_group_failed(zk, task);
+
+    if (status < 0) {
+        hf_zk_finish(zk, task, status);
+        return;
+    }
     if (task->folder_error != 0 && error != HF_ZK_CONNECTION_LOSS)
         error = task->folder_error;
     if (error == HF_ZK_NO_NODE) {
@@ -137,7 +144,7 @@ static void on_placed(struct hf_zk *zk, struct hf_zk_task *task, int error)
     }
 }
 
-static void on_created(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+void hf_zk_enter_created(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task   *task = data;
     struct hf_zk_ticket *ticket = task->ticket;
@@ -194,26 +201,51 @@ static void on_folder(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     task->step = TRIES; /* no use to try again */
 }
 
-/* Create and listing in one flight; from the second time on the folder, too. */
-static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
+void hf_zk_enter_folder(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    const struct hf_req *req = task->req;
-    char                 prefix[HF_ZK_CHILD_MAX], path[HF_ZK_PATH_MAX];
-    const char          *note = req->note != NULL ? req->note : "";
-
-    task->error = 0;
     if (task->step > 0)
         hf_zk_call_create(zk, &task->call[FOLDER], task->line->folder, "",
                           HF_ZK_CONTAINER, on_folder, task);
-    hf_zk_child_prefix(zk->config.style, &req->shape, task->ticket->uuid, prefix);
-    hf_zk_path(task->line, prefix, path);
-    hf_zk_call_create(zk, &task->call[CREATE], path, note,
-                      req->shape.claim ? HF_ZK_EPHEMERAL : HF_ZK_EPHEMERAL_SEQUENTIAL,
-                      on_created, task);
-    if (req->shape.claim)
+}
+
+void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret)
+{
+    char prefix[HF_ZK_CHILD_MAX];
+
+    hf_zk_child_prefix(zk->config.style, &task->req->shape, task->ticket->uuid, prefix);
+    hf_zk_path(task->line, prefix, ret);
+}
+
+void hf_zk_enter_list(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    if (task->req->shape.claim)
         hf_zk_claim_look(zk, task);
     task->on_list = on_placed;
     hf_zk_line_ask(zk, task->line, task);
+}
+
+/* Create and listing in one flight; from the second time on the folder, too. */
+void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    const struct hf_req *req = task->req;
+    const char          *note = req->note != NULL ? req->note : "";
+    char                 path[HF_ZK_PATH_MAX];
+
+    hf_zk_enter_folder(zk, task);
+    hf_zk_enter_path(zk, task, path);
+    hf_zk_call_create(zk, &task->call[CREATE], path, note,
+                      req->shape.claim ? HF_ZK_EPHEMERAL : HF_ZK_EPHEMERAL_SEQUENTIAL,
+                      hf_zk_enter_created, task);
+    hf_zk_enter_list(zk, task);
+}
+
+static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    task->error = 0;
+    if (task->group != NULL)
+        hf_zk_group_arrive(task);
+    else
+        hf_zk_enter_alone(zk, task);
 }
 
 /* ---- Looking first -------------------------------------------------------------------------- */
@@ -246,10 +278,7 @@ static void on_looked(struct hf_zk *zk, struct hf_zk_task *task, int error)
 static void keep_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
     task->error = 0;
-    if (task->req->shape.claim)
-        hf_zk_claim_look(zk, task);
-    task->on_list = on_placed;
-    hf_zk_line_ask(zk, task->line, task);
+    hf_zk_enter_list(zk, task);
 }
 
 static void begin(struct hf_zk *zk, struct hf_zk_task *task)
@@ -275,6 +304,8 @@ void hf_zk_enter(struct hf_zk *zk, struct hf_zk_task *task)
     task->ticket = hf_zk_ticket_find(zk, task->req->id);
     if (task->ticket == NULL)
         task->ticket = hf_zk_ticket_new(zk, task->req);
+    if (task->req->group != 0)
+        hf_zk_group_join(zk, task);
     if (task->ticket == NULL)
         hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
     else if (task->ticket->where == HF_ZK_UNSURE)

@@ -13,6 +13,7 @@
  *   answer.c   what a line looks like to an asker
  *   enter.c leave.c look.c vigil.c amend.c list.c reach.c prove.c: the verbs
  *   gather.c   places with what is in them, for list, reach and prove
+ *   group.c    ENTERs that belong together, in one step
  *   slot.c     slot numbers of semaphores
  *   examine.c  what doctor tells, with the rest of examine.h
  *
@@ -47,6 +48,11 @@ struct hf_zk_task {
     void                  *more; /* of LIST, BREAK, ASK, PROVE, EXAMINE */
     void (*free_more)(void *more);
     void (*on_list)(struct hf_zk *zk, struct hf_zk_task *task, int error);
+
+    struct hf_zk_group *group; /* NULL: it is by itself */
+    struct hf_zk_task  *next_mate;
+    bool                arrived; /* and waits for the others */
+    int32_t             part;    /* of the MULTI in flight; -1: none */
 };
 
 /* Finish it: done() is called, the task is gone. */
@@ -80,6 +86,24 @@ void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
 
 /* enter.c: read the claim before a listing, so that its seq is known. */
 void hf_zk_claim_look(struct hf_zk *zk, struct hf_zk_task *task);
+
+/* What making a node consists of: the folder, if need be; the path, `ret` having
+ * HF_ZK_PATH_MAX bytes; the answer to the create; the listing behind it.  All of it. */
+void hf_zk_enter_folder(struct hf_zk *zk, struct hf_zk_task *task);
+void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret);
+void hf_zk_enter_created(struct hf_zk *zk, void *task, struct hf_zk_reply *reply);
+void hf_zk_enter_list(struct hf_zk *zk, struct hf_zk_task *task);
+void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task);
+
+/* group.c: an ENTER begins; is about to make its node; ends. */
+void hf_zk_group_join(struct hf_zk *zk, struct hf_zk_task *task);
+void hf_zk_group_arrive(struct hf_zk_task *task);
+void hf_zk_group_leave(struct hf_zk *zk, struct hf_zk_task *task, int status);
+/* Has one of its group failed?  Then base.errmsg says why. */
+int hf_zk_group_failed(struct hf_zk *zk, const struct hf_zk_task *task);
+/* Send what is complete; the connection broke. */
+void hf_zk_groups_run(struct hf_zk *zk);
+void hf_zk_groups_fail(struct hf_zk *zk);
 
 /* gather.c: one child of a folder with what is in it; strings are its own. */
 struct hf_zk_item {
@@ -143,6 +167,7 @@ struct hf_zk {
     struct hf_zk_ticket *arm_first, **arm_last;
     struct hf_requests   waiting; /* not yet begun */
     struct hf_zk_task   *tasks;
+    struct hf_zk_group  *groups;
     struct hf_zk_word   *words;    /* asked, not answered */
     struct hf_zk_task   *canceled; /* WATCHes that are to end */
     bool                 cancels;  /* some of those waiting are */

@@ -235,6 +235,7 @@ static struct hf_zk_line *take(struct hf_zk *zk, struct hf_zk_task **tasks)
 
 void hf_zk_lines_flush(struct hf_zk *zk)
 {
+    hf_zk_groups_run(zk);
     while (zk->listing != NULL) {
         struct hf_zk_task *tasks;
         struct hf_zk_line *line = take(zk, &tasks);
@@ -253,6 +254,7 @@ void hf_zk_lines_flush(struct hf_zk *zk)
 
 void hf_zk_lines_fail(struct hf_zk *zk)
 {
+    hf_zk_groups_fail(zk);
     while (zk->listing != NULL) {
         struct hf_zk_task *tasks;
         struct hf_zk_line *line = take(zk, &tasks);

@@ -79,6 +79,8 @@ void hf_zk_finish(struct hf_zk *zk, struct hf_zk_task *task, int status)
     assert(!is_flying(task));
     unmark_canceled(task); /* the answer was quicker */
     hf_zk_vigil_end(zk, task);
+    if (task->group != NULL)
+        hf_zk_group_leave(zk, task, status);
     *task->prev = task->next;
     if (task->next != NULL)
         task->next->prev = task->prev;
@@ -312,6 +314,7 @@ const struct hf_store_impl hf_zk_store = {
     .scheme = "zk",
     .params = params,
     .users = true,
+    .groups = true,
     .open = open_store,
     .close = close_store,
     .submit = submit,
@@ -323,6 +326,7 @@ const struct hf_store_impl hf_zks_store = {
     .scheme = "zks",
     .params = params,
     .users = true,
+    .groups = true,
     .open = open_store,
     .close = close_store,
     .submit = submit,
