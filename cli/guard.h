@@ -57,6 +57,7 @@ enum guard_news_kind {
     GUARD_STOPPED, /* `value`: by which signal */
     GUARD_EXITED,  /* `value`: its wait status */
     GUARD_REMAIN,  /* it exited a while ago, `value` descendants still run */
+    GUARD_ASKED,   /* the deadline is near: the command was asked to end */
     GUARD_EXPIRED, /* the deadline passed */
     GUARD_GONE,    /* nothing is left of it; nothing comes after this */
 };

@@ -236,6 +236,7 @@ static void on_time(struct guardian *g)
     }
     if (now >= g->ask_at) {
         g->ask_at = INT64_MAX;
+        tell(g, GUARD_ASKED, 0);
         pass_on(g, g->plan->signal);
         pass_on(g, SIGCONT); /* a stopped command cannot obey */
     }

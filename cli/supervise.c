@@ -164,6 +164,9 @@ static void take_news(struct supervisor *s, const struct guard_news *news)
                      "none is left",
                      news->value, hf_name(s->lock));
         break;
+    case GUARD_ASKED:
+        s->asked = true;
+        break;
     case GUARD_EXPIRED:
         s->lost = true;
         break;

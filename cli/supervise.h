@@ -26,6 +26,7 @@ struct supervisor {
     int64_t               deadline;   /* as last told to the guardian */
     int64_t               give_up_at; /* when a guardian told LOST must be done */
     bool                  lost;       /* the lock was lost while the command ran */
+    bool                  asked;      /* it had to end, for the deadline came near */
     bool                  orphaned;   /* the guardian was killed, or hung */
     bool                  gone;       /* nothing of the command is left */
 };

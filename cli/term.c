@@ -81,6 +81,11 @@ static void conclude(struct term *term, struct supervisor *s)
                  s->args->operand[0]);
         term->end = TERM_LOST;
         term->code = EXIT_LOST;
+    } else if (s->asked) {
+        complain("\"%s\": the store did not answer in time: the command was ended",
+                 s->args->operand[0]);
+        term->end = TERM_LOST;
+        term->code = EXIT_LOST;
     } else if (s->orphaned) {
         complain("the guardian was killed: the command was ended");
         term->end = TERM_ORPHANED;

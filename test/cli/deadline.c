@@ -79,6 +79,7 @@ static void asked_to_end_before_the_deadline(void **state)
 
     (void)state;
     begin(&f, "trap 'exit 5' USR1; while :; do sleep 0.02; done", 700, 1500);
+    await(&f, GUARD_ASKED);
     assert_int_equal(await(&f, GUARD_EXITED), 5 << 8);
     assert_in_range(since_begin_ms(&f), 750, 1499); /* half of 1500 at the earliest */
     end(&f);

@@ -1,0 +1,104 @@
+#!/usr/bin/env -S python3 -B
+"""run.py - `holdfast run` on a ZooKeeper server: its command is dead before the lock
+can be somebody else's, whatever stops answering."""
+import pathlib
+import signal
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "cli"), str(ROOT / "server")]
+from hf import *  # noqa: E402, F403
+import zookeeper  # noqa: E402
+
+SESSION = 4.0  # seconds, the server's maximum with this tick
+TICKING = "while :; do date +%s.%N >{0}.new; mv {0}.new {0}; sleep 0.02; done"
+
+
+def begin(t, name, *options):
+    """A run whose command writes down the time for as long as it lives."""
+    t.env["HOLDFAST_URL"] = f"zk://{SERVER.address}"
+    t.beat = t.path("beat")
+    return t.hold(name, *options, script=TICKING.format(t.beat))
+
+
+def last_beat(t):
+    return float(t.beat.read_text())
+
+
+def next_holder_starts(t, name):
+    """When somebody else gets it."""
+    done = t.run("run", "-w", "20", name, "--", "date", "+%s.%N")
+    t.equal(done.code, 0, "the next holder's status")
+    return float(done.out)
+
+
+@case
+def a_server_that_does_not_answer(t):
+    holder = begin(t, "frozen")
+    time.sleep(1.2)  # some heartbeats
+    SERVER[1].freeze()
+    stopped = time.time()
+    try:
+        done = t.finish(holder)
+    finally:
+        SERVER[1].thaw()
+    t.equal(done.code, 79, "exit code")
+    t.one_line(done.err)
+    t.contains(done.err, "did not answer in time")
+    t.true(last_beat(t) - stopped < SESSION, "the command outlived the session")
+    t.true(next_holder_starts(t, "frozen") > last_beat(t), "two ran at once")
+
+
+@case
+def killed_at_the_deadline_if_it_does_not_obey(t):
+    t.env["HOLDFAST_URL"] = f"zk://{SERVER.address}"
+    t.beat = t.path("beat")
+    holder = t.hold("deaf", script="trap '' TERM; " + TICKING.format(t.beat))
+    time.sleep(1.2)
+    SERVER[1].freeze()
+    stopped = time.time()
+    try:
+        done = t.finish(holder)
+    finally:
+        SERVER[1].thaw()
+    t.equal(done.code, 79, "exit code")
+    t.true(last_beat(t) - stopped < SESSION, "the command outlived the session")
+
+
+@case
+def a_stopped_holdfast(t):
+    holder = begin(t, "stopped")
+    time.sleep(1.2)
+    holder.send_signal(signal.SIGSTOP)
+    began = next_holder_starts(t, "stopped")
+    t.true(began > last_beat(t), f"two ran at once for {last_beat(t) - began} s")
+    holder.send_signal(signal.SIGCONT)
+    t.equal(t.finish(holder).code, 79, "exit code")
+
+
+@case
+def a_killed_holdfast(t):
+    holder = begin(t, "killed")
+    t.until("it has begun", t.beat.exists)
+    holder.kill()
+    began = next_holder_starts(t, "killed")
+    t.true(began > last_beat(t), "two ran at once")
+
+
+@case
+def a_restarted_server_takes_nothing_away(t):
+    holder = begin(t, "restart")
+    time.sleep(0.5)
+    SERVER[1].kill()
+    SERVER[1].start()
+    SERVER.wait()
+    time.sleep(1)
+    t.equal(holder.poll(), None, "the holder's status")
+    t.equal(t.run("try", "restart", "--", "true").code, 75, "a try meanwhile")
+    t.equal(t.end(holder).code, 128 + signal.SIGTERM, "exit code")
+
+
+if __name__ == "__main__":
+    with zookeeper.standalone(tick=200) as SERVER:
+        main()
