@@ -126,6 +126,16 @@ void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode
     hf_zk_call_end(zk, begin);
 }
 
+static void on_synced(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    (void)zk, (void)data, (void)reply; /* what is asked behind it tells */
+}
+
+void hf_zk_call_sync(struct hf_zk *zk, struct hf_zk_call *call, const char *path)
+{
+    hf_zk_call_get(zk, call, HF_ZK_SYNC, path, false, on_synced, NULL);
+}
+
 void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                     const char *text, size_t size, int32_t version,
                     hf_zk_on_reply *on_reply, void *data)

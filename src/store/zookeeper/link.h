@@ -86,6 +86,8 @@ void hf_zk_call_delete(struct hf_zk *zk, struct hf_zk_call *call, const char *pa
 /* GET_DATA, GET_CHILDREN2, EXISTS, SYNC and the like: a path and maybe a watch. */
 void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
                     const char *path, bool watch, hf_zk_on_reply *on_reply, void *data);
+/* What is asked behind it shows all that the leader had done by then. */
+void hf_zk_call_sync(struct hf_zk *zk, struct hf_zk_call *call, const char *path);
 void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                     const char *text, size_t size, int32_t version,
                     hf_zk_on_reply *on_reply, void *data);

@@ -79,11 +79,6 @@ struct search {
     char name[HF_ZK_CHILD_MAX];
 };
 
-static void on_synced(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    (void)zk, (void)data, (void)reply; /* the listing behind it tells */
-}
-
 static void go_on(struct hf_zk *zk, struct hf_zk_task *task)
 {
     void (*then)(struct hf_zk *, struct hf_zk_task *) =
@@ -166,8 +161,7 @@ void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
     search->then = then;
     task->more = search;
     task->free_more = free;
-    hf_zk_call_get(zk, &task->call[0], HF_ZK_SYNC, task->line->folder, false, on_synced,
-                   task);
+    hf_zk_call_sync(zk, &task->call[0], task->line->folder);
     task->on_list = on_searched;
     hf_zk_line_ask(zk, task->line, task);
 }

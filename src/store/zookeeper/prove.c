@@ -62,11 +62,6 @@ static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
     end(zk, task, HF_ZK_NO_NODE);
 }
 
-static void on_synced(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    (void)zk, (void)data, (void)reply; /* the listing behind it tells */
-}
-
 /* It is getting another name just now, or may have got one: the listing shows which. */
 static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
@@ -94,8 +89,7 @@ void hf_zk_prove(struct hf_zk *zk, struct hf_zk_task *task)
     else if (ticket->where == HF_ZK_THERE && !ticket->moving)
         check(zk, task, ticket->path, on_own_checked);
     else {
-        hf_zk_call_get(zk, &task->call[1], HF_ZK_SYNC, task->line->folder, false,
-                       on_synced, task);
+        hf_zk_call_sync(zk, &task->call[1], task->line->folder);
         task->on_list = on_listed;
         hf_zk_line_ask(zk, task->line, task);
     }

@@ -122,5 +122,6 @@ void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task)
         return;
     }
     hf_zk_slot_path(task->line, task->ticket->slot_tried, path);
+    hf_zk_call_sync(zk, &task->call[2], path);
     hf_zk_call_get(zk, &task->call[3], HF_ZK_GET_DATA, path, false, on_seen, task);
 }
