@@ -130,8 +130,8 @@ enum hf_zk_where {
 };
 
 struct hf_zk_ticket {
-    struct hf_zk_ticket  *next;   /* in its bucket */
-    struct hf_zk_ticket  *beside; /* in its line */
+    struct hf_zk_ticket  *next;                /* in its bucket */
+    struct hf_zk_ticket  *beside, **beside_at; /* in its line */
     struct hf_zk         *zk;
     struct hf_zk_line    *line;
     uint64_t              id;

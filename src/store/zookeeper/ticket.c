@@ -45,6 +45,9 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
     ticket->next = *bucket;
     *bucket = ticket;
     ticket->beside = line->tickets;
+    ticket->beside_at = &line->tickets;
+    if (ticket->beside != NULL)
+        ticket->beside->beside_at = &ticket->beside;
     line->tickets = ticket;
     return ticket;
 }
@@ -85,9 +88,9 @@ void hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     while (*at != ticket)
         at = &(*at)->next;
     *at = ticket->next;
-    for (at = &ticket->line->tickets; *at != ticket; at = &(*at)->beside)
-        continue;
-    *at = ticket->beside;
+    *ticket->beside_at = ticket->beside;
+    if (ticket->beside != NULL)
+        ticket->beside->beside_at = ticket->beside_at;
 
     size_t index = hf_zk_line_find(ticket->line, ticket->seq);
     for (; index < ticket->line->count && ticket->line->place[index].seq == ticket->seq;
