@@ -159,6 +159,8 @@ static void on_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     } else if (error == (folder ? HF_ZK_NO_NODE : HF_ZK_NO_AUTH) && !watch->bare) {
         watch->bare = true;
         arm(zk, watch);
+    } else if (error != 0 && error != HF_ZK_NO_NODE && !folder) {
+        hf_zk_link_break(zk, "does not let us watch"); /* not a sign that it is gone */
     } else if (error != 0) {
         fire(zk, watch, HF_ZK_NEWS_GONE);
     } else {
