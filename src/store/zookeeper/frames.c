@@ -75,8 +75,12 @@ static void take_greeting(struct hf_zk *zk, struct hf_zk_reader frame, hf_time a
         hf_zk_link_break(zk, "does not speak ZooKeeper's protocol");
     else if (read_only || no_quorum)
         hf_zk_link_break(zk, "is read-only: it has lost its quorum");
+    else if ((timeout <= 0 || session == 0) && zk->link.session == 0)
+        hf_zk_link_break(zk, "gives us no session");
     else if (timeout <= 0 || session == 0)
         hf_zk_link_lose(zk);
+    else if (zk->link.session != 0 && session != zk->link.session)
+        hf_zk_link_lose(zk); /* it is not even the same one */
     else if (timeout < 2000)
         hf_zk_link_break(zk, "gives sessions less than 2 s; raise maxSessionTimeout");
     else
