@@ -153,7 +153,9 @@ void hf_zk_link_break(struct hf_zk *zk, const char *why)
 void hf_zk_link_lose(struct hf_zk *zk)
 {
     struct hf_zk_link *link = &zk->link;
+    struct hf_requests waiting = zk->waiting; /* what comes from now on is for the next */
 
+    zk->waiting = (struct hf_requests){ 0 };
     end_resolve(zk);
     close_stream(zk);
     link->phase = HF_ZK_RESTING;
@@ -170,7 +172,7 @@ void hf_zk_link_lose(struct hf_zk *zk)
     while (zk->tasks != NULL)
         hf_zk_finish(zk, zk->tasks, HF_EDOWN);
     hf_zk_tickets_drop(zk);
-    for (struct hf_req *req; (req = hf_requests_take(&zk->waiting)) != NULL;) {
+    for (struct hf_req *req; (req = hf_requests_take(&waiting)) != NULL;) {
         req->status = HF_EDOWN;
         req->done(req);
     }
