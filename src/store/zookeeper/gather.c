@@ -3,6 +3,7 @@
  *     [the root] --> folders --> children --> their data
  *
  * A number of requests are in flight at a time; what goes away meanwhile is left out.
+ * What we may not read is there all the same: its data is taken for empty.
  */
 #include "store/zookeeper/inner.h"
 
@@ -31,6 +32,7 @@ struct gather {
     size_t             next; /* to be asked for */
     size_t             flying;
     bool               reading; /* data, not folders */
+    bool               missing; /* the one folder asked for */
     int                error;   /* the first one that matters, or HF_ENOMEM */
     struct reader      reader[WINDOW];
 };
@@ -145,6 +147,12 @@ static void finish(struct hf_zk *zk, struct gather *gather)
         hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
         return;
     }
+    if (gather->error == HF_ZK_NO_NODE) {
+        hf_zk_fail(zk, task, HF_ENOTFOUND,
+                   "ZooKeeper has no node %.120s, the chroot of the store URL; create it",
+                   zk->config.chroot);
+        return;
+    }
     if (gather->error != 0) {
         hf_zk_finish(zk, task,
                      hf_zk_fault(zk, gather->error, "list",
@@ -163,6 +171,8 @@ static void finish(struct hf_zk *zk, struct gather *gather)
 /* ---- Reading ------------------------------------------------------------------------------- */
 
 static void go_on(struct hf_zk *zk, struct gather *gather);
+static void ask(struct hf_zk *zk, struct gather *gather, struct reader *reader,
+                size_t index);
 
 /* "note\nasked=...\ntoken=...": the note is up to the first line's end. */
 static bool take_data(struct hf_zk_item *item, struct hf_zk_text data,
@@ -182,6 +192,28 @@ static bool take_data(struct hf_zk_item *item, struct hf_zk_text data,
     return item->note != NULL;
 }
 
+/* True: ask once more, for we may not read it.  EXISTS needs no right, with most
+ * servers; else nothing but its name is known. */
+static bool read_item(struct gather *gather, struct reader *reader,
+                      struct hf_zk_reply *reply)
+{
+    struct hf_zk_item *item = &gather->items.item[reader->index];
+    struct hf_zk_stat  stat = { 0 };
+    struct hf_zk_text  text = { "", 0 };
+
+    if (reply->error == HF_ZK_NO_AUTH && !item->hidden) {
+        item->hidden = true;
+        return true;
+    }
+    if (!item->hidden)
+        text = hf_zk_get_text(&reply->body);
+    if (reply->error == 0)
+        hf_zk_get_stat(&reply->body, &stat);
+    if (!take_data(item, text, &stat))
+        gather->error = HF_ENOMEM;
+    return false;
+}
+
 static bool take_children(struct gather *gather, size_t index, struct hf_zk_reader *body)
 {
     size_t            count = hf_zk_get_count(body, 4);
@@ -199,28 +231,29 @@ static void on_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct reader *reader = data;
     struct gather *gather = reader->gather;
-    bool           good = true;
+    bool           one = gather->task->line != NULL && !gather->reading;
+    bool           fatal = one || reply->error != HF_ZK_NO_AUTH;
 
     gather->flying--;
-    if (reply->error == 0 && gather->reading) {
-        struct hf_zk_stat stat;
-        struct hf_zk_text text = hf_zk_get_text(&reply->body);
-        hf_zk_get_stat(&reply->body, &stat);
-        good = take_data(&gather->items.item[reader->index], text, &stat);
-    } else if (reply->error == 0) {
-        good = take_children(gather, reader->index, &reply->body);
-    } else if (reply->error != HF_ZK_NO_NODE && reply->error != HF_ZK_NO_AUTH) {
+    if (reply->error == HF_ZK_NO_NODE) {
+        gather->missing = one;
+    } else if (reply->error != 0 && fatal) {
         gather->error = gather->error != 0 ? gather->error : reply->error;
-    }
-    if (!good)
+    } else if (gather->reading && read_item(gather, reader, reply)) {
+        ask(zk, gather, reader, reader->index);
+        return;
+    } else if (!gather->reading && reply->error == 0 &&
+               !take_children(gather, reader->index, &reply->body)) {
         gather->error = HF_ENOMEM;
+    }
     go_on(zk, gather);
 }
 
-static void ask(struct hf_zk *zk, struct gather *gather, struct reader *reader)
+static void ask(struct hf_zk *zk, struct gather *gather, struct reader *reader,
+                size_t index)
 {
     char        folder[HF_ZK_FOLDER_MAX], path[HF_ZK_PATH_MAX];
-    size_t      index = gather->next++;
+    bool        hidden = gather->reading && gather->items.item[index].hidden;
     const char *line =
         gather->reading ? gather->items.item[index].line : gather->folder[index];
 
@@ -232,8 +265,27 @@ static void ask(struct hf_zk *zk, struct gather *gather, struct reader *reader)
         snprintf(path + n, sizeof path - n, "/%s", gather->items.item[index].name);
     gather->flying++;
     hf_zk_call_get(zk, &reader->call,
-                   gather->reading ? HF_ZK_GET_DATA : HF_ZK_GET_CHILDREN2, path, false,
-                   on_read, reader);
+                   hidden            ? HF_ZK_EXISTS
+                   : gather->reading ? HF_ZK_GET_DATA
+                                     : HF_ZK_GET_CHILDREN2,
+                   path, false, on_read, reader);
+}
+
+static void on_chroot(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct gather *gather = ((struct reader *)data)->gather;
+
+    gather->flying--;
+    gather->error = reply->error;
+    finish(zk, gather);
+}
+
+/* No folder may mean that nobody has used the lock yet, or that the URL is wrong. */
+static void look_for_chroot(struct hf_zk *zk, struct gather *gather)
+{
+    gather->flying++;
+    hf_zk_call_get(zk, &gather->reader[0].call, HF_ZK_EXISTS, zk->config.chroot, false,
+                   on_chroot, &gather->reader[0]);
 }
 
 static void go_on(struct hf_zk *zk, struct gather *gather)
@@ -248,8 +300,12 @@ static void go_on(struct hf_zk *zk, struct gather *gather)
     }
     for (size_t i = 0; i < WINDOW && gather->next < total && gather->error == 0; i++)
         if (!gather->reader[i].call.flying)
-            ask(zk, gather, &gather->reader[i]);
-    if (gather->flying == 0)
+            ask(zk, gather, &gather->reader[i], gather->next++);
+    if (gather->flying > 0)
+        return;
+    if (gather->missing && gather->error == 0 && zk->config.chroot[0] != '\0')
+        look_for_chroot(zk, gather);
+    else
         finish(zk, gather);
 }
 

@@ -114,9 +114,10 @@ struct hf_zk_item {
     int64_t            since; /* us since 1970 */
     int32_t            version;
     int                slot;
-    bool               there; /* it still was when it was read */
-    char              *note;  /* its data, or the part of it that is the note */
-    char              *text;  /* all its data */
+    bool               there;  /* it still was when it was read */
+    bool               hidden; /* we may not read it */
+    char              *note;   /* its data, or the part of it that is the note */
+    char              *text;   /* all its data */
 };
 
 struct hf_zk_items {

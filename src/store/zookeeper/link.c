@@ -226,6 +226,8 @@ static void try_next(struct hf_zk *zk)
     link->server = link->order[link->next_server];
     link->next_server = (link->next_server + 1) % zk->config.servers;
     link->phase = HF_ZK_RESOLVING;
+    if (zk->base.errmsg[0] == '\0') /* should somebody give up before we know more */
+        say_why(zk, "does not answer");
     const struct hf_zk_server *server = &zk->config.server[link->server];
     if (hf_resolve_new(server->host, server->port, &link->resolve) < 0)
         hf_zk_link_break(zk, "cannot be looked up: out of memory");

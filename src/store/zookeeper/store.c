@@ -292,7 +292,6 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     zk->salt[0] = hf_random();
     zk->salt[1] = hf_random();
     zk->arm_last = &zk->arm_first;
-    snprintf(zk->base.errmsg, sizeof zk->base.errmsg, "not connected to ZooKeeper yet");
     hf_zk_link_init(zk, config->seed);
     *ret = &zk->base;
     return 0;
