@@ -193,8 +193,8 @@ static void test_bad_urls(void **state)
         { "zk://", "no server" },
         { "zk:///a", "no server" },
         { "zk://,", "no server" },
-        { "zk://h:0", "\"h:0\"" },
-        { "zk://h:65536", "\"h:65536\"" },
+        { "zk://h:0", "\"h\"" },
+        { "zk://h:65536", "\"h\"" },
         { "zk://h:x", "host:port" },
         { "zk://h:-1", "host:port" },
         { "zk://[::1", "host:port" },
@@ -215,6 +215,7 @@ static void test_bad_urls(void **state)
         { "zk://h?acl=,ip:1", "creator, open" },
         { "zk://h?acl=:x", "creator, open" },
         { "zk://hunter2@h", "user:password" },
+        { "zk://ana:hunter2", "\"ana\"" },
         /* a password that is not written as it must be, and is taken for a host */
         { "zk://ana:hunter2/x@h/y", "%2F" },
     };

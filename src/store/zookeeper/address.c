@@ -59,19 +59,18 @@ static bool split_server(char *text, struct hf_zk_server *ret)
 static int split_servers(struct hf_zk_config *ret, char *text, bool at_follows,
                          char *errmsg)
 {
-    char *rest, whole[64];
+    char *rest;
 
     for (char *part = strtok_r(text, ",", &rest); part != NULL;
          part = strtok_r(NULL, ",", &rest)) {
-        snprintf(whole, sizeof whole, "%.60s", part);
         if (ret->servers == HF_ZK_SERVERS)
-            return complain(errmsg, "too many servers, from", whole, "give 32 at most");
+            return complain(errmsg, "too many servers, from", part, "give 32 at most");
         if (split_server(part, &ret->server[ret->servers++]))
             continue;
         if (at_follows) /* what was taken for a server may be a password */
             return complain(errmsg, "no servers in",
                             "zk:", "in a password write %2F for / and %3F for ?");
-        return complain(errmsg, "no server can be called", whole,
+        return complain(errmsg, "no server and port in what starts with", part,
                         "write host:port,host:port");
     }
     if (ret->servers == 0)
