@@ -1,0 +1,277 @@
+/* session.c - a session that dies while somebody waits or holds by it, and one that
+ * only changes its connection.
+ */
+/* needs: standalone --tick 200 */
+#include "lib/actor.h"
+#include "lib/promise.h"
+#include "lib/witness.h"
+#include "lib/zkproxy.h"
+
+#include <poll.h>
+#include <stdio.h>
+
+#define LIMIT_MS 20000
+#define WAITERS  20
+
+enum { GET_DATA = 4, SET_WATCHES = 101 };
+
+static struct zkproxy *proxy;
+
+/* With a session of 2 s. */
+static void open_broken(struct actor *actor, const char *name)
+{
+    char address[64];
+
+    snprintf(address, sizeof address, "%s?session=2s", zkproxy_address(proxy));
+    actor_open(actor, address, name);
+}
+
+static void open_other(struct actor *actor, const char *name)
+{
+    actor_open(actor, witness_server(), name);
+}
+
+/* ---- Waiting -------------------------------------------------------------------------- */
+
+/* The server forgets us while we cannot be reached; we queue again, and get it. */
+static void dies_while_it_waits(void **state)
+{
+    struct actor a, b;
+
+    (void)state;
+    open_broken(&a, "waits");
+    open_other(&b, "waits");
+    assert_int_equal(hf_acquire(b.lock, LIMIT_MS), 0);
+    assert_int_equal(hf_acquire_start(a.lock, LIMIT_MS), 0);
+    witness_await(a.folder, 2);
+    zkproxy_freeze(proxy, ZKPROXY_BOTH);
+    witness_await(a.folder, 1);
+    assert_int_equal(hf_state(a.lock), HF_WAITING);
+    zkproxy_thaw(proxy);
+    witness_await(a.folder, 2);
+    assert_int_equal(hf_state(a.lock), HF_WAITING);
+    assert_int_equal(hf_release(b.lock), 0);
+    lock_await(a.lock, HF_HELD);
+    assert_int_equal(a.lost, 0);
+    assert_int_equal(hf_release(a.lock), 0);
+    actor_close(&a);
+    actor_close(&b);
+    assert_int_equal(witness_count("/waits"), 0);
+}
+
+/* Its own time goes on as before. */
+static void keeps_its_time(void **state)
+{
+    struct actor a, b;
+
+    (void)state;
+    open_broken(&a, "time");
+    open_other(&b, "time");
+    assert_int_equal(hf_acquire(b.lock, LIMIT_MS), 0);
+    hf_time start = hf_now();
+    assert_int_equal(hf_acquire_start(a.lock, 5000), 0);
+    witness_await(a.folder, 2);
+    zkproxy_freeze(proxy, ZKPROXY_BOTH);
+    witness_await(a.folder, 1);
+    zkproxy_thaw(proxy);
+    witness_await(a.folder, 2);
+    assert_true(hf_now() - start > 1500 * HF_MS);
+    lock_await(a.lock, HF_IDLE);
+    assert_int_equal(hf_why(a.lock), HF_ETIMEOUT);
+    hf_time took = hf_now() - start;
+    assert_true(took >= 5000 * HF_MS && took < 6000 * HF_MS);
+    witness_await(a.folder, 1); /* and leaves nothing in the line */
+    assert_int_equal(hf_release(b.lock), 0);
+    actor_close(&a);
+    actor_close(&b);
+}
+
+/* ---- Holding -------------------------------------------------------------------------- */
+
+/* LOST by our own clock, before anybody else can have it. */
+static void dies_while_it_holds(void **state)
+{
+    struct actor a, b;
+
+    (void)state;
+    for (int times = 0; times < 4; times++) {
+        open_broken(&a, "holds");
+        open_other(&b, "holds");
+        assert_int_equal(hf_acquire(a.lock, LIMIT_MS), 0);
+        assert_int_equal(hf_acquire_start(b.lock, LIMIT_MS), 0);
+        witness_await(a.folder, 2);
+        poll(NULL, 0, times * 110); /* some time between two heartbeats */
+        zkproxy_freeze(proxy, times % 2 ? ZKPROXY_BOTH : ZKPROXY_UP);
+        lock_await(a.lock, HF_LOST);
+        lock_await(b.lock, HF_HELD);
+        assert_true(a.lost > 0 && b.held > 0);
+        print_message("# lost %.0f ms before the next held it\n",
+                      (double)(b.held - a.lost) / (double)HF_MS);
+        assert_true(a.lost < b.held);
+        assert_true(hf_left_ms(a.lock) <= 0);
+        zkproxy_thaw(proxy);
+        assert_int_equal(hf_release(a.lock), HF_ELOST);
+        assert_int_equal(hf_state(b.lock), HF_HELD);
+        assert_int_equal(hf_release(b.lock), 0);
+        assert_int_equal(hf_acquire(a.lock, LIMIT_MS), 0); /* in a new session */
+        assert_int_equal(hf_release(a.lock), 0);
+        actor_close(&a);
+        actor_close(&b);
+    }
+}
+
+/* ---- Another connection ---------------------------------------------------------------- */
+
+struct crowd {
+    struct actor    a, b;
+    struct hf_lock *mine[WAITERS], *other[WAITERS];
+};
+
+/* `a` holds one lock and waits for many, which `b` holds. */
+static void crowd_open(struct crowd *crowd, const char *name)
+{
+    char text[32];
+
+    open_broken(&crowd->a, name);
+    open_other(&crowd->b, name);
+    assert_int_equal(hf_acquire(crowd->a.lock, LIMIT_MS), 0);
+    long watches = 1;
+    for (int i = 0; i < WAITERS; i++) {
+        snprintf(text, sizeof text, "%s-%d", name, i);
+        assert_int_equal(hf_mutex(crowd->a.client, text, &crowd->mine[i]), 0);
+        assert_int_equal(hf_mutex(crowd->b.client, text, &crowd->other[i]), 0);
+        assert_int_equal(hf_set_any_thread(crowd->mine[i], true), 0);
+        assert_int_equal(hf_acquire(crowd->other[i], LIMIT_MS), 0);
+        assert_int_equal(hf_acquire_start(crowd->mine[i], LIMIT_MS), 0);
+        watches += 3; /* the holder at its node, the waiter there and at its own */
+    }
+    assert_int_equal(witness_await_watches(watches), watches);
+}
+
+static void crowd_close(struct crowd *crowd)
+{
+    for (int i = 0; i < WAITERS; i++) {
+        hf_lock_free(crowd->mine[i]);
+        hf_lock_free(crowd->other[i]);
+    }
+    actor_close(&crowd->a);
+    actor_close(&crowd->b);
+}
+
+static void await_restored(uint64_t before)
+{
+    hf_time end = hf_now() + LIMIT_MS * HF_MS;
+
+    while (zkproxy_requests(proxy, SET_WATCHES) == before && hf_now() < end)
+        poll(NULL, 0, 1);
+    assert_true(zkproxy_requests(proxy, SET_WATCHES) > before);
+}
+
+static void keeps_its_watches(void **state)
+{
+    struct crowd crowd;
+
+    (void)state;
+    crowd_open(&crowd, "keeps");
+    long     watches = witness_watches();
+    uint64_t reads = zkproxy_requests(proxy, GET_DATA);
+    for (uint64_t times = 1; times <= 3; times++) {
+        uint64_t sets = zkproxy_requests(proxy, SET_WATCHES);
+        zkproxy_drop(proxy);
+        await_restored(sets);
+        assert_int_equal(witness_await_watches(watches), watches);
+        assert_int_equal(zkproxy_requests(proxy, SET_WATCHES), sets + 1);
+    }
+    assert_int_equal(zkproxy_requests(proxy, GET_DATA), reads);
+    assert_int_equal(hf_state(crowd.a.lock), HF_HELD);
+    for (int i = 0; i < WAITERS; i++) {
+        assert_int_equal(hf_state(crowd.mine[i]), HF_WAITING);
+        assert_int_equal(hf_release(crowd.other[i]), 0);
+        lock_await(crowd.mine[i], HF_HELD);
+    }
+    assert_int_equal(hf_release(crowd.a.lock), 0);
+    assert_int_equal(crowd.a.lost, 0);
+    crowd_close(&crowd);
+}
+
+/* What happened while there was no connection is heard on the next. */
+static void hears_what_it_missed(void **state)
+{
+    struct crowd   crowd;
+    struct witness seen;
+    char           path[160];
+
+    (void)state;
+    crowd_open(&crowd, "missed");
+    witness_look("/missed", &seen);
+    assert_int_equal(seen.count, 1);
+    zkproxy_refuse(proxy, -1);
+    zkproxy_drop(proxy);
+    snprintf(path, sizeof path, "/missed/%s", seen.name[0]);
+    assert_int_equal(witness_delete(path), 0);
+    for (int i = 0; i < WAITERS; i += 2)
+        assert_int_equal(hf_release(crowd.other[i]), 0);
+    zkproxy_refuse(proxy, 0);
+    hf_time start = hf_now();
+    lock_await(crowd.a.lock, HF_LOST);
+    for (int i = 0; i < WAITERS; i += 2)
+        lock_await(crowd.mine[i], HF_HELD);
+    /* Not because it asked again now and then. */
+    assert_true(hf_now() - start < 1500 * HF_MS);
+    for (int i = 1; i < WAITERS; i += 2)
+        assert_int_equal(hf_state(crowd.mine[i]), HF_WAITING);
+    assert_int_equal(hf_release(crowd.a.lock), HF_ELOST);
+    crowd_close(&crowd);
+}
+
+/* ---- Requests that come again at once ---------------------------------------------------- */
+
+static unsigned comings;
+
+static struct player stubborn;
+
+static void come_again(struct hf_req *req)
+{
+    comings++;
+    if (req->status == HF_EDOWN && comings < 100)
+        stubborn.store->impl->submit(stubborn.store, req);
+}
+
+static void request_comes_again(void **state)
+{
+    struct ask held;
+    char       url[64];
+
+    (void)state;
+    snprintf(url, sizeof url, "zk://%s?session=2s", zkproxy_address(proxy));
+    promise_use(url);
+    player_open(&stubborn);
+    uint64_t      id = enter(&stubborn, "again", MUTEX, &held);
+    struct hf_req req = { .op = HF_READ, .name = "again", .id = id, .done = come_again };
+    zkproxy_freeze(proxy, ZKPROXY_BOTH);
+    stubborn.store->impl->submit(stubborn.store, &req);
+    witness_await("/again", 0);
+    zkproxy_thaw(proxy);
+    hf_time end = hf_now() + LIMIT_MS * HF_MS;
+    while ((comings == 0 || req.status == HF_EDOWN) && hf_now() < end)
+        player_turn(&stubborn, 10);
+    assert_int_equal(req.status, 0);
+    assert_int_equal(req.me, req.snapshot.count); /* our place is gone */
+    assert_int_equal(stubborn.lost, 1);
+    assert_true(comings <= 4);
+    player_close(&stubborn);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dies_while_it_waits),  cmocka_unit_test(keeps_its_time),
+        cmocka_unit_test(dies_while_it_holds),  cmocka_unit_test(keeps_its_watches),
+        cmocka_unit_test(hears_what_it_missed), cmocka_unit_test(request_comes_again),
+    };
+
+    proxy = zkproxy_start(witness_server());
+    int status = cmocka_run_group_tests(tests, NULL, NULL);
+    zkproxy_stop(proxy);
+    return status;
+}
