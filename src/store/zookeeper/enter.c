@@ -27,10 +27,12 @@ static void on_undone(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
 
-    if (reply->error == HF_ZK_CONNECTION_LOSS)
+    if (reply->error == HF_ZK_CONNECTION_LOSS) {
         task->error = HF_EDOWN;
-    else
+    } else {
         hf_zk_ticket_free(zk, task->ticket);
+        task->ticket = NULL;
+    }
     hf_zk_finish(zk, task, task->error);
 }
 
@@ -62,6 +64,7 @@ static void undo_full(struct hf_zk *zk, struct hf_zk_task *task)
         return;
     }
     hf_zk_ticket_free(zk, task->ticket);
+    task->ticket = NULL;
     hf_zk_finish(zk, task, HF_EFULL);
 }
 
