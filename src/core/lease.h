@@ -39,7 +39,7 @@ hf_time hf_lease_stale_at(hf_time answered, hf_time ttl);
 /* ZooKeeper.  A ping's answer proves nothing: a follower that is cut off goes
  * on answering while the leader has already expired the session.  A committed
  * write proves that what the follower told the leader before it has arrived,
- * and the follower tells at least every T/4.  So with
+ * and the leader asks its followers at least every T/4.  So with
  *
  *     w  the last committed write on this connection
  *     i  the newest answered request on it with a_i + T/4 + delta <= s_w
@@ -48,13 +48,12 @@ hf_time hf_lease_stale_at(hf_time answered, hf_time ttl);
  * Connecting itself is heard by the leader directly, so as an i it needs no
  * gap.
  *
- * delta is for the question's way from leader to follower, and is 2 x the longest
- * round trip from i to w, both included, + 20 ms.  Older ones do not matter: the
- * question that has to reach the follower between a_i and s_w was asked at most
- * T/4 after a_i, so if it comes too late it was on its way for delta or longer
- * just before s_w.  What comes from the leader comes in order, so a write that was
- * under way meanwhile was late too, by what we see.  A slow answer
- * widens the gap as long as it lies in it, and is forgotten after. */
+ * delta = 2 x the longest round trip from i to w, both included, + 20 ms, is for
+ * the question's way to the follower.  Older round trips do not matter.  The
+ * question that has to come between a_i and s_w was asked at most T/4 after a_i;
+ * if it comes later than s_w it was on its way for delta just before.  What the
+ * leader sends comes in order, so a write answered meanwhile was late as well, and
+ * we saw it.  So a slow answer widens the gap while it lies in it, not after. */
 #define HF_LEASE_MARKS 64
 
 struct hf_lease_mark {

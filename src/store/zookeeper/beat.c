@@ -6,13 +6,18 @@
  * does as well.  With no place to lose, plain pings every T/3.
  *
  * A connection on which something is awaited and nothing heard for T/3 is given up:
- * there may be a better server.  A write that a follower seems to sit on is helped
- * along with another request after 200 ms: servers before 3.8.1 forget to go on
- * (ZOOKEEPER-4537).
+ * there may be a better server.  If not even the machine there says that it has our
+ * bytes, T/6 is enough: a slow server's machine does say so.
+ *
+ * A write that a follower seems to sit on is helped along with another request after
+ * 200 ms: servers before 3.8.1 forget to go on (ZOOKEEPER-4537).
  */
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
 
 #define KICK (200 * HF_MS)
 
@@ -21,6 +26,15 @@ static hf_time guard(const struct hf_zk *zk)
     hf_time part = zk->link.timeout / 40;
 
     return part < 50 * HF_MS ? part : 50 * HF_MS;
+}
+
+/* What is sent and not acknowledged breaks the connection after T/6.  Noticing a cut
+ * takes T/3 then, and a holder has T/6 and more to find another server. */
+static void limit_silence(const struct hf_zk *zk)
+{
+    unsigned ms = (unsigned)(zk->link.timeout / HF_MS / 6);
+
+    setsockopt(zk->link.stream.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
 }
 
 void hf_zk_beat_start(struct hf_zk *zk, hf_time sent, hf_time answered, bool fresh)
@@ -36,6 +50,7 @@ void hf_zk_beat_start(struct hf_zk *zk, hf_time sent, hf_time answered, bool fre
     beat->heard = answered;
     beat->pinged = 0;
     beat->kicked = 0;
+    limit_silence(zk);
 }
 
 void hf_zk_beat_heard(struct hf_zk *zk, hf_time sent, hf_time answered, bool committed)
