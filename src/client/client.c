@@ -98,6 +98,7 @@ static int start(struct hf_client *client, const struct hf_options *options)
     client->on_place = options->on_place;
     client->data = options->data;
     client->last_notice = &client->notices;
+    client->last_inbox = &client->inbox;
     client->alive_until = client->store->alive_until;
     hf_engine_init(&client->engine, client->store, hf_random());
     return hf_drive_init(&client->drive, &hf_client_ops, client, client->store->fd,

@@ -26,7 +26,7 @@ struct hf_client {
     struct hf_query *answered; /* during this turn */
 
     struct hf_lock    *locks;
-    struct hf_lock    *inbox;                  /* locks with something to collect */
+    struct hf_lock    *inbox, **last_inbox;    /* locks with something to collect */
     struct hf_query   *queries;                /* to collect */
     struct hf_lookout *lookouts;               /* those that start or stop, to collect */
     struct hf_notice  *notices, **last_notice; /* callbacks to make */

@@ -14,7 +14,8 @@ static void on_link(struct hf_store *store, void *data)
 {
     struct hf_engine *engine = data;
 
-    for (struct hf_job *job = engine->jobs; job != NULL; job = job->next) {
+    for (struct hf_job *job = engine->jobs, *next; job != NULL; job = next) {
+        next = job->next; /* it may wish again, and so come last */
         if (store->link == HF_LINK_LOST)
             hf_job_tell(job, &(struct hf_event){ .what = HF_GONE });
         job->again = 0; /* a new link is a new chance */
@@ -25,6 +26,8 @@ static void on_link(struct hf_store *store, void *data)
 void hf_engine_init(struct hf_engine *engine, struct hf_store *store, uint64_t seed)
 {
     *engine = (struct hf_engine){ .store = store, .seed = seed, .soonest = HF_NEVER };
+    engine->last_job = &engine->jobs;
+    engine->last_dirty = &engine->dirty;
     store->on_link = on_link;
     store->on_link_data = engine;
 }
@@ -39,8 +42,10 @@ static void plan(struct hf_engine *engine, hf_time when)
 static void run_timers(struct hf_engine *engine)
 {
     engine->soonest = HF_NEVER;
-    for (struct hf_job *job = engine->jobs; job != NULL; job = job->next)
+    for (struct hf_job *job = engine->jobs, *next; job != NULL; job = next) {
+        next = job->next;
         plan(engine, hf_job_check_time(job));
+    }
     plan(engine, hf_errands_check_time(engine));
 }
 
@@ -54,6 +59,8 @@ static void send_needed(struct hf_engine *engine)
     while (engine->dirty != NULL) {
         struct hf_job *job = engine->dirty;
         engine->dirty = job->next_dirty;
+        if (engine->dirty == NULL)
+            engine->last_dirty = &engine->dirty;
         job->is_dirty = false;
         hf_job_reconcile(job);
     }

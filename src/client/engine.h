@@ -24,8 +24,10 @@ struct hf_engine {
     uint64_t          seed;
     hf_time           now;     /* of the current turn */
     hf_time           soonest; /* no timer of any job or errand is before this */
-    struct hf_job    *jobs;
+    struct hf_job    *jobs;    /* who wished last comes last */
+    struct hf_job   **last_job;
     struct hf_job    *dirty; /* those whose request may not be the one needed */
+    struct hf_job   **last_dirty;
     struct hf_errand *errands;
 };
 

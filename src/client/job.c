@@ -8,6 +8,23 @@
 #include <stdio.h>
 #include <string.h>
 
+static void append(struct hf_job *job)
+{
+    job->next = NULL;
+    job->prev = job->engine->last_job;
+    *job->engine->last_job = job;
+    job->engine->last_job = &job->next;
+}
+
+static void unlink_job(struct hf_job *job)
+{
+    *job->prev = job->next;
+    if (job->next != NULL)
+        job->next->prev = job->prev;
+    else
+        job->engine->last_job = job->prev;
+}
+
 void hf_job_init(struct hf_job *job, struct hf_engine *engine, const char *name,
                  const struct hf_shape *shape)
 {
@@ -15,11 +32,7 @@ void hf_job_init(struct hf_job *job, struct hf_engine *engine, const char *name,
     hf_hold_init(&job->hold, shape, &engine->ids);
     hf_retry_init(&job->retry, 10 * HF_MS, HF_SEC, hf_random_next(&engine->seed));
 
-    job->next = engine->jobs;
-    job->prev = &engine->jobs;
-    if (job->next != NULL)
-        job->next->prev = &job->next;
-    engine->jobs = job;
+    append(job);
 }
 
 bool hf_job_quiet(const struct hf_job *job)
@@ -30,15 +43,15 @@ bool hf_job_quiet(const struct hf_job *job)
 void hf_job_finish(struct hf_job *job)
 {
     assert(hf_job_quiet(job));
-    for (struct hf_job **at = &job->engine->dirty; *at != NULL; at = &(*at)->next_dirty) {
-        if (*at == job) {
-            *at = job->next_dirty;
-            break;
-        }
+    struct hf_job **at = &job->engine->dirty;
+    while (*at != NULL && *at != job)
+        at = &(*at)->next_dirty;
+    if (*at == job) {
+        *at = job->next_dirty;
+        if (*at == NULL)
+            job->engine->last_dirty = at;
     }
-    *job->prev = job->next;
-    if (job->next != NULL)
-        job->next->prev = job->prev;
+    unlink_job(job);
 }
 
 void hf_job_soil(struct hf_job *job)
@@ -46,8 +59,9 @@ void hf_job_soil(struct hf_job *job)
     if (job->is_dirty)
         return;
     job->is_dirty = true;
-    job->next_dirty = job->engine->dirty;
-    job->engine->dirty = job;
+    job->next_dirty = NULL; /* last: in the order they were wanted */
+    *job->engine->last_dirty = job;
+    job->engine->last_dirty = &job->next_dirty;
 }
 
 void hf_job_tell(struct hf_job *job, const struct hf_event *event)
@@ -62,6 +76,8 @@ void hf_job_tell(struct hf_job *job, const struct hf_event *event)
 
 void hf_job_want(struct hf_job *job, bool once, hf_time deadline)
 {
+    unlink_job(job); /* when the link comes up, who wished first enters first */
+    append(job);
     job->deadline = deadline;
     job->again = 0;
     job->asks = 0;

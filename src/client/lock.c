@@ -85,8 +85,9 @@ static void add_to_inbox(struct hf_lock *lock)
 {
     if (!lock->in_inbox) {
         lock->in_inbox = true;
-        lock->inbox = lock->client->inbox;
-        lock->client->inbox = lock;
+        lock->inbox = NULL; /* last: who asked first stands in line first */
+        *lock->client->last_inbox = lock;
+        lock->client->last_inbox = &lock->inbox;
     }
     hf_drive_post(&lock->client->drive);
 }

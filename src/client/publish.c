@@ -171,6 +171,8 @@ static void collect(void *owner)
     while (client->inbox != NULL) {
         struct hf_lock *lock = client->inbox;
         client->inbox = lock->inbox;
+        if (client->inbox == NULL)
+            client->last_inbox = &client->inbox;
         lock->in_inbox = false;
         hf_lock_collect(lock);
     }

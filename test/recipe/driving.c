@@ -287,11 +287,37 @@ static void test_bad_options(void **state)
     assert_null(client);
 }
 
+/* Several that are started before anybody drives stand in line as they were started. */
+static void test_started_in_order(void **state)
+{
+    const char       *name = recipe_name();
+    struct hf_options options = HF_OPTIONS_INIT;
+    struct hf_lock   *lock[5];
+    uint64_t          last = 0;
+
+    (void)state;
+    options.flags = HF_NO_KEEPER;
+    struct hf_client *client = recipe_open_with(&options);
+    for (int i = 0; i < 5; i++)
+        lock[i] = recipe_mutex(client, name);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(hf_acquire_start(lock[i], -1), 0);
+    for (int i = 0; i < 5; i++) {
+        loop_until(client, lock[i], HF_HELD);
+        assert_true(hf_token(lock[i]) > last);
+        last = hf_token(lock[i]);
+        assert_int_equal(hf_release_start(lock[i]), 0);
+    }
+    loop_until(client, lock[4], HF_IDLE);
+    hf_close(client);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_loop),
         cmocka_unit_test(test_own_loop_keeps_time),
+        cmocka_unit_test(test_started_in_order),
         cmocka_unit_test(test_keeper_calls_back),
         cmocka_unit_test(test_a_slow_callback_hides_no_loss),
         cmocka_unit_test(test_cancel_of_an_asynchronous_wait),
