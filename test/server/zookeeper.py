@@ -442,7 +442,7 @@ def options_parser(prog, defaults):
     parser.add_argument("--jvm", action="append", metavar="FLAG")
     parser.add_argument("--config", action="append", type=pair, metavar="KEY=VALUE",
                         help="a line of zoo.cfg")
-    parser.set_defaults(**vars(defaults))
+    parser.set_defaults(**vars(defaults) | {"config": list(defaults.config.items())})
     return parser
 
 
