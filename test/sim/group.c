@@ -1,7 +1,8 @@
 /* group.c - several locks as one: all are taken, within one time limit, or none.
  *
  * They are taken one after the other in the order of their names, which is the
- * same for everybody: so nobody can wait in a circle.
+ * same for everybody: so nobody can wait in a circle.  Some ask for all of them at
+ * once, and give up what is behind the first that they have to wait for.
  */
 #include "sim.h"
 
@@ -59,10 +60,11 @@ void group_plan(struct sim *sim, size_t host)
 
 static void want_next(struct group *group)
 {
-    struct wish *part = group->part[group->wanted++];
-
-    part->waits_for_ever = group->deadline == HF_NEVER;
-    hf_job_want(&part->job, group->once, group->deadline);
+    do {
+        struct wish *part = group->part[group->wanted++];
+        part->waits_for_ever = group->deadline == HF_NEVER;
+        hf_job_want(&part->job, group->once, group->deadline);
+    } while (group->eager && group->wanted < group->parts);
 }
 
 static void start(struct sim *sim, struct group *group)
@@ -76,25 +78,31 @@ static void start(struct sim *sim, struct group *group)
         group->deadline = HF_NEVER;
     group->rounds--;
     group->wanted = 0;
+    group->eager = sim_maybe(sim, 50);
     group->state = GROUP_TAKING;
     group->act = sim_maybe(sim, 15) ? sim->net.now + app_while(sim) : HF_NEVER;
     sim_tell(sim, "%s and its like are wanted as one", group->part[0]->label);
     want_next(group);
 }
 
-/* All, in reverse; what is on its way out already goes on. */
-static void give(struct group *group)
+/* In reverse; what is on its way out already goes on. */
+static void drop(struct group *group, size_t from)
 {
-    group->state = GROUP_GIVING;
-    group->act = HF_NEVER;
-    group->poked = true;
-    for (size_t i = group->wanted; i-- > 0;) {
+    for (size_t i = group->wanted; i-- > from;) {
         struct wish *part = group->part[i];
         if (part->state == HF_HOLD_HELD || part->state == HF_HOLD_LOST)
             hf_job_drop(&part->job, 0);
         else if (sim_waiting(part))
             hf_job_drop(&part->job, HF_ECANCELED);
     }
+}
+
+static void give(struct group *group)
+{
+    group->state = GROUP_GIVING;
+    group->act = HF_NEVER;
+    group->poked = true;
+    drop(group, 0);
 }
 
 static size_t count_in(const struct group *group, enum hf_hold_state state)
@@ -106,31 +114,46 @@ static size_t count_in(const struct group *group, enum hf_hold_state state)
     return count;
 }
 
+static bool are_quiet(const struct group *group, size_t from)
+{
+    for (size_t i = from; i < group->parts; i++)
+        if (!hf_job_quiet(&group->part[i]->job))
+            return false;
+    return true;
+}
+
+/* It has a place behind somebody: those it has in later lines would only be in the way. */
+static void give_up_behind(struct sim *sim, struct group *group, size_t first)
+{
+    if (group->part[first]->state != HF_HOLD_WAITING || group->wanted == first + 1)
+        return;
+    sim->seen[SEEN_GIVE_UP]++;
+    drop(group, first + 1);
+    group->wanted = first + 1;
+}
+
 static void take(struct sim *sim, struct group *group)
 {
-    size_t held = count_in(group, HF_HOLD_HELD);
+    size_t held = count_in(group, HF_HOLD_HELD), waits = 0, first = 0;
     bool   canceled = sim->net.now >= group->act;
-    bool   waits = sim_waiting(group->part[group->wanted - 1]);
 
+    for (size_t i = 0; i < group->wanted; i++)
+        waits += sim_waiting(group->part[i]);
+    while (first < group->wanted && group->part[first]->state == HF_HOLD_HELD)
+        first++;
     if (canceled || held + waits < group->wanted) { /* one failed, or was lost */
         sim->seen[SEEN_ROLLBACK]++;
         give(group);
-    } else if (!waits && held == group->parts) {
+    } else if (held == group->parts) {
         sim->seen[SEEN_GROUP]++;
         sim_tell(sim, "%s and its like are held", group->part[0]->label);
         group->state = GROUP_HELD;
         group->act = sim->net.now + app_while(sim);
-    } else if (!waits) {
+    } else if (first < group->wanted) {
+        give_up_behind(sim, group, first);
+    } else if (are_quiet(group, first)) {
         want_next(group);
     }
-}
-
-static bool all_quiet(const struct group *group)
-{
-    for (size_t i = 0; i < group->parts; i++)
-        if (!hf_job_quiet(&group->part[i]->job))
-            return false;
-    return true;
 }
 
 static void rest(struct sim *sim, struct group *group)
@@ -158,7 +181,7 @@ void group_run(struct sim *sim, struct group *group)
             give(group);
         break;
     case GROUP_GIVING:
-        if (all_quiet(group))
+        if (are_quiet(group, 0))
             rest(sim, group);
         break;
     }

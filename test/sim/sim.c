@@ -158,6 +158,7 @@ static bool tell_ends(const struct sim *sim, uint64_t count)
         [SEEN_PLACE] = "followed their place",
         [SEEN_GROUP] = "several held as one",
         [SEEN_ROLLBACK] = "several given back, since one failed",
+        [SEEN_GIVE_UP] = "places behind one that must wait given up",
         [SEEN_LEADER] = "elected",
     };
     bool good = true;

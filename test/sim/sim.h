@@ -27,6 +27,7 @@ enum {
     SEEN_PLACE,
     SEEN_GROUP,
     SEEN_ROLLBACK,
+    SEEN_GIVE_UP,
     SEEN_LEADER,
     SEEN
 };
@@ -69,6 +70,7 @@ struct group {
     enum group_state state;
     unsigned         rounds;
     bool             once;
+    bool             eager;    /* asks for all at once */
     hf_time          deadline; /* of all of them, by the host's clock */
     hf_time          act;      /* cancels or releases, true time */
     bool             poked;    /* a part has changed */
