@@ -164,6 +164,28 @@ class Client:
                 if not no_node(error):
                     raise
 
+    def acl(self, path):
+        """[(permissions, scheme, id)]"""
+        answer = self._ask(6, packed(path), path)
+        count, = struct.unpack_from(">i", answer)
+        at, entries = 4, []
+        for _ in range(count):
+            permissions, = struct.unpack_from(">i", answer, at)
+            at += 4
+            words = []
+            for _ in range(2):
+                size, = struct.unpack_from(">i", answer, at)
+                words.append(answer[at + 4:at + 4 + size].decode())
+                at += 4 + size
+            entries.append((permissions, *words))
+        return entries
+
+    def set_acl(self, path, entries):
+        body = packed(path) + struct.pack(">i", len(entries))
+        for permissions, scheme, who in entries:
+            body += struct.pack(">i", permissions) + packed(scheme) + packed(who)
+        self._ask(7, body + struct.pack(">i", -1), path)
+
     def sync(self, path="/"):
         self._ask(9, packed(path), path)
 

@@ -12,6 +12,7 @@
  *   ticket.c   our own places, found again by their id
  *   answer.c   what a line looks like to an asker
  *   enter.c leave.c look.c vigil.c amend.c list.c reach.c prove.c: the verbs
+ *   hidden.c   waiting for a place that we may not read
  *   gather.c   places with what is in them, for list, reach and prove
  *   group.c    ENTERs that belong together, in one step
  *   slot.c     slot numbers of semaphores
@@ -135,6 +136,11 @@ void hf_zk_gather(struct hf_zk *zk, struct hf_zk_task *task,
 /* slot.c: have a slot for the granted ticket, then answer. */
 void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret);
+
+/* hidden.c: listen to the folder instead of a place in it.  0 or HF_ENOMEM. */
+int hf_zk_hidden_near(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+int hf_zk_hidden_named(struct hf_zk *zk, struct hf_zk_task *task,
+                       struct hf_zk_listener *listener);
 
 /* vigil.c */
 void    hf_zk_vigil_look(struct hf_zk *zk, struct hf_zk_ticket *ticket);

@@ -17,6 +17,7 @@ enum hf_zk_news {
     HF_ZK_NEWS_ARMED,   /* from now on nothing is missed; zk->seen has what was read */
     HF_ZK_NEWS_CHANGED, /* the watch is used up: listen again */
     HF_ZK_NEWS_GONE,    /* deleted, or was not there: used up, too */
+    HF_ZK_NEWS_HIDDEN,  /* we may not read it, and shall hear nothing: used up */
 };
 
 struct hf_zk_watch;
@@ -52,6 +53,9 @@ void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes
 
 /* Would it have heard by now?  Not while watches are being restored. */
 bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener);
+
+/* Of an armed folder: as of line->stamp. */
+uint64_t hf_zk_watch_stamp(const struct hf_zk_listener *listener);
 
 void hf_zk_watches_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path);
 void hf_zk_watches_restore(struct hf_zk *zk); /* on a new connection */

@@ -77,6 +77,8 @@ static void on_own(struct hf_zk *zk, struct hf_zk_listener *listener,
         if (ticket->vigil != NULL)
             hf_zk_vigil_look(zk, ticket);
         break;
+    case HF_ZK_NEWS_HIDDEN: /* others may read it, and we not: the heartbeat tells */
+        break;
     }
 }
 
@@ -124,7 +126,8 @@ static void on_near(struct hf_zk *zk, struct hf_zk_listener *listener,
     struct hf_zk_line   *line = ticket->line;
     char                 path[HF_ZK_PATH_MAX];
 
-    if (news == HF_ZK_NEWS_ARMED)
+    if (news == HF_ZK_NEWS_ARMED ||
+        (news == HF_ZK_NEWS_HIDDEN && hf_zk_hidden_near(zk, ticket) == 0))
         return;
     size_t index = hf_zk_line_find(line, ticket->near_seq);
     if (news == HF_ZK_NEWS_CHANGED && index < line->count) {
@@ -237,7 +240,8 @@ static void on_named(struct hf_zk *zk, struct hf_zk_listener *listener,
     size_t             which = (size_t)(listener - task->listener);
     char               path[HF_ZK_PATH_MAX];
 
-    if (news == HF_ZK_NEWS_ARMED)
+    if (news == HF_ZK_NEWS_ARMED ||
+        (news == HF_ZK_NEWS_HIDDEN && hf_zk_hidden_named(zk, task, listener) == 0))
         return;
     size_t index = hf_zk_line_find(task->line, task->req->seqs[which]);
     if (news == HF_ZK_NEWS_CHANGED && index < task->line->count) {

@@ -25,9 +25,9 @@ struct hf_zk_watch {
     struct hf_zk_watch    *next; /* in its bucket */
     enum hf_zk_watch_kind  kind;
     enum state             state;
-    bool                   bare; /* by `exists`: a folder that is not there, or a node
-                                    that we may not read */
-    bool                   goes; /* nobody listens, and it will end by itself */
+    bool                   bare;  /* by `exists`: a folder that is not there */
+    bool                   goes;  /* nobody listens, and it will end by itself */
+    uint64_t               stamp; /* of a folder, as it has been since it was armed */
     struct hf_zk_listener *listeners;
     struct hf_zk_call      call;
     char                   path[];
@@ -117,6 +117,7 @@ static void tell_armed(struct hf_zk *zk, struct hf_zk_watch *watch)
     struct hf_zk_listener *listener = watch->listeners;
 
     watch->state = ARMED;
+    watch->stamp = zk->seen.there ? (uint64_t)zk->seen.stat.pzxid : 1;
     if (listener == NULL) {
         remove_watch(zk, watch);
         return;
@@ -156,9 +157,11 @@ static void on_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
         free(watch);
     } else if (error == HF_ZK_CONNECTION_LOSS) {
         return; /* it is armed again on the next connection */
-    } else if (error == (folder ? HF_ZK_NO_NODE : HF_ZK_NO_AUTH) && !watch->bare) {
+    } else if (error == HF_ZK_NO_NODE && folder && !watch->bare) {
         watch->bare = true;
         arm(zk, watch);
+    } else if (error == HF_ZK_NO_AUTH && !folder) {
+        fire(zk, watch, HF_ZK_NEWS_HIDDEN);
     } else if (error != 0 && error != HF_ZK_NO_NODE && !folder) {
         hf_zk_link_break(zk, "does not let us watch"); /* not a sign that it is gone */
     } else if (error != 0) {
@@ -174,13 +177,12 @@ static void on_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 static void on_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_watch *watch = data;
-    bool                folder = watch->kind == HF_ZK_WATCH_CHILDREN;
 
     zk->seen = (struct hf_zk_seen){ 0 };
-    if (folder && reply->error == 0) {
+    if (reply->error == 0) {
         watch->bare = false;
         arm(zk, watch);
-    } else if (reply->error == (folder ? HF_ZK_NO_NODE : 0)) {
+    } else if (reply->error == HF_ZK_NO_NODE) {
         tell_armed(zk, watch);
     } else {
         on_armed(zk, watch, reply);
@@ -260,6 +262,11 @@ bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listene
 {
     return listener->watch != NULL && listener->watch->state == ARMED &&
            zk->watches.restoring == 0;
+}
+
+uint64_t hf_zk_watch_stamp(const struct hf_zk_listener *listener)
+{
+    return listener->watch->stamp;
 }
 
 /* ---- Events -------------------------------------------------------------------------- */
