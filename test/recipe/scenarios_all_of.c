@@ -38,13 +38,15 @@ static void test_some_locks_fail_to_lock(void **state)
     assert_int_equal(hf_acquire(set.all, 5000), HF_EMISMATCH);
     assert_true(recipe_ms() - start < 1000); /* the first fault is the end of it */
     assert_int_equal(hf_state(set.all), HF_IDLE);
+    bool            at_once = strncmp(recipe_url(), "zk", 2) == 0;
     struct hf_stats stats;
     hf_get_stats(set.part[0], &stats);
-    assert_int_equal(stats.acquired, 1);
-    assert_int_equal(stats.released, 1);
+    assert_int_equal(stats.acquired, stats.released);
+    if (!at_once)
+        assert_int_equal(stats.acquired, 1);
     hf_get_stats(set.part[2], &stats);
     assert_int_equal(stats.acquired, stats.released);
-    if (strncmp(recipe_url(), "zk", 2) != 0)
+    if (!at_once)
         assert_int_equal(stats.acquired + stats.failed, 0);
     assert_int_equal(hf_acquire(recipe_mutex(rival, set.name[0]), 0), 0);
     assert_int_equal(hf_release(strange), 0);
