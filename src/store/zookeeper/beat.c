@@ -58,6 +58,7 @@ void hf_zk_beat_heard(struct hf_zk *zk, hf_time sent, hf_time answered, bool com
     struct hf_zk_beat *beat = &zk->beat;
 
     beat->heard = answered;
+    hf_retry_reset(&zk->link.retry); /* not when greeted: it may do no more than that */
     if (committed && sent > beat->wrote)
         beat->wrote = sent;
     hf_lease_quorum_answered(&beat->lease, sent, answered, committed);

@@ -42,7 +42,6 @@ static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
     link->phase = HF_ZK_READY;
     link->tried = 0;
     link->addresses = 0;
-    hf_retry_reset(&link->retry);
     hf_zk_beat_start(zk, link->greeted, answered, fresh);
     introduce(zk);
     hf_zk_watches_restore(zk);
