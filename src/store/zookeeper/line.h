@@ -34,6 +34,7 @@ struct hf_zk_watches {
     struct hf_zk_watch *bucket[HF_ZK_BUCKETS];
     size_t              count;
     unsigned            restoring; /* messages to restore them that are unanswered */
+    hf_time             again;     /* try those that failed then */
 };
 
 /* The node as it was when a watch was armed; lent for the time of on_news. */
@@ -60,6 +61,7 @@ uint64_t hf_zk_watch_stamp(const struct hf_zk_listener *listener);
 void hf_zk_watches_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path);
 void hf_zk_watches_restore(struct hf_zk *zk); /* on a new connection */
 void hf_zk_watches_restored(struct hf_zk *zk);
+void hf_zk_watches_run(struct hf_zk *zk);
 void hf_zk_watches_drop(struct hf_zk *zk); /* the session is gone */
 
 /* ---- line.c ------------------------------------------------------------------------ */

@@ -200,6 +200,14 @@ static hf_time sooner(hf_time a, hf_time b)
     return a < b ? a : b;
 }
 
+static hf_time next_wake(const struct hf_zk *zk)
+{
+    hf_time wake = sooner(sooner(hf_zk_link_wake(zk), hf_zk_beat_wake(zk)),
+                          sooner(hf_zk_vigils_wake(zk), hf_zk_words_wake(zk)));
+
+    return zk->link.phase == HF_ZK_READY ? sooner(wake, zk->watches.again) : wake;
+}
+
 static void process(struct hf_store *store, hf_time now, bool readable)
 {
     struct hf_zk *zk = (struct hf_zk *)store;
@@ -216,6 +224,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
               (zk->waiting.first != NULL && store->link == HF_LINK_UP)) &&
              --rounds > 0);
     hf_zk_vigils_run(zk);
+    hf_zk_watches_run(zk);
     if (zk->link.phase == HF_ZK_READY)
         hf_zk_lines_flush(zk);
     hf_zk_beat_run(zk);
@@ -223,8 +232,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     if (rounds == 0 || store->wake == 0)
         store->wake = 0;
     else
-        store->wake = sooner(sooner(hf_zk_link_wake(zk), hf_zk_beat_wake(zk)),
-                             sooner(hf_zk_vigils_wake(zk), hf_zk_words_wake(zk)));
+        store->wake = next_wake(zk);
 }
 
 /* ---- Both ends of its life ---------------------------------------------------------------- */
@@ -292,6 +300,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     zk->salt[0] = hf_random();
     zk->salt[1] = hf_random();
     zk->arm_last = &zk->arm_first;
+    zk->watches.again = HF_NEVER;
     hf_zk_link_init(zk, config->seed);
     *ret = &zk->base;
     return 0;

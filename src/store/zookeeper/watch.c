@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AGAIN (200 * HF_MS) /* after so long, what a server would not let us watch */
+
 #define RESTORE_MAX ((size_t)128 * 1024) /* of a message; servers refuse 1 MB */
 
 enum state { WANTED, ARMING, ARMED, FIRING };
@@ -163,7 +165,7 @@ static void on_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     } else if (error == HF_ZK_NO_AUTH && !folder) {
         fire(zk, watch, HF_ZK_NEWS_HIDDEN);
     } else if (error != 0 && error != HF_ZK_NO_NODE && !folder) {
-        hf_zk_link_break(zk, "does not let us watch"); /* not a sign that it is gone */
+        zk->watches.again = zk->now + AGAIN; /* not a sign that it is gone */
     } else if (error != 0) {
         fire(zk, watch, HF_ZK_NEWS_GONE);
     } else {
@@ -356,10 +358,17 @@ void hf_zk_watches_restored(struct hf_zk *zk)
 
 static void arm_wanted(struct hf_zk *zk)
 {
+    zk->watches.again = HF_NEVER;
     for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
         for (struct hf_zk_watch *w = zk->watches.bucket[i]; w != NULL; w = w->next)
             if (w->state == WANTED)
                 arm(zk, w);
+}
+
+void hf_zk_watches_run(struct hf_zk *zk)
+{
+    if (zk->now >= zk->watches.again && zk->link.phase == HF_ZK_READY)
+        arm_wanted(zk);
 }
 
 void hf_zk_watches_restore(struct hf_zk *zk)
@@ -367,8 +376,6 @@ void hf_zk_watches_restore(struct hf_zk *zk)
     size_t size = 0, from = 0;
 
     zk->watches.restoring = 0;
-    if (zk->watches.count == 0)
-        return;
     for (size_t i = 0; i < HF_ZK_BUCKETS; i++) {
         size_t more = bucket_size(zk, i);
         if (size > 0 && size + more > RESTORE_MAX) {

@@ -1,0 +1,320 @@
+/* garbage.c - a server that answers nonsense: the client gives it up and tries again,
+ * after a pause, says so in a sentence, and believes nothing of it.
+ */
+#include "lib/fake.h"
+#include "lib/promise.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Greetings that make no sense ------------------------------------------------------ */
+
+static bool greet_http(int fd)
+{
+    static const char text[] = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
+    return fake_say(fd, text, sizeof text - 1) && false;
+}
+
+static bool greet_negative(int fd)
+{
+    return fake_say(fd, "\xff\xff\xff\xff....", 8);
+}
+
+static bool greet_huge(int fd)
+{
+    return fake_say(fd, "\x7f\xff\xff\xff....", 8);
+}
+
+static bool greet_empty(int fd)
+{
+    return fake_say(fd, "\0\0\0\0", 4);
+}
+
+static bool greet_half(int fd)
+{
+    return fake_say(fd, "\0\0\0\x25\0\0\0\0\0\0", 10) && false;
+}
+
+static bool greet_silence(int fd)
+{
+    (void)fd;
+    return false;
+}
+
+static bool greet_none(int fd)
+{
+    return fake_welcome_with(fd, 0, 0);
+}
+
+static bool greet_short(int fd)
+{
+    return fake_welcome_with(fd, 400, FAKE_SESSION);
+}
+
+static bool greet_noise(int fd)
+{
+    unsigned char noise[256];
+
+    for (size_t i = 0; i < sizeof noise; i++)
+        noise[i] = (unsigned char)rand();
+    return fake_say(fd, noise, sizeof noise) && false;
+}
+
+/* ---- Answers that make no sense --------------------------------------------------------- */
+
+static bool answer_other_xid(int fd, const unsigned char *frame, size_t size)
+{
+    (void)size;
+    return fake_reply(fd, fake_int(frame, 0) + 1000, 0, NULL, 0);
+}
+
+static bool answer_twice(int fd, const unsigned char *frame, size_t size)
+{
+    (void)size;
+    return fake_reply(fd, fake_int(frame, 0), -101, NULL, 0) &&
+           fake_reply(fd, fake_int(frame, 0), -101, NULL, 0);
+}
+
+static bool answer_negative(int fd, const unsigned char *frame, size_t size)
+{
+    (void)frame, (void)size;
+    return fake_say(fd, "\x80\0\0\0", 4);
+}
+
+static bool answer_huge(int fd, const unsigned char *frame, size_t size)
+{
+    (void)frame, (void)size;
+    return fake_say(fd, "\x7f\xff\xff\xff\0\0\0\0", 8);
+}
+
+static bool answer_half(int fd, const unsigned char *frame, size_t size)
+{
+    (void)frame, (void)size;
+    return fake_say(fd, "\0\0\0\x40\0\0", 6) && false;
+}
+
+static bool answer_tiny(int fd, const unsigned char *frame, size_t size)
+{
+    (void)frame, (void)size;
+    return fake_say(fd,
+                    "\0\0\0\x03"
+                    "abc",
+                    7);
+}
+
+/* Good, but with nothing in it where there should be much. */
+static bool answer_hollow(int fd, const unsigned char *frame, size_t size)
+{
+    (void)size;
+    return fake_reply(fd, fake_int(frame, 0), 0, NULL, 0);
+}
+
+/* Counts and lengths that are beyond the frame. */
+static bool answer_overlong(int fd, const unsigned char *frame, size_t size)
+{
+    unsigned char bytes[64] = { 0 }, *at = bytes;
+
+    (void)size;
+    fake_put(&at, 60, 4);
+    fake_put(&at, (uint32_t)fake_int(frame, 0), 4);
+    fake_put(&at, 1, 8);
+    fake_put(&at, 0, 4);
+    fake_put(&at, 0x7fffffff, 4);
+    fake_put(&at, 0x7ffffff0, 4);
+    return fake_say(fd, bytes, sizeof bytes);
+}
+
+/* Events nobody waits for, with paths nobody knows; then nothing more. */
+static bool answer_events(int fd, const unsigned char *frame, size_t size)
+{
+    (void)frame, (void)size;
+    for (uint32_t type = 0; type < 6; type++) {
+        unsigned char bytes[64] = { 0 }, *at = bytes;
+        fake_put(&at, 16 + 12 + 10, 4);
+        fake_put(&at, (uint32_t)-1, 4);
+        fake_put(&at, 1, 8);
+        fake_put(&at, 0, 4);
+        fake_put(&at, type == 5 ? (uint32_t)-7 : type, 4);
+        fake_put(&at, 3, 4);
+        fake_put(&at, 10, 4);
+        memcpy(at, "/of/nobody", 10);
+        if (!fake_say(fd, bytes, 4 + 38))
+            return false;
+    }
+    return answer_hollow(fd, frame, size);
+}
+
+/* Every error there may be, and some that may not. */
+static bool answer_errors(int fd, const unsigned char *frame, size_t size)
+{
+    static atomic_int error;
+
+    (void)size;
+    return fake_reply(fd, fake_int(frame, 0), -1 - atomic_fetch_add(&error, 1) % 130,
+                      NULL, 0);
+}
+
+/* ---- The tests ---------------------------------------------------------------------------- */
+
+struct nonsense {
+    const char *name;
+    bool (*greet)(int fd);
+    bool (*answer)(int fd, const unsigned char *frame, size_t size);
+};
+
+static const struct nonsense all[] = {
+    { "http", greet_http, answer_hollow },
+    { "negative greeting", greet_negative, answer_hollow },
+    { "huge greeting", greet_huge, answer_hollow },
+    { "empty greeting", greet_empty, answer_hollow },
+    { "half a greeting", greet_half, answer_hollow },
+    { "no greeting", greet_silence, answer_hollow },
+    { "no session", greet_none, answer_hollow },
+    { "short session", greet_short, answer_hollow },
+    { "noise", greet_noise, answer_hollow },
+    { "other xid", fake_welcome, answer_other_xid },
+    { "two answers", fake_welcome, answer_twice },
+    { "negative answer", fake_welcome, answer_negative },
+    { "huge answer", fake_welcome, answer_huge },
+    { "half an answer", fake_welcome, answer_half },
+    { "tiny answer", fake_welcome, answer_tiny },
+    { "hollow answers", fake_welcome, answer_hollow },
+    { "overlong answers", fake_welcome, answer_overlong },
+    { "events", fake_welcome, answer_events },
+    { "errors", fake_welcome, answer_errors },
+};
+
+/* Everything there is to ask for, for a second: nothing is granted, and it is not
+ * asked without end. */
+static void bears(void **state)
+{
+    const struct nonsense *nonsense = *state;
+    struct fake   fake = { .greet = nonsense->greet, .answer = nonsense->answer };
+    struct player player;
+    struct ask    ask[6];
+    uint64_t      seq = 1;
+
+    fake_start(&fake);
+    promise_use(fake.url);
+    player_open(&player);
+    for (unsigned i = 0; i < 6; i++) {
+        static const enum hf_op ops[] = { HF_ENTER, HF_ENTER, HF_READ,
+                                          HF_LIST,  HF_WATCH, HF_PROVE };
+        ask[i] = (struct ask){ .req = { .op = ops[i],
+                                        .name = "nonsense",
+                                        .id = i < 2 ? i + 1 : 0,
+                                        .shape = i == 0 ? MUTEX : CLAIM,
+                                        .only_free = i == 1,
+                                        .seqs = &seq,
+                                        .count = 1,
+                                        .token = 1 } };
+        player_submit(&player, &ask[i]);
+    }
+    for (hf_time end = hf_now() + 1000 * HF_MS; hf_now() < end;) {
+        player_turn(&player, 20);
+        for (unsigned i = 0; i < 6; i++) {
+            if (ask[i].answers == 0)
+                continue;
+            if (i < 2 && ask[i].req.status == 0)
+                assert_false(is_granted(&ask[i]));
+            if (ask[i].req.status == HF_EDOWN)
+                player_submit(&player, &ask[i]);
+        }
+    }
+    print_message("# %s: %u connections, %u requests: %s\n", nonsense->name,
+                  fake.connections, fake.requests, player.store->errmsg);
+    assert_true(fake.connections >= 1 && fake.connections < 50);
+    assert_true(fake.requests < 5000);
+    assert_true(strlen(player.store->errmsg) < HF_ERRMSG_MAX - 1);
+    player_close(&player);
+    fake_stop(&fake);
+}
+
+/* ---- A server that lets nobody watch the one ahead ---------------------------------------- */
+
+enum { GET_DATA = 4, CHILDREN2 = 12, CREATE2 = 15, THROTTLED = -127 };
+
+static char own[128]; /* the node that was made */
+
+static void put_text(unsigned char **at, const char *text)
+{
+    fake_put(at, strlen(text), 4);
+    memcpy(*at, text, strlen(text));
+    *at += strlen(text);
+}
+
+static void put_stat(unsigned char **at)
+{
+    fake_put(at, 5, 8); /* czxid */
+    for (int i = 0; i < 3; i++)
+        fake_put(at, 0, 8);
+    for (int i = 0; i < 3; i++)
+        fake_put(at, 0, 4);
+    fake_put(at, FAKE_SESSION, 8); /* owner */
+    fake_put(at, 0, 8);
+    fake_put(at, 6, 8);
+}
+
+static bool answer_throttled(int fd, const unsigned char *frame, size_t size)
+{
+    unsigned char body[512], *at = body;
+    int32_t       xid = fake_int(frame, 0), opcode = fake_int(frame, 4);
+    const char   *path = (const char *)frame + 12;
+    int           length = size > 12 ? fake_int(frame, 8) : 0;
+
+    if (opcode == CREATE2) {
+        snprintf(own, sizeof own, "%.*s0000000001", length, path);
+        put_text(&at, own);
+    } else if (opcode == CHILDREN2) {
+        fake_put(&at, 2, 4);
+        put_text(&at, "lock-0000000000");
+        put_text(&at, own + strlen("/throttled/"));
+    } else if (opcode == GET_DATA && length == (int)strlen(own) &&
+               memcmp(path, own, strlen(own)) == 0) {
+        put_text(&at, "");
+    } else {
+        return fake_reply(fd, xid, THROTTLED, NULL, 0);
+    }
+    put_stat(&at);
+    return fake_reply(fd, xid, 0, body, (size_t)(at - body));
+}
+
+/* It is still there, as far as anybody can tell. */
+static void does_not_take_it_for_gone(void **state)
+{
+    struct fake   fake = { .greet = fake_welcome, .answer = answer_throttled };
+    struct player player;
+    struct ask    waiting, watching;
+
+    (void)state;
+    fake_start(&fake);
+    promise_use(fake.url);
+    player_open(&player);
+    uint64_t id = enter(&player, "throttled", MUTEX, &waiting);
+    assert_false(is_granted(&waiting));
+    watch(&player, "throttled", &waiting, &watching);
+    assert_false(player_await(&player, &watching, 1000));
+    assert_int_equal(fake.connections, 1);
+    assert_true(fake.requests > 6 && fake.requests < 50); /* it has tried again */
+    assert_int_equal(look(&player, "throttled", id, &waiting), 0);
+    assert_true(is_in_line(&waiting));
+    assert_false(is_granted(&waiting));
+    player_close(&player);
+    fake_stop(&fake);
+}
+
+int main(void)
+{
+    enum { COUNT = sizeof all / sizeof *all };
+    struct CMUnitTest tests[COUNT + 1] = {
+        [COUNT] = cmocka_unit_test(does_not_take_it_for_gone),
+    };
+
+    srand(1);
+    for (size_t i = 0; i < COUNT; i++) {
+        tests[i] = (struct CMUnitTest)cmocka_unit_test_prestate(bears, (void *)&all[i]);
+        tests[i].name = all[i].name;
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
