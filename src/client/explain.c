@@ -37,6 +37,6 @@ int hf_lock_fail(struct hf_lock *lock, int code)
     default:
         break;
     }
-    return hf_client_fail(client, code, "\"%.100s\": %.140s", name,
+    return hf_client_fail(client, code, "\"%.100s\": %s", name,
                           lock->errmsg[0] != '\0' ? lock->errmsg : hf_strerror(code));
 }
