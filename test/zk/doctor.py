@@ -1,0 +1,367 @@
+#!/usr/bin/env -S python3 -B
+"""doctor - what doctor tells of ZooKeeper servers, and of a lock's folder there."""
+import contextlib
+import json
+import re
+import socket
+import struct
+import threading
+import uuid
+import zlib
+
+from hands import *  # noqa: F403
+
+END = 2**31 - 1  # of a folder's numbers
+cluster = None
+
+
+def start():
+    global cluster
+    cluster = zookeeper.standalone(config={"maxSessionTimeout": 40000})
+    return cluster
+
+
+def findings(t, url, *args, code=0):
+    """{about: finding}"""
+    done = t.run("doctor", "--json", *args, "--url", url)
+    t.equal((done.code, done.err), (code, ""), done.out)
+    return {finding["about"]: finding for finding in json.loads(done.out)}
+
+
+def levels(found):
+    return {about: finding["level"] for about, finding in found.items() if finding["level"] != "ok"}
+
+
+def zk(rest=""):
+    return f"zk://{cluster.address}{rest}"
+
+
+# ---- Servers -----------------------------------------------------------------------------------
+
+
+@case
+def one_server(t):
+    found = findings(t, zk("?session=30s"))
+    t.equal(levels(found), {"ensemble": "warn", "acl": "warn"})
+    t.true(re.fullmatch(rf"{cluster.address}, ZooKeeper 3\.\d+\.\d+, standalone", found["server"]["text"]),
+           found["server"]["text"])
+    t.contains(found["session"]["text"], "30 s, asked for 30 s")
+    t.true(re.search(r"surely ours for (2\d|30)\.\d s", found["deadline"]["text"]), found["deadline"]["text"])
+    t.contains(found["read/write"]["text"], "a node in / was made and deleted")
+    t.contains(found["clock"]["text"], "irrelevant")
+    t.equal(found["identity"]["text"], "none")
+    with zkwire.Client(cluster.address) as witness:
+        t.equal(witness.children("/"), ["zookeeper"], "nodes left")
+
+
+@case
+def three_servers(t):
+    with zookeeper.ensemble(3, config={"maxSessionTimeout": 40000}) as three:
+        roles = set()
+        for server in three.servers:
+            found = findings(t, f"zk://{server.address}?session=30s")
+            roles.add(found["server"]["text"].rpartition(", ")[2])
+            t.equal(found["ensemble"]["level"], "warn")
+            t.contains(found["ensemble"]["advice"], "name all of them")
+        t.equal(roles, {"leader", "follower"})
+        found = findings(t, f"zk://{three.address}?session=30s")
+        t.equal(levels(found), {"acl": "warn"})
+        t.equal(found["ensemble"]["text"], "3 servers, which can do without 1; 3 in the URL")
+        found = findings(t, f"zk://{three.address}?session=5s")
+        t.equal((found["session"]["level"], "session=30s" in found["session"]["advice"]), ("warn", True))
+        three[three.leader()].kill()
+        three.wait()
+        t.equal(levels(findings(t, f"zk://{three.address}?session=30s")), {"acl": "warn"})
+
+
+@case
+def servers_that_cut_sessions_short(t):
+    with zookeeper.ensemble(3) as three:
+        found = findings(t, f"zk://{three.address}?session=30s")
+        t.contains(found["session"]["text"], "4 s, asked for 30 s")
+        t.contains(found["session"]["advice"], "maxSessionTimeout")
+
+
+@contextlib.contextmanager
+def between(filter_in, host="127.0.0.1"):
+    """Something between client and server: filter_in(link, first bytes) may answer itself
+    and return False; or what to do with later answers of the server: a function."""
+    links = []
+
+    def pump(source, target, change=lambda data: data):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(change(data))
+
+    def serve_one(link):
+        first = link.recv(65536)
+        change = filter_in(link, first)
+        if not change:
+            return
+        server = socket.create_connection(zkwire.address(cluster.address))
+        links.append(server)
+        server.sendall(first)
+        back = threading.Thread(target=pump, args=(server, link, change))
+        back.start()
+        pump(link, server)
+        with contextlib.suppress(OSError):
+            server.shutdown(socket.SHUT_RDWR)
+        back.join()
+
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                link, _ = listener.accept()
+                links.append(link)
+                threads.append(threading.Thread(target=serve_one, args=(link,)))
+                threads[-1].start()
+
+    with socket.create_server((host, 0)) as listener:
+        threads = [threading.Thread(target=serve)]
+        threads[0].start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            for link in [listener, *links]:
+                with contextlib.suppress(OSError):
+                    link.shutdown(socket.SHUT_RDWR)
+            for thread in threads:
+                thread.join()
+            for link in links:
+                link.close()
+
+
+def same(data):
+    return data
+
+
+@case
+def a_server_that_does_not_answer_srvr(t):
+    def silent(_link, first):
+        return None if first.startswith(b"srvr") else same
+
+    def unwilling(link, first):
+        if first.startswith(b"srvr"):
+            link.sendall(b"srvr is not executed because it is not in the whitelist.\n")
+            link.shutdown(socket.SHUT_RDWR)
+        return silent(link, first)
+
+    def babbling(link, first):
+        if first.startswith(b"srvr"):
+            with contextlib.suppress(OSError):
+                link.sendall(b"x" * 1000000)
+        return silent(link, first)
+
+    for behaviour in (silent, unwilling, babbling):
+        with between(behaviour) as port:
+            found = findings(t, f"zk://127.0.0.1:{port}?session=30s", "-w", "5")
+            t.equal(found["server"]["level"], "warn", behaviour.__name__)
+            t.contains(found["server"]["advice"], "4lw.commands.whitelist")
+            t.equal(found["read/write"]["level"], "ok")
+
+
+@case
+def a_server_that_falls_silent_while_it_is_asked(t):
+    def greets_only(_link, first):
+        heard = []
+
+        def change(data):
+            heard.append(data)
+            return data if len(heard) == 1 else b""
+        return None if first.startswith(b"srvr") else change
+
+    with between(greets_only) as port:
+        done = t.run("doctor", "-w", "2", "--url", f"zk://127.0.0.1:{port}")
+        t.equal((done.code, done.err), (69, ""), done.out)
+        t.contains(done.out, "FAULT  link")
+
+
+@case
+def plain_text_to_another_host(t):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
+        probe.connect(("192.0.2.1", 9))  # sends nothing; tells which address we would use
+        host = probe.getsockname()[0]
+        with between(lambda _link, first: same, "0.0.0.0") as port:
+            found = findings(t, f"zk://ana:hunter2@{host}:{port}?session=30s")
+            t.equal(found["encryption"]["level"], "warn")
+            t.contains(found["encryption"]["text"], "the password")
+            t.equal(found["identity"]["text"], "user ana")
+            t.lacks(json.dumps(found), "hunter2")
+            return
+    print("# no address but that of this host: not tried")
+
+
+# ---- A line --------------------------------------------------------------------------------------
+
+
+@case
+def who_is_in_line(t):
+    t.env["HOLDFAST_URL"] = zk()
+    for kind, waits, hold, wait in (([], [], 1, 2), (["-s"], ["-s"], 3, 0), (["-x"], ["-s"], 1, 2),
+                                    (["--slots", "2"], ["--slots", "2"], 2, 1), (["--claim"], None, 1, 0)):
+        name = random_name()
+        held = [t.hold(name, *kind)]
+        others = [t.start("run", *waits, name, "--", "sleep", "1000") for _ in range(2)] if waits is not None else []
+        t.until("all are there", lambda: sum(map(len, (t.show(name)[x] for x in ("holders", "waiters"))))
+                == hold + wait)
+        found = findings(t, zk("?session=30s"), name)
+        t.equal(found["line"]["text"], f'{hold} hold "{name}", {wait} wait')
+        t.equal((found["names"]["level"], found["folder"]["text"]), ("ok", f"/{name}"))
+        for process in others + held:
+            process.terminate()
+        for process in others + held:
+            t.finish(process)
+
+
+@case
+def a_lock_that_nobody_has_used(t):
+    name = random_name()
+    found = findings(t, zk("?session=30s"), name)
+    t.equal(found["folder"]["text"], f"/{name} is not there; the first lock makes it")
+    t.equal("line" in found, False)
+
+
+# ---- Numbers ---------------------------------------------------------------------------------------
+
+
+def patch(data, path, number):
+    """A log of transactions in which a node's making has taken its folder to `number`."""
+    want, at, out, patched = path.encode(), 16, data[:16], 0
+    while at + 12 <= len(data):
+        checksum, size = struct.unpack_from(">qi", data, at)
+        if size == 0:
+            break
+        record = bytearray(data[at + 12:at + 12 + size])
+        kind, = struct.unpack_from(">i", record, 28)
+        length, = struct.unpack_from(">i", record, 32)
+        if kind in (1, 15) and record[36:36 + length] == want:
+            where = 36 + length
+            where += 4 + max(struct.unpack_from(">i", record, where)[0], 0)  # its data
+            entries, = struct.unpack_from(">i", record, where)
+            where += 4
+            for _ in range(entries):
+                where += 4
+                for _ in range(2):
+                    where += 4 + struct.unpack_from(">i", record, where)[0]
+            struct.pack_into(">i", record, where + 1, number)
+            checksum = zlib.adler32(record)
+            patched += 1
+        out += struct.pack(">qi", checksum, size) + record + data[at + 12 + size:at + 13 + size]
+        at += 13 + size
+    return out + data[at:] if patched else None
+
+
+def age(t, folder, number):
+    """Make it look as if so many nodes had been made in the folder: a thousand million
+    would take a while.  The server is killed, and its log changed."""
+    with zkwire.Client(cluster.address) as witness:
+        witness.create(folder)
+        witness.create(f"{folder}/old")
+        witness.delete(f"{folder}/old")
+    cluster[1].kill()
+    logs = [path for path in (cluster[1].folder / "data/version-2").glob("log.*")]
+    patched = {path: patch(path.read_bytes(), f"{folder}/old", number) for path in logs}
+    t.equal(sum(data is not None for data in patched.values()), 1, "logs with that node")
+    for path, data in patched.items():
+        if data is not None:
+            path.write_bytes(data)
+    cluster[1].start()
+    cluster.wait()
+
+
+@case
+def numbers_as_the_next_node_shows_them(t):
+    name = random_name()
+    with zkwire.Client(cluster.address) as witness:
+        witness.create(f"/{name}")
+        for made in range(4):
+            text = findings(t, zk("?session=30s"), name)["numbers"]["text"]
+            node = witness.create(f"/{name}/_c_{uuid.uuid4()}-lock-", mode=zkwire.EPHEMERAL_SEQUENTIAL)
+            t.equal(text, f"the next is {int(node[-10:])} of {END}")
+            if made % 2:
+                witness.delete(node)
+
+
+@case
+def numbers_that_come_to_their_end(t):
+    for number, level, code in ((2**30 + 5, "ok", 0), (END - 2**20 - 1, "ok", 0), (END - 2**20, "warn", 0),
+                                (END - 1, "warn", 0), (END, "fault", 78)):
+        name = random_name()
+        age(t, f"/{name}", number)
+        found = findings(t, zk("?session=30s"), name, code=code)
+        t.equal(found["numbers"]["level"], level, found["numbers"]["text"])
+        t.contains(found["numbers"]["text"], f"the next is {number} of {END}")
+        t.equal("start again" in found["numbers"]["advice"], level != "ok")
+        done = t.run("run", "-w", "5", "--url", zk(), name, "--", "true")
+        t.equal(done.code == 0, number < END, f"{number}: {done.code} {done.err}")
+
+
+# ---- Names -------------------------------------------------------------------------------------------
+
+
+CURATOR = f"_c_{uuid.UUID(int=1, version=4)}-lock-"
+CURATOR_WRITER = f"_c_{uuid.UUID(int=2, version=4)}-__WRIT__"
+KAZOO = f"{uuid.UUID(int=3, version=4).hex}__lock__"
+KAZOO_READER = f"{uuid.UUID(int=4, version=4).hex}__rlock__"
+JAVA = "x-72057594037927936-"
+
+
+def folder_with(witness, name, *nodes):
+    witness.create(f"/{name}")
+    for node in nodes:
+        mode = zkwire.EPHEMERAL_SEQUENTIAL if node[-1] in "-_" else zkwire.PERSISTENT
+        witness.create(f"/{name}/{node}", mode=mode)
+
+
+@case
+def who_does_not_see_whom(t):
+    t.env["HOLDFAST_URL"] = zk()
+    for nodes, ours, level, says in (
+            ([CURATOR], None, "ok", ""), ([KAZOO, KAZOO_READER], None, "ok", ""),
+            ([JAVA, JAVA], None, "ok", ""), ([CURATOR], [], "ok", ""), ([JAVA], [], "ok", ""),
+            ([KAZOO], [], "warn", "kazoo sees Curator's mutexes"),
+            ([KAZOO], ["-x"], "warn", "kazoo sees Curator's readers"),
+            ([CURATOR, KAZOO], None, "fault", "Curator's mutexes (lock-) does not see kazoo's"),
+            ([CURATOR, CURATOR_WRITER], None, "fault", "does not see Curator's readers and writers"),
+            ([CURATOR, JAVA], None, "fault", "does not see those of ZooKeeper's recipes"),
+            ([JAVA, KAZOO], None, "fault", "those of ZooKeeper's recipes (x-)")):
+        name = random_name()
+        with zkwire.Client(cluster.address, session_ms=30000) as witness:
+            folder_with(witness, name, *nodes)
+            waiter = ours is not None and t.start("run", *ours, name, "--", "true")
+            if waiter:
+                t.waiting(name, 1)
+            found = findings(t, zk("?session=30s"), name, code=78 if level == "fault" else 0)
+            t.equal(found["names"]["level"], level, f"{nodes} {ours}: {found['names']['text']}")
+            t.contains(found["names"]["text"], says)
+        if waiter:
+            t.equal(t.finish(waiter).code, 0)
+
+
+@case
+def styles_of_our_own_see_each_other(t):
+    t.env["HOLDFAST_URL"] = zk()
+    holder = t.hold("styles")
+    waiter = t.start("run", "--url", zk("?style=kazoo"), "styles", "--", "true")
+    t.waiting("styles", 1)
+    t.equal(findings(t, zk("?session=30s"), "styles")["names"]["level"], "ok")
+    t.end(holder)
+    t.equal(t.finish(waiter).code, 0)
+
+
+@case
+def nodes_that_are_no_places(t):
+    with zkwire.Client(cluster.address) as witness:
+        for node, level in (("config", "warn"), ("zzz-0000000001x", "warn"), ("0", "fault"), ("-x", "fault"),
+                            ("!", "fault")):
+            name = random_name()
+            folder_with(witness, name, node, CURATOR)
+            found = findings(t, zk("?session=30s"), name, code=78 if level == "fault" else 0)
+            t.equal(found["other nodes"]["level"], level, node)
+            t.contains(found["other nodes"]["text"], f'"{node}"')
+            t.equal("Curator waits for it for ever" in found["other nodes"]["text"], level == "fault")
+            witness.delete_all(f"/{name}")
+
+
+if __name__ == "__main__":
+    play(start)
