@@ -4,6 +4,7 @@
 #   make run        install what is missing, build, and see it work
 #   make test       install what is missing, build four ways, run every test
 #   make bench      measure                 make bench-zookeeper   beside Curator
+#   make cut        three servers: CUTS=50 cuts of the network, KILLS=10 of the leader
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
 #   make format     lay out the code        make lint     what reviewers look for
@@ -41,6 +42,16 @@ bench-zookeeper:
 	@cmake --build --preset release --target benches
 	@bench/zookeeper.py
 
+CUTS  = 50
+KILLS = 10
+
+cut:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory release
+	@cmake --build --preset release --target test-zk-hand
+	@HF_CUTS=$(CUTS) HF_CUT_HANDS=3 test/zk/partition.py a_follower_is_cut_off
+	@HF_KILLS=$(KILLS) test/zk/ensemble.py turns
+
 FUZZ_SECONDS = 30
 
 fuzz:
@@ -75,4 +86,4 @@ lint: release
 clean:
 	rm -rf build build-*
 
-.PHONY: release run test bench bench-zookeeper fuzz install format lint clean
+.PHONY: release run test bench bench-zookeeper cut fuzz install format lint clean
