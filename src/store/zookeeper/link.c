@@ -98,7 +98,7 @@ static void end_resolve(struct hf_zk *zk)
 
 static void say_why(struct hf_zk *zk, const char *why)
 {
-    char server[256];
+    char server[128];
 
     snprintf(zk->base.errmsg, sizeof zk->base.errmsg, "ZooKeeper at %s %s",
              hf_zk_link_server(zk, server, sizeof server), why);
