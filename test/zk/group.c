@@ -106,8 +106,12 @@ static void test_one_flight(void **state)
     assert_int_equal(asked(ZKPROXY_ANY), any + 1 + PARTS);
     zkproxy_thaw(proxy);
     recipe_await(set.all, HF_HELD);
-    for (size_t i = 0; i < PARTS; i++) /* one transaction */
+    assert_int_equal(asked(CHILDREN), lists + PARTS); /* that was enough */
+    for (size_t i = 0; i < PARTS; i++) { /* one transaction, as others see it, too */
         assert_int_equal(hf_token(set.part[i]), hf_token(set.all));
+        assert_int_equal(hf_verify(set.client, set.name[i], hf_token(set.all), LIMIT_MS),
+                         0);
+    }
 
     uint64_t deletes = asked(DELETE);
     zkproxy_freeze(proxy, ZKPROXY_DOWN);

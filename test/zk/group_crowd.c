@@ -51,8 +51,17 @@ static bool pass(const bool *chosen, int by)
     return alone;
 }
 
-static const char *take_set(struct worker *worker, struct hf_lock *const *lock,
-                            const bool *chosen)
+/* Do others see the tokens that we see? */
+static bool verified(struct hf_client *client, struct hf_lock *const *part, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (hf_verify(client, hf_name(part[i]), hf_token(part[i]), LIMIT_MS) != 0)
+            return false;
+    return true;
+}
+
+static const char *take_set(struct worker *worker, struct hf_client *client,
+                            struct hf_lock *const *lock, const bool *chosen)
 {
     struct hf_lock *part[NAMES], *all;
     size_t          count = 0;
@@ -71,6 +80,8 @@ static const char *take_set(struct worker *worker, struct hf_lock *const *lock,
     for (int i = 0; i < 2 && fault == NULL; i++) {
         if (hf_acquire(all, LIMIT_MS) != 0)
             fault = "a set is stuck";
+        else if (!verified(client, part, count))
+            fault = "others see another token";
         else if (!pass(chosen, 1) || !pass(chosen, -1))
             fault = "somebody else has it, too";
         else if (hf_release(all) != 0)
@@ -106,8 +117,8 @@ static void *work(void *data)
         bool     chosen[NAMES];
         for (size_t j = 0; j < NAMES; j++)
             chosen[j] = which >> j & 1;
-        worker->fault =
-            worker->one_by_one ? take_each(lock, chosen) : take_set(worker, lock, chosen);
+        worker->fault = worker->one_by_one ? take_each(lock, chosen)
+                                           : take_set(worker, client, lock, chosen);
     }
     hf_close(client);
     return NULL;

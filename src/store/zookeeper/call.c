@@ -259,7 +259,7 @@ bool hf_zk_calls_answer(struct hf_zk *zk, struct hf_zk_reader frame, hf_time ans
         zk->link.zxid = zxid;
 
     struct hf_zk_call *call = take(calls);
-    struct hf_zk_reply reply = { .error = error, .body = frame };
+    struct hf_zk_reply reply = { .error = error, .zxid = zxid, .body = frame };
     if (error == 0 && call->opcode == HF_ZK_MULTI)
         reply.error = first_error(&reply);
     hf_zk_beat_heard(zk, call->sent, answered,

@@ -147,30 +147,45 @@ static void on_placed(struct hf_zk *zk, struct hf_zk_task *task, int error)
     }
 }
 
-void hf_zk_enter_created(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+void hf_zk_enter_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_text path,
+                      const struct hf_zk_stat *stat)
 {
-    struct hf_zk_task   *task = data;
-    struct hf_zk_ticket *ticket = task->ticket;
-    struct hf_zk_stat    stat;
+    size_t folder = strlen(task->line->folder) + 1;
+    int    r = HF_ESTORE;
 
-    task->error = reply->error;
-    if (reply->error == HF_ZK_CONNECTION_LOSS) {
-        hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
-    } else if (reply->error == HF_ZK_NODE_EXISTS && ticket->shape.claim) {
+    task->error = 0;
+    if (path.size > folder)
+        r = hf_zk_ticket_found(zk, task->ticket, path.bytes + folder, path.size - folder,
+                               stat);
+    if (r == 0)
+        return;
+    /* It is there, so that it must be found and taken away. */
+    hf_zk_ticket_set(zk, task->ticket, HF_ZK_UNSURE);
+    task->error = HF_ZK_OPERATION_TIMEOUT;
+}
+
+void hf_zk_enter_failed(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    task->error = error;
+    if (error == HF_ZK_CONNECTION_LOSS)
+        hf_zk_ticket_set(zk, task->ticket, HF_ZK_UNSURE);
+    else if (error == HF_ZK_NODE_EXISTS && task->ticket->shape.claim)
         task->error = 0; /* somebody was quicker: the listing shows him */
-    } else if (reply->error == 0) {
-        struct hf_zk_text path = hf_zk_get_text(&reply->body);
-        hf_zk_get_stat(&reply->body, &stat);
-        size_t folder = strlen(task->line->folder) + 1;
-        int    r = HF_ESTORE;
-        if (!reply->body.bad && path.size > folder)
-            r = hf_zk_ticket_found(zk, ticket, path.bytes + folder, path.size - folder,
-                                   &stat);
-        if (r < 0) /* it is there, so that it must be found and taken away */
-            hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
-        if (r < 0)
-            task->error = HF_ZK_OPERATION_TIMEOUT;
+}
+
+static void on_created(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_stat stat;
+
+    if (reply->error != 0) {
+        hf_zk_enter_failed(zk, data, reply->error);
+        return;
     }
+    struct hf_zk_text path = hf_zk_get_text(&reply->body);
+    hf_zk_get_stat(&reply->body, &stat);
+    if (reply->body.bad)
+        path.size = 0;
+    hf_zk_enter_made(zk, data, path, &stat);
 }
 
 static void on_claim_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -238,7 +253,7 @@ void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task)
     hf_zk_enter_path(zk, task, path);
     hf_zk_call_create(zk, &task->call[CREATE], path, note,
                       req->shape.claim ? HF_ZK_EPHEMERAL : HF_ZK_EPHEMERAL_SEQUENTIAL,
-                      hf_zk_enter_created, task);
+                      on_created, task);
     hf_zk_enter_list(zk, task);
 }
 

@@ -142,30 +142,43 @@ static void on_failed(struct hf_zk *zk, struct hf_zk_group *group,
 
     for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate)
         if (task->part >= 0)
-            hf_zk_enter_created(zk, task, reply);
+            hf_zk_enter_failed(zk, task, reply->error);
     if (!passes)
         fail_all(zk, group,
                  hf_zk_fault(zk, reply->error, "make a node in",
                              culprit(group, reply)->folder));
 }
 
-/* What is said of each is what would be said of a node made by itself. */
+/* Servers answer a create2 inside a MULTI with the path alone.  What we need of the stat
+ * is known: it is ours, and was made by this very transaction. */
+static void on_nodes(struct hf_zk *zk, struct hf_zk_group *group,
+                     struct hf_zk_reply *reply)
+{
+    struct hf_zk_reader *body = &reply->body;
+    struct hf_zk_task   *task;
+
+    for (int32_t i = 0; (task = mate_at(group, i)) != NULL; i++) {
+        struct hf_zk_stat stat = { .owner = zk->link.session, .czxid = reply->zxid };
+        int32_t           type = hf_zk_get_int(body);
+        hf_zk_get_byte(body);
+        hf_zk_get_int(body);
+        struct hf_zk_text path = hf_zk_get_text(body);
+        if (type == HF_ZK_CREATE2)
+            hf_zk_get_stat(body, &stat);
+        if (body->bad)
+            path.size = 0;
+        hf_zk_enter_made(zk, task, path, &stat);
+    }
+}
+
 static void on_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_group *group = data;
-    struct hf_zk_reply  one = { .body = reply->body };
 
-    if (reply->error != 0 && group->mates != NULL) {
+    if (reply->error == 0)
+        on_nodes(zk, group, reply);
+    else if (group->mates != NULL)
         on_failed(zk, group, reply);
-    } else {
-        struct hf_zk_task *task;
-        for (int32_t i = 0; (task = mate_at(group, i)) != NULL; i++) {
-            hf_zk_get_int(&one.body);
-            hf_zk_get_byte(&one.body);
-            hf_zk_get_int(&one.body);
-            hf_zk_enter_created(zk, task, &one);
-        }
-    }
     for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate)
         task->part = -1;
     free_if_empty(zk, group);

@@ -89,10 +89,12 @@ void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
 void hf_zk_claim_look(struct hf_zk *zk, struct hf_zk_task *task);
 
 /* What making a node consists of: the folder, if need be; the path, `ret` having
- * HF_ZK_PATH_MAX bytes; the answer to the create; the listing behind it.  All of it. */
+ * HF_ZK_PATH_MAX bytes; how that went; the listing behind it.  All of it. */
 void hf_zk_enter_folder(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret);
-void hf_zk_enter_created(struct hf_zk *zk, void *task, struct hf_zk_reply *reply);
+void hf_zk_enter_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_text path,
+                      const struct hf_zk_stat *stat);
+void hf_zk_enter_failed(struct hf_zk *zk, struct hf_zk_task *task, int error);
 void hf_zk_enter_list(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task);
 

@@ -50,6 +50,7 @@ void hf_zk_config_finish(struct hf_zk_config *config);
 
 struct hf_zk_reply {
     int                 error; /* enum hf_zk_error */
+    int64_t             zxid;  /* of a write: its own */
     struct hf_zk_reader body;
 };
 
