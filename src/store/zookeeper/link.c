@@ -33,7 +33,7 @@ const char *hf_zk_link_server(const struct hf_zk *zk, char *ret, size_t size)
     const struct hf_zk_server *server = &zk->config.server[zk->link.server];
     bool                       v6 = strchr(server->host, ':') != NULL;
 
-    snprintf(ret, size, "%s%.200s%s:%s", v6 ? "[" : "", server->host, v6 ? "]" : "",
+    snprintf(ret, size, "%s%.100s%s:%s", v6 ? "[" : "", server->host, v6 ? "]" : "",
              server->port);
     return ret;
 }
