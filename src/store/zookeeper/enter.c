@@ -95,9 +95,11 @@ static bool is_full(const struct hf_zk_task *task)
     const struct hf_zk_line *line = task->line;
     size_t                   end = hf_zk_line_find(line, task->ticket->seq);
     bool                     free_for;
-    size_t waiting = hf_zk_line_waiting(line, end, &task->req->shape, &free_for);
 
-    return task->req->limit != 0 && !free_for && waiting >= task->req->limit;
+    if (task->req->limit == 0)
+        return false; /* and there may be very many of us */
+    size_t waiting = hf_zk_line_waiting(line, end, &task->req->shape, &free_for);
+    return !free_for && waiting >= task->req->limit;
 }
 
 static bool is_exhausted(const struct hf_zk_ticket *ticket)

@@ -48,22 +48,42 @@ static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
     hf_zk_look_answer(zk, task);
 }
 
-/* Everything that was ahead of us is known to have gone, nobody can have joined
- * there, and we would have heard if our own node had gone, too: it is our turn, and
- * there is nothing to ask. */
-static bool is_known(const struct hf_zk *zk, const struct hf_zk_ticket *ticket)
+/* Everything that was ahead of us is known to have gone, and nobody can have joined
+ * there: it is our turn if only our own node is there. */
+static bool is_first(const struct hf_zk_ticket *ticket)
 {
     const struct hf_zk_line *line = ticket->line;
 
-    return ticket->where == HF_ZK_THERE && line->plain && line->head < line->count &&
-           line->place[line->head].ticket == ticket && hf_zk_is_armed(zk, &ticket->own);
+    return ticket->where == HF_ZK_THERE && !ticket->moving && line->plain &&
+           line->head < line->count && line->place[line->head].ticket == ticket;
+}
+
+static void on_own(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+
+    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
+        hf_zk_finish(zk, task, hf_zk_fault(zk, reply->error, "read", task->ticket->path));
+        return;
+    }
+    if (reply->error == HF_ZK_NO_NODE)
+        hf_zk_ticket_away(zk, task->ticket);
+    if (task->ticket->where != HF_ZK_THERE || is_first(task->ticket))
+        hf_zk_look_answer(zk, task);
+    else
+        hf_zk_look(zk, task);
 }
 
 void hf_zk_look(struct hf_zk *zk, struct hf_zk_task *task)
 {
     task->ticket = hf_zk_ticket_find(zk, task->req->id);
-    if (task->ticket != NULL && is_known(zk, task->ticket)) {
-        hf_zk_look_answer(zk, task);
+    if (task->ticket != NULL && is_first(task->ticket)) {
+        /* We would have heard if it had gone, too; or that much is quickly asked. */
+        if (hf_zk_is_armed(zk, &task->ticket->own))
+            hf_zk_look_answer(zk, task);
+        else
+            hf_zk_call_get(zk, &task->call[0], HF_ZK_EXISTS, task->ticket->path, false,
+                           on_own, task);
         return;
     }
     if (task->ticket != NULL && task->ticket->shape.claim)
