@@ -166,26 +166,6 @@ static void test_failed_try_writes_nothing(void **state)
     hf_close(rival);
 }
 
-/* The one that may not, not the first, is named; and the others have no node. */
-static void test_one_is_denied(void **state)
-{
-    struct hf_client *owner = open_at(witness_server(), "/?acl=digest:ana:x");
-    struct hf_client *client = open_client();
-    struct hf_lock   *part[2], *all;
-
-    (void)state;
-    assert_int_equal(witness_create("/denied-a"), 0);
-    assert_int_not_equal(hf_acquire(recipe_mutex(owner, "denied-b"), LIMIT_MS), 0);
-    hf_close(owner);
-    part[0] = recipe_mutex(client, "denied-a");
-    part[1] = recipe_mutex(client, "denied-b");
-    assert_int_equal(hf_all_of(part, 2, &all), 0);
-    assert_int_equal(hf_acquire(all, LIMIT_MS), HF_EDENIED);
-    assert_non_null(strstr(hf_errmsg(client), "/denied-b"));
-    assert_int_equal(witness_count("/denied-a"), 0);
-    hf_close(client);
-}
-
 /* ---- Waiting --------------------------------------------------------------------------- */
 
 /* Somebody has the first and comes for the last: if we kept our place there, he would
@@ -392,7 +372,6 @@ int main(void)
         cmocka_unit_test(test_one_flight),
         cmocka_unit_test(test_folders_are_made),
         cmocka_unit_test(test_failed_try_writes_nothing),
-        cmocka_unit_test(test_one_is_denied),
         cmocka_unit_test(test_places_behind_are_given_up),
         cmocka_unit_test(test_timeout_gives_all_back),
         cmocka_unit_test(test_broken_place),

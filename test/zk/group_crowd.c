@@ -17,14 +17,19 @@
 #define ROUNDS   60
 #define LIMIT_MS 30000
 
-static struct hf_client *open_client(void)
+static struct hf_client *open_with(const char *more)
 {
     struct hf_client *client = NULL;
-    char              url[64];
+    char              url[128];
 
-    snprintf(url, sizeof url, "zk://%s", witness_server());
+    snprintf(url, sizeof url, "zk://%s%s", witness_server(), more);
     assert_int_equal(hf_open(url, NULL, &client), 0);
     return client;
+}
+
+static struct hf_client *open_client(void)
+{
+    return open_with("");
 }
 
 /* ---- The crowd ------------------------------------------------------------------------ */
@@ -223,6 +228,26 @@ static void test_full(void **state)
     hf_close(client);
 }
 
+/* The one that may not, not the first, is named; and the others have no node. */
+static void test_one_is_denied(void **state)
+{
+    struct hf_client *owner = open_with("/?acl=digest:ana:x");
+    struct hf_client *client = open_client();
+    struct hf_lock   *part[2], *all;
+
+    (void)state;
+    assert_int_equal(witness_create("/denied-a"), 0);
+    assert_int_not_equal(hf_acquire(recipe_mutex(owner, "denied-b"), LIMIT_MS), 0);
+    hf_close(owner);
+    part[0] = recipe_mutex(client, "denied-a");
+    part[1] = recipe_mutex(client, "denied-b");
+    assert_int_equal(hf_all_of(part, 2, &all), 0);
+    assert_int_equal(hf_acquire(all, LIMIT_MS), HF_EDENIED);
+    assert_non_null(strstr(hf_errmsg(client), "/denied-b"));
+    assert_int_equal(witness_count("/denied-a"), 0);
+    hf_close(client);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +255,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sets_and_single_locks),
         cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_full),
+        cmocka_unit_test(test_one_is_denied),
     };
 
     (void)witness_server();
