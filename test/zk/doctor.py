@@ -50,7 +50,7 @@ def one_server(t):
     t.contains(found["read/write"]["text"], "a node in / was made and deleted")
     t.contains(found["clock"]["text"], "irrelevant")
     t.equal(found["identity"]["text"], "none")
-    with zkwire.Client(cluster.address) as witness:
+    with zkwire.Client(cluster.address, session_ms=30000) as witness:
         t.equal(witness.children("/"), ["zookeeper"], "nodes left")
 
 
@@ -201,7 +201,8 @@ def who_is_in_line(t):
                                     (["--slots", "2"], ["--slots", "2"], 2, 1), (["--claim"], None, 1, 0)):
         name = random_name()
         held = [t.hold(name, *kind)]
-        others = [t.start("run", *waits, name, "--", "sleep", "1000") for _ in range(2)] if waits is not None else []
+        others = [t.start("run", *waits, name, "--", "sleep", "1000")
+                  for _ in range(0 if waits is None else 2)]
         t.until("all are there", lambda: sum(map(len, (t.show(name)[x] for x in ("holders", "waiters"))))
                 == hold + wait)
         found = findings(t, zk("?session=30s"), name)
@@ -254,7 +255,7 @@ def patch(data, path, number):
 def age(t, folder, number):
     """Make it look as if so many nodes had been made in the folder: a thousand million
     would take a while.  The server is killed, and its log changed."""
-    with zkwire.Client(cluster.address) as witness:
+    with zkwire.Client(cluster.address, session_ms=30000) as witness:
         witness.create(folder)
         witness.create(f"{folder}/old")
         witness.delete(f"{folder}/old")
@@ -272,7 +273,7 @@ def age(t, folder, number):
 @case
 def numbers_as_the_next_node_shows_them(t):
     name = random_name()
-    with zkwire.Client(cluster.address) as witness:
+    with zkwire.Client(cluster.address, session_ms=30000) as witness:
         witness.create(f"/{name}")
         for made in range(4):
             text = findings(t, zk("?session=30s"), name)["numbers"]["text"]
@@ -351,7 +352,7 @@ def styles_of_our_own_see_each_other(t):
 
 @case
 def nodes_that_are_no_places(t):
-    with zkwire.Client(cluster.address) as witness:
+    with zkwire.Client(cluster.address, session_ms=30000) as witness:
         for node, level in (("config", "warn"), ("zzz-0000000001x", "warn"), ("0", "fault"), ("-x", "fault"),
                             ("!", "fault")):
             name = random_name()

@@ -202,7 +202,7 @@ def names_of_all_kinds(t):
     names = ["x" * 255, "é" * 127, "a%b", "%41", "100%", ".hidden", "a.b", "zookeeper", "a b",
              "😀", "claim", "quota", "+", "a@b", "ſ"]
     t.env["HOLDFAST_URL"] = zk("/names")
-    with zkwire.Client(cluster.address) as witness:
+    with zkwire.Client(cluster.address, session_ms=20000) as witness:
         witness.create("/names")
         for name in names:
             holder = t.hold(name)
