@@ -7,6 +7,7 @@
  *   call.c     one request on the wire and its answer
  *   beat.c     pings, heartbeats by quorum, the deadline
  *   watch.c    watched paths and who listens, across connections
+ *   restore.c  the same when connections and sessions come and go
  *   line.c     a lock's folder, as last listed
  *   listing.c  one listing for many askers
  *   ticket.c   our own places, found again by their id

@@ -11,29 +11,13 @@
  * when it is not there.  A folder that is not there has to be waited for with
  * `exists`, though.
  */
-#include "store/zookeeper/inner.h"
+#include "store/zookeeper/watch.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define AGAIN (200 * HF_MS) /* after so long, what a server would not let us watch */
-
-#define RESTORE_MAX ((size_t)128 * 1024) /* of a message; servers refuse 1 MB */
-
-enum state { WANTED, ARMING, ARMED, FIRING };
-
-struct hf_zk_watch {
-    struct hf_zk_watch    *next; /* in its bucket */
-    enum hf_zk_watch_kind  kind;
-    enum state             state;
-    bool                   bare;  /* by `exists`: a folder that is not there */
-    bool                   goes;  /* nobody listens, and it will end by itself */
-    uint64_t               stamp; /* of a folder, as it has been since it was armed */
-    struct hf_zk_listener *listeners;
-    struct hf_zk_call      call;
-    char                   path[];
-};
 
 static size_t hash(const char *path, size_t size)
 {
@@ -86,8 +70,6 @@ static void fire(struct hf_zk *zk, struct hf_zk_watch *watch, enum hf_zk_news ne
 }
 
 /* ---- Arming -------------------------------------------------------------------------- */
-
-static void arm(struct hf_zk *zk, struct hf_zk_watch *watch);
 
 /* The server is to forget it; we have already. */
 static void on_removed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -161,7 +143,7 @@ static void on_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
         return; /* it is armed again on the next connection */
     } else if (error == HF_ZK_NO_NODE && folder && !watch->bare) {
         watch->bare = true;
-        arm(zk, watch);
+        hf_zk_watch_arm(zk, watch);
     } else if (error == HF_ZK_NO_AUTH && !folder) {
         fire(zk, watch, HF_ZK_NEWS_HIDDEN);
     } else if (error != 0 && error != HF_ZK_NO_NODE && !folder) {
@@ -183,7 +165,7 @@ static void on_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     zk->seen = (struct hf_zk_seen){ 0 };
     if (reply->error == 0) {
         watch->bare = false;
-        arm(zk, watch);
+        hf_zk_watch_arm(zk, watch);
     } else if (reply->error == HF_ZK_NO_NODE) {
         tell_armed(zk, watch);
     } else {
@@ -191,7 +173,7 @@ static void on_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     }
 }
 
-static void arm(struct hf_zk *zk, struct hf_zk_watch *watch)
+void hf_zk_watch_arm(struct hf_zk *zk, struct hf_zk_watch *watch)
 {
     bool folder = watch->kind == HF_ZK_WATCH_CHILDREN;
 
@@ -238,7 +220,7 @@ int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
     watch->listeners = listener;
     watch->goes = false;
     if (fresh && zk->link.phase == HF_ZK_READY)
-        arm(zk, watch);
+        hf_zk_watch_arm(zk, watch);
     return 0;
 }
 
@@ -290,116 +272,4 @@ void hf_zk_watches_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path)
             continue;
         fire(zk, watch, news);
     }
-}
-
-/* ---- Connections come and go ----------------------------------------------------------- */
-
-enum list { DATA, EXIST, CHILD };
-
-static bool belongs(const struct hf_zk_watch *watch, enum list list)
-{
-    if (watch->kind == HF_ZK_WATCH_DATA)
-        return list == DATA;
-    return list == (watch->bare ? EXIST : CHILD);
-}
-
-/* From bucket *from on, as many as fit, of one list; -> how many. */
-static void put_list(struct hf_zk *zk, enum list list, size_t from, size_t to)
-{
-    struct hf_zk_writer *out = &zk->calls.out;
-    int32_t              count = 0;
-
-    for (int pass = 0; pass < 2; pass++) {
-        if (pass == 1)
-            hf_zk_put_int(out, count);
-        for (size_t i = from; i < to; i++) {
-            for (struct hf_zk_watch *w = zk->watches.bucket[i]; w != NULL; w = w->next) {
-                if (w->state != ARMED || !belongs(w, list))
-                    continue;
-                if (pass == 0)
-                    count++;
-                else
-                    hf_zk_put_string(out, w->path);
-            }
-        }
-    }
-}
-
-static size_t bucket_size(const struct hf_zk *zk, size_t index)
-{
-    size_t size = 0;
-
-    for (struct hf_zk_watch *w = zk->watches.bucket[index]; w != NULL; w = w->next)
-        if (w->state == ARMED)
-            size += strlen(w->path) + 4;
-    return size;
-}
-
-/* One message for the buckets `from` to `to`. */
-static void restore_some(struct hf_zk *zk, size_t from, size_t to)
-{
-    struct hf_zk_writer *out = &zk->calls.out;
-    size_t               begin = hf_zk_frame_begin(out);
-
-    hf_zk_put_int(out, HF_ZK_XID_SET_WATCHES);
-    hf_zk_put_int(out, HF_ZK_SET_WATCHES);
-    hf_zk_put_long(out, zk->link.zxid);
-    put_list(zk, DATA, from, to);
-    put_list(zk, EXIST, from, to);
-    put_list(zk, CHILD, from, to);
-    hf_zk_frame_end(out, begin);
-    zk->watches.restoring++;
-}
-
-void hf_zk_watches_restored(struct hf_zk *zk)
-{
-    zk->watches.restoring -= zk->watches.restoring > 0;
-}
-
-static void arm_wanted(struct hf_zk *zk)
-{
-    zk->watches.again = HF_NEVER;
-    for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
-        for (struct hf_zk_watch *w = zk->watches.bucket[i]; w != NULL; w = w->next)
-            if (w->state == WANTED)
-                arm(zk, w);
-}
-
-void hf_zk_watches_run(struct hf_zk *zk)
-{
-    if (zk->now >= zk->watches.again && zk->link.phase == HF_ZK_READY)
-        arm_wanted(zk);
-}
-
-void hf_zk_watches_restore(struct hf_zk *zk)
-{
-    size_t size = 0, from = 0;
-
-    zk->watches.restoring = 0;
-    for (size_t i = 0; i < HF_ZK_BUCKETS; i++) {
-        size_t more = bucket_size(zk, i);
-        if (size > 0 && size + more > RESTORE_MAX) {
-            restore_some(zk, from, i);
-            from = i;
-            size = 0;
-        }
-        size += more;
-    }
-    if (size > 0)
-        restore_some(zk, from, HF_ZK_BUCKETS);
-    arm_wanted(zk);
-}
-
-void hf_zk_watches_drop(struct hf_zk *zk)
-{
-    for (size_t i = 0; i < HF_ZK_BUCKETS; i++) {
-        while (zk->watches.bucket[i] != NULL) {
-            struct hf_zk_watch *watch = zk->watches.bucket[i];
-            zk->watches.bucket[i] = watch->next;
-            for (struct hf_zk_listener *l = watch->listeners; l != NULL; l = l->next)
-                l->watch = NULL;
-            free(watch);
-        }
-    }
-    zk->watches.count = 0;
 }

@@ -1,0 +1,121 @@
+/* restore.c - watches when connections, and sessions, come and go.
+ *
+ * A new connection is told all that we watch, and from when on; what happened in
+ * between it tells at once.
+ */
+#include "store/zookeeper/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RESTORE_MAX ((size_t)128 * 1024) /* of a message; servers refuse 1 MB */
+
+enum list { DATA, EXIST, CHILD };
+
+static bool belongs(const struct hf_zk_watch *watch, enum list list)
+{
+    if (watch->kind == HF_ZK_WATCH_DATA)
+        return list == DATA;
+    return list == (watch->bare ? EXIST : CHILD);
+}
+
+/* From bucket *from on, as many as fit, of one list; -> how many. */
+static void put_list(struct hf_zk *zk, enum list list, size_t from, size_t to)
+{
+    struct hf_zk_writer *out = &zk->calls.out;
+    int32_t              count = 0;
+
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1)
+            hf_zk_put_int(out, count);
+        for (size_t i = from; i < to; i++) {
+            for (struct hf_zk_watch *w = zk->watches.bucket[i]; w != NULL; w = w->next) {
+                if (w->state != ARMED || !belongs(w, list))
+                    continue;
+                if (pass == 0)
+                    count++;
+                else
+                    hf_zk_put_string(out, w->path);
+            }
+        }
+    }
+}
+
+static size_t bucket_size(const struct hf_zk *zk, size_t index)
+{
+    size_t size = 0;
+
+    for (struct hf_zk_watch *w = zk->watches.bucket[index]; w != NULL; w = w->next)
+        if (w->state == ARMED)
+            size += strlen(w->path) + 4;
+    return size;
+}
+
+/* One message for the buckets `from` to `to`. */
+static void restore_some(struct hf_zk *zk, size_t from, size_t to)
+{
+    struct hf_zk_writer *out = &zk->calls.out;
+    size_t               begin = hf_zk_frame_begin(out);
+
+    hf_zk_put_int(out, HF_ZK_XID_SET_WATCHES);
+    hf_zk_put_int(out, HF_ZK_SET_WATCHES);
+    hf_zk_put_long(out, zk->link.zxid);
+    put_list(zk, DATA, from, to);
+    put_list(zk, EXIST, from, to);
+    put_list(zk, CHILD, from, to);
+    hf_zk_frame_end(out, begin);
+    zk->watches.restoring++;
+}
+
+void hf_zk_watches_restored(struct hf_zk *zk)
+{
+    zk->watches.restoring -= zk->watches.restoring > 0;
+}
+
+static void arm_wanted(struct hf_zk *zk)
+{
+    zk->watches.again = HF_NEVER;
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
+        for (struct hf_zk_watch *w = zk->watches.bucket[i]; w != NULL; w = w->next)
+            if (w->state == WANTED)
+                hf_zk_watch_arm(zk, w);
+}
+
+void hf_zk_watches_run(struct hf_zk *zk)
+{
+    if (zk->now >= zk->watches.again && zk->link.phase == HF_ZK_READY)
+        arm_wanted(zk);
+}
+
+void hf_zk_watches_restore(struct hf_zk *zk)
+{
+    size_t size = 0, from = 0;
+
+    zk->watches.restoring = 0;
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++) {
+        size_t more = bucket_size(zk, i);
+        if (size > 0 && size + more > RESTORE_MAX) {
+            restore_some(zk, from, i);
+            from = i;
+            size = 0;
+        }
+        size += more;
+    }
+    if (size > 0)
+        restore_some(zk, from, HF_ZK_BUCKETS);
+    arm_wanted(zk);
+}
+
+void hf_zk_watches_drop(struct hf_zk *zk)
+{
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++) {
+        while (zk->watches.bucket[i] != NULL) {
+            struct hf_zk_watch *watch = zk->watches.bucket[i];
+            zk->watches.bucket[i] = watch->next;
+            for (struct hf_zk_listener *l = watch->listeners; l != NULL; l = l->next)
+                l->watch = NULL;
+            free(watch);
+        }
+    }
+    zk->watches.count = 0;
+}

@@ -1,0 +1,24 @@
+/* watch.h - one watched path, between watch.c and restore.c. */
+#ifndef HF_ZK_WATCH_H
+#define HF_ZK_WATCH_H
+
+#include "store/zookeeper/inner.h"
+
+enum hf_zk_watch_state { WANTED, ARMING, ARMED, FIRING };
+
+struct hf_zk_watch {
+    struct hf_zk_watch    *next; /* in its bucket */
+    enum hf_zk_watch_kind  kind;
+    enum hf_zk_watch_state state;
+    bool                   bare;  /* by `exists`: a folder that is not there */
+    bool                   goes;  /* nobody listens, and it will end by itself */
+    uint64_t               stamp; /* of a folder, as it has been since it was armed */
+    struct hf_zk_listener *listeners;
+    struct hf_zk_call      call;
+    char                   path[];
+};
+
+/* Have the server watch it; answered by ARMED, or otherwise. */
+void hf_zk_watch_arm(struct hf_zk *zk, struct hf_zk_watch *watch);
+
+#endif
