@@ -89,7 +89,7 @@ HF_API const char *hf_strerror(int code);
 HF_API bool hf_err_retryable(int code);
 HF_API bool hf_err_lost(int code);
 
-/* "0.1.0", and the store schemes built in: "sqlite memory". */
+/* "0.1.0", and the store schemes built in: "sqlite memory zk zks". */
 HF_API const char *hf_version(void);
 HF_API const char *hf_stores(void);
 
@@ -145,6 +145,15 @@ struct hf_options {
  *
  *     sqlite:PATH      a file on this machine.  ?force=1 allows file systems on
  *                      which it may be unsafe
+ *     zk://HOST:PORT,HOST:PORT.../CHROOT
+ *                      ZooKeeper servers; in one line with Curator and kazoo.
+ *                      ?session=30s  how long a dead holder blocks the rest, not ttl_ms
+ *                      ?auth=FILE    has "user:password"; or //user:password@HOST, or
+ *                                    $HOLDFAST_ZK_AUTH
+ *                      ?acl=creator, open, or scheme:id,scheme:id
+ *                      ?style=kazoo  writes kazoo's names
+ *     zks://...        the same over TLS.  ?ca=FILE whom to trust, ?cert=FILE and
+ *                      ?key=FILE who we are
  *     memory:NAME      inside this process, for tests.  ?lease=MS gives sessions a
  *                      lease, as servers do
  *
