@@ -200,7 +200,7 @@ void witness_delete_all(const char *folder)
 
 const char *witness_tell(const char *format, ...)
 {
-    static char        said[4096];
+    static char        said[65536];
     struct sockaddr_un at = { .sun_family = AF_UNIX };
     va_list            args;
     size_t             used = 0;
@@ -222,14 +222,16 @@ const char *witness_tell(const char *format, ...)
     return said + 2;
 }
 
+/* Not by `wchs`: that does not count those of folders. */
 long witness_watches(void)
 {
-    const char *said = witness_tell("word 1 wchs");
-    const char *total = strstr(said, "Total watches:");
+    static const char name[] = "zk_watch_count";
+    const char       *said = witness_tell("word 1 mntr");
+    const char       *count = strstr(said, name);
 
-    if (total == NULL)
+    if (count == NULL)
         fail_msg("the server does not tell its watches: %s", said);
-    return strtol(total + strlen("Total watches:"), NULL, 10);
+    return strtol(count + strlen(name), NULL, 10);
 }
 
 long witness_await_watches(long count)
