@@ -176,7 +176,7 @@ def a_place_of_somebody_else_in_a_folder_for_all(t):
         done = t.run("run", "-n", *waits, name, "--", "true")
         t.equal(done.code, 75, f"{holds}: {done.err}")
         t.equal(t.run("show", name).code, 0)
-        waiters = [t.start("run", *waits, name, "--", "echo", "mine") for _ in range(2)]
+        waiters = [t.start("run", "-q", *waits, name, "--", "echo", "mine") for _ in range(2)]
         if holds != ["--claim"]:
             t.waiting(name, 2)
         t.equal(t.end(holder).code, 128 + signal.SIGTERM)
@@ -275,7 +275,7 @@ def a_new_connection_has_the_same_identity(t):
     name = random_name()
     flag = t.path("flag")
     holder = t.hold(name, script=f"until test -e {flag}; do sleep 0.02; done")
-    waiter = t.start("run", name, "--", "true")
+    waiter = t.start("run", "-q", name, "--", "true")
     t.waiting(name, 1)
     cluster[1].kill()
     cluster[1].start()
