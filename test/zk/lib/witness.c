@@ -21,7 +21,7 @@
 
 #define LIMIT_MS 10000
 
-enum { DELETE = 2, CREATE = 1, CHILDREN = 8, NO_NODE = -101 };
+enum { DELETE = 2, CREATE = 1, CHILDREN = 8, MULTI = 14, NO_NODE = -101 };
 
 const char *witness_server(void)
 {
@@ -55,12 +55,17 @@ static void put_text(struct zkraw *raw, const char *text)
     raw->size += length;
 }
 
-static void begin(struct zkraw *raw, int32_t opcode, const char *path)
+static void begin_bare(struct zkraw *raw, int32_t opcode)
 {
     raw->size = 0;
     put_int(raw, 0); /* for the length */
     put_int(raw, ++raw->xid);
     put_int(raw, opcode);
+}
+
+static void begin(struct zkraw *raw, int32_t opcode, const char *path)
+{
+    begin_bare(raw, opcode);
     put_text(raw, path);
 }
 
@@ -180,19 +185,56 @@ void witness_await(const char *folder, size_t count)
     assert_int_equal(seen.count, count);
 }
 
-void witness_delete_all(const char *folder)
+/* One part of a MULTI: to delete `path`; NULL ends it. */
+static void put_part(struct zkraw *raw, const char *path)
+{
+    put_int(raw, path != NULL ? DELETE : -1);
+    assert_true(raw->size < sizeof raw->frame);
+    raw->frame[raw->size++] = path == NULL;
+    put_int(raw, -1);
+    if (path == NULL)
+        return;
+    put_text(raw, path);
+    put_int(raw, -1); /* any version */
+}
+
+static int last_first(const void *a, const void *b)
+{
+    size_t x = strlen(a), y = strlen(b);
+
+    return strcmp((const char *)b + (y > 10 ? y - 10 : 0),
+                  (const char *)a + (x > 10 ? x - 10 : 0));
+}
+
+/* Did it succeed?  A MULTI that did not begins with an error, of type -1. */
+static bool delete_at_once(struct zkraw *raw, const char *folder)
 {
     struct witness seen;
-    struct zkraw   raw;
     char           path[512];
 
-    open_raw(&raw);
-    look_in(&raw, folder, &seen);
+    look_in(raw, folder, &seen);
+    qsort(seen.name, seen.count, sizeof seen.name[0], last_first);
+    begin_bare(raw, MULTI);
     for (size_t i = 0; i < seen.count; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, seen.name[i]);
-        witness_delete_in(&raw, path);
+        put_part(raw, path);
     }
-    witness_delete_in(&raw, folder);
+    put_part(raw, folder);
+    put_part(raw, NULL);
+    return finish(raw) == 0 && zkraw_int(raw, 16) != -1;
+}
+
+/* In one step, and the last in line first: the events come in that order, and nobody
+ * is told of the one ahead before he is told of himself.  Again, if somebody came or
+ * went meanwhile. */
+void witness_delete_all(const char *folder)
+{
+    struct zkraw raw;
+    int          tries = 0;
+
+    open_raw(&raw);
+    while (!delete_at_once(&raw, folder))
+        assert_true(++tries < 100);
     zkraw_close(&raw);
 }
 
