@@ -183,6 +183,65 @@ static void proven_while_unsure(void **state)
     player_close(&a);
 }
 
+/* ---- Names that many have ---------------------------------------------------------------- */
+
+/* A claim is left, the answer is lost, and somebody else claims: his is not ours to
+ * delete. */
+static void left_claim_is_anothers(void **state)
+{
+    struct player a, b;
+    struct ask    mine, others, left;
+
+    (void)state;
+    open_at(&a, broken);
+    open_at(&b, direct);
+    uint64_t id = enter(&a, "left", CLAIM, &mine);
+    zkproxy_rule(proxy, &(struct zkproxy_rule){ ZKPROXY_DROP_AFTER, 2, 1, -1 });
+    left = (struct ask){ .req = { .op = HF_LEAVE, .name = "left", .id = id } };
+    assert_int_equal(player_run(&a, &left), HF_EDOWN);
+    enter(&b, "left", CLAIM, &others);
+    assert_true(is_granted(&others));
+    zkproxy_refuse(proxy, 0);
+    assert_int_equal(persist(&a, &left), 0);
+    assert_int_equal(look(&b, "left", others.req.id, &others), 0);
+    assert_true(is_granted(&others));
+    assert_int_equal(leave(&b, "left", others.req.id), 0);
+    player_close(&a);
+    player_close(&b);
+}
+
+/* A place is taken away with its slot, which somebody else has before we hear of it. */
+static void broken_slot_is_anothers(void **state)
+{
+    struct player  a, b;
+    struct ask     mine, others, watching;
+    struct witness seen;
+
+    (void)state;
+    open_at(&a, direct);
+    open_at(&b, direct);
+    for (int times = 0; times < 10; times++) {
+        enter(&a, "slot", semaphore(2, 1), &mine);
+        assert_int_equal(my_ticket(&mine)->slot, 0);
+        watch(&a, "slot", &mine, &watching);
+        for (int i = 0; i < 5; i++)
+            player_turn(&a, 2); /* so that it watches */
+        assert_int_equal(take_away(&b, "slot", my_ticket(&mine)->seq), 0);
+        enter(&b, "slot", semaphore(2, 1), &others);
+        assert_int_equal(my_ticket(&others)->slot, 0);
+        assert_true(player_await(&a, &watching, LIMIT_MS));
+        assert_int_equal(look(&a, "slot", mine.req.id, &mine), 0);
+        assert_false(is_in_line(&mine));
+        assert_int_equal(leave(&a, "slot", mine.req.id), HF_ELOST);
+        witness_look("/slot", &seen);
+        assert_int_equal(seen.count, 2); /* the other's place, and its slot */
+        assert_int_equal(leave(&b, "slot", others.req.id), 0);
+        assert_int_equal(witness_count("/slot"), 0);
+    }
+    player_close(&a);
+    player_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +249,8 @@ int main(void)
         cmocka_unit_test(given_up_as_it_ends),
         cmocka_unit_test(two_claims_of_one_client),
         cmocka_unit_test(proven_while_unsure),
+        cmocka_unit_test(left_claim_is_anothers),
+        cmocka_unit_test(broken_slot_is_anothers),
     };
 
     proxy = zkproxy_start(witness_server());

@@ -172,6 +172,11 @@ static void go(struct hf_zk *zk, struct hf_zk_task *task)
 void hf_zk_leave(struct hf_zk *zk, struct hf_zk_task *task)
 {
     task->ticket = hf_zk_ticket_find(zk, task->req->id);
+    /* Our delete may have been done, and the claim be somebody else's by now, whose
+     * node has the same name. */
+    if (task->ticket != NULL && task->ticket->shape.claim && task->ticket->leaving &&
+        task->ticket->where == HF_ZK_THERE)
+        hf_zk_ticket_set(zk, task->ticket, HF_ZK_UNSURE);
     if (task->ticket == NULL) /* left already */
         hf_zk_finish(zk, task, 0);
     else if (task->ticket->where == HF_ZK_UNSURE)

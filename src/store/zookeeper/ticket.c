@@ -167,24 +167,45 @@ void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
     set_where(zk, ticket, where);
 }
 
+/* ---- Taken away ------------------------------------------------------------------------- */
+
+struct cleaning {
+    struct hf_zk_call call;
+    char              uuid[HF_ZK_UUID + 1];
+    char              path[HF_ZK_PATH_MAX];
+};
+
 static void on_cleaned(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     (void)zk, (void)reply;
     free(data);
 }
 
-/* The slot of a place that was taken away is no use to anybody. */
+static void on_slot(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct cleaning  *cleaning = data;
+    struct hf_zk_text text = hf_zk_get_text(&reply->body);
+
+    if (reply->error == 0 && text.size == HF_ZK_UUID &&
+        memcmp(text.bytes, cleaning->uuid, HF_ZK_UUID) == 0)
+        hf_zk_call_delete(zk, &cleaning->call, cleaning->path, -1, on_cleaned, cleaning);
+    else
+        free(cleaning);
+}
+
+/* The slot of a place that was taken away is no use to anybody; but whoever took the
+ * place away may have taken that too, and it may be another's by now. */
 static void give_slot_up(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    struct hf_zk_call *call = calloc(1, sizeof *call);
-    char               path[HF_ZK_PATH_MAX];
-
-    if (ticket->slot < 0 || call == NULL || zk->link.phase != HF_ZK_READY) {
-        free(call);
+    if (ticket->slot < 0 || zk->link.phase != HF_ZK_READY)
         return;
-    }
-    hf_zk_slot_path(ticket->line, ticket->slot, path);
-    hf_zk_call_delete(zk, call, path, -1, on_cleaned, call);
+    struct cleaning *cleaning = calloc(1, sizeof *cleaning);
+    if (cleaning == NULL)
+        return;
+    memcpy(cleaning->uuid, ticket->uuid, sizeof cleaning->uuid);
+    hf_zk_slot_path(ticket->line, ticket->slot, cleaning->path);
+    hf_zk_call_get(zk, &cleaning->call, HF_ZK_GET_DATA, cleaning->path, false, on_slot,
+                   cleaning);
     ticket->slot = -1;
 }
 
