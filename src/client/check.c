@@ -79,7 +79,7 @@ static int check(struct proof *proof, hf_time deadline)
         r = lock->state == HF_HELD ? result(proof) : not_held(lock);
     if (r == HF_ENOMEM || r == HF_ELOST)
         hf_lock_fail(lock, r);
-    for (size_t i = 0; i < proof->started; i++)
+    for (size_t i = 0; proof->query != NULL && i < proof->started; i++)
         hf_query_end(proof->query[i]);
     free(proof->query);
     return r;

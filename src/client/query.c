@@ -208,10 +208,10 @@ void hf_query_end(struct hf_query *query)
 int hf_query_run(struct hf_client *client, const struct hf_req *req, hf_time deadline,
                  struct hf_report **ret)
 {
-    struct hf_query *query;
+    struct hf_query *query = NULL;
 
     int r = hf_query_start(client, req, deadline, &query);
-    if (r < 0)
+    if (query == NULL)
         return r;
     r = hf_query_wait(query);
     if (r == 0 && ret != NULL) {

@@ -80,7 +80,7 @@ static int write_word(struct hf_sq *sq, const struct hf_req *req)
 
 static int leave_word(struct hf_sq *sq, const struct hf_req *req)
 {
-    struct hf_sq_row row;
+    struct hf_sq_row row = { 0 };
 
     int r = find_living(sq, req, &row);
     if (r == 0)
@@ -92,7 +92,7 @@ static int leave_word(struct hf_sq *sq, const struct hf_req *req)
 
 static int take_away(struct hf_sq *sq, const struct hf_req *req)
 {
-    struct hf_sq_row row;
+    struct hf_sq_row row = { 0 };
 
     int r = find_living(sq, req, &row);
     if (r == 0)

@@ -190,10 +190,10 @@ int hf_zk_multi_error(const struct hf_zk_reply *reply, size_t index)
     for (size_t i = 0; !body.bad; i++) {
         int32_t type = hf_zk_get_int(&body);
         bool    done = hf_zk_get_byte(&body) != 0;
-        int32_t error = hf_zk_get_int(&body);
+        hf_zk_get_int(&body);
         if (done || type != HF_ZK_ERROR)
             break; /* it succeeded, or makes no sense */
-        error = hf_zk_get_int(&body);
+        int32_t error = hf_zk_get_int(&body);
         if (i == index)
             return error;
     }

@@ -128,12 +128,13 @@ static void on_there(struct hf_zk *zk, struct hf_zk_task *task)
 
 static void on_placed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    if (error == HF_ZK_CONNECTION_LOSS) {
-        fail(zk, task, error); /* whatever came of the create: it is asked again */
-    } else if (task->error == HF_ZK_NO_NODE && ++task->step < TRIES) {
+    bool lost = error == HF_ZK_CONNECTION_LOSS; /* then it is asked again, whatever
+                                                   came of the create */
+
+    if (!lost && task->error == HF_ZK_NO_NODE && ++task->step < TRIES) {
         take_place(zk, task);
-    } else if (task->error != 0) {
-        fail(zk, task, task->error);
+    } else if (lost || task->error != 0) {
+        fail(zk, task, lost ? error : task->error);
     } else if (error != 0 && error != HF_ZK_NO_NODE) {
         fail(zk, task, error);
     } else if (task->ticket->where == HF_ZK_NOWHERE) { /* a claim that came too late */

@@ -169,7 +169,7 @@ static void tell_identity(const struct hf_zk *zk, struct hf_gathered *list)
 
 static bool is_near(int fd)
 {
-    struct sockaddr_storage at;
+    struct sockaddr_storage at = { 0 };
     socklen_t               length = sizeof at;
 
     if (getpeername(fd, (struct sockaddr *)&at, &length) < 0)

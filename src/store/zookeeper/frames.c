@@ -68,18 +68,17 @@ static void take_greeting(struct hf_zk *zk, struct hf_zk_reader frame, hf_time a
     int64_t           session = hf_zk_get_long(&frame);
     struct hf_zk_text password = hf_zk_get_text(&frame);
     bool              bad = frame.bad || version != 0 || password.size > 64;
+    bool              none = timeout <= 0 || session == 0;
     bool              read_only = !bad && hf_zk_get_byte(&frame) != 0 && !frame.bad;
 
     if (bad && !no_quorum)
         hf_zk_link_break(zk, "does not speak ZooKeeper's protocol");
     else if (read_only || no_quorum)
         hf_zk_link_break(zk, "is read-only: it has lost its quorum");
-    else if ((timeout <= 0 || session == 0) && zk->link.session == 0)
+    else if (none && zk->link.session == 0)
         hf_zk_link_break(zk, "gives us no session");
-    else if (timeout <= 0 || session == 0)
+    else if (none || (zk->link.session != 0 && session != zk->link.session))
         hf_zk_link_lose(zk);
-    else if (zk->link.session != 0 && session != zk->link.session)
-        hf_zk_link_lose(zk); /* it is not even the same one */
     else if (timeout < 2000)
         hf_zk_link_break(zk, "gives sessions less than 2 s; raise maxSessionTimeout");
     else
