@@ -48,6 +48,10 @@ struct hf_zk_seen {
 int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
                  enum hf_zk_watch_kind kind, const char *path);
 
+/* One that joined others at a watch has not been told what was read then: have it
+ * read again. */
+void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener);
+
 /* No more.  `goes`: the node is about to go by our own hand, so that the watch
  * ends by itself.  A listener that does not listen is left alone. */
 void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes);

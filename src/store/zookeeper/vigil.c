@@ -90,6 +90,7 @@ static void listen_own(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     ticket->own.data = ticket;
     /* Without memory for it we are slower to hear, but the heartbeat tells. */
     (void)hf_zk_listen(zk, &ticket->own, HF_ZK_WATCH_DATA, ticket->path);
+    hf_zk_reread(zk, &ticket->own);
 }
 
 static void listen_own_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)

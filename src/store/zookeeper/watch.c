@@ -224,6 +224,18 @@ int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
     return 0;
 }
 
+/* What fires while it is read again is in what is read. */
+void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener)
+{
+    struct hf_zk_watch *watch = listener->watch;
+
+    if (watch == NULL || watch->state != ARMED)
+        return;
+    watch->state = WANTED;
+    if (zk->link.phase == HF_ZK_READY)
+        hf_zk_watch_arm(zk, watch);
+}
+
 void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes)
 {
     struct hf_zk_watch *watch = listener->watch;
