@@ -1,16 +1,12 @@
 #!/usr/bin/env -S python3 -B
 """run.py - `holdfast run` on a ZooKeeper server: its command is dead before the lock
 can be somebody else's, whatever stops answering."""
-import pathlib
+import contextlib
 import signal
-import sys
-import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "cli"), str(ROOT / "server")]
-from hf import *  # noqa: E402, F403
-import zookeeper  # noqa: E402
+from hands import *  # noqa: F403
 
+SERVER = None
 SESSION = 4.0  # seconds, the server's maximum with this tick
 TICKING = "while :; do date +%s.%N >{0}.new; mv {0}.new {0}; sleep 0.02; done"
 
@@ -99,6 +95,12 @@ def a_restarted_server_takes_nothing_away(t):
     t.equal(t.end(holder).code, 128 + signal.SIGTERM, "exit code")
 
 
-if __name__ == "__main__":
+@contextlib.contextmanager
+def start():
+    global SERVER
     with zookeeper.standalone(tick=200) as SERVER:
-        main()
+        yield
+
+
+if __name__ == "__main__":
+    play(start)

@@ -113,6 +113,15 @@ static void refuse(struct hf_zk *zk)
     hf_zk_link_set(zk, HF_LINK_UP);
 }
 
+/* Longer and longer; but short of a session that is running out meanwhile. */
+static hf_time pause_for(struct hf_zk *zk)
+{
+    hf_time pause = hf_retry_next(&zk->link.retry);
+    hf_time most = zk->link.timeout / 20;
+
+    return zk->tickets > 0 && pause > most ? most : pause;
+}
+
 /* The next server has its turn, at once; after all of them, a pause. */
 static void next_server(struct hf_zk *zk, bool denied)
 {
@@ -125,7 +134,7 @@ static void next_server(struct hf_zk *zk, bool denied)
     if (denied)
         refuse(zk);
     else
-        link->due = zk->now + hf_retry_next(&link->retry);
+        link->due = zk->now + pause_for(zk);
 }
 
 void hf_zk_link_break(struct hf_zk *zk, const char *why)
