@@ -30,7 +30,7 @@ int zkraw_connect(const char *address)
 
 /* ---- Frames ---------------------------------------------------------------------- */
 
-static void put_int(struct zkraw *raw, int32_t value)
+void zkraw_put_int(struct zkraw *raw, int32_t value)
 {
     uint32_t big = htobe32((uint32_t)value);
 
@@ -39,11 +39,11 @@ static void put_int(struct zkraw *raw, int32_t value)
     raw->size += sizeof big;
 }
 
-static void put_text(struct zkraw *raw, const char *text)
+void zkraw_put_text(struct zkraw *raw, const char *text)
 {
     size_t length = strlen(text);
 
-    put_int(raw, (int32_t)length);
+    zkraw_put_int(raw, (int32_t)length);
     assert(raw->size + length <= sizeof raw->frame);
     memcpy(raw->frame + raw->size, text, length);
     raw->size += length;
@@ -52,8 +52,8 @@ static void put_text(struct zkraw *raw, const char *text)
 static void begin(struct zkraw *raw, int32_t xid, int32_t opcode)
 {
     raw->size = 0;
-    put_int(raw, xid);
-    put_int(raw, opcode);
+    zkraw_put_int(raw, xid);
+    zkraw_put_int(raw, opcode);
 }
 
 /* If the other end is gone, receiving will tell. */
@@ -124,11 +124,11 @@ bool zkraw_open(struct zkraw *raw, const char *address, int session_ms)
     if (raw->fd < 0)
         return false;
     for (int i = 0; i < 3; i++)
-        put_int(raw, 0); /* version, last zxid */
-    put_int(raw, session_ms);
-    put_int(raw, 0);
-    put_int(raw, 0); /* no session yet */
-    put_int(raw, 16);
+        zkraw_put_int(raw, 0); /* version, last zxid */
+    zkraw_put_int(raw, session_ms);
+    zkraw_put_int(raw, 0);
+    zkraw_put_int(raw, 0); /* no session yet */
+    zkraw_put_int(raw, 16);
     raw->size += 16 + 1; /* and no password; not read-only */
     send_frame(raw);
     return zkraw_receive(raw, ZKRAW_LIMIT_MS);
@@ -144,13 +144,13 @@ void zkraw_close(struct zkraw *raw)
 void zkraw_send_create(struct zkraw *raw, const char *path)
 {
     begin(raw, ++raw->xid, ZKRAW_CREATE);
-    put_text(raw, path);
-    put_text(raw, "data");
-    put_int(raw, 1);
-    put_int(raw, 31); /* all rights */
-    put_text(raw, "world");
-    put_text(raw, "anyone");
-    put_int(raw, 0);
+    zkraw_put_text(raw, path);
+    zkraw_put_text(raw, "data");
+    zkraw_put_int(raw, 1);
+    zkraw_put_int(raw, 31); /* all rights */
+    zkraw_put_text(raw, "world");
+    zkraw_put_text(raw, "anyone");
+    zkraw_put_int(raw, 0);
     send_frame(raw);
 }
 
@@ -169,7 +169,7 @@ bool zkraw_is_there(const char *address, const char *folder, const char *name)
     bool opened = zkraw_open(&raw, address, 4000);
     assert(opened);
     begin(&raw, ++raw.xid, ZKRAW_CHILDREN);
-    put_text(&raw, folder);
+    zkraw_put_text(&raw, folder);
     raw.frame[raw.size++] = 0; /* no watch */
     send_frame(&raw);
     bool answered = zkraw_receive(&raw, ZKRAW_LIMIT_MS);

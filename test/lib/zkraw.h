@@ -27,6 +27,10 @@ struct zkraw {
     size_t        size;
 };
 
+/* Append to the frame being written. */
+void zkraw_put_int(struct zkraw *raw, int32_t value);
+void zkraw_put_text(struct zkraw *raw, const char *text);
+
 /* Connect to the first of "127.0.0.1:port,..."; the descriptor, or -1 with errno. */
 int zkraw_connect(const char *address);
 

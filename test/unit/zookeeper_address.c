@@ -117,13 +117,21 @@ static void write_file(const char *path, const char *text, mode_t mode)
     assert_int_equal(chmod(path, mode), 0);
 }
 
+static void make_folder(char *ret, size_t size)
+{
+    const char *base = getenv("TMPDIR");
+
+    snprintf(ret, size, "%.80s/address.XXXXXX", base != NULL ? base : "/tmp");
+    assert_non_null(mkdtemp(ret));
+}
+
 static void test_users(void **state)
 {
     struct hf_zk_config config;
-    char                folder[] = "/tmp/hf-address-XXXXXX", path[64], url[128];
+    char                folder[128], path[160], url[256];
 
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    make_folder(folder, sizeof folder);
     snprintf(path, sizeof path, "%s/auth", folder);
     write_file(path, "ben:from:file\r\nmore\n", 0600);
 
@@ -162,10 +170,10 @@ static void test_files_that_are_no_secret(void **state)
         { "\nana:hunter2\n", 0600, "no user" },
     };
     struct hf_zk_config config;
-    char folder[] = "/tmp/hf-address-XXXXXX", path[64], url[128], errmsg[HF_ERRMSG_MAX];
+    char                folder[128], path[160], url[256], errmsg[HF_ERRMSG_MAX];
 
     (void)state;
-    assert_non_null(mkdtemp(folder));
+    make_folder(folder, sizeof folder);
     snprintf(path, sizeof path, "%s/auth", folder);
     snprintf(url, sizeof url, "zk://h?auth=%s", path);
     assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);

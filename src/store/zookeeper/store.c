@@ -318,26 +318,11 @@ fail:
 static const char *const params[] = { "session", "style", "auth", "acl",
                                       "ca",      "cert",  "key",  NULL };
 
-const struct hf_store_impl hf_zk_store = {
-    .scheme = "zk",
-    .params = params,
-    .users = true,
-    .groups = true,
-    .open = open_store,
-    .close = close_store,
-    .submit = submit,
-    .cancel = cancel,
-    .process = process,
-};
+/* clang-format off */
+#define IMPL(name) { .scheme = (name), .params = params, .users = true, .groups = true, \
+                     .open = open_store, .close = close_store, .submit = submit,        \
+                     .cancel = cancel, .process = process }
+/* clang-format on */
 
-const struct hf_store_impl hf_zks_store = {
-    .scheme = "zks",
-    .params = params,
-    .users = true,
-    .groups = true,
-    .open = open_store,
-    .close = close_store,
-    .submit = submit,
-    .cancel = cancel,
-    .process = process,
-};
+const struct hf_store_impl hf_zk_store = IMPL("zk");
+const struct hf_store_impl hf_zks_store = IMPL("zks");

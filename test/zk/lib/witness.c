@@ -36,37 +36,18 @@ const char *witness_server(void)
 
 /* ---- Requests -------------------------------------------------------------------- */
 
-static void put_int(struct zkraw *raw, int32_t value)
-{
-    uint32_t big = htobe32((uint32_t)value);
-
-    assert_true(raw->size + sizeof big <= sizeof raw->frame);
-    memcpy(raw->frame + raw->size, &big, sizeof big);
-    raw->size += sizeof big;
-}
-
-static void put_text(struct zkraw *raw, const char *text)
-{
-    size_t length = strlen(text);
-
-    put_int(raw, (int32_t)length);
-    assert_true(raw->size + length <= sizeof raw->frame);
-    memcpy(raw->frame + raw->size, text, length);
-    raw->size += length;
-}
-
 static void begin_bare(struct zkraw *raw, int32_t opcode)
 {
     raw->size = 0;
-    put_int(raw, 0); /* for the length */
-    put_int(raw, ++raw->xid);
-    put_int(raw, opcode);
+    zkraw_put_int(raw, 0); /* for the length */
+    zkraw_put_int(raw, ++raw->xid);
+    zkraw_put_int(raw, opcode);
 }
 
 static void begin(struct zkraw *raw, int32_t opcode, const char *path)
 {
     begin_bare(raw, opcode);
-    put_text(raw, path);
+    zkraw_put_text(raw, path);
 }
 
 /* Send, and wait for the answer.  Its error. */
@@ -92,19 +73,19 @@ int32_t witness_create_in(struct zkraw *raw, const char *path, const char *text,
                           int32_t mode)
 {
     begin(raw, CREATE, path);
-    put_text(raw, text);
-    put_int(raw, 1);
-    put_int(raw, 31); /* all rights */
-    put_text(raw, "world");
-    put_text(raw, "anyone");
-    put_int(raw, mode);
+    zkraw_put_text(raw, text);
+    zkraw_put_int(raw, 1);
+    zkraw_put_int(raw, 31); /* all rights */
+    zkraw_put_text(raw, "world");
+    zkraw_put_text(raw, "anyone");
+    zkraw_put_int(raw, mode);
     return finish(raw);
 }
 
 int32_t witness_delete_in(struct zkraw *raw, const char *path)
 {
     begin(raw, DELETE, path);
-    put_int(raw, -1);
+    zkraw_put_int(raw, -1);
     return finish(raw);
 }
 
@@ -188,14 +169,14 @@ void witness_await(const char *folder, size_t count)
 /* One part of a MULTI: to delete `path`; NULL ends it. */
 static void put_part(struct zkraw *raw, const char *path)
 {
-    put_int(raw, path != NULL ? DELETE : -1);
+    zkraw_put_int(raw, path != NULL ? DELETE : -1);
     assert_true(raw->size < sizeof raw->frame);
     raw->frame[raw->size++] = path == NULL;
-    put_int(raw, -1);
+    zkraw_put_int(raw, -1);
     if (path == NULL)
         return;
-    put_text(raw, path);
-    put_int(raw, -1); /* any version */
+    zkraw_put_text(raw, path);
+    zkraw_put_int(raw, -1); /* any version */
 }
 
 static int last_first(const void *a, const void *b)
