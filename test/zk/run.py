@@ -60,6 +60,7 @@ def killed_at_the_deadline_if_it_does_not_obey(t):
         SERVER[1].thaw()
     t.equal(done.code, 79, "exit code")
     t.true(last_beat(t) - stopped < SESSION, "the command outlived the session")
+    t.true(next_holder_starts(t, "deaf") > last_beat(t), "two ran at once")
 
 
 @case

@@ -172,7 +172,7 @@ def a_certificate_is_required(t):
     with zookeeper.standalone(tls="need") as strict:
         files = strict.tls
         url = zks(of=strict, cert=files["cert"], key=files["key"])
-        done = t.run("run", "a", "--url", url, "--", "echo", "mine")
+        done = t.run("run", "-q", "a", "--url", url, "--", "echo", "mine")
         t.equal((done.code, done.out, done.err), (0, "mine\n", ""))
         unusable(t, zks(of=strict), "certificate")
         unusable(t, zks(of=strict, cert=files["other_cert"], key=files["other_key"]), "certificate")
