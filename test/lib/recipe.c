@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -109,4 +110,14 @@ void recipe_await_line(struct hf_client *client, const char *name, size_t count)
             poll(NULL, 0, 1);
     } while (seen != count && recipe_ms() < end);
     assert_int_equal(seen, count);
+}
+
+const struct hf_finding *recipe_finding(const struct hf_findings *findings,
+                                        const char               *about)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (strcmp(findings->finding[i].about, about) == 0)
+            return &findings->finding[i];
+    fail_msg("no finding about \"%s\"", about);
+    return NULL;
 }

@@ -41,4 +41,8 @@ void recipe_await(struct hf_lock *lock, enum hf_state state);
 /* Wait until `count` places are in the line of `name`, 10 s at most. */
 void recipe_await_line(struct hf_client *client, const char *name, size_t count);
 
+/* The finding of that name; there must be one. */
+const struct hf_finding *recipe_finding(const struct hf_findings *findings,
+                                        const char               *about);
+
 #endif

@@ -215,16 +215,6 @@ static void test_verify(void **state)
     hf_close(b);
 }
 
-static const struct hf_finding *find(const struct hf_findings *findings,
-                                     const char               *about)
-{
-    for (size_t i = 0; i < findings->count; i++)
-        if (strcmp(findings->finding[i].about, about) == 0)
-            return &findings->finding[i];
-    fail_msg("no finding about \"%s\"", about);
-    return NULL;
-}
-
 static void test_doctor(void **state)
 {
     const char         *name = recipe_name();
@@ -235,8 +225,8 @@ static void test_doctor(void **state)
     (void)state;
     assert_int_equal(hf_acquire(lock, 5000), 0);
     assert_int_equal(hf_doctor(client, NULL, 10000, &store), 0);
-    assert_string_equal(find(store, "link")->text, "up");
-    assert_non_null(strstr(find(store, "holdfast")->text, hf_version()));
+    assert_string_equal(recipe_finding(store, "link")->text, "up");
+    assert_non_null(strstr(recipe_finding(store, "holdfast")->text, hf_version()));
     for (size_t i = 0; i < store->count; i++) {
         const struct hf_finding *finding = &store->finding[i];
         if (finding->level == HF_FAULT)

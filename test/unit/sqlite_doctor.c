@@ -1,5 +1,6 @@
 /* sqlite_doctor.c - what hf_doctor() and hf_check() find out about the file store. */
 #include "lib/lab.h"
+#include "lib/recipe.h"
 
 #include "holdfast.h"
 
@@ -27,16 +28,6 @@ static void hold(struct hf_client *client, const char *name, struct hf_lock **re
     assert_int_equal(hf_acquire(*ret, 5000), 0);
 }
 
-static const struct hf_finding *find(const struct hf_findings *findings,
-                                     const char               *about)
-{
-    for (size_t i = 0; i < findings->count; i++)
-        if (strcmp(findings->finding[i].about, about) == 0)
-            return &findings->finding[i];
-    fail_msg("no finding about \"%s\"", about);
-    return NULL;
-}
-
 static struct hf_findings *examine(struct hf_client *client, const char *name)
 {
     struct hf_findings *findings = NULL;
@@ -48,7 +39,7 @@ static struct hf_findings *examine(struct hf_client *client, const char *name)
 static void assert_finding(const struct hf_findings *findings, const char *about,
                            enum hf_level level, const char *part)
 {
-    const struct hf_finding *finding = find(findings, about);
+    const struct hf_finding *finding = recipe_finding(findings, about);
 
     if (finding->level != level || strstr(finding->text, part) == NULL)
         fail_msg("%s: level %d: %s", about, (int)finding->level, finding->text);
@@ -190,10 +181,10 @@ static void test_a_damaged_file(void **state)
     damage();
     client = open_lab(state);
     struct hf_findings      *findings = examine(client, "a");
-    const struct hf_finding *whole = find(findings, "integrity");
+    const struct hf_finding *whole = recipe_finding(findings, "integrity");
     assert_int_equal(whole->level, HF_FAULT);
     assert_true(whole->advice[0] != '\0');
-    assert_int_equal(find(findings, "lines")->level, HF_FAULT);
+    assert_int_equal(recipe_finding(findings, "lines")->level, HF_FAULT);
     hf_findings_free(findings);
     hf_close(client);
 }
@@ -245,7 +236,7 @@ static void test_proof_of_deleted_files(void **state)
     uint64_t id = enter(&a, "a", MUTEX, &held);
     lab_unlink(lab, "-live");
     struct ask own = { .req = { .op = HF_PROVE, .name = "a", .id = id } };
-    int first = player_run(&a, &own);
+    int        first = player_run(&a, &own);
     assert_true(first == HF_ELOST || first == HF_EDOWN); /* it lost its session first */
     assert_int_equal(player_run(&a, &own), HF_ELOST);
     struct ask token = { .req = { .op = HF_PROVE, .name = "a" } };

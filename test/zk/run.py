@@ -29,9 +29,8 @@ def next_holder_starts(t, name):
     return float(done.out)
 
 
-@case
-def a_server_that_does_not_answer(t):
-    holder = begin(t, "frozen")
+def ends_without_server(t, holder, name):
+    """The server stops answering: how the holder ends, before anybody else begins."""
     time.sleep(1.2)  # some heartbeats
     SERVER[1].freeze()
     stopped = time.time()
@@ -40,10 +39,17 @@ def a_server_that_does_not_answer(t):
     finally:
         SERVER[1].thaw()
     t.equal(done.code, 79, "exit code")
+    t.true(last_beat(t) - stopped < SESSION, "the command outlived the session")
+    t.true(next_holder_starts(t, name) > last_beat(t), "two ran at once")
+    return done
+
+
+@case
+def a_server_that_does_not_answer(t):
+    holder = begin(t, "frozen")
+    done = ends_without_server(t, holder, "frozen")
     t.one_line(done.err)
     t.contains(done.err, "did not answer in time")
-    t.true(last_beat(t) - stopped < SESSION, "the command outlived the session")
-    t.true(next_holder_starts(t, "frozen") > last_beat(t), "two ran at once")
 
 
 @case
@@ -51,16 +57,7 @@ def killed_at_the_deadline_if_it_does_not_obey(t):
     t.env["HOLDFAST_URL"] = f"zk://{SERVER.address}"
     t.beat = t.path("beat")
     holder = t.hold("deaf", script="trap '' TERM; " + TICKING.format(t.beat))
-    time.sleep(1.2)
-    SERVER[1].freeze()
-    stopped = time.time()
-    try:
-        done = t.finish(holder)
-    finally:
-        SERVER[1].thaw()
-    t.equal(done.code, 79, "exit code")
-    t.true(last_beat(t) - stopped < SESSION, "the command outlived the session")
-    t.true(next_holder_starts(t, "deaf") > last_beat(t), "two ran at once")
+    ends_without_server(t, holder, "deaf")
 
 
 @case

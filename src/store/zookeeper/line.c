@@ -11,15 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t hash(const char *name)
-{
-    size_t value = 5381;
-
-    for (; *name != '\0'; name++)
-        value = value * 33 + (unsigned char)*name;
-    return value % HF_ZK_BUCKETS;
-}
-
 /* ---- Lines by name --------------------------------------------------------------------- */
 
 static struct hf_zk_line *line_new(struct hf_zk *zk, const char *name)
@@ -44,7 +35,7 @@ static struct hf_zk_line *line_new(struct hf_zk *zk, const char *name)
 
 struct hf_zk_line *hf_zk_line_get(struct hf_zk *zk, const char *name)
 {
-    struct hf_zk_line **bucket = &zk->line[hash(name)];
+    struct hf_zk_line **bucket = &zk->line[hf_zk_hash(name, strlen(name))];
     struct hf_zk_line  *line = *bucket;
 
     while (line != NULL && strcmp(line->name, name) != 0)
@@ -64,7 +55,7 @@ void hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line)
     if (--line->users > 0)
         return;
 
-    struct hf_zk_line **at = &zk->line[hash(line->name)];
+    struct hf_zk_line **at = &zk->line[hf_zk_hash(line->name, strlen(line->name))];
     while (*at != line)
         at = &(*at)->next;
     *at = line->next;

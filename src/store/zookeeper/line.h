@@ -5,6 +5,9 @@
 
 #include "store/zookeeper/link.h"
 
+/* Which of the HF_ZK_BUCKETS a text belongs to. */
+size_t hf_zk_hash(const char *text, size_t size);
+
 /* ---- watch.c ----------------------------------------------------------------------- */
 
 enum hf_zk_watch_kind {

@@ -19,18 +19,18 @@
 
 #define AGAIN (200 * HF_MS) /* after so long, what a server would not let us watch */
 
-static size_t hash(const char *path, size_t size)
+size_t hf_zk_hash(const char *text, size_t size)
 {
     size_t value = 5381;
 
     for (size_t i = 0; i < size; i++)
-        value = value * 33 + (unsigned char)path[i];
+        value = value * 33 + (unsigned char)text[i];
     return value % HF_ZK_BUCKETS;
 }
 
 static struct hf_zk_watch **bucket_of(struct hf_zk *zk, const char *path, size_t size)
 {
-    return &zk->watches.bucket[hash(path, size)];
+    return &zk->watches.bucket[hf_zk_hash(path, size)];
 }
 
 static struct hf_zk_watch *find(struct hf_zk *zk, enum hf_zk_watch_kind kind,
