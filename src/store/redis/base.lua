@@ -1,0 +1,67 @@
+-- base.lua - what every script begins with.
+--
+-- KEYS  1 PREFIX:state  a hash: all that is looked up by its name
+--       2 PREFIX:order  a sorted set of equal scores: all that has an order
+--       3 ...           claim keys, where a script says so
+-- ARGV  1 the server's run id  2 our session  3 our connection  4 ... see each script
+--
+-- Fields of the hash
+--   run      run id of the server that wrote last          epoch   changes when data was lost
+--   last     highest token ever given out                  hold    nobody is granted until then
+--   ttl      longest lease in use                          changes how many there were
+--   s<sid>   "<connection> <end>"                          n<sid>  messages sent to a session
+--   l<name>  "<kind> <weight held> <waiting> <slots> <epoch>"
+--   t<sid>:<id>  "<state> <seq> <weight> <slot> <since> <kind> <name>\n<note>"
+--            state: g granted, w waiting, b taken away by somebody
+--   a<sid>:<id>  why somebody asks for the place           w<name> somebody watches the line
+-- Members of the sorted set
+--   e<end><sid>       sessions by their end                o<sid>:<id>        places by owner
+--   h<name>\n<place>  who holds                            q<name>\n<place>   who waits
+--   w<name>\n<sid>    who watches                          f<name>\n<slot>    slots given back
+--                     where <place> is "<seq> <weight> <sid>:<id>"
+-- A kind is the capacity, with a c behind it for a claim.  A seq is a token.  Times are
+-- microseconds of the server's clock, sixteen digits, never tostring()ed: that rounds.
+--
+-- All answer { code, ... }: 0 done; 1 the data are not this server's: say hello; 2 there is
+-- no such session; 3 it has a newer connection than this; others as each script says.
+local call, fmt, match, sub = redis.call, string.format, string.match, string.sub
+local state, order = KEYS[1], KEYS[2]
+local sid = ARGV[2]
+
+local t = call('TIME')
+local now = t[1] * 1000000 + t[2]
+
+-- What is wrong, given the fields run and s<sid>; nil if nothing is.
+local function refusal(run, session)
+  if run ~= ARGV[1] then return { 1 } end
+  local connection, till = match(session or '', '^(%d+) (%d+)$')
+  if not connection or tonumber(till) <= now then return { 2 } end
+  if connection ~= ARGV[3] then return { 3 } end
+end
+
+-- Numbered, so that a session knows when it missed one.
+local function tell(whom, text)
+  local n = call('HINCRBY', state, 'n' .. whom, 1)
+  call('PUBLISH', sub(state, 1, -6) .. 'wake:' .. whom, fmt('%d %s', n, text))
+end
+
+-- Range of all members that begin with these two; no name has a control character.
+local function range(letter, name)
+  return '[' .. letter .. name .. '\n', '(' .. letter .. name .. '\11'
+end
+
+-- How long somebody's claim lives, who may be no user of Holdfast; nil: there is none.
+local function claim_left(key)
+  local ms = call('PTTL', key)
+  if ms == -2 then return nil end
+  return ms == -1 and 1000000 or math.max(1, ms * 1000) -- without an end: look every second
+end
+
+local function tell_watchers(name)
+  local from, to = range('w', name)
+  for _, member in ipairs(call('ZRANGEBYLEX', order, from, to)) do
+    tell(sub(member, #name + 3), 'c ' .. name)
+  end
+  call('ZREMRANGEBYLEX', order, from, to)
+  call('HDEL', state, 'w' .. name)
+end

@@ -1,0 +1,206 @@
+-- line.lua - lines and the places in them; follows base.lua where a script changes lines.
+--
+-- A place is granted when nobody waits ahead of it and it fits into what is left of the
+-- capacity.  `used` and `waiting` are kept, so no line is ever walked; only after data
+-- were lost they are counted again.
+local head -- of the script: run, last, hold, epoch, changes
+
+local function on_hold() return head.hold and head.hold > now end
+
+local function parse_line(text, kind)
+  if not text then
+    return { kind = kind, used = 0, waiting = 0, slots = 0, epoch = head.epoch }
+  end
+  local k, used, waiting, slots, epoch = match(text, '^(%S+) (%d+) (%d+) (%d+) (%d+)$')
+  return { kind = k, used = tonumber(used), waiting = tonumber(waiting),
+           slots = tonumber(slots), epoch = epoch }
+end
+
+local function line_text(line)
+  return fmt('%s %.0f %d %d %s', line.kind, line.used, line.waiting, line.slots, line.epoch)
+end
+
+local function capacity(line) return tonumber(match(line.kind, '^%d+')) end
+
+local function has_slots(line)
+  return line.kind ~= '1' and line.kind ~= '1c' and line.kind ~= '4294967295'
+end
+
+local function parse_place(text)
+  local s, seq, weight, slot, since, kind, name, note =
+    match(text, '^(%a) (%d+) (%d+) (%-?%d+) (%d+) (%S+) ([^\n]*)\n(.*)$')
+  return { state = s, seq = seq, weight = tonumber(weight), slot = tonumber(slot),
+           since = since, kind = kind, name = name, note = note }
+end
+
+local function place_text(p)
+  return fmt('%s %s %.0f %d %s %s %s\n', p.state, p.seq, p.weight, p.slot, p.since, p.kind,
+             p.name) .. p.note
+end
+
+local function member(p, owner)
+  return fmt('%s%s\n%s %.0f %s', p.state == 'g' and 'h' or 'q', p.name, p.seq, p.weight, owner)
+end
+
+-- The lowest slot that is free.
+local function take_slot(name, line)
+  if not has_slots(line) then return -1 end
+  local from, to = range('f', name)
+  local free = call('ZRANGEBYLEX', order, from, to, 'LIMIT', 0, 1)[1]
+  if free then
+    call('ZREM', order, free)
+    return tonumber(sub(free, #name + 3))
+  end
+  line.slots = line.slots + 1
+  return line.slots - 1
+end
+
+local function give_slot(name, slot)
+  if slot >= 0 then call('ZADD', order, 0, fmt('f%s\n%010d', name, slot)) end
+end
+
+-- Grant those who wait, in order, while they fit.  `me`: who need not be told.
+local function advance(name, line, me)
+  local from, to = range('q', name)
+  while line.waiting > 0 and not on_hold() do
+    local first = call('ZRANGEBYLEX', order, from, to, 'LIMIT', 0, 1)[1]
+    if not first then line.waiting = 0 break end
+    local weight, whom, id = match(first, '^[^\n]*\n%d+ (%d+) (%x+):(%d+)$')
+    local owner = whom .. ':' .. id
+    if line.used + tonumber(weight) > capacity(line) then break end
+    local p = parse_place(call('HGET', state, 't' .. owner))
+    call('ZREM', order, first)
+    p.state, p.slot, p.since = 'g', take_slot(name, line), fmt('%.0f', now)
+    call('ZADD', order, 0, member(p, owner))
+    call('HSET', state, 't' .. owner, place_text(p))
+    line.used, line.waiting = line.used + p.weight, line.waiting - 1
+    if owner ~= me then tell(whom, fmt('g %s %d %s', id, p.slot, p.since)) end
+  end
+end
+
+local function store_line(name, line)
+  if line.used == 0 and line.waiting == 0 then
+    call('HDEL', state, 'l' .. name)
+    if line.slots > 0 then call('ZREMRANGEBYLEX', order, range('f', name)) end
+  else
+    call('HSET', state, 'l' .. name, line_text(line))
+  end
+end
+
+-- Slots in use are those of the holders; all others below the highest are free.
+local function recount_slots(name, line, holders)
+  local used = {}
+  call('ZREMRANGEBYLEX', order, range('f', name))
+  line.slots = 0
+  for _, m in ipairs(holders) do
+    local p = parse_place(call('HGET', state, 't' .. match(m, '(%x+:%d+)$')))
+    used[p.slot] = true
+    if p.slot >= line.slots then line.slots = p.slot + 1 end
+  end
+  for slot = 0, line.slots - 1 do
+    if not used[slot] then give_slot(name, slot) end
+  end
+end
+
+-- After data were lost and the time to put them right is over.
+local function recount(name, line)
+  local holders = call('ZRANGEBYLEX', order, range('h', name))
+  line.used, line.waiting = 0, call('ZLEXCOUNT', order, range('q', name))
+  for _, m in ipairs(holders) do
+    line.used = line.used + tonumber(match(m, '^[^\n]*\n%d+ (%d+) '))
+  end
+  if has_slots(line) then recount_slots(name, line, holders) end
+  line.epoch = head.epoch
+end
+
+-- Bring a line up to date that was last written before data were lost.
+local function refresh(name, line, me)
+  if line.epoch == head.epoch or on_hold() then return end
+  recount(name, line)
+  advance(name, line, me)
+  store_line(name, line)
+end
+
+-- Take a place out of its line and grant what then fits.  Its record stays.
+local function part(p, owner)
+  local line = parse_line(call('HGET', state, 'l' .. p.name), p.kind)
+  refresh(p.name, line)
+  call('ZREM', order, member(p, owner))
+  if p.state == 'g' then
+    line.used = math.max(0, line.used - p.weight)
+    give_slot(p.name, p.slot)
+  else
+    line.waiting = math.max(0, line.waiting - 1)
+  end
+  advance(p.name, line)
+  store_line(p.name, line)
+  call('HINCRBY', state, 'changes', 1)
+  if call('HEXISTS', state, 'w' .. p.name) == 1 then tell_watchers(p.name) end
+end
+
+-- End a session and all it has.
+local function bury(whom)
+  local from, to = '[o' .. whom .. ':', '(o' .. whom .. ';'
+  for _, index in ipairs(call('ZRANGEBYLEX', order, from, to)) do
+    local owner = sub(index, 2)
+    local text = call('HGET', state, 't' .. owner)
+    if text and sub(text, 1, 1) ~= 'b' then part(parse_place(text), owner) end
+    call('HDEL', state, 't' .. owner, 'a' .. owner)
+  end
+  call('ZREMRANGEBYLEX', order, from, to)
+  local till = match(call('HGET', state, 's' .. whom) or '', ' (%d+)$')
+  if till then call('ZREM', order, 'e' .. till .. whom) end
+  call('HDEL', state, 's' .. whom, 'n' .. whom)
+end
+
+-- When the next session ends, if nobody renews it.
+local function next_end()
+  local first = call('ZRANGEBYLEX', order, '[e', '(f', 'LIMIT', 0, 1)[1]
+  return first and tonumber(sub(first, 2, 17)), first and sub(first, 18)
+end
+
+-- End sessions whose time is up, a few at a time.  True if there were any.
+local function sweep()
+  for i = 1, 8 do
+    local till, whom = next_end()
+    if not till or till > now then return i > 1 end
+    bury(whom)
+    call('ZREM', order, fmt('e%016.0f', till) .. whom)
+  end
+  return true
+end
+
+local function renew(whom, connection, old, ttl)
+  local till = fmt('%016.0f', now + ttl)
+  if old then call('ZREM', order, 'e' .. old .. whom) end
+  call('ZADD', order, 0, 'e' .. till .. whom)
+  call('HSET', state, 's' .. whom, connection .. ' ' .. till)
+end
+
+-- How long until it is worth to look again: a session may end, or the hold-off.
+local function patience()
+  local till = next_end()
+  if on_hold() and (not till or head.hold < till) then till = head.hold end
+  return till and math.max(1, till - now) or 0
+end
+
+-- A place as its owner sees it:
+--   { 0, changes, state, seq, slot, since, weight, ahead, nearest, patience, asked }
+-- `nearest` is the seq next ahead of one that waits.
+local function show(p, owner, asked)
+  local ahead, nearest, wait = 0, '0', 0
+  local from, to = '(' .. member(p, owner), range(p.state == 'g' and 'h' or 'q', p.name)
+  ahead = call('ZLEXCOUNT', order, to, from)
+  if p.state == 'w' then
+    local m = ahead > 0 and call('ZREVRANGEBYLEX', order, from, to, 'LIMIT', 0, 1)[1]
+    ahead = ahead + call('ZLEXCOUNT', order, range('h', p.name))
+    if not m then
+      local first, last = range('h', p.name)
+      m = call('ZREVRANGEBYLEX', order, last, first, 'LIMIT', 0, 1)[1]
+    end
+    nearest = m and match(m, '^[^\n]*\n(%d+)') or '0'
+    wait = patience()
+  end
+  return { 0, tonumber(head.changes), p.state, p.seq, p.slot, p.since, p.weight, ahead,
+           nearest, wait, asked or false }
+end

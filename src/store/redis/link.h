@@ -1,0 +1,182 @@
+/* link.h - the lower half of the Redis store: servers, connections, commands.
+ * See inner.h for the upper one. */
+#ifndef HF_REDIS_LINK_H
+#define HF_REDIS_LINK_H
+
+#include "core/retry.h"
+#include "net/resolve.h"
+#include "net/stream.h"
+#include "net/tls.h"
+#include "store/store.h"
+
+#include <hiredis/hiredis.h>
+
+#define HF_REDIS_SERVERS 16
+#define HF_REDIS_PREFIX  128
+
+struct hf_redis;
+
+/* ---- config.c: what a URL says ------------------------------------------------------ */
+
+struct hf_redis_server {
+    char host[256];
+    char port[6];
+};
+
+struct hf_redis_config {
+    struct hf_redis_server server[HF_REDIS_SERVERS]; /* the server, or the Sentinels */
+    size_t                 servers;
+    char                   path[108];    /* of a Unix socket, or "" */
+    char                   service[128]; /* what the Sentinels call the master, or "" */
+    bool                   secure;
+    int                    db;
+    char                   prefix[HF_REDIS_PREFIX]; /* "{holdfast}": a hash tag */
+    hf_time                ttl;
+    int                    replicas; /* that must have heard of a grant */
+    bool                   evicting; /* a server that may evict our keys will do */
+    char                  *user;     /* NULL: none, or the default one */
+    char                  *password; /* NULL: none */
+};
+
+int  hf_redis_config_init(struct hf_redis_config *ret, const struct hf_config *config,
+                          char *errmsg);
+void hf_redis_config_finish(struct hf_redis_config *config);
+
+/* ---- conn.c: one connection, and the commands on it ---------------------------------- */
+
+/* `reply` is lent for the call; NULL: the connection broke before there was one. */
+typedef void hf_redis_on_reply(struct hf_redis *redis, void *data,
+                               const redisReply *reply);
+
+/* Part of whoever makes the call; must stay in place until it is answered. */
+struct hf_redis_call {
+    hf_time               sent;
+    hf_redis_on_reply    *on_reply; /* NULL: the answer does not matter */
+    void                 *data;
+    struct hf_redis_call *next;
+    bool                  flying;
+};
+
+struct hf_redis_conn {
+    struct hf_stream      stream;
+    bool                  there; /* there is a stream, maybe broken */
+    struct redisReader   *reader;
+    struct hf_redis_call *first, *last; /* asked, not answered */
+    hf_time               heard;        /* when something was last read */
+    unsigned              polled;       /* what epoll was told to look for */
+    bool                  more;         /* to be read, though nobody looked */
+
+    /* A reply that answers no call: what a subscription brings.  NULL: there must be
+     * none. */
+    void (*on_push)(struct hf_redis *redis, const redisReply *reply);
+};
+
+/* Start to connect; hf_redis_conn_close() first if it was open before. */
+int hf_redis_conn_open(struct hf_redis *redis, struct hf_redis_conn *conn,
+                       const struct hf_address *address, const char *host);
+
+/* Close, and answer what is in flight with NULL. */
+void hf_redis_conn_close(struct hf_redis *redis, struct hf_redis_conn *conn);
+
+/* Send a command, with the next flush.  A call that is NULL has no answer at all (as
+ * SUBSCRIBE, whose answer is a push).  Without memory the stream breaks. */
+void hf_redis_conn_call(struct hf_redis *redis, struct hf_redis_conn *conn,
+                        struct hf_redis_call *call, int argc, const char *const *argv,
+                        const size_t *length, hf_redis_on_reply *on_reply, void *data);
+
+/* Get on with connecting; read and answer; send.  Returns false when it broke:
+ * stream.errmsg tells why, and the caller is to close it. */
+bool hf_redis_conn_run(struct hf_redis *redis, struct hf_redis_conn *conn, bool readable);
+bool hf_redis_conn_flush(struct hf_redis *redis, struct hf_redis_conn *conn);
+
+/* AUTH, if we have a password.  `call` is answered as AUTH is. */
+void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
+                        struct hf_redis_call *call, hf_redis_on_reply *on_reply,
+                        void *data);
+
+/* ---- link.c: find the server, connect, greet it ----------------------------------------
+ *
+ * After the greeting it calls hf_redis_session_begin(); that ends with
+ * hf_redis_link_ready().  Should the connection break at any time, link.c calls
+ * hf_redis_session_broken(). */
+
+enum hf_redis_phase {
+    HF_REDIS_RESTING,   /* until `due` */
+    HF_REDIS_RESOLVING, /* a name */
+    HF_REDIS_REACHING,  /* the stream is not open yet */
+    HF_REDIS_GREETING,  /* AUTH, SELECT, INFO: asked */
+    HF_REDIS_OPENING,   /* the session's hello is on its way */
+    HF_REDIS_READY,
+};
+
+/* What the server says of itself when greeted. */
+struct hf_redis_server_info {
+    char     run_id[41];
+    char     version[32];
+    char     policy[32]; /* maxmemory_policy */
+    long long maxmemory;
+    long long uptime;     /* seconds */
+    bool     replica;    /* it is one, so it is read-only */
+    bool     promoted;   /* it was one: master_replid2 is set */
+    bool     known;      /* the namespace was used since the server started */
+};
+
+struct hf_redis_link {
+    enum hf_redis_phase         phase;
+    struct hf_redis_conn        conn;
+    struct hf_redis_server_info info;
+    struct hf_resolve          *resolve;
+    struct hf_address           address[HF_RESOLVE_MAX];
+    int                         addresses, next_address;
+    unsigned                    resolve_polled;
+    char                        host[256], port[6]; /* being tried, or in use */
+    bool                        asking;      /* ... which is a Sentinel */
+    size_t                      next_server; /* to be tried */
+    size_t                      tried;       /* in a row, without success */
+    struct hf_retry             retry;
+    hf_time                     due;     /* RESTING: try then; else give up then */
+    bool                        refused; /* it makes no sense to try again soon */
+    int                         refusal; /* the HF_E... of everything then */
+    struct hf_redis_call        call[8]; /* of the greeting */
+    int                         calls;   /* not yet answered */
+};
+
+void    hf_redis_link_init(struct hf_redis *redis, uint64_t seed);
+void    hf_redis_link_finish(struct hf_redis *redis); /* close everything */
+void    hf_redis_link_run(struct hf_redis *redis, bool readable);
+void    hf_redis_link_flush(struct hf_redis *redis);
+hf_time hf_redis_link_wake(const struct hf_redis *redis);
+
+/* The hello was answered: calls may flow. */
+void hf_redis_link_ready(struct hf_redis *redis);
+
+/* Make the state of the link known (HF_LINK_...). */
+void hf_redis_link_set(struct hf_redis *redis, enum hf_link link);
+
+/* Give the connection up and try again soon; `why` as a clause about the server: "does
+ * not answer". */
+void hf_redis_link_break(struct hf_redis *redis, const char *why);
+
+/* The same, but it makes no sense to try again soon: the link is UP for show, so that
+ * whoever asks is told `status` and base.errmsg at once; tried again a second later. */
+void hf_redis_link_refuse(struct hf_redis *redis, int status, const char *why);
+
+/* "host:port", or the path, of the server in use or last tried. */
+const char *hf_redis_link_server(const struct hf_redis *redis, char *ret, size_t size);
+
+/* ---- fault.c ---------------------------------------------------------------------------- */
+
+/* What an error reply means. */
+enum hf_redis_fault {
+    HF_REDIS_FINE,      /* none */
+    HF_REDIS_NO_SCRIPT, /* NOSCRIPT: load it, ask again */
+    HF_REDIS_AGAIN,     /* LOADING, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, READONLY,
+                           UNBLOCKED: this server cannot serve now; connect anew */
+    HF_REDIS_DENIED,    /* NOAUTH, WRONGPASS, NOPERM: HF_EDENIED */
+    HF_REDIS_FAILED,    /* OOM, MISCONF, WRONGTYPE, what we do not know: HF_ESTORE */
+};
+
+/* Tell; and say it in base.errmsg, in words for a person: which server, what to do. */
+enum hf_redis_fault hf_redis_fault(struct hf_redis *redis, const redisReply *reply);
+
+#endif

@@ -1,0 +1,44 @@
+-- mend.lua - after data were lost: make our session's places what we know them to be.
+--
+-- ARGV 4 ... for each place: id, state, seq, weight, slot, since, kind, name, note; seq 0 if
+--            its ENTER was never answered
+-- KEYS 3 ... the claims among those that hold, in the same order
+-- -> { 0, places put down again, places taken away }; { 2 } too late
+local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'epoch')
+local wrong = refusal(f[1], f[2])
+if wrong then return wrong end
+head = { hold = f[3] and tonumber(f[3]), epoch = f[4] }
+if not on_hold() then return { 2 } end
+
+local left = math.ceil((tonumber(match(f[2], ' (%d+)$')) - now) / 1000)
+local mine, claims, back, away = {}, 2, 0, 0
+for i = 4, #ARGV, 9 do
+  local owner = sid .. ':' .. ARGV[i]
+  local p = { state = ARGV[i + 1], seq = ARGV[i + 2], weight = tonumber(ARGV[i + 3]),
+              slot = tonumber(ARGV[i + 4]), since = ARGV[i + 5], kind = ARGV[i + 6],
+              name = ARGV[i + 7], note = ARGV[i + 8] }
+  local text = call('HGET', state, 't' .. owner)
+  mine[owner] = true
+  if tonumber(p.seq) > 0 and text ~= place_text(p) then
+    if text then call('ZREM', order, member(parse_place(text), owner)) else back = back + 1 end
+    call('ZADD', order, 0, member(p, owner), 0, 'o' .. owner)
+    call('HSET', state, 't' .. owner, place_text(p))
+    if call('HEXISTS', state, 'l' .. p.name) == 0 then -- counted when the hold-off is over
+      call('HSET', state, 'l' .. p.name, p.kind .. ' 0 0 0 0')
+    end
+  end
+  if p.kind == '1c' and p.state == 'g' then
+    claims = claims + 1
+    call('SET', KEYS[claims], owner .. ':' .. p.seq, 'PX', left)
+  end
+end
+for _, index in ipairs(call('ZRANGEBYLEX', order, '[o' .. sid .. ':', '(o' .. sid .. ';')) do
+  local owner = sub(index, 2)
+  if not mine[owner] then -- given back already, where that is not known any more
+    local text = call('HGET', state, 't' .. owner)
+    if text and sub(text, 1, 1) ~= 'b' then part(parse_place(text), owner) away = away + 1 end
+    call('HDEL', state, 't' .. owner, 'a' .. owner)
+    call('ZREM', order, index)
+  end
+end
+return { 0, back, away }

@@ -1,0 +1,23 @@
+-- renew.lua - our session lives; end those that do not.
+--
+-- ARGV 4 ttl 5 ... for each claim: id, seq    KEYS 3 ... the claims
+-- -> { 0, messages sent to us, patience, on hold for, ids of claims that are gone ... }
+local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'epoch')
+local wrong = refusal(f[1], f[2])
+if wrong then return wrong end
+head = { hold = f[3] and tonumber(f[3]), epoch = f[4] }
+
+local ttl = tonumber(ARGV[4])
+renew(sid, ARGV[3], match(f[2], ' (%d+)$'), ttl)
+sweep()
+local ret = { 0, tonumber(call('HGET', state, 'n' .. sid) or '0'), patience(),
+              on_hold() and head.hold - now or 0 }
+for i = 3, #KEYS do
+  local id, seq = ARGV[2 * i - 1], ARGV[2 * i]
+  if call('GET', KEYS[i]) == sid .. ':' .. id .. ':' .. seq then
+    call('PEXPIRE', KEYS[i], math.ceil(ttl / 1000))
+  else
+    ret[#ret + 1] = id
+  end
+end
+return ret

@@ -1,0 +1,30 @@
+-- watch.lua - be told once a line changes.
+--
+-- ARGV 4 name 5 changes when we last looked, 0: not known 6 ... seqs: fire if one has left
+-- KEYS 3 the claim of that name
+-- -> { 0, 1 } it has changed already; { 0, 0, patience } we are told
+local name = ARGV[4]
+
+local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'changes')
+local wrong = refusal(f[1], f[2])
+if wrong then return wrong end
+head = { hold = f[3] and tonumber(f[3]) }
+if sweep() then f[4] = call('HGET', state, 'changes') end
+if not ARGV[6] and ARGV[5] ~= '0' and ARGV[5] ~= (f[4] or '0') then return { 0, 1 } end
+
+local foreign -- who claims by a plain SET is in no line; its key tells how long
+for i = 6, #ARGV do
+  local there = false
+  if ARGV[i] == '0' then
+    foreign = claim_left(KEYS[3])
+    there = foreign ~= nil
+  end
+  for _, letter in ipairs({ 'h', 'q' }) do
+    local from = fmt('%s%s\n%s', letter, name, ARGV[i])
+    there = there or call('ZLEXCOUNT', order, '[' .. from .. ' ', '(' .. from .. '!') > 0
+  end
+  if not there then return { 0, 1 } end
+end
+call('ZADD', order, 0, 'w' .. name .. '\n' .. sid)
+call('HSET', state, 'w' .. name, '1')
+return { 0, 0, foreign or patience() }
