@@ -1,0 +1,489 @@
+#!/usr/bin/env python3
+"""redis - real Redis servers for tests: alone, or with a replica and sentinels.
+
+As a command, servers for the time of another command:
+
+    test/server/redis.py standalone --aof -- COMMAND @REDIS@
+    test/server/redis.py pair --sentinels 1 -- COMMAND
+    test/server/redis.py ctl kill 1             from inside COMMAND, see below
+
+COMMAND finds in its environment, and @REDIS@ stands in its arguments for the first:
+
+    HF_REDIS_ADDRESS  host:port of the first server, the master
+    HF_REDIS_PORT     the port alone;  HF_REDIS_SOCKET  path of its Unix socket
+    HF_REDIS_PID      its process;     HF_REDIS_PIDS    of all, with commas between
+    HF_REDIS_DIR      folder with a log of each: 1/log, 2/log, ...
+    HF_REDIS_CTL      path of a Unix socket: write one line, read the answer to its end:
+                      "ok", with what was asked for, or "error" and why
+    HF_REDIS_REPLICA, HF_REDIS_SENTINELS   host:port, those of a pair
+    HF_REDIS_TLS      with --tls: host:port of the secure port; HF_REDIS_CA, _CERT, _KEY
+                      and HF_REDIS_OTHER_CA, _OTHER_CERT, _OTHER_KEY: files, see certs.py
+    HF_REDIS_PASS     with --pass
+
+What can be written to HF_REDIS_CTL, N being 1 for the first server, 2 for its replica,
+3 and more for sentinels:
+
+    kill N    SIGKILL       stop N   SIGTERM       both return when it is gone
+    freeze N  SIGSTOP       thaw N   SIGCONT
+    start N   again, with its files                returns when it serves
+    restart N               kill and start
+    pid N     its process   promote  the replica, by hand
+
+The status is COMMAND's; 77 with a line "# SKIP why" if there is no Redis here.  As a
+module: standalone() gives a Server, pair() a Pair.
+
+Servers listen on free ports of 127.0.0.1, keep their files in memory, and die with the
+thread that started them, however it ends; so does COMMAND.
+"""
+import argparse
+import contextlib
+import os
+import pathlib
+import select
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import certs  # noqa: E402
+import place  # noqa: E402
+import resp  # noqa: E402
+
+START_LIMIT = 20.0  # seconds, for a busy machine
+SERVICE = "holdfast"  # what sentinels call the pair
+ALWAYS = [
+    "bind 127.0.0.1", "protected-mode no", "daemonize no", 'save ""', "unixsocketperm 700",
+    "enable-debug-command local", "repl-diskless-sync-delay 0", "repl-ping-replica-period 1",
+]
+
+
+class Missing(Exception):
+    """What is needed is not installed."""
+
+
+class Failed(Exception):
+    """A server does not do what it should."""
+
+
+def quoted(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+# ---- One server ----------------------------------------------------------------------
+
+
+class Server:
+    """`lines`: of its redis.conf.  Use it in a `with`, or call stop(); then its files go,
+    too, if the folder is its own."""
+
+    def __init__(self, folder, lines, *, tls=None, password=None, program="redis-server",
+                 owned=None):
+        if shutil.which(program) is None:
+            raise Missing(f"no {program} here")
+        self.folder, self.tls, self.password = folder, tls, password
+        self._keepers = [place.reserve_port() for _ in range(2)]
+        self.port, tls_port = (keeper.getsockname()[1] for keeper in self._keepers)
+        self.address = f"127.0.0.1:{self.port}"
+        self.tls_port = tls_port if tls else None
+        self.path = str(folder / "redis.sock")
+        self.process, self._owned = None, owned
+        folder.mkdir(parents=True, exist_ok=True)
+        own = [f"port {self.port}", f"unixsocket {self.path}", f"dir {folder}", *ALWAYS]
+        if program == "redis-sentinel":
+            own = [line for line in own if not line.startswith(("save", "repl-", "enable-"))]
+        if tls:
+            own += [f"tls-port {tls_port}", f"tls-cert-file {tls['server']}",
+                    f"tls-key-file {tls['server']}", f"tls-ca-cert-file {tls['ca']}"]
+        if password is not None:
+            own += [f"requirepass {quoted(password)}", f"masterauth {quoted(password)}"]
+        (folder / "redis.conf").write_text("\n".join([*own, *lines]) + "\n")
+        self.argv = [program, str(folder / "redis.conf")]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def __getattr__(self, name):
+        """ca, cert, key, other_ca, other_cert, other_key: files."""
+        if name in ("ca", "cert", "key", "other_ca", "other_cert", "other_key"):
+            return self.tls[name] if self.tls else None
+        raise AttributeError(name)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    @property
+    def tls_address(self):
+        return f"127.0.0.1:{self.tls_port}"
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def start(self):
+        """Returns when it serves."""
+        assert not self.running()
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                place.dying_with_us(self.argv), cwd=self.folder, stdin=subprocess.DEVNULL,
+                stdout=log, stderr=subprocess.STDOUT)
+        self.wait()
+
+    def wait(self, limit=START_LIMIT):
+        end = time.monotonic() + limit
+        while not self.serves():
+            if not self.running() or time.monotonic() > end:
+                raise Failed("a server ended or does not serve:\n" + "\n".join(self.complaints()))
+            time.sleep(0.005)
+
+    def serves(self):
+        try:
+            with resp.Client(self.path, timeout=2.0) as link:
+                link.call("PING")
+        except resp.Error as error:
+            return error.code not in ("LOADING", "MASTERDOWN")
+        except OSError:
+            return False
+        return True
+
+    def client(self, **more):
+        """A resp.Client on the Unix socket, as the default user."""
+        return resp.Client(self.path, **{"password": self.password} | more)
+
+    def signal(self, number):
+        if self.running():
+            self.process.send_signal(number)
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        if self.process is not None:
+            self.process.wait()
+
+    def end(self):
+        """As an administrator does it; it can be started again."""
+        self.signal(signal.SIGTERM)
+        self.signal(signal.SIGCONT)
+        if self.process is None:
+            return
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def restart(self):
+        self.kill()
+        self.start()
+
+    def freeze(self):
+        self.signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.signal(signal.SIGCONT)
+
+    def stop(self):
+        """For good, with all its files."""
+        self.kill()
+        for keeper in self._keepers:
+            keeper.close()
+        if self._owned is not None:
+            remove_folder(*self._owned)
+            self._owned = None
+
+    def complaints(self, count=8):
+        log = self.folder / "log"
+        return log.read_text(errors="replace").splitlines()[-count:] if log.exists() else []
+
+
+def remove_folder(folder, lock):
+    shutil.rmtree(folder, ignore_errors=True)
+    os.close(lock)
+
+
+def settings(folder, tls, aof, acl, options):
+    """Lines of redis.conf, and the certificates.  `tls`: the client's certificate is
+    "none" (or True), "want" or "need"."""
+    lines, files = [], None
+    if tls:
+        files = certs.make(folder / "certs")
+        answer = {"need": "yes", "want": "optional"}.get(tls, "no")
+        lines += [f"tls-auth-clients {answer}"]
+    if aof:
+        lines += ["appendonly yes", "appendfsync always"]
+    lines += [f"user {text}" for text in acl or []]
+    return [*lines, *(options or [])], files
+
+
+def standalone(tls=None, aof=False, requirepass=None, acl=None, options=None):
+    """`acl`: what follows "user" in lines of redis.conf; `options`: whole such lines."""
+    folder, lock = place.make_folder()
+    try:
+        lines, files = settings(folder, tls, aof, acl, options)
+        server = Server(folder / "1", lines, tls=files, password=requirepass,
+                        owned=(folder, lock))
+    except BaseException:
+        remove_folder(folder, lock)
+        raise
+    return started(server)
+
+
+def started(thing):
+    try:
+        thing.start()
+    except BaseException:
+        thing.stop()
+        raise
+    return thing
+
+
+# ---- Master, replica, sentinels ----------------------------------------------------------
+
+
+class Pair:
+    """servers[0] is the first master, servers[1] its replica; sentinels follow.  Use it in
+    a `with`, or call stop()."""
+
+    def __init__(self, sentinels, quorum, down_after, failover, **given):
+        self.folder, self._lock = place.make_folder()
+        self.servers = []
+        self._limits = quorum, down_after, failover
+        try:
+            password = given.pop("requirepass", None)
+            lines, files = settings(self.folder, **given)
+            for name in ("1", "2"):
+                self.servers.append(Server(self.folder / name, lines, tls=files,
+                                           password=password))
+            for number in range(3, 3 + sentinels):
+                self.servers.append(self._sentinel(str(number), password))
+        except BaseException:
+            self.stop()
+            raise
+
+    def _sentinel(self, name, password):
+        quorum, down_after, failover = self._limits
+        lines = [f"sentinel monitor {SERVICE} 127.0.0.1 {self.servers[0].port} {quorum}",
+                 f"sentinel down-after-milliseconds {SERVICE} {down_after}",
+                 f"sentinel failover-timeout {SERVICE} {failover}"]
+        if password is not None:
+            lines += [f"sentinel auth-pass {SERVICE} {quoted(password)}"]
+        return Server(self.folder / name, lines, program="redis-sentinel")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    @property
+    def master(self):
+        return self.servers[0]
+
+    @property
+    def replica(self):
+        return self.servers[1]
+
+    @property
+    def sentinels(self):
+        return self.servers[2:]
+
+    @property
+    def sentinel_address(self):
+        return ",".join(sentinel.address for sentinel in self.sentinels)
+
+    def start(self):
+        """Returns when the replica has all there is, and every sentinel knows it."""
+        self.master.start()
+        self.replica.start()
+        self.follow(self.master, self.replica)
+        for sentinel in self.sentinels:
+            sentinel.start()
+            with sentinel.client() as link:
+                # How often they ask their servers how they are: 10 s and 1 s by default.
+                for what in ("INFO-PERIOD", "PING-PERIOD"):
+                    link.call("SENTINEL", "DEBUG", what, 100)
+        until("the sentinels know the replica", self._known)
+
+    def _known(self):
+        for sentinel in self.sentinels:
+            with sentinel.client() as link:
+                told = link.call("SENTINEL", "MASTER", SERVICE)
+            told = dict(zip(told[::2], told[1::2]))
+            if told["num-slaves"] != "1" or told["num-other-sentinels"] != str(len(self.sentinels) - 1):
+                return False
+        return True
+
+    def follow(self, master, replica):
+        """Make a server the other's replica; returns when it has all the other has."""
+        with replica.client() as link:
+            link.call("REPLICAOF", "127.0.0.1", master.port)
+            until("the replica is up", lambda: link.info("replication").get("master_link_status") == "up")
+
+    def promote(self):
+        """The replica becomes a master, by hand; the old master is not told."""
+        with self.replica.client() as link:
+            link.call("REPLICAOF", "NO", "ONE")
+
+    def stop(self):
+        """Their data goes too, so there is no reason to be gentle."""
+        for server in self.servers:
+            server.stop()
+        if self._lock is not None:
+            remove_folder(self.folder, self._lock)
+            self._lock = None
+
+
+def until(what, true, limit=START_LIMIT):
+    end = time.monotonic() + limit
+    while not true():
+        if time.monotonic() > end:
+            raise Failed(f"not so after {limit:.0f} s: {what}")
+        time.sleep(0.01)
+
+
+def pair(sentinels=0, quorum=1, down_after=300, failover=2000, tls=None, aof=False,
+         requirepass=None, acl=None, options=None):
+    """`down_after`, `failover`: ms; the latter is how soon they try again, too."""
+    return started(Pair(sentinels, quorum, down_after, failover, tls=tls, aof=aof,
+                        requirepass=requirepass, acl=acl, options=options))
+
+
+def tls_context(server, stranger=False):
+    """For resp.Client: as the client that the server's authority vouches for."""
+    context = ssl.create_default_context(cafile=server.ca)
+    if stranger:
+        context.load_cert_chain(server.other_cert, server.other_key)
+    else:
+        context.load_cert_chain(server.cert, server.key)
+    return context
+
+
+# ---- The command -----------------------------------------------------------------------
+
+
+def answer(servers, group, line):
+    """What to do for one line from HF_REDIS_CTL, and what to say."""
+    verb, *rest = line.split()
+    if verb == "promote":
+        return group.promote() or ""
+    server = servers[int(rest[0]) - 1]
+    if verb in ("kill", "freeze", "thaw", "start", "restart"):
+        return getattr(server, verb)() or ""
+    if verb == "stop":
+        return server.end() or ""
+    if verb == "pid":
+        return str(server.pid)
+    raise ValueError(f"{verb}: no such verb")
+
+
+def serve_control(servers, group, listener):
+    link, _ = listener.accept()
+    with link:
+        link.settimeout(5)
+        try:
+            text = f"ok {answer(servers, group, link.makefile().readline())}".rstrip()
+        except (OSError, ValueError, TypeError, IndexError, AttributeError, AssertionError,
+                resp.Error, Failed) as error:
+            text = f"error {error}"
+        with contextlib.suppress(OSError):
+            link.sendall(f"{text}\n".encode())
+
+
+def environment(servers, group, control):
+    first = servers[0]
+    pids = [str(server.pid) for server in servers]
+    env = {"HF_REDIS_ADDRESS": first.address, "HF_REDIS_PORT": str(first.port),
+           "HF_REDIS_SOCKET": first.path, "HF_REDIS_PID": pids[0], "HF_REDIS_CTL": control,
+           "HF_REDIS_PIDS": ",".join(pids), "HF_REDIS_DIR": str(first.folder.parent)}
+    if first.password is not None:
+        env["HF_REDIS_PASS"] = first.password
+    if first.tls:
+        env["HF_REDIS_TLS"] = first.tls_address
+        for name in ("ca", "cert", "key", "other_ca", "other_cert", "other_key"):
+            env[f"HF_REDIS_{name.upper()}"] = first.tls[name]
+    if isinstance(group, Pair):
+        env["HF_REDIS_REPLICA"] = group.replica.address
+        env["HF_REDIS_SENTINELS"] = group.sentinel_address
+    return os.environ | env
+
+
+def run_beside(group, argv):
+    """Run a command while the servers run.  Returns its status as a shell would."""
+    servers = group.servers if isinstance(group, Pair) else [group]
+    control = str(servers[0].folder.parent / "ctl")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(control)
+        listener.listen(16)
+        argv = [arg.replace("@REDIS@", servers[0].address) for arg in argv]
+        process = subprocess.Popen(place.dying_with_us(argv),
+                                   env=environment(servers, group, control))
+        ended = os.pidfd_open(process.pid)
+        try:
+            while ended not in (ready := select.select([listener, ended], [], [])[0]):
+                serve_control(servers, group, ready[0])
+        finally:
+            os.close(ended)
+            if process.poll() is None:
+                process.terminate()
+            status = process.wait()
+    if status not in (0, 77):
+        for number, server in enumerate(servers, 1):
+            for text in server.complaints():
+                print(f"# server {number}: {text}")
+    return status if status >= 0 else 128 - status
+
+
+def control_main(words):
+    with socket.socket(socket.AF_UNIX) as link:
+        link.connect(os.environ["HF_REDIS_CTL"])
+        link.sendall(f"{' '.join(words)}\n".encode())
+        said = link.makefile().read().strip()
+    word, _, rest = said.partition(" ")
+    print(rest if word == "ok" else said)
+    return 0 if word == "ok" else 1
+
+
+def options_parser(kind):
+    prog = f"redis.py {kind}"
+    parser = argparse.ArgumentParser(prog=prog, usage=f"{prog} [options] -- COMMAND [ARG...]")
+    parser.add_argument("--tls", nargs="?", const="none", choices=("none", "want", "need"),
+                        help="a secure port, and the client's certificate there")
+    parser.add_argument("--aof", action="store_true", help="keep data, synced at every write")
+    parser.add_argument("--pass", dest="requirepass", metavar="PASSWORD")
+    parser.add_argument("--acl", action="append", metavar="RULES", help='"name on >password ..."')
+    parser.add_argument("--option", dest="options", action="append", metavar="LINE",
+                        help="of redis.conf; = may stand for the first blank")
+    if kind == "pair":
+        parser.add_argument("--sentinels", type=int, default=0)
+        parser.add_argument("--quorum", type=int, default=1)
+        parser.add_argument("--down-after", type=int, default=300, help="ms")
+        parser.add_argument("--failover", type=int, default=2000, help="ms")
+    return parser
+
+
+def main(argv):
+    kind, rest = (argv or [""])[0], argv[1:]
+    if kind == "ctl":
+        return control_main(rest)
+    if kind not in ("standalone", "pair") or "--" not in rest:
+        print(__doc__, file=sys.stderr)
+        return 64
+    middle = rest.index("--")
+    options = vars(options_parser(kind).parse_args(rest[:middle]))
+    options["options"] = [line.replace("=", " ", 1) for line in options["options"] or []]
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        with (pair if kind == "pair" else standalone)(**options) as group:
+            return run_beside(group, rest[middle + 1:])
+    except Missing as reason:
+        print(f"# SKIP {reason}")
+        return 77
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
