@@ -12,24 +12,25 @@ local ttl, known = tonumber(ARGV[4]), ARGV[8]
 
 local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'epoch', 'last', 'ttl')
 local longest = math.max(ttl, tonumber(ARGV[5]), tonumber(f[6] or '0'))
+local last = math.max(tonumber(f[5] or '0'), tonumber(ARGV[7]))
 head = { hold = f[3] and tonumber(f[3]), epoch = f[4] }
 if f[1] ~= ARGV[1] then
   local hold = f[1] and longest or tonumber(ARGV[6])
   if not f[1] then call('DEL', order) end
   head.hold, head.epoch = now + hold, fmt('%.0f', now)
-  call('HSET', state, 'run', ARGV[1], 'epoch', head.epoch, 'hold', fmt('%.0f', head.hold),
-       'last', fmt('%016.0f', math.max(now, tonumber(f[5] or '0'), tonumber(ARGV[7]))))
+  call('HSET', state, 'run', ARGV[1], 'epoch', head.epoch, 'hold', fmt('%.0f', head.hold))
+  last = math.max(last, now)
 end
-if tonumber(f[6] or '0') < longest then call('HSET', state, 'ttl', fmt('%.0f', longest)) end
+call('HSET', state, 'last', fmt('%016.0f', last), 'ttl', fmt('%.0f', longest))
 
 local connection, till = match(f[2] or '', '^(%d+) (%d+)$')
+if connection and tonumber(connection) > tonumber(ARGV[3]) then return { 3 } end
 if known ~= '0' then
   local alive = till and tonumber(till) > now
   if not alive and (known == head.epoch or not on_hold()) then
     if till then bury(sid) end
     return { 2 }
   end
-  if connection and tonumber(connection) > tonumber(ARGV[3]) then return { 3 } end
 end
 renew(sid, ARGV[3], till, ttl)
 sweep()
