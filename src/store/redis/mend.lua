@@ -18,8 +18,11 @@ for i = 4, #ARGV, 9 do
               slot = tonumber(ARGV[i + 4]), since = ARGV[i + 5], kind = ARGV[i + 6],
               name = ARGV[i + 7], note = ARGV[i + 8] }
   local text = call('HGET', state, 't' .. owner)
+  local broken = text and sub(text, 1, 1) == 'b'
   mine[owner] = true
-  if tonumber(p.seq) > 0 and text ~= place_text(p) then
+  if broken then -- and we were not told; another may hold it by now
+    tell(sid, 'b ' .. ARGV[i])
+  elseif tonumber(p.seq) > 0 then
     if text then call('ZREM', order, member(parse_place(text), owner)) else back = back + 1 end
     call('ZADD', order, 0, member(p, owner), 0, 'o' .. owner)
     call('HSET', state, 't' .. owner, place_text(p))
@@ -29,7 +32,10 @@ for i = 4, #ARGV, 9 do
   end
   if p.kind == '1c' and p.state == 'g' then
     claims = claims + 1
-    call('SET', KEYS[claims], owner .. ':' .. p.seq, 'PX', left)
+    local there = call('GET', KEYS[claims]) -- none of ours: renew.lua will find it gone
+    if not broken and (not there or match(there, '^%x+:%d+:%d+$')) then
+      call('SET', KEYS[claims], owner .. ':' .. p.seq, 'PX', left)
+    end
   end
 end
 for _, index in ipairs(call('ZRANGEBYLEX', order, '[o' .. sid .. ':', '(o' .. sid .. ';')) do
