@@ -17,7 +17,8 @@
 -- Members of the sorted set
 --   e<end><sid>       sessions by their end                o<sid>:<id>        places by owner
 --   h<name>\n<place>  who holds                            q<name>\n<place>   who waits
---   w<name>\n<sid>    who watches                          f<name>\n<slot>    slots given back
+--   w<name>\n<sid>    who watches                          v<sid>\n<name>     what it watches
+--   f<name>\n<slot>   slots given back
 --                     where <place> is "<seq> <weight> <sid>:<id>"
 -- A kind is the capacity, with a c behind it for a claim.  A seq is a token.  Times are
 -- microseconds of the server's clock, sixteen digits, never tostring()ed: that rounds.
@@ -60,8 +61,21 @@ end
 local function tell_watchers(name)
   local from, to = range('w', name)
   for _, member in ipairs(call('ZRANGEBYLEX', order, from, to)) do
-    tell(sub(member, #name + 3), 'c ' .. name)
+    local whom = sub(member, #name + 3)
+    tell(whom, 'c ' .. name)
+    call('ZREM', order, 'v' .. whom .. '\n' .. name)
   end
   call('ZREMRANGEBYLEX', order, from, to)
   call('HDEL', state, 'w' .. name)
+end
+
+local function forget_watches(whom)
+  local from, to = range('v', whom)
+  for _, member in ipairs(call('ZRANGEBYLEX', order, from, to)) do
+    local name = sub(member, #whom + 3)
+    call('ZREM', order, member, 'w' .. name .. '\n' .. whom)
+    if call('ZLEXCOUNT', order, range('w', name)) == 0 then
+      call('HDEL', state, 'w' .. name)
+    end
+  end
 end

@@ -7,9 +7,13 @@ local head -- of the script: run, last, hold, epoch, changes
 
 local function on_hold() return head.hold and head.hold > now end
 
+-- What is written while nobody may be granted anything is of no epoch: those who come back
+-- may have places in the line that are not counted yet.
+local function epoch_now() return on_hold() and '0' or head.epoch end
+
 local function parse_line(text, kind)
   if not text then
-    return { kind = kind, used = 0, waiting = 0, slots = 0, epoch = head.epoch }
+    return { kind = kind, used = 0, waiting = 0, slots = 0, epoch = epoch_now() }
   end
   local k, used, waiting, slots, epoch = match(text, '^(%S+) (%d+) (%d+) (%d+) (%d+)$')
   return { kind = k, used = tonumber(used), waiting = tonumber(waiting),
@@ -102,7 +106,7 @@ local function recount_slots(name, line, holders)
   end
 end
 
--- After data were lost and the time to put them right is over.
+-- A line last written before data were lost, or before all was put right again.
 local function recount(name, line)
   local holders = call('ZRANGEBYLEX', order, range('h', name))
   line.used, line.waiting = 0, call('ZLEXCOUNT', order, range('q', name))
@@ -110,23 +114,31 @@ local function recount(name, line)
     line.used = line.used + tonumber(match(m, '^[^\n]*\n%d+ (%d+) '))
   end
   if has_slots(line) then recount_slots(name, line, holders) end
-  line.epoch = head.epoch
+  line.epoch = epoch_now()
 end
 
--- Bring a line up to date that was last written before data were lost.
+-- Somebody came, left or was granted.
+local function changed(name)
+  head.changes = call('HINCRBY', state, 'changes', 1)
+  if call('HEXISTS', state, 'w' .. name) == 1 then tell_watchers(name) end
+end
+
+-- Bring such a line up to date, as soon as that is possible.
 local function refresh(name, line, me)
   if line.epoch == head.epoch or on_hold() then return end
   recount(name, line)
   advance(name, line, me)
   store_line(name, line)
+  changed(name)
 end
 
 -- Take a place out of its line and grant what then fits.  Its record stays.
 local function part(p, owner)
   local line = parse_line(call('HGET', state, 'l' .. p.name), p.kind)
-  refresh(p.name, line)
   call('ZREM', order, member(p, owner))
-  if p.state == 'g' then
+  if line.epoch ~= head.epoch then
+    recount(p.name, line)
+  elseif p.state == 'g' then
     line.used = math.max(0, line.used - p.weight)
     give_slot(p.name, p.slot)
   else
@@ -134,8 +146,7 @@ local function part(p, owner)
   end
   advance(p.name, line)
   store_line(p.name, line)
-  call('HINCRBY', state, 'changes', 1)
-  if call('HEXISTS', state, 'w' .. p.name) == 1 then tell_watchers(p.name) end
+  changed(p.name)
 end
 
 -- End a session and all it has.
@@ -148,6 +159,7 @@ local function bury(whom)
     call('HDEL', state, 't' .. owner, 'a' .. owner)
   end
   call('ZREMRANGEBYLEX', order, from, to)
+  forget_watches(whom)
   local till = match(call('HGET', state, 's' .. whom) or '', ' (%d+)$')
   if till then call('ZREM', order, 'e' .. till .. whom) end
   call('HDEL', state, 's' .. whom, 'n' .. whom)

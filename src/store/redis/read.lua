@@ -18,6 +18,6 @@ refresh(name, parse_line(f[7], p.kind), owner)
 if p.state == 'w' then
   sweep()
   p = parse_place(call('HGET', state, 't' .. owner))
-  head.changes = call('HGET', state, 'changes')
+  head.changes = call('HGET', state, 'changes') or '0'
 end
 return show(p, owner, f[8])

@@ -5,10 +5,10 @@
 -- -> { 0, 1 } it has changed already; { 0, 0, patience } we are told
 local name = ARGV[4]
 
-local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'changes')
+local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'changes', 'epoch')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
-head = { hold = f[3] and tonumber(f[3]) }
+head = { hold = f[3] and tonumber(f[3]), epoch = f[5] }
 if sweep() then f[4] = call('HGET', state, 'changes') end
 if not ARGV[6] and ARGV[5] ~= '0' and ARGV[5] ~= (f[4] or '0') then return { 0, 1 } end
 
@@ -25,6 +25,6 @@ for i = 6, #ARGV do
   end
   if not there then return { 0, 1 } end
 end
-call('ZADD', order, 0, 'w' .. name .. '\n' .. sid)
+call('ZADD', order, 0, 'w' .. name .. '\n' .. sid, 0, 'v' .. sid .. '\n' .. name)
 call('HSET', state, 'w' .. name, '1')
 return { 0, 0, foreign or patience() }
