@@ -1,0 +1,167 @@
+"""shared - the servers that tests share: one of a kind, started by test/run.
+
+    shared = ZooKeeper()
+    shared.reason(stores, tree)  why it cannot be used with a build tree that has these, or ""
+    shared.start()               from the main thread: a server dies with who started it
+    shared.room("12")            a place for one test: what stands for marks in its store URL
+    shared.leftovers("12")       what the test left there, if anything; the place goes
+    shared.stop()
+"""
+import re
+import shutil
+import time
+
+import redis
+import zkwire
+import zookeeper
+
+PATIENCE = 6  # seconds: the session of a process that was killed may take its time to end
+
+
+class Server:
+    scheme = module = None
+
+    def __init__(self):
+        self.server = self.fault = None
+
+    def reason(self, stores, tree):
+        if self.scheme not in stores:
+            return f"the store {self.scheme} is not built in {tree}"
+        try:
+            self.look()
+            return ""
+        except self.module.Missing as why:
+            return str(why)
+
+    def start(self):
+        try:
+            self.server = self.launch()
+        except (OSError, self.module.Failed, self.module.Missing) as error:
+            self.fault = f"no server for {self.scheme}: {error}"
+
+    def stop(self):
+        if self.server is not None:
+            self.server.stop()
+
+    def leftovers(self, name):
+        end = time.monotonic() + PATIENCE
+        with self.client() as client:
+            while (left := self.look_for(client, name)) and time.monotonic() < end:
+                time.sleep(0.05)
+            self.clear(client, name)
+        return left[:10]
+
+    def client(self):
+        if self.server is None:
+            raise OSError(self.fault)
+        return self.connect()
+
+
+class ZooKeeper(Server):
+    """With a tick of 200 ms: sessions last 0.4 to 4 s, whatever is asked for."""
+    scheme, module = "zk", zookeeper
+
+    @staticmethod
+    def look():
+        zookeeper.class_path()
+
+    @staticmethod
+    def launch():
+        return zookeeper.standalone(log_level="warn")
+
+    def connect(self):
+        return zkwire.Client(self.server.address)
+
+    def room(self, name):
+        with self.client() as zk:
+            zk.create(f"/{name}")
+        return {"@ZK@": f"{self.server.address}/{name}"}
+
+    @staticmethod
+    def look_for(zk, name):
+        """Folders of locks may stay, empty."""
+        paths = [path.removeprefix(f"/{name}/") for path in zk.tree(f"/{name}")]
+        return [f"left a node behind: {path}" for path in paths if "/" in path]
+
+    @staticmethod
+    def clear(zk, name):
+        zk.delete_all(f"/{name}")
+
+
+class Redis(Server):
+    """Without files; plain and encrypted.  See src/store/redis/base.lua for the keys."""
+    scheme, module = "redis", redis
+    HEAD = {"run", "epoch", "last", "ttl", "changes", "hold"}
+
+    @staticmethod
+    def look():
+        if shutil.which("redis-server") is None:
+            raise redis.Missing("no redis-server here")
+
+    @staticmethod
+    def launch():
+        return redis.standalone(tls="none")
+
+    def connect(self):
+        return self.server.client()
+
+    def room(self, name):
+        with self.client():
+            rest = f"/0?prefix={name}"
+        return {"@REDIS@": f"{self.server.address}{rest}",
+                "@REDISS@": f"127.0.0.1:{self.server.tls_port}{rest}&ca={self.server.ca}"}
+
+    def look_for(self, client, name):
+        state, order = f"{{{name}}}:state", f"{{{name}}}:order"
+        flat, members, time_now = client.calls(
+            ["HGETALL", state], ["ZRANGE", order, 0, -1], ["TIME"])
+        fields = dict(zip(flat[::2], flat[1::2]))
+        now = int(time_now[0]) * 1000000 + int(time_now[1])
+        found = [f"left a key behind: {key}" for key in self.claims(client, name)]
+        dead = {field[1:] for field, value in fields.items()
+                if field[0] == "s" and int(value.split()[1]) <= now}
+        excused = excuses(members, dead)
+        found += [f"left a field behind: {field} {value!r}" for field, value in fields.items()
+                  if field not in self.HEAD and not excused(field)]
+        found += [f"left a member behind: {member!r}" for member in members
+                  if not excused(member)]
+        return found
+
+    @staticmethod
+    def claims(client, name):
+        return list(client.call("KEYS", f"{{{name}}}:claim:*"))
+
+    def clear(self, client, name):
+        client.call("DEL", f"{{{name}}}:state", f"{{{name}}}:order", *self.claims(client, name))
+
+
+def excuses(members, dead):
+    """A session that has ended stays, with all it has, until another client looks.  Returns
+    a function: is this field of the hash, or this member of the set, of one that has?"""
+    lines, watched = set(), set()
+    for member in members:
+        name, _, rest = member[1:].partition("\n")
+        if member[0] in "hq" and owner(rest) in dead:
+            lines.add(name)
+        elif member[0] == "w" and rest in dead:
+            watched.add(name)
+
+    def excused(text):
+        letter, rest = text[0], text[1:]
+        name, newline, tail = rest.partition("\n")
+        if letter in "hq":
+            return owner(tail) in dead
+        if letter in "lf":
+            return name in lines
+        if letter == "w":
+            return tail in dead if newline else name in watched
+        if letter == "e":
+            return rest[16:] in dead
+        return letter in "snota" and rest.partition(":")[0] in dead
+
+    return excused
+
+
+def owner(place):
+    """The session of "<seq> <weight> <session>:<id>"."""
+    return re.sub(r"^\d+ \d+ |:\d+$", "", place)
