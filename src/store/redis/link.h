@@ -42,6 +42,14 @@ int  hf_redis_config_init(struct hf_redis_config *ret, const struct hf_config *c
                           char *errmsg);
 void hf_redis_config_finish(struct hf_redis_config *config);
 
+/* auth.c: user and password, wherever they are given. */
+int hf_redis_config_auth(struct hf_redis_config *ret, const struct hf_config *config,
+                         char *errmsg);
+
+/* HF_EINVAL, and one line about the URL. */
+int hf_redis_complain(char *errmsg, const char *what, const char *value,
+                      const char *advice);
+
 /* ---- conn.c: one connection, and the commands on it ---------------------------------- */
 
 /* `reply` is lent for the call; NULL: the connection broke before there was one. */
@@ -65,6 +73,8 @@ struct hf_redis_conn {
     hf_time               heard;        /* when something was last read */
     unsigned              polled;       /* what epoll was told to look for */
     bool                  more;         /* to be read, though nobody looked */
+    bool                  strange; /* broken, for it does not speak Redis's protocol */
+    unsigned              opened;  /* how often; tells one connection from the next */
 
     /* A reply that answers no call: what a subscription brings.  NULL: there must be
      * none. */
@@ -78,18 +88,20 @@ int hf_redis_conn_open(struct hf_redis *redis, struct hf_redis_conn *conn,
 /* Close, and answer what is in flight with NULL. */
 void hf_redis_conn_close(struct hf_redis *redis, struct hf_redis_conn *conn);
 
-/* Send a command, with the next flush.  A call that is NULL has no answer at all (as
- * SUBSCRIBE, whose answer is a push).  Without memory the stream breaks. */
+/* Send a command, with the next flush; before the stream is open, once it is.  There
+ * must be a stream.  A call that is NULL has no answer at all (as SUBSCRIBE, whose answer
+ * is a push).  `length` NULL: texts end with NUL.  Without memory the stream breaks. */
 void hf_redis_conn_call(struct hf_redis *redis, struct hf_redis_conn *conn,
                         struct hf_redis_call *call, int argc, const char *const *argv,
                         const size_t *length, hf_redis_on_reply *on_reply, void *data);
 
 /* Get on with connecting; read and answer; send.  Returns false when it broke:
- * stream.errmsg tells why, and the caller is to close it. */
+ * stream.errmsg tells why, and the caller is to close it.  An answer may close it too:
+ * then nothing broke. */
 bool hf_redis_conn_run(struct hf_redis *redis, struct hf_redis_conn *conn, bool readable);
 bool hf_redis_conn_flush(struct hf_redis *redis, struct hf_redis_conn *conn);
 
-/* AUTH, if we have a password.  `call` is answered as AUTH is. */
+/* AUTH, if we have a password; else nothing, and `call` is not used. */
 void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
                         struct hf_redis_call *call, hf_redis_on_reply *on_reply,
                         void *data);
@@ -111,14 +123,14 @@ enum hf_redis_phase {
 
 /* What the server says of itself when greeted. */
 struct hf_redis_server_info {
-    char     run_id[41];
-    char     version[32];
-    char     policy[32]; /* maxmemory_policy */
+    char      run_id[41];
+    char      version[32];
+    char      policy[32]; /* maxmemory_policy */
     long long maxmemory;
-    long long uptime;     /* seconds */
-    bool     replica;    /* it is one, so it is read-only */
-    bool     promoted;   /* it was one: master_replid2 is set */
-    bool     known;      /* the namespace was used since the server started */
+    long long uptime;   /* seconds */
+    bool      replica;  /* it is one, so it is read-only */
+    bool      promoted; /* it was one: master_replid2 is set */
+    bool      known;    /* the namespace was used since the server started */
 };
 
 struct hf_redis_link {
@@ -127,10 +139,16 @@ struct hf_redis_link {
     struct hf_redis_server_info info;
     struct hf_resolve          *resolve;
     struct hf_address           address[HF_RESOLVE_MAX];
-    int                         addresses, next_address;
+    int                         addresses;
+    int                         next_address; /* the one before it is tried, or in use */
     unsigned                    resolve_polled;
+    struct hf_address           at; /* the one in use; a Unix socket's too */
     char                        host[256], port[6]; /* being tried, or in use */
-    bool                        asking;      /* ... which is a Sentinel */
+    char                        moved_host[256]; /* the cluster sends us there, or "" */
+    char                        moved_port[6];
+    bool                        following;   /* ... and there we go */
+    bool                        asking;      /* the one being tried is a Sentinel */
+    size_t                      unknown;     /* Sentinels without the service, of those */
     size_t                      next_server; /* to be tried */
     size_t                      tried;       /* in a row, without success */
     struct hf_retry             retry;
@@ -138,7 +156,7 @@ struct hf_redis_link {
     bool                        refused; /* it makes no sense to try again soon */
     int                         refusal; /* the HF_E... of everything then */
     struct hf_redis_call        call[8]; /* of the greeting */
-    int                         calls;   /* not yet answered */
+    int                         calls; /* of them used; with a Sentinel: AUTH was tried */
 };
 
 void    hf_redis_link_init(struct hf_redis *redis, uint64_t seed);
@@ -164,6 +182,17 @@ void hf_redis_link_refuse(struct hf_redis *redis, int status, const char *why);
 /* "host:port", or the path, of the server in use or last tried. */
 const char *hf_redis_link_server(const struct hf_redis *redis, char *ret, size_t size);
 
+/* For link.c, find.c and greet.c alone: how long one step may take; the next server, or
+ * the next address of the same one; a look-up that may be over; SENTINEL, asked; the
+ * greeting, asked; errmsg, set. */
+hf_time hf_redis_link_patience(const struct hf_redis *redis);
+void    hf_redis_link_say(struct hf_redis *redis, const char *why);
+void    hf_redis_find_next(struct hf_redis *redis);
+void    hf_redis_find_addresses(struct hf_redis *redis);
+void    hf_redis_find_end(struct hf_redis *redis);
+void    hf_redis_find_ask(struct hf_redis *redis);
+void    hf_redis_greet(struct hf_redis *redis);
+
 /* ---- fault.c ---------------------------------------------------------------------------- */
 
 /* What an error reply means. */
@@ -178,5 +207,8 @@ enum hf_redis_fault {
 
 /* Tell; and say it in base.errmsg, in words for a person: which server, what to do. */
 enum hf_redis_fault hf_redis_fault(struct hf_redis *redis, const redisReply *reply);
+
+/* The same, but only as a clause about the server, for hf_redis_link_break(). */
+enum hf_redis_fault hf_redis_fault_words(const redisReply *reply, char *ret, size_t size);
 
 #endif

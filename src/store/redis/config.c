@@ -1,0 +1,295 @@
+/* config.c - what a redis: URL says.
+ *
+ *     redis://[user:password@]host[:port][/db]?ttl=30s&...      rediss: the same by TLS
+ *     redis+unix:/path/of/socket?db=...
+ *     redis+sentinel://[user:password@]host[:port],host.../SERVICE?db=...
+ *
+ * Who we are, in the URL or elsewhere, is read by auth.c.
+ */
+#include "store/redis/inner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TTL_MIN      500
+#define TTL_MAX      (3600 * 1000)
+#define DB_MAX       65535
+#define REPLICAS_MAX 100
+#define PREFIX_MAX   100
+
+int hf_redis_complain(char *errmsg, const char *what, const char *value,
+                      const char *advice)
+{
+    snprintf(errmsg, HF_ERRMSG_MAX, "store URL: %s \"%.60s\"; %s", what, value, advice);
+    return HF_EINVAL;
+}
+
+static bool is_printable(const char *text)
+{
+    for (; *text != '\0'; text++)
+        if (*text <= 0x20 || *text >= 0x7f)
+            return false;
+    return true;
+}
+
+/* From 0 to `most`, and nothing else; -1: no. */
+static int number(const char *text, int most)
+{
+    size_t length = strspn(text, "0123456789");
+
+    if (length == 0 || length > 6 || text[length] != '\0' || atoi(text) > most)
+        return -1;
+    return atoi(text);
+}
+
+/* ---- Servers ----------------------------------------------------------------------- */
+
+/* "host", "host:port", "[v6]" or "[v6]:port"; taken apart in place. */
+static bool split_server(char *text, const char *port, struct hf_redis_server *ret)
+{
+    char *host = text, *colon = strrchr(text, ':');
+
+    if (text[0] == '[') {
+        char *end = strchr(text, ']');
+        if (end == NULL || (end[1] != '\0' && end[1] != ':'))
+            return false;
+        colon = end[1] == ':' ? end + 1 : NULL;
+        host++;
+        *end = '\0';
+    }
+    if (colon != NULL) {
+        *colon = '\0';
+        port = colon + 1;
+    }
+    if (host[0] == '\0' || strlen(host) >= sizeof ret->host || number(port, 65535) <= 0)
+        return false;
+    snprintf(ret->host, sizeof ret->host, "%s", host);
+    snprintf(ret->port, sizeof ret->port, "%d", number(port, 65535));
+    return true;
+}
+
+static int split_servers(struct hf_redis_config *ret, char *text, bool many, char *errmsg)
+{
+    char *rest;
+
+    for (char *part = strtok_r(text, ",", &rest); part != NULL;
+         part = strtok_r(NULL, ",", &rest)) {
+        if (ret->servers > 0 && !many)
+            return hf_redis_complain(errmsg, "more than one server, from", part,
+                                     "redis: takes one, redis+sentinel: several");
+        if (ret->servers == HF_REDIS_SERVERS)
+            return hf_redis_complain(errmsg, "too many Sentinels, from", part,
+                                     "give 16 at most");
+        struct hf_redis_server *server = &ret->server[ret->servers++];
+        if (!split_server(part, many ? "26379" : "6379", server))
+            return hf_redis_complain(errmsg, "no host and port in what starts with", part,
+                                     "write host:port, and [host]:port for IPv6");
+    }
+    if (ret->servers == 0)
+        return hf_redis_complain(errmsg, "no server in",
+                                 many ? "redis+sentinel:" : "redis:",
+                                 many ? "write redis+sentinel://host:26379,host/SERVICE"
+                                      : "write redis://host:6379");
+    return 0;
+}
+
+/* "/path" or "///path".  Anything else may be a password. */
+static int set_path(struct hf_redis_config *ret, const char *text, char *errmsg)
+{
+    const char *path = strncmp(text, "///", 3) == 0 ? text + 2 : text;
+
+    if (path[0] != '/' || path[1] == '/' || path[1] == '\0')
+        return hf_redis_complain(errmsg, "no path of a socket in",
+                                 "redis+unix:", "write redis+unix:/path/of/socket");
+    if (strlen(path) >= sizeof ret->path)
+        return hf_redis_complain(errmsg, "no socket can have a path as long as", path,
+                                 "107 bytes are possible");
+    snprintf(ret->path, sizeof ret->path, "%s", path);
+    return 0;
+}
+
+static int set_service(struct hf_redis_config *ret, const char *text, char *errmsg)
+{
+    if (text[0] == '\0' || strchr(text, '/') != NULL || !is_printable(text) ||
+        strlen(text) >= sizeof ret->service)
+        return hf_redis_complain(
+            errmsg, "no service of the Sentinels is", text,
+            "write redis+sentinel://host:26379/SERVICE, a database as ?db=");
+    snprintf(ret->service, sizeof ret->service, "%s", text);
+    return 0;
+}
+
+static int set_db(struct hf_redis_config *ret, const char *text, char *errmsg)
+{
+    int db = number(text, DB_MAX);
+
+    if (db < 0)
+        return hf_redis_complain(errmsg, "no number of a database is", text,
+                                 "write redis://host:6379/0 or ?db=0");
+    ret->db = db;
+    return 0;
+}
+
+static int split(struct hf_redis_config *ret, char *text, bool sentinel, char *errmsg)
+{
+    if (strncmp(text, "//", 2) != 0) /* it may start with a password */
+        return hf_redis_complain(errmsg, "no // in",
+                                 sentinel ? "redis+sentinel:" : "redis:",
+                                 sentinel ? "write redis+sentinel://host:26379/SERVICE"
+                                          : "write redis://host:6379");
+    text += 2;
+
+    char *path = strchr(text, '/');
+    if (path != NULL && strchr(path, '@') != NULL)
+        return hf_redis_complain(errmsg, "no server before the /", "@",
+                                 "in a password write %2F for / and %3F for ?");
+    if (path != NULL)
+        *path++ = '\0';
+    int r = split_servers(ret, text, sentinel, errmsg);
+    if (r == 0 && sentinel)
+        r = set_service(ret, path != NULL ? path : "", errmsg);
+    else if (r == 0 && path != NULL && path[0] != '\0')
+        r = set_db(ret, path, errmsg);
+    return r;
+}
+
+/* ---- Parameters -------------------------------------------------------------------- */
+
+static int set_ttl(struct hf_redis_config *ret, const char *text, int ttl_ms,
+                   char *errmsg)
+{
+    double value = ttl_ms > TTL_MIN ? ttl_ms : TTL_MIN;
+    char  *unit = "ms";
+
+    if (text != NULL)
+        value = strtod(text, &unit);
+    if (text != NULL && strcmp(unit, "ms") != 0) {
+        if (strcmp(unit, "s") != 0 && strcmp(unit, "") != 0)
+            return hf_redis_complain(errmsg, "ttl is no time:", text,
+                                     "write ttl=30s or 5000ms");
+        value *= 1000;
+    }
+    if (!(value >= TTL_MIN && value <= TTL_MAX))
+        return hf_redis_complain(errmsg, "no ttl can be", text != NULL ? text : "so long",
+                                 "from 500ms to 3600s are possible");
+    ret->ttl = (int)value * HF_MS;
+    return 0;
+}
+
+/* The braces make all keys of a namespace live in one slot of a cluster; so there may be
+ * no others. */
+static int set_prefix(struct hf_redis_config *ret, const char *text, char *errmsg)
+{
+    if (text == NULL)
+        text = "holdfast";
+    if (text[0] == '\0' || strlen(text) > PREFIX_MAX || !is_printable(text) ||
+        strpbrk(text, "{}") != NULL)
+        return hf_redis_complain(errmsg, "no prefix of keys is", text,
+                                 "1 to 100 of ASCII, without blanks and braces");
+    snprintf(ret->prefix, sizeof ret->prefix, "{%s}", text);
+    return 0;
+}
+
+static int set_evicting(struct hf_redis_config *ret, const char *text, char *errmsg)
+{
+    ret->evicting = text != NULL && strcmp(text, "yes") == 0;
+    if (text != NULL && !ret->evicting && strcmp(text, "no") != 0)
+        return hf_redis_complain(errmsg, "evicting cannot be", text, "write yes or no");
+    return 0;
+}
+
+static int set_replicas(struct hf_redis_config *ret, const char *text, char *errmsg)
+{
+    ret->replicas = text != NULL ? number(text, REPLICAS_MAX) : 0;
+    if (ret->replicas < 0)
+        return hf_redis_complain(errmsg, "no number of replicas is", text,
+                                 "from 0 to 100 are possible");
+    return 0;
+}
+
+/* ?db=, which must not contradict what is behind the host. */
+static int set_db_param(struct hf_redis_config *ret, const char *text, char *errmsg)
+{
+    int before = ret->db;
+
+    if (text == NULL)
+        return 0;
+    int r = set_db(ret, text, errmsg);
+    if (r == 0 && before != 0 && before != ret->db)
+        return hf_redis_complain(errmsg, "two databases, the second is", text,
+                                 "write /db or ?db=, not both");
+    return r;
+}
+
+static int check_tls(const struct hf_redis_config *config, const struct hf_config *from,
+                     char *errmsg)
+{
+    static const char *const keys[] = { "ca", "cert", "key" };
+
+    for (size_t i = 0; !config->secure && i < 3; i++)
+        if (hf_config_get(from, keys[i]) != NULL)
+            return hf_redis_complain(errmsg, "no TLS, so no use for", keys[i],
+                                     config->service[0] != '\0'
+                                         ? "with Sentinel there is none"
+                                         : "write rediss://host:6379");
+    return 0;
+}
+
+static int set_params(struct hf_redis_config *ret, const struct hf_config *config,
+                      char *errmsg)
+{
+    int r = set_ttl(ret, hf_config_get(config, "ttl"), config->ttl_ms, errmsg);
+
+    if (r == 0)
+        r = set_prefix(ret, hf_config_get(config, "prefix"), errmsg);
+    if (r == 0)
+        r = set_replicas(ret, hf_config_get(config, "replicas"), errmsg);
+    if (r == 0)
+        r = set_evicting(ret, hf_config_get(config, "evicting"), errmsg);
+    if (r == 0)
+        r = set_db_param(ret, hf_config_get(config, "db"), errmsg);
+    if (r == 0)
+        r = check_tls(ret, config, errmsg);
+    return r == 0 ? hf_redis_config_auth(ret, config, errmsg) : r;
+}
+
+/* ---- Both ends ----------------------------------------------------------------------- */
+
+int hf_redis_config_init(struct hf_redis_config *ret, const struct hf_config *config,
+                         char *errmsg)
+{
+    bool sentinel = strcmp(config->scheme, "redis+sentinel") == 0;
+    int  r;
+
+    *ret = (struct hf_redis_config){ .secure = strcmp(config->scheme, "rediss") == 0 };
+    snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
+    char *text = strdup(config->rest);
+    if (text == NULL)
+        return HF_ENOMEM;
+    if (strcmp(config->scheme, "redis+unix") == 0)
+        r = set_path(ret, text, errmsg);
+    else
+        r = split(ret, text, sentinel, errmsg);
+    explicit_bzero(text, strlen(text));
+    free(text);
+    if (r == 0)
+        r = set_params(ret, config, errmsg);
+    if (r < 0)
+        hf_redis_config_finish(ret);
+    return r;
+}
+
+static void wipe(char **text)
+{
+    if (*text != NULL)
+        explicit_bzero(*text, strlen(*text));
+    free(*text);
+    *text = NULL;
+}
+
+void hf_redis_config_finish(struct hf_redis_config *config)
+{
+    wipe(&config->user);
+    wipe(&config->password);
+}

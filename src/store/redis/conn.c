@@ -1,0 +1,247 @@
+/* conn.c - one connection to a server, and the commands on it.
+ *
+ * hiredis writes and reads the protocol; the socket is ours.  Answers come in the order
+ * of the calls.  Whoever takes an answer may close the connection, so after each of them
+ * we look whether it is still the same one.
+ */
+#include "store/redis/inner.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#define PIECE      (16 * 1024)         /* read at once */
+#define PIECES     16                  /* of one run: others have their turn, too */
+#define ANSWER_MAX (256 * 1024 * 1024) /* of which no end is seen */
+
+static void give_up(struct hf_redis_conn *conn, const char *why)
+{
+    snprintf(conn->stream.errmsg, sizeof conn->stream.errmsg, "%s", why);
+    conn->stream.state = HF_STREAM_BROKEN;
+}
+
+/* Tell epoll what to look for. */
+static void look(struct hf_redis *redis, struct hf_redis_conn *conn)
+{
+    struct epoll_event event = { .events = hf_stream_events(&conn->stream) };
+    int                op = conn->polled == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+
+    if (conn->polled == event.events || conn->stream.state == HF_STREAM_BROKEN)
+        return;
+    epoll_ctl(redis->base.fd, op, conn->stream.fd, &event);
+    conn->polled = event.events;
+}
+
+/* ---- Both ends ------------------------------------------------------------------------- */
+
+int hf_redis_conn_open(struct hf_redis *redis, struct hf_redis_conn *conn,
+                       const struct hf_address *address, const char *host)
+{
+    assert(!conn->there && conn->first == NULL && conn->polled == 0);
+    conn->reader = redisReaderCreate();
+    if (conn->reader == NULL)
+        return HF_ENOMEM;
+    conn->reader->maxbuf = PIECE * 4;
+    hf_stream_open(&conn->stream, (const struct sockaddr *)&address->at, address->length,
+                   redis->tls, host);
+    conn->there = true;
+    conn->strange = false;
+    conn->more = false;
+    conn->heard = 0;
+    conn->opened++;
+    look(redis, conn);
+    return 0;
+}
+
+static void answer(struct hf_redis *redis, struct hf_redis_call *call,
+                   const redisReply *reply)
+{
+    call->next = NULL;
+    call->flying = false;
+    if (call->on_reply != NULL)
+        call->on_reply(redis, call->data, reply);
+}
+
+void hf_redis_conn_close(struct hf_redis *redis, struct hf_redis_conn *conn)
+{
+    struct hf_redis_call *call = conn->first;
+
+    if (!conn->there)
+        return;
+    if (conn->polled != 0 && conn->stream.fd >= 0)
+        epoll_ctl(redis->base.fd, EPOLL_CTL_DEL, conn->stream.fd, NULL);
+    conn->polled = 0;
+    hf_stream_close(&conn->stream);
+    redisReaderFree(conn->reader);
+    conn->reader = NULL;
+    conn->there = conn->more = false;
+    conn->first = conn->last = NULL;
+    while (call != NULL) {
+        struct hf_redis_call *next = call->next;
+        answer(redis, call, NULL);
+        call = next;
+    }
+}
+
+/* ---- Commands ---------------------------------------------------------------------------- */
+
+static void send_command(struct hf_redis_conn *conn, int argc, const char *const *argv,
+                         const size_t *length, bool secret)
+{
+    char *text = NULL;
+    int   size = redisFormatCommandArgv(&text, argc, (const char **)argv, length);
+    void *room = size > 0 ? hf_stream_append(&conn->stream, (size_t)size) : NULL;
+
+    if (room != NULL)
+        memcpy(room, text, (size_t)size);
+    else
+        give_up(conn, "out of memory");
+    if (size > 0 && secret)
+        explicit_bzero(text, (size_t)size);
+    if (size > 0)
+        redisFreeCommand(text);
+}
+
+static void enlist(struct hf_redis *redis, struct hf_redis_conn *conn,
+                   struct hf_redis_call *call, hf_redis_on_reply *on_reply, void *data)
+{
+    assert(!call->flying);
+    *call = (struct hf_redis_call){
+        .sent = redis->now, .on_reply = on_reply, .data = data, .flying = true
+    };
+    if (conn->first == NULL)
+        conn->first = call;
+    else
+        conn->last->next = call;
+    conn->last = call;
+}
+
+void hf_redis_conn_call(struct hf_redis *redis, struct hf_redis_conn *conn,
+                        struct hf_redis_call *call, int argc, const char *const *argv,
+                        const size_t *length, hf_redis_on_reply *on_reply, void *data)
+{
+    assert(conn->there);
+    if (call != NULL)
+        enlist(redis, conn, call, on_reply, data);
+    if (conn->stream.state != HF_STREAM_BROKEN)
+        send_command(conn, argc, argv, length, false);
+}
+
+void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
+                        struct hf_redis_call *call, hf_redis_on_reply *on_reply,
+                        void *data)
+{
+    const struct hf_redis_config *config = &redis->config;
+    const char                   *argv[3] = { "AUTH", config->user, config->password };
+
+    assert(conn->there);
+    if (config->password == NULL)
+        return;
+    if (config->user == NULL)
+        argv[1] = config->password;
+    enlist(redis, conn, call, on_reply, data);
+    if (conn->stream.state != HF_STREAM_BROKEN)
+        send_command(conn, config->user == NULL ? 2 : 3, argv, NULL, true);
+}
+
+/* ---- Answers ------------------------------------------------------------------------------- */
+
+/* What nobody asked for: "message", and how "subscribe" and its like are answered. */
+static bool is_push(const redisReply *reply)
+{
+    static const char *const words[] = {
+        "message",      "subscribe", "unsubscribe", "pmessage",     "psubscribe",
+        "punsubscribe", "smessage",  "ssubscribe",  "sunsubscribe",
+    };
+
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 3 ||
+        reply->element[0]->type != REDIS_REPLY_STRING)
+        return false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(reply->element[0]->str, words[i]) == 0)
+            return true;
+    return false;
+}
+
+static void take(struct hf_redis *redis, struct hf_redis_conn *conn,
+                 const redisReply *reply)
+{
+    struct hf_redis_call *call = conn->first;
+
+    if (conn->on_push != NULL && (call == NULL || is_push(reply))) {
+        conn->on_push(redis, reply);
+    } else if (call == NULL) {
+        give_up(conn, "it answers what was not asked");
+    } else {
+        conn->first = call->next;
+        if (conn->first == NULL)
+            conn->last = NULL;
+        answer(redis, call, reply);
+    }
+}
+
+/* Take every whole answer.  False: the connection broke, or was closed. */
+static bool take_all(struct hf_redis *redis, struct hf_redis_conn *conn)
+{
+    unsigned opened = conn->opened;
+    void    *reply;
+
+    for (;;) {
+        if (redisReaderGetReply(conn->reader, &reply) != REDIS_OK) {
+            conn->strange = conn->reader->err != REDIS_ERR_OOM;
+            give_up(conn, conn->strange ? "it does not speak Redis's protocol"
+                                        : "it sent more than there is memory for");
+            return false;
+        }
+        if (reply == NULL)
+            return true;
+        take(redis, conn, reply);
+        freeReplyObject(reply);
+        if (!conn->there || conn->opened != opened ||
+            conn->stream.state == HF_STREAM_BROKEN)
+            return false;
+    }
+}
+
+static void read_all(struct hf_redis *redis, struct hf_redis_conn *conn)
+{
+    char piece[PIECE];
+
+    conn->more = false;
+    for (int i = 0; i < PIECES; i++) {
+        long n = hf_stream_read(&conn->stream, piece, sizeof piece);
+        if (n <= 0)
+            return;
+        conn->heard = hf_now();
+        if (conn->reader->len - conn->reader->pos > ANSWER_MAX ||
+            redisReaderFeed(conn->reader, piece, (size_t)n) != REDIS_OK) {
+            give_up(conn, "it sent more than there is memory for");
+            return;
+        }
+        if (!take_all(redis, conn) ||
+            ((size_t)n < sizeof piece && conn->stream.ssl == NULL))
+            return;
+    }
+    conn->more = true;
+}
+
+bool hf_redis_conn_run(struct hf_redis *redis, struct hf_redis_conn *conn, bool readable)
+{
+    if (!conn->there)
+        return true;
+    if (conn->stream.state < HF_STREAM_OPEN)
+        hf_stream_step(&conn->stream);
+    if (conn->stream.state == HF_STREAM_OPEN && (readable || conn->more))
+        read_all(redis, conn);
+    return hf_redis_conn_flush(redis, conn);
+}
+
+bool hf_redis_conn_flush(struct hf_redis *redis, struct hf_redis_conn *conn)
+{
+    if (!conn->there)
+        return true;
+    hf_stream_flush(&conn->stream);
+    look(redis, conn);
+    return conn->stream.state != HF_STREAM_BROKEN;
+}

@@ -1,0 +1,121 @@
+/* fault.c - what the errors of a server mean, and what a person is told. */
+#include "store/redis/inner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct meaning {
+    const char         *starts;
+    enum hf_redis_fault fault;
+    const char         *words; /* a clause about the server; NULL: its own are added */
+};
+
+static const struct meaning meanings[] = {
+    { "NOSCRIPT", HF_REDIS_NO_SCRIPT, "does not know our script" },
+    { "LOADING", HF_REDIS_AGAIN, "is still loading its data" },
+    { "BUSY", HF_REDIS_AGAIN, "is busy with a script that does not end" },
+    { "MASTERDOWN", HF_REDIS_AGAIN, "is a replica that has lost its master" },
+    { "READONLY", HF_REDIS_AGAIN, "is a read-only replica" },
+    { "NOREPLICAS", HF_REDIS_AGAIN,
+      "has too few replicas to write anything (min-replicas-to-write)" },
+    { "CLUSTERDOWN", HF_REDIS_AGAIN, "says that its cluster is down" },
+    { "TRYAGAIN", HF_REDIS_AGAIN, "is moving our keys to another server" },
+    { "ASK", HF_REDIS_AGAIN, "is moving our keys to another server" },
+    { "MOVED", HF_REDIS_AGAIN, "has not our keys: another server of its cluster has" },
+    { "UNBLOCKED", HF_REDIS_AGAIN, "has become a replica" },
+    { "ERR max number of clients", HF_REDIS_AGAIN,
+      "has no room for another client (maxclients)" },
+    { "NOAUTH", HF_REDIS_DENIED,
+      "wants a password: give it by ?auth=FILE or HOLDFAST_REDIS_AUTH" },
+    { "WRONGPASS", HF_REDIS_DENIED, "says that the password, or the user, is wrong" },
+    { "ERR invalid password", HF_REDIS_DENIED, "says that the password is wrong" },
+    { "ERR AUTH", HF_REDIS_DENIED,
+      "has no password set: name the user too, or leave the password out" },
+    { "ERR Client sent AUTH", HF_REDIS_DENIED,
+      "has no password set: leave the password out" },
+    { "DENIED", HF_REDIS_DENIED,
+      "is in protected mode: it takes no clients from other machines" },
+    { "NOPERM", HF_REDIS_DENIED, NULL },
+    { "ERR ACL failure in script", HF_REDIS_DENIED, NULL },
+    { "The user executing the script", HF_REDIS_DENIED, NULL },
+    { "OOM", HF_REDIS_FAILED, "has no memory left (maxmemory)" },
+    { "MISCONF", HF_REDIS_FAILED, "writes nothing, for it cannot save: see its log" },
+    { "WRONGTYPE", HF_REDIS_FAILED,
+      "has data that are not ours under our keys: choose another ?prefix=" },
+    { "CROSSSLOT", HF_REDIS_FAILED, NULL },
+};
+
+/* Before version 7 an error inside a script comes wrapped: "ERR Error running script
+ * (call to f_...): @user_script:1: @user_script: 1: -OOM command not ...". */
+static const char *unwrapped(const char *text)
+{
+    const char *mark = "@user_script", *at = text, *next;
+
+    if (strncmp(text, "ERR Error running script", 24) != 0)
+        return text;
+    while ((next = strstr(at, mark)) != NULL) {
+        at = next + strlen(mark);
+        at += strspn(at, ": 0123456789");
+    }
+    return *at == '-' ? at + 1 : at;
+}
+
+static const struct meaning *find(const char *text)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (strncmp(text, meanings[i].starts, strlen(meanings[i].starts)) == 0)
+            return &meanings[i];
+    return NULL;
+}
+
+enum hf_redis_fault hf_redis_fault_words(const redisReply *reply, char *ret, size_t size)
+{
+    if (reply == NULL || reply->type != REDIS_REPLY_ERROR)
+        return HF_REDIS_FINE;
+
+    const char           *text = unwrapped(reply->str);
+    const struct meaning *meaning = find(text);
+    enum hf_redis_fault   fault = meaning != NULL ? meaning->fault : HF_REDIS_FAILED;
+    int                   length = (int)strcspn(text, "\r\n");
+
+    if (length > 140)
+        length = 140;
+    if (meaning != NULL && meaning->words != NULL)
+        snprintf(ret, size, "%s", meaning->words);
+    else
+        snprintf(ret, size, "%s: %.*s",
+                 fault == HF_REDIS_DENIED ? "does not allow it" : "says", length, text);
+    return fault;
+}
+
+/* "MOVED 3999 10.0.0.1:6381": all our keys are in one slot, so they all are there. */
+static void remember(struct hf_redis_link *link, const char *text)
+{
+    const char *host = strrchr(text, ' ');
+    const char *port = strrchr(text, ':');
+
+    if (host == NULL || port == NULL || port < ++host || atoi(port + 1) <= 0 ||
+        atoi(port + 1) > 65535 || (size_t)(port - host) >= sizeof link->moved_host)
+        return;
+    if (port == host) /* the same host */
+        snprintf(link->moved_host, sizeof link->moved_host, "%s", link->host);
+    else
+        snprintf(link->moved_host, sizeof link->moved_host, "%.*s", (int)(port - host),
+                 host);
+    snprintf(link->moved_port, sizeof link->moved_port, "%d", atoi(port + 1));
+}
+
+enum hf_redis_fault hf_redis_fault(struct hf_redis *redis, const redisReply *reply)
+{
+    char                server[128], why[HF_ERRMSG_MAX];
+    enum hf_redis_fault fault = hf_redis_fault_words(reply, why, sizeof why);
+
+    if (fault == HF_REDIS_FINE)
+        return fault;
+    if (strncmp(reply->str, "MOVED ", 6) == 0)
+        remember(&redis->link, reply->str);
+    snprintf(redis->base.errmsg, sizeof redis->base.errmsg, "Redis at %s %.180s",
+             hf_redis_link_server(redis, server, sizeof server), why);
+    return fault;
+}

@@ -1,0 +1,228 @@
+/* greet.c - what is said to a server first, in one flight, and whether it will do.
+ *
+ * AUTH, INFO, SELECT, SCRIPT EXISTS; CLIENT SETNAME last, for it need not succeed, and
+ * what a server says that takes no more clients is the answer to whatever comes first.
+ */
+#include "store/redis/inner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- INFO -------------------------------------------------------------------------------- */
+
+/* The value of "key:value\r\n", or "". */
+static void get(const redisReply *reply, const char *key, char *ret, size_t size)
+{
+    size_t length = strlen(key);
+
+    ret[0] = '\0';
+    for (const char *line = reply->str; line != NULL; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, length) == 0 && line[length] == ':') {
+            const char *value = line + length + 1;
+            snprintf(ret, size, "%.*s", (int)strcspn(value, "\r\n"), value);
+            return;
+        }
+    }
+}
+
+static long long get_number(const redisReply *reply, const char *key)
+{
+    char text[32];
+
+    get(reply, key, text, sizeof text);
+    return strtoll(text, NULL, 10);
+}
+
+static bool is_old(const char *version)
+{
+    int major = 0, minor = 0;
+
+    return sscanf(version, "%d.%d", &major, &minor) < 2 || major < 6 ||
+           (major == 6 && minor < 2);
+}
+
+/* ---- Is it one for us? ---------------------------------------------------------------------- */
+
+static void take_server(struct hf_redis *redis, const redisReply *reply)
+{
+    struct hf_redis_server_info *info = &redis->link.info;
+    char                         mode[16], why[HF_ERRMSG_MAX];
+
+    get(reply, "run_id", info->run_id, sizeof info->run_id);
+    get(reply, "redis_version", info->version, sizeof info->version);
+    get(reply, "redis_mode", mode, sizeof mode);
+    info->uptime = get_number(reply, "uptime_in_seconds");
+    if (strcmp(mode, "sentinel") == 0) {
+        hf_redis_link_refuse(redis, HF_EINVAL,
+                             "is a Sentinel: write redis+sentinel://host:port/SERVICE");
+    } else if (info->version[0] == '\0' || info->run_id[0] == '\0') {
+        hf_redis_link_refuse(redis, HF_EUNSUPPORTED,
+                             "is no Redis: INFO tells no redis_version and run_id");
+    } else if (is_old(info->version)) {
+        snprintf(why, sizeof why, "has version %.20s; 6.2 or later is needed",
+                 info->version);
+        hf_redis_link_refuse(redis, HF_EUNSUPPORTED, why);
+    }
+}
+
+static void take_memory(struct hf_redis *redis, const redisReply *reply)
+{
+    struct hf_redis_server_info *info = &redis->link.info;
+    char                         why[HF_ERRMSG_MAX];
+
+    info->maxmemory = get_number(reply, "maxmemory");
+    get(reply, "maxmemory_policy", info->policy, sizeof info->policy);
+    if (info->maxmemory <= 0 || strcmp(info->policy, "noeviction") == 0 ||
+        redis->config.evicting)
+        return;
+    snprintf(why, sizeof why,
+             "may evict locks (maxmemory-policy %.20s): set noeviction there; "
+             "?evicting=yes takes the risk",
+             info->policy);
+    hf_redis_link_refuse(redis, HF_EUNSUPPORTED, why);
+}
+
+/* One that was a master for us before may become it again; and a Sentinel may not know
+ * yet. */
+static void deny_replica(struct hf_redis *redis, const redisReply *reply)
+{
+    char host[128], port[8], why[HF_ERRMSG_MAX];
+
+    get(reply, "master_host", host, sizeof host);
+    get(reply, "master_port", port, sizeof port);
+    snprintf(why, sizeof why,
+             "is a read-only replica: name its master (%.100s:%s) or use redis+sentinel:",
+             host, port);
+    if (redis->config.service[0] != '\0')
+        hf_redis_link_break(redis, "is a read-only replica, though a Sentinel named it");
+    else if (redis->places > 0 || redis->link.following)
+        hf_redis_link_break(redis, why);
+    else
+        hf_redis_link_refuse(redis, HF_EDENIED, why);
+}
+
+static void take_replication(struct hf_redis *redis, const redisReply *reply)
+{
+    struct hf_redis_server_info *info = &redis->link.info;
+    char                         role[16], before[48];
+
+    get(reply, "role", role, sizeof role);
+    get(reply, "master_replid2", before, sizeof before);
+    info->replica = strcmp(role, "slave") == 0 || strcmp(role, "replica") == 0;
+    info->promoted = before[strspn(before, "0")] != '\0';
+    if (info->replica)
+        deny_replica(redis, reply);
+}
+
+/* ---- Answers ---------------------------------------------------------------------------------- */
+
+/* False: it was an error, or something else than `type`, and the link is broken. */
+static bool is_good(struct hf_redis *redis, const redisReply *reply, int type)
+{
+    char words[HF_ERRMSG_MAX];
+
+    if (reply == NULL)
+        return false;
+    switch (hf_redis_fault_words(reply, words, sizeof words)) {
+    case HF_REDIS_FINE:
+        if (reply->type == type)
+            return true;
+        hf_redis_link_break(redis, "answers what makes no sense");
+        return false;
+    case HF_REDIS_NO_SCRIPT:
+    case HF_REDIS_AGAIN:
+        hf_redis_link_break(redis, words);
+        return false;
+    case HF_REDIS_DENIED:
+        hf_redis_link_refuse(redis, HF_EDENIED, words);
+        return false;
+    case HF_REDIS_FAILED:
+        hf_redis_link_refuse(redis, HF_ESTORE, words);
+    }
+    return false;
+}
+
+static void on_auth(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    (void)data;
+    is_good(redis, reply, REDIS_REPLY_STATUS);
+}
+
+static void on_server(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    (void)data;
+    if (is_good(redis, reply, REDIS_REPLY_STRING))
+        take_server(redis, reply);
+}
+
+static void on_memory(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    (void)data;
+    if (is_good(redis, reply, REDIS_REPLY_STRING))
+        take_memory(redis, reply);
+}
+
+static void on_replication(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    (void)data;
+    if (is_good(redis, reply, REDIS_REPLY_STRING))
+        take_replication(redis, reply);
+}
+
+static void on_select(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    char why[HF_ERRMSG_MAX], words[HF_ERRMSG_MAX];
+
+    (void)data;
+    if (hf_redis_fault_words(reply, words, sizeof words) == HF_REDIS_FAILED) {
+        snprintf(why, sizeof why, "has no database %d: it %.150s", redis->config.db,
+                 words);
+        hf_redis_link_refuse(redis, HF_EINVAL, why);
+    } else {
+        is_good(redis, reply, REDIS_REPLY_STATUS);
+    }
+}
+
+/* The last that matters. */
+static void on_script(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    struct hf_redis_link *link = &redis->link;
+
+    (void)data;
+    if (!is_good(redis, reply, REDIS_REPLY_ARRAY))
+        return;
+    link->info.known = reply->elements == 1 && reply->element[0]->integer == 1;
+    link->phase = HF_REDIS_OPENING;
+    link->due = redis->now + hf_redis_link_patience(redis);
+    hf_redis_session_begin(redis);
+}
+
+static void say(struct hf_redis *redis, int argc, const char *const *argv,
+                hf_redis_on_reply *on_reply)
+{
+    struct hf_redis_link *link = &redis->link;
+
+    hf_redis_conn_call(redis, &link->conn, &link->call[link->calls++], argc, argv, NULL,
+                       on_reply, NULL);
+}
+
+void hf_redis_greet(struct hf_redis *redis)
+{
+    struct hf_redis_link *link = &redis->link;
+    char                  canary[41], db[12];
+
+    link->info = (struct hf_redis_server_info){ 0 };
+    link->calls = 0;
+    hf_redis_conn_auth(redis, &link->conn, &link->call[link->calls++], on_auth, NULL);
+    say(redis, 2, (const char *[]){ "INFO", "server" }, on_server);
+    say(redis, 2, (const char *[]){ "INFO", "memory" }, on_memory);
+    say(redis, 2, (const char *[]){ "INFO", "replication" }, on_replication);
+    snprintf(db, sizeof db, "%d", redis->config.db);
+    if (redis->config.db != 0)
+        say(redis, 2, (const char *[]){ "SELECT", db }, on_select);
+    const char *exists[] = { "SCRIPT", "EXISTS", hf_redis_canary(redis, canary) };
+    say(redis, 3, exists, on_script);
+    say(redis, 3, (const char *[]){ "CLIENT", "SETNAME", "holdfast" }, NULL);
+}
