@@ -28,6 +28,7 @@ static void reach(struct hf_redis *redis)
     struct hf_address    *address = &link->address[link->next_address++];
 
     hf_redis_find_end(redis);
+    link->at = *address;
     link->phase = HF_REDIS_REACHING;
     link->due = redis->now + hf_redis_link_patience(redis);
     if (hf_redis_conn_open(redis, &link->conn, address, link->host) < 0)

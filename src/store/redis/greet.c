@@ -195,7 +195,6 @@ static void on_script(struct hf_redis *redis, void *data, const redisReply *repl
         return;
     link->info.known = reply->elements == 1 && reply->element[0]->integer == 1;
     link->phase = HF_REDIS_OPENING;
-    link->due = redis->now + hf_redis_link_patience(redis);
     hf_redis_session_begin(redis);
 }
 

@@ -113,7 +113,8 @@ static void give_up(struct hf_redis *redis, const char *why, int refusal)
 
     if (link->phase == HF_REDIS_RESTING)
         return;
-    hf_redis_link_say(redis, why);
+    if (why != NULL)
+        hf_redis_link_say(redis, why);
     hf_redis_find_end(redis);
     link->phase = HF_REDIS_RESTING;
     if (refusal != 0)
@@ -208,7 +209,7 @@ void hf_redis_link_run(struct hf_redis *redis, bool readable)
         else
             explain(redis);
     }
-    if (link->phase != HF_REDIS_RESTING && link->phase != HF_REDIS_READY &&
+    if (link->phase != HF_REDIS_RESTING && link->phase < HF_REDIS_OPENING &&
         redis->now >= link->due)
         time_out(redis);
 }
@@ -226,7 +227,7 @@ hf_time hf_redis_link_wake(const struct hf_redis *redis)
 
     if (link->conn.more)
         return 0;
-    return link->phase == HF_REDIS_READY ? HF_NEVER : link->due;
+    return link->phase >= HF_REDIS_OPENING ? HF_NEVER : link->due;
 }
 
 void hf_redis_link_ready(struct hf_redis *redis)

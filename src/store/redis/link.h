@@ -110,7 +110,7 @@ void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
  *
  * After the greeting it calls hf_redis_session_begin(); that ends with
  * hf_redis_link_ready().  Should the connection break at any time, link.c calls
- * hf_redis_session_broken(). */
+ * hf_redis_session_broken().  From OPENING on it is the session that notices silence. */
 
 enum hf_redis_phase {
     HF_REDIS_RESTING,   /* until `due` */
@@ -152,7 +152,7 @@ struct hf_redis_link {
     size_t                      next_server; /* to be tried */
     size_t                      tried;       /* in a row, without success */
     struct hf_retry             retry;
-    hf_time                     due;     /* RESTING: try then; else give up then */
+    hf_time                     due; /* RESTING: try then; before OPENING: give up then */
     bool                        refused; /* it makes no sense to try again soon */
     int                         refusal; /* the HF_E... of everything then */
     struct hf_redis_call        call[8]; /* of the greeting */
@@ -172,7 +172,7 @@ void hf_redis_link_ready(struct hf_redis *redis);
 void hf_redis_link_set(struct hf_redis *redis, enum hf_link link);
 
 /* Give the connection up and try again soon; `why` as a clause about the server: "does
- * not answer". */
+ * not answer"; NULL: base.errmsg says it already. */
 void hf_redis_link_break(struct hf_redis *redis, const char *why);
 
 /* The same, but it makes no sense to try again soon: the link is UP for show, so that
