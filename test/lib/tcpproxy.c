@@ -24,7 +24,7 @@ enum { UP, DOWN }; /* index; also whose end it is: what comes from there goes th
 
 struct link {
     int  fd[2]; /* the client's, the server's; -1: there is no such link */
-    bool marked, dead;
+    bool marked, dead, stranded;
     char tail[KEPT + 1];
 };
 
@@ -209,7 +209,7 @@ static void prepare(struct tcpproxy *proxy, struct pollfd *ends)
     *ends++ = (struct pollfd){ .fd = proxy->listener, .events = POLLIN };
     for (struct link *link = proxy->link; link < proxy->link + LINKS_MAX; link++) {
         for (int way = UP; way <= DOWN; way++) {
-            bool held = proxy->held[way] & kind(link);
+            bool held = proxy->held[way] & kind(link) || (way == UP && link->stranded);
             *ends++ =
                 (struct pollfd){ .fd = held ? -1 : link->fd[way], .events = POLLIN };
         }
@@ -256,19 +256,26 @@ static void *run(void *data)
 
 /* ---- The calls ------------------------------------------------------------------------ */
 
+static struct sockaddr_in parse(const char *target)
+{
+    char               host[INET_ADDRSTRLEN];
+    unsigned           port = 0;
+    struct sockaddr_in ret = { .sin_family = AF_INET };
+
+    int fields = sscanf(target, "%15[0-9.]:%u", host, &port);
+    assert(fields == 2);
+    ret.sin_port = htons((uint16_t)port);
+    int r = inet_pton(AF_INET, host, &ret.sin_addr);
+    assert(r == 1);
+    return ret;
+}
+
 struct tcpproxy *tcpproxy_start(const char *target, const char *word)
 {
     struct tcpproxy *proxy = calloc(1, sizeof *proxy);
-    char             host[INET_ADDRSTRLEN];
-    unsigned         port;
 
     assert(proxy != NULL);
-    int fields = sscanf(target, "%15[0-9.]:%u", host, &port);
-    assert(fields == 2);
-    proxy->target =
-        (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-    int r = inet_pton(AF_INET, host, &proxy->target.sin_addr);
-    assert(r == 1);
+    proxy->target = parse(target);
     snprintf(proxy->word, sizeof proxy->word, "%s", word != NULL ? word : "");
     for (size_t i = 0; i < LINKS_MAX; i++)
         proxy->link[i].fd[UP] = proxy->link[i].fd[DOWN] = -1;
@@ -278,7 +285,7 @@ struct tcpproxy *tcpproxy_start(const char *target, const char *word)
     proxy->listener = -1;
     keep_port(proxy);
     set_listening(proxy, true);
-    r = pthread_create(&proxy->thread, NULL, run, proxy);
+    int r = pthread_create(&proxy->thread, NULL, run, proxy);
     assert(r == 0);
     return proxy;
 }
@@ -372,6 +379,21 @@ void tcpproxy_swallow(struct tcpproxy *proxy, enum tcpproxy_way way,
 {
     lock(proxy);
     set_ways(proxy->swallowed, way, which);
+    unlock_and_wake(proxy);
+}
+
+void tcpproxy_strand(struct tcpproxy *proxy, bool strand)
+{
+    lock(proxy);
+    for (size_t i = 0; i < LINKS_MAX; i++)
+        proxy->link[i].stranded = strand && proxy->link[i].fd[UP] >= 0;
+    unlock_and_wake(proxy);
+}
+
+void tcpproxy_aim(struct tcpproxy *proxy, const char *target)
+{
+    lock(proxy);
+    proxy->target = parse(target);
     unlock_and_wake(proxy);
 }
 

@@ -63,6 +63,13 @@ void tcpproxy_hold(struct tcpproxy *proxy, enum tcpproxy_way way,
 void tcpproxy_swallow(struct tcpproxy *proxy, enum tcpproxy_way way,
                       enum tcpproxy_which which);
 
+/* The connections open now pass nothing up until told otherwise; new ones do.  What was
+ * sent in them arrives late, in spite of all that was sent in newer ones before. */
+void tcpproxy_strand(struct tcpproxy *proxy, bool strand);
+
+/* New connections go to another server. */
+void tcpproxy_aim(struct tcpproxy *proxy, const char *target);
+
 /* Refuse new connections. */
 void tcpproxy_refuse(struct tcpproxy *proxy, bool refuse);
 
