@@ -45,22 +45,24 @@ static int number(const char *text, int most)
 
 /* ---- Servers ----------------------------------------------------------------------- */
 
-/* "host", "host:port", "[v6]" or "[v6]:port"; taken apart in place. */
+/* "host", "host:port", "[v6]" or "[v6]:port"; taken apart in place.  What is left in
+ * `text` on failure may be shown: what follows a colon could be a password. */
 static bool split_server(char *text, const char *port, struct hf_redis_server *ret)
 {
-    char *host = text, *colon = strrchr(text, ':');
+    char *host = text, *end = text + strcspn(text, ":");
 
     if (text[0] == '[') {
-        char *end = strchr(text, ']');
-        if (end == NULL || (end[1] != '\0' && end[1] != ':'))
-            return false;
-        colon = end[1] == ':' ? end + 1 : NULL;
         host++;
-        *end = '\0';
+        end = host + strcspn(host, "]");
+        bool closed = end[0] == ']' && (end[1] == ':' || end[1] == '\0');
+        text[closed ? end - text : 1] = '\0';
+        if (!closed)
+            return false;
+        end++;
     }
-    if (colon != NULL) {
-        *colon = '\0';
-        port = colon + 1;
+    if (*end == ':') {
+        *end = '\0';
+        port = end + 1;
     }
     if (host[0] == '\0' || strlen(host) >= sizeof ret->host || number(port, 65535) <= 0)
         return false;

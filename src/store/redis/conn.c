@@ -181,6 +181,19 @@ static void take(struct hf_redis *redis, struct hf_redis_conn *conn,
     }
 }
 
+/* hiredis cannot read it.  A TLS server's alert begins with byte 0x15. */
+static void complain(struct hf_redis_conn *conn)
+{
+    if (conn->reader->err == REDIS_ERR_OOM) {
+        give_up(conn, "it sent more than there is memory for");
+        return;
+    }
+    conn->strange = true;
+    give_up(conn, strstr(conn->reader->errstr, "x15") != NULL
+                      ? "speaks TLS on this port: write rediss:"
+                      : "does not speak Redis's protocol");
+}
+
 /* Take every whole answer.  False: the connection broke, or was closed. */
 static bool take_all(struct hf_redis *redis, struct hf_redis_conn *conn)
 {
@@ -189,9 +202,7 @@ static bool take_all(struct hf_redis *redis, struct hf_redis_conn *conn)
 
     for (;;) {
         if (redisReaderGetReply(conn->reader, &reply) != REDIS_OK) {
-            conn->strange = conn->reader->err != REDIS_ERR_OOM;
-            give_up(conn, conn->strange ? "it does not speak Redis's protocol"
-                                        : "it sent more than there is memory for");
+            complain(conn);
             return false;
         }
         if (reply == NULL)

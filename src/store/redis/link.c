@@ -150,8 +150,7 @@ static void explain(struct hf_redis *redis)
     char                  why[HF_ERRMSG_MAX];
 
     if (link->conn.strange)
-        snprintf(why, sizeof why, "does not speak Redis's protocol%s",
-                 plain && !link->asking ? " (if it speaks TLS, write rediss:)" : "");
+        snprintf(why, sizeof why, "%s", what);
     else if (link->phase == HF_REDIS_REACHING)
         snprintf(why, sizeof why, "cannot be reached: %.180s", what);
     else

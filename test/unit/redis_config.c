@@ -1,0 +1,506 @@
+/* redis_config.c - redis: URLs: what they mean, and what is said about bad ones; and what
+ * the errors of a server mean. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "client/url.h"
+#include "holdfast.h"
+#include "store/redis/inner.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static int parse_ttl(const char *text, int ttl_ms, struct hf_redis_config *ret,
+                     char *errmsg)
+{
+    struct hf_url url;
+
+    int r = hf_url_parse(text, &url, errmsg);
+    if (r < 0)
+        return r;
+    url.config.ttl_ms = ttl_ms;
+    r = hf_redis_config_init(ret, &url.config, errmsg);
+    hf_url_finish(&url);
+    return r;
+}
+
+static int parse(const char *text, struct hf_redis_config *ret, char *errmsg)
+{
+    return parse_ttl(text, 15000, ret, errmsg);
+}
+
+static void parse_good(const char *text, struct hf_redis_config *ret)
+{
+    char errmsg[HF_ERRMSG_MAX] = "";
+
+    if (parse(text, ret, errmsg) != 0)
+        fail_msg("%s: %s", text, errmsg);
+}
+
+/* ---- Good ones ------------------------------------------------------------------- */
+
+static void test_servers(void **state)
+{
+    static const struct {
+        const char *url, *host, *port;
+        int         db;
+        bool        secure;
+    } cases[] = {
+        { "redis://h", "h", "6379", 0, false },
+        { "redis://h/", "h", "6379", 0, false },
+        { "redis://h:1/7", "h", "1", 7, false },
+        { "redis://h?db=65535", "h", "6379", 65535, false },
+        { "redis://h/3?db=3", "h", "6379", 3, false },
+        { "rediss://[::1]:06380/15", "::1", "6380", 15, true },
+        { "rediss://[fe80::1]?ca=a&cert=b&key=c", "fe80::1", "6379", 0, true },
+        { "redis://10.0.0.1:65535", "10.0.0.1", "65535", 0, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct hf_redis_config config;
+        parse_good(cases[i].url, &config);
+        assert_int_equal(config.servers, 1);
+        assert_string_equal(config.server[0].host, cases[i].host);
+        assert_string_equal(config.server[0].port, cases[i].port);
+        assert_int_equal(config.db, cases[i].db);
+        assert_int_equal(config.secure, cases[i].secure);
+        assert_string_equal(config.path, "");
+        assert_string_equal(config.service, "");
+        assert_null(config.user);
+        assert_null(config.password);
+        hf_redis_config_finish(&config);
+    }
+}
+
+static void test_sockets(void **state)
+{
+    static const char *const cases[][2] = {
+        { "redis+unix:/run/redis.sock", "/run/redis.sock" },
+        { "redis+unix:///run/redis.sock?db=2", "/run/redis.sock" },
+        { "redis+unix:/a%20b", "/a b" },
+        { "redis+unix://ana:sesame@/run/redis.sock", "/run/redis.sock" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct hf_redis_config config;
+        parse_good(cases[i][0], &config);
+        assert_string_equal(config.path, cases[i][1]);
+        assert_int_equal(config.servers, 0);
+        assert_int_equal(config.db, i == 1 ? 2 : 0);
+        assert_int_equal(config.password != NULL, i == 3);
+        hf_redis_config_finish(&config);
+    }
+}
+
+static void test_sentinels(void **state)
+{
+    struct hf_redis_config config;
+    char                   url[512] = "redis+sentinel://h0", errmsg[HF_ERRMSG_MAX];
+    size_t                 used = strlen(url);
+
+    (void)state;
+    parse_good("redis+sentinel://h1:1,h2,[::1]/main?db=4", &config);
+    assert_int_equal(config.servers, 3);
+    assert_string_equal(config.server[0].port, "1");
+    assert_string_equal(config.server[1].port, "26379");
+    assert_string_equal(config.server[2].host, "::1");
+    assert_string_equal(config.service, "main");
+    assert_int_equal(config.db, 4);
+    hf_redis_config_finish(&config);
+
+    for (int i = 1; i < HF_REDIS_SERVERS; i++)
+        used += (size_t)snprintf(url + used, sizeof url - used, ",h%d", i);
+    snprintf(url + used, sizeof url - used, "/main");
+    parse_good(url, &config);
+    assert_int_equal(config.servers, HF_REDIS_SERVERS);
+    hf_redis_config_finish(&config);
+    snprintf(url + used, sizeof url - used, ",more/main");
+    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
+    assert_non_null(strstr(errmsg, "\"more\""));
+}
+
+static void test_params(void **state)
+{
+    struct hf_redis_config config;
+    char                   errmsg[HF_ERRMSG_MAX];
+
+    (void)state;
+    parse_good("redis://h", &config);
+    assert_int_equal(config.ttl, 15 * HF_SEC);
+    assert_string_equal(config.prefix, "{holdfast}");
+    assert_int_equal(config.replicas, 0);
+    assert_false(config.evicting);
+    hf_redis_config_finish(&config);
+    parse_good("redis://h?ttl=2.5s&prefix=a:b&replicas=2&evicting=yes", &config);
+    assert_int_equal(config.ttl, 2500 * HF_MS);
+    assert_string_equal(config.prefix, "{a:b}");
+    assert_int_equal(config.replicas, 2);
+    assert_true(config.evicting);
+    hf_redis_config_finish(&config);
+    parse_good("redis://h?ttl=500ms&evicting=no", &config);
+    assert_int_equal(config.ttl, 500 * HF_MS);
+    assert_false(config.evicting);
+    hf_redis_config_finish(&config);
+    assert_int_equal(parse_ttl("redis://h", 1, &config, errmsg), 0);
+    assert_int_equal(config.ttl, 500 * HF_MS); /* the least there is */
+    hf_redis_config_finish(&config);
+    assert_int_equal(parse_ttl("redis://h", 3600001, &config, errmsg), HF_EINVAL);
+}
+
+/* ---- Users ------------------------------------------------------------------------ */
+
+static void write_file(const char *path, const char *text, mode_t mode)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    close(fd);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static void make_folder(char *ret, size_t size)
+{
+    const char *base = getenv("TMPDIR");
+
+    snprintf(ret, size, "%.80s/config.XXXXXX", base != NULL ? base : "/tmp");
+    assert_non_null(mkdtemp(ret));
+}
+
+/* `user` NULL: none. */
+static void check_auth(const char *url, const char *user, const char *password)
+{
+    struct hf_redis_config config;
+
+    parse_good(url, &config);
+    assert_non_null(config.password);
+    assert_string_equal(config.password, password);
+    if (user != NULL && config.user != NULL)
+        assert_string_equal(config.user, user);
+    assert_int_equal(user != NULL, config.user != NULL);
+    hf_redis_config_finish(&config);
+    assert_null(config.user);
+    assert_null(config.password);
+}
+
+static void test_users(void **state)
+{
+    char folder[128], path[160], url[256];
+
+    (void)state;
+    setenv("HOLDFAST_REDIS_AUTH", "cat:environment", 1);
+    check_auth("redis://h", "cat", "environment");
+    setenv("HOLDFAST_REDIS_AUTH", "alone", 1);
+    check_auth("redis://h", NULL, "alone");
+    check_auth("redis://ana:p%40%3A%2F%25%3Fw@h/1", "ana", "p@:/%?w");
+    check_auth("redis+sentinel://:old@h/main", NULL, "old");
+
+    make_folder(folder, sizeof folder);
+    snprintf(path, sizeof path, "%s/auth", folder);
+    snprintf(url, sizeof url, "redis://ana:url@h?auth=%s", path);
+    write_file(path, "ben:from:file\r\nmore\n", 0600);
+    check_auth(url, "ben", "from:file");
+    write_file(path, ":a:b", 0400);
+    check_auth(url, NULL, "a:b");
+    unlink(path);
+    write_file(path, "just this\n", 0600);
+    check_auth(url, NULL, "just this");
+    unlink(path);
+    rmdir(folder);
+    unsetenv("HOLDFAST_REDIS_AUTH");
+}
+
+static void test_files_that_are_no_secret(void **state)
+{
+    static const struct {
+        const char *text;
+        mode_t      mode;
+        const char *says;
+    } cases[] = {
+        { "ana:hunter2\n", 0640, "chmod 600" },
+        { "hunter2\n", 0604, "chmod 600" },
+        { "", 0600, "no password" },
+        { "hunter2:\n", 0600, "no password" },
+        { ":\n", 0600, "no password" },
+        { "\nana:hunter2\n", 0600, "no password" },
+    };
+    struct hf_redis_config config;
+    char                   folder[128], path[160], url[256], errmsg[HF_ERRMSG_MAX];
+
+    (void)state;
+    make_folder(folder, sizeof folder);
+    snprintf(path, sizeof path, "%s/auth", folder);
+    snprintf(url, sizeof url, "redis://h?auth=%s", path);
+    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
+    assert_non_null(strstr(errmsg, "No such file"));
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_file(path, cases[i].text, cases[i].mode);
+        assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
+        assert_non_null(strstr(errmsg, cases[i].says));
+        assert_null(strstr(errmsg, "hunter2"));
+    }
+    unlink(path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
+    assert_non_null(strstr(errmsg, "directory"));
+    rmdir(path);
+    rmdir(folder);
+}
+
+/* ---- Bad ones ------------------------------------------------------------------------ */
+
+static void test_bad_urls(void **state)
+{
+    static const char *const cases[][2] = {
+        { "redis:h", "redis://host" },
+        { "redis:hunter2@h", "redis://host" },
+        { "redis:/h", "redis://host" },
+        { "redis://", "no server" },
+        { "redis:///1", "no server" },
+        { "redis://,", "no server" },
+        { "redis://h,i", "redis+sentinel:" },
+        { "redis://h:0", "\"h\"" },
+        { "redis://h:65536", "\"h\"" },
+        { "redis://h:x", "host:port" },
+        { "redis://h:", "host:port" },
+        { "redis://h:-1", "host:port" },
+        { "redis://::1", "host:port" },
+        { "redis://[::1", "host:port" },
+        { "redis://[::1]x", "host:port" },
+        { "redis://[]:1", "host:port" },
+        { "redis://h/x", "no number of a database" },
+        { "redis://h/-1", "no number of a database" },
+        { "redis://h/65536", "no number of a database" },
+        { "redis://h/1/2", "no number of a database" },
+        { "redis://h?db=", "no number of a database" },
+        { "redis://h/1?db=2", "two databases" },
+        { "redis://h?ttl=499ms", "500ms to 3600s" },
+        { "redis://h?ttl=3601", "500ms to 3600s" },
+        { "redis://h?ttl=1h", "30s" },
+        { "redis://h?ttl=", "500ms to 3600s" },
+        { "redis://h?ttl=nans", "500ms to 3600s" },
+        { "redis://h?prefix=", "no prefix" },
+        { "redis://h?prefix=a%20b", "no prefix" },
+        { "redis://h?prefix={a", "no prefix" },
+        { "redis://h?prefix=a}", "no prefix" },
+        { "redis://h?prefix=a%0a", "no prefix" },
+        { "redis://h?prefix=a%c3%a9", "no prefix" },
+        { "redis://h?replicas=-1", "from 0 to 100" },
+        { "redis://h?replicas=101", "from 0 to 100" },
+        { "redis://h?evicting=1", "yes or no" },
+        { "redis://h?ca=x", "rediss:" },
+        { "redis+unix:/s?cert=x", "rediss:" },
+        { "redis+sentinel://h/s?key=x", "with Sentinel there is none" },
+        { "redis+unix:", "redis+unix:/path" },
+        { "redis+unix:s", "redis+unix:/path" },
+        { "redis+unix:/", "redis+unix:/path" },
+        { "redis+unix://h/s", "redis+unix:/path" },
+        { "redis+unix:hunter2@/s", "redis+unix:/path" },
+        { "redis+unix://ana:hunter2", "redis+unix:/path" },
+        { "redis+unix://ana:hun/hunter2@/s", "redis+unix:/path" },
+        { "redis+sentinel:h/s", "redis+sentinel://host" },
+        { "redis+sentinel:///s", "redis+sentinel://host" },
+        { "redis+sentinel://h", "SERVICE" },
+        { "redis+sentinel://h/", "SERVICE" },
+        { "redis+sentinel://h/s/1", "?db=" },
+        { "redis+sentinel://h/a%20b", "SERVICE" },
+        /* a password that is not written as it must be */
+        { "redis://hunter2@h", "user:password" },
+        { "redis://ana:@h", "no password" },
+        { "redis://:@h", "no password" },
+        { "redis://@h", "no password" },
+        { "redis://ana:hunter2", "\"ana\"" },
+        { "redis://:hunter2", "host:port" },
+        { "redis://ana:hunter2:x", "\"ana\"" },
+        { "redis://[a:hunter2", "host:port" },
+        { "redis://[a]hunter2", "host:port" },
+        { "redis://ana:hunter2/x@h/1", "%2F" },
+        { "redis://ana:x/hunter2@h", "%2F" },
+        { "redis+sentinel://:x/hunter2@h/s", "%2F" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct hf_redis_config config;
+        char                   errmsg[HF_ERRMSG_MAX] = "";
+        if (parse(cases[i][0], &config, errmsg) != HF_EINVAL ||
+            strstr(errmsg, cases[i][1]) == NULL || strstr(errmsg, "hunter2") != NULL ||
+            strchr(errmsg, '\n') != NULL)
+            fail_msg("%s: %s", cases[i][0], errmsg);
+        assert_null(config.password);
+    }
+}
+
+static void check_length(const char *format, int good)
+{
+    struct hf_redis_config config;
+    char                   url[8192], errmsg[HF_ERRMSG_MAX];
+
+    snprintf(url, sizeof url, format, good, 0);
+    parse_good(url, &config);
+    hf_redis_config_finish(&config);
+    snprintf(url, sizeof url, format, good + 1, 0);
+    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
+}
+
+static void test_long_ones(void **state)
+{
+    (void)state;
+    check_length("redis://h%0*d", 254);
+    check_length("redis://h?prefix=%0*d", 100);
+    check_length("redis+unix:/%0*d", 106);
+    check_length("redis+sentinel://h/%0*d", 127);
+    check_length("redis://a:%0*d@h", 4094);
+}
+
+/* ---- Errors ----------------------------------------------------------------------------- */
+
+static enum hf_redis_fault fault(const char *text, char *words)
+{
+    char       copy[512];
+    redisReply reply = { .type = REDIS_REPLY_ERROR, .str = copy };
+
+    reply.len = (size_t)snprintf(copy, sizeof copy, "%s", text);
+    return hf_redis_fault_words(&reply, words, HF_ERRMSG_MAX);
+}
+
+static void test_faults(void **state)
+{
+    static const struct {
+        const char         *text;
+        enum hf_redis_fault fault;
+        const char         *says;
+    } cases[] = {
+        { "NOSCRIPT No matching script. Please use EVAL.", HF_REDIS_NO_SCRIPT, "script" },
+        { "LOADING Redis is loading the dataset in memory", HF_REDIS_AGAIN, "loading" },
+        { "BUSY Redis is busy running a script.", HF_REDIS_AGAIN, "script" },
+        { "MASTERDOWN Link with MASTER is down", HF_REDIS_AGAIN, "lost its master" },
+        { "READONLY You can't write against a read only replica.", HF_REDIS_AGAIN,
+          "read-only" },
+        { "NOREPLICAS Not enough good replicas to write.", HF_REDIS_AGAIN,
+          "min-replicas-to-write" },
+        { "CLUSTERDOWN Hash slot not served", HF_REDIS_AGAIN, "cluster is down" },
+        { "TRYAGAIN Multiple keys request during rehashing", HF_REDIS_AGAIN, "moving" },
+        { "ASK 8121 127.0.0.1:6381", HF_REDIS_AGAIN, "moving" },
+        { "MOVED 8121 127.0.0.1:6381", HF_REDIS_AGAIN, "another server" },
+        { "UNBLOCKED force unblock from blocking operation", HF_REDIS_AGAIN, "replica" },
+        { "ERR max number of clients reached", HF_REDIS_AGAIN, "maxclients" },
+        { "NOAUTH Authentication required.", HF_REDIS_DENIED, "?auth=FILE" },
+        { "WRONGPASS invalid username-password pair", HF_REDIS_DENIED, "is wrong" },
+        { "ERR AUTH <password> called without any password configured", HF_REDIS_DENIED,
+          "no password set" },
+        { "DENIED Redis is running in protected mode", HF_REDIS_DENIED, "protected" },
+        { "NOPERM this user has no permissions to run the 'info' command",
+          HF_REDIS_DENIED, "'info'" },
+        { "ERR ACL failure in script: User x has no permissions to run the 'hset' "
+          "command script: 9f, on @user_script:1.",
+          HF_REDIS_DENIED, "'hset'" },
+        { "OOM command not allowed when used memory > 'maxmemory'.", HF_REDIS_FAILED,
+          "maxmemory" },
+        { "MISCONF Redis is configured to save RDB snapshots", HF_REDIS_FAILED, "log" },
+        { "WRONGTYPE Operation against a key holding the wrong kind of value script: 9f, "
+          "on @user_script:1.",
+          HF_REDIS_FAILED, "prefix" },
+        { "ERR unknown command 'EVALSHA'", HF_REDIS_FAILED, "'EVALSHA'" },
+        { "", HF_REDIS_FAILED, "says" },
+        { "ERR two\r\nlines", HF_REDIS_FAILED, "two" },
+        /* as versions before 7 say it */
+        { "ERR Error running script (call to f_9f): @user_script:1: @user_script: 1: -OOM "
+          "command not allowed when used memory > 'maxmemory'.",
+          HF_REDIS_FAILED, "has no memory left" },
+        { "ERR Error running script (call to f_9f): @user_script:12: WRONGTYPE Operation "
+          "against a key",
+          HF_REDIS_FAILED, "prefix" },
+        { "ERR Error running script (call to f_9f): @user_script:1: @user_script: 1: "
+          "-READONLY You can't write against a read only replica.",
+          HF_REDIS_AGAIN, "read-only" },
+        { "ERR Error running script (call to f_9f): @user_script:1: @user_script: 1: The "
+          "user executing the script can't run this command or subcommand",
+          HF_REDIS_DENIED, "can't run this" },
+        { "ERR Error running script", HF_REDIS_FAILED, "running script" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        char words[HF_ERRMSG_MAX] = "";
+        if (fault(cases[i].text, words) != cases[i].fault ||
+            strstr(words, cases[i].says) == NULL || strpbrk(words, "\r\n") != NULL)
+            fail_msg("%s: %s", cases[i].text, words);
+    }
+}
+
+static void test_no_faults(void **state)
+{
+    const redisReply good = { .type = REDIS_REPLY_STATUS, .str = (char[]){ "NOAUTH" } };
+    char             words[HF_ERRMSG_MAX] = "as before";
+
+    (void)state;
+    assert_int_equal(hf_redis_fault_words(NULL, words, sizeof words), HF_REDIS_FINE);
+    assert_int_equal(hf_redis_fault_words(&good, words, sizeof words), HF_REDIS_FINE);
+    assert_string_equal(words, "as before");
+}
+
+/* Where a cluster sends us. */
+static void test_moved(void **state)
+{
+    static const char *const cases[][3] = {
+        { "MOVED 8121 10.0.0.1:6381", "10.0.0.1", "6381" },
+        { "MOVED 8121 ::1:6381", "::1", "6381" },
+        { "MOVED 8121 redis-1.example:6381", "redis-1.example", "6381" },
+        { "MOVED 8121 :6381", "here", "6381" },
+        { "MOVED 8121 10.0.0.1:0", "", "" },
+        { "MOVED 8121 10.0.0.1:65536", "", "" },
+        { "MOVED 8121 10.0.0.1", "", "" },
+        { "MOVED a:1 b", "", "" },
+        { "MOVED ", "", "" },
+        { "ASK 8121 10.0.0.1:6381", "", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct hf_redis *redis = calloc(1, sizeof *redis);
+        char             text[64];
+        redisReply       reply = { .type = REDIS_REPLY_ERROR, .str = text };
+        assert_non_null(redis);
+        snprintf(redis->link.host, sizeof redis->link.host, "here");
+        snprintf(redis->link.port, sizeof redis->link.port, "1");
+        snprintf(text, sizeof text, "%s", cases[i][0]);
+        assert_int_equal(hf_redis_fault(redis, &reply), HF_REDIS_AGAIN);
+        assert_string_equal(redis->link.moved_host, cases[i][1]);
+        assert_string_equal(redis->link.moved_port, cases[i][2]);
+        assert_non_null(strstr(redis->base.errmsg, "Redis at here:1 "));
+        free(redis);
+    }
+}
+
+static int no_user(void **state)
+{
+    (void)state;
+    return unsetenv("HOLDFAST_REDIS_AUTH");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_servers),   cmocka_unit_test(test_sockets),
+        cmocka_unit_test(test_sentinels), cmocka_unit_test(test_params),
+        cmocka_unit_test(test_users),     cmocka_unit_test(test_files_that_are_no_secret),
+        cmocka_unit_test(test_bad_urls),  cmocka_unit_test(test_long_ones),
+        cmocka_unit_test(test_faults),    cmocka_unit_test(test_no_faults),
+        cmocka_unit_test(test_moved),
+    };
+
+    return cmocka_run_group_tests(tests, no_user, NULL);
+}
