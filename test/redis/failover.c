@@ -1,0 +1,291 @@
+/* failover.c - a replica takes over, by hand: what was written last is lost, or not.
+ *
+ * Never two holders; the holder keeps the lock by putting it down again; tokens rise.
+ * With replicas=1 nobody holds what no replica has heard of.
+ */
+/* needs: pair */
+#include "lib/actor.h"
+#include "lib/promise.h"
+#include "lib/tcpproxy.h"
+#include "lib/witness.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TTL_MS 1000
+
+/* All clients come by a proxy, as by an address that moves with the master. */
+static struct tcpproxy *proxy;
+static uint64_t         highest;
+
+static void check_token(uint64_t token)
+{
+    assert_true(token > highest);
+    highest = token;
+}
+
+static void await_replica(void)
+{
+    hf_time end = hf_now() + ACTOR_LIMIT_MS * HF_MS;
+
+    while (strstr(witness_ask_of(2, "INFO replication"), "master_link_status:up") ==
+           NULL) {
+        if (hf_now() > end)
+            fail_msg("the replica does not come up");
+        poll(NULL, 0, 5);
+    }
+}
+
+/* Server 1 leads, empty, and server 2 follows. */
+static int set_up(void **state)
+{
+    const char *address = witness_server();
+
+    (void)state;
+    witness_tell("restart 1");
+    witness_ask_of(2, "REPLICAOF 127.0.0.1 %s", strchr(address, ':') + 1);
+    await_replica();
+    tcpproxy_aim(proxy, address);
+    tcpproxy_drop(proxy, TCPPROXY_ALL);
+    return 0;
+}
+
+/* The replica hears no more; what is written from now on is lost. */
+static void cut_off_replica(void)
+{
+    witness_ask_of(2, "REPLICAOF NO ONE");
+}
+
+static void fail_over(void)
+{
+    witness_tell("kill 1");
+    tcpproxy_aim(proxy, witness_other("REPLICA"));
+    tcpproxy_drop(proxy, TCPPROXY_ALL);
+}
+
+/* ---- Lost writes ------------------------------------------------------------------------ */
+
+struct stage {
+    struct actor actor[2]; /* holder and waiter */
+    struct rival rival;
+};
+
+static void stage_open(struct stage *stage, const char *name, bool hold_first)
+{
+    for (size_t i = 0; i < 2; i++)
+        actor_open(&stage->actor[i], tcpproxy_address(proxy), TTL_MS, name);
+    if (hold_first) {
+        check_token(actor_take(&stage->actor[0]));
+        poll(NULL, 0, 50);
+        cut_off_replica();
+    } else {
+        check_token(actor_take(&stage->actor[1])); /* the replica hears of them */
+        actor_give(&stage->actor[1]);
+        poll(NULL, 0, 50);
+        cut_off_replica();
+        check_token(actor_take(&stage->actor[0]));
+    }
+    actor_queue(&stage->actor[1], 1);
+    rival_start(&stage->rival, tcpproxy_address(proxy), TTL_MS, name, stage->actor, 2);
+    poll(NULL, 0, 50);
+}
+
+static void stage_close(struct stage *stage)
+{
+    hf_time end = hf_now() + 2 * TTL_MS * HF_MS;
+
+    while (hf_now() < end) {
+        if (actor_has(&stage->actor[1]) && actor_has(&stage->actor[0]))
+            fail_msg("two holders");
+        poll(NULL, 0, 2);
+    }
+    actor_give(&stage->actor[0]); /* it is kept */
+    actor_await(&stage->actor[1], HF_HELD);
+    check_token(hf_token(stage->actor[1].lock));
+    actor_give(&stage->actor[1]);
+    rival_stop(&stage->rival);
+    if (stage->rival.last > highest)
+        highest = stage->rival.last;
+    for (size_t i = 0; i < 2; i++)
+        actor_close(&stage->actor[i]);
+}
+
+static void the_wait_is_lost(void **state)
+{
+    struct stage stage;
+
+    (void)state;
+    stage_open(&stage, "wait-lost", true);
+    fail_over();
+    stage_close(&stage);
+}
+
+static void the_grant_is_lost(void **state)
+{
+    struct stage stage;
+
+    (void)state;
+    stage_open(&stage, "grant-lost", false);
+    fail_over();
+    stage_close(&stage);
+}
+
+/* The replica still has the lock of somebody who gave it back, and nobody any more. */
+static void the_release_is_lost(void **state)
+{
+    struct actor a, b;
+
+    (void)state;
+    actor_open(&a, tcpproxy_address(proxy), TTL_MS, "release-lost");
+    actor_open(&b, tcpproxy_address(proxy), TTL_MS, "release-lost");
+    check_token(actor_take(&a));
+    poll(NULL, 0, 50);
+    cut_off_replica();
+    actor_give(&a);
+    check_token(actor_take(&b));
+    fail_over();
+    poll(NULL, 0, 2 * TTL_MS);
+    assert_true(actor_has(&b));
+    actor_give(&b);
+    check_token(actor_take(&a));
+    actor_give(&a);
+    actor_close(&a);
+    actor_close(&b);
+}
+
+/* A master with no data at all behind it: somebody new must not get in at once. */
+static void a_newcomer_first(void **state)
+{
+    struct actor holder, late;
+
+    (void)state;
+    actor_open(&holder, tcpproxy_address(proxy), TTL_MS, "newcomer");
+    cut_off_replica(); /* before anything was written */
+    check_token(actor_take(&holder));
+    tcpproxy_refuse(proxy, true);
+    fail_over();
+    actor_open(&late, witness_other("REPLICA"), TTL_MS, "newcomer");
+    hf_time end = hf_now() + TTL_MS / 2 * HF_MS;
+    while (hf_now() < end)
+        if (hf_acquire(late.lock, 10) == 0 && actor_has(&holder) && actor_has(&late))
+            fail_msg("two holders");
+    tcpproxy_refuse(proxy, false);
+    poll(NULL, 0, TTL_MS);
+    assert_true(actor_has(&holder));
+    assert_int_equal(hf_acquire(late.lock, 0), HF_EBUSY);
+    actor_give(&holder);
+    check_token(actor_take(&late));
+    actor_give(&late);
+    actor_close(&holder);
+    actor_close(&late);
+}
+
+/* ---- replicas=1 --------------------------------------------------------------------------- */
+
+static void open_careful(struct actor *actor, const char *name)
+{
+    char url[128];
+
+    snprintf(url, sizeof url, "redis://%s?ttl=%dms&replicas=1", tcpproxy_address(proxy),
+             TTL_MS);
+    actor_open_url(actor, url, name);
+}
+
+static void is_undone(struct actor *actor, const char *name)
+{
+    hf_time start = hf_now();
+    int     r = hf_acquire(actor->lock, 5 * TTL_MS);
+    hf_time took = hf_now() - start;
+
+    print_message("# %s after %d ms: %s\n", hf_errname(r), (int)(took / HF_MS),
+                  hf_errmsg(actor->client));
+    assert_int_equal(r, HF_ESTORE);
+    assert_non_null(strstr(hf_errmsg(actor->client), "0 of 1 replicas"));
+    assert_true(took < 5 * TTL_MS * HF_MS);
+    witness_await(name, 0, 0);
+}
+
+static void no_replica_is_there(void **state)
+{
+    struct actor a;
+
+    (void)state;
+    open_careful(&a, "none");
+    check_token(actor_take(&a));
+    actor_give(&a);
+    cut_off_replica();
+    is_undone(&a, "none");
+    is_undone(&a, "none");
+    witness_ask_of(2, "REPLICAOF 127.0.0.1 %s", strchr(witness_server(), ':') + 1);
+    await_replica();
+    check_token(actor_take(&a));
+    actor_give(&a);
+    actor_close(&a);
+}
+
+static void the_replica_is_stopped(void **state)
+{
+    struct actor a, b;
+
+    (void)state;
+    open_careful(&a, "stopped");
+    open_careful(&b, "stopped");
+    check_token(actor_take(&a));
+    assert_int_equal(hf_acquire_start(b.lock, 10 * TTL_MS), 0);
+    witness_await("stopped", 1, 1);
+    witness_tell("freeze 2");
+    actor_give(&a);
+    /* Granted by the server, but no replica knows: it must not be held. */
+    hf_time end = hf_now() + ACTOR_LIMIT_MS * HF_MS;
+    while (hf_state(b.lock) == HF_WAITING && hf_now() < end)
+        poll(NULL, 0, 1);
+    assert_int_equal(hf_state(b.lock), HF_IDLE);
+    assert_int_equal(hf_why(b.lock), HF_ESTORE);
+    witness_await("stopped", 0, 0);
+    is_undone(&a, "stopped");
+    witness_tell("thaw 2");
+    check_token(actor_take(&b));
+    actor_give(&b);
+    actor_close(&a);
+    actor_close(&b);
+}
+
+/* What a replica has heard of survives without being put down again. */
+static void what_was_heard_stays(void **state)
+{
+    struct actor a, b;
+
+    (void)state;
+    open_careful(&a, "heard");
+    check_token(actor_take(&a));
+    fail_over();
+    witness_ask_of(2, "REPLICAOF NO ONE");
+    actor_open(&b, witness_other("REPLICA"), TTL_MS, "heard");
+    assert_int_equal(hf_acquire(b.lock, 0), HF_EBUSY);
+    poll(NULL, 0, 2 * TTL_MS);
+    assert_true(actor_has(&a));
+    actor_give(&a);
+    check_token(actor_take(&b));
+    actor_give(&b);
+    actor_close(&a);
+    actor_close(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_wait_is_lost, set_up),
+        cmocka_unit_test_setup(the_grant_is_lost, set_up),
+        cmocka_unit_test_setup(the_release_is_lost, set_up),
+        cmocka_unit_test_setup(a_newcomer_first, set_up),
+        cmocka_unit_test_setup(no_replica_is_there, set_up),
+        cmocka_unit_test_setup(the_replica_is_stopped, set_up),
+        cmocka_unit_test_setup(what_was_heard_stays, set_up),
+    };
+
+    proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");
+    int status = cmocka_run_group_tests(tests, NULL, NULL);
+    tcpproxy_stop(proxy);
+    return status;
+}
