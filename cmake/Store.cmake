@@ -1,8 +1,8 @@
 # hf_store(NAME [OPTIONAL] [NET] [PACKAGE package] [LINK target...] [PKGCONFIG module...])
 #
-# Adds src/store/NAME to the library.  PACKAGE is what find_package() must find,
-# LINK the targets it gives, PKGCONFIG the same for those who link libholdfast.a
-# by pkg-config.  NET: it speaks to a server, and needs src/net and OpenSSL.
+# Adds src/store/NAME to the library.  PACKAGE is what find_package() must find, LINK
+# the targets it gives, or plain names of libraries that come without a package;
+# PKGCONFIG the same for those who link libholdfast.a by pkg-config.  NET: it speaks to a server, and needs src/net and OpenSSL.
 # OPTIONAL makes an option HF_STORE_<NAME>; in the code, the macro of that name is
 # defined when the store is in.  HF_LEFT_OUT has the names of what is not in.
 set(HF_STORE_LIBRARIES "")
@@ -11,10 +11,12 @@ set(HF_STORE_PKGCONFIG "")
 set(HF_LEFT_OUT net)
 
 macro(hf_library package targets modules)
-    find_package(${package} REQUIRED)
+    if(NOT "${package}" STREQUAL "")
+        find_package(${package} REQUIRED)
+        list(APPEND HF_STORE_PACKAGES ${package})
+    endif()
     target_link_libraries(hf_objects PRIVATE ${targets})
     list(APPEND HF_STORE_LIBRARIES ${targets})
-    list(APPEND HF_STORE_PACKAGES ${package})
     list(APPEND HF_STORE_PKGCONFIG ${modules})
 endmacro()
 
@@ -44,8 +46,8 @@ macro(hf_store name)
         if(store_NET)
             hf_net()
         endif()
-        if(store_PACKAGE)
-            hf_library(${store_PACKAGE} "${store_LINK}" "${store_PKGCONFIG}")
+        if(store_LINK)
+            hf_library("${store_PACKAGE}" "${store_LINK}" "${store_PKGCONFIG}")
         endif()
     else()
         list(APPEND HF_LEFT_OUT ${name})

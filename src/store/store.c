@@ -3,6 +3,9 @@
 
 #include "holdfast.h"
 #include "store/memory/memory.h"
+#ifdef HF_STORE_REDIS
+#include "store/redis/redis.h"
+#endif
 #include "store/sqlite/sqlite.h"
 #ifdef HF_STORE_ZOOKEEPER
 #include "store/zookeeper/zookeeper.h"
@@ -19,11 +22,20 @@ static const struct hf_store_impl *const stores[] = {
     &hf_zk_store,
     &hf_zks_store,
 #endif
+#ifdef HF_STORE_REDIS
+    &hf_redis_store,
+    &hf_rediss_store,
+    &hf_redis_unix_store,
+    &hf_redis_sentinel_store,
+#endif
 };
 
 static const char schemes[] = "sqlite memory"
 #ifdef HF_STORE_ZOOKEEPER
                               " zk zks"
+#endif
+#ifdef HF_STORE_REDIS
+                              " redis rediss redis+unix redis+sentinel"
 #endif
     ;
 

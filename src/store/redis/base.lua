@@ -35,6 +35,9 @@ local now = t[1] * 1000000 + t[2]
 -- What is wrong, given the fields run and s<sid>; nil if nothing is.
 local function refusal(run, session)
   if run ~= ARGV[1] then return { 1 } end
+  if not session and tonumber(call('HGET', state, 'hold') or '0') > now then
+    return { 1 } -- it may be among what was lost; somebody else was the first to notice
+  end
   local connection, till = match(session or '', '^(%d+) (%d+)$')
   if not connection or tonumber(till) <= now then return { 2 } end
   if connection ~= ARGV[3] then return { 3 } end

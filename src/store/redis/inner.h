@@ -4,7 +4,8 @@
  *   conn.c     commands on a connection       fault.c    what its errors mean
  *   script.c   the scripts, called by name    session.c  hello, mend, lost; renewals
  *   place.c    places we have                 news.c     what the server tells us
- *   enter.c leave.c look.c watch.c list.c reach.c examine.c   the verbs
+ *   mend.c     what to do after data were lost
+ *   enter.c answer.c replicas.c watch.c list.c reach.c examine.c   the verbs
  *
  * What the server keeps is told in base.lua.
  */
@@ -39,6 +40,7 @@ enum hf_redis_script {
 
 /* What a script answers first. */
 enum hf_redis_code {
+    HF_REDIS_UNKNOWN = -1, /* the server had to be given the script: ask again */
     HF_REDIS_DONE,
     HF_REDIS_EPOCH, /* say hello again */
     HF_REDIS_GONE,  /* no such session */
@@ -48,13 +50,232 @@ enum hf_redis_code {
     HF_REDIS_NOWHERE,
 };
 
-/* Arguments while they are gathered.  Texts are lent until the script is called. */
+/* Arguments while they are gathered: copies, so that they may be of the moment. */
 struct hf_redis_args {
+    char        *text;
+    size_t       used, text_room;
+    size_t      *at, *length;
     const char **arg;
-    size_t      *length;
-    char       (*number)[24]; /* where numbers are written */
-    size_t       count, room, numbers;
+    size_t       count, room;
     bool         failed; /* no memory */
 };
+
+void hf_redis_args_finish(struct hf_redis_args *args);
+
+int hf_redis_scripts_init(struct hf_redis *redis);
+
+/* Call a script: begin, with so many claims; add those; say who asks; add what the script
+ * wants; and send it. */
+void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t claims);
+void hf_redis_add_claim(struct hf_redis *redis, const char *name);
+void hf_redis_add_who(struct hf_redis *redis);
+void hf_redis_add(struct hf_redis *redis, const char *text);
+void hf_redis_add_number(struct hf_redis *redis, uint64_t number);
+void hf_redis_add_seq(struct hf_redis *redis, uint64_t seq); /* sixteen digits, or 0 */
+void hf_redis_add_kind(struct hf_redis *redis, const struct hf_shape *shape);
+void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
+                   hf_redis_on_reply *on_reply, void *data);
+
+/* Give the server the script it does not know; and one of no use, which tells whoever
+ * comes when our data are lost that there were some. */
+void hf_redis_script_load(struct hf_redis *redis, enum hf_redis_script script);
+void hf_redis_canary_load(struct hf_redis *redis);
+
+/* The parts of an answer; 0 and NULL where there is none. */
+int64_t     hf_redis_number(const redisReply *reply, size_t index);
+const char *hf_redis_text(const redisReply *reply, size_t index);
+
+/* ---- place.c: places we have, or have asked for ----------------------------------------- */
+
+struct hf_redis_place {
+    struct hf_redis_place *next;  /* of its bucket */
+    struct hf_redis_task  *watch; /* those that wait for news of it, by next_watch */
+    uint64_t               id;
+    struct hf_shape        shape;
+    uint64_t               seq;     /* 0: not answered yet */
+    bool                   granted; /* by an answer or by a message */
+    bool                   told;    /* ... by a message, nothing read since */
+    bool                   away;    /* somebody took it */
+    bool                   leaving;
+    bool                   safe; /* enough replicas know that it is granted */
+    int                    slot;
+    int64_t                since;
+    uint64_t               news; /* messages about it */
+    uint64_t               read; /* ... that its owner has read of */
+    uint64_t               asks; /* messages that somebody asks for it, not read of */
+    char                  *note;
+    char                   name[];
+};
+
+struct hf_redis_place *hf_redis_place_new(struct hf_redis     *redis,
+                                          const struct hf_req *req);
+struct hf_redis_place *hf_redis_place_find(const struct hf_redis *redis, uint64_t id);
+void                   hf_redis_place_drop(struct hf_redis *redis, uint64_t id);
+void                   hf_redis_places_drop(struct hf_redis *redis);
+
+/* Call `visit`, if there is one, for each claim we hold; how many there are. */
+size_t hf_redis_each_claim(struct hf_redis *redis,
+                           void (*visit)(struct hf_redis             *redis,
+                                         const struct hf_redis_place *place));
+
+/* There is news of it: what waits for that is answered. */
+void hf_redis_place_news(struct hf_redis *redis, struct hf_redis_place *place);
+
+/* ---- session.c ---------------------------------------------------------------------------- */
+
+struct hf_redis_session {
+    char                 sid[17];
+    uint64_t             connection; /* number of the newest */
+    char                 epoch[24];  /* "0": a new session */
+    hf_time              longest;    /* ttl anybody uses */
+    uint64_t             token;      /* highest seen */
+    hf_time              sent;       /* the renewal, or hello, last sent */
+    hf_time              due;        /* renew then */
+    hf_time              look;       /* or then, since a session or a hold-off ends */
+    bool                 held_off;   /* nobody is granted anything at present */
+    struct hf_redis_call call;
+    bool                 again; /* renew once more when it is answered */
+};
+
+void    hf_redis_session_init(struct hf_redis *redis);
+void    hf_redis_session_begin(struct hf_redis *redis);
+void    hf_redis_session_broken(struct hf_redis *redis);
+void    hf_redis_session_run(struct hf_redis *redis);
+hf_time hf_redis_session_wake(const struct hf_redis *redis);
+void    hf_redis_session_end(struct hf_redis *redis); /* for good; waits a moment */
+
+/* Say hello again on the same connection: the data are not what they were. */
+void hf_redis_session_again(struct hf_redis *redis);
+
+/* It is dead, and all that was in it: begin another one. */
+void hf_redis_session_restart(struct hf_redis *redis);
+
+/* Is this an answer of a script to go on with?  If not, all that is needed was done. */
+bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
+                               enum hf_redis_script script, int *code);
+
+/* Renew now; and look again in so many microseconds, if that is not 0. */
+void hf_redis_renew(struct hf_redis *redis);
+void hf_redis_look_in(struct hf_redis *redis, int64_t us);
+
+/* ---- mend.c -------------------------------------------------------------------------------- */
+
+/* Tell the server, which has lost data, of our places; then hf_redis_mended(). */
+void hf_redis_mend(struct hf_redis *redis);
+void hf_redis_mended(struct hf_redis *redis);
+
+/* ---- news.c: the other connection ----------------------------------------------------------- */
+
+struct hf_redis_news {
+    struct hf_redis_call call;       /* AUTH */
+    bool                 subscribed; /* messages come */
+    bool                 refused;    /* we may not have any */
+    uint64_t             heard;      /* number of the last message */
+    uint64_t             sent;       /* ... and of the last one sent, as far as we know */
+    hf_time              miss;       /* if they differ by then, one was lost */
+    hf_time              due;        /* connect then; or give up connecting then */
+    struct hf_retry      retry;
+};
+
+void    hf_redis_news_init(struct hf_redis *redis, uint64_t seed);
+void    hf_redis_news_run(struct hf_redis *redis, bool readable);
+void    hf_redis_news_flush(struct hf_redis *redis);
+void    hf_redis_news_close(struct hf_redis *redis);
+hf_time hf_redis_news_wake(const struct hf_redis *redis);
+
+/* The server says how many messages it sent. */
+void hf_redis_news_count(struct hf_redis *redis, uint64_t sent);
+
+/* Something may have been missed: whoever waits for news looks for himself. */
+void hf_redis_news_all(struct hf_redis *redis);
+
+/* ---- store.c: requests at work ---------------------------------------------------------------- */
+
+struct hf_redis_task {
+    struct hf_redis       *redis;
+    struct hf_req         *req;
+    enum hf_redis_script   script; /* last called */
+    struct hf_redis_call   call;
+    struct hf_redis_task  *next, **prev;
+    struct hf_redis_task  *next_watch; /* of the same place */
+    struct hf_redis_place *place;      /* whose watch it is */
+    bool                   outside;    /* a watch of a whole line */
+    bool                   fired;      /* ... that is over, once the call is answered */
+    hf_time                due;        /* ... at the latest then */
+    uint64_t               news;       /* of the place, when it was read */
+    uint64_t               asks;
+    bool                   confirm; /* count the replicas before it is granted */
+    bool                   shown;   /* the answer is there, WAIT's is not */
+    void                  *more;    /* examine.c's */
+};
+
+/* Finish it: done() is called, the task is gone. */
+void hf_redis_finish(struct hf_redis *redis, struct hf_redis_task *task, int status);
+void hf_redis_fail(struct hf_redis *redis, struct hf_redis_task *task, int status,
+                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* Call the script begun for a task.  Then, of its answer: is it one to go on with?
+ * If not, all that is needed was done, and the task may be gone. */
+void hf_redis_task_send(struct hf_redis *redis, struct hf_redis_task *task,
+                        hf_redis_on_reply *on_reply);
+bool hf_redis_answered(struct hf_redis *redis, struct hf_redis_task *task,
+                       const redisReply *reply, int *code);
+
+/* Fail all that is at work, because the connection broke. */
+void hf_redis_tasks_fail(struct hf_redis *redis);
+
+/* The verbs. */
+void hf_redis_enter(struct hf_redis *redis, struct hf_redis_task *task);
+void hf_redis_look(struct hf_redis *redis, struct hf_redis_task *task);
+void hf_redis_amend(struct hf_redis *redis, struct hf_redis_task *task);
+void hf_redis_leave(struct hf_redis *redis, struct hf_redis_task *task);
+void hf_redis_watch(struct hf_redis *redis, struct hf_redis_task *task);
+void hf_redis_list(struct hf_redis *redis, struct hf_redis_task *task);
+void hf_redis_reach(struct hf_redis *redis, struct hf_redis_task *task);
+void hf_redis_prove(struct hf_redis *redis, struct hf_redis_task *task);
+void hf_redis_examine(struct hf_redis *redis, struct hf_redis_task *task);
+
+/* answer.c: an answer that shows our place, or what is in the way, and no other. */
+void hf_redis_show(struct hf_redis *redis, struct hf_redis_task *task,
+                   const redisReply *reply);
+/* The same from what a message said. */
+void hf_redis_show_place(struct hf_redis *redis, struct hf_redis_task *task,
+                         const struct hf_redis_place *place);
+
+/* replicas.c: answer once enough of them have heard that it is granted. */
+void hf_redis_replicas_wait(struct hf_redis *redis, struct hf_redis_task *task);
+
+/* watch.c */
+void hf_redis_watch_end(struct hf_redis *redis, struct hf_redis_task *task);
+void hf_redis_watch_fire(struct hf_redis *redis, struct hf_redis_task *task);
+void hf_redis_watches_changed(struct hf_redis *redis, const char *name); /* NULL: all */
+void hf_redis_watches_run(struct hf_redis *redis);
+hf_time hf_redis_watches_wake(const struct hf_redis *redis);
+
+struct hf_redis {
+    struct hf_store         base;
+    struct hf_redis_config  config;
+    struct hf_tls          *tls;
+    hf_time                 now;
+    struct hf_redis_link    link;
+    struct hf_redis_conn    news_conn;
+    struct hf_redis_news    news;
+    struct hf_redis_session session;
+    char                    sha[HF_REDIS_SCRIPTS][41];
+    char                    canary[41];
+    struct hf_redis_args    args;
+    struct hf_redis_place  *place[HF_REDIS_BUCKETS];
+    unsigned                places;
+    struct hf_requests      waiting;            /* not yet begun */
+    struct hf_redis_task   *tasks, **tasks_end; /* oldest first */
+    size_t                  outsiders;          /* those that watch a line */
+    bool                    cancels;            /* some requests are to end */
+    bool                    closing;
+    struct hf_ticket       *snapshot; /* of the answer being given */
+    size_t                  snapshot_room;
+};
+
+/* SHA1, in hex, of the script by which a namespace is known to have been used. */
+const char *hf_redis_canary(struct hf_redis *redis, char ret[41]);
 
 #endif

@@ -2,7 +2,8 @@
 --
 -- ARGV 4 name 5 changes when we last looked, 0: not known 6 ... seqs: fire if one has left
 -- KEYS 3 the claim of that name
--- -> { 0, 1 } it has changed already; { 0, 0, patience } we are told
+-- -> { 0, 1 } it has changed already; { 0, 0, patience, how long a claim lives that is none
+--    of ours } we are told
 local name = ARGV[4]
 
 local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'changes', 'epoch')
@@ -27,4 +28,4 @@ for i = 6, #ARGV do
 end
 call('ZADD', order, 0, 'w' .. name .. '\n' .. sid, 0, 'v' .. sid .. '\n' .. name)
 call('HSET', state, 'w' .. name, '1')
-return { 0, 0, foreign or patience() }
+return { 0, 0, patience(), foreign or 0 }

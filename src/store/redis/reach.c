@@ -1,0 +1,82 @@
+/* reach.c - BREAK, ASK and PROVE: places of others, and whether a place is there. */
+#include "store/redis/inner.h"
+
+static void on_reached(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    struct hf_redis_task *task = data;
+    const struct hf_req  *req = task->req;
+    int                   code;
+
+    if (!hf_redis_answered(redis, task, reply, &code))
+        return;
+    if (code == HF_REDIS_DONE)
+        hf_redis_finish(redis, task, 0);
+    else
+        hf_redis_fail(redis, task, req->op == HF_PROVE ? HF_ELOST : HF_ENOTFOUND,
+                      "that place in \"%.100s\" is gone", req->name);
+}
+
+static void reach(struct hf_redis *redis, struct hf_redis_task *task, const char *verb,
+                  uint64_t seq)
+{
+    const struct hf_req *req = task->req;
+
+    hf_redis_script(redis, task->script = HF_REDIS_REACH, 1);
+    hf_redis_add_claim(redis, req->name);
+    hf_redis_add_who(redis);
+    hf_redis_add(redis, verb);
+    hf_redis_add(redis, req->name);
+    hf_redis_add_seq(redis, seq);
+    hf_redis_add(redis, req->note != NULL ? req->note : "");
+    hf_redis_task_send(redis, task, on_reached);
+}
+
+void hf_redis_reach(struct hf_redis *redis, struct hf_redis_task *task)
+{
+    const struct hf_req *req = task->req;
+
+    if (req->token != 0 && req->token != req->seq) /* here they are the same */
+        hf_redis_fail(redis, task, HF_ENOTFOUND, "that place in \"%.100s\" is gone",
+                      req->name);
+    else
+        reach(redis, task, req->op == HF_BREAK ? "break" : "ask", req->seq);
+}
+
+/* ---- PROVE ------------------------------------------------------------------------------------ */
+
+static void on_proven(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    struct hf_redis_task *task = data;
+    const char           *state = hf_redis_text(reply, 2);
+    int                   code;
+
+    if (!hf_redis_answered(redis, task, reply, &code))
+        return;
+    if (state != NULL && (state[0] == 'g' || state[0] == 'w')) {
+        hf_redis_finish(redis, task, 0);
+        return;
+    }
+    struct hf_redis_place *place = hf_redis_place_find(redis, task->req->id);
+    if (place != NULL) { /* its holder hears of it as by any other way */
+        place->away = true;
+        hf_redis_place_news(redis, place);
+    }
+    hf_redis_fail(redis, task, HF_ELOST, "our place in \"%.100s\" is gone",
+                  task->req->name);
+}
+
+/* The own place: a renewal, and a look right behind it. */
+void hf_redis_prove(struct hf_redis *redis, struct hf_redis_task *task)
+{
+    if (task->req->id == 0) {
+        reach(redis, task, "prove", task->req->token);
+        return;
+    }
+    hf_redis_renew(redis);
+    hf_redis_script(redis, task->script = HF_REDIS_READ, 0);
+    hf_redis_add_who(redis);
+    hf_redis_add_number(redis, task->req->id);
+    hf_redis_add(redis, task->req->name);
+    hf_redis_add(redis, "1");
+    hf_redis_task_send(redis, task, on_proven);
+}

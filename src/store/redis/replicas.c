@@ -1,0 +1,50 @@
+/* replicas.c - with replicas=n, a grant counts only once n replicas have heard of it.
+ *
+ * WAIT tells of what was written on the same connection before it.  If too few answer,
+ * the request fails, and so the place is given up by whoever wanted it.
+ */
+#include "store/redis/inner.h"
+
+#include <stdio.h>
+
+static void too_few(struct hf_redis *redis, struct hf_redis_task *task, long long count)
+{
+    char server[300];
+
+    hf_redis_fail(redis, task, HF_ESTORE,
+                  "Redis at %.100s: only %lld of %d replicas have heard that \"%.60s\" is "
+                  "ours, so it is given up",
+                  hf_redis_link_server(redis, server, sizeof server), count,
+                  redis->config.replicas, task->req->name);
+}
+
+static void on_waited(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    struct hf_redis_task  *task = data;
+    struct hf_redis_place *place = hf_redis_place_find(redis, task->req->id);
+
+    if (reply == NULL) {
+        hf_redis_finish(redis, task, HF_EDOWN);
+    } else if (reply->type != REDIS_REPLY_INTEGER) {
+        bool denied = hf_redis_fault(redis, reply) == HF_REDIS_DENIED;
+        hf_redis_finish(redis, task, denied ? HF_EDENIED : HF_ESTORE);
+    } else if (reply->integer < redis->config.replicas) {
+        too_few(redis, task, reply->integer);
+    } else if (place == NULL) { /* nobody asks any more, but an answer is due */
+        hf_redis_finish(redis, task, HF_EDOWN);
+    } else {
+        place->safe = true;
+        hf_redis_show_place(redis, task, place);
+    }
+}
+
+void hf_redis_replicas_wait(struct hf_redis *redis, struct hf_redis_task *task)
+{
+    char        count[16], ms[24];
+    const char *argv[] = { "WAIT", count, ms };
+
+    snprintf(count, sizeof count, "%d", redis->config.replicas);
+    snprintf(ms, sizeof ms, "%lld", (long long)(redis->config.ttl / HF_MS / 6));
+    hf_redis_conn_call(redis, &redis->link.conn, &task->call, 3, argv, NULL, on_waited,
+                       task);
+}

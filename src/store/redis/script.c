@@ -1,0 +1,294 @@
+/* script.c - the scripts, and how one is called.
+ *
+ * A script is base.lua, line.lua and a file of its own behind each other.  It is called
+ * by its SHA1; a server that does not know it is given it, and asked again.
+ */
+#include "store/redis/inner.h"
+
+#include "store/redis/amend.lua.h"
+#include "store/redis/base.lua.h"
+#include "store/redis/bye.lua.h"
+#include "store/redis/enter.lua.h"
+#include "store/redis/hello.lua.h"
+#include "store/redis/leave.lua.h"
+#include "store/redis/line.lua.h"
+#include "store/redis/list.lua.h"
+#include "store/redis/look.lua.h"
+#include "store/redis/mend.lua.h"
+#include "store/redis/reach.lua.h"
+#include "store/redis/read.lua.h"
+#include "store/redis/renew.lua.h"
+#include "store/redis/watch.lua.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const bodies[HF_REDIS_SCRIPTS] = {
+    [HF_REDIS_HELLO] = hello_lua, [HF_REDIS_MEND] = mend_lua,
+    [HF_REDIS_RENEW] = renew_lua, [HF_REDIS_BYE] = bye_lua,
+    [HF_REDIS_ENTER] = enter_lua, [HF_REDIS_LEAVE] = leave_lua,
+    [HF_REDIS_READ] = read_lua,   [HF_REDIS_AMEND] = amend_lua,
+    [HF_REDIS_WATCH] = watch_lua, [HF_REDIS_REACH] = reach_lua,
+    [HF_REDIS_LIST] = list_lua,   [HF_REDIS_LOOK] = look_lua,
+};
+
+/* ---- Their names ----------------------------------------------------------------------- */
+
+static char *source(enum hf_redis_script script)
+{
+    char *text = NULL;
+
+    if (asprintf(&text, "%s\n%s\n%s", base_lua, line_lua, bodies[script]) < 0)
+        return NULL;
+    return text;
+}
+
+static bool sha1(const char *text, char ret[41])
+{
+    unsigned char digest[EVP_MAX_MD_SIZE];
+    unsigned      size = 0;
+
+    if (EVP_Digest(text, strlen(text), digest, &size, EVP_sha1(), NULL) != 1 ||
+        size != 20)
+        return false;
+    for (unsigned i = 0; i < size; i++)
+        snprintf(ret + 2 * (size_t)i, 3, "%02x", digest[i]);
+    return true;
+}
+
+/* A script of no use but to be there: FLUSHALL leaves it alone. */
+static void canary_text(const struct hf_redis *redis, char *ret, size_t size)
+{
+    snprintf(ret, size, "return 'holdfast:%s:%d'", redis->config.prefix,
+             redis->config.db);
+}
+
+const char *hf_redis_canary(struct hf_redis *redis, char ret[41])
+{
+    memcpy(ret, redis->canary, sizeof redis->canary);
+    return ret;
+}
+
+int hf_redis_scripts_init(struct hf_redis *redis)
+{
+    char canary[HF_REDIS_PREFIX + 64];
+
+    for (size_t i = 0; i < HF_REDIS_SCRIPTS; i++) {
+        char *text = source((enum hf_redis_script)i);
+        bool  fine = text != NULL && sha1(text, redis->sha[i]);
+        free(text);
+        if (!fine)
+            return HF_ENOMEM;
+    }
+    canary_text(redis, canary, sizeof canary);
+    return sha1(canary, redis->canary) ? 0 : HF_ENOMEM;
+}
+
+static void on_loaded(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    (void)redis;
+    (void)reply; /* should it have failed, the next call of the script tells */
+    free(data);
+}
+
+static void load(struct hf_redis *redis, const char *text)
+{
+    struct hf_redis_call *call = calloc(1, sizeof *call);
+    const char           *argv[] = { "SCRIPT", "LOAD", text };
+    size_t                length[] = { 6, 4, text != NULL ? strlen(text) : 0 };
+
+    if (text == NULL || call == NULL) {
+        free(call);
+        hf_redis_link_break(redis, "cannot be given a script: out of memory");
+        return;
+    }
+    hf_redis_conn_call(redis, &redis->link.conn, call, 3, argv, length, on_loaded, call);
+}
+
+void hf_redis_script_load(struct hf_redis *redis, enum hf_redis_script script)
+{
+    char *text = source(script);
+
+    load(redis, text);
+    free(text);
+}
+
+void hf_redis_canary_load(struct hf_redis *redis)
+{
+    char text[HF_REDIS_PREFIX + 64];
+
+    canary_text(redis, text, sizeof text);
+    load(redis, text);
+}
+
+/* ---- Arguments --------------------------------------------------------------------------- */
+
+static bool make_room(struct hf_redis_args *args)
+{
+    size_t       room = args->room * 2 + 32;
+    size_t      *at = realloc(args->at, room * sizeof *at);
+    size_t      *length = at != NULL ? realloc(args->length, room * sizeof *length) : NULL;
+    const char **arg = length != NULL ? realloc(args->arg, room * sizeof *arg) : NULL;
+
+    if (at != NULL)
+        args->at = at;
+    if (length != NULL)
+        args->length = length;
+    if (arg == NULL)
+        return false;
+    args->arg = arg;
+    args->room = room;
+    return true;
+}
+
+static bool make_text_room(struct hf_redis_args *args, size_t size)
+{
+    size_t room = (args->used + size) * 2 + 256;
+
+    if (args->used + size <= args->text_room)
+        return true;
+    char *text = realloc(args->text, room);
+    if (text == NULL)
+        return false;
+    args->text = text;
+    args->text_room = room;
+    return true;
+}
+
+static void add(struct hf_redis *redis, const char *text, size_t size)
+{
+    struct hf_redis_args *args = &redis->args;
+
+    if (args->failed || (args->count == args->room && !make_room(args)) ||
+        !make_text_room(args, size)) {
+        args->failed = true;
+        return;
+    }
+    memcpy(args->text + args->used, text, size);
+    args->at[args->count] = args->used;
+    args->length[args->count] = size;
+    args->count++;
+    args->used += size;
+}
+
+void hf_redis_args_finish(struct hf_redis_args *args)
+{
+    free(args->text);
+    free(args->at);
+    free(args->length);
+    free(args->arg);
+    *args = (struct hf_redis_args){ 0 };
+}
+
+void hf_redis_add(struct hf_redis *redis, const char *text)
+{
+    add(redis, text, strlen(text));
+}
+
+void hf_redis_add_number(struct hf_redis *redis, uint64_t number)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRIu64, number);
+    hf_redis_add(redis, text);
+}
+
+void hf_redis_add_seq(struct hf_redis *redis, uint64_t seq)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, seq != 0 ? "%016" PRIu64 : "%" PRIu64, seq);
+    hf_redis_add(redis, text);
+}
+
+void hf_redis_add_kind(struct hf_redis *redis, const struct hf_shape *shape)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRIu32 "%s", shape->capacity,
+             shape->claim ? "c" : "");
+    hf_redis_add(redis, text);
+}
+
+static void add_key(struct hf_redis *redis, const char *what, const char *name)
+{
+    char key[HF_REDIS_PREFIX + 300];
+
+    snprintf(key, sizeof key, "%s:%s%s", redis->config.prefix, what, name);
+    hf_redis_add(redis, key);
+}
+
+void hf_redis_add_claim(struct hf_redis *redis, const char *name)
+{
+    add_key(redis, "claim:", name);
+}
+
+/* ---- Calls ---------------------------------------------------------------------------------- */
+
+void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t claims)
+{
+    struct hf_redis_args *args = &redis->args;
+
+    args->count = args->used = 0;
+    args->failed = false;
+    hf_redis_add(redis, "EVALSHA");
+    hf_redis_add(redis, redis->sha[script]);
+    hf_redis_add_number(redis, 2 + claims);
+    add_key(redis, "state", "");
+    add_key(redis, "order", "");
+}
+
+void hf_redis_add_who(struct hf_redis *redis)
+{
+    hf_redis_add(redis, redis->link.info.run_id);
+    hf_redis_add(redis, redis->session.sid);
+    hf_redis_add_number(redis, redis->session.connection);
+}
+
+void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
+                   hf_redis_on_reply *on_reply, void *data)
+{
+    struct hf_redis_args *args = &redis->args;
+
+    for (size_t i = 0; i < args->count && !args->failed; i++)
+        args->arg[i] = args->text + args->at[i];
+    if (args->failed) { /* as if it had been sent and the connection had broken */
+        call->on_reply = on_reply;
+        call->data = data;
+        hf_redis_link_break(redis, "cannot be asked: out of memory");
+        return;
+    }
+    hf_redis_conn_call(redis, &redis->link.conn, call, (int)args->count, args->arg,
+                       args->length, on_reply, data);
+}
+
+/* ---- Answers -------------------------------------------------------------------------------- */
+
+static const redisReply *part(const redisReply *reply, size_t index)
+{
+    return reply != NULL && reply->type == REDIS_REPLY_ARRAY && index < reply->elements
+               ? reply->element[index]
+               : NULL;
+}
+
+int64_t hf_redis_number(const redisReply *reply, size_t index)
+{
+    const redisReply *at = part(reply, index);
+
+    if (at == NULL)
+        return 0;
+    return at->type == REDIS_REPLY_INTEGER  ? at->integer
+           : at->type == REDIS_REPLY_STRING ? strtoll(at->str, NULL, 10)
+                                            : 0;
+}
+
+const char *hf_redis_text(const redisReply *reply, size_t index)
+{
+    const redisReply *at = part(reply, index);
+
+    return at != NULL && at->type == REDIS_REPLY_STRING ? at->str : NULL;
+}
