@@ -1,0 +1,197 @@
+"""lines - the scripts of the Redis store, called as its C code calls them.
+
+    space = Space(server.path)
+    a = space.session()
+    a.enter(1, "name")        # a Reply: code, and the fields that enter.lua tells
+    space.messages()          # what was published since: [(session, text)]
+"""
+import collections
+import pathlib
+import random
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "test/server"))
+import resp  # noqa: E402
+
+SCRIPTS = ROOT / "src/store/redis"
+TTL = 30_000_000  # microseconds; nothing here waits for it
+MANY = 4294967295  # capacity of a line of readers, and weight of a writer
+
+Reply = collections.namedtuple(
+    "Reply", "code changes state seq slot since weight ahead nearest patience asked",
+    defaults=[None] * 10)
+
+
+class Space:
+    """A namespace of its own on a server."""
+    count = 0
+
+    def __init__(self, path, run="run1"):
+        Space.count += 1
+        self.prefix = f"{{test{Space.count}}}"
+        self.state, self.order = f"{self.prefix}:state", f"{self.prefix}:order"
+        self.link, self.news = resp.Client(path), resp.Client(path)
+        self.news.subscribe(f"{self.prefix}:wake:*", pattern=True)
+        self.run, self.marks, self.numbers = run, 0, {}
+        first = "".join((SCRIPTS / f"{name}.lua").read_text() + "\n" for name in ("base", "line"))
+        self.sha = {file.stem: self.link.call("SCRIPT", "LOAD", first + file.read_text())
+                    for file in SCRIPTS.glob("*.lua") if file.stem not in ("base", "line")}
+
+    def session(self, **more):
+        session = Session(self)
+        assert session.hello(**more)[0] == 0
+        return session
+
+    def claim(self, name):
+        return f"{self.prefix}:claim:{name}"
+
+    def messages(self, numbered=True):
+        """All that was published since the last time, and nothing that comes later.
+        They are numbered without gaps, unless data were lost meanwhile."""
+        self.marks += 1
+        self.link.call("PUBLISH", f"{self.prefix}:wake:mark", self.marks)
+        ret = []
+        while True:
+            push = self.news.push(10.0)
+            assert push is not None, "a message is missing"
+            sid, text = push[2].rpartition(":")[2], push[3]
+            if sid == "mark":
+                assert int(text) == self.marks
+                return ret
+            number, text = text.split(" ", 1)
+            assert not numbered or int(number) == self.numbers.get(sid, 0) + 1, f"a gap: {push}"
+            self.numbers[sid] = int(number)
+            ret.append((sid, text))
+
+    def fields(self):
+        flat = self.link.call("HGETALL", self.state)
+        return dict(zip(flat[::2], flat[1::2]))
+
+    def members(self, letter=""):
+        return [text for text in self.link.call("ZRANGE", self.order, 0, -1)
+                if text.startswith(letter)]
+
+    def now(self):
+        seconds, micros = self.link.call("TIME")
+        return int(seconds) * 1000000 + int(micros)
+
+    def kill(self, *sessions):
+        """Move their ends into the past, in this order; nobody has noticed yet."""
+        for i, session in enumerate(sessions):
+            connection, end = self.link.call("HGET", self.state, "s" + session.sid).split()
+            past = f"{self.now() - 1000 + i:016}"
+            self.link.call("ZREM", self.order, f"e{end}{session.sid}")
+            self.link.call("ZADD", self.order, 0, f"e{past}{session.sid}")
+            self.link.call("HSET", self.state, "s" + session.sid, f"{connection} {past}")
+
+    def keys(self):
+        return self.link.call("KEYS", self.prefix + "*")
+
+    def keep(self):
+        """All there is, for lose()."""
+        return {key: self.link.call("DUMP", key) for key in self.keys()}
+
+    def lose(self, run, kept=()):
+        """Another server takes over, one that has only this."""
+        self.run = run
+        for key in self.keys():
+            self.link.call("DEL", key)
+        for key in kept:
+            self.link.call("RESTORE", key, TTL // 1000 if ":claim:" in key else 0, kept[key])
+
+    def end_hold(self):
+        assert int(self.fields()["hold"]) > self.now(), "there was no hold-off"
+        self.link.call("HSET", self.state, "hold", self.now() - 1)
+
+    def holders(self, name):
+        """Owners, by what the hash says: it alone decides."""
+        return sorted(key[1:] for key, text in self.fields().items()
+                      if key[0] == "t" and text[0] == "g" and text.split("\n")[0].endswith(f" {name}"))
+
+
+class Session:
+    def __init__(self, space, sid=None):
+        self.space, self.connection, self.epoch, self.token = space, 0, "0", 0
+        self.run = space.run
+        self.sid = sid or f"{random.getrandbits(64):016x}"
+
+    def command(self, script, *args, keys=(), connection=None):
+        keys = [self.space.state, self.space.order, *keys]
+        return ("EVALSHA", self.space.sha[script], len(keys), *keys, self.run, self.sid,
+                self.connection if connection is None else connection, *args)
+
+    def call(self, *args, **more):
+        return self.space.link.call(*self.command(*args, **more))
+
+    def hello(self, ttl=TTL, longest=0, hold=0, connection=None):
+        """On a new connection."""
+        self.connection, self.run = connection or self.connection + 1, self.space.run
+        ret = self.call("hello", ttl, longest, hold, self.token, self.epoch)
+        if ret[0] == 0:
+            self.epoch = ret[1]
+        return ret
+
+    def _place(self, *args, **more):
+        ret = Reply(*self.call(*args, **more))
+        if ret.state in ("g", "w"):
+            self.token = max(self.token, int(ret.seq))
+        return ret
+
+    def enter(self, id, name, weight=1, kind="1", only_free=0, limit=0, note=""):
+        keys = [self.space.claim(name)] if kind == "1c" else []
+        return self._place("enter", id, name, weight, kind, only_free, limit, note, keys=keys)
+
+    def enter_many(self, ids, name, weight, kind):
+        done = self.space.link.calls(*(
+            self.command("enter", id, name, weight, kind, 0, 0, "") for id in ids))
+        assert all(reply[0] == 0 for reply in done), done
+
+    def leave_many(self, ids, name):
+        done = self.space.link.calls(*(self.command("leave", id, name) for id in ids))
+        assert all(reply == [0, 0] for reply in done), done
+
+    def take(self, id, name, **more):
+        """Claim it."""
+        return self.enter(id, name, 1, "1c", 1, **more)
+
+    def read(self, id, name):
+        return self._place("read", id, name, 0)
+
+    def amend(self, id, name, weight):
+        return self._place("amend", id, name, weight)
+
+    def leave(self, id, name, claim=False):
+        return self.call("leave", id, name, keys=[self.space.claim(name)] if claim else [])
+
+    def watch(self, name, changes=0, *seqs):
+        return self.call("watch", name, changes, *seqs, keys=[self.space.claim(name)])
+
+    def reach(self, verb, name, seq, why=""):
+        return self.call("reach", verb, name, seq, why, keys=[self.space.claim(name)])
+
+    def list(self, name=None):
+        return self.call("list", *([name] if name else []),
+                         keys=[self.space.claim(name)] if name else [])
+
+    def look(self, *name):
+        return self.call("look", *name)
+
+    def renew(self, *claims, ttl=TTL):
+        """`claims`: (id, name, seq)"""
+        args = [arg for id, _, seq in claims for arg in (id, seq)]
+        return self.call("renew", ttl, *args, keys=[self.space.claim(c[1]) for c in claims])
+
+    def bye(self, *claims):
+        args = [arg for id, _, seq in claims for arg in (id, seq)]
+        return self.call("bye", *args, keys=[self.space.claim(c[1]) for c in claims])
+
+    def mend(self, *places):
+        """`places`: (id, Reply or what has its fields, kind, name, note)"""
+        args, keys = [], []
+        for id, place, kind, name, note in places:
+            args += [id, place.state, place.seq, place.weight, place.slot, place.since, kind,
+                     name, note]
+            if kind == "1c" and place.state == "g":
+                keys.append(self.space.claim(name))
+        return self.call("mend", *args, keys=keys)

@@ -1,0 +1,158 @@
+"""losing - the model again, with servers that lose data: all, the last of them, or none.
+
+What clients know is the truth then.  Who comes back within the hold-off keeps all; who does
+not has lost it; and meanwhile nobody is granted anything.
+"""
+from lines import TTL, Session
+from model import LINES, Model, Place
+
+ON_HOLD = {"enter": 30, "leave": 10, "read": 10, "amend": 10, "break_": 3, "ask": 3, "watch": 5,
+           "renew": 3, "prove": 2, "mismatch": 1}
+
+
+class Losing(Model):
+    def __init__(self, path, rng):
+        super().__init__(path, rng)
+        self.kept, self.runs = self.space.keep(), 1
+
+    def step(self, **more):
+        if self.rng.random() < 0.05:
+            self.kept = self.space.keep()
+        if self.rng.random() < 0.02:
+            self.lose()
+        super().step(**more)
+
+    def lose(self):
+        way = self.rng.choice(("all", "last", "none"))
+        self.done[way] = self.done.get(way, 0) + 1
+        self.runs += 1
+        kept = {"all": {}, "last": self.kept, "none": self.space.keep()}[way]
+        self.space.lose(f"run{self.runs}", kept)
+        for session in self.sessions:
+            session.run = self.space.run  # asked of the server when connecting to it
+            assert session.read(1, "m").code == 1 and session.renew() == [1]
+        back = self.rng.sample(self.sessions, self.rng.randint(1, len(self.sessions)))
+        self.on_hold = True
+        self.begin_hold(back)
+        if way != "none":
+            self.broken = {}
+        for session in back:
+            self.come_back(session)
+            self.meddle(back[:back.index(session) + 1])
+        self.resume()
+        for _ in range(self.rng.randrange(10)):
+            super().step(steps=ON_HOLD)
+        self.end_hold()
+        self.kept = self.space.keep()
+
+    def begin_hold(self, back):
+        """Some are never heard of again, among them those that had said goodbye."""
+        self.sessions = list(back)
+        if self.rng.random() < 0.5:  # a stranger is the first to come
+            self.sessions.append(Session(self.space, f"{self.rng.getrandbits(64):016x}"))
+        assert self.sessions[-1].hello(hold=TTL)[2] > 0
+        sids = {session.sid for session in self.sessions}
+        dead = [key[1:] for key in self.space.fields() if key[0] == "s" and key[1:] not in sids]
+        for sid in dead:
+            self.space.kill(Session(self.space, sid))
+        for _ in range(len(dead) // 8 + 1):
+            assert self.sessions[-1].hello(hold=TTL)[0] == 0
+        self.places = {o: p for o, p in self.places.items() if p.session in back}
+        self.broken = {o: p for o, p in self.broken.items() if p.session in back}
+
+    def come_back(self, session):
+        assert session.hello(hold=TTL)[0] == 0
+        mine = [p for p in self.places.values() if p.session is session]
+        for p in mine:
+            if p.kind != "1c" and self.rng.random() < 0.2:  # granted, but that was not heard
+                p.state, p.slot = "w", -1
+        untold = []
+        for owner in [o for o, p in self.broken.items() if p.session is session]:
+            if self.rng.random() < 0.5:
+                untold.append(self.broken[owner])  # as it was when it was ours
+            else:
+                del self.broken[owner]
+        for _ in range(self.rng.choice((1, 1, 2))):
+            self.space.messages(numbered=False)
+            assert session.mend(*(p.mended() for p in mine + untold))[0] == 0
+            told = self.space.messages(numbered=False)
+            told = [text for sid, text in told if sid == session.sid and text[0] != "c"]
+            assert sorted(told) == sorted(f"b {p.id}" for p in untold), told
+
+    def meddle(self, back):
+        """What those do who are back, while others are not."""
+        session, name = self.rng.choice(back), self.rng.choice(list(LINES))
+        mine = [p for p in self.places.values() if p.session is session]
+        way = self.rng.randrange(4)
+        if way == 0:
+            self.ids += 1
+            p = Place(session, self.ids, name, self.weight(name), "")
+            claim = int(p.kind == "1c")
+            reply = session.enter(p.id, name, p.weight, p.kind, claim)
+            assert reply.state == ("r" if claim else "w"), reply
+            if not claim:
+                assert int(reply.seq) > self.top
+                p.seq, p.since, self.top = reply.seq, reply.since, int(reply.seq)
+                self.places[p.owner] = p
+        elif way == 1 and mine:
+            p = self.rng.choice(mine)
+            assert session.leave(p.id, p.name, p.kind == "1c") == [0, 0]
+            del self.places[p.owner]
+        elif way == 2 and mine:
+            p = self.rng.choice(mine)
+            p.weight = min(p.weight, self.rng.randint(1, 3))
+            assert session.amend(p.id, p.name, p.weight).state == p.state
+        told = self.space.messages(numbered=False)
+        assert not [text for _, text in told if text[0] == "g"], told
+
+    def resume(self):
+        """The model goes on from what is there: who asked and who watches may be lost."""
+        fields = self.space.fields()
+        self.changes = int(fields.get("changes", 0))
+        self.watches = {tuple(m[1:].split("\n")) for m in self.space.members("w")}
+        self.space.numbers = {k[1:]: int(n) for k, n in fields.items() if k[0] == "n"}
+        for p in self.places.values():
+            p.asked = fields.get("a" + p.owner)
+        owners = {f"{p.owner}:{p.seq}" for p in self.places.values() if p.kind == "1c"}
+        for key in self.space.keys():
+            if ":claim:" in key:
+                value = self.space.link.call("GET", key)
+                if value in owners:
+                    owners.remove(value)
+                else:  # its time would be over at the end of the hold-off
+                    self.space.link.call("DEL", key)
+        assert not owners, "claims were not put back"
+        self.check()
+
+    def end_hold(self):
+        """The first who touches a line brings it up to date."""
+        self.space.end_hold()
+        self.on_hold = False
+        names = sorted({p.name for p in self.places.values()})
+        self.rng.shuffle(names)
+        for name in names:
+            p = self.rng.choice(self.line(name))
+            way = self.rng.randrange(4)
+            if way == 0:
+                self.part(p)
+                assert p.session.leave(p.id, name, p.kind == "1c") == [0, 0]
+            elif way == 1 and p.weight > 1:
+                p.weight -= 1
+                self.changed(name, p)
+                self.shown(p.session.amend(p.id, name, p.weight), p)
+            elif way == 2:
+                self.part(p)
+                self.expected.append((p.session.sid, f"b {p.id}"))
+                self.broken[p.owner] = p
+                assert self.someone().reach("break", name, p.seq) == [0]
+            else:
+                self.changed(name, p)
+                again = p.id, name, p.weight, p.kind, 0, 0, p.note
+                reply = p.session.read(p.id, name) if way == 3 else p.session.enter(*again)
+                self.shown(reply, p)
+            self.check()
+        epoch = self.space.fields()["epoch"]
+        for key, text in self.space.fields().items():
+            assert key[0] != "l" or key == "last" or text.split()[-1] == epoch, key
+        while len(self.sessions) < 3:
+            self.join()

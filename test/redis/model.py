@@ -1,0 +1,367 @@
+"""model - what the scripts of the Redis store should do, said once more and simply.
+
+Of the places in a line, in the order of their seqs, those are granted that come before the
+first which does not fit any more.  That is the whole rule; the scripts get there by counts
+that they keep.  Every step of Model does one thing by a script and by the rule, and then
+compares all there is.
+"""
+from lines import MANY, TTL, Session, Space
+
+LINES = {"m": "1", "mm": "1", "m 3": "3", "s": "5", "rw": str(MANY), "r\u00e9w": str(MANY),
+         "c": "1c", "cc": "1c"}
+NOTES = ("", "a note", "two\nlines 1 2\n", "\udcff\udc80")
+HEAD = {"run", "epoch", "last", "ttl", "changes", "hold"}
+
+
+def capacity(name):
+    return int(LINES[name].rstrip("c"))
+
+
+def has_slots(name):
+    return LINES[name] not in ("1", "1c", str(MANY))
+
+
+class Place:
+    def __init__(self, session, id, name, weight, note):
+        self.session, self.id, self.name, self.weight, self.note = session, id, name, weight, note
+        self.owner = f"{session.sid}:{id}"
+        self.kind = LINES[name]
+        self.state, self.slot, self.asked, self.seq, self.since = "w", -1, None, None, None
+
+    def mended(self):
+        return self.id, self, self.kind, self.name, self.note
+
+
+class Model:
+    def __init__(self, path, rng):
+        self.space, self.rng = Space(path), rng
+        self.sessions, self.places, self.broken = [], {}, {}
+        self.watches = set()  # (name, sid)
+        self.changes, self.ids, self.top = 0, 0, 0
+        self.expected, self.on_hold = [], False
+        self.done = {}
+        for _ in range(3):
+            self.join()
+
+    # ---- What should be
+
+    def line(self, name, state="gw"):
+        return sorted((p for p in self.places.values() if p.name == name and p.state in state),
+                      key=lambda p: p.seq)
+
+    def settle(self, name, me=None):
+        """Apply the rule; who is granted by that is told, but for `me`."""
+        used = 0
+        for p in self.line(name):
+            used += p.weight
+            if used > capacity(name):
+                break
+            if p.state == "w":
+                taken = {q.slot for q in self.line(name, "g")}
+                free = next(i for i in range(len(taken) + 1) if i not in taken)
+                p.slot = free if has_slots(name) else -1
+                p.state = "g"
+                if p is not me:
+                    self.expected.append((p.session.sid, f"g {p.id} {p.slot}"))
+
+    def changed(self, name, me=None):
+        if not self.on_hold:
+            self.settle(name, me)
+        self.changes += 1
+        for watch in [w for w in self.watches if w[0] == name]:
+            self.watches.remove(watch)
+            self.expected.append((watch[1], f"c {name}"))
+
+    def part(self, p):
+        del self.places[p.owner]
+        self.changed(p.name)
+
+    def bury(self, session):
+        for owner in sorted(o for o, p in self.places.items() if p.session is session):
+            self.part(self.places[owner])
+        self.broken = {o: p for o, p in self.broken.items() if p.session is not session}
+        self.watches = {w for w in self.watches if w[1] != session.sid}
+        self.sessions.remove(session)
+
+    def shown(self, reply, p):
+        """Is this answer about a place of ours right?"""
+        assert reply.code == 0 and reply.changes == self.changes, reply
+        assert (reply.state, reply.weight, reply.slot) == (p.state, p.weight, p.slot), reply
+        assert len(reply.seq) == 16 and p.seq in (None, reply.seq), reply
+        p.seq, p.since = reply.seq, reply.since
+        if p.state == "g":
+            ahead = [q for q in self.line(p.name, "g") if q.seq < p.seq]
+            nearest = "0"
+        else:
+            waiting = [q for q in self.line(p.name, "w") if q.seq < p.seq]
+            ahead = self.line(p.name, "g") + waiting
+            nearest = ahead[-1].seq if ahead else "0"
+        assert (reply.ahead, reply.nearest) == (len(ahead), nearest), (reply, p.__dict__)
+        assert reply.asked == p.asked, reply
+        assert reply.patience == 0 if p.state == "g" else 0 < reply.patience <= TTL, reply
+
+    def check(self):
+        """Compare all that is kept, and what was told since the last time."""
+        told = [(sid, " ".join(text.split()[:3]) if text[0] == "g" else text)
+                for sid, text in self.space.messages()]
+        assert sorted(told) == sorted(self.expected), f"told {told}, should {self.expected}"
+        self.expected = []
+        fields, members = self.space.fields(), self.space.members()
+        alive = {s.sid for s in self.sessions}
+        for letter, should in (("s", alive), ("t", {*self.places, *self.broken}),
+                               ("l", {p.name for p in self.places.values()}),
+                               ("w", {name for name, _ in self.watches})):
+            there = {key[1:] for key in fields if key[0] == letter and key not in HEAD}
+            assert there == should, f"{letter}: {there}, should be {should}"
+        assert {key[1:] for key in fields if key[0] == "n"} <= alive
+        for key in fields:
+            assert key in HEAD or key[0] in "stlwna", key
+        self.check_places(fields)
+        should = ["o" + owner for owner in (*self.places, *self.broken)]
+        should += [f"e{fields['s' + sid].split()[1]}{sid}" for sid in alive]
+        should += [f"w{name}\n{sid}" for name, sid in self.watches]
+        should += [f"v{sid}\n{name}" for name, sid in self.watches]
+        for p in self.places.values():
+            letter = "h" if p.state == "g" else "q"
+            should.append(f"{letter}{p.name}\n{p.seq} {p.weight} {p.owner}")
+        there = [member for member in members if member[0] != "f"]
+        assert sorted(there) == sorted(should), set(there) ^ set(should)
+
+    def check_places(self, fields):
+        for p in self.places.values():
+            words = fields["t" + p.owner].split(" ", 5)
+            assert words[:4] == [p.state, p.seq, str(p.weight), str(p.slot)], (words, p.__dict__)
+            assert words[5] == f"{p.kind} {p.name}\n{p.note}", words
+            assert fields.get("a" + p.owner) == p.asked
+        for name in {p.name for p in self.places.values()}:
+            kind, used, waiting, slots, epoch = fields["l" + name].split()
+            assert kind == LINES[name]
+            if epoch != fields["epoch"]:
+                continue  # not counted yet
+            held = self.line(name, "g")
+            assert int(used) == sum(p.weight for p in held) <= capacity(name), name
+            assert int(waiting) == len(self.line(name, "w")), name
+            free = {int(m[len(name) + 2:]) for m in self.space.members(f"f{name}\n")}
+            taken = {p.slot for p in held} if has_slots(name) else set()
+            assert not free & taken and free | taken == set(range(int(slots))), (free, taken)
+
+    # ---- What can be done
+
+    def someone(self):
+        return self.rng.choice(self.sessions)
+
+    def any_place(self, states="gw"):
+        there = sorted((p for p in self.places.values() if p.state in states),
+                       key=lambda p: p.seq)
+        return self.rng.choice(there) if there else None
+
+    def join(self):
+        session = Session(self.space, f"{self.rng.getrandbits(64):016x}")
+        reply = session.hello()
+        assert reply[0] == 0 and reply[3] == 0, reply
+        self.sessions.append(session)
+
+    def weight(self, name):
+        if LINES[name] == str(MANY):
+            return self.rng.choice((1, 1, 1, MANY))
+        return self.rng.randint(1, capacity(name))
+
+    def enter(self):
+        name, session = self.rng.choice(list(LINES)), self.someone()
+        if len(self.line(name)) > 12:
+            return
+        claim = LINES[name] == "1c"
+        only_free = claim or self.rng.random() < 0.2
+        limit = self.rng.choice((0, 0, 3))
+        self.ids += 1
+        p = Place(session, self.ids, name, self.weight(name), self.rng.choice(NOTES))
+        before = self.line(name)
+        reply = session.enter(p.id, name, p.weight, p.kind, int(only_free), limit, p.note)
+        fits = not self.on_hold and not self.line(name, "w") and \
+            sum(q.weight for q in before) + p.weight <= capacity(name)
+        if not fits and only_free:
+            nearest = before[-1].seq if before else "0"
+            assert reply[:4] == (0, self.changes, "r", nearest), (reply, before)
+            assert 0 < reply.slot <= TTL  # the patience
+            return
+        if not fits and 0 < limit <= len(self.line(name, "w")):
+            if not self.on_hold:  # then it may count less than there are
+                assert reply.code == 5
+                return
+            if reply.code == 5:
+                return
+        p.seq = reply.seq
+        assert int(reply.seq) > self.top, "tokens rise"
+        self.top = int(reply.seq)
+        self.places[p.owner] = p
+        self.changed(name, p)
+        self.shown(reply, p)
+        if self.rng.random() < 0.2:  # the answer was lost
+            self.shown(session.enter(p.id, name, p.weight, p.kind, only_free, limit, p.note), p)
+
+    def mismatch(self):
+        if p := self.any_place():
+            kind = "7" if p.kind != "7" else "1"
+            reply = self.someone().enter(self.ids + 1, p.name, 1, kind)
+            assert reply[:2] == (4, p.kind), reply
+
+    def leave(self):
+        if (p := self.any_place()) and (p.state == "g" or self.rng.random() < 0.5):
+            self.part(p)
+            for _ in range(self.rng.choice((1, 1, 2))):  # again: the answer was lost
+                assert p.session.leave(p.id, p.name, p.kind == "1c") == [0, 0]
+            assert p.kind != "1c" or not self.space.link.call("GET", self.space.claim(p.name))
+
+    def read(self):
+        if p := self.any_place():
+            self.shown(p.session.read(p.id, p.name), p)
+        else:
+            assert self.someone().read(self.ids + 1, "m")[:3] == (0, self.changes, "-")
+
+    def amend(self):
+        p = self.any_place()
+        if p and p.weight > 1:
+            weight = self.rng.choice((1, p.weight, max(1, p.weight - 1)))
+            less = weight < p.weight
+            p.weight = weight
+            if less:
+                self.changed(p.name, p)
+            self.shown(p.session.amend(p.id, p.name, weight), p)
+
+    def break_(self):
+        if p := self.any_place():
+            self.part(p)
+            self.expected.append((p.session.sid, f"b {p.id}"))
+            self.broken[p.owner] = p
+            assert self.someone().reach("break", p.name, p.seq) == [0]
+            assert p.session.read(p.id, p.name).state == "-"
+            assert self.someone().reach("break", p.name, p.seq) == [6]
+
+    def leave_broken(self):
+        if self.broken:
+            p = self.broken.pop(self.rng.choice(sorted(self.broken)))
+            assert p.session.enter(p.id, p.name, p.weight, p.kind).state == "r"
+            assert p.session.leave(p.id, p.name, p.kind == "1c") == [0, 1]
+
+    def ask(self):
+        if p := self.any_place():
+            p.asked = f"why {self.rng.random()}"
+            self.expected.append((p.session.sid, f"a {p.id}"))
+            assert self.someone().reach("ask", p.name, p.seq, p.asked) == [0]
+
+    def prove(self):
+        if p := self.any_place():
+            should = [0] if p.state == "g" else [6]
+            assert self.someone().reach("prove", p.name, p.seq) == should
+            assert self.someone().reach("prove", p.name + "x", p.seq) == [6]
+
+    def watch(self):
+        name, session = self.rng.choice(list(LINES)), self.someone()
+        way = self.rng.randrange(3)
+        if way == 0 and self.changes:
+            stale = self.rng.random() < 0.5
+            reply = session.watch(name, self.changes - 1 or 99999 if stale else self.changes)
+        elif way == 1 and self.line(name):
+            there = self.rng.choice(self.line(name)).seq
+            stale = self.rng.random() < 0.5
+            reply = session.watch(name, 0, there, *(["1" * 16] if stale else []))
+        else:
+            stale, reply = False, session.watch(name)
+        if stale:
+            assert reply == [0, 1], reply
+        else:
+            assert reply[:2] == [0, 0] and 0 < reply[2] <= TTL, reply
+            self.watches.add((name, session.sid))
+
+    def list(self):
+        name = self.rng.choice([*LINES, None])
+        names = [name] if name else sorted(LINES, key=str.encode)
+        reply = self.someone().list(name)
+        should = [(p.state, p.seq) for state in "gw" for n in names for p in self.line(n, state)]
+        assert reply[:3] == [0, self.changes, 0], reply
+        assert [tuple(text.split()[:2]) for text in reply[3:]] == should, reply
+
+    def look(self):
+        name = self.rng.choice(list(LINES))
+        reply = self.someone().look(name)
+        places = self.places.values()
+        assert reply[:4] == [0, len(self.sessions), sum(p.state == "g" for p in places),
+                             sum(p.state == "w" for p in places)], reply
+        assert reply[8:] == [len(self.line(name, "g")), len(self.line(name, "w"))], reply
+        assert int(reply[6]) >= self.top
+
+    def claims_of(self, session):
+        return [(p.id, p.name, p.seq) for p in self.places.values()
+                if p.session is session and p.kind == "1c"]
+
+    def renew(self):
+        session = self.someone()
+        reply = session.renew(*self.claims_of(session), (77, "no claim", "1" * 16))
+        assert reply[0] == 0 and reply[4:] == ["77"], reply
+        assert 0 < reply[2] <= TTL
+
+    def again(self):
+        """On a new connection; what the old one sends is refused."""
+        session = self.someone()
+        reply = session.hello()
+        assert reply[:4] == [0, session.epoch, 0, self.space.numbers.get(session.sid, 0)], reply
+        for script, args in (("renew", [TTL]), ("leave", [1, "m"]),
+                             ("enter", [self.ids + 1, "m", 1, "1", 0, 0, ""])):
+            assert session.call(script, *args, connection=session.connection - 1) == [3]
+
+    def bye(self):
+        session = self.someone()
+        if len(self.sessions) > 2:
+            claims = self.claims_of(session)
+            self.bury(session)
+            assert session.bye(*claims) == [0]
+            self.after_end([session], claims)
+
+    def die(self):
+        doomed = self.rng.sample(self.sessions, self.rng.randint(1, min(3, len(self.sessions))))
+        claims = [claim for session in doomed for claim in self.claims_of(session)]
+        self.space.kill(*doomed)
+        for session in doomed:
+            assert session.read(1, "m") == (2, *[None] * 10)
+            assert session.renew() == [2] and session.leave(1, "m") == [2]
+        for _, name, _ in claims:  # it ends by itself at the same time
+            self.space.link.call("DEL", self.space.claim(name))
+        if self.rng.random() < 0.2:
+            doomed.insert(0, doomed.pop())
+            assert doomed[0].hello() == [2]
+        for session in doomed:
+            self.bury(session)
+        self.join()  # and that notices
+        while len(self.sessions) < 3:
+            self.join()
+        self.after_end(doomed, [])
+
+    def after_end(self, ended, claims):
+        self.check()
+        for session in ended:
+            self.space.numbers.pop(session.sid, None)
+        for _, name, _ in claims:
+            assert self.space.link.call("GET", self.space.claim(name)) is None
+
+    STEPS = {"enter": 40, "leave": 22, "read": 10, "amend": 6, "break_": 3, "leave_broken": 3,
+             "ask": 2, "prove": 2, "watch": 5, "list": 2, "look": 1, "renew": 3, "again": 2,
+             "mismatch": 1, "bye": 1, "die": 2, "join": 1}
+
+    def step(self, steps=STEPS):
+        name = self.rng.choices(list(steps), list(steps.values()))[0]
+        self.done[name] = self.done.get(name, 0) + 1
+        if name == "join" and len(self.sessions) > 6:
+            return
+        getattr(self, name)()
+        self.check()
+
+    def finish(self):
+        """All leave; nothing stays."""
+        while self.sessions:
+            session = self.sessions[-1]
+            claims = self.claims_of(session)
+            self.bury(session)
+            assert session.bye(*claims) == [0]
+            self.after_end([session], claims)
+        assert set(self.space.fields()) <= HEAD, self.space.fields()
+        assert self.space.members() == [], self.space.members()
