@@ -21,7 +21,13 @@
 int hf_redis_complain(char *errmsg, const char *what, const char *value,
                       const char *advice)
 {
-    snprintf(errmsg, HF_ERRMSG_MAX, "store URL: %s \"%.60s\"; %s", what, value, advice);
+    char shown[61];
+
+    snprintf(shown, sizeof shown, "%s", value);
+    for (char *c = shown; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?'; /* a message is one line */
+    snprintf(errmsg, HF_ERRMSG_MAX, "store URL: %s \"%s\"; %s", what, shown, advice);
     return HF_EINVAL;
 }
 
