@@ -4,6 +4,7 @@
 #   make run        install what is missing, build, and see it work
 #   make test       install what is missing, build four ways, run every test
 #   make bench      measure                 make bench-zookeeper   beside Curator
+#                                           make bench-redis       beside redlock
 #   make cut        three servers: CUTS=50 cuts of the network, KILLS=10 of the leader
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
@@ -41,6 +42,12 @@ bench-zookeeper:
 	@$(MAKE) --no-print-directory release
 	@cmake --build --preset release --target benches
 	@bench/zookeeper.py
+
+bench-redis:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory release
+	@cmake --build --preset release --target benches
+	@bench/redis.py
 
 CUTS  = 50
 KILLS = 10
@@ -86,4 +93,4 @@ lint: release
 clean:
 	rm -rf build build-*
 
-.PHONY: release run test bench bench-zookeeper cut fuzz install format lint clean
+.PHONY: release run test bench bench-zookeeper bench-redis cut fuzz install format lint clean

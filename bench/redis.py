@@ -37,6 +37,7 @@ import redis  # noqa: E402
 PACKAGES = ["redlock@5.0.0-beta.2", "ioredis@5.11.1"]
 PROCESSES = 16
 HOLD_US = 1000
+TTL = 10  # seconds; a server younger than that gives nothing to anybody
 LINE_SECONDS = 20.0  # a longer line is left out if it would take more
 
 
@@ -265,8 +266,8 @@ def main():
     parts = {"free": free, "turns": turns, "line": line}
     results = {}
     with redis.standalone() as server:
-        urls = {"unix": args.url or f"redis+unix:{server.path}?ttl=30s",
-                "tcp": args.url or f"redis://{server.address}/0?ttl=30s"}
+        urls = {"unix": args.url or f"redis+unix:{server.path}?ttl={TTL}s",
+                "tcp": args.url or f"redis://{server.address}/0?ttl={TTL}s"}
         for part in args.part or parts:
             parts[part](server, urls, args, results)
             sys.stdout.flush()
