@@ -13,11 +13,7 @@ if not f[5] then return { 0, 0 } end
 
 local p = parse_place(f[5])
 if KEYS[3] and call('GET', KEYS[3]) == owner .. ':' .. p.seq then call('DEL', KEYS[3]) end
-if p.state == 'b' then
-  call('HDEL', state, 't' .. owner, 'a' .. owner)
-  call('ZREM', order, 'o' .. owner)
-  return { 0, 1 }
-end
+if p.state == 'b' then return { 0, 1 } end -- as often as it is asked
 local line = parse_line(f[6], p.kind)
 if p.state == 'g' and line.waiting == 0 and line.used == p.weight and line.slots == 0 and
    line.epoch == head.epoch and not f[7] then -- alone: nobody to think of
