@@ -67,7 +67,7 @@ int hf_redis_config_auth(struct hf_redis_config *ret, const struct hf_config *co
     const char *variable = getenv(VARIABLE);
 
     if (file != NULL) {
-        char line[AUTH_MAX + 2];
+        char line[AUTH_MAX + 2] = "";
         int  r = read_file(file, line, errmsg);
         if (r == 0)
             r = take(ret, line, true, errmsg, file);

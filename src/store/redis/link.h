@@ -73,8 +73,8 @@ struct hf_redis_conn {
     hf_time               heard;        /* when something was last read */
     unsigned              polled;       /* what epoll was told to look for */
     bool                  more;         /* to be read, though nobody looked */
-    bool                  strange; /* broken, for it speaks another protocol */
-    unsigned              opened;  /* how often; tells one connection from the next */
+    bool                  strange;      /* broken, for it speaks another protocol */
+    unsigned              opened; /* how often; tells one connection from the next */
 
     /* A reply that answers no call: what a subscription brings.  NULL: there must be
      * none. */
