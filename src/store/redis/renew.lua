@@ -16,7 +16,15 @@ for i = 3, #KEYS do
   local id, seq = ARGV[2 * i - 1], ARGV[2 * i]
   if call('GET', KEYS[i]) == sid .. ':' .. id .. ':' .. seq then
     call('PEXPIRE', KEYS[i], math.ceil(ttl / 1000))
-  else
+  else -- deleted, or somebody else's by now
+    local owner = sid .. ':' .. id
+    local text = call('HGET', state, 't' .. owner)
+    if text and sub(text, 1, 1) == 'g' then
+      local p = parse_place(text)
+      part(p, owner)
+      p.state = 'b'
+      call('HSET', state, 't' .. owner, place_text(p))
+    end
     ret[#ret + 1] = id
   end
 end
