@@ -1,5 +1,4 @@
-/* redis_config.c - redis: URLs: what they mean, and what is said about bad ones; and what
- * the errors of a server mean. */
+/* redis_config.c - redis: URLs: what they mean, and what is said about bad ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -261,84 +260,84 @@ static void test_files_that_are_no_secret(void **state)
 
 /* ---- Bad ones ------------------------------------------------------------------------ */
 
+static const char *const bad_urls[][2] = {
+    { "redis:h", "redis://host" },
+    { "redis:hunter2@h", "redis://host" },
+    { "redis:/h", "redis://host" },
+    { "redis://", "no server" },
+    { "redis:///1", "no server" },
+    { "redis://,", "no server" },
+    { "redis://h,i", "redis+sentinel:" },
+    { "redis://h:0", "\"h\"" },
+    { "redis://h:65536", "\"h\"" },
+    { "redis://h:x", "host:port" },
+    { "redis://h:", "host:port" },
+    { "redis://h:-1", "host:port" },
+    { "redis://::1", "host:port" },
+    { "redis://[::1", "host:port" },
+    { "redis://[::1]x", "host:port" },
+    { "redis://[]:1", "host:port" },
+    { "redis://h/x", "no number of a database" },
+    { "redis://h/-1", "no number of a database" },
+    { "redis://h/65536", "no number of a database" },
+    { "redis://h/1/2", "no number of a database" },
+    { "redis://h?db=", "no number of a database" },
+    { "redis://h/1?db=2", "two databases" },
+    { "redis://h?ttl=499ms", "500ms to 3600s" },
+    { "redis://h?ttl=3601", "500ms to 3600s" },
+    { "redis://h?ttl=1h", "30s" },
+    { "redis://h?ttl=", "500ms to 3600s" },
+    { "redis://h?ttl=nans", "500ms to 3600s" },
+    { "redis://h?prefix=", "no prefix" },
+    { "redis://h?prefix=a%20b", "no prefix" },
+    { "redis://h?prefix={a", "no prefix" },
+    { "redis://h?prefix=a}", "no prefix" },
+    { "redis://h?prefix=a%0a", "no prefix" },
+    { "redis://h?prefix=a%c3%a9", "no prefix" },
+    { "redis://h?replicas=-1", "from 0 to 100" },
+    { "redis://h?replicas=101", "from 0 to 100" },
+    { "redis://h?evicting=1", "yes or no" },
+    { "redis://h?ca=x", "rediss:" },
+    { "redis+unix:/s?cert=x", "rediss:" },
+    { "redis+sentinel://h/s?key=x", "with Sentinel there is none" },
+    { "redis+unix:", "redis+unix:/path" },
+    { "redis+unix:s", "redis+unix:/path" },
+    { "redis+unix:/", "redis+unix:/path" },
+    { "redis+unix://h/s", "redis+unix:/path" },
+    { "redis+unix:hunter2@/s", "redis+unix:/path" },
+    { "redis+unix://ana:hunter2", "redis+unix:/path" },
+    { "redis+unix://ana:hun/hunter2@/s", "redis+unix:/path" },
+    { "redis+sentinel:h/s", "redis+sentinel://host" },
+    { "redis+sentinel:///s", "redis+sentinel://host" },
+    { "redis+sentinel://h", "SERVICE" },
+    { "redis+sentinel://h/", "SERVICE" },
+    { "redis+sentinel://h/s/1", "?db=" },
+    { "redis+sentinel://h/a%20b", "SERVICE" },
+    /* a password that is not written as it must be */
+    { "redis://hunter2@h", "user:password" },
+    { "redis://ana:@h", "no password" },
+    { "redis://:@h", "no password" },
+    { "redis://@h", "no password" },
+    { "redis://ana:hunter2", "\"ana\"" },
+    { "redis://:hunter2", "host:port" },
+    { "redis://ana:hunter2:x", "\"ana\"" },
+    { "redis://[a:hunter2", "host:port" },
+    { "redis://[a]hunter2", "host:port" },
+    { "redis://ana:hunter2/x@h/1", "%2F" },
+    { "redis://ana:x/hunter2@h", "%2F" },
+    { "redis+sentinel://:x/hunter2@h/s", "%2F" },
+};
+
 static void test_bad_urls(void **state)
 {
-    static const char *const cases[][2] = {
-        { "redis:h", "redis://host" },
-        { "redis:hunter2@h", "redis://host" },
-        { "redis:/h", "redis://host" },
-        { "redis://", "no server" },
-        { "redis:///1", "no server" },
-        { "redis://,", "no server" },
-        { "redis://h,i", "redis+sentinel:" },
-        { "redis://h:0", "\"h\"" },
-        { "redis://h:65536", "\"h\"" },
-        { "redis://h:x", "host:port" },
-        { "redis://h:", "host:port" },
-        { "redis://h:-1", "host:port" },
-        { "redis://::1", "host:port" },
-        { "redis://[::1", "host:port" },
-        { "redis://[::1]x", "host:port" },
-        { "redis://[]:1", "host:port" },
-        { "redis://h/x", "no number of a database" },
-        { "redis://h/-1", "no number of a database" },
-        { "redis://h/65536", "no number of a database" },
-        { "redis://h/1/2", "no number of a database" },
-        { "redis://h?db=", "no number of a database" },
-        { "redis://h/1?db=2", "two databases" },
-        { "redis://h?ttl=499ms", "500ms to 3600s" },
-        { "redis://h?ttl=3601", "500ms to 3600s" },
-        { "redis://h?ttl=1h", "30s" },
-        { "redis://h?ttl=", "500ms to 3600s" },
-        { "redis://h?ttl=nans", "500ms to 3600s" },
-        { "redis://h?prefix=", "no prefix" },
-        { "redis://h?prefix=a%20b", "no prefix" },
-        { "redis://h?prefix={a", "no prefix" },
-        { "redis://h?prefix=a}", "no prefix" },
-        { "redis://h?prefix=a%0a", "no prefix" },
-        { "redis://h?prefix=a%c3%a9", "no prefix" },
-        { "redis://h?replicas=-1", "from 0 to 100" },
-        { "redis://h?replicas=101", "from 0 to 100" },
-        { "redis://h?evicting=1", "yes or no" },
-        { "redis://h?ca=x", "rediss:" },
-        { "redis+unix:/s?cert=x", "rediss:" },
-        { "redis+sentinel://h/s?key=x", "with Sentinel there is none" },
-        { "redis+unix:", "redis+unix:/path" },
-        { "redis+unix:s", "redis+unix:/path" },
-        { "redis+unix:/", "redis+unix:/path" },
-        { "redis+unix://h/s", "redis+unix:/path" },
-        { "redis+unix:hunter2@/s", "redis+unix:/path" },
-        { "redis+unix://ana:hunter2", "redis+unix:/path" },
-        { "redis+unix://ana:hun/hunter2@/s", "redis+unix:/path" },
-        { "redis+sentinel:h/s", "redis+sentinel://host" },
-        { "redis+sentinel:///s", "redis+sentinel://host" },
-        { "redis+sentinel://h", "SERVICE" },
-        { "redis+sentinel://h/", "SERVICE" },
-        { "redis+sentinel://h/s/1", "?db=" },
-        { "redis+sentinel://h/a%20b", "SERVICE" },
-        /* a password that is not written as it must be */
-        { "redis://hunter2@h", "user:password" },
-        { "redis://ana:@h", "no password" },
-        { "redis://:@h", "no password" },
-        { "redis://@h", "no password" },
-        { "redis://ana:hunter2", "\"ana\"" },
-        { "redis://:hunter2", "host:port" },
-        { "redis://ana:hunter2:x", "\"ana\"" },
-        { "redis://[a:hunter2", "host:port" },
-        { "redis://[a]hunter2", "host:port" },
-        { "redis://ana:hunter2/x@h/1", "%2F" },
-        { "redis://ana:x/hunter2@h", "%2F" },
-        { "redis+sentinel://:x/hunter2@h/s", "%2F" },
-    };
-
     (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < COUNT(bad_urls); i++) {
         struct hf_redis_config config;
         char                   errmsg[HF_ERRMSG_MAX] = "";
-        if (parse(cases[i][0], &config, errmsg) != HF_EINVAL ||
-            strstr(errmsg, cases[i][1]) == NULL || strstr(errmsg, "hunter2") != NULL ||
+        if (parse(bad_urls[i][0], &config, errmsg) != HF_EINVAL ||
+            strstr(errmsg, bad_urls[i][1]) == NULL || strstr(errmsg, "hunter2") != NULL ||
             strchr(errmsg, '\n') != NULL)
-            fail_msg("%s: %s", cases[i][0], errmsg);
+            fail_msg("%s: %s", bad_urls[i][0], errmsg);
         assert_null(config.password);
     }
 }
@@ -365,126 +364,6 @@ static void test_long_ones(void **state)
     check_length("redis://a:%0*d@h", 4094);
 }
 
-/* ---- Errors ----------------------------------------------------------------------------- */
-
-static enum hf_redis_fault fault(const char *text, char *words)
-{
-    char       copy[512];
-    redisReply reply = { .type = REDIS_REPLY_ERROR, .str = copy };
-
-    reply.len = (size_t)snprintf(copy, sizeof copy, "%s", text);
-    return hf_redis_fault_words(&reply, words, HF_ERRMSG_MAX);
-}
-
-static void test_faults(void **state)
-{
-    static const struct {
-        const char         *text;
-        enum hf_redis_fault fault;
-        const char         *says;
-    } cases[] = {
-        { "NOSCRIPT No matching script. Please use EVAL.", HF_REDIS_NO_SCRIPT, "script" },
-        { "LOADING Redis is loading the dataset in memory", HF_REDIS_AGAIN, "loading" },
-        { "BUSY Redis is busy running a script.", HF_REDIS_AGAIN, "script" },
-        { "MASTERDOWN Link with MASTER is down", HF_REDIS_AGAIN, "lost its master" },
-        { "READONLY You can't write against a read only replica.", HF_REDIS_AGAIN,
-          "read-only" },
-        { "NOREPLICAS Not enough good replicas to write.", HF_REDIS_AGAIN,
-          "min-replicas-to-write" },
-        { "CLUSTERDOWN Hash slot not served", HF_REDIS_AGAIN, "cluster is down" },
-        { "TRYAGAIN Multiple keys request during rehashing", HF_REDIS_AGAIN, "moving" },
-        { "ASK 8121 127.0.0.1:6381", HF_REDIS_AGAIN, "moving" },
-        { "MOVED 8121 127.0.0.1:6381", HF_REDIS_AGAIN, "another server" },
-        { "UNBLOCKED force unblock from blocking operation", HF_REDIS_AGAIN, "replica" },
-        { "ERR max number of clients reached", HF_REDIS_AGAIN, "maxclients" },
-        { "NOAUTH Authentication required.", HF_REDIS_DENIED, "?auth=FILE" },
-        { "WRONGPASS invalid username-password pair", HF_REDIS_DENIED, "is wrong" },
-        { "ERR AUTH <password> called without any password configured", HF_REDIS_DENIED,
-          "no password set" },
-        { "DENIED Redis is running in protected mode", HF_REDIS_DENIED, "protected" },
-        { "NOPERM this user has no permissions to run the 'info' command",
-          HF_REDIS_DENIED, "'info'" },
-        { "ERR ACL failure in script: User x has no permissions to run the 'hset' "
-          "command script: 9f, on @user_script:1.",
-          HF_REDIS_DENIED, "'hset'" },
-        { "OOM command not allowed when used memory > 'maxmemory'.", HF_REDIS_FAILED,
-          "maxmemory" },
-        { "MISCONF Redis is configured to save RDB snapshots", HF_REDIS_FAILED, "log" },
-        { "WRONGTYPE Operation against a key holding the wrong kind of value script: 9f, "
-          "on @user_script:1.",
-          HF_REDIS_FAILED, "prefix" },
-        { "ERR unknown command 'EVALSHA'", HF_REDIS_FAILED, "'EVALSHA'" },
-        { "", HF_REDIS_FAILED, "says" },
-        { "ERR two\r\nlines", HF_REDIS_FAILED, "two" },
-        /* as versions before 7 say it */
-        { "ERR Error running script (call to f_9f): @user_script:1: @user_script: 1: -OOM "
-          "command not allowed when used memory > 'maxmemory'.",
-          HF_REDIS_FAILED, "has no memory left" },
-        { "ERR Error running script (call to f_9f): @user_script:12: WRONGTYPE Operation "
-          "against a key",
-          HF_REDIS_FAILED, "prefix" },
-        { "ERR Error running script (call to f_9f): @user_script:1: @user_script: 1: "
-          "-READONLY You can't write against a read only replica.",
-          HF_REDIS_AGAIN, "read-only" },
-        { "ERR Error running script (call to f_9f): @user_script:1: @user_script: 1: The "
-          "user executing the script can't run this command or subcommand",
-          HF_REDIS_DENIED, "can't run this" },
-        { "ERR Error running script", HF_REDIS_FAILED, "running script" },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        char words[HF_ERRMSG_MAX] = "";
-        if (fault(cases[i].text, words) != cases[i].fault ||
-            strstr(words, cases[i].says) == NULL || strpbrk(words, "\r\n") != NULL)
-            fail_msg("%s: %s", cases[i].text, words);
-    }
-}
-
-static void test_no_faults(void **state)
-{
-    const redisReply good = { .type = REDIS_REPLY_STATUS, .str = (char[]){ "NOAUTH" } };
-    char             words[HF_ERRMSG_MAX] = "as before";
-
-    (void)state;
-    assert_int_equal(hf_redis_fault_words(NULL, words, sizeof words), HF_REDIS_FINE);
-    assert_int_equal(hf_redis_fault_words(&good, words, sizeof words), HF_REDIS_FINE);
-    assert_string_equal(words, "as before");
-}
-
-/* Where a cluster sends us. */
-static void test_moved(void **state)
-{
-    static const char *const cases[][3] = {
-        { "MOVED 8121 10.0.0.1:6381", "10.0.0.1", "6381" },
-        { "MOVED 8121 ::1:6381", "::1", "6381" },
-        { "MOVED 8121 redis-1.example:6381", "redis-1.example", "6381" },
-        { "MOVED 8121 :6381", "here", "6381" },
-        { "MOVED 8121 10.0.0.1:0", "", "" },
-        { "MOVED 8121 10.0.0.1:65536", "", "" },
-        { "MOVED 8121 10.0.0.1", "", "" },
-        { "MOVED a:1 b", "", "" },
-        { "MOVED ", "", "" },
-        { "ASK 8121 10.0.0.1:6381", "", "" },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        struct hf_redis *redis = calloc(1, sizeof *redis);
-        char             text[64];
-        redisReply       reply = { .type = REDIS_REPLY_ERROR, .str = text };
-        assert_non_null(redis);
-        snprintf(redis->link.host, sizeof redis->link.host, "here");
-        snprintf(redis->link.port, sizeof redis->link.port, "1");
-        snprintf(text, sizeof text, "%s", cases[i][0]);
-        assert_int_equal(hf_redis_fault(redis, &reply), HF_REDIS_AGAIN);
-        assert_string_equal(redis->link.moved_host, cases[i][1]);
-        assert_string_equal(redis->link.moved_port, cases[i][2]);
-        assert_non_null(strstr(redis->base.errmsg, "Redis at here:1 "));
-        free(redis);
-    }
-}
-
 static int no_user(void **state)
 {
     (void)state;
@@ -498,8 +377,6 @@ int main(void)
         cmocka_unit_test(test_sentinels), cmocka_unit_test(test_params),
         cmocka_unit_test(test_users),     cmocka_unit_test(test_files_that_are_no_secret),
         cmocka_unit_test(test_bad_urls),  cmocka_unit_test(test_long_ones),
-        cmocka_unit_test(test_faults),    cmocka_unit_test(test_no_faults),
-        cmocka_unit_test(test_moved),
     };
 
     return cmocka_run_group_tests(tests, no_user, NULL);

@@ -144,10 +144,15 @@ static bool is_good(struct hf_redis *redis, const redisReply *reply, int type)
     return false;
 }
 
+/* With Sentinels the password may be theirs alone. */
 static void on_auth(struct hf_redis *redis, void *data, const redisReply *reply)
 {
+    bool needless = reply != NULL && reply->type == REDIS_REPLY_ERROR &&
+                    strncmp(reply->str, "ERR AUTH", 8) == 0;
+
     (void)data;
-    is_good(redis, reply, REDIS_REPLY_STATUS);
+    if (!needless || redis->config.service[0] == '\0')
+        is_good(redis, reply, REDIS_REPLY_STATUS);
 }
 
 static void on_server(struct hf_redis *redis, void *data, const redisReply *reply)

@@ -1,0 +1,144 @@
+/* redis_fault.c - what the errors of a Redis server mean. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "store/redis/inner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static enum hf_redis_fault fault(const char *text, char *words)
+{
+    char       copy[512];
+    redisReply reply = { .type = REDIS_REPLY_ERROR, .str = copy };
+
+    reply.len = (size_t)snprintf(copy, sizeof copy, "%s", text);
+    return hf_redis_fault_words(&reply, words, HF_ERRMSG_MAX);
+}
+
+static const struct {
+    const char         *text;
+    enum hf_redis_fault fault;
+    const char         *says;
+} faults[] = {
+    { "NOSCRIPT No matching script. Please use EVAL.", HF_REDIS_NO_SCRIPT, "script" },
+    { "LOADING Redis is loading the dataset in memory", HF_REDIS_AGAIN, "loading" },
+    { "BUSY Redis is busy running a script.", HF_REDIS_AGAIN, "script" },
+    { "MASTERDOWN Link with MASTER is down", HF_REDIS_AGAIN, "lost its master" },
+    { "READONLY You can't write against a read only replica.", HF_REDIS_AGAIN,
+      "read-only" },
+    { "NOREPLICAS Not enough good replicas to write.", HF_REDIS_AGAIN,
+      "min-replicas-to-write" },
+    { "CLUSTERDOWN Hash slot not served", HF_REDIS_AGAIN, "cluster is down" },
+    { "TRYAGAIN Multiple keys request during rehashing", HF_REDIS_AGAIN, "moving" },
+    { "ASK 8121 127.0.0.1:6381", HF_REDIS_AGAIN, "moving" },
+    { "MOVED 8121 127.0.0.1:6381", HF_REDIS_AGAIN, "another server" },
+    { "UNBLOCKED force unblock from blocking operation", HF_REDIS_AGAIN, "replica" },
+    { "ERR max number of clients reached", HF_REDIS_AGAIN, "maxclients" },
+    { "NOAUTH Authentication required.", HF_REDIS_DENIED, "?auth=FILE" },
+    { "WRONGPASS invalid username-password pair", HF_REDIS_DENIED, "is wrong" },
+    { "ERR AUTH <password> called without any password configured", HF_REDIS_DENIED,
+      "no password set" },
+    { "DENIED Redis is running in protected mode", HF_REDIS_DENIED, "protected" },
+    { "NOPERM this user has no permissions to run the 'info' command", HF_REDIS_DENIED,
+      "'info'" },
+    { "ERR ACL failure in script: User x has no permissions to run the 'hset' "
+      "command script: 9f, on @user_script:1.",
+      HF_REDIS_DENIED, "'hset'" },
+    { "OOM command not allowed when used memory > 'maxmemory'.", HF_REDIS_FAILED,
+      "maxmemory" },
+    { "MISCONF Redis is configured to save RDB snapshots", HF_REDIS_FAILED, "log" },
+    { "WRONGTYPE Operation against a key holding the wrong kind of value script: 9f, "
+      "on @user_script:1.",
+      HF_REDIS_FAILED, "prefix" },
+    { "ERR unknown command 'EVALSHA'", HF_REDIS_FAILED, "'EVALSHA'" },
+    { "", HF_REDIS_FAILED, "says" },
+    { "ERR two\r\nlines", HF_REDIS_FAILED, "two" },
+    /* as versions before 7 say it */
+    { "ERR Error running script (call to f_9f): @user_script:1: @user_script: 1: -OOM "
+      "command not allowed when used memory > 'maxmemory'.",
+      HF_REDIS_FAILED, "has no memory left" },
+    { "ERR Error running script (call to f_9f): @user_script:12: WRONGTYPE Operation "
+      "against a key",
+      HF_REDIS_FAILED, "prefix" },
+    { "ERR Error running script (call to f_9f): @user_script:1: @user_script: 1: "
+      "-READONLY You can't write against a read only replica.",
+      HF_REDIS_AGAIN, "read-only" },
+    { "ERR Error running script (call to f_9f): @user_script:1: @user_script: 1: The "
+      "user executing the script can't run this command or subcommand",
+      HF_REDIS_DENIED, "can't run this" },
+    { "ERR Error running script", HF_REDIS_FAILED, "running script" },
+};
+
+static void test_faults(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(faults); i++) {
+        char words[HF_ERRMSG_MAX] = "";
+        if (fault(faults[i].text, words) != faults[i].fault ||
+            strstr(words, faults[i].says) == NULL || strpbrk(words, "\r\n") != NULL)
+            fail_msg("%s: %s", faults[i].text, words);
+    }
+}
+
+static void test_no_faults(void **state)
+{
+    const redisReply good = { .type = REDIS_REPLY_STATUS, .str = (char[]){ "NOAUTH" } };
+    char             words[HF_ERRMSG_MAX] = "as before";
+
+    (void)state;
+    assert_int_equal(hf_redis_fault_words(NULL, words, sizeof words), HF_REDIS_FINE);
+    assert_int_equal(hf_redis_fault_words(&good, words, sizeof words), HF_REDIS_FINE);
+    assert_string_equal(words, "as before");
+}
+
+/* Where a cluster sends us. */
+static void test_moved(void **state)
+{
+    static const char *const cases[][3] = {
+        { "MOVED 8121 10.0.0.1:6381", "10.0.0.1", "6381" },
+        { "MOVED 8121 ::1:6381", "::1", "6381" },
+        { "MOVED 8121 redis-1.example:6381", "redis-1.example", "6381" },
+        { "MOVED 8121 :6381", "here", "6381" },
+        { "MOVED 8121 10.0.0.1:0", "", "" },
+        { "MOVED 8121 10.0.0.1:65536", "", "" },
+        { "MOVED 8121 10.0.0.1", "", "" },
+        { "MOVED a:1 b", "", "" },
+        { "MOVED ", "", "" },
+        { "ASK 8121 10.0.0.1:6381", "", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct hf_redis *redis = calloc(1, sizeof *redis);
+        char             text[64];
+        redisReply       reply = { .type = REDIS_REPLY_ERROR, .str = text };
+        assert_non_null(redis);
+        snprintf(redis->link.host, sizeof redis->link.host, "here");
+        snprintf(redis->link.port, sizeof redis->link.port, "1");
+        snprintf(text, sizeof text, "%s", cases[i][0]);
+        assert_int_equal(hf_redis_fault(redis, &reply), HF_REDIS_AGAIN);
+        assert_string_equal(redis->link.moved_host, cases[i][1]);
+        assert_string_equal(redis->link.moved_port, cases[i][2]);
+        assert_non_null(strstr(redis->base.errmsg, "Redis at here:1 "));
+        free(redis);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_no_faults),
+        cmocka_unit_test(test_moved),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
