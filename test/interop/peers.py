@@ -32,8 +32,9 @@ import zookeeper  # noqa: E402
 from hf import case, Failure  # noqa: E402,F401
 
 PYTHON = "/usr/bin/python3"  # kazoo is installed for the system's
-SESSION = 2  # seconds
-PATIENCE = 30  # seconds; it takes a moment until a JVM runs
+SESSION = 12  # seconds: a busy machine is not to end one
+SHORT = 3  # of those that are to die
+PATIENCE = 60  # seconds; it takes a moment until a JVM runs
 UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 
 server = None  # of all cases
@@ -99,21 +100,25 @@ class Scene:
         chroot = f"/{random.getrandbits(64):016x}"
         self.folder = f"{chroot}/a"
         self.address = f"{server.address}{chroot}"
-        test.env["HOLDFAST_URL"] = f"zk://{self.address}?session={SESSION}s" + (
-            f"&style={style}" if style else "")
-        test.env.update(SESSION=str(SESSION), STYLE=style or "")
+        test.env["HOLDFAST_URL"] = self.url(SESSION)
+        test.env.update(STYLE=style or "")
         with zkwire.Client(server.address) as zk:
             zk.ensure(chroot)
 
-    def peer(self, kind, mode, *args):
+    def url(self, session):
+        style = f"&style={self.style}" if self.style else ""
+        return f"zk://{self.address}?session={session}s{style}"
+
+    def peer(self, kind, mode, *args, session=SESSION):
+        self.test.env["SESSION"] = str(session)
         if kind == "holdfast":
-            argv = [str(BUILD / "test/interop/peer"), mode, self.test.env["HOLDFAST_URL"], "a"]
+            argv = [str(BUILD / "test/interop/peer"), mode, self.url(session), "a"]
         elif kind == "kazoo":
             argv = [PYTHON, "-B", str(ROOT / "test/interop/kazoo_peer.py"), mode, self.address, "/a"]
         else:
             java = curator.command("test/interop/CuratorPeer.java", BUILD, "-Xmx64m",
                                    "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
-                                   f"-Dsession={SESSION * 1000}")
+                                   f"-Dsession={session * 1000}")
             argv = [*java, mode, self.address, "/a"]
         return Peer(self, kind, [*argv, *map(str, args)])
 
@@ -136,15 +141,15 @@ class Scene:
         with zkwire.Client(server.address) as zk:
             return zk.data(f"{self.folder}/{name}")
 
-    def joins(self, kind, mode="hold"):
+    def joins(self, kind, mode="hold", **more):
         """Start one and wait until it is the last in line."""
         before = len(self.nodes())
-        peer = self.peer(kind, mode)
+        peer = self.peer(kind, mode, **more)
         self.test.until(f"{kind} is in line", lambda: len(self.nodes()) > before, PATIENCE)
         return peer
 
-    def holds(self, kind, mode="hold"):
-        peer = self.peer(kind, mode)
+    def holds(self, kind, mode="hold", **more):
+        peer = self.peer(kind, mode, **more)
         peer.hears("held")
         return peer
 
@@ -209,5 +214,5 @@ def play():
     if reason is not None:
         print(f"1..0 # SKIP {reason}")
         sys.exit(77)
-    with zookeeper.standalone() as server:
+    with zookeeper.standalone(config={"maxSessionTimeout": SESSION * 1000}) as server:
         hf.main()

@@ -5,12 +5,14 @@ Holdfast.
 kazoo's readers take no part where somebody may come at the same moment: a reader of
 kazoo 2.8 waits for writers behind it too, which wait for it.  Nor is a downgrade of
 Curator's tried: before 5.5 a waiting writer gets in between.
+
+HF_TURNS: how often each process reads or writes (60).
 """
 import re
 
 from peers import *
 
-ROUNDS = 120  # of each process
+ROUNDS = int(os.environ.get("HF_TURNS", "60"))
 
 
 def readers_and_writers(t, scene, peers, file):
@@ -131,7 +133,7 @@ def a_downgrade_lets_readers_in(t):
 def a_dead_writer_lets_the_others_in_after_its_session(t):
     for dying, others in (("curator", "holdfast"), ("holdfast", "curator")):
         scene = Scene(t)
-        holder = scene.holds(dying, "holdwrite")
+        holder = scene.holds(dying, "holdwrite", session=SHORT)
         place = scene.nodes()[0]
         readers = [scene.joins(others, "holdread") for _ in range(2)]
         holder.kill()

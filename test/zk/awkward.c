@@ -2,7 +2,7 @@
  * is being answered, two claims of one client whose answers are both lost, a proof of a
  * place while nobody knows what it is called.
  */
-/* needs: standalone --tick 200 */
+/* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
 #include "lib/promise.h"
 #include "lib/witness.h"
 #include "lib/zkproxy.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIMIT_MS 10000
+#define LIMIT_MS 30000
 
 static struct zkproxy *proxy;
 static char            direct[64], broken[64]; /* URLs */

@@ -1,9 +1,9 @@
 /* chaos.c - locks of all kinds through connections that break at random: exclusion
  * holds, every release says that it was good, and nothing is left in the end.
  *
- * The seed is printed, and HF_ZK_SEED sets it; HF_ZK_SECONDS how long it takes.
+ * The seed is printed, and HF_ZK_SEED sets it; HF_ZK_SECONDS how long it takes (6).
  */
-/* needs: standalone --tick 200 */
+/* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
 #include "lib/promise.h"
 #include "lib/witness.h"
 #include "lib/zkproxy.h"
@@ -189,7 +189,7 @@ static void exclusion_holds(void **state)
         actor[i] = (struct actor){ 0 };
         actor_start(&actor[i], i % 2 ? &actor[i - 1] : NULL, hf_random_next(&seed));
     }
-    hf_time end = hf_now() + (time != NULL ? atoi(time) : 15) * HF_SEC;
+    hf_time end = hf_now() + (time != NULL ? atoi(time) : 6) * HF_SEC;
     while (hf_now() < end) {
         poll(NULL, 0, (int)(hf_random_next(&seed) % 40));
         disturb(actor[hf_random_next(&seed) % ACTORS].proxy, &seed);

@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A session so long that nothing below is found out by its heartbeat, every 5 s. */
-#define LONG     "?session=30s"
-#define AT_ONCE  (2500 * HF_MS)
-#define LIMIT_MS 20000
+/* A session so long that nothing below is found out by its heartbeat, every 10 s. */
+#define LONG     "?session=60s"
+#define AT_ONCE  (5000 * HF_MS)
+#define LIMIT_MS 30000
 
 static char server[64];
 

@@ -1,6 +1,6 @@
 /* group.c - several locks as one on a ZooKeeper server: one flight, one step, and nobody
  * who waits holds a place that others need. */
-/* needs: standalone --tick 200 */
+/* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
 #include "lib/recipe.h"
 #include "lib/witness.h"
 #include "lib/zkproxy.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #define PARTS    3
-#define LIMIT_MS 10000
+#define LIMIT_MS 30000
 
 enum { DELETE = 2, CHILDREN = 12, MULTI = 14, CREATE2 = 15, CONTAINER = 19 };
 

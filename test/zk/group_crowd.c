@@ -1,6 +1,6 @@
 /* group_crowd.c - sets of locks and single locks in one crowd: nobody is stuck, nobody is
  * let in twice; and sets of all kinds of locks. */
-/* needs: standalone --tick 200 */
+/* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
 #include "lib/recipe.h"
 #include "lib/witness.h"
 

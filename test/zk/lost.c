@@ -5,7 +5,7 @@
  * Whatever is lost: one node while the lock is held, none after its release, release
  * says 0, and the next gets in.
  */
-/* needs: standalone --tick 200 */
+/* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
 #include "lib/promise.h"
 #include "lib/witness.h"
 #include "lib/zkproxy.h"
@@ -13,7 +13,7 @@
 #include <poll.h>
 #include <stdio.h>
 
-#define LIMIT_MS 10000
+#define LIMIT_MS 30000
 
 static struct zkproxy *proxy;
 

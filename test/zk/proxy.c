@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LIMIT_MS 10000
+#define LIMIT_MS 30000
 
 static const char     *server;
 static struct zkproxy *proxy;

@@ -4,7 +4,7 @@
  * over to the negative ones.  So nobody may hold a lock by such a number.  Long before
  * that, a folder that nobody is in is started afresh.
  */
-/* needs: standalone --tick 200 */
+/* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
 #include "lib/actor.h"
 #include "lib/ageing.h"
 #include "lib/promise.h"

@@ -10,8 +10,9 @@
 #include <poll.h>
 #include <stdio.h>
 
-#define LIMIT_MS 20000
+#define LIMIT_MS 30000
 #define WAITERS  20
+#define WAIT_MS  6000 /* longer than a session takes to end */
 
 enum { GET_DATA = 4, SET_WATCHES = 101 };
 
@@ -69,17 +70,18 @@ static void keeps_its_time(void **state)
     open_other(&b, "time");
     assert_int_equal(hf_acquire(b.lock, LIMIT_MS), 0);
     hf_time start = hf_now();
-    assert_int_equal(hf_acquire_start(a.lock, 5000), 0);
+    assert_int_equal(hf_acquire_start(a.lock, WAIT_MS), 0);
     witness_await(a.folder, 2);
     zkproxy_freeze(proxy, ZKPROXY_BOTH);
     witness_await(a.folder, 1);
     zkproxy_thaw(proxy);
     witness_await(a.folder, 2);
-    assert_true(hf_now() - start > 1500 * HF_MS);
+    hf_time again = hf_now();
+    assert_true(again - start > 1500 * HF_MS);
     lock_await(a.lock, HF_IDLE);
     assert_int_equal(hf_why(a.lock), HF_ETIMEOUT);
-    hf_time took = hf_now() - start;
-    assert_true(took >= 5000 * HF_MS && took < 6000 * HF_MS);
+    assert_true(hf_now() - start >= WAIT_MS * HF_MS);
+    assert_true(hf_now() - again < WAIT_MS * HF_MS - 500 * HF_MS); /* not from anew */
     witness_await(a.folder, 1); /* and leaves nothing in the line */
     assert_int_equal(hf_release(b.lock), 0);
     actor_close(&a);
@@ -110,13 +112,13 @@ static void dies_while_it_holds(void **state)
     struct actor a, b;
 
     (void)state;
-    for (int times = 0; times < 4; times++) {
+    for (int times = 0; times < 2; times++) {
         open_broken(&a, "holds");
         open_other(&b, "holds");
         assert_int_equal(hf_acquire(a.lock, LIMIT_MS), 0);
         assert_int_equal(hf_acquire_start(b.lock, LIMIT_MS), 0);
         witness_await(a.folder, 2);
-        poll(NULL, 0, times * 110); /* some time between two heartbeats */
+        poll(NULL, 0, times * 210); /* some time between two heartbeats */
         zkproxy_freeze(proxy, times % 2 ? ZKPROXY_BOTH : ZKPROXY_UP);
         hf_time margin = watch_over(&a, &b);
         print_message("# lost %.0f ms before the next held it\n",
@@ -230,7 +232,7 @@ static void hears_what_it_missed(void **state)
     for (int i = 0; i < WAITERS; i += 2)
         lock_await(crowd.mine[i], HF_HELD);
     /* Not because it asked again now and then. */
-    assert_true(hf_now() - start < 1500 * HF_MS);
+    assert_true(hf_now() - start < 5000 * HF_MS);
     for (int i = 1; i < WAITERS; i += 2)
         assert_int_equal(hf_state(crowd.mine[i]), HF_WAITING);
     assert_int_equal(hf_release(crowd.a.lock), HF_ELOST);

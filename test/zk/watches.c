@@ -1,14 +1,14 @@
 /* watches.c - whatever ends, and however: no watch of it stays at the server, though
  * the session goes on.
  */
-/* needs: standalone --tick 200 */
+/* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
 #include "lib/promise.h"
 #include "lib/witness.h"
 
 #include <poll.h>
 #include <stdio.h>
 
-#define LIMIT_MS 10000
+#define LIMIT_MS 30000
 
 static struct hf_client *a, *b;
 

@@ -7,7 +7,7 @@
 
 #include <stdatomic.h>
 
-#define ACTOR_LIMIT_MS 20000
+#define ACTOR_LIMIT_MS 30000
 
 struct actor {
     struct hf_client *client;

@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define LIMIT_MS 10000
+#define LIMIT_MS 30000
 
 enum { DELETE = 2, CREATE = 1, CHILDREN = 8, MULTI = 14, NO_NODE = -101 };
 

@@ -25,7 +25,7 @@ const char *witness_server(void);
 /* The children of "/name". */
 void witness_look(const char *folder, struct witness *ret);
 
-/* How many there are; until there are so many, 10 s at most. */
+/* How many there are; until there are so many, 30 s at most. */
 size_t witness_count(const char *folder);
 void   witness_await(const char *folder, size_t count);
 
@@ -43,7 +43,7 @@ int32_t witness_delete_in(struct zkraw *raw, const char *path);
  * What he answers stays there until the next. */
 const char *witness_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* How many watches the server has, of everybody; until there are so many, 10 s at
+/* How many watches the server has, of everybody; until there are so many, 30 s at
  * most.  The last count is returned. */
 long witness_watches(void);
 long witness_await_watches(long count);
