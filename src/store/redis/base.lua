@@ -1,5 +1,7 @@
 -- base.lua - what every script begins with.
 --
+-- A script is base.lua, for some NAME_alone.lua, line.lua and NAME.lua behind each other.
+--
 -- KEYS  1 PREFIX:state  a hash: all that is looked up by its name
 --       2 PREFIX:order  a sorted set of equal scores: all that has an order
 --       3 ...           claim keys, where a script says so
@@ -43,42 +45,22 @@ local function refusal(run, session)
   if connection ~= ARGV[3] then return { 3 } end
 end
 
--- Numbered, so that a session knows when it missed one.
-local function tell(whom, text)
-  local n = call('HINCRBY', state, 'n' .. whom, 1)
-  call('PUBLISH', sub(state, 1, -6) .. 'wake:' .. whom, fmt('%d %s', n, text))
+local function line_text(line)
+  return fmt('%s %.0f %d %d %s', line.kind, line.used, line.waiting, line.slots, line.epoch)
 end
 
--- Range of all members that begin with these two; no name has a control character.
-local function range(letter, name)
-  return '[' .. letter .. name .. '\n', '(' .. letter .. name .. '\11'
+local function parse_place(text)
+  local s, seq, weight, slot, since, kind, name, note =
+    match(text, '^(%a) (%d+) (%d+) (%-?%d+) (%d+) (%S+) ([^\n]*)\n(.*)$')
+  return { state = s, seq = seq, weight = tonumber(weight), slot = tonumber(slot),
+           since = since, kind = kind, name = name, note = note }
 end
 
--- How long somebody's claim lives, who may be no user of Holdfast; nil: there is none.
-local function claim_left(key)
-  local ms = call('PTTL', key)
-  if ms == -2 then return nil end
-  return ms == -1 and 1000000 or math.max(1, ms * 1000) -- without an end: look every second
+local function place_text(p)
+  return fmt('%s %s %.0f %d %s %s %s\n', p.state, p.seq, p.weight, p.slot, p.since, p.kind,
+             p.name) .. p.note
 end
 
-local function tell_watchers(name)
-  local from, to = range('w', name)
-  for _, member in ipairs(call('ZRANGEBYLEX', order, from, to)) do
-    local whom = sub(member, #name + 3)
-    tell(whom, 'c ' .. name)
-    call('ZREM', order, 'v' .. whom .. '\n' .. name)
-  end
-  call('ZREMRANGEBYLEX', order, from, to)
-  call('HDEL', state, 'w' .. name)
-end
-
-local function forget_watches(whom)
-  local from, to = range('v', whom)
-  for _, member in ipairs(call('ZRANGEBYLEX', order, from, to)) do
-    local name = sub(member, #whom + 3)
-    call('ZREM', order, member, 'w' .. name .. '\n' .. whom)
-    if call('ZLEXCOUNT', order, range('w', name)) == 0 then
-      call('HDEL', state, 'w' .. name)
-    end
-  end
+local function member(p, owner)
+  return fmt('%s%s\n%s %.0f %s', p.state == 'g' and 'h' or 'q', p.name, p.seq, p.weight, owner)
 end

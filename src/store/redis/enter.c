@@ -98,8 +98,8 @@ void hf_redis_look(struct hf_redis *redis, struct hf_redis_task *task)
     hf_redis_add_who(redis);
     hf_redis_add_number(redis, task->req->id);
     hf_redis_add(redis, task->req->name);
-    hf_redis_add(redis, redis->config.replicas > 0 && place != NULL && !place->safe ? "1"
-                                                                                    : "0");
+    hf_redis_add(redis,
+                 redis->config.replicas > 0 && place != NULL && !place->safe ? "1" : "0");
     hf_redis_task_send(redis, task, on_shown);
 }
 

@@ -5,13 +5,6 @@
 --
 -- -> as show(); { 0, changes, 'r', what is in the way, patience } refused;
 --    { 4, kind } those there are of another kind; { 5 } too many wait
-local id, name, weight, kind = ARGV[4], ARGV[5], tonumber(ARGV[6]), ARGV[7]
-local owner = sid .. ':' .. id
-
-local f = call('HMGET', state, 'run', 's' .. sid, 'last', 'hold', 'epoch', 'changes',
-               't' .. owner, 'l' .. name, 'w' .. name)
-local wrong = refusal(f[1], f[2])
-if wrong then return wrong end
 head = { last = tonumber(f[3]), hold = f[4] and tonumber(f[4]), epoch = f[5],
          changes = f[6] or '0' }
 
@@ -73,7 +66,4 @@ call('ZADD', order, 0, member(p, owner), 0, 'o' .. owner)
 call('HSET', state, 'last', seq, 'changes', head.changes, 't' .. owner, place_text(p),
      'l' .. name, line_text(line))
 if f[9] then tell_watchers(name) end
-if granted and line.used == weight then -- alone: nothing to look for
-  return { 0, tonumber(head.changes), 'g', seq, p.slot, p.since, weight, 0, '0', 0, false }
-end
 return show(p, owner)

@@ -266,7 +266,8 @@ struct hf_redis {
     struct hf_redis_args    args;
     struct hf_redis_place  *place[HF_REDIS_BUCKETS];
     unsigned                places;
-    struct hf_requests      waiting;            /* not yet begun */
+    struct hf_requests      repeat;  /* to be begun again, before those waiting */
+    struct hf_requests      waiting; /* not yet begun */
     struct hf_redis_task   *tasks, **tasks_end; /* oldest first */
     size_t                  outsiders;          /* those that watch a line */
     bool                    cancels;            /* some requests are to end */

@@ -5,6 +5,46 @@
 -- were lost they are counted again.
 local head -- of the script: run, last, hold, epoch, changes
 
+-- Numbered, so that a session knows when it missed one.
+local function tell(whom, text)
+  local n = call('HINCRBY', state, 'n' .. whom, 1)
+  call('PUBLISH', sub(state, 1, -6) .. 'wake:' .. whom, fmt('%d %s', n, text))
+end
+
+-- Range of all members that begin with these two; no name has a control character.
+local function range(letter, name)
+  return '[' .. letter .. name .. '\n', '(' .. letter .. name .. '\11'
+end
+
+-- How long somebody's claim lives, who may be no user of Holdfast; nil: there is none.
+local function claim_left(key)
+  local ms = call('PTTL', key)
+  if ms == -2 then return nil end
+  return ms == -1 and 1000000 or math.max(1, ms * 1000) -- without an end: look every second
+end
+
+local function tell_watchers(name)
+  local from, to = range('w', name)
+  for _, member in ipairs(call('ZRANGEBYLEX', order, from, to)) do
+    local whom = sub(member, #name + 3)
+    tell(whom, 'c ' .. name)
+    call('ZREM', order, 'v' .. whom .. '\n' .. name)
+  end
+  call('ZREMRANGEBYLEX', order, from, to)
+  call('HDEL', state, 'w' .. name)
+end
+
+local function forget_watches(whom)
+  local from, to = range('v', whom)
+  for _, member in ipairs(call('ZRANGEBYLEX', order, from, to)) do
+    local name = sub(member, #whom + 3)
+    call('ZREM', order, member, 'w' .. name .. '\n' .. whom)
+    if call('ZLEXCOUNT', order, range('w', name)) == 0 then
+      call('HDEL', state, 'w' .. name)
+    end
+  end
+end
+
 local function on_hold() return head.hold and head.hold > now end
 
 -- What is written while nobody may be granted anything is of no epoch: those who come back
@@ -20,30 +60,10 @@ local function parse_line(text, kind)
            slots = tonumber(slots), epoch = epoch }
 end
 
-local function line_text(line)
-  return fmt('%s %.0f %d %d %s', line.kind, line.used, line.waiting, line.slots, line.epoch)
-end
-
 local function capacity(line) return tonumber(match(line.kind, '^%d+')) end
 
 local function has_slots(line)
   return line.kind ~= '1' and line.kind ~= '1c' and line.kind ~= '4294967295'
-end
-
-local function parse_place(text)
-  local s, seq, weight, slot, since, kind, name, note =
-    match(text, '^(%a) (%d+) (%d+) (%-?%d+) (%d+) (%S+) ([^\n]*)\n(.*)$')
-  return { state = s, seq = seq, weight = tonumber(weight), slot = tonumber(slot),
-           since = since, kind = kind, name = name, note = note }
-end
-
-local function place_text(p)
-  return fmt('%s %s %.0f %d %s %s %s\n', p.state, p.seq, p.weight, p.slot, p.since, p.kind,
-             p.name) .. p.note
-end
-
-local function member(p, owner)
-  return fmt('%s%s\n%s %.0f %s', p.state == 'g' and 'h' or 'q', p.name, p.seq, p.weight, owner)
 end
 
 -- The lowest slot that is free.

@@ -40,10 +40,11 @@ void hf_redis_news_count(struct hf_redis *redis, uint64_t sent)
         news->miss = redis->now + LATE;
 }
 
+/* The connection may be dead without our knowing: another one is made. */
 static void missed(struct hf_redis *redis, uint64_t number)
 {
     redis->news.heard = number;
-    redis->news.miss = HF_NEVER;
+    hf_redis_news_close(redis);
     hf_redis_news_all(redis);
 }
 
@@ -161,8 +162,8 @@ static void begin(struct hf_redis *redis)
 
     news->due = redis->now + redis->config.ttl / 3; /* to give up then */
     redis->news_conn.on_push = on_push;
-    if (hf_redis_conn_open(redis, &redis->news_conn, &redis->link.at,
-                           redis->link.host) < 0) {
+    if (hf_redis_conn_open(redis, &redis->news_conn, &redis->link.at, redis->link.host) <
+        0) {
         rest(redis);
         return;
     }

@@ -19,7 +19,8 @@ struct hf_redis_place *hf_redis_place_find(const struct hf_redis *redis, uint64_
     return place;
 }
 
-struct hf_redis_place *hf_redis_place_new(struct hf_redis *redis, const struct hf_req *req)
+struct hf_redis_place *hf_redis_place_new(struct hf_redis     *redis,
+                                          const struct hf_req *req)
 {
     size_t                 size = strlen(req->name) + 1;
     struct hf_redis_place *place = calloc(1, sizeof *place + size);
@@ -87,7 +88,7 @@ static bool is_claim(const struct hf_redis_place *place)
 }
 
 size_t hf_redis_each_claim(struct hf_redis *redis,
-                           void (*visit)(struct hf_redis *redis,
+                           void (*visit)(struct hf_redis             *redis,
                                          const struct hf_redis_place *place))
 {
     size_t count = 0;

@@ -11,11 +11,12 @@ static void too_few(struct hf_redis *redis, struct hf_redis_task *task, long lon
 {
     char server[300];
 
-    hf_redis_fail(redis, task, HF_ESTORE,
-                  "Redis at %.100s: only %lld of %d replicas have heard that \"%.60s\" is "
-                  "ours, so it is given up",
-                  hf_redis_link_server(redis, server, sizeof server), count,
-                  redis->config.replicas, task->req->name);
+    hf_redis_fail(
+        redis, task, HF_ESTORE,
+        "Redis at %.100s: only %lld of %d replicas have heard that \"%.60s\" is "
+        "ours, so it is given up",
+        hf_redis_link_server(redis, server, sizeof server), count, redis->config.replicas,
+        task->req->name);
 }
 
 static void on_waited(struct hf_redis *redis, void *data, const redisReply *reply)

@@ -1,7 +1,7 @@
 /* script.c - the scripts, and how one is called.
  *
- * A script is base.lua, line.lua and a file of its own behind each other.  It is called
- * by its SHA1; a server that does not know it is given it, and asked again.
+ * A script is base.lua, line.lua and a file of its own behind each other, and for some
+ * another between the first two, for when nobody else is there.  It is called by its SHA1; a server that does not know it is given it, and asked again.
  */
 #include "store/redis/inner.h"
 
@@ -9,8 +9,10 @@
 #include "store/redis/base.lua.h"
 #include "store/redis/bye.lua.h"
 #include "store/redis/enter.lua.h"
+#include "store/redis/enter_alone.lua.h"
 #include "store/redis/hello.lua.h"
 #include "store/redis/leave.lua.h"
+#include "store/redis/leave_alone.lua.h"
 #include "store/redis/line.lua.h"
 #include "store/redis/list.lua.h"
 #include "store/redis/look.lua.h"
@@ -40,9 +42,12 @@ static const char *const bodies[HF_REDIS_SCRIPTS] = {
 
 static char *source(enum hf_redis_script script)
 {
-    char *text = NULL;
+    const char *alone = script == HF_REDIS_ENTER   ? enter_alone_lua
+                        : script == HF_REDIS_LEAVE ? leave_alone_lua
+                                                   : "";
+    char       *text = NULL;
 
-    if (asprintf(&text, "%s\n%s\n%s", base_lua, line_lua, bodies[script]) < 0)
+    if (asprintf(&text, "%s\n%s\n%s\n%s", base_lua, alone, line_lua, bodies[script]) < 0)
         return NULL;
     return text;
 }
@@ -129,9 +134,9 @@ void hf_redis_canary_load(struct hf_redis *redis)
 
 static bool make_room(struct hf_redis_args *args)
 {
-    size_t       room = args->room * 2 + 32;
-    size_t      *at = realloc(args->at, room * sizeof *at);
-    size_t      *length = at != NULL ? realloc(args->length, room * sizeof *length) : NULL;
+    size_t  room = args->room * 2 + 32;
+    size_t *at = realloc(args->at, room * sizeof *at);
+    size_t *length = at != NULL ? realloc(args->length, room * sizeof *length) : NULL;
     const char **arg = length != NULL ? realloc(args->arg, room * sizeof *arg) : NULL;
 
     if (at != NULL)

@@ -100,6 +100,18 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
     }
 }
 
+static void opened(struct hf_redis *redis)
+{
+    extend(redis);
+    hf_redis_link_ready(redis);
+}
+
+void hf_redis_mended(struct hf_redis *redis)
+{
+    hf_redis_news_all(redis);
+    opened(redis);
+}
+
 static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     struct hf_redis_session *session = &redis->session;
@@ -126,21 +138,14 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
             return;
         }
         snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
-        extend(redis);
         set_held_off(redis, hf_redis_number(reply, 2));
         hf_redis_look_in(redis, hf_redis_number(reply, 5));
         hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 3));
         if (!fresh && other && redis->places > 0)
-            hf_redis_mend(redis);
+            hf_redis_mend(redis); /* until that is done nothing is sure to be ours */
         else
-            hf_redis_link_ready(redis);
+            opened(redis);
     }
-}
-
-void hf_redis_mended(struct hf_redis *redis)
-{
-    hf_redis_news_all(redis);
-    hf_redis_link_ready(redis);
 }
 
 /* ---- Hello ------------------------------------------------------------------------------------ */
@@ -195,12 +200,21 @@ void hf_redis_session_again(struct hf_redis *redis)
         hello(redis);
 }
 
+static void fail_all(struct hf_requests *list)
+{
+    for (struct hf_req *req; (req = hf_requests_take(list)) != NULL;) {
+        req->status = HF_EDOWN;
+        req->done(req);
+    }
+}
+
 void hf_redis_session_restart(struct hf_redis *redis)
 {
     struct hf_requests waiting = redis->waiting; /* what comes now is for the next one */
+    struct hf_requests repeat = redis->repeat;
     char               server[300];
 
-    redis->waiting = (struct hf_requests){ 0 };
+    redis->waiting = redis->repeat = (struct hf_requests){ 0 };
     redis->base.alive_until = 0;
     redis->session.due = redis->session.look = HF_NEVER;
     snprintf(redis->base.errmsg, sizeof redis->base.errmsg,
@@ -211,10 +225,8 @@ void hf_redis_session_restart(struct hf_redis *redis)
     hf_redis_link_set(redis, HF_LINK_LOST);
     hf_redis_tasks_fail(redis);
     hf_redis_places_drop(redis);
-    for (struct hf_req *req; (req = hf_requests_take(&waiting)) != NULL;) {
-        req->status = HF_EDOWN;
-        req->done(req);
-    }
+    fail_all(&repeat);
+    fail_all(&waiting);
     if (redis->link.phase >= HF_REDIS_OPENING) {
         redis->link.phase = HF_REDIS_OPENING;
         redis->session.again = redis->session.call.flying;

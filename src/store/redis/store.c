@@ -99,24 +99,24 @@ void hf_redis_tasks_fail(struct hf_redis *redis)
 static void begin(struct hf_redis *redis, struct hf_redis_task *task)
 {
     static void (*const verbs[])(struct hf_redis *, struct hf_redis_task *) = {
-        [HF_ENTER] = hf_redis_enter,     [HF_READ] = hf_redis_look,
-        [HF_WATCH] = hf_redis_watch,     [HF_LEAVE] = hf_redis_leave,
-        [HF_LIST] = hf_redis_list,       [HF_BREAK] = hf_redis_reach,
-        [HF_AMEND] = hf_redis_amend,     [HF_ASK] = hf_redis_reach,
-        [HF_PROVE] = hf_redis_prove,     [HF_EXAMINE] = hf_redis_examine,
+        [HF_ENTER] = hf_redis_enter, [HF_READ] = hf_redis_look,
+        [HF_WATCH] = hf_redis_watch, [HF_LEAVE] = hf_redis_leave,
+        [HF_LIST] = hf_redis_list,   [HF_BREAK] = hf_redis_reach,
+        [HF_AMEND] = hf_redis_amend, [HF_ASK] = hf_redis_reach,
+        [HF_PROVE] = hf_redis_prove, [HF_EXAMINE] = hf_redis_examine,
     };
 
     assert(task->req->op != HF_NOTHING);
     verbs[task->req->op](redis, task);
 }
 
-/* To be asked again, before all others. */
+/* To be asked again, before all that was not asked yet, in the same order. */
 static void again(struct hf_redis *redis, struct hf_redis_task *task)
 {
     struct hf_req *req = task->req;
 
     task_free(redis, task);
-    hf_requests_put_back(&redis->waiting, req);
+    hf_requests_append(&redis->repeat, req);
 }
 
 static bool fault(struct hf_redis *redis, struct hf_redis_task *task,
@@ -202,18 +202,18 @@ static bool may_end(const struct hf_req *req)
            req->op == HF_ENTER || req->op == HF_EXAMINE;
 }
 
-static void end_waiting(struct hf_redis *redis)
+static void end_waiting(struct hf_requests *list)
 {
-    struct hf_requests all = redis->waiting;
+    struct hf_requests all = *list;
     struct hf_req     *req;
 
-    redis->waiting = (struct hf_requests){ 0 };
+    *list = (struct hf_requests){ 0 };
     while ((req = hf_requests_take(&all)) != NULL) {
         if (req->canceled && may_end(req)) {
             req->status = HF_ECANCELED;
             req->done(req);
         } else {
-            hf_requests_append(&redis->waiting, req);
+            hf_requests_append(list, req);
         }
     }
 }
@@ -236,21 +236,23 @@ static void end_canceled(struct hf_redis *redis)
     if (!redis->cancels)
         return;
     redis->cancels = false;
-    end_waiting(redis);
+    end_waiting(&redis->repeat);
+    end_waiting(&redis->waiting);
     while ((task = find_canceled(redis)) != NULL)
         hf_redis_finish(redis, task, HF_ECANCELED);
 }
 
 static bool may_begin(const struct hf_redis *redis)
 {
-    return redis->waiting.first != NULL &&
+    return (redis->waiting.first != NULL || redis->repeat.first != NULL) &&
            (redis->link.phase == HF_REDIS_READY || redis->link.refused);
 }
 
 static void begin_waiting(struct hf_redis *redis)
 {
     while (may_begin(redis)) {
-        struct hf_req        *req = hf_requests_take(&redis->waiting);
+        struct hf_req *req = hf_requests_take(
+            redis->repeat.first != NULL ? &redis->repeat : &redis->waiting);
         struct hf_redis_task *task = redis->link.refused ? NULL : task_new(redis, req);
         if (task != NULL) {
             begin(redis, task);
