@@ -143,6 +143,19 @@ int player_run(struct player *player, struct ask *ask)
 
 /* ---- Requests --------------------------------------------------------------- */
 
+/* A file that another thread keeps to itself for long, because the machine is busy, is
+ * one that does not answer for now. */
+static int persist(struct player *player, struct ask *ask)
+{
+    hf_time end = hf_now() + LIMIT_MS * HF_MS;
+    int     r;
+
+    do
+        r = player_run(player, ask);
+    while (r == HF_EDOWN && hf_now() < end);
+    return r;
+}
+
 uint64_t enter(struct player *player, const char *name, struct hf_shape shape,
                struct ask *ret)
 {
@@ -152,7 +165,7 @@ uint64_t enter(struct player *player, const char *name, struct hf_shape shape,
                                   .shape = shape,
                                   .only_free = shape.claim,
                                   .note = "a note" } };
-    int r = player_run(player, ret);
+    int r = persist(player, ret);
     if (r < 0)
         fail_msg("ENTER %s: %s: %s", name, hf_errname(r), player->store->errmsg);
     return ret->req.id;
@@ -161,27 +174,27 @@ uint64_t enter(struct player *player, const char *name, struct hf_shape shape,
 int look(struct player *player, const char *name, uint64_t id, struct ask *ret)
 {
     *ret = (struct ask){ .req = { .op = HF_READ, .name = name, .id = id } };
-    return player_run(player, ret);
+    return persist(player, ret);
 }
 
 int leave(struct player *player, const char *name, uint64_t id)
 {
     struct ask ask = { .req = { .op = HF_LEAVE, .name = name, .id = id } };
 
-    return player_run(player, &ask);
+    return persist(player, &ask);
 }
 
 int list(struct player *player, const char *name, struct ask *ret)
 {
     *ret = (struct ask){ .req = { .op = HF_LIST, .name = name } };
-    return player_run(player, ret);
+    return persist(player, ret);
 }
 
 int take_away(struct player *player, const char *name, uint64_t seq)
 {
     struct ask ask = { .req = { .op = HF_BREAK, .name = name, .seq = seq } };
 
-    return player_run(player, &ask);
+    return persist(player, &ask);
 }
 
 int amend(struct player *player, const char *name, uint64_t id, struct hf_shape shape,
@@ -189,14 +202,14 @@ int amend(struct player *player, const char *name, uint64_t id, struct hf_shape 
 {
     *ret =
         (struct ask){ .req = { .op = HF_AMEND, .name = name, .id = id, .shape = shape } };
-    return player_run(player, ret);
+    return persist(player, ret);
 }
 
 int ask_for(struct player *player, const char *name, uint64_t seq, const char *why)
 {
     struct ask ask = { .req = { .op = HF_ASK, .name = name, .seq = seq, .note = why } };
 
-    return player_run(player, &ask);
+    return persist(player, &ask);
 }
 
 size_t length(struct player *player, const char *name)

@@ -59,7 +59,7 @@ int  player_run(struct player *player, struct ask *ask);
 /* Turn until it is answered, or for `ms`. */
 bool player_await(struct player *player, const struct ask *ask, int ms);
 
-/* The usual requests.  enter() returns the id. */
+/* The usual requests, again if HF_EDOWN is the answer.  enter() returns the id. */
 uint64_t enter(struct player *player, const char *name, struct hf_shape shape,
                struct ask *ret);
 int      look(struct player *player, const char *name, uint64_t id, struct ask *ret);

@@ -169,7 +169,10 @@ static void proven_while_unsure(void **state)
         zkproxy_rule(proxy,
                      &(struct zkproxy_rule){
                          after ? ZKPROXY_DROP_AFTER : ZKPROXY_DROP_BEFORE, 14, 1, 0 });
-        assert_int_equal(amend(&a, "unsure", id, READER, &less), HF_EDOWN);
+        less = (struct ask){
+            .req = { .op = HF_AMEND, .name = "unsure", .id = id, .shape = READER }
+        };
+        assert_int_equal(player_run(&a, &less), HF_EDOWN);
         proof = (struct ask){ .req = { .op = HF_PROVE, .name = "unsure", .id = id } };
         assert_int_equal(persist(&a, &proof), 0);
         assert_int_equal(persist(&a, &less), 0);
