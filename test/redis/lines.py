@@ -18,9 +18,18 @@ SCRIPTS = ROOT / "src/store/redis"
 TTL = 30_000_000  # microseconds; nothing here waits for it
 MANY = 4294967295  # capacity of a line of readers, and weight of a writer
 
+NAMES = ("hello", "mend", "renew", "bye", "enter", "leave", "read", "amend", "watch", "reach",
+         "list", "look")
+
 Reply = collections.namedtuple(
     "Reply", "code changes state seq slot since weight ahead nearest patience asked",
     defaults=[None] * 10)
+
+
+def source(name):
+    """A script as src/store/redis/script.c puts it together."""
+    files = [SCRIPTS / f"{part}.lua" for part in ("base", f"{name}_alone", "line", name)]
+    return "\n".join(file.read_text() for file in files if file.exists())
 
 
 class Space:
@@ -34,9 +43,7 @@ class Space:
         self.link, self.news = resp.Client(path), resp.Client(path)
         self.news.subscribe(f"{self.prefix}:wake:*", pattern=True)
         self.run, self.marks, self.numbers = run, 0, {}
-        first = "".join((SCRIPTS / f"{name}.lua").read_text() + "\n" for name in ("base", "line"))
-        self.sha = {file.stem: self.link.call("SCRIPT", "LOAD", first + file.read_text())
-                    for file in SCRIPTS.glob("*.lua") if file.stem not in ("base", "line")}
+        self.sha = {name: self.link.call("SCRIPT", "LOAD", source(name)) for name in NAMES}
 
     def session(self, **more):
         session = Session(self)
