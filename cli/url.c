@@ -136,6 +136,7 @@ int url_hand_down(const char *url)
     if (ours != NULL && has_password(ours))
         unsetenv("HOLDFAST_URL");
     unsetenv("HOLDFAST_ZK_AUTH"); /* user and password, see holdfast(1) */
+    unsetenv("HOLDFAST_REDIS_AUTH");
     return r;
 }
 
