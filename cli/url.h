@@ -12,7 +12,8 @@
 char *url_read_file(const char *path);
 
 /* Set HOLDFAST_STORE for the command; `url` NULL: that of the environment.  Removes
- * HOLDFAST_URL if there is a password in it, and HOLDFAST_ZK_AUTH.  -1: no memory. */
+ * HOLDFAST_URL if there is a password in it, HOLDFAST_ZK_AUTH and
+ * HOLDFAST_REDIS_AUTH.  -1: no memory. */
 int url_hand_down(const char *url);
 
 /* What was handed down to us; NULL: nothing. */

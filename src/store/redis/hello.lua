@@ -15,8 +15,12 @@ local longest = math.max(ttl, tonumber(ARGV[5]), tonumber(f[6] or '0'))
 local last = math.max(tonumber(f[5] or '0'), tonumber(ARGV[7]))
 head = { hold = f[3] and tonumber(f[3]), epoch = f[4] }
 if f[1] ~= ARGV[1] then
-  local hold = f[1] and longest or tonumber(ARGV[6])
-  if not f[1] then call('DEL', order) end
+  local hold = f[4] and longest or tonumber(ARGV[6])
+  if not f[1] then -- what is left, if anything, does not fit together
+    call('DEL', state, order)
+    call('HSET', state, 'changes', fmt('%.0f', now))
+    f[2] = false
+  end
   head.hold, head.epoch = now + hold, fmt('%.0f', now)
   call('HSET', state, 'run', ARGV[1], 'epoch', head.epoch, 'hold', fmt('%.0f', head.hold))
   last = math.max(last, now)

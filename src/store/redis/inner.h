@@ -2,9 +2,10 @@
  *
  *   config.c   what a URL says                link.c     find, reach and greet the server
  *   conn.c     commands on a connection       fault.c    what its errors mean
- *   script.c   the scripts, called by name    session.c  hello, mend, lost; renewals
+ *   script.c   the scripts, called by name    session.c  hello, and when it is lost
  *   place.c    places we have                 news.c     what the server tells us
- *   mend.c     what to do after data were lost
+ *   renew.c bye.c  the session's renewals, its end   mend.c  when data were lost
+ *   store.c    requests, turns, open and close   task.c     requests at work
  *   enter.c answer.c replicas.c watch.c list.c reach.c examine.c   the verbs
  *
  * What the server keeps is told in base.lua.
@@ -137,12 +138,9 @@ struct hf_redis_session {
     bool                 again; /* renew once more when it is answered */
 };
 
-void    hf_redis_session_init(struct hf_redis *redis);
-void    hf_redis_session_begin(struct hf_redis *redis);
-void    hf_redis_session_broken(struct hf_redis *redis);
-void    hf_redis_session_run(struct hf_redis *redis);
-hf_time hf_redis_session_wake(const struct hf_redis *redis);
-void    hf_redis_session_end(struct hf_redis *redis); /* for good; waits a moment */
+void hf_redis_session_init(struct hf_redis *redis);
+void hf_redis_session_begin(struct hf_redis *redis);
+void hf_redis_session_broken(struct hf_redis *redis);
 
 /* Say hello again on the same connection: the data are not what they were. */
 void hf_redis_session_again(struct hf_redis *redis);
@@ -154,9 +152,28 @@ void hf_redis_session_restart(struct hf_redis *redis);
 bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
                                enum hf_redis_script script, int *code);
 
+/* For those two: open it, or prove that it is there; a renewal was answered; how long nobody
+ * is granted anything. */
+void hf_redis_hello(struct hf_redis *redis);
+void hf_redis_session_extend(struct hf_redis *redis);
+void hf_redis_session_held_off(struct hf_redis *redis, int64_t us);
+
+/* ---- renew.c ---------------------------------------------------------------------------- */
+
+void    hf_redis_renew_run(struct hf_redis *redis);
+hf_time hf_redis_renew_wake(const struct hf_redis *redis);
+
+/* Keys, and ids and seqs, of a claim as scripts want them. */
+void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_redis_place *place);
+void hf_redis_add_claim_value(struct hf_redis *redis, const struct hf_redis_place *place);
+
 /* Renew now; and look again in so many microseconds, if that is not 0. */
 void hf_redis_renew(struct hf_redis *redis);
 void hf_redis_look_in(struct hf_redis *redis, int64_t us);
+
+/* ---- bye.c: the end of it, for good; waits a moment ---------------------------------------- */
+
+void hf_redis_bye(struct hf_redis *redis);
 
 /* ---- mend.c -------------------------------------------------------------------------------- */
 
@@ -189,7 +206,7 @@ void hf_redis_news_count(struct hf_redis *redis, uint64_t sent);
 /* Something may have been missed: whoever waits for news looks for himself. */
 void hf_redis_news_all(struct hf_redis *redis);
 
-/* ---- store.c: requests at work ---------------------------------------------------------------- */
+/* ---- task.c: requests at work ---------------------------------------------------------------- */
 
 struct hf_redis_task {
     struct hf_redis       *redis;
@@ -208,6 +225,10 @@ struct hf_redis_task {
     bool                   shown;   /* the answer is there, WAIT's is not */
     void                  *more;    /* examine.c's */
 };
+
+/* Begin to work on a request.  NULL: no memory. */
+struct hf_redis_task *hf_redis_task_new(struct hf_redis *redis, struct hf_req *req);
+void hf_redis_task_begin(struct hf_redis *redis, struct hf_redis_task *task);
 
 /* Finish it: done() is called, the task is gone. */
 void hf_redis_finish(struct hf_redis *redis, struct hf_redis_task *task, int status);

@@ -83,12 +83,16 @@ local function give_slot(name, slot)
   if slot >= 0 then call('ZADD', order, 0, fmt('f%s\n%010d', name, slot)) end
 end
 
+-- The two keys do not fit together: somebody deleted one.  Whoever comes next finds the data
+-- to be nobody's, and all is put down again as after any loss.
+local function lose() call('HDEL', state, 'run') end
+
 -- Grant those who wait, in order, while they fit.  `me`: who need not be told.
 local function advance(name, line, me)
   local from, to = range('q', name)
   while line.waiting > 0 and not on_hold() do
     local first = call('ZRANGEBYLEX', order, from, to, 'LIMIT', 0, 1)[1]
-    if not first then line.waiting = 0 break end
+    if not first then lose() break end
     local weight, whom, id = match(first, '^[^\n]*\n%d+ (%d+) (%x+):(%d+)$')
     local owner = whom .. ':' .. id
     if line.used + tonumber(weight) > capacity(line) then break end
@@ -204,7 +208,7 @@ end
 
 local function renew(whom, connection, old, ttl)
   local till = fmt('%016.0f', now + ttl)
-  if old then call('ZREM', order, 'e' .. old .. whom) end
+  if old and call('ZREM', order, 'e' .. old .. whom) == 0 then lose() end
   call('ZADD', order, 0, 'e' .. till .. whom)
   call('HSET', state, 's' .. whom, connection .. ' ' .. till)
 end

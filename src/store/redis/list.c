@@ -6,19 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct hf_ticket *make_room(struct hf_redis *redis, size_t count)
-{
-    if (count <= redis->snapshot_room)
-        return redis->snapshot;
+#define FIRST 4 /* part of the answer that is a place */
 
-    struct hf_ticket *grown = realloc(redis->snapshot, count * 2 * sizeof *grown);
-    if (grown == NULL)
-        return NULL;
-    redis->snapshot_room = count * 2;
-    return redis->snapshot = grown;
-}
+/* ---- One place ------------------------------------------------------------------------- */
 
-/* "<state> <seq> <weight> <slot> <since> <kind> <name>\n<note>", cut up where it is. */
+/* "<state> <seq> <weight> <slot> <since> <kind> <name>\n<note>", cut up where it is.
+ * While the list is made, `asked` tells those who wait. */
 static bool parse(char *text, struct hf_ticket *ret)
 {
     char  state, claim = '\0';
@@ -37,7 +30,18 @@ static bool parse(char *text, struct hf_ticket *ret)
     ret->shape.claim = claim == 'c';
     ret->line = text + begin;
     ret->note = end + 1;
+    ret->asked = state == 'w' ? "" : NULL;
     return true;
+}
+
+/* A place that is none: it tells why somebody does not hold what seems to be free. */
+static struct hf_ticket stand_in(const char *line, struct hf_shape shape,
+                                 const char *note)
+{
+    shape.weight = shape.capacity;
+    return (struct hf_ticket){
+        .shape = shape, .slot = -1, .since = hf_wall_us(), .line = line, .note = note
+    };
 }
 
 static int by_name_and_seq(const void *a, const void *b)
@@ -48,40 +52,71 @@ static int by_name_and_seq(const void *a, const void *b)
     return r != 0 ? r : (x->seq > y->seq) - (x->seq < y->seq);
 }
 
-/* Somebody who knows nothing of lines has set the claim's key himself. */
-static size_t add_foreign(const struct hf_req *req, int64_t left, struct hf_ticket *ret)
+/* ---- All of them -------------------------------------------------------------------------- */
+
+static struct hf_ticket *make_room(struct hf_redis *redis, size_t count)
 {
-    if (left <= 0)
-        return 0;
-    *ret = (struct hf_ticket){ .shape = { .weight = 1, .capacity = 1, .claim = true },
-                               .slot = -1,
-                               .since = hf_wall_us(),
-                               .line = req->name,
-                               .note = "somebody who does not use Holdfast" };
-    return 1;
+    if (count <= redis->snapshot_room)
+        return redis->snapshot;
+
+    struct hf_ticket *grown = realloc(redis->snapshot, count * 2 * sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    redis->snapshot_room = count * 2;
+    return redis->snapshot = grown;
 }
 
-/* { 0, changes, foreign, place ... } */
+/* Nobody is granted anything at present, not even who is first. */
+static size_t add_held_off(struct hf_ticket *ticket, size_t count, int64_t us, char *note,
+                           size_t size)
+{
+    size_t all = count;
+
+    snprintf(note, size,
+             "nobody: Redis was started anew or lost data, so nothing is granted for "
+             "another %.1f s",
+             (double)us / 1e6);
+    for (size_t i = 0; i < count && us > 0; i++)
+        if (ticket[i].asked != NULL &&
+            (i == 0 || strcmp(ticket[i - 1].line, ticket[i].line) != 0))
+            ticket[all++] = stand_in(ticket[i].line, ticket[i].shape, note);
+    return all;
+}
+
+static void sort(struct hf_ticket *ticket, size_t count)
+{
+    if (count > 1)
+        qsort(ticket, count, sizeof *ticket, by_name_and_seq);
+}
+
+/* { 0, changes, foreign, on hold for, place ... } */
 static void on_listed(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     struct hf_redis_task *task = data;
     struct hf_req        *req = task->req;
+    char                  note[128];
+    size_t                count = 0;
     int                   code;
 
     if (!hf_redis_answered(redis, task, reply, &code))
         return;
-    struct hf_ticket *ticket = make_room(redis, reply->elements + 1);
+    struct hf_ticket *ticket = make_room(redis, reply->elements * 2);
     if (ticket == NULL) {
         hf_redis_fail(redis, task, HF_ENOMEM, "out of memory");
         return;
     }
-    size_t count = add_foreign(req, hf_redis_number(reply, 2), ticket);
-    for (size_t i = 3; i < reply->elements; i++)
+    if (hf_redis_number(reply, 2) > 0) /* who sets a claim's key himself is in no line */
+        ticket[count++] = stand_in(req->name, (struct hf_shape){ 1, 1, true },
+                                   "somebody who does not use Holdfast");
+    for (size_t i = FIRST; i < reply->elements; i++)
         if (reply->element[i]->type == REDIS_REPLY_STRING &&
             parse(reply->element[i]->str, &ticket[count]))
             count++;
-    if (count > 1)
-        qsort(ticket, count, sizeof *ticket, by_name_and_seq);
+    sort(ticket, count);
+    count = add_held_off(ticket, count, hf_redis_number(reply, 3), note, sizeof note);
+    sort(ticket, count);
+    for (size_t i = 0; i < count; i++)
+        ticket[i].asked = NULL;
     req->stamp = (uint64_t)hf_redis_number(reply, 1);
     req->snapshot = (struct hf_line){ .ticket = ticket, .count = count };
     req->me = count;

@@ -1,8 +1,8 @@
 -- list.lua - every place in one line, or in all.
 --
 -- ARGV 4 name, or nothing for all    KEYS 3 the claim of that name, if there is one
--- -> { 0, changes, foreign, place, ... } with places as kept in t<sid>:<id>; foreign: how
---    long a claim has to live that is none of ours, else 0
+-- -> { 0, changes, foreign, on hold for, place, ... } with places as kept in t<sid>:<id>;
+--    foreign: how long a claim has to live that is none of ours, else 0
 local name = ARGV[4]
 
 local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'epoch')
@@ -11,7 +11,8 @@ if wrong then return wrong end
 head = { hold = f[3] and tonumber(f[3]), epoch = f[4] }
 sweep()
 
-local ret = { 0, tonumber(call('HGET', state, 'changes') or '0'), 0 }
+local ret = { 0, tonumber(call('HGET', state, 'changes') or '0'), 0,
+              on_hold() and head.hold - now or 0 }
 for _, letter in ipairs({ 'h', 'q' }) do
   local from, to = '[' .. letter, '(' .. string.char(string.byte(letter) + 1)
   if name then from, to = range(letter, name) end
@@ -19,5 +20,5 @@ for _, letter in ipairs({ 'h', 'q' }) do
     ret[#ret + 1] = call('HGET', state, 't' .. match(m, ' (%x+:%d+)$'))
   end
 end
-if name and #ret == 3 then ret[3] = claim_left(KEYS[3]) or 0 end
+if name and #ret == 4 then ret[3] = claim_left(KEYS[3]) or 0 end
 return ret

@@ -8,11 +8,6 @@
 
 #include <stdio.h>
 
-static void add_claim(struct hf_redis *redis, const struct hf_redis_place *place)
-{
-    hf_redis_add_claim(redis, place->name);
-}
-
 static void add_place(struct hf_redis *redis, const struct hf_redis_place *place)
 {
     char slot[16];
@@ -50,7 +45,7 @@ static void on_mended(struct hf_redis *redis, void *data, const redisReply *repl
 void hf_redis_mend(struct hf_redis *redis)
 {
     hf_redis_script(redis, HF_REDIS_MEND, hf_redis_each_claim(redis, NULL));
-    hf_redis_each_claim(redis, add_claim);
+    hf_redis_each_claim(redis, hf_redis_add_claim_key);
     hf_redis_add_who(redis);
     for (size_t i = 0; i < HF_REDIS_BUCKETS; i++)
         for (struct hf_redis_place *at = redis->place[i]; at != NULL; at = at->next)

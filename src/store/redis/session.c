@@ -16,14 +16,9 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define FAREWELL (100 * HF_MS) /* how long close waits at most, if we hold anything */
-
-static void hello(struct hf_redis *redis);
 
 static void start_afresh(struct hf_redis *redis)
 {
@@ -43,7 +38,7 @@ void hf_redis_session_init(struct hf_redis *redis)
 
 /* ---- The lease ------------------------------------------------------------------------------ */
 
-static void extend(struct hf_redis *redis)
+void hf_redis_session_extend(struct hf_redis *redis)
 {
     hf_time ttl = redis->config.ttl;
     hf_time guard = ttl / 40 < 50 * HF_MS ? ttl / 40 : 50 * HF_MS;
@@ -63,7 +58,7 @@ void hf_redis_look_in(struct hf_redis *redis, int64_t us)
 }
 
 /* The time to put places down again is over: who comes next is granted when one looks. */
-static void set_held_off(struct hf_redis *redis, int64_t us)
+void hf_redis_session_held_off(struct hf_redis *redis, int64_t us)
 {
     bool over = redis->session.held_off && us == 0;
 
@@ -102,7 +97,7 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
 
 static void opened(struct hf_redis *redis)
 {
-    extend(redis);
+    hf_redis_session_extend(redis);
     hf_redis_link_ready(redis);
 }
 
@@ -122,7 +117,7 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_HELLO, &code))
         return;
     if (code == HF_REDIS_UNKNOWN) {
-        hello(redis);
+        hf_redis_hello(redis);
     } else if (code == HF_REDIS_GONE) {
         hf_redis_session_restart(redis);
     } else if (code != HF_REDIS_DONE || epoch == NULL) {
@@ -138,8 +133,10 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
             return;
         }
         snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
-        set_held_off(redis, hf_redis_number(reply, 2));
+        hf_redis_session_held_off(redis, hf_redis_number(reply, 2));
         hf_redis_look_in(redis, hf_redis_number(reply, 5));
+        if (other)
+            redis->news.heard = 0; /* the count may have been lost, too */
         hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 3));
         if (!fresh && other && redis->places > 0)
             hf_redis_mend(redis); /* until that is done nothing is sure to be ours */
@@ -164,7 +161,7 @@ static hf_time blank_hold(const struct hf_redis *redis)
     return up >= longest ? 0 : longest - (up > 0 ? up : 0);
 }
 
-static void hello(struct hf_redis *redis)
+void hf_redis_hello(struct hf_redis *redis)
 {
     struct hf_redis_session *session = &redis->session;
 
@@ -185,7 +182,7 @@ void hf_redis_session_begin(struct hf_redis *redis)
     redis->session.connection++;
     redis->session.again = false;
     hf_redis_canary_load(redis);
-    hello(redis);
+    hf_redis_hello(redis);
 }
 
 /* Every answer to what is in flight says the same; one is enough. */
@@ -197,7 +194,7 @@ void hf_redis_session_again(struct hf_redis *redis)
     redis->link.info.known = true;
     redis->session.again = redis->session.call.flying; /* after that renewal */
     if (!redis->session.again)
-        hello(redis);
+        hf_redis_hello(redis);
 }
 
 static void fail_all(struct hf_requests *list)
@@ -231,7 +228,7 @@ void hf_redis_session_restart(struct hf_redis *redis)
         redis->link.phase = HF_REDIS_OPENING;
         redis->session.again = redis->session.call.flying;
         if (!redis->session.again)
-            hello(redis);
+            hf_redis_hello(redis);
     }
 }
 
@@ -240,170 +237,4 @@ void hf_redis_session_broken(struct hf_redis *redis)
     redis->session.due = HF_NEVER;
     hf_redis_news_close(redis);
     hf_redis_tasks_fail(redis);
-}
-
-/* ---- Renewal ---------------------------------------------------------------------------------- */
-
-/* A claim of ours that is not there any more: its key was deleted, or expired. */
-static void claim_gone(struct hf_redis *redis, uint64_t id)
-{
-    struct hf_redis_place *place = hf_redis_place_find(redis, id);
-
-    if (place != NULL && !place->leaving)
-        hf_redis_place_news(redis, place);
-}
-
-static void on_renewed(struct hf_redis *redis, void *data, const redisReply *reply)
-{
-    int code;
-
-    (void)data;
-    if (!hf_redis_session_answered(redis, reply, HF_REDIS_RENEW, &code))
-        return;
-    if (redis->link.phase == HF_REDIS_OPENING) { /* hello waits for us */
-        redis->session.again = false;
-        hello(redis);
-    } else if (code == HF_REDIS_UNKNOWN) {
-        hf_redis_renew(redis);
-    } else if (code == HF_REDIS_EPOCH) {
-        hf_redis_session_again(redis);
-    } else if (code == HF_REDIS_GONE) {
-        hf_redis_session_restart(redis);
-    } else if (code != HF_REDIS_DONE) {
-        hf_redis_link_break(redis, "has a newer connection of ours");
-    } else {
-        extend(redis);
-        redis->session.look = HF_NEVER;
-        hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 1));
-        hf_redis_look_in(redis, hf_redis_number(reply, 2));
-        set_held_off(redis, hf_redis_number(reply, 3));
-        for (size_t i = 4; i < reply->elements; i++)
-            claim_gone(redis, (uint64_t)hf_redis_number(reply, i));
-        if (redis->session.again)
-            hf_redis_renew(redis);
-    }
-}
-
-static void add_claim(struct hf_redis *redis, const struct hf_redis_place *place)
-{
-    hf_redis_add_claim(redis, place->name);
-}
-
-static void add_claim_value(struct hf_redis *redis, const struct hf_redis_place *place)
-{
-    hf_redis_add_number(redis, place->id);
-    hf_redis_add_seq(redis, place->seq);
-}
-
-void hf_redis_renew(struct hf_redis *redis)
-{
-    struct hf_redis_session *session = &redis->session;
-
-    session->again = session->call.flying;
-    if (session->again || redis->link.phase != HF_REDIS_READY)
-        return;
-    session->sent = redis->now;
-    session->due = redis->now + redis->config.ttl / 3;
-    hf_redis_script(redis, HF_REDIS_RENEW, hf_redis_each_claim(redis, NULL));
-    hf_redis_each_claim(redis, add_claim);
-    hf_redis_add_who(redis);
-    hf_redis_add_number(redis, (uint64_t)(redis->config.ttl / 1000));
-    hf_redis_each_claim(redis, add_claim_value);
-    hf_redis_send(redis, &session->call, on_renewed, NULL);
-}
-
-/* ---- Time -------------------------------------------------------------------------------------- */
-
-/* Is anybody there for whom it matters that a session or a hold-off ends? */
-static bool somebody_waits(const struct hf_redis *redis)
-{
-    return redis->places > 0 || redis->outsiders > 0;
-}
-
-static hf_time oldest_call(const struct hf_redis *redis)
-{
-    const struct hf_redis_call *call = redis->link.conn.first;
-
-    return call != NULL ? call->sent + redis->config.ttl / 3 : HF_NEVER;
-}
-
-void hf_redis_session_run(struct hf_redis *redis)
-{
-    struct hf_redis_session *session = &redis->session;
-
-    if (redis->link.phase != HF_REDIS_OPENING && redis->link.phase != HF_REDIS_READY)
-        return;
-    if (redis->now >= oldest_call(redis)) {
-        hf_redis_link_break(redis, "does not answer");
-        return;
-    }
-    if (redis->link.phase != HF_REDIS_READY || session->call.flying)
-        return;
-    if (redis->now >= session->due ||
-        (redis->now >= session->look && somebody_waits(redis)))
-        hf_redis_renew(redis);
-}
-
-hf_time hf_redis_session_wake(const struct hf_redis *redis)
-{
-    const struct hf_redis_session *session = &redis->session;
-    hf_time                        wake = oldest_call(redis);
-
-    if (redis->link.phase != HF_REDIS_READY || session->call.flying)
-        return redis->link.phase >= HF_REDIS_OPENING ? wake : HF_NEVER;
-    if (session->due < wake)
-        wake = session->due;
-    if (session->look < wake && somebody_waits(redis))
-        wake = session->look;
-    return wake;
-}
-
-/* ---- The end ------------------------------------------------------------------------------------ */
-
-struct farewell {
-    struct hf_redis_call call;
-    bool                 done;
-};
-
-static void say_bye(struct hf_redis *redis, struct farewell *farewell);
-
-static void on_bye(struct hf_redis *redis, void *data, const redisReply *reply)
-{
-    struct farewell *farewell = data;
-
-    if (hf_redis_fault(redis, reply) == HF_REDIS_NO_SCRIPT) {
-        hf_redis_script_load(redis, HF_REDIS_BYE);
-        say_bye(redis, farewell);
-    } else {
-        farewell->done = true;
-    }
-}
-
-static void say_bye(struct hf_redis *redis, struct farewell *farewell)
-{
-    hf_redis_script(redis, HF_REDIS_BYE, hf_redis_each_claim(redis, NULL));
-    hf_redis_each_claim(redis, add_claim);
-    hf_redis_add_who(redis);
-    hf_redis_each_claim(redis, add_claim_value);
-    hf_redis_send(redis, &farewell->call, on_bye, farewell);
-}
-
-/* It should not stay behind for others to find out about. */
-void hf_redis_session_end(struct hf_redis *redis)
-{
-    struct hf_redis_conn *conn = &redis->link.conn;
-    struct farewell       farewell = { .done = false };
-
-    if (redis->link.phase != HF_REDIS_READY)
-        return;
-    say_bye(redis, &farewell);
-    hf_time end = hf_now() + (redis->places > 0 ? FAREWELL : 0);
-    while (hf_redis_conn_flush(redis, conn) && !farewell.done && hf_now() < end) {
-        struct pollfd poll_fd = { .fd = conn->stream.fd,
-                                  .events = (short)hf_stream_events(&conn->stream) };
-        if (poll(&poll_fd, 1, hf_poll_ms(hf_now(), end)) > 0 &&
-            !hf_redis_conn_run(redis, conn, true))
-            break;
-    }
-    hf_redis_conn_close(redis, conn); /* the call is on our stack */
 }

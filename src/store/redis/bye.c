@@ -1,0 +1,54 @@
+/* bye.c - the end of our session: it should not stay behind for others to find out. */
+#include "store/redis/inner.h"
+
+#include <poll.h>
+
+#define FAREWELL (100 * HF_MS) /* how long close waits at most, if we hold anything */
+
+struct farewell {
+    struct hf_redis_call call;
+    bool                 done;
+};
+
+static void say_bye(struct hf_redis *redis, struct farewell *farewell);
+
+static void on_bye(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    struct farewell *farewell = data;
+
+    if (hf_redis_fault(redis, reply) == HF_REDIS_NO_SCRIPT) {
+        hf_redis_script_load(redis, HF_REDIS_BYE);
+        say_bye(redis, farewell);
+    } else {
+        farewell->done = true;
+    }
+}
+
+static void say_bye(struct hf_redis *redis, struct farewell *farewell)
+{
+    hf_redis_script(redis, HF_REDIS_BYE, hf_redis_each_claim(redis, NULL));
+    hf_redis_each_claim(redis, hf_redis_add_claim_key);
+    hf_redis_add_who(redis);
+    hf_redis_each_claim(redis, hf_redis_add_claim_value);
+    hf_redis_send(redis, &farewell->call, on_bye, farewell);
+}
+
+/* It should not stay behind for others to find out about. */
+void hf_redis_bye(struct hf_redis *redis)
+{
+    struct hf_redis_conn *conn = &redis->link.conn;
+    struct farewell       farewell = { .done = false };
+
+    if (redis->link.phase != HF_REDIS_READY)
+        return;
+    say_bye(redis, &farewell);
+    hf_time end = hf_now() + (redis->places > 0 ? FAREWELL : 0);
+    while (hf_redis_conn_flush(redis, conn) && !farewell.done && hf_now() < end) {
+        struct pollfd poll_fd = { .fd = conn->stream.fd,
+                                  .events = (short)hf_stream_events(&conn->stream) };
+        if (poll(&poll_fd, 1, hf_poll_ms(hf_now(), end)) > 0 &&
+            !hf_redis_conn_run(redis, conn, true))
+            break;
+    }
+    hf_redis_conn_close(redis, conn); /* the call is on our stack */
+}

@@ -1,0 +1,117 @@
+/* renew.c - renewals: one for all we have, every third of the ttl, and sooner when a
+ * session that may be in our way, or a hold-off, is about to end. */
+#include "store/redis/inner.h"
+
+/* A claim of ours that is not there any more: its key was deleted, or expired. */
+static void claim_gone(struct hf_redis *redis, uint64_t id)
+{
+    struct hf_redis_place *place = hf_redis_place_find(redis, id);
+
+    if (place != NULL && !place->leaving)
+        hf_redis_place_news(redis, place);
+}
+
+static void on_renewed(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    int code;
+
+    (void)data;
+    if (!hf_redis_session_answered(redis, reply, HF_REDIS_RENEW, &code))
+        return;
+    if (redis->link.phase == HF_REDIS_OPENING) { /* hello waits for us */
+        redis->session.again = false;
+        hf_redis_hello(redis);
+    } else if (code == HF_REDIS_UNKNOWN) {
+        hf_redis_renew(redis);
+    } else if (code == HF_REDIS_EPOCH) {
+        hf_redis_session_again(redis);
+    } else if (code == HF_REDIS_GONE) {
+        hf_redis_session_restart(redis);
+    } else if (code != HF_REDIS_DONE) {
+        hf_redis_link_break(redis, "has a newer connection of ours");
+    } else {
+        hf_redis_session_extend(redis);
+        redis->session.look = HF_NEVER;
+        hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 1));
+        hf_redis_look_in(redis, hf_redis_number(reply, 2));
+        hf_redis_session_held_off(redis, hf_redis_number(reply, 3));
+        for (size_t i = 4; i < reply->elements; i++)
+            claim_gone(redis, (uint64_t)hf_redis_number(reply, i));
+        if (redis->session.again)
+            hf_redis_renew(redis);
+    }
+}
+
+void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_redis_place *place)
+{
+    hf_redis_add_claim(redis, place->name);
+}
+
+void hf_redis_add_claim_value(struct hf_redis *redis, const struct hf_redis_place *place)
+{
+    hf_redis_add_number(redis, place->id);
+    hf_redis_add_seq(redis, place->seq);
+}
+
+void hf_redis_renew(struct hf_redis *redis)
+{
+    struct hf_redis_session *session = &redis->session;
+
+    session->again = session->call.flying;
+    if (session->again || redis->link.phase != HF_REDIS_READY)
+        return;
+    session->sent = redis->now;
+    session->due = redis->now + redis->config.ttl / 3;
+    hf_redis_script(redis, HF_REDIS_RENEW, hf_redis_each_claim(redis, NULL));
+    hf_redis_each_claim(redis, hf_redis_add_claim_key);
+    hf_redis_add_who(redis);
+    hf_redis_add_number(redis, (uint64_t)(redis->config.ttl / 1000));
+    hf_redis_each_claim(redis, hf_redis_add_claim_value);
+    hf_redis_send(redis, &session->call, on_renewed, NULL);
+}
+
+/* ---- Time -------------------------------------------------------------------------------------- */
+
+/* Is anybody there for whom it matters that a session or a hold-off ends? */
+static bool somebody_waits(const struct hf_redis *redis)
+{
+    return redis->places > 0 || redis->outsiders > 0;
+}
+
+static hf_time oldest_call(const struct hf_redis *redis)
+{
+    const struct hf_redis_call *call = redis->link.conn.first;
+
+    return call != NULL ? call->sent + redis->config.ttl / 3 : HF_NEVER;
+}
+
+void hf_redis_renew_run(struct hf_redis *redis)
+{
+    struct hf_redis_session *session = &redis->session;
+
+    if (redis->link.phase != HF_REDIS_OPENING && redis->link.phase != HF_REDIS_READY)
+        return;
+    if (redis->now >= oldest_call(redis)) {
+        hf_redis_link_break(redis, "does not answer");
+        return;
+    }
+    if (redis->link.phase != HF_REDIS_READY || session->call.flying)
+        return;
+    if (redis->now >= session->due ||
+        (redis->now >= session->look && somebody_waits(redis)))
+        hf_redis_renew(redis);
+}
+
+hf_time hf_redis_renew_wake(const struct hf_redis *redis)
+{
+    const struct hf_redis_session *session = &redis->session;
+    hf_time                        wake = oldest_call(redis);
+
+    if (redis->link.phase != HF_REDIS_READY || session->call.flying)
+        return redis->link.phase >= HF_REDIS_OPENING ? wake : HF_NEVER;
+    if (session->due < wake)
+        wake = session->due;
+    if (session->look < wake && somebody_waits(redis))
+        wake = session->look;
+    return wake;
+}
