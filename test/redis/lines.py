@@ -182,7 +182,7 @@ class Session:
                          keys=[self.space.claim(name)] if name else [])
 
     def look(self, *name):
-        return self.call("look", *name)
+        return self.call("look", *name, keys=[self.space.claim(n) for n in name])
 
     def renew(self, *claims, ttl=TTL):
         """`claims`: (id, name, seq)"""
@@ -192,6 +192,15 @@ class Session:
     def bye(self, *claims):
         args = [arg for id, _, seq in claims for arg in (id, seq)]
         return self.call("bye", *args, keys=[self.space.claim(c[1]) for c in claims])
+
+    def come_back(self, *places):
+        """As a client does that was told to say hello.  What mend() gives."""
+        for _ in range(3):
+            assert self.hello(hold=TTL)[0] == 0
+            ret = self.mend(*places)
+            if ret != [1]:  # found only now that more is lost
+                break
+        return ret
 
     def mend(self, *places):
         """`places`: (id, Reply or what has its fields, kind, name, note)"""

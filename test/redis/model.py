@@ -37,11 +37,12 @@ class Model:
         self.space, self.rng = Space(path), rng
         self.sessions, self.places, self.broken = [], {}, {}
         self.watches = set()  # (name, sid)
-        self.changes, self.ids, self.top = 0, 0, 0
+        self.ids, self.top = 0, 0
         self.expected, self.on_hold = [], False
         self.done = {}
         for _ in range(3):
             self.join()
+        self.changes = int(self.space.fields()["changes"])
 
     # ---- What should be
 
@@ -279,8 +280,8 @@ class Model:
         names = [name] if name else sorted(LINES, key=str.encode)
         reply = self.someone().list(name)
         should = [(p.state, p.seq) for state in "gw" for n in names for p in self.line(n, state)]
-        assert reply[:3] == [0, self.changes, 0], reply
-        assert [tuple(text.split()[:2]) for text in reply[3:]] == should, reply
+        assert reply[:4] == [0, self.changes, 0, 0], reply
+        assert [tuple(text.split()[:2]) for text in reply[4:]] == should, reply
 
     def look(self):
         name = self.rng.choice(list(LINES))
@@ -288,7 +289,7 @@ class Model:
         places = self.places.values()
         assert reply[:4] == [0, len(self.sessions), sum(p.state == "g" for p in places),
                              sum(p.state == "w" for p in places)], reply
-        assert reply[8:] == [len(self.line(name, "g")), len(self.line(name, "w"))], reply
+        assert reply[8:10] == [len(self.line(name, "g")), len(self.line(name, "w"))], reply
         assert int(reply[6]) >= self.top
 
     def claims_of(self, session):

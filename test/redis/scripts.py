@@ -193,7 +193,8 @@ def a_strangers_claim_counts():
     assert mine.state == "g"
     there.link.call("SET", key, "somebody")  # by force
     assert a.renew((3, "c", mine.seq))[4:] == ["3"]
-    assert a.leave(3, "c", claim=True) == [0, 0]
+    assert a.read(3, "c").state == "-" and there.holders("c") == []
+    assert a.leave(3, "c", claim=True) == [0, 1]
     assert there.link.call("GET", key) == "somebody"
     assert a.bye((3, "c", mine.seq)) == [0] and there.link.call("GET", key) == "somebody"
 
@@ -234,7 +235,7 @@ def a_waiter_may_be_read_when_nothing_else_is_known():
     there.lose("run1")
     b.hello(hold=TTL)
     b.mend((1, waiting, "1", "m", ""))
-    assert b.read(1, "m")[:4] == (0, 0, "w", waiting.seq)
+    assert b.read(1, "m")[2:4] == ("w", waiting.seq)
 
 
 @case
@@ -414,17 +415,47 @@ def tokens_rise_whoever_knows_the_highest():
 def without_the_order_nobody_else_is_let_in():
     there = space()
     a, b = sessions(there)
-    held = a.enter(1, "m")
-    a.enter(2, "s", 3, "4")
-    b.enter(1, "m")
+    held, slot = a.enter(1, "m"), a.enter(2, "s", 3, "4")
+    waiting = b.enter(1, "m")
     there.link.call("DEL", there.order)
-    for session in (a, b, there.session()):
-        session.renew()
-        assert session.enter(11, "m").state == "w" and session.enter(12, "s", 2, "4").state == "w"
-        session.read(11, "m")
+    c = there.session()
+    assert c.enter(1, "m").state == "w" and c.enter(2, "s", 2, "4").state == "w"
+    assert c.read(1, "m").state == "w"
     assert there.holders("m") == [f"{a.sid}:1"] and there.holders("s") == [f"{a.sid}:2"]
-    assert held.seq == a.read(1, "m").seq and a.leave(1, "m") == [0, 0]
-    assert len(there.holders("m")) == 1
+    b.renew()  # and notices
+    assert a.renew() == [1] and c.read(1, "m").code == 1
+    assert c.come_back() == [0, 0, 0]
+    assert a.come_back((1, held, "1", "m", ""), (2, slot, "4", "s", "")) == [0, 2, 0]
+    assert b.come_back((1, waiting, "1", "m", "")) == [0, 1, 0]
+    there.end_hold()
+    assert c.enter(3, "m").state == "w" and c.enter(4, "s", 2, "4").state == "w"
+    assert there.holders("m") == [f"{a.sid}:1"] and there.holders("s") == [f"{a.sid}:2"]
+    assert a.leave(1, "m") == [0, 0] and there.holders("m") == [f"{b.sid}:1"]
+
+
+@case
+def who_passes_it_on_without_the_order_notices():
+    there = space()
+    a, b = sessions(there)
+    a.enter(1, "m")
+    waiting = b.enter(1, "m")
+    there.link.call("DEL", there.order)
+    assert a.leave(1, "m") == [0, 0] and there.holders("m") == []
+    assert b.read(1, "m").code == 1
+    b.come_back((1, waiting, "1", "m", ""))
+    there.end_hold()
+    assert b.read(1, "m").state == "g"
+
+
+@case
+def a_hold_off_is_as_long_as_the_longest_lease():
+    """What is left of the data tells; whoever notices may have a short one."""
+    there = space()
+    a = there.session()
+    a.enter(1, "m")
+    there.link.call("DEL", there.order)
+    a.renew()
+    assert Session(there).hello(ttl=1000, hold=1000)[2] == TTL
 
 
 @case
@@ -435,9 +466,8 @@ def without_the_order_on_another_server_holders_put_it_back():
     kept = there.keep()
     del kept[there.order]
     there.lose("run2", kept)
-    for session, places in ((b, ()), (a, [(1, held, "1", "m", "")])):
-        session.hello()
-        session.mend(*places)
+    b.come_back()
+    a.come_back((1, held, "1", "m", ""))
     there.end_hold()
     assert b.enter(1, "m").state == "w" and there.holders("m") == [f"{a.sid}:1"]
 
