@@ -156,7 +156,7 @@ def wait_limits_the_first_election_only(t):
     led(t, 1)
     done = t.run("elect", "-w", "0.3", "boss", "true")
     t.equal((done.code, done.out), (75, ""))
-    t.true(done.seconds < 1.5, f"-w 0.3 took {done.seconds} s")
+    t.true(done.seconds < 5, f"-w 0.3 took {done.seconds} s")
     two = candidate(t, "two")
     t.waiting("boss", 1)
     t.equal(t.run("break", "--yes", "boss").code, 0)

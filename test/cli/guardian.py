@@ -39,7 +39,7 @@ def killed_holdfast_takes_the_tree_along_before_the_next_starts(t):
     t.end(holder, signal.SIGKILL)
     done = t.finish(waiter)
     t.equal((done.code, done.out), (0, ""), "survivors")
-    t.true(time.monotonic() - begin < 2, "took long")
+    t.true(time.monotonic() - begin < 10, "took long")
 
 
 @case
@@ -112,7 +112,7 @@ def killed_while_waiting_leaves_nothing(t):
     t.waiting("a", 1)
     t.end(waiter, signal.SIGKILL)
     t.waiting("a", 0)
-    t.until("its guardian is gone too", lambda: len(t.processes()) == 4, 2)
+    t.until("its guardian is gone too", lambda: len(t.processes()) == 4)
     t.end(holder)
 
 
@@ -139,7 +139,7 @@ def a_signal_reaches_leftovers(t):
 @case
 def a_command_that_forks_without_end_is_ended(t):
     bomb = ("import os, time\n"
-            "end = time.time() + 20\n"
+            "end = time.time() + 50\n"
             "open(os.environ['D'] + '/forking', 'w').close()\n"
             "while time.time() < end:\n"
             "    if os.fork() == 0: os.setsid()\n"
@@ -148,7 +148,7 @@ def a_command_that_forks_without_end_is_ended(t):
     t.until("it forks", t.path("forking").exists)
     time.sleep(0.3)  # some generations of it
     t.end(holder, signal.SIGKILL)
-    t.until("all of it is gone", lambda: not t.processes(), 5)
+    t.until("all of it is gone", lambda: not t.processes(), 25)
 
 
 @case
@@ -158,7 +158,7 @@ def a_stopped_tree_is_ended_too(t):
         if "alive" in command:
             os.kill(pid, signal.SIGSTOP)
     t.end(holder, signal.SIGKILL)
-    t.until("all of it is gone", lambda: not t.processes(), 2)
+    t.until("all of it is gone", lambda: not t.processes())
 
 
 @case
@@ -216,7 +216,7 @@ def no_control_group_is_left(t):
     t.end(holder, signal.SIGKILL)
     holder, guardian = hold(TREE)
     t.end(holder, signal.SIGKILL)
-    t.until("nothing is left", lambda: not t.processes(), 2)
+    t.until("nothing is left", lambda: not t.processes())
     t.equal(t.run("run", "a", "true").code, 0)
     t.equal([pid for pid in guardians if state_of(pid) == "X"
              and glob.glob(f"/sys/fs/cgroup/**/holdfast-{pid}", recursive=True)], [])

@@ -158,7 +158,7 @@ class Test:
         return pids[0]
 
     def nothing_left(self):
-        self.until("no process is left", lambda: not self.processes(), 5)
+        self.until("no process is left", lambda: not self.processes())
         self.equal(self.list(), [], "locks left")
 
     def close(self):

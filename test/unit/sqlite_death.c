@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #define LIMIT  10000 /* ms */
-#define PROMPT 1000  /* less than until somebody would look by himself */
+#define PROMPT 1800  /* less than until somebody would look by himself */
 
 /* Sanitizers make everything slower, the death of a process above all. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SOON 1000
 #else
-#define SOON 50
+#define SOON 500
 #endif
 
 static void hold(struct child *parent)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define LIMIT  10000 /* ms */
-#define PROMPT 1000  /* less than until somebody would look by himself */
+#define PROMPT 1800  /* less than until somebody would look by himself */
 #define QUIET  50
 
 /* ---- Downgrade ---------------------------------------------------------------------- */

