@@ -1,37 +1,164 @@
-/* examine.c - EXAMINE: what a person should know of a Redis server. */
-#include "store/redis/inner.h"
+/* examine.c - EXAMINE: what a person should know of a Redis server.
+ *
+ * INFO, CONFIG GET and a script of ours are sent in one flight.  The script is the last,
+ * and answers come in the order of questions: once there is one to it, even if only that
+ * the connection broke, all others have been answered.  What the server does not tell, or
+ * does not let us ask, is left out.
+ */
+#include "store/redis/examine.h"
 
-#include "store/findings.h"
-
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-/* { 0, sessions, holders, waiters, on hold for, longest ttl, last token, epoch, holders and
- *   waiters of the name } */
+static void examine_free(struct hf_redis_examine *examine)
+{
+    free(examine->text);
+    free(examine);
+}
+
+/* ---- What it said ------------------------------------------------------------------------ */
+
+bool hf_redis_told(const struct hf_redis_examine *examine, const char *key, char *ret,
+                   size_t size)
+{
+    size_t      length = strlen(key);
+    const char *line = examine->text;
+
+    ret[0] = '\0';
+    while (line != NULL) {
+        if (strncmp(line, key, length) == 0 && line[length] == ':') {
+            const char *value = line + length + 1;
+            snprintf(ret, size, "%.*s", (int)strcspn(value, "\r\n"), value);
+            return true;
+        }
+        line = strchr(line, '\n');
+        line += line != NULL;
+    }
+    return false;
+}
+
+long long hf_redis_told_number(const struct hf_redis_examine *examine, const char *key,
+                               long long otherwise)
+{
+    char text[32];
+
+    return hf_redis_told(examine, key, text, sizeof text) && text[0] != '\0'
+               ? strtoll(text, NULL, 10)
+               : otherwise;
+}
+
+static void keep(struct hf_redis_examine *examine, const char *key, const char *value)
+{
+    const char *before = examine->text != NULL ? examine->text : "";
+    bool        named = key[0] != '\0';
+    char       *grown;
+
+    if (asprintf(&grown, "%s%s%s%s\n", before, key, named ? ":" : "", value) < 0) {
+        examine->failed = true;
+        return;
+    }
+    free(examine->text);
+    examine->text = grown;
+}
+
+static void on_info(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    (void)redis;
+    if (reply != NULL && reply->type == REDIS_REPLY_STRING)
+        keep(data, "", reply->str);
+}
+
+/* "name", "value", "name", "value" ... */
+static void on_config(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    (void)redis;
+    if (reply == NULL || reply->type != REDIS_REPLY_ARRAY)
+        return;
+    for (size_t i = 0; i + 1 < reply->elements; i += 2) {
+        const char *key = hf_redis_text(reply, i), *value = hf_redis_text(reply, i + 1);
+        if (key != NULL && value != NULL)
+            keep(data, key, value);
+    }
+}
+
+/* ---- The answer --------------------------------------------------------------------------- */
+
+static void tell(struct hf_redis *redis, struct hf_redis_task *task,
+                 struct hf_redis_examine *examine, const redisReply *look)
+{
+    struct hf_req     *req = task->req;
+    struct hf_gathered list = { .failed = examine->failed };
+
+    hf_redis_server_tell(redis, examine, &list);
+    hf_redis_data_tell(redis, examine, look, req->name, &list);
+    if (list.failed) {
+        hf_redis_fail(redis, task, HF_ENOMEM, "out of memory");
+    } else {
+        req->finding = list.finding;
+        req->findings = list.count;
+        hf_redis_finish(redis, task, 0);
+    }
+    hf_gathered_clear(&list);
+}
+
+/* Its clock was read at some time between asking and answer. */
 static void on_looked(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    struct hf_redis_task *task = data;
-    struct hf_gathered    list = { 0 };
-    int                   code;
+    struct hf_redis_task    *task = data;
+    struct hf_redis_examine *examine = task->more;
+    int                      code;
 
-    if (!hf_redis_answered(redis, task, reply, &code))
-        return;
-    hf_gather(&list, HF_FINE, "lines", NULL, "%lld hold, %lld wait",
-              (long long)hf_redis_number(reply, 2), (long long)hf_redis_number(reply, 3));
-    if (task->req->name != NULL)
-        hf_gather(&list, HF_FINE, "line", NULL, "%lld hold \"%s\", %lld wait",
-                  (long long)hf_redis_number(reply, 8), task->req->name,
-                  (long long)hf_redis_number(reply, 9));
-    task->req->finding = list.finding;
-    task->req->findings = list.count;
-    hf_redis_finish(redis, task, list.failed ? HF_ENOMEM : 0);
-    hf_gathered_clear(&list);
+    examine->longest = hf_redis_number(reply, HF_REDIS_LOOK_TTL) * 1000;
+    examine->took = hf_now() - examine->began;
+    examine->ahead =
+        hf_redis_number(reply, HF_REDIS_LOOK_NOW) - (hf_wall_us() - examine->took / 2000);
+    if (hf_redis_answered(redis, task, reply, &code))
+        tell(redis, task, examine, reply);
+    examine_free(examine);
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+static void ask(struct hf_redis *redis, struct hf_redis_examine *examine, int argc,
+                const char *const *argv, hf_redis_on_reply *on_reply)
+{
+    hf_redis_conn_call(redis, &redis->link.conn, &examine->call[examine->calls++], argc,
+                       argv, NULL, on_reply, examine);
+}
+
+/* Several settings in one CONFIG GET are possible from version 7 on. */
+static void ask_server(struct hf_redis *redis, struct hf_redis_examine *examine)
+{
+    static const char *const sections[] = { "server", "memory", "persistence",
+                                            "replication" };
+    static const char *const settings[] = { "appendfsync", "save", "min-replicas-*" };
+
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
+        ask(redis, examine, 2, (const char *[]){ "INFO", sections[i] }, on_info);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
+        ask(redis, examine, 3, (const char *[]){ "CONFIG", "GET", settings[i] },
+            on_config);
 }
 
 void hf_redis_examine(struct hf_redis *redis, struct hf_redis_task *task)
 {
-    hf_redis_script(redis, task->script = HF_REDIS_LOOK, 0);
+    const char              *name = task->req->name;
+    struct hf_redis_examine *examine = calloc(1, sizeof *examine);
+
+    hf_redis_script(redis, task->script = HF_REDIS_LOOK, name != NULL);
+    if (name != NULL)
+        hf_redis_add_claim(redis, name);
     hf_redis_add_who(redis);
-    if (task->req->name != NULL)
-        hf_redis_add(redis, task->req->name);
+    if (name != NULL)
+        hf_redis_add(redis, name);
+    if (examine == NULL || redis->args.failed) {
+        free(examine);
+        hf_redis_fail(redis, task, HF_ENOMEM, "out of memory");
+        return;
+    }
+    task->more = examine;
+    examine->began = hf_now();
+    ask_server(redis, examine);
     hf_redis_task_send(redis, task, on_looked);
 }

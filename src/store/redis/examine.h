@@ -1,0 +1,54 @@
+/* examine.h - what the files of EXAMINE share.
+ *
+ *   examine.c         asks everything in one flight, and answers when all of it is there
+ *   examine_server.c  what is told of the server and of the way there
+ *   examine_data.c    what is told of our data, and of what could happen to them
+ */
+#ifndef HF_REDIS_EXAMINE_H
+#define HF_REDIS_EXAMINE_H
+
+#include "store/findings.h"
+#include "store/redis/inner.h"
+
+struct hf_redis_examine {
+    struct hf_redis_call call[8];
+    size_t               calls;
+    hf_time              began;
+    hf_time              took;
+    hf_time              longest; /* ttl ever used */
+    int64_t              ahead;   /* its clock of ours, in microseconds */
+    char                *text;    /* INFO and CONFIG GET: lines "key:value" */
+    bool                 failed;
+};
+
+/* What the script look.lua answers. */
+enum {
+    HF_REDIS_LOOK_SESSIONS = 1,
+    HF_REDIS_LOOK_HOLDERS,
+    HF_REDIS_LOOK_WAITERS,
+    HF_REDIS_LOOK_HOLD, /* nobody is granted anything for so long */
+    HF_REDIS_LOOK_TTL,  /* the longest ever used */
+    HF_REDIS_LOOK_TOKEN,
+    HF_REDIS_LOOK_EPOCH,
+    HF_REDIS_LOOK_NAME_HOLDERS,
+    HF_REDIS_LOOK_NAME_WAITERS,
+    HF_REDIS_LOOK_NOW,
+    HF_REDIS_LOOK_FOREIGN, /* how long a claim of that name lives that is none of ours */
+};
+
+/* The value that the server has for `key`; "" and false if it did not tell. */
+bool hf_redis_told(const struct hf_redis_examine *examine, const char *key, char *ret,
+                   size_t size);
+
+/* The same as a number; `otherwise` if it did not tell. */
+long long hf_redis_told_number(const struct hf_redis_examine *examine, const char *key,
+                               long long otherwise);
+
+void hf_redis_server_tell(const struct hf_redis         *redis,
+                          const struct hf_redis_examine *examine,
+                          struct hf_gathered            *list);
+void hf_redis_data_tell(const struct hf_redis         *redis,
+                        const struct hf_redis_examine *examine, const redisReply *look,
+                        const char *name, struct hf_gathered *list);
+
+#endif
