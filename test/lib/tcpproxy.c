@@ -149,6 +149,11 @@ static void mark(struct tcpproxy *proxy, struct link *link, const char *data, si
     }
 }
 
+static bool is_held(const struct tcpproxy *proxy, const struct link *link, int way)
+{
+    return (proxy->held[way] & kind(link)) != 0 || (way == UP && link->stranded);
+}
+
 static bool is_cut_here(const struct tcpproxy *proxy, const struct link *link, int way)
 {
     return proxy->armed && proxy->cut_way == way && (proxy->cut_which & kind(link));
@@ -209,7 +214,7 @@ static void prepare(struct tcpproxy *proxy, struct pollfd *ends)
     *ends++ = (struct pollfd){ .fd = proxy->listener, .events = POLLIN };
     for (struct link *link = proxy->link; link < proxy->link + LINKS_MAX; link++) {
         for (int way = UP; way <= DOWN; way++) {
-            bool held = proxy->held[way] & kind(link) || (way == UP && link->stranded);
+            bool held = is_held(proxy, link, way);
             *ends++ =
                 (struct pollfd){ .fd = held ? -1 : link->fd[way], .events = POLLIN };
         }
@@ -226,7 +231,8 @@ static void process(struct tcpproxy *proxy, const struct pollfd *ends)
     ends += 2;
     for (struct link *link = proxy->link; link < proxy->link + LINKS_MAX; link++) {
         for (int way = UP; way <= DOWN; way++, ends++) {
-            if (ends->revents != 0 && link->fd[way] >= 0 && !link->dead)
+            if (ends->revents != 0 && link->fd[way] >= 0 && !link->dead &&
+                !is_held(proxy, link, way)) /* since we looked */
                 pass(proxy, link, way);
         }
     }

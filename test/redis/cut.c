@@ -124,7 +124,7 @@ static void cut_all(struct stage     *stage, void (*play)(struct stage *stage),
 
 static void every_byte_to_the_server(void **state)
 {
-    struct stage stage;
+    static struct stage stage;
 
     (void)state;
     stage_open(&stage, "up");
@@ -134,7 +134,7 @@ static void every_byte_to_the_server(void **state)
 
 static void every_byte_from_the_server(void **state)
 {
-    struct stage stage;
+    static struct stage stage;
 
     (void)state;
     stage_open(&stage, "down");
@@ -144,7 +144,7 @@ static void every_byte_from_the_server(void **state)
 
 static void hand_overs(void **state)
 {
-    struct stage stage;
+    static struct stage stage;
 
     (void)state;
     stage_open(&stage, "over");
@@ -156,7 +156,7 @@ static void hand_overs(void **state)
 /* On the connection by which the server tells of a grant. */
 static void every_byte_of_a_message(void **state)
 {
-    struct stage stage;
+    static struct stage stage;
 
     (void)state;
     stage_open(&stage, "news");
@@ -175,7 +175,7 @@ static void come_back(struct stage *stage)
 /* What is held stays held, however often the way back is cut. */
 static void while_greeting_again(void **state)
 {
-    struct stage stage;
+    static struct stage stage;
 
     (void)state;
     for (int way = TCPPROXY_UP; way <= TCPPROXY_DOWN; way++) {
@@ -199,7 +199,7 @@ static void while_greeting_again(void **state)
 
 static void while_connecting_first(void **state)
 {
-    struct stage stage;
+    static struct stage stage;
 
     (void)state;
     for (int way = TCPPROXY_UP; way <= TCPPROXY_DOWN; way++) {

@@ -113,7 +113,7 @@ static void stage_close(struct stage *stage)
 
 static void the_wait_is_lost(void **state)
 {
-    struct stage stage;
+    static struct stage stage;
 
     (void)state;
     stage_open(&stage, "wait-lost", true);
@@ -123,7 +123,7 @@ static void the_wait_is_lost(void **state)
 
 static void the_grant_is_lost(void **state)
 {
-    struct stage stage;
+    static struct stage stage;
 
     (void)state;
     stage_open(&stage, "grant-lost", false);
@@ -134,7 +134,7 @@ static void the_grant_is_lost(void **state)
 /* The replica still has the lock of somebody who gave it back, and nobody any more. */
 static void the_release_is_lost(void **state)
 {
-    struct actor a, b;
+    static struct actor a, b;
 
     (void)state;
     actor_open(&a, tcpproxy_address(proxy), TTL_MS, "release-lost");
@@ -157,7 +157,7 @@ static void the_release_is_lost(void **state)
 /* A master with no data at all behind it: somebody new must not get in at once. */
 static void a_newcomer_first(void **state)
 {
-    struct actor holder, late;
+    static struct actor holder, late;
 
     (void)state;
     actor_open(&holder, tcpproxy_address(proxy), TTL_MS, "newcomer");
@@ -208,7 +208,7 @@ static void is_undone(struct actor *actor, const char *name)
 
 static void no_replica_is_there(void **state)
 {
-    struct actor a;
+    static struct actor a;
 
     (void)state;
     open_careful(&a, "none");
@@ -226,7 +226,7 @@ static void no_replica_is_there(void **state)
 
 static void the_replica_is_stopped(void **state)
 {
-    struct actor a, b;
+    static struct actor a, b;
 
     (void)state;
     open_careful(&a, "stopped");
@@ -254,7 +254,7 @@ static void the_replica_is_stopped(void **state)
 /* What a replica has heard of survives without being put down again. */
 static void what_was_heard_stays(void **state)
 {
-    struct actor a, b;
+    static struct actor a, b;
 
     (void)state;
     open_careful(&a, "heard");

@@ -13,7 +13,7 @@
 #include <poll.h>
 #include <stdio.h>
 
-#define TTL_MS 900
+#define TTL_MS 600
 
 static uint64_t highest; /* token of all the tests */
 
@@ -76,7 +76,7 @@ static void stage_close(struct stage *stage)
 
 static void strike_and_see(const char *name, const char *first, const char *second)
 {
-    struct stage stage;
+    static struct stage stage;
 
     stage_open(&stage, name);
     stage.struck = hf_now();
@@ -128,8 +128,8 @@ static void the_order_only(void **state)
 /* Before the holder has noticed, somebody comes who never saw the data. */
 static void somebody_new(void **state)
 {
-    struct stage stage;
-    struct actor late;
+    static struct stage stage;
+    static struct actor late;
 
     (void)state;
     stage_open(&stage, "new");
@@ -154,7 +154,7 @@ static void somebody_new(void **state)
  * newcomer has a shorter lease than the holder. */
 static void somebody_new_and_hasty(void **state)
 {
-    struct actor holder, late;
+    static struct actor holder, late;
 
     (void)state;
     actor_open(&holder, witness_server(), 3 * TTL_MS, "flush-hasty");
@@ -180,7 +180,7 @@ static void somebody_new_and_hasty(void **state)
 /* Scripts go again and again while the lock goes round. */
 static void scripts_in_mid_flight(void **state)
 {
-    struct actor a, b;
+    static struct actor a, b;
 
     (void)state;
     actor_open(&a, witness_server(), TTL_MS, "flush-flight");
@@ -203,7 +203,7 @@ static void scripts_in_mid_flight(void **state)
 /* Nothing is held: the data of those who wait for nothing go, and all goes on. */
 static void nothing_held(void **state)
 {
-    struct actor a;
+    static struct actor a;
 
     (void)state;
     actor_open(&a, witness_server(), TTL_MS, "flush-idle");

@@ -54,7 +54,7 @@ static void stage_close(struct stage *stage)
 
 static void one_is_told_of_each_release(void **state)
 {
-    struct actor actor[CROWD + 1];
+    static struct actor actor[CROWD + 1];
 
     (void)state;
     for (size_t i = 0; i <= CROWD; i++) /* nothing is renewed while we count */
@@ -78,7 +78,7 @@ static void one_is_told_of_each_release(void **state)
 /* And who is told asks nothing in return: a hand-over is one script. */
 static void a_grant_is_not_looked_up(void **state)
 {
-    struct actor a, b;
+    static struct actor a, b;
 
     (void)state;
     actor_open(&a, witness_server(), 30000, "scripts");
@@ -103,7 +103,7 @@ static void a_grant_is_not_looked_up(void **state)
 
 static void at_once(void **state)
 {
-    struct stage stage;
+    static struct stage stage;
 
     (void)state;
     stage_open(&stage, "at-once");
@@ -114,7 +114,7 @@ static void at_once(void **state)
 /* It listens again before anything happens. */
 static void the_ear_is_cut(void **state)
 {
-    struct stage stage;
+    static struct stage stage;
 
     (void)state;
     stage_open(&stage, "ear");
@@ -133,7 +133,7 @@ static void the_ear_is_cut(void **state)
 /* It is granted while it cannot hear: it asks as soon as it can again. */
 static void granted_while_cut_off(void **state)
 {
-    struct stage stage;
+    static struct stage stage;
 
     (void)state;
     stage_open(&stage, "cut-off");
@@ -155,7 +155,7 @@ static void granted_while_cut_off(void **state)
 /* The same when the ear alone is gone. */
 static void granted_while_deaf(void **state)
 {
-    struct stage stage;
+    static struct stage stage;
 
     (void)state;
     stage_open(&stage, "deaf");
@@ -173,7 +173,7 @@ static void granted_while_deaf(void **state)
 /* The message is lost and nothing else: the next renewal tells. */
 static void a_message_is_lost(void **state)
 {
-    struct stage stage;
+    static struct stage stage;
 
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -190,7 +190,7 @@ static void a_message_is_lost(void **state)
 /* Somebody takes it away and the message is lost: the holder knows by the next renewal. */
 static void bad_news_are_lost(void **state)
 {
-    struct actor a, b;
+    static struct actor a, b;
 
     (void)state;
     actor_open(&a, tcpproxy_address(proxy), TTL_MS, "bad");
@@ -213,7 +213,7 @@ static void bad_news_are_lost(void **state)
 
 static void a_holder_dies_silently(void **state)
 {
-    struct actor holder, waiter;
+    static struct actor holder, waiter;
 
     (void)state;
     actor_open(&holder, tcpproxy_address(proxy), TTL_MS, "silent");
@@ -238,8 +238,8 @@ static void a_holder_dies_silently(void **state)
 /* The same with a claim, whose key the server ends by itself. */
 static void a_claim_dies_silently(void **state)
 {
-    struct actor    holder, waiter;
-    struct hf_lock *claim, *wish;
+    static struct actor holder, waiter;
+    struct hf_lock     *claim, *wish;
 
     (void)state;
     actor_open(&holder, tcpproxy_address(proxy), TTL_MS, "unused");
@@ -267,9 +267,9 @@ static void a_claim_dies_silently(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(at_once),
         cmocka_unit_test(one_is_told_of_each_release),
         cmocka_unit_test(a_grant_is_not_looked_up),
-        cmocka_unit_test(at_once),
         cmocka_unit_test(the_ear_is_cut),
         cmocka_unit_test(granted_while_cut_off),
         cmocka_unit_test(granted_while_deaf),

@@ -115,8 +115,8 @@ static void finish(struct child *child)
 
 static void a_holder_that_is_stopped(void **state)
 {
-    struct child child;
-    struct actor next;
+    struct child        child;
+    static struct actor next;
 
     (void)state;
     start(&child);
@@ -148,8 +148,8 @@ static void a_holder_that_is_stopped(void **state)
 /* Its turn comes while it is stopped: the one behind waits for a ttl, not for ever. */
 static void a_waiter_that_is_stopped(void **state)
 {
-    struct child child;
-    struct actor first, next;
+    struct child        child;
+    static struct actor first, next;
 
     (void)state;
     actor_open(&first, witness_server(), TTL_MS, "pause");
@@ -179,8 +179,8 @@ static void a_waiter_that_is_stopped(void **state)
 
 static void a_release_that_is_late(void **state)
 {
-    struct tcpproxy *proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");
-    struct actor     a, b;
+    struct tcpproxy    *proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");
+    static struct actor a, b;
 
     (void)state;
     actor_open(&a, tcpproxy_address(proxy), TTL_MS, "late");
@@ -209,8 +209,8 @@ static void a_release_that_is_late(void **state)
  * all. */
 static void an_enter_that_is_late(void **state)
 {
-    struct tcpproxy *proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");
-    struct actor     a, b;
+    struct tcpproxy    *proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");
+    static struct actor a, b;
 
     (void)state;
     actor_open(&a, tcpproxy_address(proxy), 3 * TTL_MS, "late");
@@ -239,7 +239,7 @@ static void an_enter_that_is_late(void **state)
 
 static void a_server_that_is_stopped_shortly(void **state)
 {
-    struct actor a, b;
+    static struct actor a, b;
 
     (void)state;
     actor_open(&a, witness_server(), TTL_MS, "server");
@@ -265,8 +265,8 @@ static void a_server_that_is_stopped_shortly(void **state)
 
 static void a_server_that_is_stopped_for_long(void **state)
 {
-    struct actor a, b;
-    struct rival rival;
+    static struct actor a, b;
+    static struct rival rival;
 
     (void)state;
     actor_open(&a, witness_server(), TTL_MS, "server");

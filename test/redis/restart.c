@@ -12,7 +12,7 @@
 #include <poll.h>
 #include <stdio.h>
 
-#define TTL_MS 900
+#define TTL_MS 600
 
 static uint64_t highest; /* token of all the tests */
 
@@ -78,7 +78,7 @@ static void keep_data(bool keep)
 /* Back before the lease is over: it is kept. */
 static void restart_soon(const char *name, const char *how, bool persistent)
 {
-    struct stage stage;
+    static struct stage stage;
 
     keep_data(persistent);
     stage_open(&stage, name);
@@ -93,7 +93,7 @@ static void restart_soon(const char *name, const char *how, bool persistent)
 /* Back when it is over: the holder knew in time. */
 static void restart_late(const char *name, bool persistent)
 {
-    struct stage stage;
+    static struct stage stage;
 
     keep_data(persistent);
     stage_open(&stage, name);
@@ -145,7 +145,7 @@ static void late_with_data(void **state)
 /* A newcomer meets a server that has forgotten everything, before the holder is back. */
 static void newcomer_first(void **state)
 {
-    struct actor holder, late;
+    static struct actor holder, late;
 
     (void)state;
     actor_open(&holder, witness_server(), 2 * TTL_MS, "newcomer");
@@ -172,7 +172,7 @@ static void newcomer_first(void **state)
 /* Again and again, while the lock goes round: it never stops for good. */
 static void again_and_again(void **state)
 {
-    struct actor a, b;
+    static struct actor a, b;
 
     (void)state;
     actor_open(&a, witness_server(), 500, "again");

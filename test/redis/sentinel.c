@@ -22,8 +22,8 @@ static void open_by_sentinel(struct actor *actor, const char *name)
 /* The master dies while a lock is held: the holder puts it down at the new one. */
 static void the_master_dies(void **state)
 {
-    struct actor actor[2], late;
-    struct rival rival;
+    static struct actor actor[2], late;
+    static struct rival rival;
 
     (void)state;
     open_by_sentinel(&actor[0], "dies");

@@ -11,6 +11,7 @@
 
 #define ACTOR_LIMIT_MS 15000
 
+/* In static memory: when a test fails, its clients live on. */
 struct actor {
     struct hf_client *client;
     struct hf_lock   *lock;

@@ -18,7 +18,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define LIMIT_MS 10000
+#define LIMIT_MS  10000
+#define LITTER_MS 1500
 
 static char said[65536];
 
@@ -184,7 +185,7 @@ long witness_calls(const char *command)
 
 void witness_empty(void)
 {
-    hf_time end = hf_now() + LIMIT_MS * HF_MS;
+    hf_time end = hf_now() + LITTER_MS * HF_MS;
 
     while (witness_number("EXISTS {holdfast}:order") != 0 && hf_now() < end)
         poll(NULL, 0, 5);
