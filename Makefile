@@ -6,6 +6,7 @@
 #   make bench      measure                 make bench-zookeeper   beside Curator
 #                                           make bench-redis       beside redlock
 #   make cut        three servers: CUTS=50 cuts of the network, KILLS=10 of the leader
+#   make test-long  the tests that take chances or time, with many more rounds
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
 #   make format     lay out the code        make lint     what reviewers look for
@@ -30,6 +31,16 @@ test:
 	    cmake --build --preset $$tree --target all tests examples -- --quiet || exit 1; \
 	done
 	@test/run
+
+test-long:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory release
+	@cmake --preset asan >/dev/null
+	@for tree in release asan; do \
+	    cmake --build --preset $$tree --target all tests -- --quiet || exit 1; \
+	done
+	@HF_SIM_SCHEDULES=2000000 HF_CUTS=3 HF_KILLS=5 HF_TURNS=2000 HF_ZK_SECONDS=60 \
+	    HF_ZK_MANY=10000 test/run -s 1800 sim/ interop/ zk/
 
 bench:
 	@tools/deps build
@@ -93,4 +104,4 @@ lint: release
 clean:
 	rm -rf build build-*
 
-.PHONY: release run test bench bench-zookeeper bench-redis cut fuzz install format lint clean
+.PHONY: release run test test-long bench bench-zookeeper bench-redis cut fuzz install format lint clean

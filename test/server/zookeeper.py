@@ -267,6 +267,7 @@ def settings(options):
         "initLimit": options.init_limit,
         "syncLimit": options.sync_limit,
         "maxClientCnxns": 0,
+        "preAllocSize": 1024,  # KB of a log, instead of 64 MB
         "admin.enableServer": "false",
         "4lw.commands.whitelist": "*",
     }

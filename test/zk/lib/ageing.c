@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOG_MAX ((size_t)80 * 1024 * 1024) /* it is made with 64 MB of zeros */
+#define LOG_MAX ((size_t)16 * 1024 * 1024) /* it is made with 1 MB of zeros */
 
 enum { HEAD = 16, WHO = 32, CREATE = 1, CREATE2 = 15 };
 
