@@ -298,8 +298,8 @@ class Model:
 
     def renew(self):
         session = self.someone()
-        reply = session.renew(*self.claims_of(session), (77, "no claim", "1" * 16))
-        assert reply[0] == 0 and reply[4:] == ["77"], reply
+        reply = session.renew(*self.claims_of(session), (10**9, "no claim", "1" * 16))
+        assert reply[0] == 0 and reply[4:] == [str(10**9)], reply
         assert 0 < reply[2] <= TTL
 
     def again(self):
