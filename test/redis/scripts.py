@@ -104,6 +104,19 @@ def an_ended_session_is_refused():
 
 
 @case
+def the_dead_are_in_nobodys_way():
+    there = space()
+    a, b = sessions(there)
+    a.enter(1, "m")
+    there.kill(a)
+    assert b.enter(1, "m", only_free=1).state == "g"
+    a = there.session()
+    a.enter(1, "other", 1, "3")
+    there.kill(a)
+    assert b.enter(2, "other", 1, "1").state == "g"
+
+
+@case
 def a_short_session_ends_by_itself():
     there = space()
     a, b = Session(there), there.session()
@@ -339,6 +352,33 @@ def one_who_leaves_takes_nothing_from_the_others():
     assert c.read(1, "rw").state == "g"
     c.leave(1, "rw")
     assert not there.members("h") and "lrw" not in there.fields()
+
+
+@case
+def weights_are_lessened_where_nothing_is_counted():
+    there = space()
+    a, b = sessions(there)
+    held, waiting = a.enter(1, "s", 3, "4"), b.enter(1, "s", 2, "4")
+    there.lose("run1")
+    a.come_back((1, held, "4", "s", ""))
+    assert a.amend(1, "s", 2)[2:7:4] == ("g", 2)
+    b.come_back((1, waiting, "4", "s", ""))
+    assert b.read(1, "s").state == "w"
+    there.end_hold()
+    assert a.amend(1, "s", 1)[2:7:4] == ("g", 1)  # the first to touch the line
+    assert b.read(1, "s")[2:5:2] == ("g", 1)
+    assert there.session().enter(1, "s", 2, "4").state == "w"
+
+
+@case
+def who_dies_in_a_hold_off_is_dead():
+    there = space()
+    a = there.session()
+    held = a.enter(1, "m")
+    there.lose("run1")
+    a.come_back((1, held, "1", "m", ""))
+    there.kill(a)
+    assert a.hello(hold=TTL) == [2] and there.holders("m") == []
 
 
 @case
