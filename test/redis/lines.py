@@ -113,7 +113,7 @@ class Space:
 
     def holders(self, name):
         """Owners, by what the hash says: it alone decides."""
-        return sorted(key[1:] for key, text in self.fields().items() if ":" in key
+        return sorted(key[1:] for key, text in self.fields().items() if key[0] == "t"
                       and text.startswith("g") and text.split("\n")[0].endswith(f" {name}"))
 
 
