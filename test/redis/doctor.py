@@ -1,0 +1,334 @@
+#!/usr/bin/env -S python3 -B
+"""doctor - what doctor tells of Redis servers, and of what can happen to locks there."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import socket
+import subprocess
+import sys
+import threading
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
+os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
+sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
+import hf  # noqa: E402
+import redis  # noqa: E402
+from hf import case  # noqa: E402
+
+HOUR = 3600 * 10**6  # microseconds
+server = None  # without any file
+cluster = None  # of one server
+
+
+def findings(t, url, *args, code=0):
+    """{about: finding}"""
+    done = t.run("doctor", "--json", *args, "--url", url)
+    t.equal((done.code, done.err), (code, ""), done.out)
+    return {finding["about"]: finding for finding in json.loads(done.out)}
+
+
+def levels(found):
+    return {about: finding["level"] for about, finding in found.items() if finding["level"] != "ok"}
+
+
+def warns(t, found, about, text, advice):
+    t.equal(found[about]["level"], "warn", about)
+    t.contains(found[about]["text"], text)
+    t.contains(found[about]["advice"], advice)
+
+
+def at(where, rest="?ttl=5s", user=""):
+    return f"redis://{user}{where.address}{rest}"
+
+
+def settle(t, url):
+    """A server that has just started is in its hold-off."""
+    t.until("the hold-off is over", lambda: findings(t, url)["hold-off"]["level"] == "ok")
+
+
+def is_like(t, found, about, pattern):
+    t.true(re.fullmatch(pattern, found[about]["text"]), found[about]["text"])
+
+
+# ---- The server and the way there ------------------------------------------------------------
+
+
+@case
+def one_server(t):
+    url = at(server, "/3?ttl=1s&prefix=one")
+    settle(t, url)
+    found = findings(t, url)
+    t.equal(levels(found), {"persistence": "warn"})
+    is_like(t, found, "server", rf"{server.address}, Redis 7\.\d+\.\d+, by TCP")
+    is_like(t, found, "round trip", r".* in \d+\.\d ms")
+    t.equal(found["session"]["text"], "1 s: so long a dead holder is waited for")
+    is_like(t, found, "deadline", r".* surely ours for (0\.\d|1\.0) s, .*")
+    is_like(t, found, "clock", r"the server's is 0\.\d\d\d s .*")
+    is_like(t, found, "tokens", r"above \d{16}")
+    t.equal(found["keys"]["text"], "{one}:... in database 3")
+    is_like(t, found, "lines", r"\d+ sessions, ours included; 0 hold, 0 wait")
+    t.contains(found["replicas"]["text"], "none")
+    t.contains(found["hold-off"]["text"], "lasts 1 s")
+    t.true("line" not in found and "failover" not in found, "of what there is not")
+
+
+@case
+def the_way_there(t):
+    found = findings(t, f"redis+unix:{server.path}?ttl=1s")
+    is_like(t, found, "server", rf"{server.path}, Redis [\d.]+, by a Unix socket")
+    t.equal((found["identity"]["text"], found["encryption"]["level"]),
+            ("none: no password is needed", "ok"))
+    with redis.standalone(tls=True, requirepass="kept-to-ourselves") as other:
+        url = f"rediss://:kept-to-ourselves@localhost:{other.tls_port}?ttl=1s&ca={other.ca}"
+        found = findings(t, url)
+        t.contains(found["server"]["text"], "by TLS")
+        t.contains(found["encryption"]["text"], "verified")
+        t.equal(found["identity"]["text"], "user default, by password")
+        t.lacks(json.dumps(found), "kept-to-ourselves")
+
+
+# ---- Something between client and server -----------------------------------------------------
+
+
+@contextlib.contextmanager
+def between(where, change):
+    """Yields the address of a proxy; change(from the server?, data) gives what to send on,
+    or None to cut the connection."""
+    ends = []
+
+    def pump(source, target, back):
+        with contextlib.suppress(OSError):
+            while (data := source.recv(65536)) and (data := change(back, data)) is not None:
+                target.sendall(data)
+        for end in (source, target):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                link = socket.create_connection(("127.0.0.1", where.port))
+                ends.extend((client, link))
+                for words in ((client, link, False), (link, client, True)):
+                    threads.append(threading.Thread(target=pump, args=words))
+                    threads[-1].start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threads = [threading.Thread(target=serve)]
+        threads[0].start()
+        try:
+            yield f"127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            for end in [listener, *ends]:
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+            for thread in threads:
+                thread.join()
+            for end in ends:
+                end.close()
+
+
+@case
+def a_server_of_another_name(t):
+    def change(_back, data):
+        return data.replace(b"redis_git_sha1:00000000", b"valkey_version:8.0.1\r\nx")
+
+    with between(server, change) as address:
+        found = findings(t, f"redis://{address}?ttl=5s")
+    t.contains(found["server"]["text"], "Valkey 8.0.1, by TCP")
+
+
+@case
+def a_clock_that_is_wrong(t):
+    def change(_back, data):  # time, in what look.lua answers
+        return re.sub(rb"(:0\r\n:0\r\n\$16\r\n)(\d{16})(\r\n:0\r\n)",
+                      lambda m: m[1] + b"%d" % (int(m[2]) - HOUR) + m[3], data)
+
+    with between(server, change) as address:
+        found = t.until("an answer came in one piece", lambda: (
+            found := findings(t, f"redis://{address}?ttl=5s"))["clock"]["level"] == "warn" and found)
+    warns(t, found, "clock", "the server's is 36", "be kept right")
+    t.contains(found["clock"]["text"], "s behind ours")
+    warns(t, found, "tokens", "ahead of the server's clock", "tokens would fall back")
+
+
+@case
+def a_connection_that_breaks_between_the_answers(t):
+    asked = []
+
+    def change(_back, data):
+        if b"persistence" in data and not data.startswith(b"$"):
+            asked.append(data)
+            return None
+        return data
+
+    with between(server, change) as address:
+        found = findings(t, f"redis://{address}?ttl=5s", "-w", "0.5", code=69)
+    t.equal(levels(found).get("link"), "fault")
+    t.true(asked, "nothing was asked")
+
+
+# ---- What is kept ------------------------------------------------------------------------------
+
+
+@case
+def persistence(t):
+    t.contains(findings(t, at(server))["persistence"]["text"], "a restart forgets all")
+    with redis.standalone(aof=True) as other, other.client() as link:
+        found = findings(t, at(other))
+        t.equal(levels(found), {"hold-off": "warn"})
+        t.contains(found["persistence"]["text"], "synced at every write: nothing is lost")
+        link.call("CONFIG", "SET", "appendfsync", "everysec")
+        t.contains(findings(t, at(other))["persistence"]["text"], "synced every second: if")
+        link.call("CONFIG", "SET", "appendfsync", "no")
+        t.contains(findings(t, at(other))["persistence"]["text"], "when the kernel likes to: if")
+        link.call("CONFIG", "SET", "appendonly", "no")
+        link.call("CONFIG", "SET", "save", "3600 1")
+        found = findings(t, at(other))
+        t.equal(found["persistence"]["level"], "ok")
+        t.contains(found["persistence"]["text"], "no append-only file; snapshots")
+        t.contains(found["restart"]["text"], "for 5 s nobody else is granted")
+
+
+@case
+def one_that_cannot_save(t):
+    with redis.standalone(options=["stop-writes-on-bgsave-error no", "dbfilename no.rdb"]) as other:
+        (other.folder / "no.rdb").mkdir()
+        with other.client() as link:
+            link.call("BGSAVE")
+            redis.until("it failed", lambda: link.info("persistence")["rdb_last_bgsave_status"] == "err")
+        warns(t, findings(t, at(other)), "saving", "could not be done", "disk full")
+
+
+@case
+def evicting(t):
+    with redis.standalone(options=["maxmemory 50mb", "maxmemory-policy allkeys-lru"]) as other:
+        done = t.run("list", "--url", at(other))
+        t.one_line(done.err)
+        t.contains(done.err, "?evicting=yes takes the risk")
+        url = at(other, "?ttl=5s&evicting=yes")
+        warns(t, findings(t, url), "eviction", "all locks may be evicted", "noeviction")
+        with other.client() as link:
+            link.call("CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
+            warns(t, findings(t, url), "eviction", "claims may be evicted", "noeviction")
+            link.call("CONFIG", "SET", "maxmemory-policy", "noeviction")
+            t.equal(findings(t, url)["eviction"]["level"], "ok")
+            used = int(link.info("memory")["used_memory"])
+            link.call("CONFIG", "SET", "maxmemory", used + 100000)
+        warns(t, findings(t, url), "eviction", "nobody gets a lock", "raise maxmemory")
+
+
+# ---- Others --------------------------------------------------------------------------------------
+
+
+@case
+def replicas(t):
+    with redis.pair(sentinels=1) as two, two.master.client() as link:
+        redis.until("it is online", lambda: "state=online" in link.info("replication").get("slave0", ""))
+        found = findings(t, f"redis+sentinel://{two.sentinel_address}/{redis.SERVICE}?ttl=5s")
+        t.contains(found["server"]["text"], two.master.address)
+        warns(t, found, "sentinel", "1 Sentinel in the URL", "name all of them")
+        is_like(t, found, "replicas", r"1, 1 online; all heard of within \d+ s")
+        warns(t, found, "failover", "may be lost", "?replicas=1")
+        warns(t, found, "partition", "two may hold the same lock", "min-replicas-to-write 1")
+
+        found = findings(t, at(two.master, "?ttl=5s&replicas=1"))
+        t.equal((found["failover"]["level"], found["partition"]["level"]), ("ok", "warn"))
+        found = findings(t, at(two.master, "?ttl=5s&replicas=2"), code=78)
+        t.equal(found["replicas"]["level"], "fault")
+        t.contains(found["replicas"]["text"], "1 online, but the URL wants 2")
+
+        link.call("CONFIG", "SET", "min-replicas-to-write", 1)
+        found = findings(t, at(two.master))
+        t.equal((found["failover"]["level"], found["partition"]["level"]), ("warn", "ok"))
+        t.contains(findings(t, at(two.replica), code=69)["link"]["text"], "read-only replica")
+
+
+@case
+def several_times_to_live(t):
+    t.equal(levels(findings(t, at(server, "?ttl=9s&prefix=ttl"))).get("session"), None)
+    found = findings(t, at(server, "?ttl=5s&prefix=ttl"))
+    warns(t, found, "session", "5 s: so long", "the same ttl")
+    t.contains(found["restart"]["text"], "for 9 s nobody else")
+
+
+@case
+def lost_data(t):
+    url = at(server, "?ttl=2s&prefix=lost")
+    settle(t, url)
+    t.env["HOLDFAST_URL"] = url
+    holder = t.hold("job")
+    with server.client() as link:
+        link.call("FLUSHALL")
+    found = findings(t, url, "job")
+    warns(t, found, "hold-off", "data were lost", "wait")
+    is_like(t, found, "hold-off", r".* another [12]\.\d s")
+    t.until("the holder is there again",
+            lambda: findings(t, url, "job")["line"]["text"] == '1 hold "job", 0 wait')
+    t.equal(findings(t, url)["hold-off"]["level"], "warn", "the holder came too late")
+    settle(t, url)
+    found = findings(t, url, "job")
+    t.equal(found["line"]["text"], '1 hold "job", 0 wait')
+    t.contains(found["lines"]["text"], "; 1 hold, 0 wait")
+    t.equal(t.end(holder).code, 128 + 15, "the holder's status")
+
+
+@case
+def anothers_claim(t):
+    with server.client() as link:
+        link.call("SET", "{holdfast}:claim:theirs", "me", "NX", "PX", 60000)
+        found = findings(t, at(server), "theirs")
+        is_like(t, found, "claim", r"another program's, .* ends in (59|60)\.\d s at the earliest")
+        link.call("DEL", "{holdfast}:claim:theirs")
+    t.true("claim" not in findings(t, at(server), "theirs"), "a claim that is gone")
+
+
+@case
+def users_who_may_not_ask_everything(t):
+    rights = "on >kept ~{holdfast}:* &{holdfast}:* +@all -config"
+    with redis.standalone(aof=True, acl=[f"ana {rights}",
+                                         f"ben {rights} -info +info|server +info|memory +info|replication"]) as other:
+        found = findings(t, at(other, user="ana:kept@"))
+        t.equal(found["identity"]["text"], "user ana, by password")
+        t.contains(found["persistence"]["text"], "this user may not ask")
+        found = findings(t, at(other, user="ben:kept@"))
+        warns(t, found, "persistence", "does not tell", "INFO persistence")
+        t.equal(levels(found), {"persistence": "warn", "hold-off": "warn"})
+
+
+@case
+def a_cluster(t):
+    with cluster.client() as link:
+        t.until("it is whole", lambda: "cluster_state:ok" in link.call("CLUSTER", "INFO"))
+    t.contains(findings(t, at(cluster))["cluster"]["text"], "{holdfast} are in one slot")
+
+
+@contextlib.contextmanager
+def servers():
+    global server, cluster
+    with redis.standalone() as server, redis.standalone(options=["cluster-enabled yes"]) as cluster:
+        with cluster.client() as link:
+            link.call("CLUSTER", "ADDSLOTSRANGE", 0, 16383)  # it takes two seconds
+        yield
+
+
+def main():
+    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
+    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
+    reason = None if "redis" in version.stdout.split() else "no Redis store in this build"
+    try:
+        if reason is None:
+            with servers():
+                hf.main()
+    except redis.Missing as missing:
+        reason = missing
+    print(f"1..0 # SKIP {reason}")
+    sys.exit(77)
+
+
+if __name__ == "__main__":
+    main()
