@@ -15,6 +15,7 @@ import redis
 import zkwire
 import zookeeper
 
+YOUNG = 6  # seconds: longer than any session of a test on Redis
 PATIENCE = 6  # seconds: the session of a process that was killed may take its time to end
 
 
@@ -89,7 +90,7 @@ class ZooKeeper(Server):
 
 
 class Redis(Server):
-    """Without files; plain and encrypted.  See src/store/redis/base.lua for the keys."""
+    """Without files; plain and encrypted; sessions last 3 s.  See src/store/redis/base.lua for the keys."""
     scheme, module = "redis", redis
     HEAD = {"run", "epoch", "last", "ttl", "changes", "hold"}
 
@@ -106,10 +107,20 @@ class Redis(Server):
         return self.server.client()
 
     def room(self, name):
-        with self.client():
-            rest = f"/0?prefix={name}"
+        with self.client() as client:
+            self.furnish(client, name)
+        rest = f"/0?ttl=3s&prefix={name}"
         return {"@REDIS@": f"{self.server.address}{rest}",
                 "@REDISS@": f"127.0.0.1:{self.server.tls_port}{rest}&ca={self.server.ca}"}
+
+    def furnish(self, client, name):
+        """Nobody can tell of a server that was just started whether it has lost data, and
+        would wait for as long as a session may last.  Here nobody need."""
+        server = client.info("server")
+        if int(server["uptime_in_seconds"]) < YOUNG:
+            now = "".join(part.zfill(6) for part in client.call("TIME"))
+            client.call("HSET", f"{{{name}}}:state", "run", server["run_id"], "epoch", now,
+                        "last", now, "ttl", 0)
 
     def look_for(self, client, name):
         state, order = f"{{{name}}}:state", f"{{{name}}}:order"
