@@ -2,7 +2,8 @@
  * in the middle of a hand-over and of its message; then in the middle of greetings.
  *
  * Whatever is lost: one place while the lock is held, none after its release, release says
- * 0, and the next gets in.
+ * 0, and the next gets in.  Mostly it is waiting until the next try to connect: so some
+ * processes share the work, each in a namespace of its own.
  */
 /* needs: standalone */
 #include "lib/actor.h"
@@ -11,10 +12,17 @@
 #include "lib/witness.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#define TTL_MS   4000 /* so long that no cut ends a session */
+#define TTL_MS   2000 /* so long that no cut ends a session */
 #define LIMIT_MS 10000
+#define SHARES   6
+
+static unsigned share; /* ours */
 
 static struct tcpproxy *proxy;
 
@@ -110,7 +118,7 @@ static void cut_all(struct stage     *stage, void (*play)(struct stage *stage),
     uint64_t size = size_of(stage, play, way, which), struck = 0, cuts = 0;
 
     assert_true(size > 0);
-    for (uint64_t at = 1; at <= size; at += step, cuts++) {
+    for (uint64_t at = 1 + share * step; at <= size; at += SHARES * step, cuts++) {
         settle(stage);
         tcpproxy_cut(proxy, way, which, at);
         play(stage);
@@ -185,7 +193,7 @@ static void while_greeting_again(void **state)
         come_back(&stage);
         uint64_t size = tcpproxy_bytes(proxy, way, TCPPROXY_ALL) - before;
         actor_take(&stage.a);
-        for (uint64_t at = 1; at <= size; at += 1 + size / 60) {
+        for (uint64_t at = share; at <= size; at += SHARES * (1 + size / 60)) {
             tcpproxy_cut(proxy, way, TCPPROXY_ALL, at);
             come_back(&stage);
             assert_int_equal(hf_state(stage.a.lock), HF_HELD);
@@ -209,7 +217,7 @@ static void while_connecting_first(void **state)
         settle(&stage);
         stage_close(&stage);
         uint64_t size = tcpproxy_bytes(proxy, way, TCPPROXY_ALL) - before;
-        for (uint64_t at = 0; at <= size; at += 1 + size / 40) {
+        for (uint64_t at = share; at <= size; at += SHARES * (1 + size / 40)) {
             tcpproxy_cut(proxy, way, TCPPROXY_ALL, at);
             stage_open(&stage, "first");
             alone(&stage);
@@ -218,7 +226,9 @@ static void while_connecting_first(void **state)
     }
 }
 
-int main(void)
+/* ---- Sharing the work ------------------------------------------------------------------ */
+
+static int work(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_byte_to_the_server),
@@ -228,9 +238,57 @@ int main(void)
         cmocka_unit_test(while_greeting_again),
         cmocka_unit_test(while_connecting_first),
     };
+    char prefix[16];
 
+    snprintf(prefix, sizeof prefix, "cut-%u", share);
+    witness_use(prefix);
     proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");
     int status = cmocka_run_group_tests(tests, NULL, NULL);
     tcpproxy_stop(proxy);
     return status;
+}
+
+/* What it says goes to a file, to be told in one piece. */
+static pid_t start_worker(FILE *file)
+{
+    pid_t self = getpid(), pid = fork();
+
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != self)
+        _exit(1);
+    dup2(fileno(file), STDOUT_FILENO);
+    dup2(fileno(file), STDERR_FILENO);
+    int status = work();
+    fflush(NULL);
+    _exit(status);
+}
+
+static void tell(FILE *file)
+{
+    char line[512];
+
+    rewind(file);
+    while (fgets(line, sizeof line, file) != NULL)
+        fputs(line, stdout);
+}
+
+int main(void)
+{
+    FILE *file[SHARES];
+    pid_t pid[SHARES];
+    int   failed = 0, status;
+
+    witness_server();
+    for (share = 0; share < SHARES; share++) {
+        file[share] = tmpfile();
+        pid[share] = file[share] != NULL ? start_worker(file[share]) : -1;
+    }
+    for (share = 0; share < SHARES; share++) {
+        if (pid[share] < 0 || waitpid(pid[share], &status, 0) < 0 || status != 0)
+            failed++;
+        tell(file[share]);
+    }
+    return failed;
 }

@@ -25,16 +25,27 @@ static void check_token(uint64_t token)
     highest = token;
 }
 
-static void await_replica(void)
+static void until_replica_says(const char *text, const char *command)
 {
     hf_time end = hf_now() + ACTOR_LIMIT_MS * HF_MS;
 
-    while (strstr(witness_ask_of(2, "INFO replication"), "master_link_status:up") ==
-           NULL) {
+    while (strstr(witness_ask_of(2, "%s", command), text) == NULL) {
         if (hf_now() > end)
-            fail_msg("the replica does not come up");
+            fail_msg("the replica does not say %s", text);
         poll(NULL, 0, 5);
     }
+}
+
+/* Until it follows: it says to be up before that, and even WAIT may count it. */
+static void await_replica(void)
+{
+    static unsigned count;
+    char            text[32];
+
+    until_replica_says("master_link_status:up", "INFO replication");
+    snprintf(text, sizeof text, "probe-%u", count++);
+    witness_do("SET probe %s", text);
+    until_replica_says(text, "GET probe");
 }
 
 /* Server 1 leads, empty, and server 2 follows. */

@@ -44,9 +44,10 @@ void actor_open_url(struct actor *actor, const char *url, const char *name)
 
 void actor_open(struct actor *actor, const char *address, int ttl_ms, const char *name)
 {
-    char url[128];
+    char url[192];
 
-    snprintf(url, sizeof url, "redis://%s?ttl=%dms", address, ttl_ms);
+    snprintf(url, sizeof url, "redis://%s?ttl=%dms&prefix=%s", address, ttl_ms,
+             witness_prefix());
     actor_open_url(actor, url, name);
 }
 

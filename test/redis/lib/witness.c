@@ -22,6 +22,7 @@
 #define LITTER_MS 1500
 
 static char said[65536];
+static char prefix[64] = "holdfast";
 
 static const char *need(const char *name)
 {
@@ -45,6 +46,16 @@ const char *witness_other(const char *which)
 
     snprintf(name, sizeof name, "HF_REDIS_%s", which);
     return need(name);
+}
+
+void witness_use(const char *text)
+{
+    snprintf(prefix, sizeof prefix, "%s", text);
+}
+
+const char *witness_prefix(void)
+{
+    return prefix;
 }
 
 /* ---- Asking ----------------------------------------------------------------------- */
@@ -147,9 +158,8 @@ const char *witness_tell(const char *format, ...)
 
 static size_t members(char letter, const char *name)
 {
-    return (
-        size_t)witness_number("ZLEXCOUNT {holdfast}:order \"[%c%s\\n\" \"(%c%s\\x0b\"",
-                              letter, name, letter, name);
+    return (size_t)witness_number("ZLEXCOUNT {%s}:order \"[%c%s\\n\" \"(%c%s\\x0b\"",
+                                  prefix, letter, name, letter, name);
 }
 
 size_t witness_holders(const char *name)
@@ -187,11 +197,11 @@ void witness_empty(void)
 {
     hf_time end = hf_now() + LITTER_MS * HF_MS;
 
-    while (witness_number("EXISTS {holdfast}:order") != 0 && hf_now() < end)
+    while (witness_number("EXISTS {%s}:order", prefix) != 0 && hf_now() < end)
         poll(NULL, 0, 5);
-    if (witness_number("EXISTS {holdfast}:order") != 0)
-        fail_msg("left behind: %s", witness_ask("ZRANGE {holdfast}:order 0 9"));
-    const char *fields = witness_ask("HKEYS {holdfast}:state");
+    if (witness_number("EXISTS {%s}:order", prefix) != 0)
+        fail_msg("left behind: %s", witness_ask("ZRANGE {%s}:order 0 9", prefix));
+    const char *fields = witness_ask("HKEYS {%s}:state", prefix);
     for (const char *at = fields; (at = strstr(at, "\r\n")) != NULL; at += 2) {
         /* s, n, l, t, a, w and then a name; all others are words of the namespace. */
         static const char *const words[] = { "run",  "epoch", "last",

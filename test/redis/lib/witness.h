@@ -15,6 +15,10 @@ const char *witness_server(void);
 /* Another one: "REPLICA", "SENTINELS". */
 const char *witness_other(const char *which);
 
+/* The namespace that is looked at and that actors use: "holdfast" at first. */
+void        witness_use(const char *prefix);
+const char *witness_prefix(void);
+
 /* Ask server 1, or the nth, a command as it is typed: words, "quoted" where need be.
  * Returns what it answers, as it was sent, until the next call. */
 const char *witness_ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
