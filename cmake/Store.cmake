@@ -1,8 +1,9 @@
-# hf_store(NAME [OPTIONAL] [NET] [PACKAGE package] [LINK target...] [PKGCONFIG module...])
+# hf_store(NAME [OPTIONAL] [NET] [SERVED] [PACKAGE package] [LINK target...] [PKGCONFIG module...])
 #
 # Adds src/store/NAME to the library.  PACKAGE is what find_package() must find, LINK
 # the targets it gives, or plain names of libraries that come without a package;
 # PKGCONFIG the same for those who link libholdfast.a by pkg-config.  NET: it speaks to a server, and needs src/net and OpenSSL.
+# SERVED: it is one of those that share src/store/served.
 # OPTIONAL makes an option HF_STORE_<NAME>; in the code, the macro of that name is
 # defined when the store is in.  HF_LEFT_OUT has the names of what is not in.
 set(HF_STORE_LIBRARIES "")
@@ -30,8 +31,16 @@ macro(hf_net)
     endif()
 endmacro()
 
+# src/store/served, likewise.
+macro(hf_served)
+    if(NOT served_sources)
+        file(GLOB served_sources CONFIGURE_DEPENDS src/store/served/*.c)
+        target_sources(hf_objects PRIVATE ${served_sources})
+    endif()
+endmacro()
+
 macro(hf_store name)
-    cmake_parse_arguments(store "OPTIONAL;NET" "PACKAGE" "LINK;PKGCONFIG" ${ARGN})
+    cmake_parse_arguments(store "OPTIONAL;NET;SERVED" "PACKAGE" "LINK;PKGCONFIG" ${ARGN})
     string(TOUPPER "HF_STORE_${name}" store_macro)
     if(store_OPTIONAL)
         option(${store_macro} "The ${name}: store" ON)
@@ -45,6 +54,9 @@ macro(hf_store name)
         target_compile_definitions(hf_objects PRIVATE ${store_macro}=1)
         if(store_NET)
             hf_net()
+        endif()
+        if(store_SERVED)
+            hf_served()
         endif()
         if(store_LINK)
             hf_library("${store_PACKAGE}" "${store_LINK}" "${store_PKGCONFIG}")

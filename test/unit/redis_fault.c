@@ -127,7 +127,7 @@ static void test_moved(void **state)
         assert_int_equal(hf_redis_fault(redis, &reply), HF_REDIS_AGAIN);
         assert_string_equal(redis->link.moved_host, cases[i][1]);
         assert_string_equal(redis->link.moved_port, cases[i][2]);
-        assert_non_null(strstr(redis->base.errmsg, "Redis at here:1 "));
+        assert_non_null(strstr(redis->served.base.errmsg, "Redis at here:1 "));
         free(redis);
     }
 }

@@ -42,7 +42,7 @@ void hf_redis_bye(struct hf_redis *redis)
     if (redis->link.phase != HF_REDIS_READY)
         return;
     say_bye(redis, &farewell);
-    hf_time end = hf_now() + (redis->places > 0 ? FAREWELL : 0);
+    hf_time end = hf_now() + (redis->served.places > 0 ? FAREWELL : 0);
     while (hf_redis_conn_flush(redis, conn) && !farewell.done && hf_now() < end) {
         struct pollfd poll_fd = { .fd = conn->stream.fd,
                                   .events = (short)hf_stream_events(&conn->stream) };

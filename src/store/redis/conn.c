@@ -29,7 +29,7 @@ static void look(struct hf_redis *redis, struct hf_redis_conn *conn)
 
     if (conn->polled == event.events || conn->stream.state == HF_STREAM_BROKEN)
         return;
-    epoll_ctl(redis->base.fd, op, conn->stream.fd, &event);
+    epoll_ctl(redis->served.base.fd, op, conn->stream.fd, &event);
     conn->polled = event.events;
 }
 
@@ -70,7 +70,7 @@ void hf_redis_conn_close(struct hf_redis *redis, struct hf_redis_conn *conn)
     if (!conn->there)
         return;
     if (conn->polled != 0 && conn->stream.fd >= 0)
-        epoll_ctl(redis->base.fd, EPOLL_CTL_DEL, conn->stream.fd, NULL);
+        epoll_ctl(redis->served.base.fd, EPOLL_CTL_DEL, conn->stream.fd, NULL);
     conn->polled = 0;
     hf_stream_close(&conn->stream);
     redisReaderFree(conn->reader);
@@ -108,7 +108,7 @@ static void enlist(struct hf_redis *redis, struct hf_redis_conn *conn,
 {
     assert(!call->flying);
     *call = (struct hf_redis_call){
-        .sent = redis->now, .on_reply = on_reply, .data = data, .flying = true
+        .sent = redis->served.now, .on_reply = on_reply, .data = data, .flying = true
     };
     if (conn->first == NULL)
         conn->first = call;

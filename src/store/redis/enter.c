@@ -3,61 +3,84 @@
 
 #include <string.h>
 
-/* For an answer: what news of the place it will have taken into account. */
-static void remember_news(struct hf_redis *redis, struct hf_redis_task *task)
+/* { 0, changes, state, seq, slot, since, weight, ahead, nearest, patience, asked }, or
+ * { 0, changes, 'r', nearest, patience }, or { 0, changes, '-' } */
+static struct hf_served_answer parse(const redisReply *reply)
 {
-    const struct hf_redis_place *place = hf_redis_place_find(redis, task->req->id);
+    const char             *state = hf_redis_text(reply, 2);
+    struct hf_served_answer answer = { .state = state != NULL ? state[0] : '-',
+                                       .stamp = (uint64_t)hf_redis_number(reply, 1) };
 
-    task->news = place != NULL ? place->news : 0;
-    task->asks = place != NULL ? place->asks : 0;
+    if (answer.state == 'r') {
+        answer.nearest = (uint64_t)hf_redis_number(reply, 3);
+        answer.patience = hf_redis_number(reply, 4);
+        return answer;
+    }
+    answer.seq = (uint64_t)hf_redis_number(reply, 3);
+    answer.slot = (int)hf_redis_number(reply, 4);
+    answer.since = hf_redis_number(reply, 5);
+    answer.weight = (uint32_t)hf_redis_number(reply, 6);
+    answer.ahead = (uint64_t)hf_redis_number(reply, 7);
+    answer.nearest = (uint64_t)hf_redis_number(reply, 8);
+    answer.patience = hf_redis_number(reply, 9);
+    answer.asked = hf_redis_text(reply, 10);
+    return answer;
+}
+
+static void show(struct hf_redis *redis, struct hf_served_task *task,
+                 const redisReply *reply)
+{
+    struct hf_served_answer answer = parse(reply);
+    struct hf_served_place *place = hf_served_take(task, &answer);
+
+    if (redis->config.replicas > 0 && place != NULL && place->granted && !place->safe)
+        hf_redis_replicas_wait(redis, task);
+    else
+        hf_served_show(task, &answer);
 }
 
 static void on_shown(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    struct hf_redis_task *task = data;
-    int                   code;
+    struct hf_served_task *task = data;
+    int                    code;
 
     if (hf_redis_answered(redis, task, reply, &code))
-        hf_redis_show(redis, task, reply);
+        show(redis, task, reply);
 }
 
 /* ---- ENTER ----------------------------------------------------------------------------------- */
 
-static void on_mismatch(struct hf_redis *redis, struct hf_redis_task *task)
-{
-    hf_redis_fail(redis, task, HF_EMISMATCH,
-                  "others use \"%.100s\" as another kind of lock", task->req->name);
-}
-
 static void on_entered(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    struct hf_redis_task *task = data;
-    int                   code;
+    struct hf_served_task *task = data;
+    int                    code;
 
     if (!hf_redis_answered(redis, task, reply, &code))
         return;
     if (code == HF_REDIS_DONE) {
-        hf_redis_show(redis, task, reply);
+        show(redis, task, reply);
         return;
     }
-    hf_redis_place_drop(redis, task->req->id);
+    hf_served_place_drop(&redis->served, task->req->id);
     if (code == HF_REDIS_MISMATCH)
-        on_mismatch(redis, task);
+        hf_served_fail(task, HF_EMISMATCH,
+                       "others use \"%.100s\" as another kind of lock", task->req->name);
     else
-        hf_redis_fail(redis, task, HF_EFULL, "%u wait for \"%.100s\" already",
-                      task->req->limit, task->req->name);
+        hf_served_fail(task, HF_EFULL, "%u wait for \"%.100s\" already", task->req->limit,
+                       task->req->name);
 }
 
-void hf_redis_enter(struct hf_redis *redis, struct hf_redis_task *task)
+void hf_redis_enter(struct hf_served *served, struct hf_served_task *task)
 {
+    struct hf_redis     *redis = (struct hf_redis *)served;
     const struct hf_req *req = task->req;
 
-    if (hf_redis_place_find(redis, req->id) == NULL &&
-        hf_redis_place_new(redis, req) == NULL) {
-        hf_redis_fail(redis, task, HF_ENOMEM, "out of memory");
+    if (hf_served_place_find(&redis->served, req->id) == NULL &&
+        hf_served_place_new(&redis->served, req) == NULL) {
+        hf_served_fail(task, HF_ENOMEM, "out of memory");
         return;
     }
-    remember_news(redis, task);
+    hf_served_remember_news(task);
     hf_redis_script(redis, task->script = HF_REDIS_ENTER, req->shape.claim);
     if (req->shape.claim)
         hf_redis_add_claim(redis, req->name);
@@ -74,26 +97,18 @@ void hf_redis_enter(struct hf_redis *redis, struct hf_redis_task *task)
 
 /* ---- READ ------------------------------------------------------------------------------------- */
 
-/* A message said that it is granted, and to have it alone means that nobody is ahead:
- * there is nothing to ask. */
-static bool is_known(const struct hf_redis *redis, const struct hf_redis_place *place)
+void hf_redis_look(struct hf_served *served, struct hf_served_task *task)
 {
-    return place != NULL && place->told && place->seq != 0 && !place->away &&
-           place->asks == 0 && place->shape.weight == place->shape.capacity &&
-           redis->config.replicas == 0;
-}
+    struct hf_redis        *redis = (struct hf_redis *)served;
+    struct hf_served_place *place = hf_served_place_find(&redis->served, task->req->id);
 
-void hf_redis_look(struct hf_redis *redis, struct hf_redis_task *task)
-{
-    struct hf_redis_place *place = hf_redis_place_find(redis, task->req->id);
-
-    if (is_known(redis, place)) {
+    if (place != NULL && redis->config.replicas == 0 && hf_served_is_known(place)) {
         place->told = false;
         place->read = place->news;
-        hf_redis_show_place(redis, task, place);
+        hf_served_show_place(task, place);
         return;
     }
-    remember_news(redis, task);
+    hf_served_remember_news(task);
     hf_redis_script(redis, task->script = HF_REDIS_READ, 0);
     hf_redis_add_who(redis);
     hf_redis_add_number(redis, task->req->id);
@@ -105,9 +120,10 @@ void hf_redis_look(struct hf_redis *redis, struct hf_redis_task *task)
 
 /* ---- AMEND ------------------------------------------------------------------------------------ */
 
-void hf_redis_amend(struct hf_redis *redis, struct hf_redis_task *task)
+void hf_redis_amend(struct hf_served *served, struct hf_served_task *task)
 {
-    remember_news(redis, task);
+    struct hf_redis *redis = (struct hf_redis *)served;
+    hf_served_remember_news(task);
     hf_redis_script(redis, task->script = HF_REDIS_AMEND, 0);
     hf_redis_add_who(redis);
     hf_redis_add_number(redis, task->req->id);
@@ -120,23 +136,24 @@ void hf_redis_amend(struct hf_redis *redis, struct hf_redis_task *task)
 
 static void on_left(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    struct hf_redis_task *task = data;
-    int                   code;
+    struct hf_served_task *task = data;
+    int                    code;
 
     if (!hf_redis_answered(redis, task, reply, &code))
         return;
-    hf_redis_place_drop(redis, task->req->id);
+    hf_served_place_drop(&redis->served, task->req->id);
     if (hf_redis_number(reply, 1) != 0)
-        hf_redis_fail(redis, task, HF_ELOST, "\"%.100s\" had been taken away from us",
-                      task->req->name);
+        hf_served_fail(task, HF_ELOST, "\"%.100s\" had been taken away from us",
+                       task->req->name);
     else
-        hf_redis_finish(redis, task, 0);
+        hf_served_finish(task, 0);
 }
 
-void hf_redis_leave(struct hf_redis *redis, struct hf_redis_task *task)
+void hf_redis_leave(struct hf_served *served, struct hf_served_task *task)
 {
-    struct hf_redis_place *place = hf_redis_place_find(redis, task->req->id);
-    bool                   claim = place == NULL || place->shape.claim;
+    struct hf_redis        *redis = (struct hf_redis *)served;
+    struct hf_served_place *place = hf_served_place_find(&redis->served, task->req->id);
+    bool                    claim = place == NULL || place->shape.claim;
 
     if (place != NULL)
         place->leaving = true;

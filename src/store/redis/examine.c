@@ -84,7 +84,7 @@ static void on_config(struct hf_redis *redis, void *data, const redisReply *repl
 
 /* ---- The answer --------------------------------------------------------------------------- */
 
-static void tell(struct hf_redis *redis, struct hf_redis_task *task,
+static void tell(struct hf_redis *redis, struct hf_served_task *task,
                  struct hf_redis_examine *examine, const redisReply *look)
 {
     struct hf_req     *req = task->req;
@@ -93,11 +93,11 @@ static void tell(struct hf_redis *redis, struct hf_redis_task *task,
     hf_redis_server_tell(redis, examine, &list);
     hf_redis_data_tell(redis, examine, look, req->name, &list);
     if (list.failed) {
-        hf_redis_fail(redis, task, HF_ENOMEM, "out of memory");
+        hf_served_fail(task, HF_ENOMEM, "out of memory");
     } else {
         req->finding = list.finding;
         req->findings = list.count;
-        hf_redis_finish(redis, task, 0);
+        hf_served_finish(task, 0);
     }
     hf_gathered_clear(&list);
 }
@@ -105,7 +105,7 @@ static void tell(struct hf_redis *redis, struct hf_redis_task *task,
 /* Its clock was read at some time between asking and answer. */
 static void on_looked(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    struct hf_redis_task    *task = data;
+    struct hf_served_task   *task = data;
     struct hf_redis_examine *examine = task->more;
     int                      code;
 
@@ -141,8 +141,9 @@ static void ask_server(struct hf_redis *redis, struct hf_redis_examine *examine)
             on_config);
 }
 
-void hf_redis_examine(struct hf_redis *redis, struct hf_redis_task *task)
+void hf_redis_examine(struct hf_served *served, struct hf_served_task *task)
 {
+    struct hf_redis         *redis = (struct hf_redis *)served;
     const char              *name = task->req->name;
     struct hf_redis_examine *examine = calloc(1, sizeof *examine);
 
@@ -154,7 +155,7 @@ void hf_redis_examine(struct hf_redis *redis, struct hf_redis_task *task)
         hf_redis_add(redis, name);
     if (examine == NULL || redis->args.failed) {
         free(examine);
-        hf_redis_fail(redis, task, HF_ENOMEM, "out of memory");
+        hf_served_fail(task, HF_ENOMEM, "out of memory");
         return;
     }
     task->more = examine;

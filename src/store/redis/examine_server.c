@@ -107,7 +107,7 @@ static void tell_way(const struct hf_redis *redis, struct hf_gathered *list)
 static void tell_session(const struct hf_redis         *redis,
                          const struct hf_redis_examine *examine, struct hf_gathered *list)
 {
-    hf_time left = redis->base.alive_until - hf_now();
+    hf_time left = redis->served.base.alive_until - hf_now();
     hf_time ttl = redis->config.ttl, longest = examine->longest;
 
     hf_gather(list, longest > ttl ? HF_WARNING : HF_FINE, "session",

@@ -115,7 +115,8 @@ enum hf_redis_fault hf_redis_fault(struct hf_redis *redis, const redisReply *rep
         return fault;
     if (strncmp(reply->str, "MOVED ", 6) == 0)
         remember(&redis->link, reply->str);
-    snprintf(redis->base.errmsg, sizeof redis->base.errmsg, "Redis at %s %.180s",
-             hf_redis_link_server(redis, server, sizeof server), why);
+    snprintf(redis->served.base.errmsg, sizeof redis->served.base.errmsg,
+             "Redis at %s %.180s", hf_redis_link_server(redis, server, sizeof server),
+             why);
     return fault;
 }

@@ -16,7 +16,8 @@ void hf_redis_find_end(struct hf_redis *redis)
     if (link->resolve == NULL)
         return;
     if (link->resolve_polled != 0)
-        epoll_ctl(redis->base.fd, EPOLL_CTL_DEL, hf_resolve_fd(link->resolve), NULL);
+        epoll_ctl(redis->served.base.fd, EPOLL_CTL_DEL, hf_resolve_fd(link->resolve),
+                  NULL);
     link->resolve_polled = 0;
     hf_resolve_free(link->resolve);
     link->resolve = NULL;
@@ -30,7 +31,7 @@ static void reach(struct hf_redis *redis)
     hf_redis_find_end(redis);
     link->at = *address;
     link->phase = HF_REDIS_REACHING;
-    link->due = redis->now + hf_redis_link_patience(redis);
+    link->due = redis->served.now + hf_redis_link_patience(redis);
     if (hf_redis_conn_open(redis, &link->conn, address, link->host) < 0)
         hf_redis_link_break(redis, "cannot be reached: out of memory");
 }
@@ -42,7 +43,8 @@ static void look(struct hf_redis *redis)
 
     if (redis->link.resolve_polled != 0)
         return;
-    epoll_ctl(redis->base.fd, EPOLL_CTL_ADD, hf_resolve_fd(redis->link.resolve), &event);
+    epoll_ctl(redis->served.base.fd, EPOLL_CTL_ADD, hf_resolve_fd(redis->link.resolve),
+              &event);
     redis->link.resolve_polled = EPOLLIN;
 }
 
@@ -70,7 +72,7 @@ static void look_up(struct hf_redis *redis)
     struct hf_redis_link *link = &redis->link;
 
     link->phase = HF_REDIS_RESOLVING;
-    link->due = redis->now + hf_redis_link_patience(redis);
+    link->due = redis->served.now + hf_redis_link_patience(redis);
     if (hf_resolve_new(link->host, link->port, &link->resolve) < 0)
         hf_redis_link_break(redis, "cannot be looked up: out of memory");
     else
@@ -86,7 +88,8 @@ static void go_to(struct hf_redis *redis, const char *host, const char *port, bo
     snprintf(link->host, sizeof link->host, "%s", host);
     snprintf(link->port, sizeof link->port, "%s", port);
     link->asking = asking;
-    if (redis->base.errmsg[0] == '\0') /* should somebody give up before we know more */
+    if (redis->served.base.errmsg[0] ==
+        '\0') /* should somebody give up before we know more */
         hf_redis_link_say(redis, "does not answer");
     look_up(redis);
 }
@@ -101,7 +104,7 @@ static void go_to_path(struct hf_redis *redis)
     link->address[0].length = sizeof *at;
     link->addresses = 1;
     link->next_address = 0;
-    if (redis->base.errmsg[0] == '\0')
+    if (redis->served.base.errmsg[0] == '\0')
         hf_redis_link_say(redis, "does not answer");
     reach(redis);
 }

@@ -97,7 +97,7 @@ static void deny_replica(struct hf_redis *redis, const redisReply *reply)
              host, port);
     if (redis->config.service[0] != '\0')
         hf_redis_link_break(redis, "is a read-only replica, though a Sentinel named it");
-    else if (redis->places > 0 || redis->link.following)
+    else if (redis->served.places > 0 || redis->link.following)
         hf_redis_link_break(redis, why);
     else
         hf_redis_link_refuse(redis, HF_EDENIED, why);

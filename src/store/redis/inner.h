@@ -3,10 +3,10 @@
  *   config.c   what a URL says                link.c     find, reach and greet the server
  *   conn.c     commands on a connection       fault.c    what its errors mean
  *   script.c   the scripts, called by name    session.c  hello, and when it is lost
- *   place.c    places we have                 news.c     what the server tells us
+ *   news.c     what the server tells us
  *   renew.c bye.c  the session's renewals, its end   mend.c  when data were lost
- *   store.c    requests, turns, open and close   task.c     requests at work
- *   enter.c answer.c replicas.c watch.c list.c reach.c examine.c   the verbs
+ *   store.c    turns, open and close          task.c     how a verb is asked and answered
+ *   enter.c replicas.c watch.c list.c reach.c examine.c   the verbs
  *
  * What the server keeps is told in base.lua.
  */
@@ -15,11 +15,7 @@
 
 #include "store/redis/link.h"
 #include "store/redis/redis.h"
-#include "store/requests.h"
-
-#define HF_REDIS_BUCKETS 1024 /* of places */
-
-struct hf_redis_task;
+#include "store/served/served.h"
 
 /* ---- script.c -------------------------------------------------------------------------- */
 
@@ -86,42 +82,6 @@ void hf_redis_canary_load(struct hf_redis *redis);
 int64_t     hf_redis_number(const redisReply *reply, size_t index);
 const char *hf_redis_text(const redisReply *reply, size_t index);
 
-/* ---- place.c: places we have, or have asked for ----------------------------------------- */
-
-struct hf_redis_place {
-    struct hf_redis_place *next;  /* of its bucket */
-    struct hf_redis_task  *watch; /* those that wait for news of it, by next_watch */
-    uint64_t               id;
-    struct hf_shape        shape;
-    uint64_t               seq;     /* 0: not answered yet */
-    bool                   granted; /* by an answer or by a message */
-    bool                   told;    /* ... by a message, nothing read since */
-    bool                   away;    /* somebody took it */
-    bool                   leaving;
-    bool                   safe; /* enough replicas know that it is granted */
-    int                    slot;
-    int64_t                since;
-    uint64_t               news; /* messages about it */
-    uint64_t               read; /* ... that its owner has read of */
-    uint64_t               asks; /* messages that somebody asks for it, not read of */
-    char                  *note;
-    char                   name[];
-};
-
-struct hf_redis_place *hf_redis_place_new(struct hf_redis     *redis,
-                                          const struct hf_req *req);
-struct hf_redis_place *hf_redis_place_find(const struct hf_redis *redis, uint64_t id);
-void                   hf_redis_place_drop(struct hf_redis *redis, uint64_t id);
-void                   hf_redis_places_drop(struct hf_redis *redis);
-
-/* Call `visit`, if there is one, for each claim we hold; how many there are. */
-size_t hf_redis_each_claim(struct hf_redis *redis,
-                           void (*visit)(struct hf_redis             *redis,
-                                         const struct hf_redis_place *place));
-
-/* There is news of it: what waits for that is answered. */
-void hf_redis_place_news(struct hf_redis *redis, struct hf_redis_place *place);
-
 /* ---- session.c ---------------------------------------------------------------------------- */
 
 struct hf_redis_session {
@@ -129,7 +89,6 @@ struct hf_redis_session {
     uint64_t             connection; /* number of the newest */
     char                 epoch[24];  /* "0": a new session */
     hf_time              longest;    /* ttl anybody uses */
-    uint64_t             token;      /* highest seen */
     hf_time              sent;       /* the renewal, or hello, last sent */
     hf_time              due;        /* renew then */
     hf_time              look;       /* or then, since a session or a hold-off ends */
@@ -163,13 +122,19 @@ void hf_redis_session_held_off(struct hf_redis *redis, int64_t us);
 void    hf_redis_renew_run(struct hf_redis *redis);
 hf_time hf_redis_renew_wake(const struct hf_redis *redis);
 
+/* Call `visit`, if there is one, for each claim we hold; how many there are. */
+size_t hf_redis_each_claim(struct hf_redis *redis,
+                           void (*visit)(struct hf_redis              *redis,
+                                         const struct hf_served_place *place));
+
 /* Keys, and ids and seqs, of a claim as scripts want them. */
-void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_redis_place *place);
-void hf_redis_add_claim_value(struct hf_redis *redis, const struct hf_redis_place *place);
+void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_served_place *place);
+void hf_redis_add_claim_value(struct hf_redis              *redis,
+                              const struct hf_served_place *place);
 
 /* Renew now; and look again in so many microseconds, if that is not 0. */
 void hf_redis_renew(struct hf_redis *redis);
-void hf_redis_look_in(struct hf_redis *redis, int64_t us);
+void hf_redis_look_in(struct hf_served *served, int64_t us);
 
 /* ---- bye.c: the end of it, for good; waits a moment ---------------------------------------- */
 
@@ -203,81 +168,35 @@ hf_time hf_redis_news_wake(const struct hf_redis *redis);
 /* The server says how many messages it sent. */
 void hf_redis_news_count(struct hf_redis *redis, uint64_t sent);
 
-/* Something may have been missed: whoever waits for news looks for himself. */
-void hf_redis_news_all(struct hf_redis *redis);
+/* ---- task.c -------------------------------------------------------------------------------- */
 
-/* ---- task.c: requests at work ---------------------------------------------------------------- */
-
-struct hf_redis_task {
-    struct hf_redis       *redis;
-    struct hf_req         *req;
-    enum hf_redis_script   script; /* last called */
-    struct hf_redis_call   call;
-    struct hf_redis_task  *next, **prev;
-    struct hf_redis_task  *next_watch; /* of the same place */
-    struct hf_redis_place *place;      /* whose watch it is */
-    bool                   outside;    /* a watch of a whole line */
-    bool                   fired;      /* ... that is over, once the call is answered */
-    hf_time                due;        /* ... at the latest then */
-    uint64_t               news;       /* of the place, when it was read */
-    uint64_t               asks;
-    bool                   confirm; /* count the replicas before it is granted */
-    bool                   shown;   /* the answer is there, WAIT's is not */
-    void                  *more;    /* examine.c's */
-};
-
-/* Begin to work on a request.  NULL: no memory. */
-struct hf_redis_task *hf_redis_task_new(struct hf_redis *redis, struct hf_req *req);
-void hf_redis_task_begin(struct hf_redis *redis, struct hf_redis_task *task);
-
-/* Finish it: done() is called, the task is gone. */
-void hf_redis_finish(struct hf_redis *redis, struct hf_redis_task *task, int status);
-void hf_redis_fail(struct hf_redis *redis, struct hf_redis_task *task, int status,
-                   const char *format, ...) __attribute__((format(printf, 4, 5)));
+struct hf_redis_call *hf_redis_task_call(struct hf_served_task *task);
 
 /* Call the script begun for a task.  Then, of its answer: is it one to go on with?
  * If not, all that is needed was done, and the task may be gone. */
-void hf_redis_task_send(struct hf_redis *redis, struct hf_redis_task *task,
+void hf_redis_task_send(struct hf_redis *redis, struct hf_served_task *task,
                         hf_redis_on_reply *on_reply);
-bool hf_redis_answered(struct hf_redis *redis, struct hf_redis_task *task,
+bool hf_redis_answered(struct hf_redis *redis, struct hf_served_task *task,
                        const redisReply *reply, int *code);
 
-/* Fail all that is at work, because the connection broke. */
-void hf_redis_tasks_fail(struct hf_redis *redis);
-
 /* The verbs. */
-void hf_redis_enter(struct hf_redis *redis, struct hf_redis_task *task);
-void hf_redis_look(struct hf_redis *redis, struct hf_redis_task *task);
-void hf_redis_amend(struct hf_redis *redis, struct hf_redis_task *task);
-void hf_redis_leave(struct hf_redis *redis, struct hf_redis_task *task);
-void hf_redis_watch(struct hf_redis *redis, struct hf_redis_task *task);
-void hf_redis_list(struct hf_redis *redis, struct hf_redis_task *task);
-void hf_redis_reach(struct hf_redis *redis, struct hf_redis_task *task);
-void hf_redis_prove(struct hf_redis *redis, struct hf_redis_task *task);
-void hf_redis_examine(struct hf_redis *redis, struct hf_redis_task *task);
-
-/* answer.c: an answer that shows our place, or what is in the way, and no other. */
-void hf_redis_show(struct hf_redis *redis, struct hf_redis_task *task,
-                   const redisReply *reply);
-/* The same from what a message said. */
-void hf_redis_show_place(struct hf_redis *redis, struct hf_redis_task *task,
-                         const struct hf_redis_place *place);
+void hf_redis_enter(struct hf_served *served, struct hf_served_task *task);
+void hf_redis_look(struct hf_served *served, struct hf_served_task *task);
+void hf_redis_amend(struct hf_served *served, struct hf_served_task *task);
+void hf_redis_leave(struct hf_served *served, struct hf_served_task *task);
+void hf_redis_list(struct hf_served *served, struct hf_served_task *task);
+void hf_redis_reach(struct hf_served *served, struct hf_served_task *task);
+void hf_redis_prove(struct hf_served *served, struct hf_served_task *task);
+void hf_redis_examine(struct hf_served *served, struct hf_served_task *task);
+void hf_redis_watch_line(struct hf_served *served, struct hf_served_task *task);
 
 /* replicas.c: answer once enough of them have heard that it is granted. */
-void hf_redis_replicas_wait(struct hf_redis *redis, struct hf_redis_task *task);
-
-/* watch.c */
-void hf_redis_watch_end(struct hf_redis *redis, struct hf_redis_task *task);
-void hf_redis_watch_fire(struct hf_redis *redis, struct hf_redis_task *task);
-void hf_redis_watches_changed(struct hf_redis *redis, const char *name); /* NULL: all */
-void hf_redis_watches_run(struct hf_redis *redis);
-hf_time hf_redis_watches_wake(const struct hf_redis *redis);
+void hf_redis_replicas_wait(struct hf_redis *redis, struct hf_served_task *task);
 
 struct hf_redis {
-    struct hf_store         base;
+    struct hf_served        served;
     struct hf_redis_config  config;
     struct hf_tls          *tls;
-    hf_time                 now;
     struct hf_redis_link    link;
     struct hf_redis_conn    news_conn;
     struct hf_redis_news    news;
@@ -285,14 +204,6 @@ struct hf_redis {
     char                    sha[HF_REDIS_SCRIPTS][41];
     char                    canary[41];
     struct hf_redis_args    args;
-    struct hf_redis_place  *place[HF_REDIS_BUCKETS];
-    unsigned                places;
-    struct hf_requests      repeat;  /* to be begun again, before those waiting */
-    struct hf_requests      waiting; /* not yet begun */
-    struct hf_redis_task   *tasks, **tasks_end; /* oldest first */
-    size_t                  outsiders;          /* those that watch a line */
-    bool                    cancels;            /* some requests are to end */
-    bool                    closing;
     struct hf_ticket       *snapshot; /* of the answer being given */
     size_t                  snapshot_room;
 };

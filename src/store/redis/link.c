@@ -34,15 +34,6 @@ const char *hf_redis_link_server(const struct hf_redis *redis, char *ret, size_t
     return ret;
 }
 
-void hf_redis_link_set(struct hf_redis *redis, enum hf_link link)
-{
-    if (redis->base.link == link)
-        return;
-    redis->base.link = link;
-    if (redis->base.on_link != NULL)
-        redis->base.on_link(&redis->base, redis->base.on_link_data);
-}
-
 hf_time hf_redis_link_patience(const struct hf_redis *redis)
 {
     hf_time limit = redis->config.ttl / 6;
@@ -56,7 +47,7 @@ void hf_redis_link_say(struct hf_redis *redis, const char *why)
 {
     char server[128];
 
-    snprintf(redis->base.errmsg, sizeof redis->base.errmsg, "%s at %s %s",
+    snprintf(redis->served.base.errmsg, sizeof redis->served.base.errmsg, "%s at %s %s",
              redis->link.asking ? "Sentinel" : "Redis",
              hf_redis_link_server(redis, server, sizeof server), why);
 }
@@ -67,7 +58,7 @@ static hf_time pause_for(struct hf_redis *redis)
     hf_time pause = hf_retry_next(&redis->link.retry);
     hf_time most = redis->config.ttl / 20;
 
-    return redis->places > 0 && pause > most ? most : pause;
+    return redis->served.places > 0 && pause > most ? most : pause;
 }
 
 /* Say `refusal` to whoever asks, instead of letting him wait. */
@@ -80,8 +71,8 @@ static void refuse(struct hf_redis *redis, int refusal)
     link->tried = link->unknown = 0;
     link->addresses = 0;
     link->moved_host[0] = '\0';
-    link->due = redis->now + HF_SEC;
-    hf_redis_link_set(redis, HF_LINK_UP);
+    link->due = redis->served.now + HF_SEC;
+    hf_served_set_link(&redis->served, HF_LINK_UP);
 }
 
 /* The next address, Sentinel, or server of the cluster has its turn, at once; after all
@@ -92,7 +83,7 @@ static void go_on(struct hf_redis *redis, bool reaching)
     size_t                servers = redis->config.service[0] ? redis->config.servers : 1;
     bool                  first_hop = link->moved_host[0] != '\0' && !link->following;
 
-    link->due = redis->now;
+    link->due = redis->served.now;
     if (reaching && link->next_address < link->addresses)
         return;
     link->addresses = 0;
@@ -103,7 +94,7 @@ static void go_on(struct hf_redis *redis, bool reaching)
         return;
     }
     link->tried = link->unknown = 0;
-    link->due = redis->now + pause_for(redis);
+    link->due = redis->served.now + pause_for(redis);
 }
 
 static void give_up(struct hf_redis *redis, const char *why, int refusal)
@@ -122,7 +113,7 @@ static void give_up(struct hf_redis *redis, const char *why, int refusal)
     else
         go_on(redis, reaching);
     if (!link->refused)
-        hf_redis_link_set(redis, HF_LINK_DOWN);
+        hf_served_set_link(&redis->served, HF_LINK_DOWN);
     hf_redis_conn_close(redis, &link->conn);
     hf_redis_session_broken(redis);
 }
@@ -192,10 +183,10 @@ void hf_redis_link_run(struct hf_redis *redis, bool readable)
 {
     struct hf_redis_link *link = &redis->link;
 
-    if (link->phase == HF_REDIS_RESTING && redis->now >= link->due) {
+    if (link->phase == HF_REDIS_RESTING && redis->served.now >= link->due) {
         if (link->refused) {
             link->refused = false;
-            hf_redis_link_set(redis, HF_LINK_DOWN);
+            hf_served_set_link(&redis->served, HF_LINK_DOWN);
         }
         hf_redis_find_next(redis);
     }
@@ -209,7 +200,7 @@ void hf_redis_link_run(struct hf_redis *redis, bool readable)
             explain(redis);
     }
     if (link->phase != HF_REDIS_RESTING && link->phase < HF_REDIS_OPENING &&
-        redis->now >= link->due)
+        redis->served.now >= link->due)
         time_out(redis);
 }
 
@@ -239,8 +230,8 @@ void hf_redis_link_ready(struct hf_redis *redis)
     link->addresses = 0;
     link->following = false;
     hf_retry_reset(&link->retry);
-    redis->base.errmsg[0] = '\0';
-    hf_redis_link_set(redis, HF_LINK_UP);
+    redis->served.base.errmsg[0] = '\0';
+    hf_served_set_link(&redis->served, HF_LINK_UP);
 }
 
 /* ---- Both ends of its life ---------------------------------------------------------------- */

@@ -168,9 +168,6 @@ hf_time hf_redis_link_wake(const struct hf_redis *redis);
 /* The hello was answered: calls may flow. */
 void hf_redis_link_ready(struct hf_redis *redis);
 
-/* Make the state of the link known (HF_LINK_...). */
-void hf_redis_link_set(struct hf_redis *redis, enum hf_link link);
-
 /* Give the connection up and try again soon; `why` as a clause about the server: "does
  * not answer"; NULL: base.errmsg says it already. */
 void hf_redis_link_break(struct hf_redis *redis, const char *why);

@@ -44,14 +44,6 @@ static struct hf_ticket stand_in(const char *line, struct hf_shape shape,
     };
 }
 
-static int by_name_and_seq(const void *a, const void *b)
-{
-    const struct hf_ticket *x = a, *y = b;
-    int                     r = strcmp(x->line, y->line);
-
-    return r != 0 ? r : (x->seq > y->seq) - (x->seq < y->seq);
-}
-
 /* ---- All of them -------------------------------------------------------------------------- */
 
 static struct hf_ticket *make_room(struct hf_redis *redis, size_t count)
@@ -83,26 +75,20 @@ static size_t add_held_off(struct hf_ticket *ticket, size_t count, int64_t us, c
     return all;
 }
 
-static void sort(struct hf_ticket *ticket, size_t count)
-{
-    if (count > 1)
-        qsort(ticket, count, sizeof *ticket, by_name_and_seq);
-}
-
 /* { 0, changes, foreign, on hold for, place ... } */
 static void on_listed(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    struct hf_redis_task *task = data;
-    struct hf_req        *req = task->req;
-    char                  note[128];
-    size_t                count = 0;
-    int                   code;
+    struct hf_served_task *task = data;
+    struct hf_req         *req = task->req;
+    char                   note[128];
+    size_t                 count = 0;
+    int                    code;
 
     if (!hf_redis_answered(redis, task, reply, &code))
         return;
     struct hf_ticket *ticket = make_room(redis, reply->elements * 2);
     if (ticket == NULL) {
-        hf_redis_fail(redis, task, HF_ENOMEM, "out of memory");
+        hf_served_fail(task, HF_ENOMEM, "out of memory");
         return;
     }
     if (hf_redis_number(reply, 2) > 0) /* who sets a claim's key himself is in no line */
@@ -112,20 +98,17 @@ static void on_listed(struct hf_redis *redis, void *data, const redisReply *repl
         if (reply->element[i]->type == REDIS_REPLY_STRING &&
             parse(reply->element[i]->str, &ticket[count]))
             count++;
-    sort(ticket, count);
+    hf_served_sort(ticket, count);
     count = add_held_off(ticket, count, hf_redis_number(reply, 3), note, sizeof note);
-    sort(ticket, count);
     for (size_t i = 0; i < count; i++)
         ticket[i].asked = NULL;
-    req->stamp = (uint64_t)hf_redis_number(reply, 1);
-    req->snapshot = (struct hf_line){ .ticket = ticket, .count = count };
-    req->me = count;
-    hf_redis_finish(redis, task, 0);
+    hf_served_list(task, ticket, count, (uint64_t)hf_redis_number(reply, 1));
 }
 
-void hf_redis_list(struct hf_redis *redis, struct hf_redis_task *task)
+void hf_redis_list(struct hf_served *served, struct hf_served_task *task)
 {
-    const char *name = task->req->name;
+    struct hf_redis *redis = (struct hf_redis *)served;
+    const char      *name = task->req->name;
 
     hf_redis_script(redis, task->script = HF_REDIS_LIST, name != NULL);
     if (name != NULL)

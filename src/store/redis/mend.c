@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-static void add_place(struct hf_redis *redis, const struct hf_redis_place *place)
+static void add_place(struct hf_redis *redis, const struct hf_served_place *place)
 {
     char slot[16];
 
@@ -47,8 +47,9 @@ void hf_redis_mend(struct hf_redis *redis)
     hf_redis_script(redis, HF_REDIS_MEND, hf_redis_each_claim(redis, NULL));
     hf_redis_each_claim(redis, hf_redis_add_claim_key);
     hf_redis_add_who(redis);
-    for (size_t i = 0; i < HF_REDIS_BUCKETS; i++)
-        for (struct hf_redis_place *at = redis->place[i]; at != NULL; at = at->next)
+    for (size_t i = 0; i < HF_SERVED_BUCKETS; i++)
+        for (struct hf_served_place *at = redis->served.place[i]; at != NULL;
+             at = at->next)
             if (!at->leaving && !at->away)
                 add_place(redis, at);
     hf_redis_send(redis, &redis->session.call, on_mended, NULL);

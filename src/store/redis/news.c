@@ -6,7 +6,6 @@
  */
 #include "store/redis/inner.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +18,6 @@ void hf_redis_news_init(struct hf_redis *redis, uint64_t seed)
     redis->news.miss = HF_NEVER;
 }
 
-void hf_redis_news_all(struct hf_redis *redis)
-{
-    for (size_t i = 0; i < HF_REDIS_BUCKETS && redis->places > 0; i++)
-        for (struct hf_redis_place *at = redis->place[i]; at != NULL; at = at->next)
-            hf_redis_place_news(redis, at);
-    hf_redis_watches_changed(redis, NULL);
-}
-
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
 void hf_redis_news_count(struct hf_redis *redis, uint64_t sent)
@@ -37,7 +28,7 @@ void hf_redis_news_count(struct hf_redis *redis, uint64_t sent)
     if (news->heard >= sent)
         news->miss = HF_NEVER;
     else if (news->miss == HF_NEVER)
-        news->miss = redis->now + LATE;
+        news->miss = redis->served.now + LATE;
 }
 
 /* The connection may be dead without our knowing: another one is made. */
@@ -45,7 +36,7 @@ static void missed(struct hf_redis *redis, uint64_t number)
 {
     redis->news.heard = number;
     hf_redis_news_close(redis);
-    hf_redis_news_all(redis);
+    hf_served_news_all(&redis->served);
 }
 
 static void count(struct hf_redis *redis, uint64_t number)
@@ -59,46 +50,19 @@ static void count(struct hf_redis *redis, uint64_t number)
     if (news->heard >= news->sent)
         news->miss = HF_NEVER;
     if (gap)
-        hf_redis_news_all(redis);
+        hf_served_news_all(&redis->served);
 }
 
 /* ---- Messages --------------------------------------------------------------------------------- */
 
-static void on_granted(struct hf_redis_place *place, const char *rest)
-{
-    int     slot = -1;
-    int64_t since = 0;
-
-    if (sscanf(rest, "%d %" SCNd64, &slot, &since) != 2)
-        return;
-    place->granted = place->told = true;
-    place->slot = slot;
-    place->since = since;
-}
-
-/* "<number> g <id> <slot> <since>", "<number> b <id>", "... a <id>", "... c <name>" */
+/* "<number> <message>" */
 static void on_message(struct hf_redis *redis, const char *text)
 {
     char    *rest;
     uint64_t number = strtoull(text, &rest, 10);
 
-    if (rest[0] != ' ' || rest[1] == '\0' || rest[2] != ' ')
+    if (rest[0] != ' ' || !hf_served_message(&redis->served, rest + 1))
         return;
-    char what = rest[1];
-    rest += 3;
-    if (what == 'c') {
-        hf_redis_watches_changed(redis, rest);
-    } else {
-        uint64_t               id = strtoull(rest, &rest, 10);
-        struct hf_redis_place *place = hf_redis_place_find(redis, id);
-        if (place != NULL) {
-            if (what == 'g')
-                on_granted(place, rest);
-            place->away |= what == 'b';
-            place->asks += what == 'a';
-            hf_redis_place_news(redis, place);
-        }
-    }
     count(redis, number);
 }
 
@@ -127,7 +91,7 @@ static void rest(struct hf_redis *redis)
 
     hf_redis_conn_close(redis, &redis->news_conn);
     news->subscribed = false;
-    news->due = redis->now + hf_retry_next(&news->retry);
+    news->due = redis->served.now + hf_retry_next(&news->retry);
 }
 
 void hf_redis_news_close(struct hf_redis *redis)
@@ -160,7 +124,7 @@ static void begin(struct hf_redis *redis)
 {
     struct hf_redis_news *news = &redis->news;
 
-    news->due = redis->now + redis->config.ttl / 3; /* to give up then */
+    news->due = redis->served.now + redis->config.ttl / 3; /* to give up then */
     redis->news_conn.on_push = on_push;
     if (hf_redis_conn_open(redis, &redis->news_conn, &redis->link.at, redis->link.host) <
         0) {
@@ -177,18 +141,18 @@ void hf_redis_news_run(struct hf_redis *redis, bool readable)
 
     if (redis->link.phase != HF_REDIS_READY)
         return;
-    if (!redis->news_conn.there && redis->now >= news->due)
+    if (!redis->news_conn.there && redis->served.now >= news->due)
         begin(redis);
     if (redis->news_conn.there &&
         (!hf_redis_conn_run(redis, &redis->news_conn, readable) ||
-         (!news->subscribed && redis->now >= news->due)))
+         (!news->subscribed && redis->served.now >= news->due)))
         rest(redis);
     if (news->refused) { /* without it nobody would be woken: better to say so */
         news->refused = false;
         hf_redis_link_refuse(redis, HF_EDENIED, NULL);
         return;
     }
-    if (redis->now >= news->miss)
+    if (redis->served.now >= news->miss)
         missed(redis, news->sent);
 }
 

@@ -3,20 +3,20 @@
 
 static void on_reached(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    struct hf_redis_task *task = data;
-    const struct hf_req  *req = task->req;
-    int                   code;
+    struct hf_served_task *task = data;
+    const struct hf_req   *req = task->req;
+    int                    code;
 
     if (!hf_redis_answered(redis, task, reply, &code))
         return;
     if (code == HF_REDIS_DONE)
-        hf_redis_finish(redis, task, 0);
+        hf_served_finish(task, 0);
     else
-        hf_redis_fail(redis, task, req->op == HF_PROVE ? HF_ELOST : HF_ENOTFOUND,
-                      "that place in \"%.100s\" is gone", req->name);
+        hf_served_fail(task, req->op == HF_PROVE ? HF_ELOST : HF_ENOTFOUND,
+                       "that place in \"%.100s\" is gone", req->name);
 }
 
-static void reach(struct hf_redis *redis, struct hf_redis_task *task, const char *verb,
+static void reach(struct hf_redis *redis, struct hf_served_task *task, const char *verb,
                   uint64_t seq)
 {
     const struct hf_req *req = task->req;
@@ -31,13 +31,13 @@ static void reach(struct hf_redis *redis, struct hf_redis_task *task, const char
     hf_redis_task_send(redis, task, on_reached);
 }
 
-void hf_redis_reach(struct hf_redis *redis, struct hf_redis_task *task)
+void hf_redis_reach(struct hf_served *served, struct hf_served_task *task)
 {
+    struct hf_redis     *redis = (struct hf_redis *)served;
     const struct hf_req *req = task->req;
 
     if (req->token != 0 && req->token != req->seq) /* here they are the same */
-        hf_redis_fail(redis, task, HF_ENOTFOUND, "that place in \"%.100s\" is gone",
-                      req->name);
+        hf_served_fail(task, HF_ENOTFOUND, "that place in \"%.100s\" is gone", req->name);
     else
         reach(redis, task, req->op == HF_BREAK ? "break" : "ask", req->seq);
 }
@@ -46,28 +46,28 @@ void hf_redis_reach(struct hf_redis *redis, struct hf_redis_task *task)
 
 static void on_proven(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    struct hf_redis_task *task = data;
-    const char           *state = hf_redis_text(reply, 2);
-    int                   code;
+    struct hf_served_task *task = data;
+    const char            *state = hf_redis_text(reply, 2);
+    int                    code;
 
     if (!hf_redis_answered(redis, task, reply, &code))
         return;
     if (state != NULL && (state[0] == 'g' || state[0] == 'w')) {
-        hf_redis_finish(redis, task, 0);
+        hf_served_finish(task, 0);
         return;
     }
-    struct hf_redis_place *place = hf_redis_place_find(redis, task->req->id);
+    struct hf_served_place *place = hf_served_place_find(&redis->served, task->req->id);
     if (place != NULL) { /* its holder hears of it as by any other way */
         place->away = true;
-        hf_redis_place_news(redis, place);
+        hf_served_place_news(place);
     }
-    hf_redis_fail(redis, task, HF_ELOST, "our place in \"%.100s\" is gone",
-                  task->req->name);
+    hf_served_fail(task, HF_ELOST, "our place in \"%.100s\" is gone", task->req->name);
 }
 
 /* The own place: a renewal, and a look right behind it. */
-void hf_redis_prove(struct hf_redis *redis, struct hf_redis_task *task)
+void hf_redis_prove(struct hf_served *served, struct hf_served_task *task)
 {
+    struct hf_redis *redis = (struct hf_redis *)served;
     if (task->req->id == 0) {
         reach(redis, task, "prove", task->req->token);
         return;

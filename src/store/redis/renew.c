@@ -2,13 +2,37 @@
  * session that may be in our way, or a hold-off, is about to end. */
 #include "store/redis/inner.h"
 
+/* ---- Claims, whose keys have ends of their own -------------------------------------------- */
+
+static bool is_claim(const struct hf_served_place *place)
+{
+    return place->shape.claim && place->granted && !place->away && !place->leaving;
+}
+
+size_t hf_redis_each_claim(struct hf_redis *redis,
+                           void (*visit)(struct hf_redis              *redis,
+                                         const struct hf_served_place *place))
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < HF_SERVED_BUCKETS && redis->served.places > 0; i++)
+        for (struct hf_served_place *at = redis->served.place[i]; at != NULL;
+             at = at->next)
+            if (is_claim(at)) {
+                count++;
+                if (visit != NULL)
+                    visit(redis, at);
+            }
+    return count;
+}
+
 /* A claim of ours that is not there any more: its key was deleted, or expired. */
 static void claim_gone(struct hf_redis *redis, uint64_t id)
 {
-    struct hf_redis_place *place = hf_redis_place_find(redis, id);
+    struct hf_served_place *place = hf_served_place_find(&redis->served, id);
 
     if (place != NULL && !place->leaving)
-        hf_redis_place_news(redis, place);
+        hf_served_place_news(place);
 }
 
 static void on_renewed(struct hf_redis *redis, void *data, const redisReply *reply)
@@ -33,7 +57,7 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
         hf_redis_session_extend(redis);
         redis->session.look = HF_NEVER;
         hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 1));
-        hf_redis_look_in(redis, hf_redis_number(reply, 2));
+        hf_redis_look_in(&redis->served, hf_redis_number(reply, 2));
         hf_redis_session_held_off(redis, hf_redis_number(reply, 3));
         for (size_t i = 4; i < reply->elements; i++)
             claim_gone(redis, (uint64_t)hf_redis_number(reply, i));
@@ -42,12 +66,12 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
     }
 }
 
-void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_redis_place *place)
+void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_served_place *place)
 {
     hf_redis_add_claim(redis, place->name);
 }
 
-void hf_redis_add_claim_value(struct hf_redis *redis, const struct hf_redis_place *place)
+void hf_redis_add_claim_value(struct hf_redis *redis, const struct hf_served_place *place)
 {
     hf_redis_add_number(redis, place->id);
     hf_redis_add_seq(redis, place->seq);
@@ -60,8 +84,8 @@ void hf_redis_renew(struct hf_redis *redis)
     session->again = session->call.flying;
     if (session->again || redis->link.phase != HF_REDIS_READY)
         return;
-    session->sent = redis->now;
-    session->due = redis->now + redis->config.ttl / 3;
+    session->sent = redis->served.now;
+    session->due = redis->served.now + redis->config.ttl / 3;
     hf_redis_script(redis, HF_REDIS_RENEW, hf_redis_each_claim(redis, NULL));
     hf_redis_each_claim(redis, hf_redis_add_claim_key);
     hf_redis_add_who(redis);
@@ -75,7 +99,7 @@ void hf_redis_renew(struct hf_redis *redis)
 /* Is anybody there for whom it matters that a session or a hold-off ends? */
 static bool somebody_waits(const struct hf_redis *redis)
 {
-    return redis->places > 0 || redis->outsiders > 0;
+    return redis->served.places > 0 || redis->served.outsiders > 0;
 }
 
 static hf_time oldest_call(const struct hf_redis *redis)
@@ -91,14 +115,14 @@ void hf_redis_renew_run(struct hf_redis *redis)
 
     if (redis->link.phase != HF_REDIS_OPENING && redis->link.phase != HF_REDIS_READY)
         return;
-    if (redis->now >= oldest_call(redis)) {
+    if (redis->served.now >= oldest_call(redis)) {
         hf_redis_link_break(redis, "does not answer");
         return;
     }
     if (redis->link.phase != HF_REDIS_READY || session->call.flying)
         return;
-    if (redis->now >= session->due ||
-        (redis->now >= session->look && somebody_waits(redis)))
+    if (redis->served.now >= session->due ||
+        (redis->served.now >= session->look && somebody_waits(redis)))
         hf_redis_renew(redis);
 }
 

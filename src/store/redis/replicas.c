@@ -7,12 +7,12 @@
 
 #include <stdio.h>
 
-static void too_few(struct hf_redis *redis, struct hf_redis_task *task, long long count)
+static void too_few(struct hf_redis *redis, struct hf_served_task *task, long long count)
 {
     char server[300];
 
-    hf_redis_fail(
-        redis, task, HF_ESTORE,
+    hf_served_fail(
+        task, HF_ESTORE,
         "Redis at %.100s: only %lld of %d replicas have heard that \"%.60s\" is "
         "ours, so it is given up",
         hf_redis_link_server(redis, server, sizeof server), count, redis->config.replicas,
@@ -21,31 +21,33 @@ static void too_few(struct hf_redis *redis, struct hf_redis_task *task, long lon
 
 static void on_waited(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    struct hf_redis_task  *task = data;
-    struct hf_redis_place *place = hf_redis_place_find(redis, task->req->id);
+    struct hf_served_task  *task = data;
+    struct hf_served_place *place = hf_served_place_find(&redis->served, task->req->id);
 
+    task->flying = false;
     if (reply == NULL) {
-        hf_redis_finish(redis, task, HF_EDOWN);
+        hf_served_finish(task, HF_EDOWN);
     } else if (reply->type != REDIS_REPLY_INTEGER) {
         bool denied = hf_redis_fault(redis, reply) == HF_REDIS_DENIED;
-        hf_redis_finish(redis, task, denied ? HF_EDENIED : HF_ESTORE);
+        hf_served_finish(task, denied ? HF_EDENIED : HF_ESTORE);
     } else if (reply->integer < redis->config.replicas) {
         too_few(redis, task, reply->integer);
     } else if (place == NULL) { /* nobody asks any more, but an answer is due */
-        hf_redis_finish(redis, task, HF_EDOWN);
+        hf_served_finish(task, HF_EDOWN);
     } else {
         place->safe = true;
-        hf_redis_show_place(redis, task, place);
+        hf_served_show_place(task, place);
     }
 }
 
-void hf_redis_replicas_wait(struct hf_redis *redis, struct hf_redis_task *task)
+void hf_redis_replicas_wait(struct hf_redis *redis, struct hf_served_task *task)
 {
     char        count[16], ms[24];
     const char *argv[] = { "WAIT", count, ms };
 
     snprintf(count, sizeof count, "%d", redis->config.replicas);
     snprintf(ms, sizeof ms, "%lld", (long long)(redis->config.ttl / HF_MS / 6));
-    hf_redis_conn_call(redis, &redis->link.conn, &task->call, 3, argv, NULL, on_waited,
-                       task);
+    task->flying = true;
+    hf_redis_conn_call(redis, &redis->link.conn, hf_redis_task_call(task), 3, argv, NULL,
+                       on_waited, task);
 }

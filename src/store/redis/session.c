@@ -44,14 +44,15 @@ void hf_redis_session_extend(struct hf_redis *redis)
     hf_time guard = ttl / 40 < 50 * HF_MS ? ttl / 40 : 50 * HF_MS;
     hf_time until = hf_lease_deadline(redis->session.sent, ttl, guard);
 
-    if (until > redis->base.alive_until) /* each was proven: the latest holds */
-        redis->base.alive_until = until;
+    if (until > redis->served.base.alive_until) /* each was proven: the latest holds */
+        redis->served.base.alive_until = until;
     redis->session.due = redis->session.sent + ttl / 3;
 }
 
-void hf_redis_look_in(struct hf_redis *redis, int64_t us)
+void hf_redis_look_in(struct hf_served *served, int64_t us)
 {
-    hf_time at = redis->now + us * 1000 + HF_MS;
+    struct hf_redis *redis = (struct hf_redis *)served;
+    hf_time          at = redis->served.now + us * 1000 + HF_MS;
 
     if (us > 0 && at < redis->session.look)
         redis->session.look = at;
@@ -63,9 +64,9 @@ void hf_redis_session_held_off(struct hf_redis *redis, int64_t us)
     bool over = redis->session.held_off && us == 0;
 
     redis->session.held_off = us > 0;
-    hf_redis_look_in(redis, us);
+    hf_redis_look_in(&redis->served, us);
     if (over)
-        hf_redis_news_all(redis);
+        hf_served_news_all(&redis->served);
 }
 
 /* ---- Answers -------------------------------------------------------------------------------- */
@@ -103,7 +104,7 @@ static void opened(struct hf_redis *redis)
 
 void hf_redis_mended(struct hf_redis *redis)
 {
-    hf_redis_news_all(redis);
+    hf_served_news_all(&redis->served);
     opened(redis);
 }
 
@@ -125,20 +126,20 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
     } else {
         bool fresh = strcmp(session->epoch, "0") == 0;
         bool other = strcmp(session->epoch, epoch) != 0;
-        bool late = redis->now >= redis->base.alive_until;
+        bool late = redis->served.now >= redis->served.base.alive_until;
         session->longest = hf_redis_number(reply, 4) * 1000;
         session->look = HF_NEVER;
-        if (!fresh && other && late && redis->places > 0) {
+        if (!fresh && other && late && redis->served.places > 0) {
             hf_redis_session_restart(redis); /* too late to say that anything is ours */
             return;
         }
         snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
         hf_redis_session_held_off(redis, hf_redis_number(reply, 2));
-        hf_redis_look_in(redis, hf_redis_number(reply, 5));
+        hf_redis_look_in(&redis->served, hf_redis_number(reply, 5));
         if (other)
             redis->news.heard = 0; /* the count may have been lost, too */
         hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 3));
-        if (!fresh && other && redis->places > 0)
+        if (!fresh && other && redis->served.places > 0)
             hf_redis_mend(redis); /* until that is done nothing is sure to be ours */
         else
             opened(redis);
@@ -166,13 +167,13 @@ void hf_redis_hello(struct hf_redis *redis)
     struct hf_redis_session *session = &redis->session;
 
     assert(!session->call.flying);
-    session->sent = redis->now;
+    session->sent = redis->served.now;
     hf_redis_script(redis, HF_REDIS_HELLO, 0);
     hf_redis_add_who(redis);
     hf_redis_add_number(redis, (uint64_t)(redis->config.ttl / 1000));
     hf_redis_add_number(redis, (uint64_t)(session->longest / 1000));
     hf_redis_add_number(redis, (uint64_t)(blank_hold(redis) / 1000));
-    hf_redis_add_number(redis, session->token);
+    hf_redis_add_number(redis, redis->served.token);
     hf_redis_add(redis, session->epoch);
     hf_redis_send(redis, &session->call, on_hello, NULL);
 }
@@ -197,33 +198,17 @@ void hf_redis_session_again(struct hf_redis *redis)
         hf_redis_hello(redis);
 }
 
-static void fail_all(struct hf_requests *list)
-{
-    for (struct hf_req *req; (req = hf_requests_take(list)) != NULL;) {
-        req->status = HF_EDOWN;
-        req->done(req);
-    }
-}
-
 void hf_redis_session_restart(struct hf_redis *redis)
 {
-    struct hf_requests waiting = redis->waiting; /* what comes now is for the next one */
-    struct hf_requests repeat = redis->repeat;
-    char               server[300];
+    char server[300];
 
-    redis->waiting = redis->repeat = (struct hf_requests){ 0 };
-    redis->base.alive_until = 0;
     redis->session.due = redis->session.look = HF_NEVER;
-    snprintf(redis->base.errmsg, sizeof redis->base.errmsg,
+    snprintf(redis->served.base.errmsg, sizeof redis->served.base.errmsg,
              "Redis at %.180s does not know our session any more: its lease ended",
              hf_redis_link_server(redis, server, sizeof server));
     start_afresh(redis);
     hf_redis_news_close(redis);
-    hf_redis_link_set(redis, HF_LINK_LOST);
-    hf_redis_tasks_fail(redis);
-    hf_redis_places_drop(redis);
-    fail_all(&repeat);
-    fail_all(&waiting);
+    hf_served_lose(&redis->served);
     if (redis->link.phase >= HF_REDIS_OPENING) {
         redis->link.phase = HF_REDIS_OPENING;
         redis->session.again = redis->session.call.flying;
@@ -236,5 +221,5 @@ void hf_redis_session_broken(struct hf_redis *redis)
 {
     redis->session.due = HF_NEVER;
     hf_redis_news_close(redis);
-    hf_redis_tasks_fail(redis);
+    hf_served_tasks_fail(&redis->served);
 }

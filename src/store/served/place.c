@@ -1,0 +1,129 @@
+/* place.c - the places we have, or have asked for, by their ids. */
+#include "store/served/served.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct hf_served_place **bucket(const struct hf_served *served, uint64_t id)
+{
+    /* The buckets belong to the store, which is only lent to those who look. */
+    return (struct hf_served_place **)&served->place[id % HF_SERVED_BUCKETS];
+}
+
+struct hf_served_place *hf_served_place_find(const struct hf_served *served, uint64_t id)
+{
+    struct hf_served_place *place = *bucket(served, id);
+
+    while (place != NULL && place->id != id)
+        place = place->next;
+    return place;
+}
+
+struct hf_served_place *hf_served_place_new(struct hf_served    *served,
+                                            const struct hf_req *req)
+{
+    size_t                  size = strlen(req->name) + 1;
+    struct hf_served_place *place = calloc(1, sizeof *place + size);
+
+    if (place == NULL)
+        return NULL;
+    place->note = strdup(req->note != NULL ? req->note : "");
+    if (place->note == NULL) {
+        free(place);
+        return NULL;
+    }
+    memcpy(place->name, req->name, size);
+    place->id = req->id;
+    place->shape = req->shape;
+    place->slot = -1;
+    place->next = *bucket(served, req->id);
+    *bucket(served, req->id) = place;
+    served->places++;
+    return place;
+}
+
+static void free_place(struct hf_served *served, struct hf_served_place *place)
+{
+    while (place->watch != NULL) /* it is looked at again, and found gone */
+        hf_served_watch_fire(place->watch);
+    free(place->note);
+    free(place);
+    served->places--;
+}
+
+void hf_served_place_drop(struct hf_served *served, uint64_t id)
+{
+    struct hf_served_place **at = bucket(served, id);
+
+    while (*at != NULL && (*at)->id != id)
+        at = &(*at)->next;
+    struct hf_served_place *place = *at;
+    if (place == NULL)
+        return;
+    *at = place->next;
+    free_place(served, place);
+}
+
+void hf_served_places_drop(struct hf_served *served)
+{
+    for (size_t i = 0; i < HF_SERVED_BUCKETS; i++) {
+        struct hf_served_place *place;
+        while ((place = served->place[i]) != NULL) {
+            served->place[i] = place->next;
+            free_place(served, place);
+        }
+    }
+}
+
+void hf_served_place_news(struct hf_served_place *place)
+{
+    place->news++;
+    while (place->watch != NULL)
+        hf_served_watch_fire(place->watch);
+}
+
+void hf_served_news_all(struct hf_served *served)
+{
+    for (size_t i = 0; i < HF_SERVED_BUCKETS && served->places > 0; i++)
+        for (struct hf_served_place *at = served->place[i]; at != NULL; at = at->next)
+            hf_served_place_news(at);
+    hf_served_changed(served, NULL);
+}
+
+/* ---- Messages ------------------------------------------------------------------------------ */
+
+static void on_granted(struct hf_served_place *place, const char *rest)
+{
+    int     slot = -1;
+    int64_t since = 0;
+
+    if (sscanf(rest, "%d %" SCNd64, &slot, &since) != 2)
+        return;
+    place->granted = place->told = true;
+    place->slot = slot;
+    place->since = since;
+}
+
+bool hf_served_message(struct hf_served *served, const char *text)
+{
+    char *rest;
+
+    if (text[0] == '\0' || text[1] != ' ')
+        return false;
+    if (text[0] == 'c') {
+        hf_served_changed(served, text + 2);
+        return true;
+    }
+    struct hf_served_place *place =
+        hf_served_place_find(served, strtoull(text + 2, &rest, 10));
+    if (place == NULL)
+        return true;
+    if (text[0] == 'g')
+        on_granted(place, rest);
+    place->away |= text[0] == 'b';
+    place->asks += text[0] == 'a';
+    hf_served_place_news(place);
+    return true;
+}

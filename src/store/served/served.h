@@ -1,0 +1,205 @@
+/* served.h - what stores share whose server decides who is granted.
+ *
+ *   store.c    requests in, answers out: what stands behind submit, cancel and process
+ *   task.c     requests at work            place.c   places we have, or have asked for
+ *   watch.c    WATCH                       answer.c  what ENTER, READ and AMEND are answered
+ *
+ * Such a server keeps count of a line and grants a place when it fits.  It tells the
+ * place's session, unasked: that it is granted, that somebody took it away, that somebody
+ * asks for it; and whoever said he watches a line, that it changed.  A store of this kind
+ * embeds struct hf_served first and brings the ops: how a verb is put to its server.
+ */
+#ifndef HF_SERVED_H
+#define HF_SERVED_H
+
+#include "store/requests.h"
+#include "store/store.h"
+
+#include <stdalign.h>
+#include <stddef.h>
+
+#define HF_SERVED_BUCKETS 1024 /* of places */
+
+struct hf_served;
+struct hf_served_task;
+
+/* ---- place.c ----------------------------------------------------------------------------- */
+
+struct hf_served_place {
+    struct hf_served_place *next;  /* of its bucket */
+    struct hf_served_task  *watch; /* those that wait for news of it, by next_watch */
+    uint64_t                id;
+    struct hf_shape         shape;
+    uint64_t                seq;     /* also its token; 0: not answered yet */
+    bool                    granted; /* by an answer or by a message */
+    bool                    told;    /* ... by a message, nothing read since */
+    bool                    away;    /* somebody took it */
+    bool                    leaving;
+    bool                    safe; /* enough replicas know that it is granted */
+    int                     slot;
+    int64_t                 since;
+    uint64_t                news; /* messages about it */
+    uint64_t                read; /* ... that its owner has read of */
+    uint64_t                asks; /* messages that somebody asks for it, not read of */
+    char                   *note;
+    char                    name[];
+};
+
+struct hf_served_place *hf_served_place_new(struct hf_served    *served,
+                                            const struct hf_req *req);
+struct hf_served_place *hf_served_place_find(const struct hf_served *served, uint64_t id);
+void                    hf_served_place_drop(struct hf_served *served, uint64_t id);
+void                    hf_served_places_drop(struct hf_served *served);
+
+/* There is news of it: what waits for that is answered. */
+void hf_served_place_news(struct hf_served_place *place);
+
+/* Something may have been missed: whoever waits for news looks for himself. */
+void hf_served_news_all(struct hf_served *served);
+
+/* A message of the server's: "g <id> <slot> <since>" granted, "b <id>" taken away,
+ * "a <id>" asked for, "c <name>" a line has changed.  False: it is none. */
+bool hf_served_message(struct hf_served *served, const char *text);
+
+/* ---- task.c ------------------------------------------------------------------------------ */
+
+struct hf_served_task {
+    struct hf_served       *served;
+    struct hf_req          *req;
+    struct hf_served_task  *next, **prev;
+    struct hf_served_task  *next_watch; /* of the same place */
+    struct hf_served_place *place;      /* whose watch it is */
+    bool                    flying;     /* the server is being asked */
+    bool                    outside;    /* a watch of a whole line */
+    bool                    fired; /* ... that is over, once the server has answered */
+    hf_time                 due;   /* ... at the latest then; 0: no such time */
+    uint64_t                news;  /* of the place, when the server was asked */
+    uint64_t                asks;
+    int                     script; /* the store's: what was asked */
+    void                   *more;   /* the store's */
+    max_align_t             tail[]; /* the store's: ops->tail bytes */
+};
+
+/* Finish it: done() is called, the task is gone. */
+void hf_served_finish(struct hf_served_task *task, int status);
+/* The same with base.errmsg set. */
+void hf_served_fail(struct hf_served_task *task, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* To be begun again, before all that was not begun yet, in the same order. */
+void hf_served_again(struct hf_served_task *task);
+
+/* For an answer to come: what news of the place it will have taken into account. */
+void hf_served_remember_news(struct hf_served_task *task);
+
+/* The connection broke.  Those that fly are left to end by the answer that there is none. */
+void hf_served_tasks_fail(struct hf_served *served);
+
+/* The session is dead, and all that was in it. */
+void hf_served_lose(struct hf_served *served);
+
+/* ---- answer.c ---------------------------------------------------------------------------- */
+
+/* What the server says of a place. */
+struct hf_served_answer {
+    char     state; /* g granted, w waiting, r refused: not in line, - there is none */
+    uint64_t stamp;
+    uint64_t seq;
+    int      slot;
+    int64_t  since;
+    uint32_t weight;
+    uint64_t ahead;
+    uint64_t nearest;  /* w, r: seq of one that is in the way */
+    int64_t  patience; /* w, r: microseconds until it is worth to look again; 0: never */
+    const char *asked;
+};
+
+/* Take note of it; the place, or NULL if there is none (any more). */
+struct hf_served_place *hf_served_take(struct hf_served_task         *task,
+                                       const struct hf_served_answer *answer);
+/* Answer the request by it, having taken note. */
+void hf_served_show(struct hf_served_task *task, const struct hf_served_answer *answer);
+/* ... by what is known of the place already: that it is granted. */
+void hf_served_show_place(struct hf_served_task        *task,
+                          const struct hf_served_place *place);
+
+/* By name and seq. */
+void hf_served_sort(struct hf_ticket *ticket, size_t count);
+
+/* LIST: answer by these, sorted. */
+void hf_served_list(struct hf_served_task *task, struct hf_ticket *ticket, size_t count,
+                    uint64_t stamp);
+
+/* May READ be answered by what a message said?  To have a lock alone means that nobody is
+ * ahead. */
+bool hf_served_is_known(const struct hf_served_place *place);
+
+/* ---- watch.c ----------------------------------------------------------------------------- */
+
+void hf_served_watch(struct hf_served *served, struct hf_served_task *task);
+
+/* The server knows that we watch, and knows of no change so far; or it does. */
+void hf_served_watching(struct hf_served_task *task, bool changed);
+
+/* What it waits for has happened. */
+void hf_served_watch_fire(struct hf_served_task *task);
+
+/* A line has changed; NULL: any may have. */
+void hf_served_changed(struct hf_served *served, const char *name);
+
+/* For task.c: it waits no longer. */
+void hf_served_watch_end(struct hf_served_task *task);
+
+void    hf_served_watches_run(struct hf_served *served);
+hf_time hf_served_watches_wake(const struct hf_served *served);
+
+/* ---- store.c ----------------------------------------------------------------------------- */
+
+struct hf_served_ops {
+    size_t tail; /* bytes at the end of a task */
+
+    /* Begin a request; WATCH is hf_served_watch(). */
+    void (*verb[HF_EXAMINE + 1])(struct hf_served *served, struct hf_served_task *task);
+
+    /* Tell the server that we want to hear of changes of a line. */
+    void (*watch_line)(struct hf_served *served, struct hf_served_task *task);
+
+    /* Look again in so many microseconds. */
+    void (*look_in)(struct hf_served *served, int64_t us);
+
+    /* May requests be begun?  1: yes; 0: not yet; else what they are all answered. */
+    int (*ready)(const struct hf_served *served);
+};
+
+struct hf_served {
+    struct hf_store             base;
+    const struct hf_served_ops *ops;
+    hf_time                     now;
+    uint64_t                    token; /* highest seen */
+    struct hf_served_place     *place[HF_SERVED_BUCKETS];
+    unsigned                    places;
+    struct hf_requests          repeat;  /* to be begun again, before those waiting */
+    struct hf_requests          waiting; /* not yet begun */
+    struct hf_served_task      *tasks, **tasks_end; /* oldest first */
+    size_t                      outsiders;          /* those that watch a line */
+    bool                        cancels;            /* some requests are to end */
+    bool                        closing;
+};
+
+void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops);
+/* Nothing flies any more. */
+void hf_served_finish_all(struct hf_served *served);
+
+void hf_served_submit(struct hf_store *store, struct hf_req *req);
+void hf_served_cancel(struct hf_store *store, struct hf_req *req);
+
+/* Begin what can be begun.  True: there is more, call process() again at once. */
+bool hf_served_run(struct hf_served *served);
+
+/* Make the state of the link known. */
+void hf_served_set_link(struct hf_served *served, enum hf_link link);
+
+/* For store.c: begin to work on a request.  NULL: no memory. */
+struct hf_served_task *hf_served_task_new(struct hf_served *served, struct hf_req *req);
+
+#endif

@@ -1,0 +1,140 @@
+/* store.c - requests in, answers out.
+ *
+ * submit() only queues.  process() begins what waits, as far as that is possible.  done()
+ * is called from wherever an answer is complete: it may submit and cancel, which only
+ * queue, so nothing is pulled from under our feet.
+ */
+#include "store/served/served.h"
+
+#include <assert.h>
+
+#define AT_ONCE 4096 /* requests begun by one process(): callers may keep asking */
+
+void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops)
+{
+    served->ops = ops;
+    served->base.link = HF_LINK_DOWN;
+    served->tasks_end = &served->tasks;
+}
+
+void hf_served_finish_all(struct hf_served *served)
+{
+    served->closing = true;
+    while (served->tasks != NULL)
+        hf_served_finish(served->tasks, HF_ECANCELED);
+    hf_served_places_drop(served);
+}
+
+void hf_served_set_link(struct hf_served *served, enum hf_link link)
+{
+    struct hf_store *store = &served->base;
+
+    if (store->link == link)
+        return;
+    store->link = link;
+    if (store->on_link != NULL)
+        store->on_link(store, store->on_link_data);
+}
+
+void hf_served_submit(struct hf_store *store, struct hf_req *req)
+{
+    struct hf_served *served = (struct hf_served *)store;
+
+    assert(req->name != NULL || req->op == HF_LIST || req->op == HF_EXAMINE);
+    req->canceled = false;
+    req->work = NULL;
+    hf_requests_append(&served->waiting, req);
+    store->wake = 0;
+}
+
+/* ---- Ending early ------------------------------------------------------------------------- */
+
+void hf_served_cancel(struct hf_store *store, struct hf_req *req)
+{
+    struct hf_served *served = (struct hf_served *)store;
+
+    req->canceled = true;
+    served->cancels = true;
+    store->wake = 0;
+}
+
+static bool may_end(const struct hf_req *req)
+{
+    return req->op == HF_READ || req->op == HF_WATCH || req->op == HF_LIST ||
+           req->op == HF_ENTER || req->op == HF_EXAMINE;
+}
+
+static void end_waiting(struct hf_requests *list)
+{
+    struct hf_requests all = *list;
+    struct hf_req     *req;
+
+    *list = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL) {
+        if (req->canceled && may_end(req)) {
+            req->status = HF_ECANCELED;
+            req->done(req);
+        } else {
+            hf_requests_append(list, req);
+        }
+    }
+}
+
+/* A WATCH that only waits.  One of which the server is being told ends with the answer. */
+static struct hf_served_task *find_canceled(const struct hf_served *served)
+{
+    struct hf_served_task *task = served->tasks;
+
+    while (task != NULL &&
+           !(task->req->canceled && task->req->op == HF_WATCH && !task->flying))
+        task = task->next;
+    return task;
+}
+
+static void end_canceled(struct hf_served *served)
+{
+    struct hf_served_task *task;
+
+    if (!served->cancels)
+        return;
+    served->cancels = false;
+    end_waiting(&served->repeat);
+    end_waiting(&served->waiting);
+    while ((task = find_canceled(served)) != NULL)
+        hf_served_finish(task, HF_ECANCELED);
+}
+
+/* ---- Beginning ------------------------------------------------------------------------------ */
+
+static bool may_begin(const struct hf_served *served)
+{
+    return (served->waiting.first != NULL || served->repeat.first != NULL) &&
+           served->ops->ready(served) != 0;
+}
+
+static void begin(struct hf_served *served, struct hf_req *req)
+{
+    int                    ready = served->ops->ready(served);
+    struct hf_served_task *task = ready > 0 ? hf_served_task_new(served, req) : NULL;
+
+    if (task != NULL) {
+        served->ops->verb[req->op](served, task);
+        return;
+    }
+    req->status = ready < 0 ? ready : HF_ENOMEM;
+    req->done(req);
+}
+
+bool hf_served_run(struct hf_served *served)
+{
+    int left = AT_ONCE;
+
+    hf_served_watches_run(served);
+    end_canceled(served);
+    while (may_begin(served) && left-- > 0) {
+        bool repeat = served->repeat.first != NULL;
+        begin(served, hf_requests_take(repeat ? &served->repeat : &served->waiting));
+        end_canceled(served);
+    }
+    return left < 0;
+}

@@ -1,0 +1,116 @@
+/* watch.c - WATCH: wait for news of the own place, or of a whole line.
+ *
+ * Of the own place the server tells us unasked, so that costs nothing.  To hear of
+ * changes of a line one has to say so there; it is told once.
+ */
+#include "store/served/served.h"
+
+#include <string.h>
+
+/* ---- The end of one ----------------------------------------------------------------------- */
+
+void hf_served_watch_end(struct hf_served_task *task)
+{
+    if (task->place == NULL)
+        return;
+    struct hf_served_task **at = &task->place->watch;
+    while (*at != task)
+        at = &(*at)->next_watch;
+    *at = task->next_watch;
+    task->place = NULL;
+}
+
+/* What it waits for has happened.  If the server is just being asked, its answer comes
+ * first. */
+void hf_served_watch_fire(struct hf_served_task *task)
+{
+    if (task->flying) {
+        hf_served_watch_end(task);
+        task->fired = true;
+    } else {
+        hf_served_finish(task, 0);
+    }
+}
+
+/* One is fired at a time, for done() may end others. */
+static struct hf_served_task *find(const struct hf_served *served, const char *name)
+{
+    for (struct hf_served_task *task = served->outsiders > 0 ? served->tasks : NULL;
+         task != NULL; task = task->next)
+        if (task->outside && !task->fired &&
+            (name == NULL || strcmp(task->req->name, name) == 0))
+            return task;
+    return NULL;
+}
+
+void hf_served_changed(struct hf_served *served, const char *name)
+{
+    struct hf_served_task *task;
+
+    while ((task = find(served, name)) != NULL)
+        hf_served_watch_fire(task);
+}
+
+/* ---- Time ---------------------------------------------------------------------------------- */
+
+static struct hf_served_task *first_due(const struct hf_served *served)
+{
+    struct hf_served_task *first = NULL;
+
+    for (struct hf_served_task *task = served->outsiders > 0 ? served->tasks : NULL;
+         task != NULL; task = task->next)
+        if (task->outside && !task->fired && task->due != 0 &&
+            (first == NULL || task->due < first->due))
+            first = task;
+    return first;
+}
+
+void hf_served_watches_run(struct hf_served *served)
+{
+    struct hf_served_task *task;
+
+    while ((task = first_due(served)) != NULL && task->due <= served->now)
+        hf_served_watch_fire(task);
+}
+
+hf_time hf_served_watches_wake(const struct hf_served *served)
+{
+    const struct hf_served_task *task = first_due(served);
+
+    return task != NULL ? task->due : HF_NEVER;
+}
+
+/* ---- The beginning -------------------------------------------------------------------------- */
+
+void hf_served_watching(struct hf_served_task *task, bool changed)
+{
+    if (task->req->canceled)
+        hf_served_finish(task, HF_ECANCELED);
+    else if (task->fired || changed)
+        hf_served_finish(task, 0);
+}
+
+static void watch_place(struct hf_served_task *task, struct hf_served_place *place)
+{
+    task->place = place;
+    task->next_watch = place->watch;
+    place->watch = task;
+}
+
+void hf_served_watch(struct hf_served *served, struct hf_served_task *task)
+{
+    const struct hf_req    *req = task->req;
+    struct hf_served_place *place = hf_served_place_find(served, req->id);
+
+    if (req->id != 0 && (place == NULL || place->away || place->news != place->read)) {
+        hf_served_finish(task, 0);
+        return;
+    }
+    if (place != NULL)
+        watch_place(task, place);
+    if (req->id == 0 || req->count == 0) {
+        task->outside = true;
+        served->outsiders++;
+        served->ops->watch_line(served, task);
+    }
+}
