@@ -37,7 +37,8 @@ import redis  # noqa: E402
 PACKAGES = ["redlock@5.0.0-beta.2", "ioredis@5.11.1"]
 PROCESSES = 16
 HOLD_US = 1000
-TTL = 10  # seconds; a server younger than that gives nothing to anybody
+TTL = 10  # seconds: nobody is granted anything by a server that is younger
+PINGS = 500  # about as long as the shortest of the runs they are asked in
 LINE_SECONDS = 20.0  # a longer line is left out if it would take more
 
 
@@ -186,8 +187,7 @@ def take_turns(server, args, url, turns, hold, *more):
         with server.client() as link:
             link.call("CONFIG", "RESETSTAT")
         peer.say("go")
-        pings = 2 * turns if hold else turns
-        pinged = pinger.ask(f"ping {pings} {HOLD_US}")
+        pinged = pinger.ask(f"ping {PINGS} {HOLD_US}")
         said = [float(word) for word in peer.hear()]
         published, scripts = statistic(server, "publish"), statistic(server, "evalsha")
         peer.say("end")
@@ -217,7 +217,7 @@ def turns(server, urls, args, results):
               f"{one['ping_p50']:>11.1f}{one['ping_p99']:>11.1f}"
               f"{one['p50'] / one['ping_p50']:>9.2f}")
     one = found["counted"]
-    print(f"{one['releases']} releases, {one['waited']} of them to one who waited: "
+    print(f"{one['releases']} releases, {one['hands']} of them to one who waited: "
           f"{one['published']} messages sent, {one['woken']} times one who waited was woken; "
           f"{one['scripts_per_turn']} scripts a turn")
 
@@ -256,8 +256,8 @@ def line(server, urls, args, results):
 
 def main():
     parser = argparse.ArgumentParser(description="Holdfast beside others on one Redis server.")
-    parser.add_argument("-r", "--rounds", type=int, default=15)
-    parser.add_argument("-n", "--count", type=int, default=1000, help="cycles of one side's turn")
+    parser.add_argument("-r", "--rounds", type=int, default=60)
+    parser.add_argument("-n", "--count", type=int, default=200, help="cycles of one side's turn")
     parser.add_argument("-b", "--build", default=str(ROOT / "build"), help="build folder")
     parser.add_argument("-u", "--url", help="measure this store of Holdfast's instead")
     parser.add_argument("part", nargs="*", help="free, turns, line")
