@@ -89,7 +89,7 @@ HF_API const char *hf_strerror(int code);
 HF_API bool hf_err_retryable(int code);
 HF_API bool hf_err_lost(int code);
 
-/* "0.1.0", and the store schemes built in: "sqlite memory zk zks". */
+/* "0.1.0", and the store schemes built in: "sqlite memory zk zks redis ...". */
 HF_API const char *hf_version(void);
 HF_API const char *hf_stores(void);
 
@@ -154,6 +154,18 @@ struct hf_options {
  *                      ?style=kazoo  writes kazoo's names
  *     zks://...        the same over TLS.  ?ca=FILE whom to trust, ?cert=FILE and
  *                      ?key=FILE who we are
+ *     redis://HOST:PORT/DB
+ *                      a Redis or Valkey server; rediss: the same over TLS, with ?ca,
+ *                      ?cert and ?key as above
+ *                      ?ttl=30s      instead of ttl_ms; the same for all clients
+ *                      ?prefix=NAME  of its keys
+ *                      ?replicas=N   that must have heard of a grant
+ *                      ?evicting=yes takes a server that may evict keys
+ *                      ?auth=FILE    has "user:password"; or //user:password@HOST, or
+ *                                    $HOLDFAST_REDIS_AUTH
+ *     redis+unix:PATH  the same by a Unix socket.  ?db=N
+ *     redis+sentinel://HOST:PORT,HOST:PORT.../SERVICE
+ *                      the master that Sentinels name.  ?db=N
  *     memory:NAME      inside this process, for tests.  ?lease=MS gives sessions a
  *                      lease, as servers do
  *

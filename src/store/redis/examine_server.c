@@ -157,7 +157,7 @@ static void tell_eviction(const struct hf_redis_examine *examine,
             "%s may be evicted (maxmemory-policy %s), as the URL allows it: then "
             "%s",
             claims ? "claims" : "all locks", policy,
-            claims ? "two may have one" : "it is as after FLUSHALL");
+            claims ? "its holder has lost it" : "it is as after FLUSHALL");
     } else {
         bool full = (double)used > NEARLY_FULL * (double)most;
         hf_gather(list, full ? HF_WARNING : HF_FINE, "eviction",
