@@ -198,7 +198,7 @@ static void on_script(struct hf_redis *redis, void *data, const redisReply *repl
     (void)data;
     if (!is_good(redis, reply, REDIS_REPLY_ARRAY))
         return;
-    link->info.known = reply->elements == 1 && reply->element[0]->integer == 1;
+    link->info.longest = hf_redis_canary_longest(reply);
     link->phase = HF_REDIS_OPENING;
     hf_redis_session_begin(redis);
 }
@@ -215,7 +215,8 @@ static void say(struct hf_redis *redis, int argc, const char *const *argv,
 void hf_redis_greet(struct hf_redis *redis)
 {
     struct hf_redis_link *link = &redis->link;
-    char                  canary[41], db[12];
+    const char           *exists[2 + HF_REDIS_CANARIES] = { "SCRIPT", "EXISTS" };
+    char                  db[12];
 
     link->info = (struct hf_redis_server_info){ 0 };
     link->calls = 0;
@@ -226,7 +227,8 @@ void hf_redis_greet(struct hf_redis *redis)
     snprintf(db, sizeof db, "%d", redis->config.db);
     if (redis->config.db != 0)
         say(redis, 2, (const char *[]){ "SELECT", db }, on_select);
-    const char *exists[] = { "SCRIPT", "EXISTS", hf_redis_canary(redis, canary) };
-    say(redis, 3, exists, on_script);
+    for (int i = 0; i < HF_REDIS_CANARIES; i++)
+        exists[2 + i] = redis->canary[i];
+    say(redis, 2 + HF_REDIS_CANARIES, exists, on_script);
     say(redis, 3, (const char *[]){ "CLIENT", "SETNAME", "holdfast" }, NULL);
 }

@@ -3,7 +3,7 @@
  *   config.c   what a URL says                link.c     find, reach and greet the server
  *   conn.c     commands on a connection       fault.c    what its errors mean
  *   script.c   the scripts, called by name    session.c  hello, and when it is lost
- *   news.c     what the server tells us
+ *   news.c     what the server tells us       canary.c   whether there was anybody
  *   renew.c bye.c  the session's renewals, its end   mend.c  when data were lost
  *   store.c    turns, open and close          task.c     how a verb is asked and answered
  *   enter.c replicas.c watch.c list.c reach.c examine.c   the verbs
@@ -73,9 +73,14 @@ void hf_redis_add_kind(struct hf_redis *redis, const struct hf_shape *shape);
 void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
                    hf_redis_on_reply *on_reply, void *data);
 
-/* Give the server the script it does not know; and one of no use, which tells whoever
- * comes when our data are lost that there were some. */
+/* Give the server a script it does not know. */
 void hf_redis_script_load(struct hf_redis *redis, enum hf_redis_script script);
+void hf_redis_load(struct hf_redis *redis, const char *text);
+bool hf_redis_sha1(const char *text, char ret[41]);
+
+/* ---- canary.c ---------------------------------------------------------------------------- */
+
+int  hf_redis_canaries_init(struct hf_redis *redis);
 void hf_redis_canary_load(struct hf_redis *redis);
 
 /* The parts of an answer; 0 and NULL where there is none. */
@@ -202,13 +207,10 @@ struct hf_redis {
     struct hf_redis_news    news;
     struct hf_redis_session session;
     char                    sha[HF_REDIS_SCRIPTS][41];
-    char                    canary[41];
+    char                    canary[HF_REDIS_CANARIES][41]; /* SHA1s */
     struct hf_redis_args    args;
     struct hf_ticket       *snapshot; /* of the answer being given */
     size_t                  snapshot_room;
 };
-
-/* SHA1, in hex, of the script by which a namespace is known to have been used. */
-const char *hf_redis_canary(struct hf_redis *redis, char ret[41]);
 
 #endif

@@ -11,8 +11,9 @@
 
 #include <hiredis/hiredis.h>
 
-#define HF_REDIS_SERVERS 16
-#define HF_REDIS_PREFIX  128
+#define HF_REDIS_SERVERS  16
+#define HF_REDIS_PREFIX   128
+#define HF_REDIS_CANARIES 14
 
 struct hf_redis;
 
@@ -130,7 +131,7 @@ struct hf_redis_server_info {
     long long uptime;   /* seconds */
     bool      replica;  /* it is one, so it is read-only */
     bool      promoted; /* it was one: master_replid2 is set */
-    bool      known;    /* the namespace was used since the server started */
+    hf_time   longest;  /* lease in the namespace since the server started, at most */
 };
 
 struct hf_redis_link {
@@ -189,6 +190,9 @@ void    hf_redis_find_addresses(struct hf_redis *redis);
 void    hf_redis_find_end(struct hf_redis *redis);
 void    hf_redis_find_ask(struct hf_redis *redis);
 void    hf_redis_greet(struct hf_redis *redis);
+
+/* canary.c: of the answer to SCRIPT EXISTS, the longest lease they speak of; 0: none. */
+hf_time hf_redis_canary_longest(const redisReply *reply);
 
 /* ---- fault.c ---------------------------------------------------------------------------- */
 

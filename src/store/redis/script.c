@@ -52,7 +52,7 @@ static char *source(enum hf_redis_script script)
     return text;
 }
 
-static bool sha1(const char *text, char ret[41])
+bool hf_redis_sha1(const char *text, char ret[41])
 {
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned      size = 0;
@@ -65,32 +65,16 @@ static bool sha1(const char *text, char ret[41])
     return true;
 }
 
-/* A script of no use but to be there: FLUSHALL leaves it alone. */
-static void canary_text(const struct hf_redis *redis, char *ret, size_t size)
-{
-    snprintf(ret, size, "return 'holdfast:%s:%d'", redis->config.prefix,
-             redis->config.db);
-}
-
-const char *hf_redis_canary(struct hf_redis *redis, char ret[41])
-{
-    memcpy(ret, redis->canary, sizeof redis->canary);
-    return ret;
-}
-
 int hf_redis_scripts_init(struct hf_redis *redis)
 {
-    char canary[HF_REDIS_PREFIX + 64];
-
     for (size_t i = 0; i < HF_REDIS_SCRIPTS; i++) {
         char *text = source((enum hf_redis_script)i);
-        bool  fine = text != NULL && sha1(text, redis->sha[i]);
+        bool  fine = text != NULL && hf_redis_sha1(text, redis->sha[i]);
         free(text);
         if (!fine)
             return HF_ENOMEM;
     }
-    canary_text(redis, canary, sizeof canary);
-    return sha1(canary, redis->canary) ? 0 : HF_ENOMEM;
+    return 0;
 }
 
 static void on_loaded(struct hf_redis *redis, void *data, const redisReply *reply)
@@ -100,7 +84,7 @@ static void on_loaded(struct hf_redis *redis, void *data, const redisReply *repl
     free(data);
 }
 
-static void load(struct hf_redis *redis, const char *text)
+void hf_redis_load(struct hf_redis *redis, const char *text)
 {
     struct hf_redis_call *call = calloc(1, sizeof *call);
     const char           *argv[] = { "SCRIPT", "LOAD", text };
@@ -118,16 +102,8 @@ void hf_redis_script_load(struct hf_redis *redis, enum hf_redis_script script)
 {
     char *text = source(script);
 
-    load(redis, text);
+    hf_redis_load(redis, text);
     free(text);
-}
-
-void hf_redis_canary_load(struct hf_redis *redis)
-{
-    char text[HF_REDIS_PREFIX + 64];
-
-    canary_text(redis, text, sizeof text);
-    load(redis, text);
 }
 
 /* ---- Arguments --------------------------------------------------------------------------- */

@@ -128,6 +128,7 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
         bool other = strcmp(session->epoch, epoch) != 0;
         bool late = redis->served.now >= redis->served.base.alive_until;
         session->longest = hf_redis_number(reply, 4) * 1000;
+        redis->link.info.longest = session->longest;
         session->look = HF_NEVER;
         if (!fresh && other && late && redis->served.places > 0) {
             hf_redis_session_restart(redis); /* too late to say that anything is ours */
@@ -139,7 +140,7 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
         if (other)
             redis->news.heard = 0; /* the count may have been lost, too */
         hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 3));
-        if (!fresh && other && redis->served.places > 0)
+        if (!fresh && other)
             hf_redis_mend(redis); /* until that is done nothing is sure to be ours */
         else
             opened(redis);
@@ -154,10 +155,11 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
 static hf_time blank_hold(const struct hf_redis *redis)
 {
     const struct hf_redis_server_info *info = &redis->link.info;
-    hf_time                            longest = redis->session.longest;
-    hf_time                            up = (info->uptime - 1) * HF_SEC;
+    hf_time                            longest =
+        redis->session.longest > info->longest ? redis->session.longest : info->longest;
+    hf_time up = (info->uptime - 1) * HF_SEC;
 
-    if (strcmp(redis->session.epoch, "0") != 0 || info->known || info->promoted)
+    if (strcmp(redis->session.epoch, "0") != 0 || info->longest > 0 || info->promoted)
         return longest;
     return up >= longest ? 0 : longest - (up > 0 ? up : 0);
 }
@@ -192,7 +194,6 @@ void hf_redis_session_again(struct hf_redis *redis)
     if (redis->link.phase != HF_REDIS_READY)
         return;
     redis->link.phase = HF_REDIS_OPENING;
-    redis->link.info.known = true;
     redis->session.again = redis->session.call.flying; /* after that renewal */
     if (!redis->session.again)
         hf_redis_hello(redis);

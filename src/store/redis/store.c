@@ -134,6 +134,8 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     if (r < 0)
         goto finish_config;
     r = hf_redis_scripts_init(redis);
+    if (r == 0)
+        r = hf_redis_canaries_init(redis);
     if (r < 0) {
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         goto free_tls;

@@ -1,0 +1,57 @@
+/* canary.c - what survives when our data are lost: scripts of no use but to be there.
+ *
+ * FLUSHALL leaves scripts alone.  So one that names our namespace tells whoever comes later
+ * that there was somebody; and for how long at most, for there is one for each length of
+ * lease, from 2^9 to 2^22 ms.  Only if there is none may he believe that missing data mean
+ * a new beginning.
+ */
+#include "store/redis/inner.h"
+
+#include <stdio.h>
+
+#define SHORTEST 9 /* as a power of two, in ms */
+
+static void text_of(const struct hf_redis *redis, int length, char *ret, size_t size)
+{
+    snprintf(ret, size, "return 'holdfast:%s:%d:%d'", redis->config.prefix,
+             redis->config.db, length);
+}
+
+static int length_of(hf_time ttl)
+{
+    int length = SHORTEST;
+
+    while (length < SHORTEST + HF_REDIS_CANARIES - 1 && (HF_MS << length) < ttl)
+        length++;
+    return length;
+}
+
+int hf_redis_canaries_init(struct hf_redis *redis)
+{
+    char text[HF_REDIS_PREFIX + 64];
+
+    for (int i = 0; i < HF_REDIS_CANARIES; i++) {
+        text_of(redis, SHORTEST + i, text, sizeof text);
+        if (!hf_redis_sha1(text, redis->canary[i]))
+            return HF_ENOMEM;
+    }
+    return 0;
+}
+
+void hf_redis_canary_load(struct hf_redis *redis)
+{
+    char text[HF_REDIS_PREFIX + 64];
+
+    text_of(redis, length_of(redis->session.longest), text, sizeof text);
+    hf_redis_load(redis, text);
+}
+
+hf_time hf_redis_canary_longest(const redisReply *reply)
+{
+    hf_time longest = 0;
+
+    for (size_t i = 0; i < reply->elements && i < HF_REDIS_CANARIES; i++)
+        if (reply->element[i]->integer == 1)
+            longest = HF_MS << (SHORTEST + i);
+    return longest;
+}
