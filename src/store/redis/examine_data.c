@@ -173,11 +173,10 @@ static void tell_hold_off(const struct hf_redis_examine *examine, const redisRep
                   "FLUSHALL): nobody is granted anything for another %.1f s",
                   (double)since / 1e6, (double)left / 1e6);
     else
-        hf_gather(
-            list, HF_FINE, "hold-off", NULL,
-            "none now; should data be lost it lasts %g s, the longest ttl ever used "
-            "here",
-            seconds(examine->longest));
+        hf_gather(list, HF_FINE, "hold-off", NULL,
+                  "none now; should data be lost it lasts %g s or somewhat more: the "
+                  "longest ttl used here",
+                  seconds(examine->longest));
 }
 
 /* Tokens are microseconds of the server's clock, unless that would be less than before. */
