@@ -15,6 +15,8 @@
 #include <string.h>
 #include <time.h>
 
+#define LIMIT_US 40e6 /* to queue, and to drain */
+
 static struct hf_client *client;
 static struct hf_lock   *holder, **waiting;
 static size_t            waiters;
@@ -59,7 +61,7 @@ static void queue(void)
         must_hf(hf_mutex(client, "line", &waiting[i]), "hf_mutex", client);
         must_hf(hf_acquire_start(waiting[i], -1), "hf_acquire_start", client);
     }
-    double limit = now_us() + PATIENCE_MS * 1e3;
+    double limit = now_us() + LIMIT_US;
     for (size_t i = 0; i < waiters; i++)
         while (hf_ahead(waiting[i]) < 0) {
             must(now_us() < limit, "queueing in time");
@@ -69,7 +71,7 @@ static void queue(void)
 
 static void drain(void)
 {
-    double limit = now_us() + PATIENCE_MS * 1e3;
+    double limit = now_us() + LIMIT_US;
 
     must_hf(hf_release(holder), "hf_release", client);
     while (atomic_load(&had) < waiters) {
