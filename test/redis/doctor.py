@@ -301,6 +301,28 @@ def users_who_may_not_ask_everything(t):
 
 
 @case
+def the_rights_told_in_the_docs_are_enough(t):
+    told = re.search(r"^ +user (locks on .*?)^```", (ROOT / "docs/redis.md").read_text(), re.S | re.M)
+    rule = " ".join(told[1].split()).replace("PASSWORD", "kept")
+    with redis.standalone(acl=[rule]) as other:
+        t.env["HOLDFAST_URL"] = url = at(other, "?ttl=500ms", user="locks:kept@")
+        settle(t, url)
+        for kind in ([], ["-s"], ["--slots", "2"]):
+            t.equal(t.run("run", *kind, f"a{len(kind)}", "--", "true").code, 0, f"run {kind}")
+        holder, claim = t.hold("job"), t.hold("claim", "--claim", script="trap 'exit 0' TERM; sleep 1000")
+        waiter = t.start("run", "job", "--", "true")
+        t.waiting("job", 1)
+        t.equal([lock["name"] for lock in t.list()], ["claim", "job"])
+        t.equal(t.run("ask", "job").code, 0, "ask")
+        t.equal(t.run("break", "-y", "job").code, 0, "break")
+        t.equal(t.finish(holder).code, 79, "the holder's status")
+        t.equal(t.finish(waiter).code, 0, "the next one's status")
+        t.end(claim)
+        t.equal(t.list(), [], "locks left")
+    del t.env["HOLDFAST_URL"]
+
+
+@case
 def a_cluster(t):
     with cluster.client() as link:
         t.until("it is whole", lambda: "cluster_state:ok" in link.call("CLUSTER", "INFO"))
