@@ -217,8 +217,9 @@ def evicting(t):
             warns(t, findings(t, url), "eviction", "claims may be evicted", "noeviction")
             link.call("CONFIG", "SET", "maxmemory-policy", "noeviction")
             t.equal(findings(t, url)["eviction"]["level"], "ok")
+            link.call("SETRANGE", "much", 20 * 10**6, "x")
             used = int(link.info("memory")["used_memory"])
-            link.call("CONFIG", "SET", "maxmemory", used + 100000)
+            link.call("CONFIG", "SET", "maxmemory", used + 10**6)
         warns(t, findings(t, url), "eviction", "nobody gets a lock", "raise maxmemory")
 
 
