@@ -15,11 +15,13 @@ BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
 os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
 sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
 import hf  # noqa: E402
+import place  # noqa: E402
 import redis  # noqa: E402
 from hf import case  # noqa: E402
 
 HOUR = 3600 * 10**6  # microseconds
 server = None  # without any file
+limited = None  # with a user who has the least rights
 cluster = None  # of one server
 
 
@@ -301,26 +303,26 @@ def users_who_may_not_ask_everything(t):
         t.equal(levels(found), {"persistence": "warn", "hold-off": "warn"})
 
 
+def least_rights():
+    told = re.search(r"^ +user (locks on .*?)^```", (ROOT / "docs/redis.md").read_text(), re.S | re.M)
+    return " ".join(told[1].split()).replace("PASSWORD", "kept")
+
+
 @case
 def the_rights_told_in_the_docs_are_enough(t):
-    told = re.search(r"^ +user (locks on .*?)^```", (ROOT / "docs/redis.md").read_text(), re.S | re.M)
-    rule = " ".join(told[1].split()).replace("PASSWORD", "kept")
-    with redis.standalone(acl=[rule]) as other:
-        t.env["HOLDFAST_URL"] = url = at(other, "?ttl=500ms", user="locks:kept@")
-        settle(t, url)
-        for kind in ([], ["-s"], ["--slots", "2"]):
-            t.equal(t.run("run", *kind, f"a{len(kind)}", "--", "true").code, 0, f"run {kind}")
-        holder, claim = t.hold("job"), t.hold("claim", "--claim", script="trap 'exit 0' TERM; sleep 1000")
-        waiter = t.start("run", "job", "--", "true")
-        t.waiting("job", 1)
-        t.equal([lock["name"] for lock in t.list()], ["claim", "job"])
-        t.equal(t.run("ask", "job").code, 0, "ask")
-        t.equal(t.run("break", "-y", "job").code, 0, "break")
-        t.equal(t.finish(holder).code, 79, "the holder's status")
-        t.equal(t.finish(waiter).code, 0, "the next one's status")
-        t.end(claim)
-        t.equal(t.list(), [], "locks left")
-    del t.env["HOLDFAST_URL"]
+    t.env["HOLDFAST_URL"] = url = at(limited, "?ttl=4s", user="locks:kept@")
+    settle(t, url)
+    for kind in ([], ["-s"], ["--slots", "2"]):
+        t.equal(t.run("run", *kind, f"a{len(kind)}", "--", "true").code, 0, f"run {kind}")
+    holder, claim = t.hold("job"), t.hold("claim", "--claim", script="trap 'exit 0' TERM; sleep 1000")
+    waiter = t.start("run", "job", "--", "true")
+    t.waiting("job", 1)
+    t.equal([lock["name"] for lock in t.list()], ["claim", "job"])
+    t.equal(t.run("ask", "job").code, 0, "ask")
+    t.equal(t.run("break", "-y", "job").code, 0, "break")
+    t.equal(t.finish(holder).code, 79, "the holder's status")
+    t.equal(t.finish(waiter).code, 0, "the next one's status")
+    t.end(claim)
 
 
 @case
@@ -332,8 +334,12 @@ def a_cluster(t):
 
 @contextlib.contextmanager
 def servers():
-    global server, cluster
-    with redis.standalone() as server, redis.standalone(options=["cluster-enabled yes"]) as cluster:
+    global server, limited, cluster
+    with place.reserve_port() as bus, contextlib.ExitStack() as stack:
+        port = f"cluster-port {bus.getsockname()[1]}"
+        server = stack.enter_context(redis.standalone())
+        limited = stack.enter_context(redis.standalone(acl=[least_rights()]))
+        cluster = stack.enter_context(redis.standalone(options=["cluster-enabled yes", port]))
         with cluster.client() as link:
             link.call("CLUSTER", "ADDSLOTSRANGE", 0, 16383)  # it takes two seconds
         yield
