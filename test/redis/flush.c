@@ -46,7 +46,7 @@ static void stage_open(struct stage *stage, const char *name)
 static void see_it_through(struct stage *stage)
 {
     struct actor *holder = &stage->actor[0], *waiter = &stage->actor[1];
-    hf_time       end = stage->struck + (2 * TTL_MS + 300) * HF_MS;
+    hf_time       end = stage->struck + (TTL_MS + TTL_MS / 2) * HF_MS;
 
     while (hf_now() < end && hf_state(holder->lock) == HF_HELD) {
         if (hf_state(waiter->lock) != HF_WAITING)
@@ -234,6 +234,6 @@ int main(void)
     };
 
     witness_server();
-    witness_settle(3 * TTL_MS);
+    witness_settle(TTL_MS); /* now nobody would think that it was just started */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

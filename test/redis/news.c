@@ -264,6 +264,46 @@ static void a_claim_dies_silently(void **state)
     witness_empty();
 }
 
+/* ---- Who closes ----------------------------------------------------------------------------- */
+
+static void await_sessions(long count)
+{
+    hf_time end = hf_now() + 500 * HF_MS; /* less than a ttl */
+
+    while (witness_sessions() != count && hf_now() < end)
+        poll(NULL, 0, 5);
+    assert_int_equal(witness_sessions(), count);
+}
+
+/* It says so, whether or not it has a lock; and though nobody did before. */
+static void who_leaves_leaves_nothing(void **state)
+{
+    static struct actor a, b;
+
+    (void)state;
+    witness_use("leaves");
+    witness_do("SCRIPT FLUSH");
+    actor_open(&a, witness_server(), TTL_MS, "leaves");
+    actor_take(&a);
+    actor_open(&b, witness_server(), TTL_MS, "leaves");
+    actor_queue(&b, 1);
+    await_sessions(2);
+    hf_time start = hf_now();
+    actor_close(&a);
+    actor_await(&b, HF_HELD);
+    assert_true(b.held - start < AT_ONCE);
+    await_sessions(1);
+    actor_give(&b);
+    actor_close(&b);
+    await_sessions(0);
+    witness_do("SCRIPT FLUSH");
+    actor_open(&a, witness_server(), TTL_MS, "leaves");
+    actor_take(&a);
+    actor_give(&a);
+    actor_close(&a);
+    await_sessions(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +317,7 @@ int main(void)
         cmocka_unit_test(bad_news_are_lost),
         cmocka_unit_test(a_holder_dies_silently),
         cmocka_unit_test(a_claim_dies_silently),
+        cmocka_unit_test(who_leaves_leaves_nothing),
     };
 
     proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");

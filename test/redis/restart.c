@@ -85,7 +85,7 @@ static void restart_soon(const char *name, const char *how, bool persistent)
     witness_tell("%s 1", how);
     watch_them(&stage, 50);
     witness_tell("start 1");
-    watch_them(&stage, 2 * TTL_MS);
+    watch_them(&stage, TTL_MS + 200);
     stage_close(&stage, true);
     keep_data(false);
 }
@@ -101,7 +101,7 @@ static void restart_late(const char *name, bool persistent)
     watch_them(&stage, TTL_MS + 100);
     assert_int_equal(hf_state(stage.actor[0].lock), HF_LOST);
     witness_tell("start 1");
-    watch_them(&stage, TTL_MS);
+    watch_them(&stage, TTL_MS / 2);
     stage_close(&stage, false);
     keep_data(false);
 }

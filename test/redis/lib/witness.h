@@ -37,8 +37,12 @@ void   witness_await(const char *name, size_t holders, size_t waiters);
 /* How often a command was called, by anybody, scripts too. */
 long witness_calls(const char *command);
 
-/* Nobody is there any more: no session, place or watch may be left. */
+/* Nobody is there any more: no place, line or watch may be left.  (A session may, if its
+ * owner could not say that it leaves; somebody will find that it has ended.) */
 void witness_empty(void);
+
+/* How many sessions there are, those included that have ended and nobody found out. */
+long witness_sessions(void);
 
 /* Wait until the server has run so long that it can be seen to be new. */
 void witness_settle(int ttl_ms);
