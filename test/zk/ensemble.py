@@ -7,13 +7,13 @@ from hands import *  # noqa: F403
 
 KILLS = int(os.environ.get("HF_KILLS", "2"))
 SESSION = 8
-LONG = 16  # where a busy machine must not take anything away
+LONG = 40  # where a busy machine must not take anything away
 cluster = None
 
 
 def start():
     global cluster
-    cluster = zookeeper.ensemble(3, tick=200, sync_limit=5, config={"maxSessionTimeout": 20000})
+    cluster = zookeeper.ensemble(3, tick=200, sync_limit=5, config={"maxSessionTimeout": 60000})
     return cluster
 
 

@@ -1,7 +1,7 @@
 /* fork.c - a process that forks while it holds a lock: the child cannot use it, and
  * whatever it does to it is nothing to the parent and to the server.
  */
-/* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
+/* needs: standalone --tick 200 --config maxSessionTimeout=12000 */
 #include "lib/actor.h"
 #include "lib/promise.h"
 #include "lib/witness.h"

@@ -10,6 +10,8 @@
 #include "lib/witness.h"
 #include "lib/zkproxy.h"
 
+#include "base/random.h"
+
 #include <poll.h>
 #include <stdio.h>
 
@@ -310,7 +312,7 @@ static void break_every_request(void **state)
     assert_true(struck >= requests); /* what is timed may be sent or not */
 }
 
-/* About `cuts` of them in each direction. */
+/* About `cuts` of them in each direction, not the same every time. */
 static void cut_at_bytes(const struct scene *scene, uint64_t cuts)
 {
     struct stage stage;
@@ -319,7 +321,8 @@ static void cut_at_bytes(const struct scene *scene, uint64_t cuts)
     play(scene, NULL, &stage);
     uint64_t size[] = { stage.up, stage.down };
     for (int way = 0; way < 2; way++) {
-        for (uint64_t at = 1; at < size[way]; at += 1 + size[way] / cuts) {
+        uint64_t step = 1 + size[way] / cuts;
+        for (uint64_t at = 1 + hf_random() % step; at < size[way]; at += step) {
             struct zkproxy_rule rule = { way == 0 ? ZKPROXY_CUT_UP : ZKPROXY_CUT_DOWN, 0,
                                          at, 0 };
             print_message("# %s: byte %u %s\n", scene->name, (unsigned)at,
@@ -333,8 +336,8 @@ static void cut_at_bytes(const struct scene *scene, uint64_t cuts)
 static void break_at_bytes(void **state)
 {
     (void)state;
-    cut_at_bytes(&(struct scene){ "cold", cold }, 40);
-    cut_at_bytes(&(struct scene){ "contended", contended }, 40);
+    cut_at_bytes(&(struct scene){ "cold", cold }, 12);
+    cut_at_bytes(&(struct scene){ "contended", contended }, 12);
 }
 
 /* The answer to the greeting on which a session is taken up again is lost, too. */
