@@ -53,8 +53,8 @@ def remove_stale(folder):
     os.close(lock)
 
 
-def dying_with_us(argv):
+def dying_with_us(argv, signal="KILL"):
     """The same command, killed when the calling thread ends; and not run at all if that
     was before the kernel knew."""
     check = 'test "$PPID" = "$0" && exec "$@"'
-    return ["setpriv", "--pdeathsig", "KILL", "sh", "-c", check, str(os.getpid()), *argv]
+    return ["setpriv", "--pdeathsig", signal, "sh", "-c", check, str(os.getpid()), *argv]

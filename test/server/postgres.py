@@ -1,0 +1,532 @@
+#!/usr/bin/env python3
+"""postgres - real PostgreSQL servers for tests.
+
+As a command, a server for the time of another command:
+
+    test/server/postgres.py standalone --setting deadlock_timeout=50ms -- COMMAND @PG@
+    test/server/postgres.py ctl restart         from inside COMMAND, see below
+
+COMMAND finds in its environment, and postgres://@PG@ in its arguments stands for the first:
+
+    HF_PG_URL      of a database of its own, empty, with name and password of its owner
+    HF_PG_PORT     HF_PG_SOCKET  folder of the Unix socket     HF_PG_PID  the server's process
+    HF_PG_ADMIN    a URL of the same database for its administrator
+    HF_PG_DIR      folder with the log
+    HF_PG_CTL      path of a Unix socket: write one line, read the answer to its end: "ok",
+                   with what was asked for, or "error" and why
+    HF_PG_POOLER   with --pooler: as HF_PG_URL, by way of a pgbouncer in transaction mode
+    HF_PG_CA, HF_PG_CERT, HF_PG_KEY, HF_PG_OTHER_CA ...  with --tls: files, see certs.py
+
+What can be written to HF_PG_CTL:
+
+    restart [fast]   as after a crash, or as an administrator does it; returns when it serves
+    kill   SIGKILL to all of it      stop  as an administrator      start  with its files
+    freeze SIGSTOP to all of it      thaw  SIGCONT                  pid    its process
+    terminate [APP]  end the connections of all who call themselves so: holdfast
+    sql TEXT         in that database, as the administrator; rows as lines, columns by "|"
+
+The status is COMMAND's; 77 with a line "# SKIP why" if there is no PostgreSQL here.  As a
+module: standalone() gives a Server.
+
+Servers listen on free ports of 127.0.0.1, keep their files in memory, and die with the
+thread that started them, however it ends; so does COMMAND.
+"""
+import argparse
+import contextlib
+import os
+import pathlib
+import pwd
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import certs  # noqa: E402
+import place  # noqa: E402
+import pq  # noqa: E402
+
+START_LIMIT = 20.0  # seconds, for a busy machine
+USER, PASSWORD = "tester", "s3cret"
+ADMIN, ADMIN_PASSWORD = "postgres", "4dmin"
+SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "src/store/postgres/schema.sql"
+ALWAYS = {
+    "listen_addresses": "127.0.0.1", "max_connections": "200", "shared_buffers": "16MB",
+    "max_wal_size": "64MB", "min_wal_size": "32MB", "wal_recycle": "off",
+    "wal_init_zero": "off", "dynamic_shared_memory_type": "mmap", "log_line_prefix": "%m [%p] ",
+    "authentication_timeout": "10s", "max_replication_slots": "2", "max_wal_senders": "2",
+}
+
+
+class Missing(Exception):
+    """What is needed is not installed."""
+
+
+class Failed(Exception):
+    """A server does not do what it should."""
+
+
+def program(name):
+    """Debian keeps those of a server where no PATH leads."""
+    folders = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin"),
+                     key=lambda path: float(path.parent.name), reverse=True)
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", *map(str, folders)])
+    found = shutil.which(name, path=path)
+    if found is None:
+        raise Missing(f"no {name} here")
+    return found
+
+
+def look():
+    """Is all there that is needed?"""
+    try:
+        pq.load()
+    except pq.Missing as missing:
+        raise Missing(str(missing)) from None
+    program("initdb"), program("postgres")
+    servant()
+
+
+def servant():
+    """(user, group) that servers run as, since they refuse to be root; None: we are not."""
+    if os.geteuid() != 0:
+        return None
+    try:
+        entry = pwd.getpwnam("postgres")
+    except KeyError:
+        raise Missing("no user postgres here, and we are root") from None
+    return entry.pw_uid, entry.pw_gid
+
+
+def as_servant(argv):
+    user = servant()
+    if user is None:
+        return argv
+    return ["setpriv", "--reuid", str(user[0]), "--regid", str(user[1]), "--clear-groups", *argv]
+
+
+def give_to_servant(*paths):
+    for path in paths if servant() else ():
+        os.chown(path, *servant())
+
+
+def children(pid):
+    """Of a process, all of them."""
+    try:
+        ret = [int(word) for word in
+               pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+    return ret + [below for child in ret for below in children(child)]
+
+
+class Frozen:
+    """Processes that stand still until thaw(), or until we are dead."""
+
+    def __init__(self, pids):
+        self.pids = pids
+        self.keeper = subprocess.Popen(
+            ["sh", "-c", 'read -r _; kill -CONT "$@" 2>/dev/null', "sh", *map(str, pids)],
+            stdin=subprocess.PIPE)
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+
+    def thaw(self):
+        self.keeper.stdin.close()
+        self.keeper.wait()
+
+
+# ---- A server ------------------------------------------------------------------------
+
+
+class Server:
+    """Use it in a `with`, or call stop(); then its files go, too.
+
+    `settings`: of postgresql.conf; `access`: lines of pg_hba.conf, before ours; `env`: more
+    for its environment; `copy_of`: another server whose standby it is to be."""
+
+    def __init__(self, *, tls=None, settings=None, access=(), env=None, copy_of=None):
+        look()
+        self.process, self.frozen, self.beside = None, None, []
+        self._keeper = place.reserve_port()
+        self.port = self._keeper.getsockname()[1]
+        self.folder, self._lock = place.make_folder()
+        self.data, self.socket = self.folder / "data", str(self.folder / "socket")
+        self.env, self.tls, self.database = env or {}, None, "test"
+        try:
+            os.mkdir(self.socket, 0o755)
+            give_to_servant(self.folder, self.socket)
+            self._make(copy_of)
+            own = ALWAYS | {"port": self.port, "unix_socket_directories": self.socket}
+            if tls:
+                own |= self._secure(tls)
+            with open(self.data / "postgresql.auto.conf", "a") as file:
+                for name, value in (own | (settings or {})).items():
+                    file.write(f"{name} = '{value}'\n")
+            asked = "clientcert=verify-full" if tls == "need" else ""
+            rules = [*access, "local all all trust",
+                     f"{'hostssl' if tls == 'only' else 'host'} all all all scram-sha-256 {asked}",
+                     "host replication all all scram-sha-256"]
+            (self.data / "pg_hba.conf").write_text("\n".join(rules) + "\n")
+        except BaseException:
+            self.stop()
+            raise
+
+    def _make(self, copy_of):
+        if copy_of is None:
+            self.run("initdb", "--no-sync", "--no-instructions", "--locale=C", "--encoding=UTF8",
+                     "--auth=trust", f"--username={ADMIN}", "-D", str(self.data))
+        else:
+            self.run("pg_basebackup", "--no-sync", "-R", "-c", "fast", "-X", "stream",
+                     "-d", f"host={copy_of.socket} port={copy_of.port} user={ADMIN}",
+                     "-D", str(self.data))
+
+    def _secure(self, tls):
+        self.tls = certs.make(self.folder / "certs")
+        own = self.folder / "server.pem"
+        shutil.copy(self.tls["server"], own)
+        os.chmod(own, 0o600)
+        give_to_servant(own)
+        os.chmod(self.folder / "certs", 0o755)
+        return {"ssl": "on", "ssl_cert_file": own, "ssl_key_file": own,
+                "ssl_ca_file": self.tls["ca"]}
+
+    def run(self, name, *args):
+        done = subprocess.run(as_servant([program(name), *args]), cwd=self.folder, text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        if done.returncode != 0:
+            raise Failed(f"{name}: {done.stdout.strip()}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    # ---- Where it is
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    @property
+    def url(self):
+        return self.url_of(self.database)
+
+    def url_of(self, database, user=USER, password=PASSWORD, port=None):
+        return f"postgres://{user}:{password}@127.0.0.1:{port or self.port}/{database}"
+
+    def admin_url(self, database=None):
+        return self.url_of(database or self.database, ADMIN, ADMIN_PASSWORD)
+
+    def connect(self, database=None, user=ADMIN, more=""):
+        """A pq.Link, by the Unix socket."""
+        return pq.Link(f"host={self.socket} port={self.port} user={user} "
+                       f"dbname={database or self.database} {more}")
+
+    def sql(self, text, database=None):
+        """As the administrator: rows, if there are any."""
+        with self.connect(database) as link:
+            return link.run(text)
+
+    def createdb(self, name, schema=False):
+        """A database that belongs to USER, with the schema if so.  Gives its URL."""
+        self.sql(f'CREATE DATABASE "{name}" OWNER {USER}', "postgres")
+        if schema:
+            with self.connect(name, USER) as link:
+                link.run(SCHEMA.read_text())
+        return self.url_of(name)
+
+    def dropdb(self, name):
+        self.sql(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)', "postgres")
+
+    # ---- Its life
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def start(self):
+        """Returns when it serves."""
+        assert not self.running()
+        argv = place.dying_with_us([program("postgres"), "-D", str(self.data)], "QUIT")
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                as_servant(argv), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log,
+                stderr=subprocess.STDOUT, env=os.environ | self.env)
+        end = time.monotonic() + START_LIMIT
+        while not self.serves():
+            if not self.running() or time.monotonic() > end:
+                raise Failed("a server ended or does not serve:\n" + "\n".join(self.complaints()))
+            time.sleep(0.01)
+
+    def serves(self):
+        try:
+            self.connect("postgres").close()
+        except pq.Error:
+            return False
+        return True
+
+    def furnish(self):
+        self.sql(f"CREATE ROLE {USER} LOGIN PASSWORD '{PASSWORD}';"
+                 f"ALTER ROLE {ADMIN} PASSWORD '{ADMIN_PASSWORD}'", "postgres")
+        self.createdb(self.database)
+
+    def end(self, mode="fast"):
+        """As an administrator does it; or "immediate", which is as good as a crash."""
+        self.thaw()
+        if not self.running():
+            return
+        self.process.send_signal(signal.SIGINT if mode == "fast" else signal.SIGQUIT)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def restart(self, mode="immediate"):
+        self.end(mode)
+        self.start()
+
+    def kill(self):
+        """All its processes at once, as if the machine was gone."""
+        if self.running():
+            for pid in [self.pid, *children(self.pid)]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            self.process.wait()
+        self.thaw()
+
+    def freeze(self):
+        assert self.frozen is None
+        self.frozen = Frozen([self.pid, *children(self.pid)])
+
+    def thaw(self):
+        if self.frozen is not None:
+            self.frozen.thaw()
+            self.frozen = None
+
+    def terminate_backends(self, app="holdfast"):
+        """How many there were."""
+        with self.connect("postgres") as link:
+            return link.call("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+                             "WHERE application_name = $1", app)[0][0]
+
+    def standby(self, **more):
+        """Another server that follows this one, and may only be read."""
+        return self._keep(Server(copy_of=self, **more))
+
+    def pgbouncer(self, pool_mode="transaction", **settings):
+        return self._keep(Pooler(self, pool_mode, settings))
+
+    def _keep(self, other):
+        """It goes when we go."""
+        self.beside.append(other)
+        other.start()
+        return other
+
+    def stop(self):
+        """For good, with all its files."""
+        for other in self.beside:
+            other.stop()
+        self.end("immediate")
+        self._keeper.close()
+        if self._lock is not None:
+            self._free_memory()
+            shutil.rmtree(self.folder, ignore_errors=True)
+            os.close(self._lock)
+            self._lock = None
+
+    def _free_memory(self):
+        """One that was killed leaves a bit of System V shared memory."""
+        with contextlib.suppress(OSError, IndexError):
+            number = (self.data / "postmaster.pid").read_text().splitlines()[6].split()[1]
+            subprocess.run(["ipcrm", "-m", number], stderr=subprocess.DEVNULL)
+
+    def complaints(self, count=8):
+        log = self.folder / "log"
+        return log.read_text(errors="replace").splitlines()[-count:] if log.exists() else []
+
+
+class Pooler:
+    """pgbouncer before a server."""
+
+    def __init__(self, server, pool_mode, settings):
+        self.server, self.process = server, None
+        self._keeper = place.reserve_port()
+        self.port = self._keeper.getsockname()[1]
+        self.folder = server.folder / f"pooler{len(server.beside)}"
+        self.folder.mkdir()
+        users = {USER: PASSWORD, ADMIN: ADMIN_PASSWORD}
+        (self.folder / "users").write_text("".join(f'"{u}" "{p}"\n' for u, p in users.items()))
+        own = {"listen_addr": "127.0.0.1", "listen_port": self.port, "pool_mode": pool_mode,
+               "auth_type": "scram-sha-256", "auth_file": self.folder / "users",
+               "unix_socket_dir": "", "max_client_conn": 500, "default_pool_size": 20,
+               "server_login_retry": 0.1, "admin_users": ADMIN}
+        lines = ["[databases]", f"* = host=127.0.0.1 port={server.port}", "[pgbouncer]",
+                 *(f"{name} = {value}" for name, value in (own | settings).items())]
+        (self.folder / "ini").write_text("\n".join(lines) + "\n")
+
+    @property
+    def url(self):
+        return self.server.url_of(self.server.database, port=self.port)
+
+    def url_of(self, database, user=USER, password=PASSWORD):
+        return self.server.url_of(database, user, password, self.port)
+
+    def start(self):
+        argv = place.dying_with_us([program("pgbouncer"), str(self.folder / "ini")])
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(as_servant(argv), stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=subprocess.STDOUT)
+        end = time.monotonic() + START_LIMIT
+        while not self.serves():
+            if self.process.poll() is not None or time.monotonic() > end:
+                raise Failed("pgbouncer ended or does not serve:\n" +
+                             (self.folder / "log").read_text())
+            time.sleep(0.01)
+
+    def serves(self):
+        try:
+            pq.Link(self.url).close()
+        except pq.Error:
+            return False
+        return True
+
+    def stop(self):
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self._keeper.close()
+
+
+def standalone(tls=None, settings=None, access=(), env=None):
+    """`tls`: "want", "only" or "need", which is a client's certificate as well."""
+    server = Server(tls=tls, settings=settings, access=access, env=env)
+    try:
+        server.start()
+        server.furnish()
+    except BaseException:
+        server.stop()
+        raise
+    return server
+
+
+# ---- The command -----------------------------------------------------------------------
+
+
+def answer(server, line):
+    """What to do for one line from HF_PG_CTL, and what to say."""
+    verb, _, rest = line.strip().partition(" ")
+    if verb in ("kill", "freeze", "thaw", "start"):
+        return getattr(server, verb)() or ""
+    if verb == "restart":
+        return server.restart(rest or "immediate") or ""
+    if verb == "stop":
+        return server.end() or ""
+    if verb == "pid":
+        return str(server.pid)
+    if verb == "terminate":
+        return str(server.terminate_backends(rest or "holdfast"))
+    if verb == "sql":
+        return "\n".join("|".join(map(str, row)) for row in server.sql(rest))
+    raise ValueError(f"{verb}: no such verb")
+
+
+def serve_control(server, listener):
+    link, _ = listener.accept()
+    with link:
+        link.settimeout(5)
+        try:
+            text = f"ok {answer(server, link.makefile().readline())}".rstrip()
+        except (OSError, ValueError, AssertionError, pq.Error, Failed) as error:
+            text = f"error {error}"
+        with contextlib.suppress(OSError):
+            link.sendall(f"{text}\n".encode())
+
+
+def environment(server, control):
+    env = {"HF_PG_URL": server.url, "HF_PG_PORT": str(server.port), "HF_PG_CTL": control,
+           "HF_PG_SOCKET": server.socket, "HF_PG_PID": str(server.pid),
+           "HF_PG_ADMIN": server.admin_url(), "HF_PG_DIR": str(server.folder)}
+    for other in server.beside:
+        env["HF_PG_POOLER"] = other.url
+    for name in ("ca", "cert", "key", "other_ca", "other_cert", "other_key"):
+        if server.tls:
+            env[f"HF_PG_{name.upper()}"] = server.tls[name]
+    return os.environ | env
+
+
+def run_beside(server, argv):
+    """Run a command while the server runs.  Returns its status as a shell would."""
+    control = str(server.folder / "ctl")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(control)
+        listener.listen(16)
+        argv = [arg.replace("@PG@", server.url.partition("//")[2]) for arg in argv]
+        process = subprocess.Popen(place.dying_with_us(argv), env=environment(server, control))
+        ended = os.pidfd_open(process.pid)
+        try:
+            while ended not in (ready := select.select([listener, ended], [], [])[0]):
+                serve_control(server, ready[0])
+        finally:
+            os.close(ended)
+            if process.poll() is None:
+                process.terminate()
+            status = process.wait()
+    if status not in (0, 77):
+        for text in server.complaints():
+            print(f"# server: {text}")
+    return status if status >= 0 else 128 - status
+
+
+def control_main(words):
+    with socket.socket(socket.AF_UNIX) as link:
+        link.connect(os.environ["HF_PG_CTL"])
+        link.sendall(f"{' '.join(words)}\n".encode())
+        said = link.makefile().read().strip()
+    word, _, rest = said.partition(" ")
+    print(rest if word == "ok" else said)
+    return 0 if word == "ok" else 1
+
+
+def options_parser():
+    prog = "postgres.py standalone"
+    parser = argparse.ArgumentParser(prog=prog, usage=f"{prog} [options] -- COMMAND [ARG...]")
+    parser.add_argument("--tls", choices=("want", "only", "need"), help="the last: a client's "
+                        "certificate as well")
+    parser.add_argument("--setting", dest="settings", action="append", default=[],
+                        metavar="NAME=VALUE", help="of postgresql.conf")
+    parser.add_argument("--pooler", action="store_true", help="a pgbouncer, too")
+    return parser
+
+
+def main(argv):
+    kind, rest = (argv or [""])[0], argv[1:]
+    if kind == "ctl":
+        return control_main(rest)
+    if kind != "standalone" or "--" not in rest:
+        print(__doc__, file=sys.stderr)
+        return 64
+    middle = rest.index("--")
+    options = options_parser().parse_args(rest[:middle])
+    settings = dict(text.split("=", 1) for text in options.settings)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        if options.pooler:
+            program("pgbouncer")
+        with standalone(tls=options.tls, settings=settings) as server:
+            if options.pooler:
+                server.pgbouncer()
+            return run_beside(server, rest[middle + 1:])
+    except Missing as reason:
+        print(f"# SKIP {reason}")
+        return 77
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
