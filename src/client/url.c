@@ -188,10 +188,11 @@ int hf_url_parse(const char *text, struct hf_url *ret, char *errmsg)
 {
     *ret = (struct hf_url){ .text = chosen_url(text) };
     ret->size = ret->text != NULL ? strlen(ret->text) + 1 : 0;
+    ret->given = ret->text != NULL ? strdup(ret->text) : NULL;
     ret->shown = ret->text != NULL ? redacted(ret->text) : NULL;
 
     int r = HF_ENOMEM;
-    if (ret->shown == NULL) {
+    if (ret->given == NULL || ret->shown == NULL) {
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         goto fail;
     }
@@ -199,6 +200,7 @@ int hf_url_parse(const char *text, struct hf_url *ret, char *errmsg)
     if (r < 0)
         goto fail;
     ret->config.url = ret->shown;
+    ret->config.given = ret->given;
     ret->config.param = ret->param;
     return 0;
 fail:
@@ -210,7 +212,10 @@ void hf_url_finish(struct hf_url *url)
 {
     if (url->text != NULL) /* it may hold a password */
         explicit_bzero(url->text, url->size);
+    if (url->given != NULL)
+        explicit_bzero(url->given, url->size);
     free(url->text);
+    free(url->given);
     free(url->shown);
     *url = (struct hf_url){ 0 };
 }

@@ -10,7 +10,8 @@ struct hf_url {
     struct hf_config config; /* points into what follows */
     struct hf_param  param[HF_URL_PARAMS];
     char            *text;
-    size_t           size; /* of text, NUL included: what is wiped at the end */
+    size_t           size;  /* of text, NUL included: what is wiped at the end */
+    char            *given; /* likewise */
     char            *shown;
 };
 

@@ -111,6 +111,7 @@ struct hf_config {
     const char *scheme; /* "sqlite" */
     const char *rest;   /* what follows "scheme:", without user and parameters */
     const char *user;   /* "user:password" of "//user:password@host", or NULL */
+    const char *given;  /* the whole as it was written, with any password */
     int         ttl_ms;
     uint64_t    seed; /* for back-off */
 
@@ -137,6 +138,7 @@ struct hf_store_impl {
 
     bool groups; /* see struct hf_req */
     bool users;  /* its URL may have a user in it */
+    bool any;    /* ... and parameters that only open() knows */
 
     /* Start.  Does not wait for a server.  On failure *ret is left alone and
      * `errmsg` (HF_ERRMSG_MAX bytes) tells a person why. */
