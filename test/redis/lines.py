@@ -11,12 +11,12 @@ import random
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "test/server"))
+sys.path[:0] = [str(ROOT / "test/server"), str(ROOT / "test/served")]
 import resp  # noqa: E402
+from rule import MANY  # noqa: E402
 
 SCRIPTS = ROOT / "src/store/redis"
 TTL = 30_000_000  # microseconds; nothing here waits for it
-MANY = 4294967295  # capacity of a line of readers, and weight of a writer
 
 NAMES = ("hello", "mend", "renew", "bye", "enter", "leave", "read", "amend", "watch", "reach",
          "list", "look")

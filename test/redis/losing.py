@@ -4,7 +4,8 @@ What clients know is the truth then.  Who comes back within the hold-off keeps a
 not has lost it; and meanwhile nobody is granted anything.
 """
 from lines import TTL, Session
-from model import LINES, Model, Place
+from model import Model, Place
+from rule import LINES
 
 ON_HOLD = {"enter": 30, "leave": 10, "read": 10, "amend": 10, "break_": 3, "ask": 3, "watch": 5,
            "renew": 3, "prove": 2, "mismatch": 1}

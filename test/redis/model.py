@@ -1,88 +1,35 @@
-"""model - what the scripts of the Redis store should do, said once more and simply.
+"""model - what the scripts of the Redis store should do: test/served/rule.py, with the records
+that they keep of it."""
+from lines import TTL, Session, Space  # which says where rule is
+import rule
+from rule import LINES, MANY, capacity, has_slots
 
-Of the places in a line, in the order of their seqs, those are granted that come before the
-first which does not fit any more.  That is the whole rule; the scripts get there by counts
-that they keep.  Every step of Model does one thing by a script and by the rule, and then
-compares all there is.
-"""
-from lines import MANY, TTL, Session, Space
-
-LINES = {"m": "1", "mm": "1", "m 3": "3", "s": "5", "rw": str(MANY), "r\u00e9w": str(MANY),
-         "c": "1c", "cc": "1c"}
 NOTES = ("", "a note", "two\nlines 1 2\n", "\udcff\udc80")
 HEAD = {"run", "epoch", "last", "ttl", "changes", "hold"}
 
 
-def capacity(name):
-    return int(LINES[name].rstrip("c"))
-
-
-def has_slots(name):
-    return LINES[name] not in ("1", "1c", str(MANY))
-
-
-class Place:
-    def __init__(self, session, id, name, weight, note):
-        self.session, self.id, self.name, self.weight, self.note = session, id, name, weight, note
-        self.owner = f"{session.sid}:{id}"
-        self.kind = LINES[name]
-        self.state, self.slot, self.asked, self.seq, self.since = "w", -1, None, None, None
-
+class Place(rule.Place):
     def mended(self):
         return self.id, self, self.kind, self.name, self.note
 
 
-class Model:
+class Model(rule.Rule):
     def __init__(self, path, rng):
-        self.space, self.rng = Space(path), rng
-        self.sessions, self.places, self.broken = [], {}, {}
-        self.watches = set()  # (name, sid)
-        self.ids, self.top = 0, 0
-        self.expected, self.on_hold = [], False
-        self.done = {}
+        super().__init__(rng)
+        self.space, self.top = Space(path), 0
         for _ in range(3):
             self.join()
         self.changes = int(self.space.fields()["changes"])
 
     # ---- What should be
 
-    def line(self, name, state="gw"):
-        return sorted((p for p in self.places.values() if p.name == name and p.state in state),
-                      key=lambda p: p.seq)
-
-    def settle(self, name, me=None):
-        """Apply the rule; who is granted by that is told, but for `me`."""
-        used = 0
-        for p in self.line(name):
-            used += p.weight
-            if used > capacity(name):
-                break
-            if p.state == "w":
-                taken = {q.slot for q in self.line(name, "g")}
-                free = next(i for i in range(len(taken) + 1) if i not in taken)
-                p.slot = free if has_slots(name) else -1
-                p.state = "g"
-                if p is not me:
-                    self.expected.append((p.session.sid, f"g {p.id} {p.slot}"))
-
-    def changed(self, name, me=None):
-        if not self.on_hold:
-            self.settle(name, me)
+    def count(self, name):
         self.changes += 1
-        for watch in [w for w in self.watches if w[0] == name]:
-            self.watches.remove(watch)
-            self.expected.append((watch[1], f"c {name}"))
-
-    def part(self, p):
-        del self.places[p.owner]
-        self.changed(p.name)
 
     def bury(self, session):
         for owner in sorted(o for o, p in self.places.items() if p.session is session):
             self.part(self.places[owner])
-        self.broken = {o: p for o, p in self.broken.items() if p.session is not session}
-        self.watches = {w for w in self.watches if w[1] != session.sid}
-        self.sessions.remove(session)
+        self.forget_session(session)
 
     def shown(self, reply, p):
         """Is this answer about a place of ours right?"""
@@ -90,19 +37,13 @@ class Model:
         assert (reply.state, reply.weight, reply.slot) == (p.state, p.weight, p.slot), reply
         assert len(reply.seq) == 16 and p.seq in (None, reply.seq), reply
         p.seq, p.since = reply.seq, reply.since
-        if p.state == "g":
-            ahead = [q for q in self.line(p.name, "g") if q.seq < p.seq]
-            nearest = "0"
-        else:
-            waiting = [q for q in self.line(p.name, "w") if q.seq < p.seq]
-            ahead = self.line(p.name, "g") + waiting
-            nearest = ahead[-1].seq if ahead else "0"
+        ahead = self.ahead(p)
+        nearest = ahead[-1].seq if ahead and p.state == "w" else "0"
         assert (reply.ahead, reply.nearest) == (len(ahead), nearest), (reply, p.__dict__)
         assert reply.asked == p.asked, reply
         assert reply.patience == 0 if p.state == "g" else 0 < reply.patience <= TTL, reply
 
     def check(self):
-        """Compare all that is kept, and what was told since the last time."""
         told = [(sid, " ".join(text.split()[:3]) if text[0] == "g" else text)
                 for sid, text in self.space.messages()]
         assert sorted(told) == sorted(self.expected), f"told {told}, should {self.expected}"
@@ -148,24 +89,11 @@ class Model:
 
     # ---- What can be done
 
-    def someone(self):
-        return self.rng.choice(self.sessions)
-
-    def any_place(self, states="gw"):
-        there = sorted((p for p in self.places.values() if p.state in states),
-                       key=lambda p: p.seq)
-        return self.rng.choice(there) if there else None
-
     def join(self):
         session = Session(self.space, f"{self.rng.getrandbits(64):016x}")
         reply = session.hello()
         assert reply[0] == 0 and reply[3] == 0, reply
         self.sessions.append(session)
-
-    def weight(self, name):
-        if LINES[name] == str(MANY):
-            return self.rng.choice((1, 1, 1, MANY))
-        return self.rng.randint(1, capacity(name))
 
     def enter(self):
         name, session = self.rng.choice(list(LINES)), self.someone()
@@ -178,8 +106,7 @@ class Model:
         p = Place(session, self.ids, name, self.weight(name), self.rng.choice(NOTES))
         before = self.line(name)
         reply = session.enter(p.id, name, p.weight, p.kind, int(only_free), limit, p.note)
-        fits = not self.on_hold and not self.line(name, "w") and \
-            sum(q.weight for q in before) + p.weight <= capacity(name)
+        fits = self.fits(name, p.weight)
         if not fits and only_free:
             nearest = before[-1].seq if before else "0"
             assert reply[:4] == (0, self.changes, "r", nearest), (reply, before)
@@ -348,14 +275,6 @@ class Model:
     STEPS = {"enter": 40, "leave": 22, "read": 10, "amend": 6, "break_": 3, "leave_broken": 3,
              "ask": 2, "prove": 2, "watch": 5, "list": 2, "look": 1, "renew": 3, "again": 2,
              "mismatch": 1, "bye": 1, "die": 2, "join": 1}
-
-    def step(self, steps=STEPS):
-        name = self.rng.choices(list(steps), list(steps.values()))[0]
-        self.done[name] = self.done.get(name, 0) + 1
-        if name == "join" and len(self.sessions) > 6:
-            return
-        getattr(self, name)()
-        self.check()
 
     def finish(self):
         """All leave; nothing stays."""

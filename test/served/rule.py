@@ -1,0 +1,125 @@
+"""rule - what a server that decides who is granted should do, said simply.
+
+Of the places in a line, in the order of their seqs, those are granted that come before the
+first which does not fit any more.  That is the whole rule; servers get there by counts that
+they keep.  A model of a store does one thing after the other by its server and by the
+rule, at random, and compares all there is.
+"""
+MANY = 4294967295  # capacity of a line of readers, and weight of a writer
+
+LINES = {"m": "1", "mm": "1", "m 3": "3", "s": "5", "rw": str(MANY), "r\u00e9w": str(MANY),
+         "c": "1c", "cc": "1c"}
+
+
+def capacity(name):
+    return int(LINES[name].rstrip("c"))
+
+
+def is_claim(name):
+    return LINES[name] == "1c"
+
+
+def has_slots(name):
+    return LINES[name] not in ("1", "1c", str(MANY))
+
+
+class Place:
+    def __init__(self, session, id, name, weight, note):
+        self.session, self.id, self.name, self.weight, self.note = session, id, name, weight, note
+        self.owner = f"{session.sid}:{id}"
+        self.kind = LINES[name]
+        self.state, self.slot, self.asked, self.seq, self.since = "w", -1, None, None, None
+
+
+class Rule:
+    """`expected`: messages that the server should have sent, [(session, text)]."""
+
+    STEPS = {}  # what can be done, and how often
+
+    def __init__(self, rng):
+        self.rng = rng
+        self.sessions, self.places, self.broken = [], {}, {}  # by owner
+        self.watches = set()  # (name, sid)
+        self.ids = 0
+        self.expected, self.on_hold = [], False
+        self.done = {}
+
+    def line(self, name, state="gw"):
+        return sorted((p for p in self.places.values() if p.name == name and p.state in state),
+                      key=lambda p: p.seq)
+
+    def settle(self, name, me=None):
+        """Apply the rule; who is granted by that is told, but for `me`."""
+        used = 0
+        for p in self.line(name):
+            used += p.weight
+            if used > capacity(name):
+                break
+            if p.state == "w":
+                taken = {q.slot for q in self.line(name, "g")}
+                free = next(i for i in range(len(taken) + 1) if i not in taken)
+                p.slot = free if has_slots(name) else -1
+                p.state = "g"
+                if p is not me:
+                    self.expected.append((p.session.sid, f"g {p.id} {p.slot}"))
+
+    def fits(self, name, weight):
+        """Would one more be granted?"""
+        return not self.on_hold and not self.line(name, "w") and \
+            sum(q.weight for q in self.line(name)) + weight <= capacity(name)
+
+    def count(self, name):
+        """A line was changed: the store's stamp goes on."""
+        raise NotImplementedError
+
+    def changed(self, name, me=None):
+        if not self.on_hold:
+            self.settle(name, me)
+        self.count(name)
+        for watch in [w for w in self.watches if w[0] == name]:
+            self.watches.remove(watch)
+            self.expected.append((watch[1], f"c {name}"))
+
+    def part(self, p):
+        del self.places[p.owner]
+        self.changed(p.name)
+
+    def ahead(self, p):
+        """Those before a place; who waits waits for them, and for all that is held."""
+        if p.state == "g":
+            return [q for q in self.line(p.name, "g") if q.seq < p.seq]
+        return self.line(p.name, "g") + [q for q in self.line(p.name, "w") if q.seq < p.seq]
+
+    def forget_session(self, session):
+        """Its places are out of their lines already."""
+        self.broken = {o: p for o, p in self.broken.items() if p.session is not session}
+        self.watches = {w for w in self.watches if w[1] != session.sid}
+        self.sessions.remove(session)
+
+    # ---- At random
+
+    def someone(self):
+        return self.rng.choice(self.sessions)
+
+    def any_place(self, states="gw"):
+        there = sorted((p for p in self.places.values() if p.state in states),
+                       key=lambda p: p.seq)
+        return self.rng.choice(there) if there else None
+
+    def weight(self, name):
+        if LINES[name] == str(MANY):
+            return self.rng.choice((1, 1, 1, MANY))
+        return self.rng.randint(1, capacity(name))
+
+    def step(self, steps=None):
+        steps = steps or self.STEPS
+        name = self.rng.choices(list(steps), list(steps.values()))[0]
+        self.done[name] = self.done.get(name, 0) + 1
+        if name == "join" and len(self.sessions) > 6:
+            return
+        getattr(self, name)()
+        self.check()
+
+    def check(self):
+        """Compare all that is kept, and what was told since the last time."""
+        raise NotImplementedError
