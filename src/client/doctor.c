@@ -37,10 +37,7 @@ static int ask_store(struct hf_client *client, const char *name, hf_time deadlin
     if (r < 0)
         return r;
     r = hf_query_wait(query);
-    if (r == HF_EUNSUPPORTED)
-        hf_gather(list, HF_WARNING, "link", NULL,
-                  "up, but this store tells nothing about itself");
-    else if (r < 0)
+    if (r < 0)
         hf_gather(list, HF_FAULT, "link", NULL, "%s", client->errmsg);
     else
         hf_gather(list, HF_FINE, "link", NULL, "up");

@@ -79,9 +79,19 @@ int hf_redis_scripts_init(struct hf_redis *redis)
 
 static void on_loaded(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    (void)redis;
-    (void)reply; /* should it have failed, the next call of the script tells */
     free(data);
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR)
+        switch (hf_redis_fault(redis, reply)) {
+        case HF_REDIS_DENIED:
+            hf_redis_link_refuse(redis, HF_EDENIED, NULL);
+            break;
+        case HF_REDIS_FAILED:
+            hf_redis_link_refuse(redis, HF_ESTORE, NULL);
+            break;
+        default:
+            hf_redis_link_break(redis, NULL);
+            break;
+        }
 }
 
 void hf_redis_load(struct hf_redis *redis, const char *text)

@@ -118,6 +118,8 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_HELLO, &code))
         return;
     if (code == HF_REDIS_UNKNOWN) {
+        hf_redis_script_load(redis,
+                             HF_REDIS_BYE); /* there may be no time for that later */
         hf_redis_hello(redis);
     } else if (code == HF_REDIS_GONE) {
         hf_redis_session_restart(redis);

@@ -68,12 +68,13 @@ struct hf_served_task {
     struct hf_req          *req;
     struct hf_served_task  *next, **prev;
     struct hf_served_task  *next_watch; /* of the same place */
-    struct hf_served_place *place;      /* whose watch it is */
-    bool                    flying;     /* the server is being asked */
-    bool                    outside;    /* a watch of a whole line */
-    bool                    fired; /* ... that is over, once the server has answered */
-    hf_time                 due;   /* ... at the latest then; 0: no such time */
-    uint64_t                news;  /* of the place, when the server was asked */
+    struct hf_served_task  *next_canceled, **prev_canceled;
+    struct hf_served_place *place;   /* whose watch it is */
+    bool                    flying;  /* the server is being asked */
+    bool                    outside; /* a watch of a whole line */
+    bool                    fired;   /* ... that is over, once the server has answered */
+    hf_time                 due;     /* ... at the latest then; 0: no such time */
+    uint64_t                news;    /* of the place, when the server was asked */
     uint64_t                asks;
     int                     script; /* the store's: what was asked */
     void                   *more;   /* the store's */
@@ -182,7 +183,8 @@ struct hf_served {
     struct hf_requests          waiting; /* not yet begun */
     struct hf_served_task      *tasks, **tasks_end; /* oldest first */
     size_t                      outsiders;          /* those that watch a line */
-    bool                        cancels;            /* some requests are to end */
+    struct hf_served_task      *canceled;           /* WATCHes that are to end */
+    bool                        cancels;            /* some not yet begun are */
     bool                        closing;
 };
 
@@ -198,6 +200,9 @@ bool hf_served_run(struct hf_served *served);
 
 /* Make the state of the link known. */
 void hf_served_set_link(struct hf_served *served, enum hf_link link);
+
+/* For task.c: it need not be ended early any more. */
+void hf_served_uncancel(struct hf_served_task *task);
 
 /* For store.c: begin to work on a request.  NULL: no memory. */
 struct hf_served_task *hf_served_task_new(struct hf_served *served, struct hf_req *req);

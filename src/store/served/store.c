@@ -49,12 +49,36 @@ void hf_served_submit(struct hf_store *store, struct hf_req *req)
 
 /* ---- Ending early ------------------------------------------------------------------------- */
 
+static void mark_canceled(struct hf_served *served, struct hf_served_task *task)
+{
+    if (task->prev_canceled != NULL)
+        return;
+    task->next_canceled = served->canceled;
+    task->prev_canceled = &served->canceled;
+    if (task->next_canceled != NULL)
+        task->next_canceled->prev_canceled = &task->next_canceled;
+    served->canceled = task;
+}
+
+void hf_served_uncancel(struct hf_served_task *task)
+{
+    if (task->prev_canceled == NULL)
+        return;
+    *task->prev_canceled = task->next_canceled;
+    if (task->next_canceled != NULL)
+        task->next_canceled->prev_canceled = task->prev_canceled;
+    task->prev_canceled = NULL;
+}
+
 void hf_served_cancel(struct hf_store *store, struct hf_req *req)
 {
     struct hf_served *served = (struct hf_served *)store;
 
     req->canceled = true;
-    served->cancels = true;
+    if (req->work == NULL)
+        served->cancels = true;
+    else if (req->op == HF_WATCH)
+        mark_canceled(served, req->work);
     store->wake = 0;
 }
 
@@ -80,28 +104,21 @@ static void end_waiting(struct hf_requests *list)
     }
 }
 
-/* A WATCH that only waits.  One of which the server is being told ends with the answer. */
-static struct hf_served_task *find_canceled(const struct hf_served *served)
-{
-    struct hf_served_task *task = served->tasks;
-
-    while (task != NULL &&
-           !(task->req->canceled && task->req->op == HF_WATCH && !task->flying))
-        task = task->next;
-    return task;
-}
-
+/* A WATCH of which the server is just being told ends with the answer. */
 static void end_canceled(struct hf_served *served)
 {
     struct hf_served_task *task;
 
-    if (!served->cancels)
-        return;
-    served->cancels = false;
-    end_waiting(&served->repeat);
-    end_waiting(&served->waiting);
-    while ((task = find_canceled(served)) != NULL)
-        hf_served_finish(task, HF_ECANCELED);
+    if (served->cancels) {
+        served->cancels = false;
+        end_waiting(&served->repeat);
+        end_waiting(&served->waiting);
+    }
+    while ((task = served->canceled) != NULL) {
+        hf_served_uncancel(task);
+        if (!task->flying)
+            hf_served_finish(task, HF_ECANCELED);
+    }
 }
 
 /* ---- Beginning ------------------------------------------------------------------------------ */
@@ -109,28 +126,51 @@ static void end_canceled(struct hf_served *served)
 static bool may_begin(const struct hf_served *served)
 {
     return (served->waiting.first != NULL || served->repeat.first != NULL) &&
-           served->ops->ready(served) != 0;
+           served->ops->ready(served) > 0;
 }
 
 static void begin(struct hf_served *served, struct hf_req *req)
 {
-    int                    ready = served->ops->ready(served);
-    struct hf_served_task *task = ready > 0 ? hf_served_task_new(served, req) : NULL;
+    struct hf_served_task *task = hf_served_task_new(served, req);
 
     if (task != NULL) {
         served->ops->verb[req->op](served, task);
         return;
     }
-    req->status = ready < 0 ? ready : HF_ENOMEM;
+    req->status = HF_ENOMEM;
     req->done(req);
+}
+
+/* The server wants none of us: say so to everybody.  But a place that it may have is to be
+ * left, whenever that will be possible; one that it cannot have is left already. */
+static void refuse(struct hf_served *served, struct hf_requests *list, int status)
+{
+    struct hf_requests all = *list;
+    struct hf_req     *req;
+
+    *list = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL) {
+        bool leave = req->op == HF_LEAVE;
+        if (leave && hf_served_place_find(served, req->id) != NULL) {
+            hf_requests_append(list, req);
+            continue;
+        }
+        req->status = leave ? 0 : status;
+        req->done(req);
+    }
 }
 
 bool hf_served_run(struct hf_served *served)
 {
     int left = AT_ONCE;
+    int ready = served->ops->ready(served);
 
     hf_served_watches_run(served);
     end_canceled(served);
+    if (ready < 0) {
+        refuse(served, &served->repeat, ready);
+        refuse(served, &served->waiting, ready);
+    }
     while (may_begin(served) && left-- > 0) {
         bool repeat = served->repeat.first != NULL;
         begin(served, hf_requests_take(repeat ? &served->repeat : &served->waiting));

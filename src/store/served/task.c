@@ -32,6 +32,7 @@ static void task_free(struct hf_served_task *task)
 
     assert(!task->flying);
     hf_served_watch_end(task);
+    hf_served_uncancel(task);
     served->outsiders -= task->outside;
     *task->prev = task->next;
     if (task->next != NULL)

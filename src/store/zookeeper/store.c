@@ -180,17 +180,43 @@ static void end_canceled(struct hf_zk *zk)
     }
 }
 
+/* All servers deny us: say so to everybody.  But a place that they may have is to be left,
+ * whenever that will be possible; one that they cannot have is left already. */
+static void refuse_waiting(struct hf_zk *zk)
+{
+    struct hf_requests all = zk->waiting;
+    struct hf_req     *req;
+
+    zk->waiting = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL) {
+        bool leave = req->op == HF_LEAVE;
+        if (leave && hf_zk_ticket_find(zk, req->id) != NULL) {
+            hf_requests_append(&zk->waiting, req);
+            continue;
+        }
+        req->status = leave ? 0 : HF_EDENIED;
+        req->done(req);
+    }
+}
+
+static bool may_begin(const struct hf_zk *zk)
+{
+    return zk->waiting.first != NULL && zk->base.link == HF_LINK_UP && !zk->link.refused;
+}
+
 /* Begin what waits.  Nothing can be begun while there is no link. */
 static void begin_waiting(struct hf_zk *zk)
 {
-    while (zk->waiting.first != NULL && zk->base.link == HF_LINK_UP) {
+    if (zk->link.refused)
+        refuse_waiting(zk);
+    while (may_begin(zk)) {
         struct hf_req     *req = hf_requests_take(&zk->waiting);
-        struct hf_zk_task *task = zk->link.refused ? NULL : task_new(zk, req);
+        struct hf_zk_task *task = task_new(zk, req);
         if (task != NULL) {
             begin(zk, task);
             continue;
         }
-        req->status = zk->link.refused ? HF_EDENIED : HF_ENOMEM;
+        req->status = HF_ENOMEM;
         req->done(req);
     }
 }
@@ -220,9 +246,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     do {
         end_canceled(zk);
         begin_waiting(zk);
-    } while ((zk->canceled != NULL || zk->cancels ||
-              (zk->waiting.first != NULL && store->link == HF_LINK_UP)) &&
-             --rounds > 0);
+    } while ((zk->canceled != NULL || zk->cancels || may_begin(zk)) && --rounds > 0);
     hf_zk_vigils_run(zk);
     hf_zk_watches_run(zk);
     if (zk->link.phase == HF_ZK_READY)
