@@ -2,9 +2,8 @@
 #include "lib/tcpproxy.h"
 
 #include "base/clock.h"
-#include "base/random.h"
+#include "lib/port.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -31,10 +30,10 @@ struct link {
 struct tcpproxy {
     pthread_t          thread;
     pthread_mutex_t    mutex;
-    int                wake, keeper, listener;
+    int                wake;
+    struct port        port;
     bool               ending;
-    struct sockaddr_in own, target;
-    char               address[32];
+    struct sockaddr_in target;
     char               word[KEPT + 1];
     struct link        link[LINKS_MAX];
 
@@ -52,59 +51,7 @@ static unsigned kind(const struct link *link)
     return link->marked ? TCPPROXY_MARKED : TCPPROXY_PLAIN;
 }
 
-/* ---- The port ------------------------------------------------------------------------- */
-
-static int tcp_socket(void)
-{
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    assert(fd >= 0);
-    return fd;
-}
-
-static void allow_reuse(int fd)
-{
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-}
-
-/* Bind a port that stays ours while we refuse.  Not one that the kernel gives to
- * outgoing connections: a client that tries again and again could meet itself. */
-static void keep_port(struct tcpproxy *proxy)
-{
-    int r = -1;
-
-    proxy->keeper = tcp_socket();
-    proxy->own = (struct sockaddr_in){ .sin_family = AF_INET };
-    proxy->own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    for (int i = 0; i < 1000 && r < 0; i++) {
-        proxy->own.sin_port = htons((uint16_t)(12000 + hf_random() % 20000));
-        r = bind(proxy->keeper, (struct sockaddr *)&proxy->own, sizeof proxy->own);
-    }
-    assert(r == 0);
-    allow_reuse(proxy->keeper);
-    snprintf(proxy->address, sizeof proxy->address, "127.0.0.1:%u",
-             ntohs(proxy->own.sin_port));
-}
-
-static void set_listening(struct tcpproxy *proxy, bool listening)
-{
-    if (listening == (proxy->listener >= 0))
-        return;
-    if (!listening) {
-        shutdown(proxy->listener, SHUT_RDWR); /* now, though the thread polls it */
-        close(proxy->listener);
-        proxy->listener = -1;
-        return;
-    }
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    assert(fd >= 0);
-    allow_reuse(fd);
-    int r = bind(fd, (struct sockaddr *)&proxy->own, sizeof proxy->own);
-    assert(r == 0);
-    r = listen(fd, 128);
-    assert(r == 0);
-    proxy->listener = fd;
-}
+/* ---- Connections ------------------------------------------------------------------------ */
 
 static void set_up(int fd)
 {
@@ -116,13 +63,14 @@ static void set_up(int fd)
 
 static void accept_one(struct tcpproxy *proxy)
 {
-    int          client = accept4(proxy->listener, NULL, NULL, SOCK_CLOEXEC);
+    int          client = accept4(proxy->port.listener, NULL, NULL, SOCK_CLOEXEC);
     struct link *link = proxy->link;
 
     if (client < 0)
         return;
     proxy->connections++;
-    int server = tcp_socket();
+    int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert(server >= 0);
     if (connect(server, (struct sockaddr *)&proxy->target, sizeof proxy->target) < 0) {
         close(server);
         close(client);
@@ -211,7 +159,7 @@ static void sweep(struct tcpproxy *proxy, bool all)
 static void prepare(struct tcpproxy *proxy, struct pollfd *ends)
 {
     *ends++ = (struct pollfd){ .fd = proxy->wake, .events = POLLIN };
-    *ends++ = (struct pollfd){ .fd = proxy->listener, .events = POLLIN };
+    *ends++ = (struct pollfd){ .fd = proxy->port.listener, .events = POLLIN };
     for (struct link *link = proxy->link; link < proxy->link + LINKS_MAX; link++) {
         for (int way = UP; way <= DOWN; way++) {
             bool held = is_held(proxy, link, way);
@@ -224,7 +172,7 @@ static void prepare(struct tcpproxy *proxy, struct pollfd *ends)
 static void process(struct tcpproxy *proxy, const struct pollfd *ends)
 {
     uint64_t unused;
-    bool     comes = ends[1].revents != 0 && proxy->listener >= 0;
+    bool     comes = ends[1].revents != 0 && proxy->port.listener >= 0;
 
     if (ends[0].revents != 0)
         (void)!read(proxy->wake, &unused, sizeof unused);
@@ -262,35 +210,19 @@ static void *run(void *data)
 
 /* ---- The calls ------------------------------------------------------------------------ */
 
-static struct sockaddr_in parse(const char *target)
-{
-    char               host[INET_ADDRSTRLEN];
-    unsigned           port = 0;
-    struct sockaddr_in ret = { .sin_family = AF_INET };
-
-    int fields = sscanf(target, "%15[0-9.]:%u", host, &port);
-    assert(fields == 2);
-    ret.sin_port = htons((uint16_t)port);
-    int r = inet_pton(AF_INET, host, &ret.sin_addr);
-    assert(r == 1);
-    return ret;
-}
-
 struct tcpproxy *tcpproxy_start(const char *target, const char *word)
 {
     struct tcpproxy *proxy = calloc(1, sizeof *proxy);
 
     assert(proxy != NULL);
-    proxy->target = parse(target);
+    proxy->target = port_parse(target);
     snprintf(proxy->word, sizeof proxy->word, "%s", word != NULL ? word : "");
     for (size_t i = 0; i < LINKS_MAX; i++)
         proxy->link[i].fd[UP] = proxy->link[i].fd[DOWN] = -1;
     pthread_mutex_init(&proxy->mutex, NULL);
     proxy->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     assert(proxy->wake >= 0);
-    proxy->listener = -1;
-    keep_port(proxy);
-    set_listening(proxy, true);
+    port_open(&proxy->port);
     int r = pthread_create(&proxy->thread, NULL, run, proxy);
     assert(r == 0);
     return proxy;
@@ -315,8 +247,7 @@ void tcpproxy_stop(struct tcpproxy *proxy)
     proxy->ending = true;
     unlock_and_wake(proxy);
     pthread_join(proxy->thread, NULL);
-    set_listening(proxy, false);
-    close(proxy->keeper);
+    port_close(&proxy->port);
     close(proxy->wake);
     pthread_mutex_destroy(&proxy->mutex);
     free(proxy);
@@ -324,7 +255,7 @@ void tcpproxy_stop(struct tcpproxy *proxy)
 
 const char *tcpproxy_address(const struct tcpproxy *proxy)
 {
-    return proxy->address;
+    return proxy->port.address;
 }
 
 void tcpproxy_cut(struct tcpproxy *proxy, enum tcpproxy_way way,
@@ -399,14 +330,14 @@ void tcpproxy_strand(struct tcpproxy *proxy, bool strand)
 void tcpproxy_aim(struct tcpproxy *proxy, const char *target)
 {
     lock(proxy);
-    proxy->target = parse(target);
+    proxy->target = port_parse(target);
     unlock_and_wake(proxy);
 }
 
 void tcpproxy_refuse(struct tcpproxy *proxy, bool refuse)
 {
     lock(proxy);
-    set_listening(proxy, !refuse);
+    port_listen(&proxy->port, !refuse);
     unlock_and_wake(proxy);
 }
 

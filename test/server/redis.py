@@ -313,7 +313,8 @@ class Pair:
             with sentinel.client() as link:
                 told = link.call("SENTINEL", "MASTER", SERVICE)
             told = dict(zip(told[::2], told[1::2]))
-            if told["num-slaves"] != "1" or told["num-other-sentinels"] != str(len(self.sentinels) - 1):
+            seen = told["num-slaves"], told["num-other-sentinels"]
+            if seen != ("1", str(len(self.sentinels) - 1)):
                 return False
         return True
 
@@ -321,7 +322,7 @@ class Pair:
         """Make a server the other's replica; returns when it has all the other has."""
         with replica.client() as link:
             link.call("REPLICAOF", "127.0.0.1", master.port)
-            until("the replica is up", lambda: link.info("replication").get("master_link_status") == "up")
+            until("the replica is up", lambda: "master_link_status:up" in link.call("INFO", "replication"))
 
     def promote(self):
         """The replica becomes a master, by hand; the old master is not told."""

@@ -1,0 +1,89 @@
+/* port.c - see port.h. */
+#include "lib/port.h"
+
+#include "base/random.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int tcp_socket(int more)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | more, 0);
+
+    assert(fd >= 0);
+    return fd;
+}
+
+static void allow_reuse(int fd)
+{
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+}
+
+static int bind_to(int fd, const struct sockaddr_in *at)
+{
+    return bind(fd, (const struct sockaddr *)at, sizeof *at);
+}
+
+/* Others may join us at the port only if they say so.  It is none that the kernel gives to
+ * outgoing connections: a client that tries again and again while we refuse could meet
+ * itself. */
+void port_open(struct port *port)
+{
+    int r = -1;
+
+    *port = (struct port){ .listener = -1, .own = { .sin_family = AF_INET } };
+    port->own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    port->keeper = tcp_socket(0);
+    for (int i = 0; i < 1000 && r < 0; i++) {
+        port->own.sin_port = htons((uint16_t)(12000 + hf_random() % 20000));
+        r = bind_to(port->keeper, &port->own);
+    }
+    assert(r == 0);
+    allow_reuse(port->keeper);
+    snprintf(port->address, sizeof port->address, "127.0.0.1:%u",
+             ntohs(port->own.sin_port));
+    port_listen(port, true);
+}
+
+void port_close(struct port *port)
+{
+    port_listen(port, false);
+    close(port->keeper);
+}
+
+void port_listen(struct port *port, bool listening)
+{
+    if (listening == (port->listener >= 0))
+        return;
+    if (!listening) {
+        shutdown(port->listener, SHUT_RDWR); /* now, though another thread polls it */
+        close(port->listener);
+        port->listener = -1;
+        return;
+    }
+    int fd = tcp_socket(SOCK_NONBLOCK);
+    allow_reuse(fd);
+    int r = bind_to(fd, &port->own);
+    assert(r == 0);
+    r = listen(fd, 128);
+    assert(r == 0);
+    port->listener = fd;
+}
+
+struct sockaddr_in port_parse(const char *text)
+{
+    char               host[INET_ADDRSTRLEN];
+    unsigned           number = 0;
+    struct sockaddr_in ret = { .sin_family = AF_INET };
+
+    int fields = sscanf(text, "%15[0-9.]:%u", host, &number);
+    assert(fields == 2);
+    ret.sin_port = htons((uint16_t)number);
+    int r = inet_pton(AF_INET, host, &ret.sin_addr);
+    assert(r == 1);
+    return ret;
+}
