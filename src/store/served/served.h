@@ -38,9 +38,10 @@ struct hf_served_place {
     bool                    safe; /* enough replicas know that it is granted */
     int                     slot;
     int64_t                 since;
-    uint64_t                news; /* messages about it */
-    uint64_t                read; /* ... that its owner has read of */
-    uint64_t                asks; /* messages that somebody asks for it, not read of */
+    uint64_t                news;    /* messages about it */
+    uint64_t                read;    /* ... that its owner has read of */
+    uint64_t                asks;    /* messages that somebody asks for it, not read of */
+    uint64_t                version; /* the store's: what it last heard of it */
     char                   *note;
     char                    name[];
 };

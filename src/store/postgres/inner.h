@@ -1,0 +1,130 @@
+/* inner.h - what the files of the PostgreSQL store share.
+ *
+ *   config.c   what a URL says             link.c     find the server, connect
+ *   call.c     functions, one by one       fault.c    what its errors mean
+ *   schema.c   make the schema             session.c  hello, renewals, lost, bye
+ *   observe.c  who is dead                 news.c     LISTEN, or polling
+ *   verbs.c list.c examine.c  the verbs    store.c    turns, open and close
+ *
+ * What the database keeps is told in schema.sql.
+ */
+#ifndef HF_PG_INNER_H
+#define HF_PG_INNER_H
+
+#include "store/postgres/link.h"
+#include "store/postgres/postgres.h"
+#include "store/served/served.h"
+
+/* What a function answers first. */
+enum hf_pg_code {
+    HF_PG_DONE = 0,
+    HF_PG_GONE = 2,  /* no such session */
+    HF_PG_STALE = 3, /* a newer connection than this one */
+    HF_PG_MISMATCH = 4,
+    HF_PG_FULL = 5,
+    HF_PG_NOWHERE = 6,
+};
+
+/* ---- session.c ---------------------------------------------------------------------------- */
+
+struct hf_pg_session {
+    char              sid[17];
+    uint64_t          connection; /* number of the newest */
+    bool              fresh;      /* not opened yet */
+    bool              made;       /* the schema, on this connection: not again */
+    bool              again;      /* renew once more when it is answered */
+    hf_time           sent;       /* the renewal, or hello, last sent */
+    hf_time           due;        /* renew then */
+    struct hf_pg_call call;
+};
+
+void    hf_pg_session_init(struct hf_pg *pg);
+void    hf_pg_session_begin(struct hf_pg *pg);
+void    hf_pg_session_broken(struct hf_pg *pg);
+void    hf_pg_session_run(struct hf_pg *pg);
+hf_time hf_pg_session_wake(const struct hf_pg *pg);
+void    hf_pg_session_end(struct hf_pg *pg); /* for good; waits a moment */
+
+/* It is dead, and all that was in it: begin another one. */
+void hf_pg_session_restart(struct hf_pg *pg);
+
+void hf_pg_renew(struct hf_pg *pg);
+
+/* ---- observe.c ---------------------------------------------------------------------------- */
+
+struct hf_pg_seen {
+    char    sid[17];
+    int64_t renewal;
+    hf_time ttl;
+    hf_time since;  /* when we first saw this renewal's number */
+    bool    listed; /* by the last look */
+};
+
+struct hf_pg_observe {
+    struct hf_pg_seen *seen;
+    size_t             count, room;
+    struct hf_pg_call  call; /* a burial */
+};
+
+/* A look at other sessions: rows of { code, sid, renewal, ttl } from the second on. */
+void    hf_pg_observe(struct hf_pg *pg, const PGresult *result);
+void    hf_pg_observe_run(struct hf_pg *pg);
+hf_time hf_pg_observe_wake(const struct hf_pg *pg);
+void    hf_pg_observe_finish(struct hf_pg *pg);
+
+/* ---- news.c -------------------------------------------------------------------------------- */
+
+struct hf_pg_news {
+    bool              listening;
+    hf_time           wanted; /* LISTEN from then on; HF_NEVER: nobody waits */
+    hf_time           idle;   /* since when nobody waits; 0: somebody does */
+    hf_time           poll;   /* look for news then */
+    hf_time           pause;  /* between looks */
+    struct hf_pg_call listen;
+    struct hf_pg_call call; /* a look */
+};
+
+void    hf_pg_news_begin(struct hf_pg *pg); /* a connection is ready */
+void    hf_pg_news_run(struct hf_pg *pg);
+hf_time hf_pg_news_wake(const struct hf_pg *pg);
+void    hf_pg_on_notify(struct hf_pg *pg, const char *payload);
+
+/* Somebody waits for news: who waits to be granted at once, others in a moment. */
+void hf_pg_news_want(struct hf_pg *pg, bool at_once);
+
+/* ---- verbs.c -------------------------------------------------------------------------------- */
+
+struct hf_pg_call *hf_pg_task_call(struct hf_served_task *task);
+
+/* Call the function begun for a task.  Then, of its result: is it one to go on with?
+ * If not, all that is needed was done, and the task may be gone.  `code` NULL: the function
+ * answers none. */
+void hf_pg_task_send(struct hf_pg *pg, struct hf_served_task *task,
+                     hf_pg_on_result *on_result);
+bool hf_pg_answered(struct hf_pg *pg, struct hf_served_task *task, const PGresult *result,
+                    int *code);
+
+void hf_pg_enter(struct hf_served *served, struct hf_served_task *task);
+void hf_pg_look(struct hf_served *served, struct hf_served_task *task);
+void hf_pg_amend(struct hf_served *served, struct hf_served_task *task);
+void hf_pg_leave(struct hf_served *served, struct hf_served_task *task);
+void hf_pg_watch(struct hf_served *served, struct hf_served_task *task);
+void hf_pg_watch_line(struct hf_served *served, struct hf_served_task *task);
+void hf_pg_reach(struct hf_served *served, struct hf_served_task *task);
+void hf_pg_prove(struct hf_served *served, struct hf_served_task *task);
+void hf_pg_list(struct hf_served *served, struct hf_served_task *task);
+void hf_pg_examine(struct hf_served *served, struct hf_served_task *task);
+
+struct hf_pg {
+    struct hf_served     served;
+    struct hf_pg_config  config;
+    struct hf_pg_link    link;
+    struct hf_pg_args    args;
+    struct hf_pg_session session;
+    struct hf_pg_observe observe;
+    struct hf_pg_news    news;
+    struct hf_ticket    *snapshot; /* of the answer being given */
+    size_t               snapshot_room;
+};
+
+#endif

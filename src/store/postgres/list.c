@@ -1,0 +1,60 @@
+/* list.c - LIST: every place in one line, or in all. */
+#include "store/postgres/inner.h"
+
+#include <stdlib.h>
+
+static struct hf_ticket *make_room(struct hf_pg *pg, size_t count)
+{
+    if (count <= pg->snapshot_room)
+        return pg->snapshot;
+
+    struct hf_ticket *grown = realloc(pg->snapshot, count * 2 * sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    pg->snapshot_room = count * 2;
+    return pg->snapshot = grown;
+}
+
+/* { stamp, name, seq, weight, capacity, claim, state, slot, since, note } */
+static struct hf_ticket parse(const PGresult *result, int row)
+{
+    uint64_t seq = (uint64_t)hf_pg_number(result, row, 2);
+
+    return (struct hf_ticket){
+        .seq = seq,
+        .token = seq,
+        .shape = { .weight = (uint32_t)hf_pg_number(result, row, 3),
+                   .capacity = (uint32_t)hf_pg_number(result, row, 4),
+                   .claim = hf_pg_bool(result, row, 5) },
+        .slot = (int)hf_pg_number(result, row, 7),
+        .since = hf_pg_number(result, row, 8),
+        .line = hf_pg_text(result, row, 1),
+        .note = hf_pg_text(result, row, 9),
+    };
+}
+
+static void on_listed(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    struct hf_served_task *task = data;
+    size_t                 count = 0;
+
+    if (!hf_pg_answered(pg, task, result, NULL))
+        return;
+    struct hf_ticket *ticket = make_room(pg, (size_t)PQntuples(result) + 1);
+    if (ticket == NULL) {
+        hf_served_fail(task, HF_ENOMEM, "out of memory");
+        return;
+    }
+    for (int row = 1; row < PQntuples(result); row++)
+        ticket[count++] = parse(result, row);
+    hf_served_list(task, ticket, count, (uint64_t)hf_pg_number(result, 0, 0));
+}
+
+void hf_pg_list(struct hf_served *served, struct hf_served_task *task)
+{
+    struct hf_pg *pg = (struct hf_pg *)served;
+
+    hf_pg_begin(pg, HF_PG_LIST);
+    hf_pg_add(pg, task->req->name); /* NULL: all */
+    hf_pg_task_send(pg, task, on_listed);
+}

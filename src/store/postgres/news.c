@@ -1,0 +1,173 @@
+/* news.c - how we hear of what happens to our places.
+ *
+ * By LISTEN on our session's channel, on the same connection, from when somebody waits for
+ * news until a while after.  (A NOTIFY wakes all of a database's listeners, so those who
+ * have nothing to wait for should be none.)  What happened before is looked for right
+ * behind it.  Behind a pooler there is no LISTEN: then we look every now and then.
+ */
+#include "store/postgres/inner.h"
+
+#include <stdio.h>
+
+#define SOON     (200 * HF_MS) /* who holds a lock that long may be asked for it */
+#define IDLE     (3 * HF_SEC)  /* without anybody waiting: stop listening */
+#define SHORTEST (20 * HF_MS)  /* between two looks */
+#define LONGEST  (250 * HF_MS)
+
+static bool polls(const struct hf_pg *pg)
+{
+    return pg->link.pooled || pg->config.polling;
+}
+
+/* ---- Looking ----------------------------------------------------------------------------------- */
+
+static void tell(struct hf_pg *pg, const PGresult *result, int row)
+{
+    int64_t     id = hf_pg_number(result, row, 0);
+    const char *state = hf_pg_text(result, row, 1);
+    char        text[96];
+
+    struct hf_served_place *place = hf_served_place_find(&pg->served, (uint64_t)id);
+    uint64_t                version = (uint64_t)hf_pg_number(result, row, 4);
+    if (place == NULL || state == NULL || place->version == version)
+        return;
+    place->version = version;
+    pg->news.pause = SHORTEST;
+    if (state[0] == 'g' && !place->granted)
+        snprintf(text, sizeof text, "g %lld %lld %lld", (long long)id,
+                 (long long)hf_pg_number(result, row, 2),
+                 (long long)hf_pg_number(result, row, 3));
+    else
+        snprintf(text, sizeof text, "%c %lld", state[0] == 'b' ? 'b' : 'a',
+                 (long long)id);
+    hf_served_message(&pg->served, text);
+}
+
+static void on_news(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    (void)data;
+    if (result == NULL || hf_pg_fault(pg, result) != HF_PG_FINE)
+        return; /* the next look, or call, tells */
+    for (int row = 0; row < PQntuples(result); row++)
+        tell(pg, result, row);
+}
+
+static void look(struct hf_pg *pg)
+{
+    struct hf_pg_news *news = &pg->news;
+
+    news->poll = HF_NEVER;
+    if (polls(pg)) {
+        news->poll = pg->served.now + news->pause;
+        news->pause = news->pause * 2 < LONGEST ? news->pause * 2 : LONGEST;
+    }
+    if (news->call.flying)
+        return;
+    hf_pg_begin(pg, HF_PG_NEWS);
+    hf_pg_add(pg, pg->session.sid);
+    hf_pg_send(pg, &news->call, false, on_news, NULL);
+}
+
+/* ---- Listening --------------------------------------------------------------------------------- */
+
+void hf_pg_on_notify(struct hf_pg *pg, const char *payload)
+{
+    hf_served_message(&pg->served, payload);
+}
+
+static void on_listening(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    (void)data;
+    if (result != NULL && hf_pg_fault(pg, result) != HF_PG_FINE)
+        pg->link.pooled = true; /* then by looking */
+}
+
+static void listen_or_not(struct hf_pg *pg, bool on)
+{
+    char text[64];
+
+    pg->news.listening = on;
+    snprintf(text, sizeof text, "%s \"hf_%s\"", on ? "LISTEN" : "UNLISTEN",
+             pg->session.sid);
+    hf_pg_query(pg, &pg->news.listen, text, on_listening, NULL);
+}
+
+void hf_pg_news_want(struct hf_pg *pg, bool at_once)
+{
+    struct hf_pg_news *news = &pg->news;
+    hf_time            when = pg->served.now + (at_once ? 0 : SOON);
+
+    if (when < news->wanted)
+        news->wanted = when;
+    if (polls(pg) && at_once) {
+        news->pause = SHORTEST;
+        if (news->poll > pg->served.now + SHORTEST)
+            news->poll = pg->served.now + SHORTEST;
+    }
+}
+
+void hf_pg_news_begin(struct hf_pg *pg)
+{
+    struct hf_pg_news *news = &pg->news;
+
+    news->listening = false;
+    news->wanted = news->poll = HF_NEVER;
+    news->pause = SHORTEST;
+    if (pg->served.places > 0) /* what happened while we were away? */
+        hf_served_news_all(&pg->served);
+}
+
+/* Does nobody wait for anything? */
+static void notice_idleness(struct hf_pg *pg)
+{
+    struct hf_pg_news *news = &pg->news;
+
+    if (pg->served.tasks != NULL) {
+        news->idle = 0;
+        return;
+    }
+    if (news->idle == 0)
+        news->idle = pg->served.now;
+    news->wanted = HF_NEVER;
+    if (polls(pg))
+        news->poll = HF_NEVER;
+    if (news->listening && !news->listen.flying && pg->served.now >= news->idle + IDLE)
+        listen_or_not(pg, false);
+}
+
+void hf_pg_news_run(struct hf_pg *pg)
+{
+    struct hf_pg_news *news = &pg->news;
+
+    if (pg->link.phase != HF_PG_READY)
+        return;
+    notice_idleness(pg);
+    if (polls(pg)) {
+        if (news->wanted <= pg->served.now && news->poll == HF_NEVER)
+            news->poll = pg->served.now + news->pause;
+        if (news->poll <= pg->served.now)
+            look(pg);
+    } else if (news->wanted <= pg->served.now && !news->listening &&
+               !news->listen.flying) {
+        listen_or_not(pg, true);
+        look(pg);
+    }
+}
+
+hf_time hf_pg_news_wake(const struct hf_pg *pg)
+{
+    const struct hf_pg_news *news = &pg->news;
+    hf_time                  wake = HF_NEVER;
+
+    if (pg->link.phase != HF_PG_READY)
+        return HF_NEVER;
+    if (polls(pg) && news->poll < wake)
+        wake = news->poll;
+    if (news->wanted < wake &&
+        (polls(pg) ? news->poll == HF_NEVER : !news->listening && !news->listen.flying))
+        wake = news->wanted;
+    if (news->listening && news->idle != 0 && !news->listen.flying &&
+        news->idle + IDLE < wake)
+        wake = news->idle + IDLE;
+    return wake;
+}

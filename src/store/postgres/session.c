@@ -1,0 +1,327 @@
+/* session.c - our session in the database, and its lease.
+ *
+ * Happy path: hello opens it, a renewal a third of the ttl later keeps it, and so on.
+ * Each answer moves alive_until, counted from the sending.
+ *
+ * Failures: no answer for another third: the connection is given up.  On a new one hello
+ * proves that the session is still there, and what the server has of us that we do not
+ * know of (a release it forgot in a crash) is given up again.  The session is dead: the
+ * link is lost, and hello opens a new one.  There is no schema: it is made.
+ */
+#include "store/postgres/inner.h"
+
+#include "base/random.h"
+#include "core/lease.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FAREWELL (100 * HF_MS) /* how long close waits at most, if we hold anything */
+
+static void hello(struct hf_pg *pg);
+
+static void start_afresh(struct hf_pg *pg)
+{
+    snprintf(pg->session.sid, sizeof pg->session.sid, "%016" PRIx64, hf_random());
+    pg->session.fresh = true;
+}
+
+void hf_pg_session_init(struct hf_pg *pg)
+{
+    pg->session.due = HF_NEVER;
+    start_afresh(pg);
+}
+
+static void extend(struct hf_pg *pg)
+{
+    hf_time ttl = pg->config.ttl;
+    hf_time guard = ttl / 40 < 50 * HF_MS ? ttl / 40 : 50 * HF_MS;
+    hf_time until = hf_lease_deadline(pg->session.sent, ttl, guard);
+
+    if (until > pg->served.base.alive_until) /* each was proven: the latest holds */
+        pg->served.base.alive_until = until;
+    pg->session.due = pg->session.sent + ttl / 3;
+}
+
+/* Has a result of the session's own calls failed?  Then all that is needed was done. */
+static bool failed(struct hf_pg *pg, const PGresult *result,
+                   void (*again)(struct hf_pg *))
+{
+    if (result == NULL)
+        return true;
+    switch (hf_pg_fault(pg, result)) {
+    case HF_PG_FINE:
+        return false;
+    case HF_PG_AGAIN:
+        again(pg);
+        break;
+    case HF_PG_DOWN:
+        hf_pg_link_break(pg, NULL);
+        break;
+    case HF_PG_DENIED:
+        hf_pg_link_refuse(pg, HF_EDENIED, NULL);
+        break;
+    default:
+        hf_pg_link_refuse(pg, HF_ESTORE, NULL);
+        break;
+    }
+    return true;
+}
+
+/* ---- The schema ---------------------------------------------------------------------------- */
+
+static void on_schema(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    (void)data;
+    if (result == NULL)
+        return;
+    if (hf_pg_fault(pg, result) == HF_PG_DENIED) {
+        snprintf(
+            pg->served.base.errmsg, sizeof pg->served.base.errmsg,
+            "PostgreSQL at %.100s has no schema \"holdfast\" for us, and we may not make "
+            "it: have `holdfast init --print` run by who may",
+            pg->config.shown);
+        hf_pg_link_refuse(pg, HF_EDENIED, NULL);
+    } else if (!failed(pg, result, hello)) {
+        hello(pg);
+    }
+}
+
+static void make_schema(struct hf_pg *pg)
+{
+    if (pg->session.made) { /* once must do */
+        hf_pg_link_refuse(pg, HF_ESTORE, "has a schema \"holdfast\" that is not ours");
+        return;
+    }
+    pg->session.made = true;
+    hf_pg_schema_make(pg, on_schema);
+}
+
+/* ---- Hello ----------------------------------------------------------------------------------- */
+
+static void opened(struct hf_pg *pg)
+{
+    extend(pg);
+    hf_pg_link_ready(pg);
+    hf_pg_news_begin(pg);
+}
+
+static void mend(struct hf_pg *pg);
+
+static void on_mended(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    (void)data;
+    if (failed(pg, result, mend))
+        return;
+    if (hf_pg_number(result, 0, 0) == HF_PG_DONE)
+        opened(pg);
+    else
+        hf_pg_link_break(pg, "has a newer connection of ours");
+}
+
+/* Give up what the server has of us and we do not know of any more. */
+static void mend(struct hf_pg *pg)
+{
+    uint64_t *ids = malloc((pg->served.places + 1) * sizeof *ids);
+    size_t    count = 0;
+
+    if (ids == NULL) {
+        hf_pg_link_break(pg, "cannot be asked: out of memory");
+        return;
+    }
+    for (size_t i = 0; i < HF_SERVED_BUCKETS; i++)
+        for (struct hf_served_place *at = pg->served.place[i]; at != NULL; at = at->next)
+            if (!at->leaving)
+                ids[count++] = at->id;
+    hf_pg_begin(pg, HF_PG_MEND);
+    hf_pg_add(pg, pg->session.sid);
+    hf_pg_add_number(pg, (int64_t)pg->session.connection);
+    hf_pg_add_numbers(pg, ids, count);
+    free(ids);
+    hf_pg_send(pg, &pg->session.call, true, on_mended, NULL);
+}
+
+static void take_hello(struct hf_pg *pg, const PGresult *result)
+{
+    int64_t code = hf_pg_number(result, 0, 0), version = hf_pg_number(result, 0, 1);
+    bool    fresh = pg->session.fresh;
+
+    if (version < HF_PG_SCHEMA_VERSION) {
+        make_schema(pg);
+    } else if (version > HF_PG_SCHEMA_VERSION) {
+        hf_pg_link_refuse(
+            pg, HF_EUNSUPPORTED,
+            "has a schema \"holdfast\" of a later version: use that version");
+    } else if (code == HF_PG_GONE) {
+        hf_pg_session_restart(pg);
+    } else if (code != HF_PG_DONE) {
+        hf_pg_link_break(pg, "has a newer connection of ours");
+    } else {
+        pg->link.pooled = hf_pg_number(result, 0, 2) != PQbackendPID(pg->link.conn);
+        pg->session.fresh = false;
+        if (fresh)
+            opened(pg);
+        else
+            mend(pg);
+    }
+}
+
+static void on_hello(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    (void)data;
+    if (result != NULL && hf_pg_fault(pg, result) == HF_PG_NO_SCHEMA)
+        make_schema(pg);
+    else if (!failed(pg, result, hello))
+        take_hello(pg, result);
+}
+
+static void hello(struct hf_pg *pg)
+{
+    struct hf_pg_session *session = &pg->session;
+
+    session->sent = hf_now();
+    hf_pg_begin(pg, HF_PG_HELLO);
+    hf_pg_add(pg, session->sid);
+    hf_pg_add_number(pg, (int64_t)session->connection);
+    hf_pg_add_number(pg, pg->config.ttl / HF_MS);
+    hf_pg_add_bool(pg, session->fresh);
+    hf_pg_add(pg, "");
+    hf_pg_send(pg, &session->call, true, on_hello, NULL);
+}
+
+void hf_pg_session_begin(struct hf_pg *pg)
+{
+    pg->session.connection++;
+    pg->session.again = pg->session.made = false;
+    pg->link.pooled = true; /* until we know: nothing is prepared */
+    hello(pg);
+}
+
+void hf_pg_session_restart(struct hf_pg *pg)
+{
+    pg->session.due = HF_NEVER;
+    snprintf(pg->served.base.errmsg, sizeof pg->served.base.errmsg,
+             "PostgreSQL at %.160s does not know our session any more: its lease ended",
+             pg->config.shown);
+    start_afresh(pg);
+    hf_served_lose(&pg->served);
+    if (pg->link.phase < HF_PG_OPENING)
+        return;
+    pg->link.phase = HF_PG_OPENING;
+    pg->session.again = pg->session.call.flying; /* after that renewal */
+    if (!pg->session.again)
+        hello(pg);
+}
+
+void hf_pg_session_broken(struct hf_pg *pg)
+{
+    pg->session.due = HF_NEVER;
+    pg->news.listening = false;
+    hf_served_tasks_fail(&pg->served);
+}
+
+/* ---- Renewal ----------------------------------------------------------------------------------- */
+
+static void on_renewed(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    (void)data;
+    if (failed(pg, result, hf_pg_renew))
+        return;
+    int64_t code = hf_pg_number(result, 0, 0);
+    if (pg->link.phase == HF_PG_OPENING) { /* hello waits for us */
+        pg->session.again = false;
+        hello(pg);
+    } else if (code == HF_PG_GONE) {
+        hf_pg_session_restart(pg);
+    } else if (code != HF_PG_DONE) {
+        hf_pg_link_break(pg, "has a newer connection of ours");
+    } else {
+        extend(pg);
+        hf_pg_observe(pg, result);
+        if (pg->session.again)
+            hf_pg_renew(pg);
+    }
+}
+
+void hf_pg_renew(struct hf_pg *pg)
+{
+    struct hf_pg_session *session = &pg->session;
+
+    session->again = session->call.flying;
+    if (session->again || pg->link.phase != HF_PG_READY)
+        return;
+    session->sent = hf_now();
+    session->due = session->sent + pg->config.ttl / 3;
+    hf_pg_begin(pg, HF_PG_RENEW);
+    hf_pg_add(pg, session->sid);
+    hf_pg_add_number(pg, (int64_t)session->connection);
+    hf_pg_send(pg, &session->call, true, on_renewed, NULL);
+}
+
+/* ---- Time --------------------------------------------------------------------------------------- */
+
+static hf_time oldest_call(const struct hf_pg *pg)
+{
+    const struct hf_pg_call *call = pg->link.busy ? pg->link.first : NULL;
+
+    return call != NULL ? call->sent + pg->config.ttl / 3 : HF_NEVER;
+}
+
+void hf_pg_session_run(struct hf_pg *pg)
+{
+    if (pg->link.phase < HF_PG_OPENING)
+        return;
+    if (pg->served.now >= oldest_call(pg))
+        hf_pg_link_break(pg, "does not answer");
+    else if (pg->link.phase == HF_PG_READY && pg->served.now >= pg->session.due &&
+             !pg->session.call.flying)
+        hf_pg_renew(pg);
+}
+
+hf_time hf_pg_session_wake(const struct hf_pg *pg)
+{
+    hf_time wake = oldest_call(pg);
+
+    if (pg->link.phase < HF_PG_OPENING)
+        return HF_NEVER;
+    if (pg->link.phase == HF_PG_READY && !pg->session.call.flying &&
+        pg->session.due < wake)
+        wake = pg->session.due;
+    return wake;
+}
+
+/* ---- The end ------------------------------------------------------------------------------------- */
+
+static void on_bye(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    (void)pg;
+    (void)result;
+    *(bool *)data = true;
+}
+
+/* It should not stay behind for others to find out about. */
+void hf_pg_session_end(struct hf_pg *pg)
+{
+    struct hf_pg_call call = { 0 };
+    bool              done = false;
+    hf_time           end = hf_now() + (pg->served.places > 0 ? FAREWELL : FAREWELL / 5);
+
+    if (pg->link.phase != HF_PG_READY)
+        return;
+    hf_pg_begin(pg, HF_PG_BYE);
+    hf_pg_add(pg, pg->session.sid);
+    hf_pg_add_number(pg, (int64_t)pg->session.connection);
+    hf_pg_send(pg, &call, true, on_bye, &done);
+    hf_pg_link_flush(pg);
+    while (!done && hf_now() < end) {
+        struct pollfd poll_fd = { .fd = pg->served.base.fd, .events = POLLIN };
+        poll(&poll_fd, 1, hf_poll_ms(hf_now(), end));
+        pg->served.now = hf_now();
+        hf_pg_link_run(pg, true);
+        hf_pg_link_flush(pg);
+    }
+    hf_pg_link_finish(pg); /* the call is on our stack */
+}

@@ -1,0 +1,142 @@
+/* store.c - the PostgreSQL store: what the rest of the folder is brought together by.
+ *
+ * process() reads what has come, begins what waits (served/store.c), and sends the next
+ * call.
+ */
+#include "store/postgres/postgres.h"
+
+#include "base/fork.h"
+#include "store/postgres/inner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+static int ready(const struct hf_served *served)
+{
+    const struct hf_pg *pg = (const struct hf_pg *)served;
+
+    return pg->link.refused ? pg->link.refusal : pg->link.phase == HF_PG_READY;
+}
+
+/* Who is dead is found out by renewals; there is nothing to look for in between. */
+static void look_in(struct hf_served *served, int64_t us)
+{
+    (void)served;
+    (void)us;
+}
+
+static const struct hf_served_ops ops = {
+    .tail = sizeof(struct hf_pg_call),
+    .verb = { [HF_ENTER] = hf_pg_enter,
+              [HF_READ] = hf_pg_look,
+              [HF_WATCH] = hf_pg_watch,
+              [HF_LEAVE] = hf_pg_leave,
+              [HF_LIST] = hf_pg_list,
+              [HF_BREAK] = hf_pg_reach,
+              [HF_AMEND] = hf_pg_amend,
+              [HF_ASK] = hf_pg_reach,
+              [HF_PROVE] = hf_pg_prove,
+              [HF_EXAMINE] = hf_pg_examine },
+    .watch_line = hf_pg_watch_line,
+    .look_in = look_in,
+    .ready = ready,
+};
+
+static hf_time sooner(hf_time a, hf_time b)
+{
+    return a < b ? a : b;
+}
+
+static hf_time next_wake(const struct hf_pg *pg)
+{
+    hf_time wake = sooner(hf_pg_link_wake(pg), hf_pg_session_wake(pg));
+
+    wake = sooner(wake, sooner(hf_pg_news_wake(pg), hf_pg_observe_wake(pg)));
+    return sooner(wake, hf_served_watches_wake(&pg->served));
+}
+
+static void process(struct hf_store *store, hf_time now, bool readable)
+{
+    struct hf_pg *pg = (struct hf_pg *)store;
+
+    pg->served.now = now;
+    store->wake = HF_NEVER;
+    hf_pg_link_run(pg, readable);
+    bool more = hf_served_run(&pg->served);
+    hf_pg_observe_run(pg);
+    hf_pg_news_run(pg);
+    hf_pg_session_run(pg);
+    hf_pg_link_flush(pg);
+    store->wake = more || store->wake == 0 ? 0 : next_wake(pg);
+}
+
+/* ---- Both ends of its life ---------------------------------------------------------------------- */
+
+static void close_store(struct hf_store *store)
+{
+    struct hf_pg *pg = (struct hf_pg *)store;
+
+    pg->served.closing = true;
+    pg->served.now = hf_now();
+    store->on_link = NULL;
+    hf_pg_session_end(pg);
+    hf_pg_link_finish(pg);
+    hf_served_finish_all(&pg->served);
+    hf_pg_observe_finish(pg);
+    hf_pg_args_finish(&pg->args);
+    hf_pg_config_finish(&pg->config);
+    if (store->fd >= 0) {
+        hf_fork_unguard(store->fd);
+        close(store->fd);
+    }
+    free(pg->snapshot);
+    free(pg);
+}
+
+static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
+{
+    struct hf_pg *pg = calloc(1, sizeof *pg);
+    if (pg == NULL) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
+        return HF_ENOMEM;
+    }
+    hf_served_init(&pg->served, &ops);
+    int r = hf_pg_config_init(&pg->config, config, errmsg);
+    if (r < 0)
+        goto fail;
+    pg->served.base.fd = epoll_create1(EPOLL_CLOEXEC);
+    if (pg->served.base.fd < 0 || hf_fork_guard(pg->served.base.fd) < 0) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "no descriptor is left to watch the server with");
+        r = HF_ESTORE;
+        goto finish_config;
+    }
+    pg->served.base.impl = strcmp(config->scheme, "postgresql") == 0
+                               ? &hf_postgresql_store
+                               : &hf_postgres_store;
+    hf_pg_session_init(pg);
+    pg->news.wanted = pg->news.poll = HF_NEVER;
+    hf_pg_link_init(pg, config->seed);
+    *ret = &pg->served.base;
+    return 0;
+finish_config:
+    if (pg->served.base.fd >= 0)
+        close(pg->served.base.fd);
+    hf_pg_config_finish(&pg->config);
+fail:
+    free(pg);
+    return r;
+}
+
+static const char *const params[] = { "ttl", "polling", NULL };
+
+/* clang-format off */
+#define IMPL(name) { .scheme = (name), .params = params, .users = true,                       \
+                     .open = open_store, .close = close_store, .submit = hf_served_submit, \
+                     .cancel = hf_served_cancel, .process = process }
+/* clang-format on */
+
+const struct hf_store_impl hf_postgres_store = IMPL("postgres");
+const struct hf_store_impl hf_postgresql_store = IMPL("postgresql");

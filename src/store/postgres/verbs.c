@@ -1,0 +1,328 @@
+/* verbs.c - requests as calls of functions. */
+#include "store/postgres/inner.h"
+
+#include <string.h>
+
+/* ---- What they have in common ----------------------------------------------------------------- */
+
+struct hf_pg_call *hf_pg_task_call(struct hf_served_task *task)
+{
+    return (struct hf_pg_call *)task->tail;
+}
+
+void hf_pg_task_send(struct hf_pg *pg, struct hf_served_task *task,
+                     hf_pg_on_result *on_result)
+{
+    task->flying = true;
+    hf_pg_send(pg, hf_pg_task_call(task), false, on_result, task);
+}
+
+static bool fault(struct hf_pg *pg, struct hf_served_task *task, const PGresult *result)
+{
+    switch (hf_pg_fault(pg, result)) {
+    case HF_PG_FINE:
+        return false;
+    case HF_PG_AGAIN:
+        hf_served_again(task);
+        break;
+    case HF_PG_DOWN:
+    case HF_PG_NO_SCHEMA: /* dropped under our feet: hello makes it anew */
+        hf_served_finish(task, HF_EDOWN);
+        hf_pg_link_break(pg, NULL);
+        break;
+    case HF_PG_DENIED:
+        hf_served_finish(task, HF_EDENIED);
+        break;
+    case HF_PG_FAILED:
+        hf_served_finish(task, HF_ESTORE);
+        break;
+    }
+    return true;
+}
+
+bool hf_pg_answered(struct hf_pg *pg, struct hf_served_task *task, const PGresult *result,
+                    int *code)
+{
+    task->flying = false;
+    if (result == NULL) {
+        hf_served_finish(task, HF_EDOWN);
+        return false;
+    }
+    if (fault(pg, task, result))
+        return false;
+    if (code == NULL)
+        return true;
+    *code = (int)hf_pg_number(result, 0, 0);
+    if (*code == HF_PG_GONE) {
+        hf_served_finish(task, HF_EDOWN);
+        if (pg->link.phase == HF_PG_READY)
+            hf_pg_session_restart(pg);
+        return false;
+    }
+    if (*code == HF_PG_STALE) {
+        hf_served_finish(task, HF_EDOWN);
+        hf_pg_link_break(pg, "has a newer connection of ours");
+        return false;
+    }
+    return true;
+}
+
+static void begin_own(struct hf_pg *pg, enum hf_pg_function function)
+{
+    hf_pg_begin(pg, function);
+    hf_pg_add(pg, pg->session.sid);
+    hf_pg_add_number(pg, (int64_t)pg->session.connection);
+}
+
+/* { code, state, stamp, seq, slot, since, weight, ahead, nearest, asked } */
+static struct hf_served_answer parse(const PGresult *result)
+{
+    const char *state = hf_pg_text(result, 0, 1);
+
+    return (struct hf_served_answer){
+        .state = state != NULL ? state[0] : '-',
+        .stamp = (uint64_t)hf_pg_number(result, 0, 2),
+        .seq = (uint64_t)hf_pg_number(result, 0, 3),
+        .slot = (int)hf_pg_number(result, 0, 4),
+        .since = hf_pg_number(result, 0, 5),
+        .weight = (uint32_t)hf_pg_number(result, 0, 6),
+        .ahead = (uint64_t)hf_pg_number(result, 0, 7),
+        .nearest = (uint64_t)hf_pg_number(result, 0, 8),
+        .asked = hf_pg_text(result, 0, 9),
+    };
+}
+
+static void on_shown(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    struct hf_served_task *task = data;
+    int                    code;
+
+    if (!hf_pg_answered(pg, task, result, &code))
+        return;
+    struct hf_served_answer answer = parse(result);
+    hf_served_take(task, &answer);
+    hf_served_show(task, &answer);
+}
+
+/* ---- ENTER, READ, AMEND, LEAVE ------------------------------------------------------------------ */
+
+static void on_entered(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    struct hf_served_task *task = data;
+    int                    code;
+
+    if (!hf_pg_answered(pg, task, result, &code))
+        return;
+    if (code == HF_PG_DONE) {
+        struct hf_served_answer answer = parse(result);
+        hf_served_take(task, &answer);
+        hf_served_show(task, &answer);
+        return;
+    }
+    hf_served_place_drop(&pg->served, task->req->id);
+    if (code == HF_PG_MISMATCH)
+        hf_served_fail(task, HF_EMISMATCH,
+                       "others use \"%.100s\" as another kind of lock", task->req->name);
+    else
+        hf_served_fail(task, HF_EFULL, "%u wait for \"%.100s\" already", task->req->limit,
+                       task->req->name);
+}
+
+void hf_pg_enter(struct hf_served *served, struct hf_served_task *task)
+{
+    struct hf_pg        *pg = (struct hf_pg *)served;
+    const struct hf_req *req = task->req;
+
+    if (hf_served_place_find(served, req->id) == NULL &&
+        hf_served_place_new(served, req) == NULL) {
+        hf_served_fail(task, HF_ENOMEM, "out of memory");
+        return;
+    }
+    hf_served_remember_news(task);
+    begin_own(pg, HF_PG_ENTER);
+    hf_pg_add_number(pg, (int64_t)req->id);
+    hf_pg_add(pg, req->name);
+    hf_pg_add_number(pg, req->shape.weight);
+    hf_pg_add_number(pg, req->shape.capacity);
+    hf_pg_add_bool(pg, req->shape.claim);
+    hf_pg_add_bool(pg, req->only_free);
+    hf_pg_add_number(pg, req->limit);
+    hf_pg_add(pg, req->note != NULL ? req->note : "");
+    hf_pg_task_send(pg, task, on_entered);
+}
+
+void hf_pg_look(struct hf_served *served, struct hf_served_task *task)
+{
+    struct hf_pg           *pg = (struct hf_pg *)served;
+    struct hf_served_place *place = hf_served_place_find(served, task->req->id);
+
+    if (place != NULL && hf_served_is_known(place)) {
+        place->told = false;
+        place->read = place->news;
+        hf_served_show_place(task, place);
+        return;
+    }
+    hf_served_remember_news(task);
+    begin_own(pg, HF_PG_READ);
+    hf_pg_add_number(pg, (int64_t)task->req->id);
+    hf_pg_task_send(pg, task, on_shown);
+}
+
+void hf_pg_amend(struct hf_served *served, struct hf_served_task *task)
+{
+    struct hf_pg *pg = (struct hf_pg *)served;
+
+    hf_served_remember_news(task);
+    begin_own(pg, HF_PG_AMEND);
+    hf_pg_add_number(pg, (int64_t)task->req->id);
+    hf_pg_add_number(pg, task->req->shape.weight);
+    hf_pg_task_send(pg, task, on_shown);
+}
+
+static void on_left(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    struct hf_served_task *task = data;
+    int                    code;
+
+    if (!hf_pg_answered(pg, task, result, &code))
+        return;
+    hf_served_place_drop(&pg->served, task->req->id);
+    if (hf_pg_bool(result, 0, 1))
+        hf_served_fail(task, HF_ELOST, "\"%.100s\" had been taken away from us",
+                       task->req->name);
+    else
+        hf_served_finish(task, 0);
+}
+
+void hf_pg_leave(struct hf_served *served, struct hf_served_task *task)
+{
+    struct hf_pg           *pg = (struct hf_pg *)served;
+    struct hf_served_place *place = hf_served_place_find(served, task->req->id);
+
+    if (place != NULL)
+        place->leaving = true;
+    begin_own(pg, HF_PG_LEAVE);
+    hf_pg_add_number(pg, (int64_t)task->req->id);
+    hf_pg_task_send(pg, task, on_left);
+}
+
+/* ---- WATCH ---------------------------------------------------------------------------------------- */
+
+static void on_watching(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    struct hf_served_task *task = data;
+    int                    code;
+
+    if (!hf_pg_answered(pg, task, result, &code))
+        return;
+    if (pg->link.pooled || pg->config.polling) /* nobody will tell us */
+        task->due = pg->served.now + 250 * HF_MS;
+    hf_served_watching(task, hf_pg_bool(result, 0, 1));
+}
+
+/* If we do not LISTEN yet, what changes before that is looked for by LISTEN's side: a line
+ * that changed meanwhile has no watch of ours any more. */
+void hf_pg_watch_line(struct hf_served *served, struct hf_served_task *task)
+{
+    struct hf_pg        *pg = (struct hf_pg *)served;
+    const struct hf_req *req = task->req;
+
+    begin_own(pg, HF_PG_WATCH);
+    hf_pg_add(pg, req->name);
+    hf_pg_add_number(pg, (int64_t)req->stamp);
+    hf_pg_add_numbers(pg, req->seqs, req->id == 0 ? req->count : 0);
+    hf_pg_task_send(pg, task, on_watching);
+}
+
+void hf_pg_watch(struct hf_served *served, struct hf_served_task *task)
+{
+    struct hf_pg                 *pg = (struct hf_pg *)served;
+    const struct hf_served_place *place = hf_served_place_find(served, task->req->id);
+
+    hf_pg_news_want(pg, place == NULL || !place->granted);
+    hf_pg_news_run(pg); /* LISTEN goes first */
+    hf_served_watch(served, task);
+}
+
+/* ---- BREAK, ASK, PROVE ----------------------------------------------------------------------------- */
+
+static void on_reached(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    struct hf_served_task *task = data;
+
+    if (!hf_pg_answered(pg, task, result, NULL))
+        return;
+    if (hf_pg_number(result, 0, 0) == HF_PG_DONE)
+        hf_served_finish(task, 0);
+    else
+        hf_served_fail(task, HF_ENOTFOUND, "that place in \"%.100s\" is gone",
+                       task->req->name);
+}
+
+void hf_pg_reach(struct hf_served *served, struct hf_served_task *task)
+{
+    struct hf_pg        *pg = (struct hf_pg *)served;
+    const struct hf_req *req = task->req;
+
+    if (req->token != 0 && req->token != req->seq) { /* here they are the same */
+        hf_served_fail(task, HF_ENOTFOUND, "that place in \"%.100s\" is gone", req->name);
+        return;
+    }
+    hf_pg_begin(pg, req->op == HF_BREAK ? HF_PG_BREAK : HF_PG_ASK);
+    hf_pg_add(pg, req->name);
+    hf_pg_add_number(pg, (int64_t)req->seq);
+    if (req->op == HF_ASK)
+        hf_pg_add(pg, req->note != NULL ? req->note : "");
+    hf_pg_task_send(pg, task, on_reached);
+}
+
+static void on_token(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    struct hf_served_task *task = data;
+
+    if (!hf_pg_answered(pg, task, result, NULL))
+        return;
+    if (hf_pg_bool(result, 0, 0))
+        hf_served_finish(task, 0);
+    else
+        hf_served_fail(task, HF_ELOST, "nobody holds \"%.100s\" by that token",
+                       task->req->name);
+}
+
+static void on_proven(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    struct hf_served_task *task = data;
+    int                    code;
+
+    if (!hf_pg_answered(pg, task, result, &code))
+        return;
+    char state = parse(result).state;
+    if (state == 'g' || state == 'w') {
+        hf_served_finish(task, 0);
+        return;
+    }
+    struct hf_served_place *place = hf_served_place_find(&pg->served, task->req->id);
+    if (place != NULL) { /* its holder hears of it as by any other way */
+        place->away = true;
+        hf_served_place_news(place);
+    }
+    hf_served_fail(task, HF_ELOST, "our place in \"%.100s\" is gone", task->req->name);
+}
+
+/* The own place: a renewal, and a look right behind it. */
+void hf_pg_prove(struct hf_served *served, struct hf_served_task *task)
+{
+    struct hf_pg *pg = (struct hf_pg *)served;
+
+    if (task->req->id == 0) {
+        hf_pg_begin(pg, HF_PG_PROVE);
+        hf_pg_add(pg, task->req->name);
+        hf_pg_add_number(pg, (int64_t)task->req->token);
+        hf_pg_task_send(pg, task, on_token);
+        return;
+    }
+    hf_pg_renew(pg);
+    begin_own(pg, HF_PG_READ);
+    hf_pg_add_number(pg, (int64_t)task->req->id);
+    hf_pg_task_send(pg, task, on_proven);
+}
