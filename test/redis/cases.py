@@ -7,28 +7,15 @@
 
     main()
 """
-import argparse
-import inspect
-import os
-import sys
-import traceback
-
-from lines import MANY, TTL, Session, Space  # noqa: F401
+from lines import MANY, TTL, Session, Space  # noqa: F401  which says where the others are
 
 import redis  # test/server/redis.py
-
-CASES = []
-options = argparse.Namespace()
-servers = []
-
-
-def case(function):
-    CASES.append(function)
-    return function
+import tap
+from tap import case, options  # noqa: F401
 
 
 def server_path():
-    return servers[0].path
+    return tap.servers[0].path
 
 
 def space(**more):
@@ -39,40 +26,5 @@ def sessions(there, count=2):
     return [there.session() for _ in range(count)]
 
 
-def run(number, function):
-    name = function.__name__.replace("_", " ")
-    try:
-        function()
-        print(f"ok {number} - {name}", flush=True)
-        return True
-    except Exception:
-        for line in traceback.format_exc().splitlines():
-            print(f"# {line}")
-        print(f"not ok {number} - {name}", flush=True)
-        return False
-
-
 def main(add_options=None, instead=None):
-    """All cases, or those whose names have one of the words in them.  `instead` may do
-    something else and say so."""
-    doc = inspect.getdoc(sys.modules["__main__"])
-    parser = argparse.ArgumentParser(
-        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("words", nargs="*")
-    if add_options:
-        add_options(parser)
-    parser.parse_args(namespace=options)
-    only = [word for word in options.words if not os.path.isdir(word)]
-    cases = [c for c in CASES if not only or any(word in c.__name__ for word in only)]
-    try:
-        server = redis.standalone()
-    except redis.Missing as missing:
-        print(f"# SKIP {missing}")
-        sys.exit(77)
-    with server:
-        servers.append(server)
-        if instead and instead():
-            return
-        print(f"1..{len(cases)}")
-        good = [run(i + 1, c) for i, c in enumerate(cases)]
-    sys.exit(0 if all(good) else 1)
+    tap.main(redis.standalone, redis.Missing, add_options, instead)

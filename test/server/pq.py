@@ -41,6 +41,7 @@ def load():
     for function, result, *args in (
             ("PQconnectdb", pointer, text), ("PQfinish", None, pointer),
             ("PQstatus", number, pointer), ("PQerrorMessage", text, pointer),
+            ("PQsetNoticeProcessor", pointer, pointer, pointer, pointer),
             ("PQsocket", number, pointer), ("PQbackendPID", number, pointer),
             ("PQsendQuery", number, pointer, text),
             ("PQsendQueryParams", number, pointer, text, number, pointer, pointer, pointer,
@@ -59,6 +60,7 @@ def load():
 
 
 LIB = None
+QUIET = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)(lambda *_: None)
 
 
 def word(value):
@@ -81,6 +83,7 @@ class Link:
             text = LIB.PQerrorMessage(self.link).decode(errors="replace")
             self.close()
             raise Error(text)
+        LIB.PQsetNoticeProcessor(self.link, ctypes.cast(QUIET, ctypes.c_void_p), None)
 
     def __enter__(self):
         return self

@@ -1,0 +1,352 @@
+"""model - what the functions of the PostgreSQL store should do: test/served/rule.py, with the
+rows that they keep of it."""
+from lines import TTL, Session, Space  # which says where rule is
+from rule import LINES, Place, Rule, capacity, is_claim
+
+NOTES = ("", "a note", "two\nlines 1 2\n", "\u20ac")
+
+
+class Model(Rule):
+    def __init__(self, server, rng):
+        super().__init__(rng)
+        self.space = Space(server, links=3)
+        self.stamps = {}  # of lines that there are
+        self.top = {}  # the highest token of a line
+        self.renewals = {}
+        for _ in range(3):
+            self.join()
+
+    # ---- What should be
+
+    def count(self, name):
+        self.stamps[name] += 1
+
+    def bury(self, session):
+        """All that one has in a line leaves it at once."""
+        self.watches = {w for w in self.watches if w[1] != session.sid}
+        mine = [p for p in self.places.values() if p.session is session]
+        for p in mine:
+            del self.places[p.owner]
+        for name in sorted({p.name for p in mine}):
+            self.changed(name)
+            self.stamps[name] += sum(p.name == name for p in mine) - 1
+        self.forget_session(session)
+
+    def made(self, name):
+        """There may be a line now that was not there."""
+        if name not in self.stamps:
+            rows = self.space.link.call("SELECT changes FROM holdfast.line WHERE name = $1", name)
+            assert len(rows) == 1 and rows[0][0] > 10**15, rows
+            self.stamps[name] = rows[0][0]
+
+    def shown(self, reply, p):
+        """Is this answer about a place of ours right?"""
+        assert reply.code == 0 and reply.stamp == self.stamps[p.name], (reply, self.stamps)
+        assert (reply.state, reply.weight, reply.slot) == (p.state, p.weight, p.slot), reply
+        assert p.seq in (None, reply.seq) and reply.seq > 10**15 and reply.since > 10**15, reply
+        ahead = self.ahead(p)
+        assert reply.ahead == len(ahead), (reply, p.__dict__)
+        assert p.state == "g" or reply.nearest == (ahead[-1].seq if ahead else 0), reply
+        assert reply.asked == p.asked, reply
+
+    def check(self):
+        told = [(sid, " ".join(text.split()[:3]) if text[0] == "g" else text)
+                for sid, text in self.space.messages()]
+        assert sorted(told) == sorted(self.expected), f"told {told}, should {self.expected}"
+        self.expected = []
+        there = self.space.everything()
+        alive = {s.sid: s.connection for s in self.sessions}
+        assert {row["sid"]: row["connection"] for row in there["session"]} == alive
+        assert {row["sid"]: row["renewal"] for row in there["session"]} == self.renewals
+        assert {(row["name"], row["sid"]) for row in there["watch"]} == self.watches
+        self.check_tickets(there["ticket"])
+        self.check_lines(there["line"])
+        assert len(there["head"]) == 1
+
+    def check_tickets(self, rows):
+        rows = {f"{row['sid']}:{row['id']}": row for row in rows}
+        assert set(rows) == {*self.places, *self.broken}, rows
+        for p in self.places.values():
+            row = rows[p.owner]
+            there = [row[key] for key in ("name", "seq", "weight", "claim", "state", "slot",
+                                          "asked", "note")]
+            assert there == [p.name, p.seq, p.weight, is_claim(p.name), p.state, p.slot, p.asked,
+                             p.note], (row, p.__dict__)
+        for p in self.broken.values():
+            assert rows[p.owner]["state"] == "b", rows[p.owner]
+
+    def check_lines(self, rows):
+        assert {row["name"]: row["changes"] for row in rows} == self.stamps, rows
+        for row in rows:
+            name = row["name"]
+            held, waiting = self.line(name, "g"), self.line(name, "w")
+            counts = row["used"], row["holders"], row["waiting"]
+            assert counts == (sum(p.weight for p in held), len(held), len(waiting)), (row, held)
+            assert row["used"] <= capacity(name), row
+            assert row["last"] >= self.top.get(name, 0), row
+            if held or waiting:
+                assert (row["capacity"], row["claim"]) == (capacity(name), is_claim(name)), row
+            assert row["watched"] or not any(w[0] == name for w in self.watches), row
+
+    # ---- What can be done
+
+    def renewed(self, session):
+        row = self.space.link.call("SELECT renewal FROM holdfast.session WHERE sid = $1",
+                                   session.sid)
+        assert row[0][0] > max(self.renewals.values(), default=0), (row, self.renewals)
+        self.renewals[session.sid] = row[0][0]
+
+    def join(self):
+        session = Session(self.space, f"{self.rng.getrandbits(64):016x}")
+        reply = session.hello()
+        assert reply[:2] == (0, 1) and reply[2] in [link.pid for link in self.space.links], reply
+        if self.rng.random() < 0.2:  # the answer was lost
+            assert session.hello(connection=1, fresh=True)[0] == 0
+        self.sessions.append(session)
+        self.renewed(session)
+
+    def enter(self):
+        name, session = self.rng.choice(list(LINES)), self.someone()
+        if len(self.line(name)) > 12:
+            return
+        claim = is_claim(name)
+        only_free = claim or self.rng.random() < 0.2
+        limit = self.rng.choice((0, 0, 3))
+        self.ids += 1
+        p = Place(session, self.ids, name, self.weight(name), self.rng.choice(NOTES))
+        before = self.line(name)
+        args = p.id, name, p.weight, capacity(name), claim, only_free, limit, p.note
+        self.maybe_make(name)
+        reply = session.enter(*args)
+        if not self.fits(name, p.weight) and only_free:
+            assert reply.code == 0 and reply.state == "r" and reply.nearest == before[-1].seq, reply
+            assert reply.stamp == self.stamps[name], reply
+        elif not self.fits(name, p.weight) and 0 < limit <= len(self.line(name, "w")):
+            assert reply.code == 5, reply
+        else:
+            assert reply.seq > self.top.get(name, 0), "tokens rise"
+            p.seq = self.top[name] = reply.seq
+            self.places[p.owner] = p
+            self.changed(name, p)
+            self.shown(reply, p)
+            if self.rng.random() < 0.2:  # the answer was lost
+                self.shown(session.enter(*args), p)
+
+    def maybe_make(self, name):
+        """A line's first stamp is known only once it is there."""
+        if name not in self.stamps:
+            session = self.sessions[0]
+            assert session.watch(name) == (0, False)
+            self.watches.add((name, session.sid))
+            self.made(name)
+
+    def mismatch(self):
+        if p := self.any_place():
+            for more, claim in ((1, is_claim(p.name)), (0, not is_claim(p.name))):
+                reply = self.someone().enter(self.ids + 1, p.name, 1, capacity(p.name) + more, claim)
+                assert reply.code == 4, reply
+
+    def leave(self):
+        if (p := self.any_place()) and (p.state == "g" or self.rng.random() < 0.5):
+            self.part(p)
+            for _ in range(self.rng.choice((1, 1, 2))):  # again: the answer was lost
+                assert p.session.leave(p.id) == (0, False)
+
+    def read(self):
+        if p := self.any_place():
+            self.shown(p.session.read(p.id), p)
+        reply = self.someone().read(self.ids + 1)
+        assert (reply.code, reply.state) == (0, "-"), reply
+
+    def amend(self):
+        p = self.any_place()
+        if p and p.weight > 1:
+            weight = self.rng.choice((1, p.weight, max(1, p.weight - 1)))
+            less = weight < p.weight
+            p.weight = weight
+            if less:
+                self.changed(p.name, p)
+            for _ in range(2):
+                self.shown(p.session.amend(p.id, weight), p)
+        else:
+            reply = self.someone().amend(self.ids + 1, 1)
+            assert (reply.code, reply.state) == (0, "-"), reply
+
+    def break_(self):
+        if p := self.any_place():
+            self.part(p)
+            self.expected.append((p.session.sid, f"b {p.id}"))
+            self.broken[p.owner] = p
+            assert self.someone().break_place(p.name, p.seq) == 0
+            assert p.session.read(p.id).state == p.session.amend(p.id, 1).state == "-"
+            assert self.someone().break_place(p.name, p.seq) == 6
+            assert p.session.news()[p.id][0] == "b"
+        assert self.someone().break_place("no line", 1) == 6
+
+    def leave_broken(self):
+        if self.broken:
+            p = self.broken[self.rng.choice(sorted(self.broken))]
+            reply = p.session.enter(p.id, p.name, p.weight, capacity(p.name), is_claim(p.name))
+            assert (reply.code, reply.state) == (0, "-"), reply
+            for _ in range(2):  # however often: its record goes with the session
+                assert p.session.leave(p.id) == (0, True)
+
+    def ask(self):
+        if p := self.any_place():
+            p.asked = f"why {self.rng.random()}"
+            self.expected.append((p.session.sid, f"a {p.id}"))
+            assert self.someone().ask(p.name, p.seq, p.asked) == 0
+        assert self.someone().ask("no line", 1, "") == 6
+
+    def prove(self):
+        if p := self.any_place():
+            assert self.someone().prove(p.name, p.seq) == (p.state == "g")
+            assert not self.someone().prove(p.name + "x", p.seq)
+            assert not self.someone().prove(p.name, self.top[p.name] + 1)
+
+    def watch(self):
+        name, session = self.rng.choice(list(LINES)), self.someone()
+        way, stale = self.rng.randrange(3), False
+        if way == 0:
+            stamp = self.stamps.get(name, 1)
+            stale = self.rng.random() < 0.5
+            reply = session.watch(name, stamp + 1 if stale else stamp)
+        elif way == 1 and self.line(name):
+            there = self.rng.choice(self.line(name)).seq
+            stale = self.rng.random() < 0.5
+            reply = session.watch(name, 0, [there, *([5] if stale else [])])
+        else:
+            reply = session.watch(name)
+        assert reply == (0, stale), reply
+        if not stale:
+            self.made(name)
+            self.watches.add((name, session.sid))
+
+    def list(self):
+        name = self.rng.choice([*LINES, None])
+        stamp, rows = self.someone().list(name)
+        assert stamp == self.stamps.get(name, 1), stamp
+        should = [(self.stamps[p.name], p.name, p.seq, p.weight, capacity(p.name),
+                   is_claim(p.name), p.state, p.slot, p.note)
+                  for p in self.places.values() if name in (None, p.name)]
+        assert sorted(row[:8] + row[9:] for row in rows) == sorted(should), rows
+
+    def renew(self):
+        """Those in our way are told of, and those silent longest."""
+        session = self.someone()
+        code, others = session.renew()
+        assert code == 0
+        waits = {p.name for p in self.line_of(session) if p.state == "w"}
+        waits |= {name for name, sid in self.watches if sid == session.sid}
+        should = {p.session.sid for p in self.places.values() if p.name in waits}
+        silent = sorted(self.renewals, key=self.renewals.get)
+        should |= set([sid for sid in silent if sid != session.sid][:8])
+        should = {sid: (self.renewals[sid], TTL) for sid in should - {session.sid}}
+        assert others == should, (others, should)
+        self.renewed(session)
+
+    def line_of(self, session):
+        return [p for p in self.places.values() if p.session is session]
+
+    def again(self):
+        """On a new connection; what the old one sends is refused."""
+        session = self.someone()
+        assert session.hello()[0] == 0
+        self.renewed(session)
+        for function, args in (("renew", []), ("leave", [1]), ("read", [1]), ("amend", [1, 1]),
+                               ("mend", ["{}"]), ("watch", ["m", 0, "{}"]),
+                               ("hello", [TTL, False, ""]),
+                               ("enter", [self.ids + 1, "m", 1, 1, False, False, 0, ""])):
+            rows = session.call(function, *args, connection=session.connection - 1)
+            assert rows[0][0] == 3, (function, rows)
+        assert session.bye(connection=session.connection - 1) != 0
+        self.mend(session)
+
+    def mend(self, session=None):
+        """It forgot some, as if their LEAVE had been lost."""
+        session = session or self.someone()
+        mine = self.line_of(session)
+        lost = [p for p in mine if self.rng.random() < 0.2]
+        for p in sorted(lost, key=lambda p: p.name.encode()):
+            self.part(p)
+        keep = [p.id for p in mine if p not in lost]
+        for _ in range(2):
+            assert session.mend(*keep) == 0
+        self.lenient(lost)
+
+    def lenient(self, lost):
+        """In which order several of one line leave is open: so are slots of others, which are
+        then what was told."""
+        names = {p.name for p in lost}
+        rows = self.space.everything()["ticket"]
+        for row in rows:
+            p = self.places.get(f"{row['sid']}:{row['id']}")
+            if p and p.name in names and p.slot != row["slot"]:
+                self.expected.remove((p.session.sid, f"g {p.id} {p.slot}"))
+                p.slot = row["slot"]
+                self.expected.append((p.session.sid, f"g {p.id} {p.slot}"))
+        for name in names:
+            slots = [p.slot for p in self.line(name, "g") if p.slot >= 0]
+            assert len(set(slots)) == len(slots) <= capacity(name), slots
+
+    def bye(self):
+        session = self.someone()
+        if len(self.sessions) > 2:
+            self.bury(session)
+            del self.renewals[session.sid]
+            assert session.bye() == 0
+            assert session.bye() == 2
+
+    def die(self):
+        doomed = self.rng.sample(self.sessions, self.rng.randint(1, min(3, len(self.sessions))))
+        for session in doomed:
+            renewal = self.renewals.pop(session.sid)
+            assert not session.bury(session.sid, renewal - 1)
+            self.bury(session)
+            assert session.bury(session.sid, renewal)
+            assert not session.bury(session.sid, renewal)
+            for reply in (session.renew(), session.leave(1), session.read(1), session.amend(1, 1),
+                          session.watch("m"), session.enter(self.ids + 1, "m"), session.hello()):
+                assert reply[0] == 2, reply
+            assert session.mend() == session.bye() == 2
+        while len(self.sessions) < 3:
+            self.join()
+
+    def clock(self):
+        """The server's clock is behind what it was when these tokens were given out."""
+        if self.stamps:
+            name = self.rng.choice(sorted(self.stamps))
+            ahead = max(self.top.get(name, 0), 10**15) + 10**12
+            self.space.change("UPDATE holdfast.line SET last = greatest(last, $1) WHERE name = $2",
+                              ahead, name)
+            self.top[name] = max(self.top.get(name, 0), ahead)
+
+    def forget(self):
+        """All go, and all lines; tokens rise nevertheless."""
+        self.leave_all()
+        floor = self.space.everything()["head"][0]["floor"]
+        assert floor >= max(self.top.values(), default=0), (floor, self.top)
+        self.top = {name: floor for name in LINES}
+        self.stamps = {}
+        while len(self.sessions) < 3:
+            self.join()
+
+    STEPS = {"enter": 40, "leave": 22, "read": 8, "amend": 6, "break_": 3, "leave_broken": 3,
+             "ask": 2, "prove": 2, "watch": 5, "list": 2, "renew": 4, "again": 2, "mend": 1,
+             "mismatch": 1, "bye": 1, "die": 2, "join": 1, "clock": 1, "forget": 0.3}
+
+    def leave_all(self):
+        while self.sessions:
+            session = self.sessions[-1]
+            self.bury(session)
+            del self.renewals[session.sid]
+            if not self.sessions:
+                self.stamps = {}
+            assert session.bye() == 0
+            self.check()
+
+    def finish(self):
+        """All leave; nothing stays."""
+        self.leave_all()
+        assert not any(self.space.counts().values()), self.space.counts()
+        self.space.drop()

@@ -1,0 +1,60 @@
+"""tap - test cases in Python, told as TAP.
+
+    @tap.case
+    def a_name_that_tells(): ...
+
+    tap.main(start, Missing)    start: makes a server, or whatever there is a `with` for
+"""
+import argparse
+import inspect
+import os
+import sys
+import traceback
+
+CASES = []
+options = argparse.Namespace()
+servers = []  # the one that runs
+
+
+def case(function):
+    CASES.append(function)
+    return function
+
+
+def run(number, function):
+    name = function.__name__.replace("_", " ")
+    try:
+        function()
+        print(f"ok {number} - {name}", flush=True)
+        return True
+    except Exception:
+        for line in traceback.format_exc().splitlines():
+            print(f"# {line}")
+        print(f"not ok {number} - {name}", flush=True)
+        return False
+
+
+def main(start, missing, add_options=None, instead=None):
+    """All cases, or those whose names have one of the words in them.  `instead` may do
+    something else and say so."""
+    doc = inspect.getdoc(sys.modules["__main__"])
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*")
+    if add_options:
+        add_options(parser)
+    parser.parse_args(namespace=options)
+    only = [word for word in options.words if not os.path.isdir(word)]
+    cases = [c for c in CASES if not only or any(word in c.__name__ for word in only)]
+    try:
+        server = start()
+    except missing as reason:
+        print(f"# SKIP {reason}")
+        sys.exit(77)
+    with server:
+        servers.append(server)
+        if instead and instead():
+            return
+        print(f"1..{len(cases)}")
+        good = [run(i + 1, c) for i, c in enumerate(cases)]
+    sys.exit(0 if all(good) else 1)
