@@ -13,18 +13,56 @@ struct hf_pg;
 
 /* ---- config.c: what a URL says ------------------------------------------------------- */
 
+#define HF_PG_SERVERS 16
+
+struct hf_pg_server {
+    char host[256]; /* a name, an address, the folder of a socket; "": libpq's default */
+    char hostaddr[64]; /* "": to be looked up, if host is a name */
+    char port[6];      /* "": libpq's default */
+};
+
 struct hf_pg_config {
-    char   *conninfo;  /* for libpq, without our own parameters; may have a password in it */
-    char    shown[160]; /* "host:port/database", for messages */
-    char   *host;      /* a single name to be looked up by us; NULL: libpq's affair */
-    char   *port;
-    hf_time ttl;
-    bool    polling; /* never LISTEN, as behind a pooler */
+    PQconninfoOption *option; /* what the URL sets, but for our own parameters; there may
+                                   be a password among them */
+    struct hf_pg_server server[HF_PG_SERVERS]; /* tried in turn */
+    size_t              servers;
+    bool                look_up; /* names of servers are looked up by us, not by libpq */
+    char                shown[160]; /* "host:port/database", for messages */
+    hf_time             ttl;
+    bool                polling; /* never LISTEN, as behind a pooler */
 };
 
 int  hf_pg_config_init(struct hf_pg_config *ret, const struct hf_config *config,
                        char *errmsg);
 void hf_pg_config_finish(struct hf_pg_config *config);
+
+/* The value of one of libpq's parameters, or "". */
+const char *hf_pg_option(const PQconninfoOption *option, const char *key);
+void        hf_pg_options_free(PQconninfoOption *option); /* wiped before */
+
+/* HF_EINVAL, and one line about the URL.  `value` must not be part of a password. */
+int hf_pg_complain(char *errmsg, const char *what, const char *value, const char *advice);
+
+/* ---- servers.c -------------------------------------------------------------------------- */
+
+/* For config.c: find them in the options. */
+int hf_pg_config_servers(struct hf_pg_config *ret, char *errmsg);
+
+/* "host:port/database" of one of the servers. */
+const char *hf_pg_config_show(const struct hf_pg_config *config, size_t server, char *ret,
+                              size_t size);
+
+#define HF_PG_KEYWORDS 96
+
+/* For PQconnectStartParams(); all lent. */
+struct hf_pg_keywords {
+    const char *key[HF_PG_KEYWORDS];
+    const char *value[HF_PG_KEYWORDS];
+    size_t      count;
+};
+
+void hf_pg_config_keywords(const struct hf_pg_config *config, size_t server,
+                           const char *hostaddr, struct hf_pg_keywords *ret);
 
 /* ---- call.c: functions of the schema, called one after the other -------------------------
  *
@@ -53,23 +91,40 @@ enum hf_pg_function {
 /* `result` is lent for the call; NULL: the connection broke before there was one. */
 typedef void hf_pg_on_result(struct hf_pg *pg, void *data, const PGresult *result);
 
+#define HF_PG_ARGS 16
+
 /* Part of whoever makes the call; must stay in place until it is answered. */
 struct hf_pg_call {
     enum hf_pg_function function;
-    char               *params; /* ours: texts, each with its NUL */
-    size_t              size;   /* of them together */
-    int                 count;
-    hf_time             sent; /* 0: not yet */
+    char               *params; /* ours: texts, each with its NUL; or a query as it is */
+    size_t              room;
+    int                 count; /* of params; -1: there is no memory for them */
+    unsigned            nulls; /* which of them are NULL */
+    hf_time             sent;  /* 0: not yet */
     hf_pg_on_result    *on_result;
     void               *data;
     struct hf_pg_call  *next;
     bool                flying; /* waits, or is under way */
-    char               *text;   /* a query to be sent as it is, instead of a function */
+    bool                urgent;
+    bool                plain; /* params is a query */
+    bool                retried;
 };
 
-/* Call a function: begin; add its arguments; and send it. */
+/* Arguments while they are gathered. */
+struct hf_pg_args {
+    enum hf_pg_function function;
+    char               *text;
+    size_t              used, room;
+    int                 count;
+    unsigned            nulls;
+    bool                failed; /* no memory */
+};
+
+void hf_pg_args_finish(struct hf_pg_args *args);
+
+/* Call a function: begin; add its arguments (value.c); and send it. */
 void hf_pg_begin(struct hf_pg *pg, enum hf_pg_function function);
-void hf_pg_add(struct hf_pg *pg, const char *text);
+void hf_pg_add(struct hf_pg *pg, const char *text); /* NULL is SQL's NULL */
 void hf_pg_add_number(struct hf_pg *pg, int64_t number);
 void hf_pg_add_bool(struct hf_pg *pg, bool value);
 /* "{1,2,3}" */
@@ -81,7 +136,13 @@ void hf_pg_send(struct hf_pg *pg, struct hf_pg_call *call, bool urgent,
 void hf_pg_query(struct hf_pg *pg, struct hf_pg_call *call, const char *text,
                  hf_pg_on_result *on_result, void *data);
 
-/* The parts of a result; 0, NULL and false where there is none. */
+/* For link.c: send the next call, or what is left of the last; take answers that are there;
+ * answer all with NULL.  False: the connection broke, or an answer ended it. */
+bool hf_pg_calls_send(struct hf_pg *pg);
+bool hf_pg_calls_take(struct hf_pg *pg);
+void hf_pg_calls_drop(struct hf_pg *pg);
+
+/* value.c: the parts of a result; 0, NULL and false where there is none. */
 int64_t     hf_pg_number(const PGresult *result, int row, int column);
 const char *hf_pg_text(const PGresult *result, int row, int column);
 bool        hf_pg_bool(const PGresult *result, int row, int column);
@@ -103,22 +164,31 @@ enum hf_pg_phase {
 struct hf_pg_link {
     enum hf_pg_phase   phase;
     PGconn            *conn;
-    int                fd; /* of it, as epoll and fork guard know it; -1: none */
-    unsigned           polled;
+    unsigned           opened;     /* how often; tells one connection from the next */
+    unsigned           generation; /* of the process that opened it */
+    int                fd;         /* of it, as epoll and fork guard know it; -1: none */
+    unsigned           polled;     /* what epoll was told to look for */
+    bool               more;       /* to be read, though nobody looked */
+    size_t             server;     /* of the configuration: being tried, or in use */
+    size_t             tried;      /* servers in a row, without success */
     struct hf_resolve *resolve;
     struct hf_address  address[HF_RESOLVE_MAX];
     int                addresses, next_address;
     unsigned           resolve_polled;
     struct hf_retry    retry;
-    hf_time            due;     /* RESTING: try then; else give up then */
-    bool               refused; /* it makes no sense to try again soon */
-    int                refusal; /* the HF_E... of everything then */
-    bool               pooled;  /* there is a pooler between: no LISTEN, nothing prepared */
-    bool               prepared[HF_PG_FUNCTIONS];
-    bool               preparing; /* the call under way is being prepared first */
+    hf_time            due;         /* RESTING: try then; before OPENING: give up then */
+    bool               refused;     /* it makes no sense to try again soon */
+    int                refusal;     /* the HF_E... of everything then */
+    bool               pooled;      /* there is a pooler between: nothing is prepared */
+    char               parting[96]; /* why the server ends the connection: a clause */
+
+    /* call.c's */
     struct hf_pg_call *first, *last; /* the first is under way if `busy` */
     bool               busy;
-    bool               again; /* there may be more to read, though nobody looked */
+    bool               preparing;            /* ... being prepared before it is called */
+    PGresult          *result;               /* of the first, so far */
+    unsigned char      use[HF_PG_FUNCTIONS]; /* enum in call.c */
+    struct hf_pg_call  schema;               /* schema.c's */
 };
 
 void    hf_pg_link_init(struct hf_pg *pg, uint64_t seed);
@@ -136,21 +206,47 @@ void hf_pg_link_break(struct hf_pg *pg, const char *why);
  * base.errmsg at once; tried again a second later. */
 void hf_pg_link_refuse(struct hf_pg *pg, int status, const char *why);
 
+/* "host:port/database" of the server in use or last tried. */
+const char *hf_pg_link_server(const struct hf_pg *pg, char *ret, size_t size);
+
+/* For link.c and find.c alone: how long one step may take; the next server, or the next
+ * address of the same one; a look-up that may be over, or is not wanted any more; connect;
+ * errmsg, set. */
+hf_time hf_pg_link_patience(const struct hf_pg *pg);
+void    hf_pg_link_say(struct hf_pg *pg, const char *why);
+void    hf_pg_find_next(struct hf_pg *pg);
+void    hf_pg_find_addresses(struct hf_pg *pg);
+void    hf_pg_find_end(struct hf_pg *pg);
+void    hf_pg_link_connect(struct hf_pg *pg, const char *hostaddr);
+
 /* ---- fault.c ------------------------------------------------------------------------------------ */
 
 /* What a failed result means. */
 enum hf_pg_fault {
-    HF_PG_FINE,      /* it did not fail */
-    HF_PG_AGAIN,     /* serialisation, deadlock: ask again */
-    HF_PG_DOWN,      /* the server ends or is starting, is read-only, or has no room: connect
+    HF_PG_FINE,  /* it did not fail */
+    HF_PG_AGAIN, /* serialisation, deadlock: ask again */
+    HF_PG_DOWN,  /* the server ends or is starting, is read-only, or has no room: connect
                         anew */
     HF_PG_NO_SCHEMA, /* the schema, or a function of it, is not there */
     HF_PG_DENIED,    /* password, permission: HF_EDENIED */
     HF_PG_FAILED,    /* anything else: HF_ESTORE */
 };
 
-/* Tell; and say it in base.errmsg, in words for a person: which server, what to do. */
+/* Tell; and say it in base.errmsg, in words for a person: which server, what to do.  NULL is
+ * DOWN, and base.errmsg says why already. */
 enum hf_pg_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result);
+
+/* The same by an SQLSTATE ("" if there is none) and the server's own words, as a clause
+ * about the server. */
+enum hf_pg_fault hf_pg_fault_words(const char *state, const char *message, char *ret,
+                                   size_t size);
+
+/* It could not be connected to, for libpq's reasons given with verbosity PQERRORS_VERBOSE.
+ * 0: try again soon; else hf_pg_link_refuse() with that. */
+int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t size);
+
+/* What libpq says, as one short line. */
+void hf_pg_fault_line(const char *message, char *ret, size_t size);
 
 /* ---- schema.c -------------------------------------------------------------------------------------- */
 

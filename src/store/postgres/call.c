@@ -1,0 +1,305 @@
+/* call.c - functions of the schema, called one after the other.
+ *
+ * One query is under way at a time.  A function that is called again on the same connection
+ * is prepared first, once; behind a pooler, which has many connections to the server,
+ * nothing is.  Whoever takes an answer may end the connection, so after each of them we look
+ * whether it is still the same one.
+ */
+#include "store/postgres/inner.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_KEPT (64 * 1024) /* larger ones are not used again */
+
+/* link.use[]: has the function been called on this connection? */
+enum use {
+    NEVER,
+    ONCE,
+    PREPARED,
+    UNPREPARED, /* it cannot be prepared */
+};
+
+struct function {
+    const char *name;
+    const char *text;
+    int         count; /* of arguments */
+};
+
+static const struct function functions[HF_PG_FUNCTIONS] = {
+    [HF_PG_HELLO] = { "hf_hello", "SELECT * FROM holdfast.hello($1,$2,$3,$4,$5)", 5 },
+    [HF_PG_MEND] = { "hf_mend", "SELECT holdfast.mend($1,$2,$3)", 3 },
+    [HF_PG_RENEW] = { "hf_renew", "SELECT * FROM holdfast.renew($1,$2)", 2 },
+    [HF_PG_NEWS] = { "hf_news", "SELECT * FROM holdfast.news($1)", 1 },
+    [HF_PG_BURY] = { "hf_bury", "SELECT holdfast.bury($1,$2)", 2 },
+    [HF_PG_BYE] = { "hf_bye", "SELECT holdfast.bye($1,$2)", 2 },
+    [HF_PG_ENTER] = { "hf_enter",
+                      "SELECT * FROM holdfast.enter($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)",
+                      10 },
+    [HF_PG_LEAVE] = { "hf_leave", "SELECT * FROM holdfast.leave($1,$2,$3)", 3 },
+    [HF_PG_READ] = { "hf_read", "SELECT * FROM holdfast.read($1,$2,$3)", 3 },
+    [HF_PG_AMEND] = { "hf_amend", "SELECT * FROM holdfast.amend($1,$2,$3,$4)", 4 },
+    [HF_PG_WATCH] = { "hf_watch", "SELECT * FROM holdfast.watch($1,$2,$3,$4,$5)", 5 },
+    [HF_PG_BREAK] = { "hf_break", "SELECT holdfast.break_place($1,$2)", 2 },
+    [HF_PG_ASK] = { "hf_ask", "SELECT holdfast.ask($1,$2,$3)", 3 },
+    [HF_PG_PROVE] = { "hf_prove", "SELECT holdfast.prove($1,$2)", 2 },
+    [HF_PG_LIST] = { "hf_list", "SELECT * FROM holdfast.list($1)", 1 },
+    [HF_PG_LOOK] = { "hf_look",
+                     "SELECT (SELECT count(*) FROM holdfast.session),"
+                     " count(*) FILTER (WHERE state = 'g'),"
+                     " count(*) FILTER (WHERE state = 'w'),"
+                     " count(*) FILTER (WHERE state = 'g' AND name = $1::text),"
+                     " count(*) FILTER (WHERE state = 'w' AND name = $1::text)"
+                     " FROM holdfast.ticket",
+                     1 },
+};
+
+/* ---- The queue --------------------------------------------------------------------------------- */
+
+/* Behind other urgent ones if it is urgent, else at the end. */
+static void enlist(struct hf_pg_link *link, struct hf_pg_call *call)
+{
+    struct hf_pg_call **at = &link->first;
+
+    if (call->urgent) {
+        if (link->busy)
+            at = &link->first->next;
+        while (*at != NULL && (*at)->urgent)
+            at = &(*at)->next;
+    } else if (link->last != NULL) {
+        at = &link->last->next;
+    }
+    call->next = *at;
+    *at = call;
+    if (call->next == NULL)
+        link->last = call;
+}
+
+/* What was gathered becomes the call's. */
+static void send_args(struct hf_pg *pg, struct hf_pg_call *call, bool urgent, bool plain,
+                      hf_pg_on_result *on_result, void *data)
+{
+    struct hf_pg_args *args = &pg->args;
+
+    assert(pg->link.phase >= HF_PG_OPENING && !call->flying);
+    *call = (struct hf_pg_call){ .function = args->function,
+                                 .params = args->text,
+                                 .room = args->room,
+                                 .count = args->failed ? -1 : args->count,
+                                 .nulls = args->nulls,
+                                 .on_result = on_result,
+                                 .data = data,
+                                 .flying = true,
+                                 .urgent = urgent,
+                                 .plain = plain };
+    args->text = NULL;
+    args->room = 0;
+    enlist(&pg->link, call);
+}
+
+void hf_pg_send(struct hf_pg *pg, struct hf_pg_call *call, bool urgent,
+                hf_pg_on_result *on_result, void *data)
+{
+    assert(pg->args.count == functions[pg->args.function].count);
+    send_args(pg, call, urgent, false, on_result, data);
+}
+
+void hf_pg_query(struct hf_pg *pg, struct hf_pg_call *call, const char *text,
+                 hf_pg_on_result *on_result, void *data)
+{
+    hf_pg_begin(pg, HF_PG_FUNCTIONS);
+    hf_pg_add(pg, text);
+    send_args(pg, call, false, true, on_result, data);
+}
+
+/* Its memory may serve the next one. */
+static void recycle(struct hf_pg_args *args, struct hf_pg_call *call)
+{
+    if (args->text == NULL && call->room <= ROOM_KEPT) {
+        args->text = call->params;
+        args->room = call->room;
+    } else {
+        free(call->params);
+    }
+    call->params = NULL;
+}
+
+static void answer(struct hf_pg *pg, struct hf_pg_call *call, const PGresult *result)
+{
+    recycle(&pg->args, call);
+    call->next = NULL;
+    call->flying = false;
+    call->on_result(pg, call->data, result); /* the call may be gone now */
+}
+
+void hf_pg_calls_drop(struct hf_pg *pg)
+{
+    struct hf_pg_link *link = &pg->link;
+    struct hf_pg_call *call = link->first;
+
+    link->first = link->last = NULL;
+    link->busy = link->preparing = false;
+    PQclear(link->result);
+    link->result = NULL;
+    while (call != NULL) {
+        struct hf_pg_call *next = call->next;
+        answer(pg, call, NULL);
+        call = next;
+    }
+}
+
+/* ---- Sending ------------------------------------------------------------------------------------- */
+
+/* 1 or 0, as libpq has it. */
+static int send_function(struct hf_pg *pg, const struct hf_pg_call *call)
+{
+    struct hf_pg_link     *link = &pg->link;
+    const struct function *function = &functions[call->function];
+    unsigned char         *use = &link->use[call->function];
+    const char            *value[HF_PG_ARGS], *at = call->params;
+
+    for (int i = 0; i < call->count; i++, at += strlen(at) + 1)
+        value[i] = (call->nulls & 1u << i) != 0 ? NULL : at;
+    link->preparing = !link->pooled && *use == ONCE;
+    if (link->preparing)
+        return PQsendPrepare(link->conn, function->name, function->text, 0, NULL);
+    if (*use == PREPARED && !link->pooled)
+        return PQsendQueryPrepared(link->conn, function->name, call->count, value, NULL,
+                                   NULL, 0);
+    if (*use == NEVER)
+        *use = ONCE;
+    return PQsendQueryParams(link->conn, function->text, call->count, NULL, value, NULL,
+                             NULL, 0);
+}
+
+static int send_call(struct hf_pg *pg, struct hf_pg_call *call)
+{
+    if (call->sent == 0)
+        call->sent = hf_now();
+    return call->plain ? PQsendQuery(pg->link.conn, call->params)
+                       : send_function(pg, call);
+}
+
+bool hf_pg_calls_send(struct hf_pg *pg)
+{
+    struct hf_pg_link *link = &pg->link;
+    struct hf_pg_call *call = link->first;
+
+    if (link->busy || call == NULL)
+        return true;
+    if (call->count < 0) {
+        hf_pg_link_break(pg, "cannot be asked: out of memory");
+        return false;
+    }
+    link->busy = true;
+    if (send_call(pg, call))
+        return true;
+
+    char line[160], why[HF_ERRMSG_MAX];
+    hf_pg_fault_line(PQerrorMessage(link->conn), line, sizeof line);
+    snprintf(why, sizeof why, "cannot be asked: %s", line);
+    hf_pg_link_break(pg, why);
+    return false;
+}
+
+/* ---- Taking answers --------------------------------------------------------------------------------- */
+
+/* Of several results, the one that failed counts; else the last. */
+static void keep(struct hf_pg_link *link, PGresult *result)
+{
+    if (link->result != NULL && PQresultStatus(link->result) == PGRES_FATAL_ERROR) {
+        PQclear(result);
+        return;
+    }
+    PQclear(link->result);
+    link->result = result;
+}
+
+static bool has_state(const PGresult *result, const char *state)
+{
+    const char *its = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    return its != NULL && strcmp(its, state) == 0;
+}
+
+/* Is the call to be sent again?  The server may forget what was prepared (DISCARD ALL), or
+ * have outlived it: the schema was made anew. */
+static bool is_unfinished(struct hf_pg_link *link, struct hf_pg_call *call)
+{
+    unsigned char *use = call->plain ? NULL : &link->use[call->function];
+    bool           failed = PQresultStatus(link->result) == PGRES_FATAL_ERROR;
+
+    if (use == NULL)
+        return false;
+    if (link->preparing && has_state(link->result, "42P05")) { /* by that name there is */
+        *use = UNPREPARED;
+        return true;
+    }
+    if (link->preparing && !failed) {
+        *use = PREPARED;
+        return true;
+    }
+    if (!link->preparing && *use == PREPARED && !call->retried &&
+        (has_state(link->result, "26000") || has_state(link->result, "0A000"))) {
+        *use = has_state(link->result, "26000") ? ONCE : UNPREPARED;
+        call->retried = true;
+        return true;
+    }
+    return false;
+}
+
+/* The call under way is over. */
+static void finish_first(struct hf_pg *pg)
+{
+    struct hf_pg_link *link = &pg->link;
+    struct hf_pg_call *call = link->first;
+    PGresult          *result = link->result;
+
+    link->busy = false;
+    if (is_unfinished(link, call)) {
+        PQclear(result);
+        link->result = NULL;
+        return;
+    }
+    link->preparing = false;
+    link->result = NULL;
+    link->first = call->next;
+    if (link->first == NULL)
+        link->last = NULL;
+    answer(pg, call, result);
+    PQclear(result);
+}
+
+static bool take_notes(struct hf_pg *pg, unsigned opened)
+{
+    struct hf_pg_link *link = &pg->link;
+    PGnotify          *note;
+
+    while ((note = PQnotifies(link->conn)) != NULL) {
+        hf_pg_on_notify(pg, note->extra);
+        PQfreemem(note);
+        if (link->conn == NULL || link->opened != opened)
+            return false;
+    }
+    return true;
+}
+
+bool hf_pg_calls_take(struct hf_pg *pg)
+{
+    struct hf_pg_link *link = &pg->link;
+    unsigned           opened = link->opened;
+
+    while (link->busy && !PQisBusy(link->conn)) {
+        PGresult *result = PQgetResult(link->conn);
+        if (result != NULL) {
+            keep(link, result);
+            continue;
+        }
+        finish_first(pg);
+        if (link->conn == NULL || link->opened != opened)
+            return false;
+    }
+    return take_notes(pg, opened);
+}

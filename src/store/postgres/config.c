@@ -1,0 +1,214 @@
+/* config.c - what a postgres: URL says.
+ *
+ *     postgres://[user[:password]@][host[:port][,host[:port]...]][/database][?key=value&...]
+ *
+ * It is libpq's to read, but for our own parameters, which are cut out before.  Several
+ * servers are tried one by one by us (link.c): libpq, when it must not wait, has no limit
+ * of time for each of them.
+ */
+#include "store/postgres/inner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TTL_MIN 500
+#define TTL_MAX (3600 * 1000)
+
+static const char *const own[] = { "ttl", "polling" };
+
+int hf_pg_complain(char *errmsg, const char *what, const char *value, const char *advice)
+{
+    char shown[61];
+
+    snprintf(shown, sizeof shown, "%s", value);
+    for (char *c = shown; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?'; /* a message is one line */
+    snprintf(errmsg, HF_ERRMSG_MAX, "store URL: %s \"%s\"; %s", what, shown, advice);
+    return HF_EINVAL;
+}
+
+static void wipe(char *text)
+{
+    if (text != NULL)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
+const char *hf_pg_option(const PQconninfoOption *option, const char *key)
+{
+    for (; option != NULL && option->keyword != NULL; option++)
+        if (strcmp(option->keyword, key) == 0)
+            return option->val != NULL ? option->val : "";
+    return "";
+}
+
+void hf_pg_options_free(PQconninfoOption *option)
+{
+    for (PQconninfoOption *at = option; at != NULL && at->keyword != NULL; at++)
+        if (at->val != NULL)
+            explicit_bzero(at->val, strlen(at->val));
+    PQconninfoFree(option);
+}
+
+/* ---- Our own parameters -------------------------------------------------------------- */
+
+static int set_ttl(struct hf_pg_config *ret, const char *text, int ttl_ms, char *errmsg)
+{
+    double value = ttl_ms > TTL_MIN ? ttl_ms : TTL_MIN;
+    char  *unit = "ms";
+
+    if (text != NULL)
+        value = strtod(text, &unit);
+    if (text != NULL && strcmp(unit, "ms") != 0) {
+        if (strcmp(unit, "s") != 0 && strcmp(unit, "") != 0)
+            return hf_pg_complain(errmsg, "ttl is no time:", text,
+                                  "write ttl=30s or 5000ms");
+        value *= 1000;
+    }
+    if (!(value >= TTL_MIN && value <= TTL_MAX))
+        return hf_pg_complain(errmsg, "no ttl can be", text != NULL ? text : "so long",
+                              "from 500ms to 3600s are possible");
+    ret->ttl = (int)value * HF_MS;
+    return 0;
+}
+
+static int set_polling(struct hf_pg_config *ret, const char *text, char *errmsg)
+{
+    ret->polling = text != NULL && strcmp(text, "yes") == 0;
+    if (text != NULL && !ret->polling && strcmp(text, "no") != 0)
+        return hf_pg_complain(errmsg, "polling cannot be", text, "write yes or no");
+    return 0;
+}
+
+static bool is_own(const char *part, size_t length)
+{
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strlen(own[i]) == length && memcmp(own[i], part, length) == 0)
+            return true;
+    return false;
+}
+
+/* Take them out of "...?key=value&key=value". */
+static void cut_own(char *url)
+{
+    char *part = strchr(url, '?'), *to = part;
+
+    if (part == NULL)
+        return;
+    while (*part != '\0') { /* at what is before a parameter: '?' or '&' */
+        size_t length = 1 + strcspn(part + 1, "&");
+        if (!is_own(part + 1, strcspn(part + 1, "=&"))) {
+            bool first = to == strchr(url, '?');
+            memmove(to, part, length);
+            *to = first ? '?' : '&';
+            to += length;
+        }
+        part += length;
+    }
+    *to = '\0';
+}
+
+/* ---- Both ends ------------------------------------------------------------------------------- */
+
+/* Does the URL look as if it had a password that libpq takes for something else? */
+static int check_shape(const struct hf_config *config, char *errmsg)
+{
+    const char *rest = config->given + strlen(config->scheme) + 1;
+
+    if (strncmp(rest, "//", 2) != 0) /* it may start with a password */
+        return hf_pg_complain(errmsg, "no // in",
+                              "postgres:", "write postgres://host/database");
+    const char *path = rest + 2 + strcspn(rest + 2, "/?");
+    if (memchr(path, '@', strcspn(path, "?")) != NULL)
+        return hf_pg_complain(errmsg, "no server before the /", "@",
+                              "in a password write %2F for / and %3F for ?");
+    return 0;
+}
+
+static bool is_known(const PQconninfoOption *option, const char *key)
+{
+    for (; option->keyword != NULL; option++)
+        if (strcmp(option->keyword, key) == 0)
+            return true;
+    return strcmp(key, "ssl") == 0 || is_own(key, strlen(key));
+}
+
+/* What libpq says of a bad URL may have the password in it, so we look first. */
+static int check_params(const struct hf_config *config, char *errmsg)
+{
+    PQconninfoOption *all = PQconninfoParse("", NULL);
+    const char       *bad = NULL;
+
+    if (all == NULL)
+        return HF_ENOMEM;
+    for (size_t i = 0; i < config->params && bad == NULL; i++)
+        if (!is_known(all, config->param[i].key))
+            bad = config->param[i].key;
+    PQconninfoFree(all);
+    return bad == NULL ? 0
+                       : hf_pg_complain(errmsg, "postgres: has no parameter", bad,
+                                        "see holdfast(1), STORES, and what libpq knows");
+}
+
+static int parse(struct hf_pg_config *ret, const struct hf_config *config, char *errmsg)
+{
+    char *url = strdup(config->given), *error = NULL;
+
+    if (url == NULL)
+        return HF_ENOMEM;
+    cut_own(url);
+    ret->option = PQconninfoParse(url, &error);
+    wipe(url);
+    if (ret->option == NULL && error == NULL)
+        return HF_ENOMEM;
+    if (error != NULL) {
+        explicit_bzero(error, strlen(error));
+        PQfreemem(error);
+        return hf_pg_complain(
+            errmsg, "libpq cannot read", config->url,
+            "write postgres://host:5432/database, and [host]:5432 for IPv6");
+    }
+    return 0;
+}
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+
+    return value != NULL && value[0] != '\0';
+}
+
+int hf_pg_config_init(struct hf_pg_config *ret, const struct hf_config *config,
+                      char *errmsg)
+{
+    *ret = (struct hf_pg_config){ 0 };
+    snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
+    int r = check_shape(config, errmsg);
+    if (r == 0)
+        r = check_params(config, errmsg);
+    if (r == 0)
+        r = parse(ret, config, errmsg);
+    if (r == 0)
+        r = hf_pg_config_servers(ret, errmsg);
+    if (r == 0)
+        r = set_ttl(ret, hf_config_get(config, "ttl"), config->ttl_ms, errmsg);
+    if (r == 0)
+        r = set_polling(ret, hf_config_get(config, "polling"), errmsg);
+    if (r < 0) {
+        hf_pg_config_finish(ret);
+        return r;
+    }
+    /* A service, or the environment, may say where a name is to be found. */
+    ret->look_up = hf_pg_option(ret->option, "service")[0] == '\0' &&
+                   !is_set("PGSERVICE") && !is_set("PGHOSTADDR");
+    hf_pg_config_show(ret, 0, ret->shown, sizeof ret->shown);
+    return 0;
+}
+
+void hf_pg_config_finish(struct hf_pg_config *config)
+{
+    hf_pg_options_free(config->option);
+    config->option = NULL;
+}

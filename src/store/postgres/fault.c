@@ -1,0 +1,216 @@
+/* fault.c - what the errors of a server, and of libpq, mean, and what a person is told.
+ *
+ * By SQLSTATE, for words are in whatever language the server speaks.  Of a connection that
+ * could not be made libpq tells the state only as part of its message; what libpq itself
+ * fails at has none, and is told by its English words: not recognised, it is tried again.
+ */
+#include "store/postgres/inner.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+struct meaning {
+    const char      *state; /* how it begins */
+    enum hf_pg_fault fault;
+    const char      *words; /* a clause about the server; NULL: its own are added */
+};
+
+static const struct meaning meanings[] = {
+    { "40001", HF_PG_AGAIN, "had to undo it: another transaction was in the way" },
+    { "40P01", HF_PG_AGAIN, "had to undo it: a deadlock" },
+    { "55P03", HF_PG_AGAIN, "had to undo it: a lock was not to be had (lock_timeout)" },
+    { "57P01", HF_PG_DOWN, "is shutting down, or was told to end our connection" },
+    { "57P02", HF_PG_DOWN, "is starting anew: one of its processes crashed" },
+    { "57P03", HF_PG_DOWN, "is starting up or shutting down" },
+    { "57P04", HF_PG_DOWN, "has dropped the database" },
+    { "57P05", HF_PG_DOWN,
+      "ended our connection, for it was idle (idle_session_timeout)" },
+    { "57014", HF_PG_DOWN, "stopped our query (statement_timeout?)" },
+    { "53300", HF_PG_DOWN, "has no room for another connection (max_connections)" },
+    { "25006", HF_PG_DOWN, "is read-only: a standby?" },
+    { "25P02", HF_PG_DOWN, "is in a transaction that failed" },
+    { "25P03", HF_PG_DOWN, "ended our connection (idle_in_transaction_session_timeout)" },
+    { "08", HF_PG_DOWN, NULL },
+    { "3F000", HF_PG_NO_SCHEMA, "has no schema \"holdfast\"" },
+    { "42883", HF_PG_NO_SCHEMA, "has no schema \"holdfast\" of our version" },
+    { "42P01", HF_PG_NO_SCHEMA, "has no schema \"holdfast\" of our version" },
+    { "42704", HF_PG_NO_SCHEMA, "has no schema \"holdfast\" of our version" },
+    { "42501", HF_PG_DENIED, NULL },
+    { "28P01", HF_PG_DENIED, "says that the password, or the user, is wrong" },
+    { "28", HF_PG_DENIED, NULL },
+    { "53100", HF_PG_FAILED, "has no room left on its disk" },
+    { "53200", HF_PG_FAILED, "has no memory left" },
+    { "HF001", HF_PG_FAILED,
+      "has default_transaction_isolation set: ALTER ROLE ... SET it to 'read committed'" },
+};
+
+/* ---- Words ----------------------------------------------------------------------------------- */
+
+/* What is left of a line without "\n", "\t" and the blanks around it. */
+static void copy_line(const char *text, char *ret, size_t size)
+{
+    size_t used = 0;
+
+    text += strspn(text, " \t\r\n");
+    for (; *text != '\0' && *text != '\n' && *text != '\r' && used + 1 < size; text++)
+        ret[used++] = (unsigned char)*text < 0x20 ? ' ' : *text;
+    while (used > 0 && ret[used - 1] == ' ')
+        used--;
+    ret[used] = '\0';
+}
+
+/* It has "connection to server at ... failed: " in front, which we say ourselves. */
+static const char *without_address(const char *line)
+{
+    static const char mark[] = " failed: ";
+    const char       *end = line + strcspn(line, "\n");
+    const char       *at = strstr(line, mark);
+
+    if (strncmp(line, "connection to server ", 21) == 0 && at != NULL && at < end)
+        return at + strlen(mark);
+    return line;
+}
+
+void hf_pg_fault_line(const char *message, char *ret, size_t size)
+{
+    copy_line(without_address(message), ret, size);
+    if (isupper((unsigned char)ret[0]) && islower((unsigned char)ret[1]))
+        ret[0] = (char)tolower((unsigned char)ret[0]); /* it goes into a sentence */
+}
+
+/* ---- Results --------------------------------------------------------------------------------- */
+
+static const struct meaning *find(const char *state)
+{
+    for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
+        if (strncmp(state, meanings[i].state, strlen(meanings[i].state)) == 0)
+            return &meanings[i];
+    return NULL;
+}
+
+enum hf_pg_fault hf_pg_fault_words(const char *state, const char *message, char *ret,
+                                   size_t size)
+{
+    const struct meaning *meaning = find(state);
+    enum hf_pg_fault      fault = meaning != NULL ? meaning->fault : HF_PG_FAILED;
+    char                  line[160];
+
+    hf_pg_fault_line(message != NULL ? message : "it does not say why", line,
+                     sizeof line);
+    if (state[0] == '\0') { /* libpq's own */
+        fault = HF_PG_DOWN;
+        snprintf(ret, size, "hung up: %s", line);
+    } else if (meaning != NULL && meaning->words != NULL) {
+        snprintf(ret, size, "%s", meaning->words);
+    } else {
+        snprintf(ret, size, "%s: %s",
+                 fault == HF_PG_DENIED ? "does not allow it" : "says", line);
+    }
+    return fault;
+}
+
+enum hf_pg_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result)
+{
+    char words[HF_ERRMSG_MAX];
+
+    if (result == NULL)
+        return HF_PG_DOWN;
+    if (PQresultStatus(result) != PGRES_FATAL_ERROR &&
+        PQresultStatus(result) != PGRES_BAD_RESPONSE)
+        return HF_PG_FINE;
+
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    if (message == NULL)
+        message = PQresultErrorMessage(result);
+    enum hf_pg_fault fault =
+        hf_pg_fault_words(state != NULL ? state : "", message, words, sizeof words);
+    hf_pg_link_say(pg, words);
+    return fault;
+}
+
+/* ---- No connection ----------------------------------------------------------------------------- */
+
+/* "FATAL:  28P01: password authentication failed": the last such state, and what follows. */
+static bool find_state(const char *message, char state[6], const char **words)
+{
+    bool found = false;
+
+    for (const char *at = message; (at = strstr(at, ":  ")) != NULL; at++) {
+        const char *code = at + 3;
+        if (strspn(code, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") != 5 ||
+            strncmp(code + 5, ": ", 2) != 0)
+            continue;
+        snprintf(state, 6, "%.5s", code);
+        *words = code + 7;
+        found = true;
+    }
+    return found;
+}
+
+/* Words of libpq, and of a pooler, which gives states of no meaning. */
+static const struct {
+    const char *has;
+    int         refusal;
+} signs[] = {
+    { "expected authentication request", 0 }, /* it is no PostgreSQL */
+    { "invalid response to SSL negotiation", 0 },
+    { "certificate", HF_EDENIED },
+    { "private key", HF_EDENIED },
+    { "alert", HF_EDENIED }, /* TLS: the server does not want us */
+    { "not support SSL", HF_EDENIED },
+    { "uthentication", HF_EDENIED },
+    { "password", HF_EDENIED },
+    { "no such user", HF_EDENIED },
+    { "no such database", HF_ENOTFOUND },
+    { "definition of service", HF_ENOTFOUND },
+    { "service file", HF_ENOTFOUND },
+    { "syntax error in service file", HF_EINVAL },
+    { " value: \"", HF_EINVAL }, /* invalid sslmode value: "..." */
+    { "invalid port number", HF_EINVAL },
+    { "channel binding", HF_EDENIED },
+};
+
+static int find_sign(const char *line)
+{
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
+        if (strstr(line, signs[i].has) != NULL)
+            return signs[i].refusal;
+    return 0;
+}
+
+/* Of several attempts, as with TLS and without, the last counts. */
+static const char *last_attempt(const char *message)
+{
+    const char *last = message;
+
+    for (const char *at = message; (at = strstr(at, "\nconnection to server ")) != NULL;)
+        last = ++at;
+    return last;
+}
+
+int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t size)
+{
+    char        state[6] = "", line[160];
+    const char *words = last_attempt(message);
+
+    if (no_password) {
+        snprintf(ret, size, "wants a password: see docs/postgres.md for where to put it");
+        return HF_EDENIED;
+    }
+    bool told = find_state(words, state, &words);
+    hf_pg_fault_line(words, line, sizeof line);
+    if (!told) {
+        snprintf(ret, size, "cannot be reached: %s", line);
+        return find_sign(line);
+    }
+    if (strcmp(state, "3D000") == 0) {
+        snprintf(ret, size, "has no such database: %s", line);
+        return HF_ENOTFOUND;
+    }
+    enum hf_pg_fault fault = hf_pg_fault_words(state, line, ret, size);
+    if (fault == HF_PG_DENIED)
+        return HF_EDENIED;
+    return strncmp(state, "08", 2) == 0 ? find_sign(line) : 0;
+}

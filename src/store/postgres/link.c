@@ -1,0 +1,386 @@
+/* link.c - the connection.
+ *
+ *     RESTING --> RESOLVING --> CONNECTING --> OPENING --> READY
+ *        ^            |              |            |          |
+ *        +------------+--------------+------------+----------+  it broke
+ *
+ * Happy path: the server's name is looked up, libpq connects to it (TLS, password and all),
+ * the session's hello is sent, and when that is answered calls flow.
+ *
+ * Failures: each step has a short limit, each address and each server its turn; after all
+ * of them there is a pause that grows.  Calls in flight are answered with NULL.  What will
+ * not be better soon, as a wrong password, is told to whoever asks.
+ *
+ * A forked child has none of our descriptors any more, and their numbers may be others by
+ * then: there libpq's connection is left as it is, for PQfinish() would write and close.
+ */
+#include "store/postgres/inner.h"
+
+#include "base/fork.h"
+
+#include <assert.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#define STEPS  16 /* of connecting, in one turn */
+#define PIECES 16 /* read in one turn, if TLS has more of them */
+
+const char *hf_pg_link_server(const struct hf_pg *pg, char *ret, size_t size)
+{
+    return hf_pg_config_show(&pg->config, pg->link.server, ret, size);
+}
+
+hf_time hf_pg_link_patience(const struct hf_pg *pg)
+{
+    hf_time limit = pg->config.ttl / 6;
+
+    return limit < 2 * HF_SEC ? limit : 2 * HF_SEC;
+}
+
+void hf_pg_link_say(struct hf_pg *pg, const char *why)
+{
+    char server[160];
+
+    snprintf(pg->served.base.errmsg, sizeof pg->served.base.errmsg, "PostgreSQL at %s %s",
+             hf_pg_link_server(pg, server, sizeof server), why);
+}
+
+/* ---- The socket ---------------------------------------------------------------------------- */
+
+/* libpq may close it, or open another one. */
+static void let_go(struct hf_pg *pg)
+{
+    struct hf_pg_link *link = &pg->link;
+
+    if (link->fd < 0)
+        return;
+    epoll_ctl(pg->served.base.fd, EPOLL_CTL_DEL, link->fd, NULL);
+    hf_fork_unguard(link->fd);
+    link->fd = -1;
+    link->polled = 0;
+}
+
+/* Tell epoll what to look for.  False: no memory. */
+static bool look(struct hf_pg *pg, unsigned events)
+{
+    struct hf_pg_link *link = &pg->link;
+    struct epoll_event event = { .events = events };
+
+    if (link->fd < 0) {
+        int fd = PQsocket(link->conn);
+        if (fd < 0 || hf_fork_guard(fd) < 0)
+            return false;
+        link->fd = fd;
+    }
+    if (link->polled == events)
+        return true;
+    int op = link->polled == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
+    link->polled = events;
+    return epoll_ctl(pg->served.base.fd, op, link->fd, &event) == 0;
+}
+
+static void close_conn(struct hf_pg *pg)
+{
+    struct hf_pg_link *link = &pg->link;
+
+    if (link->conn == NULL)
+        return;
+    if (link->generation == hf_fork_generation()) {
+        let_go(pg);
+        PQfinish(link->conn);
+    }
+    link->conn = NULL;
+    link->fd = -1;
+    link->polled = 0;
+    hf_pg_calls_drop(pg);
+}
+
+/* ---- Breaking ------------------------------------------------------------------------------ */
+
+/* Longer and longer; but short of a session that is running out meanwhile. */
+static hf_time pause_for(struct hf_pg *pg)
+{
+    hf_time pause = hf_retry_next(&pg->link.retry);
+    hf_time most = pg->config.ttl / 20;
+
+    return pg->served.places > 0 && pause > most ? most : pause;
+}
+
+/* Say `refusal` to whoever asks, instead of letting him wait. */
+static void refuse(struct hf_pg *pg, int refusal)
+{
+    struct hf_pg_link *link = &pg->link;
+
+    link->refused = true;
+    link->refusal = refusal;
+    link->tried = 0;
+    link->addresses = 0;
+    link->due = pg->served.now + HF_SEC;
+    hf_served_set_link(&pg->served, HF_LINK_UP);
+}
+
+/* The next address or server has its turn, at once; after all of them, a pause.  One that
+ * was fine is the first to be tried again. */
+static void go_on(struct hf_pg *pg, enum hf_pg_phase phase)
+{
+    struct hf_pg_link *link = &pg->link;
+
+    link->due = pg->served.now;
+    if (phase == HF_PG_CONNECTING && link->next_address < link->addresses)
+        return;
+    link->addresses = 0;
+    if (phase != HF_PG_READY) {
+        link->server = (link->server + 1) % pg->config.servers;
+        if (++link->tried < pg->config.servers)
+            return;
+    }
+    link->tried = 0;
+    link->due += pause_for(pg);
+}
+
+static void give_up(struct hf_pg *pg, const char *why, int refusal)
+{
+    struct hf_pg_link *link = &pg->link;
+    enum hf_pg_phase   phase = link->phase;
+
+    if (phase == HF_PG_RESTING)
+        return;
+    if (why != NULL)
+        hf_pg_link_say(pg, why);
+    hf_pg_find_end(pg);
+    link->phase = HF_PG_RESTING;
+    if (refusal != 0) {
+        refuse(pg, refusal);
+    } else {
+        go_on(pg, phase);
+        hf_served_set_link(&pg->served, HF_LINK_DOWN);
+    }
+    close_conn(pg);
+    hf_pg_session_broken(pg);
+}
+
+void hf_pg_link_break(struct hf_pg *pg, const char *why)
+{
+    give_up(pg, why, 0);
+}
+
+void hf_pg_link_refuse(struct hf_pg *pg, int status, const char *why)
+{
+    assert(status < 0);
+    give_up(pg, why, status);
+}
+
+/* libpq noticed that the connection is gone. */
+static void hung_up(struct hf_pg *pg)
+{
+    char line[160], why[HF_ERRMSG_MAX];
+
+    hf_pg_fault_line(PQerrorMessage(pg->link.conn), line, sizeof line);
+    if (pg->link.parting[0] != '\0')
+        snprintf(why, sizeof why, "%s", pg->link.parting);
+    else
+        snprintf(why, sizeof why, "hung up: %s", line);
+    hf_pg_link_break(pg, why);
+}
+
+/* ---- Connecting ---------------------------------------------------------------------------- */
+
+static void cannot_connect(struct hf_pg *pg)
+{
+    PGconn *conn = pg->link.conn;
+    char    why[HF_ERRMSG_MAX];
+    int     refusal = hf_pg_fault_connect(PQerrorMessage(conn),
+                                          PQconnectionNeedsPassword(conn), why, sizeof why);
+
+    /* With several servers, another one may know us. */
+    if (refusal != 0 && pg->link.tried + 1 >= pg->config.servers)
+        hf_pg_link_refuse(pg, refusal, why);
+    else
+        hf_pg_link_break(pg, why);
+}
+
+/* The last thing a server says may be why it ends the connection; the rest is chatter. */
+static void on_notice(void *data, const PGresult *notice)
+{
+    struct hf_pg *pg = data;
+    const char   *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+    const char   *state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
+
+    if (severity != NULL && state != NULL && strcmp(severity, "FATAL") == 0)
+        hf_pg_fault_words(state, PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY),
+                          pg->link.parting, sizeof pg->link.parting);
+}
+
+static void connected(struct hf_pg *pg)
+{
+    struct hf_pg_link *link = &pg->link;
+
+    link->phase = HF_PG_OPENING;
+    link->addresses = 0;
+    if (PQsetnonblocking(link->conn, 1) != 0 || !look(pg, EPOLLIN))
+        hf_pg_link_break(pg, "cannot be reached: out of memory");
+    else
+        hf_pg_session_begin(pg);
+}
+
+/* SO_ERROR is 0 also while nothing is decided, and libpq would believe it. */
+static bool is_due(const struct hf_pg_link *link)
+{
+    struct pollfd poller = { .fd = link->fd,
+                             .events = link->polled == EPOLLIN ? POLLIN : POLLOUT };
+
+    return poll(&poller, 1, 0) > 0;
+}
+
+static void connect_more(struct hf_pg *pg)
+{
+    struct hf_pg_link *link = &pg->link;
+    bool               fine = true;
+
+    for (int i = 0; i < STEPS && fine && is_due(link); i++) {
+        let_go(pg);
+        switch (PQconnectPoll(link->conn)) {
+        case PGRES_POLLING_OK:
+            connected(pg);
+            return;
+        case PGRES_POLLING_FAILED:
+            cannot_connect(pg);
+            return;
+        case PGRES_POLLING_READING:
+            fine = look(pg, EPOLLIN);
+            break;
+        default:
+            fine = look(pg, EPOLLOUT);
+            break;
+        }
+    }
+    if (!fine)
+        hf_pg_link_break(pg, "cannot be reached: out of memory");
+}
+
+void hf_pg_link_connect(struct hf_pg *pg, const char *hostaddr)
+{
+    struct hf_pg_link    *link = &pg->link;
+    struct hf_pg_keywords keywords;
+
+    assert(link->conn == NULL && link->first == NULL);
+    link->phase = HF_PG_CONNECTING;
+    link->due = pg->served.now + hf_pg_link_patience(pg);
+    link->generation = hf_fork_generation();
+    link->opened++;
+    link->pooled = link->more = false;
+    link->parting[0] = '\0';
+    memset(link->use, 0, sizeof link->use);
+    hf_pg_config_keywords(&pg->config, link->server, hostaddr, &keywords);
+    link->conn = PQconnectStartParams(keywords.key, keywords.value, 0);
+    if (link->conn == NULL) {
+        hf_pg_link_break(pg, "cannot be reached: out of memory");
+        return;
+    }
+    PQsetErrorVerbosity(link->conn, PQERRORS_VERBOSE); /* with SQLSTATE */
+    PQsetNoticeReceiver(link->conn, on_notice, pg);
+    if (PQstatus(link->conn) == CONNECTION_BAD)
+        cannot_connect(pg);
+    else if (!look(pg, EPOLLOUT))
+        hf_pg_link_break(pg, "cannot be reached: out of memory");
+}
+
+/* ---- Turns --------------------------------------------------------------------------------- */
+
+/* What TLS has read already, epoll does not know of. */
+static bool has_more(PGconn *conn)
+{
+    SSL *ssl = PQsslStruct(conn, "OpenSSL");
+
+    return ssl != NULL && SSL_pending(ssl) > 0;
+}
+
+static void read_more(struct hf_pg *pg)
+{
+    struct hf_pg_link *link = &pg->link;
+
+    link->more = false;
+    for (int i = 0; i == 0 || (i < PIECES && link->more); i++) {
+        if (!PQconsumeInput(link->conn)) {
+            hung_up(pg);
+            return;
+        }
+        if (!hf_pg_calls_take(pg))
+            return;
+        link->more = has_more(link->conn);
+    }
+}
+
+void hf_pg_link_run(struct hf_pg *pg, bool readable)
+{
+    struct hf_pg_link *link = &pg->link;
+
+    if (link->phase == HF_PG_RESTING && pg->served.now >= link->due) {
+        if (link->refused) {
+            link->refused = false;
+            hf_served_set_link(&pg->served, HF_LINK_DOWN);
+        }
+        hf_pg_find_next(pg);
+    }
+    if (link->phase == HF_PG_RESOLVING)
+        hf_pg_find_addresses(pg);
+    if (link->phase == HF_PG_CONNECTING)
+        connect_more(pg);
+    /* Before the clock is looked at: after a pause it may have been here long. */
+    if (link->phase >= HF_PG_OPENING && (readable || link->more))
+        read_more(pg);
+    if (link->phase != HF_PG_RESTING && link->phase < HF_PG_OPENING &&
+        pg->served.now >= link->due)
+        hf_pg_link_break(pg, "does not answer");
+}
+
+void hf_pg_link_flush(struct hf_pg *pg)
+{
+    struct hf_pg_link *link = &pg->link;
+    int                rest;
+
+    if (link->phase < HF_PG_OPENING || !hf_pg_calls_send(pg))
+        return;
+    rest = PQflush(link->conn);
+    if (rest < 0)
+        hung_up(pg);
+    else if (!look(pg, rest > 0 ? EPOLLIN | EPOLLOUT : EPOLLIN))
+        hf_pg_link_break(pg, "cannot be watched: out of memory");
+}
+
+hf_time hf_pg_link_wake(const struct hf_pg *pg)
+{
+    if (pg->link.phase < HF_PG_OPENING)
+        return pg->link.due;
+    return pg->link.more ? 0 : HF_NEVER;
+}
+
+void hf_pg_link_ready(struct hf_pg *pg)
+{
+    struct hf_pg_link *link = &pg->link;
+
+    assert(link->phase == HF_PG_OPENING || link->phase == HF_PG_READY);
+    link->phase = HF_PG_READY;
+    link->tried = 0;
+    hf_retry_reset(&link->retry);
+    pg->served.base.errmsg[0] = '\0';
+    hf_served_set_link(&pg->served, HF_LINK_UP);
+}
+
+/* ---- Both ends of its life ----------------------------------------------------------------- */
+
+void hf_pg_link_init(struct hf_pg *pg, uint64_t seed)
+{
+    hf_retry_init(&pg->link.retry, 50 * HF_MS, HF_SEC, seed);
+    pg->link.fd = -1;
+}
+
+void hf_pg_link_finish(struct hf_pg *pg)
+{
+    hf_pg_find_end(pg);
+    pg->link.phase = HF_PG_RESTING;
+    close_conn(pg);
+}

@@ -1,0 +1,13 @@
+/* schema.c - make the schema, or change it to our version.
+ *
+ * All of it is one query, hence one transaction.  A lock at its beginning lets one after
+ * the other make it.
+ */
+#include "store/postgres/inner.h"
+
+#include "store/postgres/schema.sql.h"
+
+void hf_pg_schema_make(struct hf_pg *pg, hf_pg_on_result *done)
+{
+    hf_pg_query(pg, &pg->link.schema, schema_sql, done, NULL);
+}

@@ -1,0 +1,153 @@
+/* servers.c - the servers of a URL: which there are, and how libpq and people are told. */
+#include "store/postgres/inner.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Servers --------------------------------------------------------------------------- */
+
+/* The next of "a,b,c", or ""; `*text` moves on to what follows.  False: too long. */
+static bool next_part(const char **text, char *ret, size_t size)
+{
+    size_t length = strcspn(*text, ",");
+    bool   fits = length < size;
+
+    snprintf(ret, size, "%.*s", (int)length, *text);
+    *text += length + ((*text)[length] == ',');
+    return fits;
+}
+
+static size_t count_parts(const char *text)
+{
+    size_t count = 1;
+
+    if (text[0] == '\0')
+        return 0;
+    for (; *text != '\0'; text++)
+        count += *text == ',';
+    return count;
+}
+
+static bool is_port(const char *text)
+{
+    return text[0] == '\0' || (strspn(text, "0123456789") == strlen(text) &&
+                               atoi(text) > 0 && atoi(text) < 65536);
+}
+
+/* The next of each list; a port may be the same for all. */
+static int next_server(struct hf_pg_server *ret, const char **host, const char **hostaddr,
+                       const char **port, char *errmsg)
+{
+    if (!next_part(host, ret->host, sizeof ret->host) ||
+        !next_part(hostaddr, ret->hostaddr, sizeof ret->hostaddr))
+        return hf_pg_complain(errmsg, "no host can be", ret->host, "it is too long");
+    if (!next_part(port, ret->port, sizeof ret->port) || !is_port(ret->port))
+        return hf_pg_complain(/* what is no port may be a password */
+                              errmsg, "no port follows", ret->host,
+                              "write host:5432; in a password write %2F for / and %3A for :");
+    return 0;
+}
+
+int hf_pg_config_servers(struct hf_pg_config *ret, char *errmsg)
+{
+    const char *host = hf_pg_option(ret->option, "host");
+    const char *hostaddr = hf_pg_option(ret->option, "hostaddr");
+    const char *port = hf_pg_option(ret->option, "port"), *same_port = port;
+    size_t      hosts = count_parts(host), addresses = count_parts(hostaddr);
+    size_t      ports = count_parts(port), count = hosts > addresses ? hosts : addresses;
+
+    if (count == 0)
+        count = 1;
+    if ((hosts != 0 && hosts != count) || (addresses != 0 && addresses != count) ||
+        (ports > 1 && ports != count))
+        return hf_pg_complain(errmsg, "not as many ports or addresses as hosts in",
+                              "?host=", "give one for each host");
+    if (count > HF_PG_SERVERS)
+        return hf_pg_complain(errmsg, "too many servers in",
+                              "postgres:", "give 16 at most");
+    while (ret->servers < count) {
+        int r =
+            next_server(&ret->server[ret->servers++], &host, &hostaddr, &port, errmsg);
+        if (r < 0)
+            return r;
+        if (ports == 1)
+            port = same_port;
+    }
+    return 0;
+}
+
+/* ---- For messages ------------------------------------------------------------------------ */
+
+const char *hf_pg_config_show(const struct hf_pg_config *config, size_t server, char *ret,
+                              size_t size)
+{
+    const struct hf_pg_server *at = &config->server[server];
+    PQconninfoOption          *defaults = PQconndefaults(); /* of the environment */
+    const char                *service = hf_pg_option(config->option, "service");
+    const char                *host = at->host[0] != '\0' ? at->host : at->hostaddr;
+    const char                *port = at->port;
+    const char                *db = hf_pg_option(config->option, "dbname");
+
+    if (host[0] == '\0' && service[0] != '\0') {
+        snprintf(ret, size, "service %.100s", service);
+    } else {
+        if (host[0] == '\0')
+            host = hf_pg_option(defaults, "host");
+        if (port[0] == '\0')
+            port = hf_pg_option(defaults, "port");
+        if (db[0] == '\0')
+            db = hf_pg_option(defaults, "dbname");
+        if (db[0] == '\0')
+            db = hf_pg_option(config->option, "user");
+        if (db[0] == '\0')
+            db = hf_pg_option(defaults, "user");
+        bool v6 = host[0] != '/' && strchr(host, ':') != NULL;
+        snprintf(ret, size, "%s%.80s%s:%.5s/%.60s", v6 ? "[" : "",
+                 host[0] != '\0' ? host : "its socket", v6 ? "]" : "",
+                 port[0] != '\0' ? port : "5432", db);
+    }
+    hf_pg_options_free(defaults); /* there may be a password among them */
+    for (char *c = ret; *c != '\0'; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    return ret;
+}
+
+/* ---- For libpq ----------------------------------------------------------------------------- */
+
+static void add(struct hf_pg_keywords *ret, const char *key, const char *value)
+{
+    if (value[0] == '\0')
+        return;
+    assert(ret->count + 1 < HF_PG_KEYWORDS);
+    ret->key[ret->count] = key;
+    ret->value[ret->count++] = value;
+}
+
+/* Keys we set ourselves.  How long to wait is ours to say, as well. */
+static bool is_ours(const char *key)
+{
+    return strcmp(key, "host") == 0 || strcmp(key, "hostaddr") == 0 ||
+           strcmp(key, "port") == 0 || strcmp(key, "client_encoding") == 0 ||
+           strcmp(key, "connect_timeout") == 0 ||
+           strcmp(key, "fallback_application_name") == 0;
+}
+
+void hf_pg_config_keywords(const struct hf_pg_config *config, size_t server,
+                           const char *hostaddr, struct hf_pg_keywords *ret)
+{
+    const struct hf_pg_server *at = &config->server[server];
+
+    *ret = (struct hf_pg_keywords){ 0 };
+    for (const PQconninfoOption *option = config->option; option->keyword != NULL;
+         option++)
+        if (option->val != NULL && !is_ours(option->keyword))
+            add(ret, option->keyword, option->val);
+    add(ret, "host", at->host);
+    add(ret, "hostaddr", hostaddr != NULL ? hostaddr : at->hostaddr);
+    add(ret, "port", at->port);
+    add(ret, "client_encoding", "UTF8");
+    add(ret, "fallback_application_name", "holdfast");
+}
