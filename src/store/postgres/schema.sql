@@ -86,11 +86,15 @@ EXCEPTION WHEN duplicate_object THEN NULL;
 END $$;
 
 -- ---- For the functions below ------------------------------------------------------------------
+--
+-- Those that a client calls are flat where nobody else is in line: to call another function
+-- costs as much as a statement.
 
 CREATE OR REPLACE FUNCTION holdfast.microseconds() RETURNS bigint
-LANGUAGE sql VOLATILE AS $$
-    SELECT (extract(epoch FROM pg_catalog.clock_timestamp()) * 1000000)::bigint
-$$;
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN extract(epoch FROM clock_timestamp()) * 1000000;
+END $$;
 
 -- What is wrong with a session; 0 if nothing is.  It cannot be buried, nor get a newer
 -- connection, before we are done.
@@ -108,110 +112,115 @@ BEGIN
                 WHEN v_connection <> p_connection THEN 3 ELSE 0 END;
 END $$;
 
-CREATE OR REPLACE FUNCTION holdfast.tell(p_sid text, p_text text) RETURNS void
-LANGUAGE sql VOLATILE AS $$
-    SELECT pg_catalog.pg_notify('hf_' || p_sid, p_text)
-$$;
-
--- The line's row, locked; made if there is none and p_make.
-CREATE OR REPLACE FUNCTION holdfast.lock_line(p_name text, p_make boolean, p_capacity bigint,
-                                              p_claim boolean) RETURNS holdfast.line
+-- Lock the line's row; make it first if there is none.
+CREATE OR REPLACE FUNCTION holdfast.make_line(p_name text, p_capacity bigint, p_claim boolean)
+RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-    v_line  holdfast.line;
-    v_floor bigint;
 BEGIN
     LOOP
-        SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
-        EXIT WHEN FOUND OR NOT p_make;
-        SELECT floor INTO v_floor FROM holdfast.head;
+        PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
+        EXIT WHEN FOUND;
         INSERT INTO holdfast.line (name, capacity, claim, used, holders, waiting, last, changes)
-        VALUES (p_name, p_capacity, p_claim, 0, 0, 0, v_floor,
-                greatest(v_floor, holdfast.microseconds()))
+        SELECT p_name, p_capacity, p_claim, 0, 0, 0, floor,
+               greatest(floor, holdfast.microseconds())
+        FROM holdfast.head
         ON CONFLICT DO NOTHING;
     END LOOP;
-    RETURN v_line;
 END $$;
 
-CREATE OR REPLACE FUNCTION holdfast.free_slot(p_line holdfast.line) RETURNS integer
-LANGUAGE sql VOLATILE AS $$
-    SELECT CASE WHEN p_line.capacity IN (1, 4294967295) THEN -1 ELSE (
-        SELECT min(s) FROM (SELECT 0 AS s UNION ALL
-            SELECT slot + 1 FROM holdfast.ticket
-            WHERE name = p_line.name AND state = 'g') AS candidates
-        WHERE s NOT IN (SELECT slot FROM holdfast.ticket
-                        WHERE name = p_line.name AND state = 'g')) END
-$$;
+-- The lowest that none of the holders has.
+CREATE OR REPLACE FUNCTION holdfast.free_slot(p_name text, p_capacity bigint) RETURNS integer
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF p_capacity IN (1, 4294967295) THEN
+        RETURN -1;
+    END IF;
+    RETURN (SELECT min(s) FROM (
+                SELECT 0 AS s UNION ALL
+                SELECT slot + 1 FROM holdfast.ticket WHERE name = p_name AND state = 'g') AS x
+            WHERE s NOT IN (SELECT slot FROM holdfast.ticket
+                            WHERE name = p_name AND state = 'g'));
+END $$;
 
--- Grant those who wait, in order, while they fit; tell them, but for p_me, who hears it by an
--- answer; write the line down, and tell those who watch it.
-CREATE OR REPLACE FUNCTION holdfast.advance(p_line holdfast.line, p_sid text, p_id bigint)
-RETURNS holdfast.line
+CREATE OR REPLACE FUNCTION holdfast.tell_watchers(p_name text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_next  holdfast.ticket;
-    v_watch text;
+    v_sid text;
 BEGIN
-    WHILE p_line.waiting > 0 AND p_line.used < p_line.capacity LOOP
+    FOR v_sid IN DELETE FROM holdfast.watch WHERE name = p_name RETURNING sid LOOP
+        PERFORM pg_notify('hf_' || v_sid, 'c ' || p_name);
+    END LOOP;
+END $$;
+
+-- A line, which is locked, has changed: there is p_less weight held, p_left holders and
+-- p_gone waiters less.  Grant those who wait, in order, while they fit; tell them, but for
+-- p_sid and p_id, who hears it by an answer; and tell those who watch.
+CREATE OR REPLACE FUNCTION holdfast.advance(p_name text, p_less bigint, p_left bigint,
+                                            p_gone bigint, p_sid text, p_id bigint)
+RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_line holdfast.line;
+    v_next holdfast.ticket;
+BEGIN
+    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name;
+    v_line.used := v_line.used - p_less;
+    v_line.holders := v_line.holders - p_left;
+    v_line.waiting := v_line.waiting - p_gone;
+    WHILE v_line.waiting > 0 AND v_line.used < v_line.capacity LOOP
         SELECT * INTO v_next FROM holdfast.ticket
-        WHERE name = p_line.name AND state = 'w' ORDER BY seq LIMIT 1;
-        EXIT WHEN NOT FOUND OR p_line.used + v_next.weight > p_line.capacity;
-        v_next.slot := holdfast.free_slot(p_line);
+        WHERE name = p_name AND state = 'w' ORDER BY seq LIMIT 1;
+        EXIT WHEN NOT FOUND OR v_line.used + v_next.weight > v_line.capacity;
+        v_next.slot := holdfast.free_slot(p_name, v_line.capacity);
         v_next.since := holdfast.microseconds();
         UPDATE holdfast.ticket
         SET state = 'g', slot = v_next.slot, since = v_next.since, news = news + 1
         WHERE sid = v_next.sid AND id = v_next.id;
-        p_line.used := p_line.used + v_next.weight;
-        p_line.holders := p_line.holders + 1;
-        p_line.waiting := p_line.waiting - 1;
+        v_line.used := v_line.used + v_next.weight;
+        v_line.holders := v_line.holders + 1;
+        v_line.waiting := v_line.waiting - 1;
         IF v_next.sid <> p_sid OR v_next.id <> p_id THEN
-            PERFORM holdfast.tell(v_next.sid, format('g %s %s %s', v_next.id, v_next.slot,
-                                                     v_next.since));
+            PERFORM pg_notify('hf_' || v_next.sid,
+                              format('g %s %s %s', v_next.id, v_next.slot, v_next.since));
         END IF;
     END LOOP;
-    p_line.changes := p_line.changes + 1;
     UPDATE holdfast.line
-    SET capacity = p_line.capacity, claim = p_line.claim, used = p_line.used,
-        holders = p_line.holders, waiting = p_line.waiting, last = p_line.last,
-        changes = p_line.changes, watched = false
-    WHERE name = p_line.name;
-    IF NOT p_line.watched THEN
-        RETURN p_line;
+    SET used = v_line.used, holders = v_line.holders, waiting = v_line.waiting,
+        changes = changes + 1, watched = false
+    WHERE name = p_name;
+    IF v_line.watched THEN
+        PERFORM holdfast.tell_watchers(p_name);
     END IF;
-    FOR v_watch IN DELETE FROM holdfast.watch WHERE name = p_line.name RETURNING sid LOOP
-        PERFORM holdfast.tell(v_watch, 'c ' || p_line.name);
-    END LOOP;
-    RETURN p_line;
 END $$;
 
 -- Take a ticket out of its line, which is locked.
-CREATE OR REPLACE FUNCTION holdfast.part(p_line holdfast.line, p_ticket holdfast.ticket)
+CREATE OR REPLACE FUNCTION holdfast.part(p_name text, p_state "char", p_weight bigint)
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF p_ticket.state = 'g' THEN
-        p_line.used := p_line.used - p_ticket.weight;
-        p_line.holders := p_line.holders - 1;
+    IF p_state = 'g' THEN
+        PERFORM holdfast.advance(p_name, p_weight, 1, 0, '', 0);
     ELSE
-        p_line.waiting := p_line.waiting - 1;
+        PERFORM holdfast.advance(p_name, 0, 0, 1, '', 0);
     END IF;
-    PERFORM holdfast.advance(p_line, '', 0);
 END $$;
 
 -- A ticket as its owner sees it.
-CREATE OR REPLACE FUNCTION holdfast.show(p_line holdfast.line, p_ticket holdfast.ticket)
-RETURNS holdfast.answer
+CREATE OR REPLACE FUNCTION holdfast.show(p_sid text, p_id bigint) RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_ret holdfast.answer;
 BEGIN
-    v_ret := (0, p_ticket.state::text, p_line.changes, p_ticket.seq, p_ticket.slot,
-              p_ticket.since, p_ticket.weight, 0, 0, p_ticket.asked);
-    IF p_line.holders + p_line.waiting > 1 THEN
-        SELECT count(*), coalesce(max(seq), 0) INTO v_ret.ahead, v_ret.nearest
-        FROM holdfast.ticket
-        WHERE name = p_ticket.name AND state <> 'b' AND seq < p_ticket.seq;
+    SELECT 0, t.state::text, l.changes, t.seq, t.slot, t.since, t.weight, 0, 0, t.asked
+    INTO v_ret
+    FROM holdfast.ticket t JOIN holdfast.line l ON l.name = t.name
+    WHERE t.sid = p_sid AND t.id = p_id AND t.state <> 'b';
+    IF NOT FOUND THEN
+        RETURN (0, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
     END IF;
+    SELECT count(*), coalesce(max(a.seq), 0) INTO v_ret.ahead, v_ret.nearest
+    FROM holdfast.ticket t JOIN holdfast.ticket a ON a.name = t.name
+    WHERE t.sid = p_sid AND t.id = p_id AND a.state <> 'b' AND a.seq < t.seq;
     RETURN v_ret;
 END $$;
 
@@ -285,13 +294,14 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp A
 DECLARE
     v_code integer := holdfast.refusal(p_sid, p_connection);
     v_id   bigint;
+    v_name text;
 BEGIN
     IF v_code <> 0 THEN
         RETURN v_code;
     END IF;
-    FOR v_id IN SELECT id FROM holdfast.ticket
+    FOR v_id, v_name IN SELECT id, name FROM holdfast.ticket
                 WHERE sid = p_sid AND state <> 'b' AND id <> ALL (p_ids) ORDER BY name LOOP
-        PERFORM holdfast.leave(p_sid, p_connection, v_id);
+        PERFORM holdfast.leave(p_sid, p_connection, v_id, v_name);
     END LOOP;
     RETURN 0;
 END $$;
@@ -301,7 +311,6 @@ CREATE OR REPLACE FUNCTION holdfast.bury(p_sid text, p_renewal bigint) RETURNS b
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_name   text;
-    v_line   holdfast.line;
     v_ticket holdfast.ticket;
 BEGIN
     DELETE FROM holdfast.session WHERE sid = p_sid AND renewal = coalesce(p_renewal, renewal);
@@ -310,12 +319,11 @@ BEGIN
     END IF;
     DELETE FROM holdfast.watch WHERE sid = p_sid;
     FOR v_name IN SELECT DISTINCT name FROM holdfast.ticket WHERE sid = p_sid ORDER BY name LOOP
-        v_line := holdfast.lock_line(v_name, false, 0, false);
+        PERFORM FROM holdfast.line WHERE name = v_name FOR UPDATE;
         FOR v_ticket IN DELETE FROM holdfast.ticket WHERE sid = p_sid AND name = v_name
                         RETURNING * LOOP
             IF v_ticket.state <> 'b' THEN
-                PERFORM holdfast.part(v_line, v_ticket);
-                v_line := holdfast.lock_line(v_name, false, 0, false);
+                PERFORM holdfast.part(v_name, v_ticket.state, v_ticket.weight);
             END IF;
         END LOOP;
     END LOOP;
@@ -346,6 +354,7 @@ BEGIN
     IF v_connection IS NULL OR v_connection <> p_connection THEN
         RETURN 2;
     END IF;
+    PERFORM set_config('synchronous_commit', 'off', true);
     PERFORM holdfast.bury(p_sid, NULL);
     PERFORM holdfast.forget_lines();
     RETURN 0;
@@ -360,105 +369,133 @@ CREATE OR REPLACE FUNCTION holdfast.enter(p_sid text, p_connection bigint, p_id 
 RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_code   integer := holdfast.refusal(p_sid, p_connection);
-    v_line   holdfast.line;
-    v_ticket holdfast.ticket;
-    v_ret    holdfast.answer;
-    v_fits   boolean;
+    v_connection bigint;
+    v_capacity   bigint;
+    v_claim      boolean;
+    v_used       bigint;
+    v_holders    bigint;
+    v_waiting    bigint;
+    v_last       bigint;
+    v_watched    boolean;
+    v_fits       boolean;
+    v_refused    boolean;
+    v_now        bigint;
+    v_ret        holdfast.answer;
 BEGIN
-    v_ret.code := v_code;
-    IF v_code <> 0 THEN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        PERFORM holdfast.refusal(p_sid, p_connection);
+    END IF;
+    SELECT connection INTO v_connection FROM holdfast.session WHERE sid = p_sid FOR SHARE;
+    IF v_connection IS NULL OR v_connection <> p_connection THEN
+        v_ret.code := CASE WHEN v_connection IS NULL THEN 2 ELSE 3 END;
         RETURN v_ret;
     END IF;
     IF current_setting('synchronous_commit') = 'off' THEN -- a grant must not be forgotten
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
-    v_line := holdfast.lock_line(p_name, true, p_capacity, p_claim);
-    SELECT * INTO v_ticket FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
-    IF FOUND THEN -- asked before; the answer was lost
-        IF v_ticket.state = 'b' THEN
-            RETURN (0, '-', v_line.changes, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
+    LOOP
+        SELECT capacity, claim, used, holders, waiting, last, changes, watched
+        INTO v_capacity, v_claim, v_used, v_holders, v_waiting, v_last, v_ret.stamp, v_watched
+        FROM holdfast.line WHERE name = p_name FOR UPDATE;
+        EXIT WHEN FOUND;
+        PERFORM holdfast.make_line(p_name, p_capacity, p_claim);
+    END LOOP;
+    IF v_holders + v_waiting = 0 THEN
+        v_capacity := p_capacity;
+        v_claim := p_claim;
+    END IF;
+    v_fits := v_waiting = 0 AND v_used + p_weight <= p_capacity;
+    v_refused := v_capacity <> p_capacity OR v_claim <> p_claim OR (NOT v_fits AND
+                 (p_only_free OR (p_limit > 0 AND v_waiting >= p_limit)));
+    v_now := extract(epoch FROM clock_timestamp()) * 1000000;
+    v_last := greatest(v_last + 1, v_now);
+    IF NOT v_refused THEN
+        v_ret.slot := CASE WHEN v_fits AND p_capacity NOT IN (1, 4294967295)
+                           THEN holdfast.free_slot(p_name, p_capacity) ELSE -1 END;
+        v_ret.state := CASE WHEN v_fits THEN 'g' ELSE 'w' END;
+        INSERT INTO holdfast.ticket (sid, id, name, seq, weight, claim, state, slot, since,
+                                     news, note)
+        VALUES (p_sid, p_id, p_name, v_last, p_weight, p_claim, v_ret.state::"char",
+                v_ret.slot, v_now, 0, p_note)
+        ON CONFLICT (sid, id) DO NOTHING;
+    END IF;
+    IF v_refused OR NOT FOUND THEN -- asked before, maybe; the answer was lost
+        IF EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id) THEN
+            RETURN holdfast.show(p_sid, p_id);
         END IF;
-        RETURN holdfast.show(v_line, v_ticket);
-    END IF;
-    IF v_line.holders = 0 AND v_line.waiting = 0 THEN
-        v_line.capacity := p_capacity;
-        v_line.claim := p_claim;
-    ELSIF v_line.capacity <> p_capacity OR v_line.claim <> p_claim THEN
-        v_ret.code := 4;
+        v_ret.code := CASE WHEN v_capacity <> p_capacity OR v_claim <> p_claim THEN 4
+                           WHEN p_only_free THEN 0 ELSE 5 END;
+        v_ret.state := 'r';
+        v_ret.nearest := (SELECT max(seq) FROM holdfast.ticket
+                          WHERE name = p_name AND state <> 'b');
         RETURN v_ret;
     END IF;
-    v_fits := v_line.waiting = 0 AND v_line.used + p_weight <= p_capacity;
-    IF NOT v_fits AND p_only_free THEN
-        RETURN (0, 'r', v_line.changes, 0, -1, 0, 0, 0,
-                (SELECT max(seq) FROM holdfast.ticket WHERE name = p_name AND state <> 'b'),
-                NULL)::holdfast.answer;
-    ELSIF NOT v_fits AND p_limit > 0 AND v_line.waiting >= p_limit THEN
-        v_ret.code := 5;
-        RETURN v_ret;
+    v_ret.stamp := v_ret.stamp + 1;
+    UPDATE holdfast.line
+    SET capacity = p_capacity, claim = p_claim, last = v_last, changes = v_ret.stamp,
+        used = CASE WHEN v_fits THEN v_used + p_weight ELSE v_used END,
+        holders = CASE WHEN v_fits THEN v_holders + 1 ELSE v_holders END,
+        waiting = CASE WHEN v_fits THEN v_waiting ELSE v_waiting + 1 END, watched = false
+    WHERE name = p_name;
+    IF v_watched THEN
+        PERFORM holdfast.tell_watchers(p_name);
     END IF;
-    v_line.last := greatest(v_line.last + 1, holdfast.microseconds());
-    v_ticket := (p_sid, p_id, p_name, v_line.last, p_weight, p_claim, 'w', -1,
-                 holdfast.microseconds(), 0, NULL, p_note);
-    IF v_fits THEN
-        v_ticket.state := 'g';
-        v_ticket.slot := holdfast.free_slot(v_line);
-        v_line.used := v_line.used + p_weight;
-        v_line.holders := v_line.holders + 1;
-    ELSE
-        v_line.waiting := v_line.waiting + 1;
-    END IF;
-    INSERT INTO holdfast.ticket SELECT v_ticket.*;
-    v_line := holdfast.advance(v_line, p_sid, p_id);
-    RETURN holdfast.show(v_line, v_ticket);
+    v_ret.code := 0;
+    v_ret.seq := v_last;
+    v_ret.since := v_now;
+    v_ret.weight := p_weight;
+    v_ret.ahead := v_holders + v_waiting;
+    v_ret.nearest := v_last - 1;
+    RETURN v_ret;
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.leave(p_sid text, p_connection bigint, p_id bigint,
-                                          OUT code integer, OUT lost boolean)
+                                          p_name text, OUT code integer, OUT lost boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_line   holdfast.line;
-    v_ticket holdfast.ticket;
-    v_name   text;
+    v_connection bigint;
+    v_waiting    bigint;
+    v_watched    boolean;
+    v_state      "char";
+    v_weight     bigint;
 BEGIN
-    code := holdfast.refusal(p_sid, p_connection);
     lost := false;
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        PERFORM holdfast.refusal(p_sid, p_connection);
+    END IF;
+    SELECT connection INTO v_connection FROM holdfast.session WHERE sid = p_sid FOR SHARE;
+    code := CASE WHEN v_connection IS NULL THEN 2
+                 WHEN v_connection <> p_connection THEN 3 ELSE 0 END;
     IF code <> 0 THEN
-        RETURN;
-    END IF;
-    SELECT name INTO v_name FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
-    IF NOT FOUND THEN
-        RETURN;
-    END IF;
-    v_line := holdfast.lock_line(v_name, false, 0, false);
-    SELECT * INTO v_ticket FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
-    IF v_ticket.state = 'b' THEN
-        lost := true;
         RETURN;
     END IF;
     -- Forgotten in a crash, it is given up again when we are back.
     PERFORM set_config('synchronous_commit', 'off', true);
-    DELETE FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
-    PERFORM holdfast.part(v_line, v_ticket);
+    SELECT waiting, watched INTO v_waiting, v_watched
+    FROM holdfast.line WHERE name = p_name FOR UPDATE;
+    DELETE FROM holdfast.ticket WHERE sid = p_sid AND id = p_id AND state <> 'b'
+    RETURNING state, weight INTO v_state, v_weight;
+    IF NOT FOUND THEN
+        lost := EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id);
+    ELSIF v_state = 'g' AND v_waiting = 0 AND NOT v_watched THEN -- nobody to think of
+        UPDATE holdfast.line
+        SET used = used - v_weight, holders = holders - 1, changes = changes + 1
+        WHERE name = p_name;
+    ELSE
+        PERFORM holdfast.part(p_name, v_state, v_weight);
+    END IF;
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.read(p_sid text, p_connection bigint, p_id bigint)
 RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_code   integer := holdfast.refusal(p_sid, p_connection);
-    v_ticket holdfast.ticket;
-    v_line   holdfast.line;
+    v_code integer := holdfast.refusal(p_sid, p_connection);
 BEGIN
     IF v_code <> 0 THEN
         RETURN (v_code, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
     END IF;
-    SELECT * INTO v_ticket FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
-    IF NOT FOUND OR v_ticket.state = 'b' THEN
-        RETURN (0, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
-    END IF;
-    SELECT * INTO v_line FROM holdfast.line WHERE name = v_ticket.name;
-    RETURN holdfast.show(v_line, v_ticket);
+    RETURN holdfast.show(p_sid, p_id);
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.amend(p_sid text, p_connection bigint, p_id bigint,
@@ -468,27 +505,20 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp A
 DECLARE
     v_code   integer := holdfast.refusal(p_sid, p_connection);
     v_ticket holdfast.ticket;
-    v_line   holdfast.line;
     v_name   text;
 BEGIN
     IF v_code <> 0 THEN
         RETURN (v_code, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
     END IF;
     SELECT name INTO v_name FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
-    v_line := holdfast.lock_line(v_name, false, 0, false);
+    PERFORM FROM holdfast.line WHERE name = v_name FOR UPDATE;
     SELECT * INTO v_ticket FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
-    IF NOT FOUND OR v_ticket.state = 'b' THEN
-        RETURN (0, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
-    END IF;
-    IF p_weight < v_ticket.weight THEN
-        IF v_ticket.state = 'g' THEN
-            v_line.used := v_line.used - v_ticket.weight + p_weight;
-        END IF;
+    IF v_ticket.state <> 'b' AND p_weight < v_ticket.weight THEN
         UPDATE holdfast.ticket SET weight = p_weight WHERE sid = p_sid AND id = p_id;
-        v_line := holdfast.advance(v_line, p_sid, p_id);
-        SELECT * INTO v_ticket FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
+        PERFORM holdfast.advance(v_name, CASE WHEN v_ticket.state = 'g'
+                                 THEN v_ticket.weight - p_weight ELSE 0 END, 0, 0, p_sid, p_id);
     END IF;
-    RETURN holdfast.show(v_line, v_ticket);
+    RETURN holdfast.show(p_sid, p_id);
 END $$;
 
 -- Be told once that a line changes; unless it has changed since p_stamp (0: not known), or one
@@ -498,7 +528,7 @@ CREATE OR REPLACE FUNCTION holdfast.watch(p_sid text, p_connection bigint, p_nam
                                           OUT code integer, OUT changed boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_line holdfast.line;
+    v_changes bigint;
 BEGIN
     code := holdfast.refusal(p_sid, p_connection);
     changed := false;
@@ -506,15 +536,16 @@ BEGIN
         RETURN;
     END IF;
     PERFORM set_config('synchronous_commit', 'off', true);
-    SELECT changes INTO v_line.changes FROM holdfast.line WHERE name = p_name;
+    SELECT changes INTO v_changes FROM holdfast.line WHERE name = p_name;
     changed := cardinality(p_seqs) = 0 AND p_stamp <> 0 AND
-               p_stamp <> coalesce(v_line.changes, 1);
+               p_stamp <> coalesce(v_changes, 1);
     IF changed THEN
         RETURN;
     END IF;
-    v_line := holdfast.lock_line(p_name, true, 1, false);
+    PERFORM holdfast.make_line(p_name, 1, false);
+    SELECT changes INTO v_changes FROM holdfast.line WHERE name = p_name;
     IF cardinality(p_seqs) = 0 THEN
-        changed := p_stamp > 1 AND p_stamp <> v_line.changes;
+        changed := p_stamp > 1 AND p_stamp <> v_changes;
     ELSE
         changed := (SELECT count(*) FROM holdfast.ticket WHERE name = p_name AND state <> 'b'
                     AND seq = ANY (p_seqs)) < cardinality(p_seqs);
@@ -530,9 +561,9 @@ END $$;
 CREATE OR REPLACE FUNCTION holdfast.break_place(p_name text, p_seq bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_line   holdfast.line := holdfast.lock_line(p_name, false, 0, false);
     v_ticket holdfast.ticket;
 BEGIN
+    PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
     SELECT * INTO v_ticket FROM holdfast.ticket
     WHERE name = p_name AND seq = p_seq AND state <> 'b';
     IF NOT FOUND THEN
@@ -540,24 +571,24 @@ BEGIN
     END IF;
     UPDATE holdfast.ticket SET state = 'b', news = news + 1
     WHERE sid = v_ticket.sid AND id = v_ticket.id;
-    PERFORM holdfast.part(v_line, v_ticket);
-    PERFORM holdfast.tell(v_ticket.sid, 'b ' || v_ticket.id);
+    PERFORM holdfast.part(p_name, v_ticket.state, v_ticket.weight);
+    PERFORM pg_notify('hf_' || v_ticket.sid, 'b ' || v_ticket.id);
     RETURN 0;
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.ask(p_name text, p_seq bigint, p_why text) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_line holdfast.line := holdfast.lock_line(p_name, false, 0, false);
-    v_sid  text;
-    v_id   bigint;
+    v_sid text;
+    v_id  bigint;
 BEGIN
+    PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
     UPDATE holdfast.ticket SET asked = p_why, news = news + 1
     WHERE name = p_name AND seq = p_seq AND state <> 'b' RETURNING sid, id INTO v_sid, v_id;
     IF NOT FOUND THEN
         RETURN 6;
     END IF;
-    PERFORM holdfast.tell(v_sid, 'a ' || v_id);
+    PERFORM pg_notify('hf_' || v_sid, 'a ' || v_id);
     RETURN 0;
 END $$;
 

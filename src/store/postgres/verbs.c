@@ -203,6 +203,7 @@ void hf_pg_leave(struct hf_served *served, struct hf_served_task *task)
         place->leaving = true;
     begin_own(pg, HF_PG_LEAVE);
     hf_pg_add_number(pg, (int64_t)task->req->id);
+    hf_pg_add(pg, task->req->name);
     hf_pg_task_send(pg, task, on_left);
 }
 
