@@ -242,12 +242,16 @@ INSIDE = ["del", "get", "hdel", "hexists", "hget", "hincrby", "hmget", "hset", "
           "publish", "set", "time", "zadd", "zlexcount", "zrangebylex", "zrem", "zremrangebylex",
           "zrevrangebylex"]
 
+ON_THE_WAY_OUT = {"hdel", "hexists", "hincrby"}  # missed when a lock is released: that is tried
+# until the time for it is over
+
 
 class Exercise:
     """All that a client does, one after the other until something is refused."""
 
-    def __init__(self, test, url):
-        self.test, self.url = test, f"{url}?ttl=500ms"
+    def __init__(self, test, url, prefix="holdfast"):
+        self.test, self.url = test, f"{url}?ttl=500ms&prefix={prefix}"
+        self.admin, self.prefix = admin(f"?ttl=3s&prefix={prefix}"), prefix
 
     def complaint(self, done, well=(0,)):
         """What it said, unless all is well."""
@@ -256,24 +260,30 @@ class Exercise:
         self.test.one_line(done.err)
         return done.err
 
-    def alone(self, *args):
+    def alone(self, *args, seconds=0):
         """If the release fails, the command's status is all the same what counts."""
-        done = self.test.run("run", "-w", "5", "--url", self.url, *args, "--", "sleep", "0.2")
+        done = self.test.run("run", "-w", "5", "--url", self.url, *args, "--", "sleep", str(seconds))
         return self.complaint(done) or done.err or None
 
     def beside(self, verb, *args, kind=()):
         """While somebody else holds "x"."""
-        holder = self.test.hold("x", *kind, "--url", admin("?ttl=3s"))
+        holder = self.test.hold("x", *kind, "--url", self.admin)
         done = self.test.run(verb, "--url", self.url, *args)
         self.test.end(holder)
         return self.complaint(done, (0, 75))
 
+    def foreign(self):
+        """While somebody who does not use Holdfast has a claim."""
+        with server.client() as link:
+            link.call("SET", f"{{{self.prefix}}}:claim:z", "somebody", "PX", 3000)
+        return self.complaint(self.test.run("try", "--claim", "z", "--url", self.url, "--", "true"), (75,))
+
     def before(self):
         """While somebody else waits."""
         holder = self.test.start("run", "-w", "5", "y", "--url", self.url, "--", "sleep", "0.15")
-        self.test.until("it holds", lambda: "y" in self.test.run("list", "--url", admin()).out
+        self.test.until("it holds", lambda: "y" in self.test.run("list", "--url", self.admin).out
                         or holder.poll() is not None)
-        waiter = self.test.start("run", "-w", "5", "y", "--url", admin(), "--", "true")
+        waiter = self.test.start("run", "-w", "5", "y", "--url", self.admin, "--", "true")
         done = self.test.finish(holder)
         self.test.finish(waiter)
         return self.complaint(done) or done.err or None
@@ -281,8 +291,9 @@ class Exercise:
     def run(self):
         """What was said when something was refused; None: nothing was."""
         return (self.alone("a") or self.alone("--slots", "2", "s") or self.alone("-s", "r")
-                or self.alone("--claim", "c") or self.beside("try", "x", "--", "true")
+                or self.alone("--claim", "c", seconds=0.2) or self.beside("try", "x", "--", "true")
                 or self.beside("try", "--claim", "x", "--", "true", kind=["--claim"])
+                or self.foreign()
                 or self.beside("list") or self.beside("show", "x") or self.beside("ask", "x")
                 or self.beside("break", "x", "--yes") or self.before())
 
@@ -307,20 +318,23 @@ def no_less_will_do(t):
         for name in ASKED + INSIDE:
             if name in ASKED:
                 link.call("SCRIPT", "FLUSH")
-            with user(KEYS, CHANNELS, *rules(name)) as url:
-                said = Exercise(t, url).run()
+            prefix = f"no-{name}"  # what is half done there disturbs nobody
+            mine = [text.replace("holdfast", prefix) for text in (KEYS, CHANNELS)]
+            with user(*mine, *rules(name)) as url:
+                said = Exercise(t, url, prefix).run()
             t.true(said is not None, f"nobody misses {name}")
-            t.contains(said, "does not allow")
+            t.contains(said, "does not answer" if name in ON_THE_WAY_OUT else "does not allow")
             if name in ASKED:
                 t.contains(said, f"'{name}'")
 
 
 @case
 def other_keys_and_channels(t):
-    for keys, channels in (("~{other}:*", CHANNELS), ("~{holdfast}:state", CHANNELS),
-                           (KEYS, "&{other}:wake:*")):
-        with user(keys, channels, *rules()) as url:
+    for keys in ("~{other}:*", "~{holdfast}:state", "~{holdfast}:order"):
+        with user(keys, CHANNELS, *rules()) as url:
             unusable(t, url, "does not allow")
+    with user(KEYS, "&{other}:wake:*", *rules()) as url:  # noticed by whoever stays a while
+        t.contains(Exercise(t, url).run(), "does not allow")
 
 
 @case
