@@ -44,6 +44,11 @@ const struct verb verb_table[] = {
     { IN_DOCTOR, "doctor", "[NAME]", "look the store over, and say what is wrong",
       "Exits 0 if nothing is, 78 if something is, 69 if the store cannot be reached.", 0,
       1, false, true, doctor_main },
+    { IN_INIT, "init", "", "make what a store needs before it can be used",
+      "A database needs a schema of ours.  Whoever comes first makes it; this is for\n"
+      "where users may not: have the output of --print run by who may.  Other stores\n"
+      "need nothing.",
+      0, 0, false, false, init_main },
     { IN_VERSION, "version", "", "print the version", NULL, 0, 0, false, false,
       version_main },
     { IN_HELP, "help", "[VERB]", "print help, on everything or on one verb", NULL, 0, 1,
@@ -57,7 +62,8 @@ const size_t verb_count = sizeof verb_table / sizeof *verb_table;
 #define TAKING  (IN_RUN | IN_TRY | IN_HOLD)
 #define CHILD   (IN_RUN | IN_TRY | IN_ELECT)
 #define HOLDING (TAKING | IN_ELECT)
-#define LOOKING (IN_LIST | IN_SHOW | IN_WATCH | IN_BREAK | IN_ASK | IN_CHECK | IN_DOCTOR)
+#define LOOKING \
+    (IN_LIST | IN_SHOW | IN_WATCH | IN_BREAK | IN_ASK | IN_CHECK | IN_DOCTOR | IN_INIT)
 
 const struct option_row option_table[] = {
     { IN_RUN | IN_HOLD, 'n', "nonblock", NULL, "do not wait if somebody holds it" },
@@ -82,6 +88,8 @@ const struct option_row option_table[] = {
     { IN_ASK, OPT_REASON, "reason", "TEXT", "tell the holder why" },
     { IN_BREAK | IN_CHECK, OPT_TOKEN, "token", "TOKEN", "the place with this token" },
     { IN_BREAK, 'y', "yes", NULL, "do not ask" },
+    { IN_INIT, OPT_PRINT, "print", NULL, "write SQL to stdout, do nothing" },
+    { IN_INIT, OPT_GRANT, "grant", "ROLE", "with --print: let ROLE use it" },
     { IN_LIST | IN_SHOW | IN_WATCH | IN_ELECT | IN_DOCTOR | IN_VERSION, OPT_JSON, "json",
       NULL, "write JSON" },
     { HOLDING | LOOKING, OPT_URL, "url", "URL", "the store to use, not $HOLDFAST_URL" },

@@ -48,6 +48,7 @@ enum verb_bit {
     IN_ASK = 1 << 11,
     IN_CHECK = 1 << 12,
     IN_DOCTOR = 1 << 13,
+    IN_INIT = 1 << 14,
 };
 
 enum option_id {
@@ -67,6 +68,8 @@ enum option_id {
     OPT_AGAIN,
     OPT_OBSERVE,
     OPT_REASON,
+    OPT_PRINT,
+    OPT_GRANT,
 };
 
 extern const struct verb       verb_table[];
@@ -103,6 +106,8 @@ struct args {
     bool        verbose;
     bool        json;
     bool        yes;
+    bool        print;
+    const char *grant; /* NULL: not given */
     uint64_t    token; /* 0: not given */
     bool        help;
 };
@@ -123,6 +128,7 @@ int break_main(const struct args *args);
 int ask_main(const struct args *args);
 int check_main(const struct args *args);
 int doctor_main(const struct args *args);
+int init_main(const struct args *args);
 int version_main(const struct args *args);
 int help_main(const struct args *args);
 int completion_main(const struct args *args);

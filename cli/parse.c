@@ -137,6 +137,14 @@ static int take_token(const char *value, uint64_t *ret)
     return 0;
 }
 
+static int take_role(struct args *args, const char *value)
+{
+    if (*value == '\0')
+        return bad_value("grant", value, "the name of a role");
+    args->grant = value;
+    return 0;
+}
+
 /* Those that are either given or not. */
 static bool *flag_of(struct args *args, int id)
 {
@@ -163,6 +171,8 @@ static bool *flag_of(struct args *args, int id)
         return &args->again;
     case OPT_OBSERVE:
         return &args->observe;
+    case OPT_PRINT:
+        return &args->print;
     default:
         return NULL;
     }
@@ -208,6 +218,8 @@ static int take_option(struct args *args, int id, char *value)
     case OPT_REASON:
         args->reason = value;
         return 0;
+    case OPT_GRANT:
+        return take_role(args, value);
     default:
         abort(); /* an option of the table that nobody takes */
     }
@@ -253,6 +265,14 @@ static int check_limit(const struct args *args)
 {
     if (args->verb->bit & (IN_CHECK | IN_DOCTOR) && args->wait_ms == 0)
         return usage(args->verb, "-w 0 leaves no time for an answer", NULL);
+    return 0;
+}
+
+/* We connect as a client does, who has nothing to grant. */
+static int check_grant(const struct args *args)
+{
+    if (args->grant != NULL && !args->print)
+        return usage(args->verb, "--grant needs --print: have psql(1) run that", NULL);
     return 0;
 }
 
@@ -304,6 +324,8 @@ static int take_all(int argc, char **argv, const struct grammar *grammar,
     code = check_limit(args);
     if (code == 0)
         code = check_observe(args);
+    if (code == 0)
+        code = check_grant(args);
     return code != 0 ? code : check_kind(args);
 }
 

@@ -93,6 +93,11 @@ HF_API bool hf_err_lost(int code);
 HF_API const char *hf_version(void);
 HF_API const char *hf_stores(void);
 
+/* The SQL that makes what a store needs in a database, for whoever runs it himself; with
+ * a `role`, and lets that role use it.  `scheme` is one of hf_stores().  *ret is yours to
+ * free(); NULL if nothing has to be made.  Stores make it themselves where they may. */
+HF_API HF_CHECK int hf_schema(const char *scheme, const char *role, char **ret);
+
 /* ---- Client: one session in one store ------------------------------------ */
 
 struct hf_client;
@@ -166,6 +171,11 @@ struct hf_options {
  *     redis+unix:PATH  the same by a Unix socket.  ?db=N
  *     redis+sentinel://HOST:PORT,HOST:PORT.../SERVICE
  *                      the master that Sentinels name.  ?db=N
+ *     postgres://USER@HOST:PORT,HOST:PORT.../DATABASE
+ *                      a PostgreSQL database; postgresql: is the same.  With all that
+ *                      libpq knows, as ?sslmode=, and $PGPASSWORD or ~/.pgpass
+ *                      ?ttl=30s      instead of ttl_ms
+ *                      ?polling=yes  never LISTEN, as behind a pooler
  *     memory:NAME      inside this process, for tests.  ?lease=MS gives sessions a
  *                      lease, as servers do
  *

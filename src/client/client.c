@@ -271,3 +271,8 @@ const char *hf_stores(void)
 {
     return hf_store_schemes();
 }
+
+int hf_schema(const char *scheme, const char *role, char **ret)
+{
+    return hf_store_schema(scheme, role, ret);
+}

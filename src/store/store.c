@@ -3,6 +3,9 @@
 
 #include "holdfast.h"
 #include "store/memory/memory.h"
+#ifdef HF_STORE_POSTGRES
+#include "store/postgres/postgres.h"
+#endif
 #ifdef HF_STORE_REDIS
 #include "store/redis/redis.h"
 #endif
@@ -16,17 +19,16 @@
 
 /* The build says which; SQLite and memory are always there. */
 static const struct hf_store_impl *const stores[] = {
-    &hf_sqlite_store,
-    &hf_memory_store,
+    &hf_sqlite_store, &hf_memory_store,
 #ifdef HF_STORE_ZOOKEEPER
-    &hf_zk_store,
-    &hf_zks_store,
+    &hf_zk_store,     &hf_zks_store,
 #endif
 #ifdef HF_STORE_REDIS
-    &hf_redis_store,
-    &hf_rediss_store,
-    &hf_redis_unix_store,
-    &hf_redis_sentinel_store,
+    &hf_redis_store,  &hf_rediss_store, &hf_redis_unix_store, &hf_redis_sentinel_store,
+#endif
+#ifdef HF_STORE_POSTGRES
+    &hf_postgres_store,
+    &hf_postgresql_store,
 #endif
 };
 
@@ -36,6 +38,9 @@ static const char schemes[] = "sqlite memory"
 #endif
 #ifdef HF_STORE_REDIS
                               " redis rediss redis+unix redis+sentinel"
+#endif
+#ifdef HF_STORE_POSTGRES
+                              " postgres postgresql"
 #endif
     ;
 
@@ -62,13 +67,31 @@ static bool knows(const struct hf_store_impl *impl, const char *key)
     return false;
 }
 
+static const struct hf_store_impl *find(const char *scheme)
+{
+    for (size_t i = 0; i < COUNT; i++)
+        if (strcmp(stores[i]->scheme, scheme) == 0)
+            return stores[i];
+    return NULL;
+}
+
+int hf_store_schema(const char *scheme, const char *role, char **ret)
+{
+    const struct hf_store_impl *impl = find(scheme);
+    char                       *text = NULL;
+
+    if (impl == NULL)
+        return HF_EUNSUPPORTED;
+    if (impl->schema != NULL && (text = impl->schema(role)) == NULL)
+        return HF_ENOMEM;
+    *ret = text;
+    return 0;
+}
+
 int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
-    const struct hf_store_impl *impl = NULL;
+    const struct hf_store_impl *impl = find(config->scheme);
 
-    for (size_t i = 0; i < COUNT; i++)
-        if (strcmp(stores[i]->scheme, config->scheme) == 0)
-            impl = stores[i];
     if (impl == NULL) {
         snprintf(errmsg, HF_ERRMSG_MAX,
                  "no store of kind \"%s:\" is built in; there are: %s", config->scheme,

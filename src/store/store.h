@@ -163,6 +163,10 @@ struct hf_store_impl {
 
     /* See hf_lifeline() in holdfast.h; NULL if there is none. */
     int (*lifeline)(struct hf_store *store, int *fds, int size);
+
+    /* See hf_schema() in holdfast.h; NULL if nothing has to be made.  It returns NULL if
+     * there is no memory. */
+    char *(*schema)(const char *role);
 };
 
 /* The part every store has.  Embed it first. */
@@ -186,6 +190,9 @@ int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store 
 
 /* The schemes built in, separated by blanks. */
 const char *hf_store_schemes(void);
+
+/* See hf_schema() in holdfast.h. */
+int hf_store_schema(const char *scheme, const char *role, char **ret);
 
 /* Wrap a store so that every request and answer is told as one line of text.
  * The wrapper owns `inner`.  On failure `inner` is untouched. */

@@ -1,0 +1,59 @@
+/* init.c - init: make what a store needs before it can be used.
+ *
+ * Clients make it themselves when they come first.  This is for where they may not, and for
+ * whoever wants it done, or wants to see it, beforehand.
+ */
+#include "cli.h"
+#include "session.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCHEME_MAX 32
+
+/* Of the store that is meant; without any URL, for --print, of the only one that needs
+ * something. */
+static void find_scheme(const struct args *args, char ret[SCHEME_MAX])
+{
+    const char *url = args->url != NULL ? args->url : getenv("HOLDFAST_URL");
+
+    if (url == NULL || *url == '\0')
+        url = args->print ? "postgres:" : "sqlite:";
+    snprintf(ret, SCHEME_MAX, "%.*s", (int)strcspn(url, ":"), url);
+}
+
+static int tell_ready(const struct args *args, struct hf_client *client,
+                      const struct hf_report *report)
+{
+    char scheme[SCHEME_MAX];
+
+    (void)client;
+    (void)report;
+    find_scheme(args, scheme);
+    printf("%s: what it needs is there, and we may use it\n", scheme);
+    return 0;
+}
+
+int init_main(const struct args *args)
+{
+    char  scheme[SCHEME_MAX];
+    char *sql;
+
+    find_scheme(args, scheme);
+    int r = hf_schema(scheme, args->grant, &sql);
+    if (r == HF_EUNSUPPORTED)
+        complain("no store of kind \"%s:\" is built in; there are: %s", scheme,
+                 hf_stores());
+    else if (r < 0)
+        complain("%s", hf_strerror(r));
+    if (r < 0)
+        return exit_for(r);
+    if (sql == NULL)
+        printf("%s%s: nothing has to be made for it\n", args->print ? "-- " : "", scheme);
+    else if (args->print)
+        fputs(sql, stdout);
+    bool connect = sql != NULL && !args->print;
+    free(sql);
+    return connect ? session_look(args, NULL, tell_ready) : 0;
+}

@@ -1,0 +1,66 @@
+#!/usr/bin/env -S python3 -B
+"""init.py - init, as far as it goes without a server; test/postgres/init.py has the rest."""
+from hf import *
+
+SCHEMA = pathlib.Path(__file__).resolve().parent.parent.parent / "src/store/postgres/schema.sql"
+
+
+def built_in():
+    return "postgres" in json.loads(subprocess.run(
+        [HOLDFAST, "version", "--json"], stdout=subprocess.PIPE, check=True).stdout)["stores"]
+
+
+@case
+def other_stores_need_nothing(t):
+    done = t.run("init")
+    t.equal((done.code, done.out, done.err), (0, "sqlite: nothing has to be made for it\n", ""))
+    done = t.run("init", env={"HOLDFAST_URL": ""})
+    t.equal((done.code, done.out, done.err), (0, "sqlite: nothing has to be made for it\n", ""))
+    done = t.run("init", "--url", "memory:x")
+    t.equal((done.code, done.out, done.err), (0, "memory: nothing has to be made for it\n", ""))
+    t.equal(list(t.folder.iterdir()), [], "files")
+
+
+@case
+def nothing_as_sql_is_a_comment(t):
+    done = t.run("init", "--print", "--grant", "ana")
+    t.equal((done.code, done.out, done.err), (0, "-- sqlite: nothing has to be made for it\n", ""))
+
+
+@case
+def sql_for_postgresql(t):
+    without = {"HOLDFAST_URL": ""}  # an administrator need not have one
+    if not built_in():
+        for done in (t.run("init", "--print", env=without),
+                     t.run("init", "--url", "postgres://127.0.0.1:1/a")):
+            t.equal((done.code, done.out), (64, ""))
+            t.one_line(done.err)
+            t.contains(done.err, 'no store of kind "postgres:" is built in; there are: sqlite')
+        return
+    schema = SCHEMA.read_text()
+    for done in (t.run("init", "--print", env=without),
+                 t.run("init", "--print", "--url", "postgres://127.0.0.1:1/a"),
+                 t.run("init", "--print", "--url", "postgresql://127.0.0.1:1/a")):
+        t.equal((done.code, done.err), (0, ""))
+        t.true(done.out == schema, "it is not the schema")
+    done = t.run("init", "--print", "--grant", 'an"a', env=without)
+    t.equal((done.code, done.err), (0, ""))
+    t.true(done.out.startswith(schema), "it does not begin with the schema")
+    grants = done.out.removeprefix(schema)
+    t.contains(grants, 'GRANT USAGE ON SCHEMA holdfast TO "an""a";')
+    t.contains(grants, '    TO "an""a";\n')
+    t.lacks(grants, ":")
+
+
+@case
+def bad_usage(t):
+    for args, says in ((["--grant", "ana"], "--print"), (["--print", "--grant", ""], "role"),
+                       (["a"], "a"), (["--json"], "--json"), (["--url", "frob:x"], "frob"),
+                       (["--print", "--url", "frob:x"], "frob"), (["--url", "frob"], "frob")):
+        done = t.run("init", *args)
+        t.equal((done.code, done.out), (64, ""), args)
+        t.one_line(done.err)
+        t.contains(done.err, says)
+
+
+main()
