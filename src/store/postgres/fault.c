@@ -154,22 +154,19 @@ static const struct {
     const char *has;
     int         refusal;
 } signs[] = {
-    { "expected authentication request", 0 }, /* it is no PostgreSQL */
-    { "invalid response to SSL negotiation", 0 },
     { "certificate", HF_EDENIED },
     { "private key", HF_EDENIED },
     { "alert", HF_EDENIED }, /* TLS: the server does not want us */
     { "not support SSL", HF_EDENIED },
     { "uthentication", HF_EDENIED },
+    { "channel binding", HF_EDENIED },
     { "password", HF_EDENIED },
     { "no such user", HF_EDENIED },
     { "no such database", HF_ENOTFOUND },
     { "definition of service", HF_ENOTFOUND },
     { "service file", HF_ENOTFOUND },
-    { "syntax error in service file", HF_EINVAL },
     { " value: \"", HF_EINVAL }, /* invalid sslmode value: "..." */
     { "invalid port number", HF_EINVAL },
-    { "channel binding", HF_EDENIED },
 };
 
 static int find_sign(const char *line)
@@ -178,6 +175,20 @@ static int find_sign(const char *line)
         if (strstr(line, signs[i].has) != NULL)
             return signs[i].refusal;
     return 0;
+}
+
+/* What libpq itself fails at. */
+static int explain(const char *line, char *ret, size_t size)
+{
+    if (strstr(line, "expected authentication request") != NULL ||
+        strstr(line, "invalid response to SSL negotiation") != NULL) {
+        snprintf(ret, size, "does not speak PostgreSQL's protocol");
+        return 0;
+    }
+    int refusal = find_sign(line);
+    snprintf(ret, size, "cannot be %s: %s", refusal != 0 ? "connected to" : "reached",
+             line);
+    return refusal;
 }
 
 /* Of several attempts, as with TLS and without, the last counts. */
@@ -201,10 +212,8 @@ int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t
     }
     bool told = find_state(words, state, &words);
     hf_pg_fault_line(words, line, sizeof line);
-    if (!told) {
-        snprintf(ret, size, "cannot be reached: %s", line);
-        return find_sign(line);
-    }
+    if (!told)
+        return explain(line, ret, size);
     if (strcmp(state, "3D000") == 0) {
         snprintf(ret, size, "has no such database: %s", line);
         return HF_ENOTFOUND;
