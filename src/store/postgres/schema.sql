@@ -96,6 +96,16 @@ BEGIN
     RETURN extract(epoch FROM clock_timestamp()) * 1000000;
 END $$;
 
+-- Who has waited for a row must see all that was committed meanwhile.
+CREATE OR REPLACE FUNCTION holdfast.check_isolation() RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        RAISE EXCEPTION 'holdfast needs transactions that are read committed'
+            USING ERRCODE = 'HF001';
+    END IF;
+END $$;
+
 -- What is wrong with a session; 0 if nothing is.  It cannot be buried, nor get a newer
 -- connection, before we are done.
 CREATE OR REPLACE FUNCTION holdfast.refusal(p_sid text, p_connection bigint) RETURNS integer
@@ -103,10 +113,7 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_connection bigint;
 BEGIN
-    IF current_setting('transaction_isolation') <> 'read committed' THEN
-        RAISE EXCEPTION 'holdfast needs transactions that are read committed'
-            USING ERRCODE = 'HF001';
-    END IF;
+    PERFORM holdfast.check_isolation();
     SELECT connection INTO v_connection FROM holdfast.session WHERE sid = p_sid FOR SHARE;
     RETURN CASE WHEN v_connection IS NULL THEN 2
                 WHEN v_connection <> p_connection THEN 3 ELSE 0 END;
@@ -234,6 +241,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp A
 DECLARE
     v_old bigint;
 BEGIN
+    PERFORM holdfast.check_isolation();
     SELECT head.version INTO version FROM holdfast.head;
     pid := pg_backend_pid();
     code := 0;
@@ -313,6 +321,7 @@ DECLARE
     v_name   text;
     v_ticket holdfast.ticket;
 BEGIN
+    PERFORM holdfast.check_isolation();
     DELETE FROM holdfast.session WHERE sid = p_sid AND renewal = coalesce(p_renewal, renewal);
     IF NOT FOUND THEN
         RETURN false;
@@ -543,9 +552,10 @@ BEGIN
         RETURN;
     END IF;
     PERFORM holdfast.make_line(p_name, 1, false);
-    SELECT changes INTO v_changes FROM holdfast.line WHERE name = p_name;
-    IF cardinality(p_seqs) = 0 THEN
-        changed := p_stamp > 1 AND p_stamp <> v_changes;
+    IF cardinality(p_seqs) = 0 THEN -- 1: there was no line, which is as good as an empty one
+        SELECT CASE WHEN p_stamp = 1 THEN holders + waiting > 0
+                    ELSE p_stamp > 1 AND p_stamp <> changes END INTO changed
+        FROM holdfast.line WHERE name = p_name;
     ELSE
         changed := (SELECT count(*) FROM holdfast.ticket WHERE name = p_name AND state <> 'b'
                     AND seq = ANY (p_seqs)) < cardinality(p_seqs);
@@ -563,6 +573,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp A
 DECLARE
     v_ticket holdfast.ticket;
 BEGIN
+    PERFORM holdfast.check_isolation();
     PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
     SELECT * INTO v_ticket FROM holdfast.ticket
     WHERE name = p_name AND seq = p_seq AND state <> 'b';
@@ -582,6 +593,7 @@ DECLARE
     v_sid text;
     v_id  bigint;
 BEGIN
+    PERFORM holdfast.check_isolation();
     PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
     UPDATE holdfast.ticket SET asked = p_why, news = news + 1
     WHERE name = p_name AND seq = p_seq AND state <> 'b' RETURNING sid, id INTO v_sid, v_id;
