@@ -9,7 +9,7 @@
 """
 import functools
 
-from lines import Session, Space  # noqa: F401  which says where the others are
+from lines import Actor, Session, Space  # noqa: F401  which says where the others are
 
 import postgres  # test/server/postgres.py
 import tap

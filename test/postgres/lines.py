@@ -10,6 +10,7 @@ import json
 import pathlib
 import random
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "test/server"), str(ROOT / "test/served")]
@@ -120,9 +121,9 @@ class Session:
     def amend(self, id, weight, **more):
         return Answer(*self.call("amend", id, weight, **more)[0])
 
-    def leave(self, id, **more):
+    def leave(self, id, name, **more):
         """(code, lost)"""
-        return self.call("leave", id, **more)[0]
+        return self.call("leave", id, name, **more)[0]
 
     def watch(self, name, stamp=0, seqs=(), **more):
         """(code, changed)"""
@@ -164,3 +165,58 @@ class Session:
         rows = self.outside("list", name)
         assert rows[0][1] is None and all(row[1] is not None for row in rows[1:]), rows
         return rows[0][0], rows[1:]
+
+
+class Actor:
+    """A session on a connection of its own, whose transactions may take their time."""
+
+    def __init__(self, space, session=None):
+        self.space, self.link = space, space.connect()
+        self.session = session or space.session()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.link.close()
+
+    def begin(self):
+        self.link.run("BEGIN")
+
+    def commit(self):
+        self.link.run("COMMIT")
+
+    def rollback(self):
+        self.link.run("ROLLBACK")
+
+    def start(self, function, *args):
+        """Begin a call on behalf of the session, without waiting for its answer."""
+        self.start_outside(function, self.session.sid, self.session.connection, *args)
+
+    def start_outside(self, function, *args):
+        places = ", ".join(f"${i + 1}" for i in range(len(args)))
+        self.link.send(f"SELECT * FROM holdfast.{function}({places})", *args)
+
+    def start_enter(self, id, name, weight=1, capacity=1, claim=False, only_free=False):
+        self.start("enter", id, name, weight, capacity, claim, only_free, 0, "")
+
+    def enter(self, *args, **more):
+        return self.session.enter(*args, **more, link=self.link)
+
+    def is_stuck(self, limit=5.0):
+        """It waits for a transaction of somebody else; False: it was answered instead."""
+        end = time.monotonic() + limit
+        while not self.link.done(0.005):
+            rows = self.space.link.call(
+                "SELECT wait_event_type FROM pg_stat_activity WHERE pid = $1", self.link.pid)
+            if rows[0][0] == "Lock":
+                return True
+            assert time.monotonic() < end, "neither waits nor is answered"
+        return False
+
+    def row(self, limit=5.0):
+        assert self.link.done(limit), "still no answer"
+        return self.link.result()[0]
+
+    def answer(self):
+        return Answer(*self.row())

@@ -13,6 +13,7 @@ class Model(Rule):
         self.stamps = {}  # of lines that there are
         self.top = {}  # the highest token of a line
         self.renewals = {}
+        self.told = {}  # messages about a place
         for _ in range(3):
             self.join()
 
@@ -39,20 +40,26 @@ class Model(Rule):
             assert len(rows) == 1 and rows[0][0] > 10**15, rows
             self.stamps[name] = rows[0][0]
 
-    def shown(self, reply, p):
-        """Is this answer about a place of ours right?"""
+    def shown(self, reply, p, new=False):
+        """Is this answer about a place of ours right?  To a new one it may give any number
+        below as the nearest."""
         assert reply.code == 0 and reply.stamp == self.stamps[p.name], (reply, self.stamps)
         assert (reply.state, reply.weight, reply.slot) == (p.state, p.weight, p.slot), reply
         assert p.seq in (None, reply.seq) and reply.seq > 10**15 and reply.since > 10**15, reply
         ahead = self.ahead(p)
         assert reply.ahead == len(ahead), (reply, p.__dict__)
-        assert p.state == "g" or reply.nearest == (ahead[-1].seq if ahead else 0), reply
+        nearest = ahead[-1].seq if ahead else 0
+        assert p.state == "g" or reply.nearest == nearest or new and reply.nearest < p.seq, reply
         assert reply.asked == p.asked, reply
 
     def check(self):
         told = [(sid, " ".join(text.split()[:3]) if text[0] == "g" else text)
                 for sid, text in self.space.messages()]
         assert sorted(told) == sorted(self.expected), f"told {told}, should {self.expected}"
+        for sid, text in self.expected:  # those who poll see by a number that there is news
+            if text[0] != "c":
+                owner = f"{sid}:{text.split()[1]}"
+                self.told[owner] = self.told.get(owner, 0) + 1
         self.expected = []
         there = self.space.everything()
         alive = {s.sid: s.connection for s in self.sessions}
@@ -66,6 +73,8 @@ class Model(Rule):
     def check_tickets(self, rows):
         rows = {f"{row['sid']}:{row['id']}": row for row in rows}
         assert set(rows) == {*self.places, *self.broken}, rows
+        for owner, row in rows.items():
+            assert row["news"] >= self.told.get(owner, 0), (row, self.told)
         for p in self.places.values():
             row = rows[p.owner]
             there = [row[key] for key in ("name", "seq", "weight", "claim", "state", "slot",
@@ -111,7 +120,7 @@ class Model(Rule):
             return
         claim = is_claim(name)
         only_free = claim or self.rng.random() < 0.2
-        limit = self.rng.choice((0, 0, 3))
+        limit = self.rng.choice((0, 0, 1, 2))
         self.ids += 1
         p = Place(session, self.ids, name, self.weight(name), self.rng.choice(NOTES))
         before = self.line(name)
@@ -128,7 +137,7 @@ class Model(Rule):
             p.seq = self.top[name] = reply.seq
             self.places[p.owner] = p
             self.changed(name, p)
-            self.shown(reply, p)
+            self.shown(reply, p, True)
             if self.rng.random() < 0.2:  # the answer was lost
                 self.shown(session.enter(*args), p)
 
@@ -150,7 +159,7 @@ class Model(Rule):
         if (p := self.any_place()) and (p.state == "g" or self.rng.random() < 0.5):
             self.part(p)
             for _ in range(self.rng.choice((1, 1, 2))):  # again: the answer was lost
-                assert p.session.leave(p.id) == (0, False)
+                assert p.session.leave(p.id, p.name) == (0, False)
 
     def read(self):
         if p := self.any_place():
@@ -189,7 +198,7 @@ class Model(Rule):
             reply = p.session.enter(p.id, p.name, p.weight, capacity(p.name), is_claim(p.name))
             assert (reply.code, reply.state) == (0, "-"), reply
             for _ in range(2):  # however often: its record goes with the session
-                assert p.session.leave(p.id) == (0, True)
+                assert p.session.leave(p.id, p.name) == (0, True)
 
     def ask(self):
         if p := self.any_place():
@@ -253,7 +262,7 @@ class Model(Rule):
         session = self.someone()
         assert session.hello()[0] == 0
         self.renewed(session)
-        for function, args in (("renew", []), ("leave", [1]), ("read", [1]), ("amend", [1, 1]),
+        for function, args in (("renew", []), ("leave", [1, "m"]), ("read", [1]), ("amend", [1, 1]),
                                ("mend", ["{}"]), ("watch", ["m", 0, "{}"]),
                                ("hello", [TTL, False, ""]),
                                ("enter", [self.ids + 1, "m", 1, 1, False, False, 0, ""])):
@@ -305,7 +314,7 @@ class Model(Rule):
             self.bury(session)
             assert session.bury(session.sid, renewal)
             assert not session.bury(session.sid, renewal)
-            for reply in (session.renew(), session.leave(1), session.read(1), session.amend(1, 1),
+            for reply in (session.renew(), session.leave(1, "m"), session.read(1), session.amend(1, 1),
                           session.watch("m"), session.enter(self.ids + 1, "m"), session.hello()):
                 assert reply[0] == 2, reply
             assert session.mend() == session.bye() == 2
