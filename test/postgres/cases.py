@@ -28,6 +28,6 @@ def sessions(there, count=2):
     return [there.session() for _ in range(count)]
 
 
-def main(add_options=None, instead=None, **more):
-    tap.main(functools.partial(postgres.standalone, **more), postgres.Missing, add_options,
-             instead)
+def main(add_options=None, instead=None, start=postgres.standalone, **more):
+    """`more`: for the server."""
+    tap.main(functools.partial(start, **more), postgres.Missing, add_options, instead)

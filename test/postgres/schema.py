@@ -8,7 +8,9 @@ FOLDER, where programs are built, does not matter here.  See lines.py and model.
 import random
 
 from cases import *  # noqa: F403
+from lines import NAMES, call
 from model import Model
+import pq
 
 
 @case
@@ -23,6 +25,88 @@ def random_steps_do_what_the_model_does():
             print(f"# at step {i}, {list(model.done)[-1]} was new last")
             raise
     model.finish()
+
+
+def make(link):
+    link.run(postgres.SCHEMA.read_text())
+
+
+@case
+def it_may_be_run_again():
+    there = space()
+    a, b = sessions(there)
+    token = a.enter(1, "m").seq
+    b.enter(1, "m")
+    a.watch("m")
+    before = there.everything()
+    with there.connect() as other:
+        make(other)
+        make(other)
+    assert there.everything() == before
+    assert a.read(1).seq == token and b.read(1).state == "w"
+    assert a.leave(1, "m") == (0, False) and b.read(1).state == "g"
+    there.drop()
+
+
+@case
+def it_may_be_run_in_a_transaction_that_fails():
+    there = space(schema=False)
+    there.links[0].run("BEGIN")
+    make(there.links[0])
+    there.links[0].run("ROLLBACK")
+    make(there.links[0])
+    assert there.session().enter(1, "m").state == "g"
+    there.drop()
+
+
+def refusal(function, *args):
+    try:
+        function(*args)
+    except pq.Error as error:
+        return error.code
+    return None
+
+
+@case
+def others_may_do_nothing_with_it():
+    there = space()
+    there.session().enter(1, "m")
+    server().sql("CREATE ROLE stranger LOGIN")
+    with server().connect(there.database, "stranger") as link:
+        assert refusal(link.call, "SELECT * FROM holdfast.list(NULL)") == "42501"
+        there.change("GRANT USAGE ON SCHEMA holdfast TO stranger")
+        functions = there.link.call("SELECT DISTINCT proname FROM pg_proc WHERE pronamespace = "
+                                    "'holdfast'::regnamespace AND NOT has_function_privilege("
+                                    "'stranger', oid, 'EXECUTE')")
+        assert {name for name, in functions} > {*NAMES, "fence", "part", "advance"}, functions
+        for table in ("session", "line", "ticket", "watch", "head", "fence"):
+            assert refusal(link.call, f"SELECT FROM holdfast.{table}") == "42501", table
+        there.change("GRANT EXECUTE ON FUNCTION holdfast.list TO stranger")
+        assert len(call(link, "list", "m")) == 2
+        for name in ("break_place", "bury"):
+            assert refusal(call, link, name, "m", 1) == "42501", name
+
+
+@case
+def nobodys_functions_are_called_instead():
+    """Functions run with their owner's rights: names must not lead elsewhere."""
+    there = space()
+    a = there.session()
+    server().sql("CREATE ROLE crook LOGIN")
+    server().sql("CREATE SCHEMA mine AUTHORIZATION crook; GRANT USAGE ON SCHEMA mine TO PUBLIC",
+                 there.database)
+    there.change("GRANT USAGE ON SCHEMA holdfast TO crook")
+    there.change("GRANT EXECUTE ON FUNCTION holdfast.enter, holdfast.leave TO crook")
+    with server().connect(there.database, "crook") as link:
+        for function in ("pg_notify(text, text)", "greatest(bigint, bigint)", "clock_timestamp()",
+                         "set_config(text, text, boolean)", "microseconds()",
+                         "current_setting(text)"):
+            link.call(f"CREATE FUNCTION mine.{function} RETURNS text LANGUAGE plpgsql AS "
+                      "$$ BEGIN RAISE EXCEPTION 'caught'; END $$")
+        link.run("CREATE TEMP TABLE line (name text); CREATE TEMP TABLE ticket (name text)")
+        link.run("SET search_path = mine, pg_temp, pg_catalog")
+        assert call(link, "enter", a.sid, 1, 1, "m", 1, 1, False, False, 0, "")[0][1] == "g"
+        assert call(link, "leave", a.sid, 1, 1, "m")[0] == (0, False)
 
 
 def add_options(parser):

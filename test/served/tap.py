@@ -47,14 +47,13 @@ def main(start, missing, add_options=None, instead=None):
     only = [word for word in options.words if not os.path.isdir(word)]
     cases = [c for c in CASES if not only or any(word in c.__name__ for word in only)]
     try:
-        server = start()
+        with start() as server:
+            servers.append(server)
+            if instead and instead():
+                return
+            print(f"1..{len(cases)}")
+            good = [run(i + 1, c) for i, c in enumerate(cases)]
     except missing as reason:
         print(f"# SKIP {reason}")
         sys.exit(77)
-    with server:
-        servers.append(server)
-        if instead and instead():
-            return
-        print(f"1..{len(cases)}")
-        good = [run(i + 1, c) for i, c in enumerate(cases)]
     sys.exit(0 if all(good) else 1)
