@@ -1,11 +1,13 @@
 /* call.c - functions of the schema, called one after the other.
  *
- * One query is under way at a time.  A function that is called again on the same connection
- * is prepared first, once; behind a pooler, which has many connections to the server,
- * nothing is.  Whoever takes an answer may end the connection, so after each of them we look
- * whether it is still the same one.
+ * One query is under way at a time.  A function that is called again on the same
+ * connection is prepared first, once; behind a pooler, which has many connections to
+ * the server, nothing is.  Whoever takes an answer may end the connection, so after
+ * each of them we look whether it is still the same one.
  */
 #include "store/postgres/inner.h"
+
+#include "store/postgres/look.sql.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -46,17 +48,10 @@ static const struct function functions[HF_PG_FUNCTIONS] = {
     [HF_PG_ASK] = { "hf_ask", "SELECT holdfast.ask($1,$2,$3)", 3 },
     [HF_PG_PROVE] = { "hf_prove", "SELECT holdfast.prove($1,$2)", 2 },
     [HF_PG_LIST] = { "hf_list", "SELECT * FROM holdfast.list($1)", 1 },
-    [HF_PG_LOOK] = { "hf_look",
-                     "SELECT (SELECT count(*) FROM holdfast.session),"
-                     " count(*) FILTER (WHERE state = 'g'),"
-                     " count(*) FILTER (WHERE state = 'w'),"
-                     " count(*) FILTER (WHERE state = 'g' AND name = $1::text),"
-                     " count(*) FILTER (WHERE state = 'w' AND name = $1::text)"
-                     " FROM holdfast.ticket",
-                     1 },
+    [HF_PG_LOOK] = { "hf_look", look_sql, 1 },
 };
 
-/* ---- The queue --------------------------------------------------------------------------------- */
+/* ---- The queue --------------------------------------------------------------------- */
 
 /* Behind other urgent ones if it is urgent, else at the end. */
 static void enlist(struct hf_pg_link *link, struct hf_pg_call *call)
@@ -150,7 +145,7 @@ void hf_pg_calls_drop(struct hf_pg *pg)
     }
 }
 
-/* ---- Sending ------------------------------------------------------------------------------------- */
+/* ---- Sending ----------------------------------------------------------------------- */
 
 /* 1 or 0, as libpq has it. */
 static int send_function(struct hf_pg *pg, const struct hf_pg_call *call)
@@ -204,7 +199,7 @@ bool hf_pg_calls_send(struct hf_pg *pg)
     return false;
 }
 
-/* ---- Taking answers --------------------------------------------------------------------------------- */
+/* ---- Taking answers ---------------------------------------------------------------- */
 
 /* Of several results, the one that failed counts; else the last. */
 static void keep(struct hf_pg_link *link, PGresult *result)
@@ -224,8 +219,8 @@ static bool has_state(const PGresult *result, const char *state)
     return its != NULL && strcmp(its, state) == 0;
 }
 
-/* Is the call to be sent again?  The server may forget what was prepared (DISCARD ALL), or
- * have outlived it: the schema was made anew. */
+/* Is the call to be sent again?  The server may forget what was prepared (DISCARD ALL),
+ * or have outlived it: the schema was made anew. */
 static bool is_unfinished(struct hf_pg_link *link, struct hf_pg_call *call)
 {
     unsigned char *use = call->plain ? NULL : &link->use[call->function];

@@ -1,6 +1,6 @@
 /* config.c - what a postgres: URL says.
  *
- *     postgres://[user[:password]@][host[:port][,host[:port]...]][/database][?key=value&...]
+ *     postgres://[user[:password]@][host[:port][,host...]][/database][?key=value&...]
  *
  * It is libpq's to read, but for our own parameters, which are cut out before.  Several
  * servers are tried one by one by us (link.c): libpq, when it must not wait, has no limit
@@ -52,7 +52,7 @@ void hf_pg_options_free(PQconninfoOption *option)
     PQconninfoFree(option);
 }
 
-/* ---- Our own parameters -------------------------------------------------------------- */
+/* ---- Our own parameters ------------------------------------------------------------ */
 
 static int set_ttl(struct hf_pg_config *ret, const char *text, int ttl_ms, char *errmsg)
 {
@@ -110,7 +110,7 @@ static void cut_own(char *url)
     *to = '\0';
 }
 
-/* ---- Both ends ------------------------------------------------------------------------------- */
+/* ---- Both ends --------------------------------------------------------------------- */
 
 /* Does the URL look as if it had a password that libpq takes for something else? */
 static int check_shape(const struct hf_config *config, char *errmsg)

@@ -1,8 +1,9 @@
 /* fault.c - what the errors of a server, and of libpq, mean, and what a person is told.
  *
- * By SQLSTATE, for words are in whatever language the server speaks.  Of a connection that
- * could not be made libpq tells the state only as part of its message; what libpq itself
- * fails at has none, and is told by its English words: not recognised, it is tried again.
+ * By SQLSTATE, for words are in whatever language the server speaks.  Of a connection
+ * that could not be made libpq tells the state only as part of its message; what libpq
+ * itself fails at has none, and is told by its English words: not recognised, it is
+ * tried again.
  */
 #include "store/postgres/inner.h"
 
@@ -42,10 +43,11 @@ static const struct meaning meanings[] = {
     { "53100", HF_PG_FAILED, "has no room left on its disk" },
     { "53200", HF_PG_FAILED, "has no memory left" },
     { "HF001", HF_PG_FAILED,
-      "has default_transaction_isolation set: ALTER ROLE ... SET it to 'read committed'" },
+      "has default_transaction_isolation set: ALTER ROLE ... SET it to "
+      "'read committed'" },
 };
 
-/* ---- Words ----------------------------------------------------------------------------------- */
+/* ---- Words ------------------------------------------------------------------------- */
 
 /* What is left of a line without "\n", "\t" and the blanks around it. */
 static void copy_line(const char *text, char *ret, size_t size)
@@ -79,7 +81,7 @@ void hf_pg_fault_line(const char *message, char *ret, size_t size)
         ret[0] = (char)tolower((unsigned char)ret[0]); /* it goes into a sentence */
 }
 
-/* ---- Results --------------------------------------------------------------------------------- */
+/* ---- Results ----------------------------------------------------------------------- */
 
 static const struct meaning *find(const char *state)
 {
@@ -130,9 +132,9 @@ enum hf_pg_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result)
     return fault;
 }
 
-/* ---- No connection ----------------------------------------------------------------------------- */
+/* ---- No connection ----------------------------------------------------------------- */
 
-/* "FATAL:  28P01: password authentication failed": the last such state, and what follows. */
+/* "FATAL:  28P01: password authentication failed": the last state, and what follows. */
 static bool find_state(const char *message, char state[6], const char **words)
 {
     bool found = false;

@@ -4,12 +4,12 @@
  *        ^            |              |            |          |
  *        +------------+--------------+------------+----------+  it broke
  *
- * Happy path: the server's name is looked up, libpq connects to it (TLS, password and all),
- * the session's hello is sent, and when that is answered calls flow.
+ * Happy path: the server's name is looked up, libpq connects to it (TLS, password and
+ * all), the session's hello is sent, and when that is answered calls flow.
  *
- * Failures: each step has a short limit, each address and each server its turn; after all
- * of them there is a pause that grows.  Calls in flight are answered with NULL.  What will
- * not be better soon, as a wrong password, is told to whoever asks.
+ * Failures: each step has a short limit, each address and each server its turn; after
+ * all of them there is a pause that grows.  Calls in flight are answered with NULL.
+ * What will not be better soon, as a wrong password, is told to whoever asks.
  *
  * A forked child has none of our descriptors any more, and their numbers may be others by
  * then: there libpq's connection is left as it is, for PQfinish() would write and close.
@@ -48,7 +48,7 @@ void hf_pg_link_say(struct hf_pg *pg, const char *why)
              hf_pg_link_server(pg, server, sizeof server), why);
 }
 
-/* ---- The socket ---------------------------------------------------------------------------- */
+/* ---- The socket -------------------------------------------------------------------- */
 
 /* libpq may close it, or open another one. */
 static void let_go(struct hf_pg *pg)
@@ -98,7 +98,7 @@ static void close_conn(struct hf_pg *pg)
     hf_pg_calls_drop(pg);
 }
 
-/* ---- Breaking ------------------------------------------------------------------------------ */
+/* ---- Breaking ---------------------------------------------------------------------- */
 
 /* Longer and longer; but short of a session that is running out meanwhile. */
 static hf_time pause_for(struct hf_pg *pg)
@@ -186,14 +186,14 @@ static void hung_up(struct hf_pg *pg)
     hf_pg_link_break(pg, why);
 }
 
-/* ---- Connecting ---------------------------------------------------------------------------- */
+/* ---- Connecting -------------------------------------------------------------------- */
 
 static void cannot_connect(struct hf_pg *pg)
 {
     PGconn *conn = pg->link.conn;
+    bool    no_password = PQconnectionNeedsPassword(conn);
     char    why[HF_ERRMSG_MAX];
-    int     refusal = hf_pg_fault_connect(PQerrorMessage(conn),
-                                          PQconnectionNeedsPassword(conn), why, sizeof why);
+    int refusal = hf_pg_fault_connect(PQerrorMessage(conn), no_password, why, sizeof why);
 
     /* With several servers, another one may know us. */
     if (refusal != 0 && pg->link.tried + 1 >= pg->config.servers)
@@ -288,7 +288,7 @@ void hf_pg_link_connect(struct hf_pg *pg, const char *hostaddr)
         hf_pg_link_break(pg, "cannot be reached: out of memory");
 }
 
-/* ---- Turns --------------------------------------------------------------------------------- */
+/* ---- Turns ------------------------------------------------------------------------- */
 
 /* What TLS has read already, epoll does not know of. */
 static bool has_more(PGconn *conn)
@@ -370,7 +370,7 @@ void hf_pg_link_ready(struct hf_pg *pg)
     hf_served_set_link(&pg->served, HF_LINK_UP);
 }
 
-/* ---- Both ends of its life ----------------------------------------------------------------- */
+/* ---- Both ends of its life --------------------------------------------------------- */
 
 void hf_pg_link_init(struct hf_pg *pg, uint64_t seed)
 {

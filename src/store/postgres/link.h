@@ -11,7 +11,7 @@
 
 struct hf_pg;
 
-/* ---- config.c: what a URL says ------------------------------------------------------- */
+/* ---- config.c: what a URL says ----------------------------------------------------- */
 
 #define HF_PG_SERVERS 16
 
@@ -43,7 +43,7 @@ void        hf_pg_options_free(PQconninfoOption *option); /* wiped before */
 /* HF_EINVAL, and one line about the URL.  `value` must not be part of a password. */
 int hf_pg_complain(char *errmsg, const char *what, const char *value, const char *advice);
 
-/* ---- servers.c -------------------------------------------------------------------------- */
+/* ---- servers.c --------------------------------------------------------------------- */
 
 /* For config.c: find them in the options. */
 int hf_pg_config_servers(struct hf_pg_config *ret, char *errmsg);
@@ -64,7 +64,7 @@ struct hf_pg_keywords {
 void hf_pg_config_keywords(const struct hf_pg_config *config, size_t server,
                            const char *hostaddr, struct hf_pg_keywords *ret);
 
-/* ---- call.c: functions of the schema, called one after the other -------------------------
+/* ---- call.c: functions of the schema, called one after the other --------------------
  *
  * One query is under way at a time; the others wait, urgent ones in front. */
 
@@ -136,8 +136,8 @@ void hf_pg_send(struct hf_pg *pg, struct hf_pg_call *call, bool urgent,
 void hf_pg_query(struct hf_pg *pg, struct hf_pg_call *call, const char *text,
                  hf_pg_on_result *on_result, void *data);
 
-/* For link.c: send the next call, or what is left of the last; take answers that are there;
- * answer all with NULL.  False: the connection broke, or an answer ended it. */
+/* For link.c: send the next call, or what is left of the last; take answers that are
+ * there; answer all with NULL.  False: the connection broke, or an answer ended it. */
 bool hf_pg_calls_send(struct hf_pg *pg);
 bool hf_pg_calls_take(struct hf_pg *pg);
 void hf_pg_calls_drop(struct hf_pg *pg);
@@ -147,11 +147,11 @@ int64_t     hf_pg_number(const PGresult *result, int row, int column);
 const char *hf_pg_text(const PGresult *result, int row, int column);
 bool        hf_pg_bool(const PGresult *result, int row, int column);
 
-/* ---- link.c: find the server, connect -------------------------------------------------------
+/* ---- link.c: find the server, connect -----------------------------------------------
  *
- * When connected it calls hf_pg_session_begin(); that ends with hf_pg_link_ready().  Should
- * the connection break at any time, link.c calls hf_pg_session_broken(), having answered
- * all calls with NULL.  A NOTIFY is given to hf_pg_on_notify(). */
+ * When connected it calls hf_pg_session_begin(); that ends with hf_pg_link_ready().
+ * Should the connection break at any time, link.c calls hf_pg_session_broken(), having
+ * answered all calls with NULL.  A NOTIFY is given to hf_pg_on_notify(). */
 
 enum hf_pg_phase {
     HF_PG_RESTING,    /* until `due` */
@@ -198,8 +198,8 @@ void    hf_pg_link_flush(struct hf_pg *pg); /* send the next call, if none is un
 hf_time hf_pg_link_wake(const struct hf_pg *pg);
 void    hf_pg_link_ready(struct hf_pg *pg);
 
-/* Give the connection up and try again soon; `why` as a clause about the server: "does not
- * answer"; NULL: base.errmsg says it already. */
+/* Give the connection up and try again soon; `why` as a clause about the server: "does
+ * not answer"; NULL: base.errmsg says it already. */
 void hf_pg_link_break(struct hf_pg *pg, const char *why);
 
 /* The same, but it makes no sense to try again soon: whoever asks is told `status` and
@@ -210,8 +210,8 @@ void hf_pg_link_refuse(struct hf_pg *pg, int status, const char *why);
 const char *hf_pg_link_server(const struct hf_pg *pg, char *ret, size_t size);
 
 /* For link.c and find.c alone: how long one step may take; the next server, or the next
- * address of the same one; a look-up that may be over, or is not wanted any more; connect;
- * errmsg, set. */
+ * address of the same one; a look-up that may be over, or is not wanted any more;
+ * connect; errmsg, set. */
 hf_time hf_pg_link_patience(const struct hf_pg *pg);
 void    hf_pg_link_say(struct hf_pg *pg, const char *why);
 void    hf_pg_find_next(struct hf_pg *pg);
@@ -219,7 +219,7 @@ void    hf_pg_find_addresses(struct hf_pg *pg);
 void    hf_pg_find_end(struct hf_pg *pg);
 void    hf_pg_link_connect(struct hf_pg *pg, const char *hostaddr);
 
-/* ---- fault.c ------------------------------------------------------------------------------------ */
+/* ---- fault.c ----------------------------------------------------------------------- */
 
 /* What a failed result means. */
 enum hf_pg_fault {
@@ -232,8 +232,8 @@ enum hf_pg_fault {
     HF_PG_FAILED,    /* anything else: HF_ESTORE */
 };
 
-/* Tell; and say it in base.errmsg, in words for a person: which server, what to do.  NULL is
- * DOWN, and base.errmsg says why already. */
+/* Tell; and say it in base.errmsg, in words for a person: which server, what to do.
+ * NULL is DOWN, and base.errmsg says why already. */
 enum hf_pg_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result);
 
 /* The same by an SQLSTATE ("" if there is none) and the server's own words, as a clause
@@ -241,18 +241,20 @@ enum hf_pg_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result);
 enum hf_pg_fault hf_pg_fault_words(const char *state, const char *message, char *ret,
                                    size_t size);
 
-/* It could not be connected to, for libpq's reasons given with verbosity PQERRORS_VERBOSE.
- * 0: try again soon; else hf_pg_link_refuse() with that. */
+/* It could not be connected to, for libpq's reasons given with verbosity
+ * PQERRORS_VERBOSE. 0: try again soon; else hf_pg_link_refuse() with that. */
 int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t size);
 
 /* What libpq says, as one short line. */
 void hf_pg_fault_line(const char *message, char *ret, size_t size);
 
-/* ---- schema.c -------------------------------------------------------------------------------------- */
+/* ---- schema.c ---------------------------------------------------------------------- */
 
 /* Make the schema, or bring it to our version; then `done` is called with the result of
  * that (NULL: the connection broke). */
 void hf_pg_schema_make(struct hf_pg *pg, hf_pg_on_result *done);
+
+const char *hf_pg_schema_text(void);
 
 #define HF_PG_SCHEMA_VERSION 1
 

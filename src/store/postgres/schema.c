@@ -7,6 +7,11 @@
 
 #include "store/postgres/schema.sql.h"
 
+const char *hf_pg_schema_text(void)
+{
+    return schema_sql;
+}
+
 void hf_pg_schema_make(struct hf_pg *pg, hf_pg_on_result *done)
 {
     hf_pg_query(pg, &pg->link.schema, schema_sql, done, NULL);

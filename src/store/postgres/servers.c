@@ -1,4 +1,4 @@
-/* servers.c - the servers of a URL: which there are, and how libpq and people are told. */
+/* servers.c - the servers of a URL: which there are, how libpq and people are told. */
 #include "store/postgres/inner.h"
 
 #include <assert.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Servers --------------------------------------------------------------------------- */
+/* ---- Servers ----------------------------------------------------------------------- */
 
 /* The next of "a,b,c", or ""; `*text` moves on to what follows.  False: too long. */
 static bool next_part(const char **text, char *ret, size_t size)
@@ -46,7 +46,7 @@ static int next_server(struct hf_pg_server *ret, const char **host, const char *
     if (!next_part(port, ret->port, sizeof ret->port) || !is_port(ret->port))
         return hf_pg_complain(/* what is no port may be a password */
                               errmsg, "no port follows", ret->host,
-                              "write host:5432; in a password write %2F for / and %3A for :");
+                              "write host:5432; in a password %2F for / and %3A for :");
     return 0;
 }
 
@@ -78,7 +78,7 @@ int hf_pg_config_servers(struct hf_pg_config *ret, char *errmsg)
     return 0;
 }
 
-/* ---- For messages ------------------------------------------------------------------------ */
+/* ---- For messages ------------------------------------------------------------------ */
 
 const char *hf_pg_config_show(const struct hf_pg_config *config, size_t server, char *ret,
                               size_t size)
@@ -115,7 +115,7 @@ const char *hf_pg_config_show(const struct hf_pg_config *config, size_t server, 
     return ret;
 }
 
-/* ---- For libpq ----------------------------------------------------------------------------- */
+/* ---- For libpq --------------------------------------------------------------------- */
 
 static void add(struct hf_pg_keywords *ret, const char *key, const char *value)
 {

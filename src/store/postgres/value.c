@@ -9,7 +9,7 @@
 
 #define ROOM_FIRST 512
 
-/* ---- Arguments ------------------------------------------------------------------------------- */
+/* ---- Arguments --------------------------------------------------------------------- */
 
 void hf_pg_args_finish(struct hf_pg_args *args)
 {
@@ -90,12 +90,12 @@ void hf_pg_add_numbers(struct hf_pg *pg, const uint64_t *number, size_t count)
     args->used = (size_t)(to - args->text);
 }
 
-/* ---- The parts of a result --------------------------------------------------------------------------- */
+/* ---- The parts of a result --------------------------------------------------------- */
 
 const char *hf_pg_text(const PGresult *result, int row, int column)
 {
-    if (result == NULL || row >= PQntuples(result) || column >= PQnfields(result) ||
-        PQgetisnull(result, row, column))
+    if (result == NULL || row >= PQntuples(result) || column < 0 ||
+        column >= PQnfields(result) || PQgetisnull(result, row, column))
         return NULL;
     return PQgetvalue(result, row, column);
 }
