@@ -1,59 +1,16 @@
-/* actor.h - a client with one lock, and when that was last held and lost; and a rival
- * that asks for the same one all the time. */
+/* actor.h - clients with one lock, and rivals, on the server under test: see test/lib/rivals.h. */
 #ifndef HF_TEST_REDIS_ACTOR_H
 #define HF_TEST_REDIS_ACTOR_H
 
-#include "base/clock.h"
-#include "holdfast.h"
+#include "lib/rivals.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
-
-#define ACTOR_LIMIT_MS 15000
-
-/* In static memory: when a test fails, its clients live on. */
-struct actor {
-    struct hf_client *client;
-    struct hf_lock   *lock;
-    _Atomic hf_time   held, lost; /* 0: never */
-};
-
-/* A mutex.  `address`: host:port; `ttl_ms`: of the session.  Any thread may use the lock. */
+/* `address`: host:port; `ttl_ms`: of the session. */
 void actor_open(struct actor *actor, const char *address, int ttl_ms, const char *name);
-void actor_open_url(struct actor *actor, const char *url, const char *name);
-void actor_close(struct actor *actor);
-
-/* Acquire and release; the test fails if that fails.  The token. */
-uint64_t actor_take(struct actor *actor);
-void     actor_give(struct actor *actor);
 
 /* Begin to wait, and be seen in a line in which `waiters` wait then. */
 void actor_queue(struct actor *actor, size_t waiters);
 
-/* Until it is in this state; the test fails if that takes long. */
-void actor_await(const struct actor *actor, enum hf_state state);
-
-/* Is it surely its own, by its own clock? */
-bool actor_has(const struct actor *actor);
-
-/* ---- Rivals ---------------------------------------------------------------------- */
-
-struct rival {
-    struct actor        self;
-    const struct actor *others; /* who must not have it when the rival does */
-    size_t              count;
-    pthread_t           thread;
-    atomic_bool         ending;
-    atomic_uint         tries, wins, wrongs;
-    _Atomic uint64_t    last;   /* token */
-    _Atomic uint64_t    fallen; /* tokens that were not higher than those before */
-};
-
-/* Try again and again in a thread; let go at once when it succeeds. */
 void rival_start(struct rival *rival, const char *address, int ttl_ms, const char *name,
                  const struct actor *others, size_t count);
-
-/* End it; it must never have had the lock beside one of the others. */
-void rival_stop(struct rival *rival);
 
 #endif
