@@ -1,27 +1,70 @@
-/* examine.c - EXAMINE: what a person should know of the database. */
-#include "store/postgres/inner.h"
+/* examine.c - EXAMINE: what a person should know of the database.
+ *
+ * One query asks all of it.  What the server does not show to this user is NULL, and left
+ * out.
+ */
+#include "store/postgres/examine.h"
 
-#include "store/findings.h"
+#include <stdlib.h>
+#include <string.h>
 
-/* { sessions, holders, waiters, holders and waiters of the name } */
+/* ---- What it said ------------------------------------------------------------------------ */
+
+const char *hf_pg_told(const struct hf_pg_examine *examine, const char *column)
+{
+    const char *text = hf_pg_text(examine->result, 0, PQfnumber(examine->result, column));
+
+    return text != NULL ? text : "";
+}
+
+int64_t hf_pg_told_number(const struct hf_pg_examine *examine, const char *column)
+{
+    return strtoll(hf_pg_told(examine, column), NULL, 10);
+}
+
+double hf_pg_told_real(const struct hf_pg_examine *examine, const char *column)
+{
+    return strtod(hf_pg_told(examine, column), NULL);
+}
+
+bool hf_pg_told_is(const struct hf_pg_examine *examine, const char *column,
+                   const char *value)
+{
+    return strcmp(hf_pg_told(examine, column), value) == 0;
+}
+
+/* ---- The answer --------------------------------------------------------------------------- */
+
+static void tell(struct hf_pg *pg, struct hf_served_task *task,
+                 const struct hf_pg_examine *examine)
+{
+    struct hf_req     *req = task->req;
+    struct hf_gathered list = { 0 };
+
+    hf_pg_server_tell(pg, examine, &list);
+    hf_pg_data_tell(examine, req->name, &list);
+    if (list.failed) {
+        hf_served_fail(task, HF_ENOMEM, "out of memory");
+    } else {
+        req->finding = list.finding;
+        req->findings = list.count;
+        hf_served_finish(task, 0);
+    }
+    hf_gathered_clear(&list);
+}
+
+/* Its clock was read at some time between asking and answer. */
 static void on_looked(struct hf_pg *pg, void *data, const PGresult *result)
 {
     struct hf_served_task *task = data;
-    struct hf_gathered     list = { 0 };
+    struct hf_pg_examine   examine = { .result = result };
 
+    examine.took = hf_now() - hf_pg_task_call(task)->sent;
     if (!hf_pg_answered(pg, task, result, NULL))
         return;
-    hf_gather(&list, HF_FINE, "lines", NULL, "%lld hold, %lld wait",
-              (long long)hf_pg_number(result, 0, 1),
-              (long long)hf_pg_number(result, 0, 2));
-    if (task->req->name != NULL)
-        hf_gather(&list, HF_FINE, "line", NULL, "%lld hold \"%s\", %lld wait",
-                  (long long)hf_pg_number(result, 0, 3), task->req->name,
-                  (long long)hf_pg_number(result, 0, 4));
-    task->req->finding = list.finding;
-    task->req->findings = list.count;
-    hf_served_finish(task, list.failed ? HF_ENOMEM : 0);
-    hf_gathered_clear(&list);
+    examine.ahead =
+        hf_pg_told_number(&examine, "clock") - (hf_wall_us() - examine.took / 2000);
+    tell(pg, task, &examine);
 }
 
 void hf_pg_examine(struct hf_served *served, struct hf_served_task *task)

@@ -2,7 +2,7 @@
  *
  *   config.c   what a URL says             link.c     find the server, connect
  *   call.c     functions, one by one       fault.c    what its errors mean
- *   schema.c   make the schema             session.c  hello, renewals, lost, bye
+ *   schema.c print.c  the schema           session.c  hello, renewals, lost, bye
  *   observe.c  who is dead                 news.c     LISTEN, or polling
  *   verbs.c list.c examine.c  the verbs    store.c    turns, open and close
  *
@@ -91,6 +91,11 @@ void    hf_pg_on_notify(struct hf_pg *pg, const char *payload);
 
 /* Somebody waits for news: who waits to be granted at once, others in a moment. */
 void hf_pg_news_want(struct hf_pg *pg, bool at_once);
+
+/* ---- print.c ------------------------------------------------------------------------------ */
+
+/* See hf_schema() in holdfast.h. */
+char *hf_pg_schema_print(const char *role);
 
 /* ---- verbs.c -------------------------------------------------------------------------------- */
 

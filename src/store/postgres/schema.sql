@@ -625,6 +625,30 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
     WHERE t.state <> 'b' AND (p_name IS NULL OR t.name = p_name)
 $$;
 
+-- For people: how much there is in all lines, and in the one of that name; the highest token;
+-- lines that count otherwise than their tickets do.
+CREATE OR REPLACE FUNCTION holdfast.look(p_name text, OUT sessions bigint, OUT holders bigint,
+                                         OUT waiters bigint, OUT empty bigint,
+                                         OUT name_holders bigint, OUT name_waiters bigint,
+                                         OUT token bigint, OUT wrong bigint)
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
+    WITH counted AS (
+        SELECT t.name, count(*) FILTER (WHERE t.state = 'g') AS g,
+               count(*) FILTER (WHERE t.state = 'w') AS w,
+               coalesce(sum(t.weight) FILTER (WHERE t.state = 'g'), 0) AS used
+        FROM holdfast.ticket t WHERE t.state <> 'b' GROUP BY t.name
+    )
+    SELECT (SELECT count(*) FROM holdfast.session),
+           coalesce(sum(c.g), 0)::bigint, coalesce(sum(c.w), 0)::bigint,
+           count(l.name) FILTER (WHERE c.name IS NULL),
+           coalesce(sum(c.g) FILTER (WHERE c.name = p_name), 0)::bigint,
+           coalesce(sum(c.w) FILTER (WHERE c.name = p_name), 0)::bigint,
+           greatest(max(l.last), (SELECT floor FROM holdfast.head)),
+           count(*) FILTER (WHERE (l.holders, l.waiting, l.used) IS DISTINCT FROM
+                            (coalesce(c.g, 0), coalesce(c.w, 0), coalesce(c.used, 0)))
+    FROM holdfast.line l FULL JOIN counted c ON c.name = l.name
+$$;
+
 -- ---- For the data that a lock protects ----------------------------------------------------------
 
 -- Call it first in a transaction that changes what the lock protects: it fails if a later
