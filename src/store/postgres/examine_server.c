@@ -14,7 +14,7 @@ static double seconds(hf_time time)
     return (double)time / (double)HF_SEC;
 }
 
-/* ---- The way there ---------------------------------------------------------------------------- */
+/* ---- The way there ---------------------------------------------- */
 
 static bool is_socket(const struct hf_pg *pg)
 {
@@ -97,7 +97,7 @@ static void tell_encryption(const struct hf_pg *pg, struct hf_gathered *list)
                   "TLS; nobody makes sure that it is the right server");
 }
 
-/* ---- How we hear of things ----------------------------------------------------------------------- */
+/* ---- How we hear of things ---------------------------------------------- */
 
 static void tell_listening(const struct hf_pg_examine *examine, struct hf_gathered *list)
 {
@@ -136,7 +136,7 @@ static void tell_news(const struct hf_pg *pg, const struct hf_pg_examine *examin
                   100 * unread);
 }
 
-/* ---- Session and clock --------------------------------------------------------------------------- */
+/* ---- Session and clock ---------------------------------------------- */
 
 static void tell_session(const struct hf_pg *pg, const struct hf_pg_examine *examine,
                          struct hf_gathered *list)
@@ -178,19 +178,15 @@ static void tell_clock(const struct hf_pg_examine *examine, struct hf_gathered *
         hf_gather(list, HF_FINE, "tokens", NULL, "above %" PRId64, token);
 }
 
-/* ---- Settings --------------------------------------------------------------------------------------- */
+/* ---- Connections ---------------------------------------------- */
 
-static void tell_settings(const struct hf_pg_examine *examine, struct hf_gathered *list)
+static void tell_connections(const struct hf_pg_examine *examine,
+                             struct hf_gathered         *list)
 {
-    const char *isolation = hf_pg_told(examine, "isolation");
-    int64_t     used = hf_pg_told_number(examine, "connections");
-    int64_t     most = hf_pg_told_number(examine, "most_connections");
-    bool        full = (double)used > NEARLY_ALL * (double)most;
+    int64_t used = hf_pg_told_number(examine, "connections");
+    int64_t most = hf_pg_told_number(examine, "most_connections");
+    bool    full = (double)used > NEARLY_ALL * (double)most;
 
-    if (strcmp(isolation, "read committed") != 0)
-        hf_gather(list, HF_FAULT, "isolation",
-                  "ALTER ROLE ... SET default_transaction_isolation = 'read committed'",
-                  "%s, if nothing else is said: nobody gets a lock so", isolation);
     hf_gather(list, full ? HF_WARNING : HF_FINE, "connections",
               full ? "raise max_connections, or let clients share some by a pooler"
                    : NULL,
@@ -207,5 +203,5 @@ void hf_pg_server_tell(const struct hf_pg *pg, const struct hf_pg_examine *exami
     tell_news(pg, examine, list);
     tell_session(pg, examine, list);
     tell_clock(examine, list);
-    tell_settings(examine, list);
+    tell_connections(examine, list);
 }

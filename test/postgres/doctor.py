@@ -1,0 +1,282 @@
+#!/usr/bin/env -S python3 -B
+"""doctor - what doctor tells of PostgreSQL servers, and of what can happen to locks there."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
+os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
+sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
+import hf  # noqa: E402
+import postgres  # noqa: E402
+from hf import case  # noqa: E402
+
+server = None
+secure = None  # by TLS
+
+
+def findings(t, url, *args, code=0):
+    """{about: finding}"""
+    done = t.run("doctor", "--json", *args, "--url", url)
+    t.equal((done.code, done.err), (code, ""), done.out)
+    return {finding["about"]: finding for finding in json.loads(done.out)}
+
+
+def levels(found):
+    return {about: finding["level"] for about, finding in found.items() if finding["level"] != "ok"}
+
+
+def tells(t, found, level, about, text, advice=""):
+    t.equal(found[about]["level"], level, about)
+    t.contains(found[about]["text"], text)
+    t.contains(found[about]["advice"], advice)
+
+
+def is_like(t, found, about, pattern):
+    t.true(re.fullmatch(pattern, found[about]["text"]), found[about]["text"])
+
+
+@contextlib.contextmanager
+def set_for_user(name, value, where=None):
+    """A setting that new connections of ours have."""
+    where = where or server
+    where.sql(f"ALTER ROLE {postgres.USER} SET {name} = '{value}'")
+    try:
+        yield
+    finally:
+        where.sql(f"ALTER ROLE {postgres.USER} RESET {name}")
+
+
+@contextlib.contextmanager
+def set_for_all(name, value, where=None):
+    """A setting of the whole server, which it takes over at once."""
+    where = where or server
+
+    def change(text):
+        where.sql(text)
+        where.sql("SELECT pg_reload_conf()")
+
+    change(f"ALTER SYSTEM SET {name} = '{value}'")
+    hf_until(lambda: where.sql(f"SHOW {name}")[0][0] == value)
+    try:
+        yield
+    finally:
+        change(f"ALTER SYSTEM RESET {name}")
+        hf_until(lambda: where.sql(f"SHOW {name}")[0][0] != value)
+
+
+def hf_until(condition):
+    hf.Test.until(None, "a setting is taken over", condition)
+
+
+# ---- The server and the way there ------------------------------------------------------------
+
+
+@case
+def one_server(t):
+    found = findings(t, server.url + "?ttl=1s")
+    t.equal(levels(found), {})
+    is_like(t, found, "server", rf"127\.0\.0\.1:{server.port}/test, PostgreSQL 1\d\.\d+, by TCP")
+    is_like(t, found, "round trip", r".* in \d+\.\d ms")
+    t.equal(found["identity"]["text"], "user tester, by password; database test")
+    t.equal(found["session"]["text"], "1 s: so long a dead holder is waited for")
+    is_like(t, found, "deadline", r".* surely ours for (0\.\d|1\.0) s, .*")
+    is_like(t, found, "clock", r"the server's is \d\.\d\d\d s (ahead of|behind) ours; .*")
+    is_like(t, found, "tokens", r"above \d+")
+    is_like(t, found, "connections", r"\d+ of 197 are in use")
+    is_like(t, found, "news", r"by NOTIFY, .*, which has \d+ connections?")
+    is_like(t, found, "lines", r"1 sessions, ours included; 0 hold, 0 wait, \d+ lines are empty")
+    t.equal(found["schema"]["text"], "holdfast, version 1, owned by tester")
+    t.equal(found["integrity"]["text"], "ok")
+    t.contains(found["standbys"]["text"], "none")
+    t.true("line" not in found and "queue" not in found and "idle" not in found, "of what there is not")
+    t.lacks(json.dumps(found), postgres.PASSWORD)
+
+
+@case
+def a_line(t):
+    t.env["HOLDFAST_URL"] = server.url + "?ttl=5s"
+    holder, other = t.hold("job"), t.hold("other")
+    waiter = t.start("run", "job", "--", "true")
+    t.waiting("job", 1)
+    found = findings(t, server.url, "job")
+    t.equal(levels(found), {})
+    t.equal(found["line"]["text"], '1 hold "job", 1 wait')
+    is_like(t, found, "lines", r"4 sessions, ours included; 2 hold, 1 wait, \d+ lines are empty")
+    t.equal(findings(t, server.url, "no-such-line")["line"]["text"], '0 hold "no-such-line", 0 wait')
+    t.end(holder)
+    t.equal(t.finish(waiter).code, 0, "the waiter's status")
+    t.end(other)
+
+
+@case
+def the_way_there(t):
+    found = findings(t, f"postgres:///test?host={server.socket}&port={server.port}&user={postgres.USER}")
+    is_like(t, found, "server", rf"{server.socket}:{server.port}/test, PostgreSQL [\d.]+, by a Unix socket")
+    t.equal((found["identity"]["text"], found["encryption"]["level"]),
+            ("user tester; database test", "ok"))
+    found = findings(t, secure.url)
+    t.contains(found["server"]["text"], "by TLS")
+    t.contains(found["encryption"]["text"], "nobody makes sure")
+    url = secure.url.replace("127.0.0.1", "localhost")
+    found = findings(t, f"{url}?sslmode=verify-full&sslrootcert={secure.tls['ca']}")
+    t.equal(found["encryption"]["text"], "TLS; the server's certificate is verified")
+    t.contains(findings(t, secure.url + "?sslmode=disable")["encryption"]["text"], "this host")
+
+
+@case
+def a_pooler(t):
+    pooler = server.pgbouncer()
+    found = findings(t, pooler.url)
+    t.equal(levels(found), {"news": "warn"})
+    tells(t, found, "warn", "news", "there is a pooler between", "polling=yes")
+    found = findings(t, pooler.url + "?polling=yes")
+    t.equal(levels(found), {})
+    t.contains(found["news"]["text"], "polling=yes in the URL")
+    t.equal(findings(t, server.url + "?polling=yes")["news"]["text"], found["news"]["text"])
+
+
+@case
+def a_user_who_may_do_everything(t):
+    found = findings(t, server.admin_url())
+    tells(t, found, "warn", "identity", "user postgres, by password, who may do everything", "--grant ROLE")
+
+
+# ---- Settings ----------------------------------------------------------------------------------
+
+
+@case
+def another_isolation(t):
+    with set_for_user("default_transaction_isolation", "serializable"):
+        found = findings(t, server.url, "-w", "2", code=69)
+        t.contains(found["link"]["text"], "has default_transaction_isolation set: ALTER ROLE")
+    t.equal(levels(findings(t, server.url)), {})
+
+
+@case
+def idle_connections_are_ended(t):
+    with set_for_user("idle_session_timeout", "2s"):
+        found = findings(t, server.url + "?ttl=6s")
+        tells(t, found, "warn", "idle", "silent for 2 s, and ours may be for 2 s", "idle_session_timeout")
+        t.true("idle" not in findings(t, server.url + "?ttl=3s"), "we are never silent so long")
+
+
+@case
+def no_connections_left(t):
+    with contextlib.ExitStack() as stack:
+        for _ in range(180):
+            stack.enter_context(server.connect())
+        found = findings(t, server.url)
+        tells(t, found, "warn", "connections", "of 197 are in use; when all are", "max_connections")
+        tells(t, found, "warn", "news", "which has 18", "a database of their own")
+    t.until("they are gone", lambda: levels(findings(t, server.url)) == {})
+
+
+@case
+def files_that_are_not_synced(t):
+    with set_for_all("fsync", "off"):
+        tells(t, findings(t, server.url), "warn", "disk", "fsync is off: if the machine fails", "fsync = on")
+    with set_for_all("full_page_writes", "off"):
+        tells(t, findings(t, server.url), "warn", "disk", "full_page_writes is off", "full_page_writes = on")
+    with set_for_user("synchronous_commit", "off"):
+        found = findings(t, server.url)
+        tells(t, found, "ok", "disk", "before they count, though synchronous_commit is off")
+
+
+@case
+def standbys(t):
+    with postgres.standalone(access=["local replication all trust"]) as other:
+        follower = other.standby(settings={"cluster_name": "follower"})
+        t.until("it follows", lambda: other.sql("SELECT FROM pg_stat_replication WHERE state = 'streaming'"))
+        found = findings(t, other.url)
+        tells(t, found, "warn", "standbys", "1, asynchronous: after a failover", "synchronous_standby_names")
+        with set_for_all("synchronous_standby_names", "*", other):
+            t.equal(findings(t, other.url)["standbys"]["text"],
+                    "1; every grant is known to * before it counts")
+            with set_for_user("synchronous_commit", "local", other):
+                tells(t, findings(t, other.url), "warn", "standbys", "synchronous_commit is local",
+                      "synchronous_commit = on")
+        found = findings(t, follower.url_of("test"), "-w", "2", code=69)
+        t.contains(found["link"]["text"], "read-only")
+
+
+# ---- What is kept --------------------------------------------------------------------------------
+
+
+@case
+def a_clock_that_was_set_back(t):
+    hour = 3600 * 10**6
+    url = server.createdb("back", schema=True)
+    server.sql("UPDATE holdfast.head SET floor = (SELECT extract(epoch FROM clock_timestamp()) * "
+               f"1000000)::bigint + {hour}", "back")
+    is_like(t, findings(t, url), "tokens", r"above \d{16}, (3600|3599) s ahead of the server's clock, .*")
+    server.dropdb("back")
+
+
+@case
+def lines_changed_by_hand(t):
+    url = server.createdb("hand", schema=True)
+    t.equal(t.run("run", "a", "--url", url, "--", "true").code, 0)
+    server.sql("INSERT INTO holdfast.line VALUES ('job', 1, false, 1, 1, 0, 1, 1)", "hand")
+    found = findings(t, url, code=78)
+    tells(t, found, "fault", "integrity", "1 lines count otherwise", "DROP SCHEMA holdfast")
+    server.dropdb("hand")
+
+
+def make_dead_rows():
+    server.sql("INSERT INTO holdfast.watch SELECT g::text, 'x' FROM generate_series(1, 21000) g;"
+               "DELETE FROM holdfast.watch WHERE sid = 'x'")
+
+
+@case
+def dead_rows(t):
+    with server.connect() as link:
+        link.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        link.run("SELECT 1 FROM pg_class LIMIT 1")
+        make_dead_rows()
+        found = t.until("statistics have come", lambda: (
+            found := findings(t, server.admin_url()))["upkeep"]["level"] == "warn" and found)
+        is_like(t, found, "upkeep", r"\d+ rows, 2[1-9]\d\d\d dead ones, \d+\.\d MB; autovacuum is on; "
+                r"a transaction has been open for \d+ s")
+        t.contains(found["upkeep"]["advice"], "end that transaction")
+        found = findings(t, server.url)
+        tells(t, found, "warn", "upkeep", "autovacuum is on", "VACUUM the tables")
+        link.run("ROLLBACK")
+    server.sql("VACUUM holdfast.watch")
+    t.until("they are gone", lambda: levels(findings(t, server.url)) == {})
+    with set_for_all("autovacuum", "off"):
+        tells(t, findings(t, server.url), "warn", "upkeep", "autovacuum is off", "autovacuum = on")
+
+
+@contextlib.contextmanager
+def servers():
+    global server, secure
+    with contextlib.ExitStack() as stack:
+        settings = {"autovacuum_naptime": "1h", "fsync": "on"}
+        server = stack.enter_context(postgres.standalone(settings=settings))
+        secure = stack.enter_context(postgres.standalone(tls="want"))
+        subprocess.run([hf.HOLDFAST, "init", "--url", server.url], check=True, stdout=subprocess.DEVNULL)
+        yield
+
+
+def main():
+    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
+    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
+    reason = None if "postgres" in version.stdout.split() else "no PostgreSQL store in this build"
+    try:
+        if reason is None:
+            with servers():
+                hf.main()
+    except postgres.Missing as missing:
+        reason = missing
+    print(f"1..0 # SKIP {reason}")
+    sys.exit(77)
+
+
+if __name__ == "__main__":
+    main()

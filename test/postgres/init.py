@@ -1,0 +1,179 @@
+#!/usr/bin/env -S python3 -B
+"""init - the schema made by those who may, and used by those who may little else."""
+import contextlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
+os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
+sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
+import hf  # noqa: E402
+import postgres  # noqa: E402
+import pq  # noqa: E402
+from hf import case  # noqa: E402
+
+SOURCE = ROOT / "src/store/postgres"
+server = None
+
+
+def sql(t, *args):
+    done = t.run("init", "--print", *args, env={"HOLDFAST_URL": ""})
+    t.equal((done.code, done.err), (0, ""))
+    return done.out
+
+
+@contextlib.contextmanager
+def database(t, name, owner=postgres.ADMIN):
+    """In which our user may not make a schema, unless it is his."""
+    server.sql(f'CREATE DATABASE "{name}" OWNER {owner}', "postgres")
+    t.env["HOLDFAST_URL"] = url = server.url_of(name) + "?ttl=4s"
+    try:
+        yield url
+        t.equal(t.list() if server.sql("SELECT FROM pg_namespace WHERE nspname = 'holdfast'", name) else [],
+                [], "locks left")
+    finally:
+        server.dropdb(name)
+        t.env["HOLDFAST_URL"] = f"sqlite:{t.folder}/locks.db"
+
+
+def refused(t, database, text):
+    with server.connect(database, postgres.USER) as link:
+        try:
+            link.run(text)
+        except pq.Error as error:
+            t.equal(error.code, "42501", text)
+            return
+    raise hf.Failure(f"it was let through: {text}")
+
+
+@case
+def whoever_may_makes_it(t):
+    with database(t, "own", postgres.USER):
+        for _ in range(2):
+            done = t.run("init")
+            t.equal((done.code, done.out, done.err),
+                    (0, "postgres: what it needs is there, and we may use it\n", ""))
+            t.equal(server.sql("SELECT version FROM holdfast.head", "own"), [(1,)])
+            t.equal(server.sql("SELECT count(*) FROM holdfast.session", "own"), [(0,)], "sessions left")
+
+
+@case
+def who_may_not_is_told_what_to_do(t):
+    with database(t, "poor"):
+        for args in (["init"], ["run", "a", "--", "true"]):
+            done = t.run(*args)
+            t.equal((done.code, done.out), (69, ""), args)
+            t.one_line(done.err)
+            t.contains(done.err, "holdfast init --print")
+
+
+@case
+def a_schema_without_rights(t):
+    with database(t, "closed") as url:
+        server.sql(sql(t), "closed")
+        done = t.run("init")
+        t.equal((done.code, done.out), (69, ""))
+        t.one_line(done.err)
+        t.contains(done.err, "permission")
+        t.env["HOLDFAST_URL"] = url.replace(f"{postgres.USER}:{postgres.PASSWORD}",
+                                            f"{postgres.ADMIN}:{postgres.ADMIN_PASSWORD}")
+
+
+def use_everything(t):
+    """Each function of the schema is called at least once."""
+    for kind in ([], ["-s"], ["-x"], ["--slots", "2"], ["--claim"]):
+        t.equal(t.run("run", *kind, f"a{len(kind)}{''.join(kind)}", "--", "true").code, 0, f"run {kind}")
+    holder, claim = t.hold("job"), t.hold("claim", "--claim", script="trap 'exit 0' TERM; sleep 1000")
+    waiter = t.start("run", "job", "--", "true")
+    t.waiting("job", 1)
+    watcher = t.start("watch", "job")
+    t.equal([lock["name"] for lock in t.list()], ["claim", "job"])
+    token = t.show("job")["holders"][0]["token"]
+    t.equal(t.run("check", "job", "--token", token).code, 0, "check")
+    t.equal(t.run("ask", "job").code, 0, "ask")
+    t.equal(t.run("break", "-y", "job").code, 0, "break")
+    t.equal(t.finish(holder).code, 79, "the holder's status")
+    t.equal(t.finish(waiter).code, 0, "the next one's status")
+    t.end(watcher)
+    t.end(claim)
+    dead = t.hold("dead")
+    os.kill(dead.pid, 9)
+    t.equal(t.finish(t.start("run", "-w", "30", "dead", "--", "true")).code, 0, "after a dead holder")
+    dead.wait()
+    done = t.run("doctor", "--json", "job")
+    t.equal((done.code, done.err), (0, ""))
+    t.equal([finding for finding in json.loads(done.out) if finding["level"] != "ok"], [])
+
+
+@case
+def the_rights_that_are_granted_are_enough(t):
+    text = sql(t, "--grant", postgres.USER)
+    with database(t, "least"):
+        for _ in range(2):  # it may be run again
+            server.sql(text, "least")
+        use_everything(t)
+        with server.connect("least", postgres.USER) as link:
+            link.run("SELECT holdfast.fence('job', 7)")
+        for name, in server.sql("SELECT relname FROM pg_class WHERE relkind IN ('r', 'S') AND "
+                                "relnamespace = 'holdfast'::regnamespace", "least"):
+            refused(t, "least", f"SELECT * FROM holdfast.{name}")
+        refused(t, "least", "CREATE TABLE holdfast.more ()")
+        refused(t, "least", "SELECT holdfast.part('job', 'g', 1)")
+        t.equal(t.run("init").code, 0, "init")
+
+
+@case
+def they_are_no_more_than_is_called(t):
+    granted = set(re.findall(r"holdfast\.(\w+)", (SOURCE / "grant.sql").read_text()))
+    calls = (SOURCE / "call.c").read_text() + (SOURCE / "look.sql").read_text()
+    t.equal(granted, set(re.findall(r"holdfast\.(\w+)\(", calls)) | {"fence"}, "granted")
+    with database(t, "list"):
+        server.sql(sql(t, "--grant", postgres.USER), "list")
+        open_to_us = {name for name, in server.sql(
+            "SELECT proname FROM pg_proc WHERE pronamespace = 'holdfast'::regnamespace AND "
+            f"has_function_privilege('{postgres.USER}', oid, 'EXECUTE')", "list")}
+        trusted = {name for name, in server.sql(
+            "SELECT proname FROM pg_proc WHERE pronamespace = 'holdfast'::regnamespace AND prosecdef", "list")}
+    t.equal(open_to_us, granted, "functions that we may call")
+    t.equal(trusted, granted, "functions that act for their owner")
+
+
+@case
+def a_role_of_any_name(t):
+    server.sql('CREATE ROLE "An ""odd"" Role"')
+    with database(t, "odd") as url:
+        server.sql(sql(t, "--grant", 'An "odd" Role'), "odd")
+        server.sql(f'GRANT "An ""odd"" Role" TO {postgres.USER}', "odd")
+        t.equal(t.run("run", "a", "--", "true").code, 0)
+    server.sql('DROP ROLE "An ""odd"" Role"')
+
+
+@case
+def the_manual_tells_the_same(t):
+    told = (ROOT / "docs/postgres.md").read_text()
+    for line in (SOURCE / "grant.sql").read_text().replace(':"role"', '"app"').splitlines()[1:]:
+        t.contains(told, line.strip())
+
+
+def main():
+    global server
+    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
+    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
+    reason = None if "postgres" in version.stdout.split() else "no PostgreSQL store in this build"
+    try:
+        if reason is None:
+            with postgres.standalone() as server:
+                hf.main()
+    except postgres.Missing as missing:
+        reason = missing
+    print(f"1..0 # SKIP {reason}")
+    sys.exit(77)
+
+
+if __name__ == "__main__":
+    main()
