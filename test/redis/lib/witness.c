@@ -69,6 +69,8 @@ static void exchange(const char *path, const char *line, size_t size)
 
     snprintf(at.sun_path, sizeof at.sun_path, "%s", path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ .tv_sec = 20 },
+               sizeof(struct timeval));
     if (connect(fd, (struct sockaddr *)&at, sizeof at) < 0)
         fail_msg("nobody listens at %s", path);
     assert_int_equal(send(fd, line, size, MSG_NOSIGNAL), size);
