@@ -1,7 +1,9 @@
-# hf_store(NAME [OPTIONAL] [NET] [SERVED] [PACKAGE package] [LINK target...] [PKGCONFIG module...])
+# hf_store(NAME [OPTIONAL] [NET] [SERVED] [PACKAGE package] [LINK target...]
+#          [HEADER header] [PKGCONFIG module...])
 #
 # Adds src/store/NAME to the library.  PACKAGE is what find_package() must find, LINK
-# the targets it gives, or plain names of libraries that come without a package;
+# the targets it gives, or plain names of libraries that come without a package, whose
+# HEADER may be in a folder NAMEd after the store;
 # PKGCONFIG the same for those who link libholdfast.a by pkg-config.  NET: it speaks to a server, and needs src/net and OpenSSL.
 # SERVED: it is one of those that share src/store/served.
 # OPTIONAL makes an option HF_STORE_<NAME>; in the code, the macro of that name is
@@ -40,7 +42,7 @@ macro(hf_served)
 endmacro()
 
 macro(hf_store name)
-    cmake_parse_arguments(store "OPTIONAL;NET;SERVED" "PACKAGE" "LINK;PKGCONFIG" ${ARGN})
+    cmake_parse_arguments(store "OPTIONAL;NET;SERVED" "PACKAGE;HEADER" "LINK;PKGCONFIG" ${ARGN})
     string(TOUPPER "HF_STORE_${name}" store_macro)
     if(store_OPTIONAL)
         option(${store_macro} "The ${name}: store" ON)
@@ -57,6 +59,11 @@ macro(hf_store name)
         endif()
         if(store_SERVED)
             hf_served()
+        endif()
+        if(store_HEADER)
+            find_path(${store_macro}_INCLUDE ${store_HEADER}
+                PATH_SUFFIXES ${name} ${name}ql REQUIRED)
+            target_include_directories(hf_objects PUBLIC ${${store_macro}_INCLUDE})
         endif()
         if(store_LINK)
             hf_library("${store_PACKAGE}" "${store_LINK}" "${store_PKGCONFIG}")
