@@ -160,6 +160,24 @@ def the_manual_tells_the_same(t):
         t.contains(told, line.strip())
 
 
+@case
+def the_manuals_transaction_is_fenced(t):
+    job = re.search(r"^```sql\n(.*?)^```", (ROOT / "docs/postgres.md").read_text(), re.S | re.M)[1]
+    with database(t, "bank"):
+        server.sql(sql(t, "--grant", postgres.USER), "bank")
+        server.sql("CREATE TABLE account AS SELECT 1 AS id, 100 AS balance;"
+                   f"GRANT ALL ON account TO {postgres.USER}", "bank")
+        with server.connect("bank", postgres.USER) as link:
+            for token in (7, 7, 9):
+                link.run(job.replace(":token", str(token)))
+            try:
+                link.run(job.replace(":token", "8"))
+                raise hf.Failure("a token that is too low was let through")
+            except pq.Error as error:
+                t.equal(error.code, "HF002")
+        t.equal(server.sql("SELECT balance FROM account", "bank"), [(130,)])
+
+
 def main():
     global server
     sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
