@@ -11,6 +11,7 @@
 set(HF_STORE_LIBRARIES "")
 set(HF_STORE_PACKAGES "")
 set(HF_STORE_PKGCONFIG "")
+set(HF_STORE_INCLUDES "") # folders of headers, for tests that look inside
 set(HF_LEFT_OUT net)
 
 macro(hf_library package targets modules)
@@ -64,6 +65,7 @@ macro(hf_store name)
             find_path(${store_macro}_INCLUDE ${store_HEADER}
                 PATH_SUFFIXES ${name} ${name}ql REQUIRED)
             target_include_directories(hf_objects PUBLIC ${${store_macro}_INCLUDE})
+            list(APPEND HF_STORE_INCLUDES ${${store_macro}_INCLUDE})
         endif()
         if(store_LINK)
             hf_library("${store_PACKAGE}" "${store_LINK}" "${store_PKGCONFIG}")

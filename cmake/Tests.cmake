@@ -45,7 +45,8 @@ function(hf_programs group)
         string(REPLACE "/" "-" target ${path})
         add_executable(${target} EXCLUDE_FROM_ALL ${file} ${hf_program_parts})
         target_include_directories(${target} PRIVATE
-            include src test ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/embed)
+            include src test ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/embed
+            ${HF_STORE_INCLUDES})
         target_link_libraries(${target} PRIVATE
             hf_flags ${hf_program_libraries} holdfast_static)
         set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
@@ -59,7 +60,8 @@ if(CMOCKA_LIBRARY)
     hf_part(test/lib unused lib_parts)
     if(lib_parts)
         add_library(hf_test_lib STATIC EXCLUDE_FROM_ALL ${lib_parts})
-        target_include_directories(hf_test_lib PRIVATE include src test)
+        target_include_directories(hf_test_lib PRIVATE include src test
+            ${HF_STORE_INCLUDES})
         target_link_libraries(hf_test_lib PRIVATE hf_flags)
         set(test_lib hf_test_lib)
     endif()

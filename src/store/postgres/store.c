@@ -133,7 +133,7 @@ fail:
 static const char *const params[] = { "ttl", "polling", NULL };
 
 /* clang-format off */
-#define IMPL(name) { .scheme = (name), .params = params, .users = true, .any = true, .any = true,          \
+#define IMPL(name) { .scheme = (name), .params = params, .users = true, .any = true,          \
                      .open = open_store, .close = close_store, .submit = hf_served_submit, \
                      .cancel = hf_served_cancel, .process = process,               \
                      .schema = hf_pg_schema_print }
