@@ -98,6 +98,10 @@ void hf_drive_announce(struct hf_drive *drive);
  * when the keeper is busy with a callback, the store is told to look itself. */
 void hf_drive_turn(struct hf_drive *drive, bool readable);
 
+/* The same by one who polls next.  So the store need not look for answers, unless
+ * something is due: it must not give up a server whose answer is there already. */
+void hf_drive_turn_first(struct hf_drive *drive);
+
 /* Wait, driving the engine if nobody else does, until settled(arg), which is
  * called with the mutex held.  0, or HF_ETIMEOUT past the deadline. */
 int hf_drive_wait(struct hf_drive *drive, bool (*settled)(void *arg), void *arg,

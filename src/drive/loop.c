@@ -10,12 +10,13 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+/* An event or a timer: one read takes all there is. */
 static void drain(int fd)
 {
     uint64_t count;
 
-    while (read(fd, &count, sizeof count) > 0)
-        ;
+    ssize_t n = read(fd, &count, sizeof count);
+    (void)n;
 }
 
 static void write_one(int fd)
@@ -140,12 +141,11 @@ void hf_drive_announce(struct hf_drive *drive)
         write_one(drive->kick);
 }
 
-void hf_drive_turn(struct hf_drive *drive, bool readable)
+static void turn(struct hf_drive *drive, bool readable)
 {
     if (drive->turning)
         return;
     drive->turning = true;
-    readable |= drive->watching == 0;
     do {
         drive->posted = false;
         drive->ops->collect(drive->owner);
@@ -163,6 +163,16 @@ void hf_drive_turn(struct hf_drive *drive, bool readable)
     if (drive->driver == NULL && drive->sleepers != NULL)
         pthread_cond_signal(&drive->sleepers->cond);
     hf_drive_announce(drive);
+}
+
+void hf_drive_turn(struct hf_drive *drive, bool readable)
+{
+    turn(drive, readable || drive->watching == 0);
+}
+
+void hf_drive_turn_first(struct hf_drive *drive)
+{
+    turn(drive, drive->watching == 0 && hf_now() >= drive->wake);
 }
 
 void hf_drive_poll(struct hf_drive *drive, int kick, hf_time until)

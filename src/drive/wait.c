@@ -79,14 +79,14 @@ int hf_drive_wait(struct hf_drive *drive, bool (*settled)(void *arg), void *arg,
 
     /* The common case: our own turn settles it, and nobody need know. */
     if (drive->posted)
-        hf_drive_turn(drive, false);
+        hf_drive_turn_first(drive);
     if (settled(arg))
         return 0;
 
     append(drive, &sleeper);
     for (;;) {
         if (drive->posted && !drive->turning)
-            hf_drive_turn(drive, false);
+            hf_drive_turn_first(drive);
         if (settled(arg))
             break;
         hf_time now = hf_now();

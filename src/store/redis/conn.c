@@ -1,6 +1,6 @@
 /* conn.c - one connection to a server, and the commands on it.
  *
- * hiredis writes and reads the protocol; the socket is ours.  Answers come in the order
+ * hiredis reads the protocol; write.c writes it, and the socket is ours.  Answers come in the order
  * of the calls.  Whoever takes an answer may close the connection, so after each of them
  * we look whether it is still the same one.
  */
@@ -87,20 +87,22 @@ void hf_redis_conn_close(struct hf_redis *redis, struct hf_redis_conn *conn)
 /* ---- Commands ---------------------------------------------------------------------------- */
 
 static void send_command(struct hf_redis_conn *conn, int argc, const char *const *argv,
-                         const size_t *length, bool secret)
+                         const size_t *length)
 {
-    char *text = NULL;
-    int   size = redisFormatCommandArgv(&text, argc, (const char **)argv, length);
-    void *room = size > 0 ? hf_stream_append(&conn->stream, (size_t)size) : NULL;
+    size_t size = HF_REDIS_FRAME, count = (size_t)argc;
 
-    if (room != NULL)
-        memcpy(room, text, (size_t)size);
-    else
+    for (size_t i = 0; i < count; i++)
+        size += HF_REDIS_FRAME + (length != NULL ? length[i] : strlen(argv[i]));
+    char *start = hf_stream_append(&conn->stream, size);
+    if (start == NULL) {
         give_up(conn, "out of memory");
-    if (size > 0 && secret)
-        explicit_bzero(text, (size_t)size);
-    if (size > 0)
-        redisFreeCommand(text);
+        return;
+    }
+    char *at = hf_redis_write_count(start, '*', count);
+    for (size_t i = 0; i < count; i++)
+        at = hf_redis_write_text(at, argv[i],
+                                 length != NULL ? length[i] : strlen(argv[i]));
+    conn->stream.used -= size - (size_t)(at - start);
 }
 
 static void enlist(struct hf_redis *redis, struct hf_redis_conn *conn,
@@ -125,7 +127,27 @@ void hf_redis_conn_call(struct hf_redis *redis, struct hf_redis_conn *conn,
     if (call != NULL)
         enlist(redis, conn, call, on_reply, data);
     if (conn->stream.state != HF_STREAM_BROKEN)
-        send_command(conn, argc, argv, length, false);
+        send_command(conn, argc, argv, length);
+}
+
+void hf_redis_conn_send(struct hf_redis *redis, struct hf_redis_conn *conn,
+                        struct hf_redis_call *call, const struct hf_redis_args *args,
+                        hf_redis_on_reply *on_reply, void *data)
+{
+    char   start[HF_REDIS_FRAME];
+    size_t size = (size_t)(hf_redis_write_count(start, '*', args->count) - start);
+
+    assert(conn->there && !args->failed);
+    enlist(redis, conn, call, on_reply, data);
+    if (conn->stream.state == HF_STREAM_BROKEN)
+        return;
+    char *room = hf_stream_append(&conn->stream, size + args->used);
+    if (room == NULL) {
+        give_up(conn, "out of memory");
+        return;
+    }
+    memcpy(room, start, size);
+    memcpy(room + size, args->text, args->used);
 }
 
 void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
@@ -142,7 +164,7 @@ void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
         argv[1] = config->password;
     enlist(redis, conn, call, on_reply, data);
     if (conn->stream.state != HF_STREAM_BROKEN)
-        send_command(conn, config->user == NULL ? 2 : 3, argv, NULL, true);
+        send_command(conn, config->user == NULL ? 2 : 3, argv, NULL);
 }
 
 /* ---- Answers ------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* inner.h - what the files of the Redis store share.
  *
  *   config.c   what a URL says                link.c     find, reach and greet the server
- *   conn.c     commands on a connection       fault.c    what its errors mean
+ *   conn.c write.c  commands on a connection  fault.c    what its errors mean
  *   script.c   the scripts, called by name    session.c  hello, and when it is lost
  *   news.c     what the server tells us       canary.c   whether there was anybody
  *   renew.c bye.c  the session's renewals, its end   mend.c  when data were lost
@@ -46,18 +46,6 @@ enum hf_redis_code {
     HF_REDIS_FULL,
     HF_REDIS_NOWHERE,
 };
-
-/* Arguments while they are gathered: copies, so that they may be of the moment. */
-struct hf_redis_args {
-    char        *text;
-    size_t       used, text_room;
-    size_t      *at, *length;
-    const char **arg;
-    size_t       count, room;
-    bool         failed; /* no memory */
-};
-
-void hf_redis_args_finish(struct hf_redis_args *args);
 
 int hf_redis_scripts_init(struct hf_redis *redis);
 
@@ -161,6 +149,7 @@ struct hf_redis_news {
     uint64_t             sent;       /* ... and of the last one sent, as far as we know */
     hf_time              miss;       /* if they differ by then, one was lost */
     hf_time              due;        /* connect then; or give up connecting then */
+    unsigned             put_off;    /* for how many turns */
     struct hf_retry      retry;
 };
 

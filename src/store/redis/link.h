@@ -51,6 +51,30 @@ int hf_redis_config_auth(struct hf_redis_config *ret, const struct hf_config *co
 int hf_redis_complain(char *errmsg, const char *what, const char *value,
                       const char *advice);
 
+/* ---- write.c: the protocol ------------------------------------------------------------ */
+
+#define HF_REDIS_DIGITS 24
+#define HF_REDIS_FRAME  (HF_REDIS_DIGITS + 5) /* what stands around a text, at most */
+
+/* A number of at least `width` digits, without a NUL; how long it is. */
+size_t hf_redis_digits(uint64_t number, size_t width, char ret[HF_REDIS_DIGITS]);
+
+/* "*2\r\n" or "$3\r\n", and "$3\r\nGET\r\n".  They return where it ends. */
+char *hf_redis_write_count(char *at, char mark, size_t count);
+char *hf_redis_write_text(char *at, const char *text, size_t size);
+
+/* Arguments, written while they are gathered: they may be of the moment. */
+struct hf_redis_args {
+    char  *text;
+    size_t used, room;
+    size_t count;
+    bool   failed; /* no memory */
+};
+
+void hf_redis_args_begin(struct hf_redis_args *args);
+void hf_redis_args_add(struct hf_redis_args *args, const char *text, size_t size);
+void hf_redis_args_finish(struct hf_redis_args *args);
+
 /* ---- conn.c: one connection, and the commands on it ---------------------------------- */
 
 /* `reply` is lent for the call; NULL: the connection broke before there was one. */
@@ -95,6 +119,11 @@ void hf_redis_conn_close(struct hf_redis *redis, struct hf_redis_conn *conn);
 void hf_redis_conn_call(struct hf_redis *redis, struct hf_redis_conn *conn,
                         struct hf_redis_call *call, int argc, const char *const *argv,
                         const size_t *length, hf_redis_on_reply *on_reply, void *data);
+
+/* The same for arguments that were gathered, and not in vain. */
+void hf_redis_conn_send(struct hf_redis *redis, struct hf_redis_conn *conn,
+                        struct hf_redis_call *call, const struct hf_redis_args *args,
+                        hf_redis_on_reply *on_reply, void *data);
 
 /* Get on with connecting; read and answer; send.  Returns false when it broke:
  * stream.errmsg tells why, and the caller is to close it.  An answer may close it too:

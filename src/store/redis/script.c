@@ -23,7 +23,6 @@
 #include "store/redis/watch.lua.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,119 +117,62 @@ void hf_redis_script_load(struct hf_redis *redis, enum hf_redis_script script)
 
 /* ---- Arguments --------------------------------------------------------------------------- */
 
-static bool make_room(struct hf_redis_args *args)
-{
-    size_t  room = args->room * 2 + 32;
-    size_t *at = realloc(args->at, room * sizeof *at);
-    size_t *length = at != NULL ? realloc(args->length, room * sizeof *length) : NULL;
-    const char **arg = length != NULL ? realloc(args->arg, room * sizeof *arg) : NULL;
-
-    if (at != NULL)
-        args->at = at;
-    if (length != NULL)
-        args->length = length;
-    if (arg == NULL)
-        return false;
-    args->arg = arg;
-    args->room = room;
-    return true;
-}
-
-static bool make_text_room(struct hf_redis_args *args, size_t size)
-{
-    size_t room = (args->used + size) * 2 + 256;
-
-    if (args->used + size <= args->text_room)
-        return true;
-    char *text = realloc(args->text, room);
-    if (text == NULL)
-        return false;
-    args->text = text;
-    args->text_room = room;
-    return true;
-}
-
-static void add(struct hf_redis *redis, const char *text, size_t size)
-{
-    struct hf_redis_args *args = &redis->args;
-
-    if (args->failed || (args->count == args->room && !make_room(args)) ||
-        !make_text_room(args, size)) {
-        args->failed = true;
-        return;
-    }
-    memcpy(args->text + args->used, text, size);
-    args->at[args->count] = args->used;
-    args->length[args->count] = size;
-    args->count++;
-    args->used += size;
-}
-
-void hf_redis_args_finish(struct hf_redis_args *args)
-{
-    free(args->text);
-    free(args->at);
-    free(args->length);
-    free(args->arg);
-    *args = (struct hf_redis_args){ 0 };
-}
-
 void hf_redis_add(struct hf_redis *redis, const char *text)
 {
-    add(redis, text, strlen(text));
+    hf_redis_args_add(&redis->args, text, strlen(text));
+}
+
+static void add_digits(struct hf_redis *redis, uint64_t number, size_t width)
+{
+    char text[HF_REDIS_DIGITS];
+
+    hf_redis_args_add(&redis->args, text, hf_redis_digits(number, width, text));
 }
 
 void hf_redis_add_number(struct hf_redis *redis, uint64_t number)
 {
-    char text[24];
-
-    snprintf(text, sizeof text, "%" PRIu64, number);
-    hf_redis_add(redis, text);
+    add_digits(redis, number, 0);
 }
 
 void hf_redis_add_seq(struct hf_redis *redis, uint64_t seq)
 {
-    char text[24];
-
-    snprintf(text, sizeof text, seq != 0 ? "%016" PRIu64 : "%" PRIu64, seq);
-    hf_redis_add(redis, text);
+    add_digits(redis, seq, seq != 0 ? 16 : 0);
 }
 
 void hf_redis_add_kind(struct hf_redis *redis, const struct hf_shape *shape)
 {
-    char text[24];
+    char   text[HF_REDIS_DIGITS + 1];
+    size_t size = hf_redis_digits(shape->capacity, 0, text);
 
-    snprintf(text, sizeof text, "%" PRIu32 "%s", shape->capacity,
-             shape->claim ? "c" : "");
-    hf_redis_add(redis, text);
+    text[size] = 'c';
+    hf_redis_args_add(&redis->args, text, size + shape->claim);
 }
 
 static void add_key(struct hf_redis *redis, const char *what, const char *name)
 {
-    char key[HF_REDIS_PREFIX + 300];
+    char  key[HF_REDIS_PREFIX + 300];
+    char *at = stpcpy(stpcpy(key, redis->config.prefix), what);
 
-    snprintf(key, sizeof key, "%s:%s%s", redis->config.prefix, what, name);
-    hf_redis_add(redis, key);
+    assert(strlen(name) < sizeof key - (size_t)(at - key));
+    at = stpcpy(at, name);
+    hf_redis_args_add(&redis->args, key, (size_t)(at - key));
 }
 
 void hf_redis_add_claim(struct hf_redis *redis, const char *name)
 {
-    add_key(redis, "claim:", name);
+    add_key(redis, ":claim:", name);
 }
 
 /* ---- Calls ---------------------------------------------------------------------------------- */
 
 void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t claims)
 {
-    struct hf_redis_args *args = &redis->args;
-
-    args->count = args->used = 0;
-    args->failed = false;
+    hf_redis_args_begin(&redis->args);
     hf_redis_add(redis, "EVALSHA");
     hf_redis_add(redis, redis->sha[script]);
     hf_redis_add_number(redis, 2 + claims);
-    add_key(redis, "state", "");
-    add_key(redis, "order", "");
+    add_key(redis, ":state", "");
+    add_key(redis, ":order", "");
 }
 
 void hf_redis_add_who(struct hf_redis *redis)
@@ -243,18 +185,13 @@ void hf_redis_add_who(struct hf_redis *redis)
 void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
                    hf_redis_on_reply *on_reply, void *data)
 {
-    struct hf_redis_args *args = &redis->args;
-
-    for (size_t i = 0; i < args->count && !args->failed; i++)
-        args->arg[i] = args->text + args->at[i];
-    if (args->failed) { /* as if it had been sent and the connection had broken */
+    if (redis->args.failed) { /* as if it had been sent and the connection had broken */
         call->on_reply = on_reply;
         call->data = data;
         hf_redis_link_break(redis, "cannot be asked: out of memory");
         return;
     }
-    hf_redis_conn_call(redis, &redis->link.conn, call, (int)args->count, args->arg,
-                       args->length, on_reply, data);
+    hf_redis_conn_send(redis, &redis->link.conn, call, &redis->args, on_reply, data);
 }
 
 /* ---- Answers -------------------------------------------------------------------------------- */

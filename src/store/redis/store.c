@@ -14,6 +14,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#define PUT_OFF 8 /* the longest that news waits for, in turns */
+
 static int ready(const struct hf_served *served)
 {
     const struct hf_redis *redis = (const struct hf_redis *)served;
@@ -51,14 +53,25 @@ static hf_time next_wake(const struct hf_redis *redis)
                          hf_served_watches_wake(&redis->served)));
 }
 
+/* Answers and news have a connection each; which of them can be read is not said.  If there
+ * was an answer, that was it as a rule.  News that is put off still makes the descriptor
+ * readable; under a stream of answers it has its turn, too. */
+static bool may_wait(struct hf_redis_news *news, bool answered)
+{
+    news->put_off = answered ? (news->put_off + 1) % PUT_OFF : 0;
+    return news->put_off != 0;
+}
+
 static void process(struct hf_store *store, hf_time now, bool readable)
 {
     struct hf_redis *redis = (struct hf_redis *)store;
 
     redis->served.now = now;
     store->wake = HF_NEVER;
-    hf_redis_news_run(redis, readable);
+    hf_time heard = redis->link.conn.heard;
     hf_redis_link_run(redis, readable);
+    bool answered = redis->link.conn.heard != heard;
+    hf_redis_news_run(redis, readable && !may_wait(&redis->news, answered));
     bool more = hf_served_run(&redis->served);
     hf_redis_renew_run(redis);
     hf_redis_link_flush(redis);
