@@ -269,10 +269,16 @@ RETURNS TABLE (code integer, sid text, renewal bigint, ttl bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    v_code integer := holdfast.refusal(p_sid, p_connection);
+    v_code    integer := 0;
+    v_renewal bigint;
 BEGIN
-    IF v_code = 0 THEN
-        UPDATE holdfast.session SET renewal = nextval('holdfast.renewal') WHERE sid = p_sid;
+    -- At once by UPDATE: two that had it FOR SHARE first would wait for each other.
+    UPDATE holdfast.session SET renewal = nextval('holdfast.renewal')
+    WHERE sid = p_sid AND connection = p_connection RETURNING renewal INTO v_renewal;
+    IF NOT FOUND THEN
+        v_code := holdfast.refusal(p_sid, p_connection);
+    ELSIF v_renewal % 64 = 0 THEN -- somebody has to, now and then
+        PERFORM holdfast.forget_lines(100);
     END IF;
     RETURN QUERY SELECT v_code, NULL::text, 0::bigint, 0::bigint;
     RETURN QUERY
@@ -339,19 +345,24 @@ BEGIN
     RETURN true;
 END $$;
 
--- Forget lines that nobody is in, once there are no sessions; tokens go on from the highest.
-CREATE OR REPLACE FUNCTION holdfast.forget_lines() RETURNS void
+-- Forget up to p_most lines that nobody is in and nobody was for an hour (or at all, if there
+-- are no sessions).  Tokens go on from the highest.
+CREATE OR REPLACE FUNCTION holdfast.forget_lines(p_most integer) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_name  text;
+    v_until bigint := CASE WHEN EXISTS (SELECT FROM holdfast.session)
+                           THEN holdfast.microseconds() - 3600000000
+                           ELSE 9223372036854775807 END;
     v_floor bigint;
 BEGIN
-    IF EXISTS (SELECT FROM holdfast.session) THEN
-        RETURN;
-    END IF;
-    UPDATE holdfast.head SET floor = greatest(floor, coalesce(
-        (SELECT max(last) FROM holdfast.line), 0)) RETURNING floor INTO v_floor;
-    DELETE FROM holdfast.line WHERE holders = 0 AND waiting = 0 AND last <= v_floor;
+    WITH idle AS (SELECT name FROM holdfast.line
+                  WHERE holders = 0 AND waiting = 0 AND last < v_until AND NOT EXISTS
+                      (SELECT FROM holdfast.watch WHERE watch.name = line.name)
+                  LIMIT p_most FOR UPDATE SKIP LOCKED),
+         gone AS (DELETE FROM holdfast.line WHERE name IN (SELECT name FROM idle)
+                  RETURNING last)
+    SELECT max(last) INTO v_floor FROM gone;
+    UPDATE holdfast.head SET floor = v_floor WHERE floor < v_floor;
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.bye(p_sid text, p_connection bigint) RETURNS integer
@@ -365,7 +376,7 @@ BEGIN
     END IF;
     PERFORM set_config('synchronous_commit', 'off', true);
     PERFORM holdfast.bury(p_sid, NULL);
-    PERFORM holdfast.forget_lines();
+    PERFORM holdfast.forget_lines(1000);
     RETURN 0;
 END $$;
 
@@ -463,10 +474,16 @@ CREATE OR REPLACE FUNCTION holdfast.leave(p_sid text, p_connection bigint, p_id 
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_connection bigint;
+    v_capacity   bigint;
+    v_used       bigint;
+    v_holders    bigint;
     v_waiting    bigint;
     v_watched    boolean;
     v_state      "char";
     v_weight     bigint;
+    v_sid        text;
+    v_id         bigint;
+    v_now        bigint;
 BEGIN
     lost := false;
     IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -480,19 +497,35 @@ BEGIN
     END IF;
     -- Forgotten in a crash, it is given up again when we are back.
     PERFORM set_config('synchronous_commit', 'off', true);
-    SELECT waiting, watched INTO v_waiting, v_watched
+    SELECT capacity, used, holders, waiting, watched
+    INTO v_capacity, v_used, v_holders, v_waiting, v_watched
     FROM holdfast.line WHERE name = p_name FOR UPDATE;
     DELETE FROM holdfast.ticket WHERE sid = p_sid AND id = p_id AND state <> 'b'
     RETURNING state, weight INTO v_state, v_weight;
     IF NOT FOUND THEN
         lost := EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id);
-    ELSIF v_state = 'g' AND v_waiting = 0 AND NOT v_watched THEN -- nobody to think of
-        UPDATE holdfast.line
-        SET used = used - v_weight, holders = holders - 1, changes = changes + 1
-        WHERE name = p_name;
-    ELSE
+        RETURN;
+    ELSIF v_state <> 'g' OR v_capacity <> 1 OR v_watched THEN
         PERFORM holdfast.part(p_name, v_state, v_weight);
+        RETURN;
     END IF;
+    -- A mutex of which nobody but those in line wants to know: advance(), but quicker.
+    v_used := 0;
+    v_holders := 0;
+    IF v_waiting > 0 THEN
+        SELECT sid, id INTO v_sid, v_id FROM holdfast.ticket
+        WHERE name = p_name AND state = 'w' ORDER BY seq LIMIT 1;
+        v_now := extract(epoch FROM clock_timestamp()) * 1000000;
+        UPDATE holdfast.ticket SET state = 'g', since = v_now, news = news + 1
+        WHERE sid = v_sid AND id = v_id;
+        v_used := 1;
+        v_holders := 1;
+        v_waiting := v_waiting - 1;
+        PERFORM pg_notify('hf_' || v_sid, 'g ' || v_id || ' -1 ' || v_now);
+    END IF;
+    UPDATE holdfast.line
+    SET used = v_used, holders = v_holders, waiting = v_waiting, changes = changes + 1
+    WHERE name = p_name;
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.read(p_sid text, p_connection bigint, p_id bigint)
