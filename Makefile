@@ -5,6 +5,8 @@
 #   make test       install what is missing, build four ways, run every test
 #   make bench      measure                 make bench-zookeeper   beside Curator
 #                                           make bench-redis       beside redlock
+#                                           make bench-postgres    beside its own updates
+#                                           make bench-compare     all stores, one driver
 #   make cut        three servers: CUTS=50 cuts of the network, KILLS=10 of the leader
 #   make test-long  the tests that take chances or time, with many more rounds
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
@@ -60,6 +62,18 @@ bench-redis:
 	@cmake --build --preset release --target benches
 	@bench/redis.py
 
+bench-postgres:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory release
+	@cmake --build --preset release --target benches
+	@bench/postgres.py
+
+bench-compare:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory release
+	@cmake --build --preset release --target benches
+	@bench/compare.py
+
 CUTS  = 50
 KILLS = 10
 
@@ -104,4 +118,5 @@ lint: release
 clean:
 	rm -rf build build-*
 
-.PHONY: release run test test-long bench bench-zookeeper bench-redis cut fuzz install format lint clean
+.PHONY: release run test test-long bench bench-zookeeper bench-redis \
+        bench-postgres bench-compare cut fuzz install format lint clean

@@ -1,4 +1,5 @@
 """peer - what the programs here share: other programs to talk to, servers on a disk."""
+import contextlib
 import pathlib
 import shutil
 import statistics
@@ -33,7 +34,8 @@ class Peer:
         return self
 
     def __exit__(self, *_):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         try:
             self.process.wait(10)
         except subprocess.TimeoutExpired:
@@ -41,7 +43,8 @@ class Peer:
             self.process.wait()
 
     def say(self, text):
-        self.process.stdin.write(text + "\n")
+        with contextlib.suppress(BrokenPipeError):  # hear() tells of it
+            self.process.stdin.write(text + "\n")
 
     def hear(self):
         said = self.process.stdout.readline().split()

@@ -13,8 +13,9 @@ The server has its data on a disk, with fsync, and is set up as it is shipped.
             second one's commit not waited for on the disk, as Holdfast's release.
     turns   8 processes take turns on one lock, for no time and for a millisecond, so that
             all others are asleep when it is given back: how long from the release until the
-            next one has it.  Beside a NOTIFY from one connection to another, alone, and
-            while they take turns.
+            next one has it.  Beside a NOTIFY from one connection until another has it:
+            alone, and while they take turns.  (It wakes the server's processes of all who
+            LISTEN in the database, so it takes the longer the more they are.)
     line    1,000 waiters of one process in one line
     layout  by SQL alone: the tables as they are (schema.sql) beside a whole line in one row
             of arrays (postgres/one_row.sql).  Not unless it is asked for.
@@ -35,7 +36,6 @@ import postgres
 PROCESSES = 8
 HOLD_US = 1000
 NOTIFIES = 300
-LAYOUTS = {"rows": "holdfast", "one row": "one_row"}
 SIZES = [("free", 0, 300), ("turns", PROCESSES, 60), ("line", 10, 100), ("line", 100, 100),
          ("line", 1000, 100), ("pass", 10, 100), ("pass", 100, 100), ("pass", 1000, 100)]
 
@@ -102,15 +102,13 @@ def take_turns(server, args, turns, hold):
     with Peer(argv) as peer, \
             Peer([args.programs / "postgres_cycle", server.conninfo, server.unix_url]) as other:
         alone = other.ask(f"notify {NOTIFIES} {HOLD_US}")
-        unsynced = other.ask(f"unsynced {NOTIFIES} {HOLD_US}")
         peer.hear()
         peer.say("go")
-        beside = other.ask(f"unsynced {NOTIFIES // 3} {HOLD_US}")
+        beside = other.ask(f"notify {NOTIFIES // 3} {HOLD_US}")
         said = [float(word) for word in peer.hear()]
         peer.say("end")
     return {"per_s": round(PROCESSES * turns / said[0]), "hands": int(said[1]), "p50": said[2],
-            "p99": said[3], "notify": float(alone[3]), "notify_unsynced": float(unsynced[3]),
-            "notify_beside": float(beside[3])}
+            "p99": said[3], "notify": float(alone[3]), "notify_beside": float(beside[3])}
 
 
 def turns(server, args, results):
@@ -121,13 +119,12 @@ def turns(server, args, results):
         for name, (count, hold) in kinds.items():
             rounds[name].append(take_turns(server, args, count, hold))
     print(f"\n{f'{PROCESSES} processes':<15}{'turns/s':>8}{'p50 us':>9}{'p99 us':>9}"
-          f"{'NOTIFY':>9}{'unsynced':>10}{'beside':>9}{'times NOTIFY':>14}{'unsynced':>10}")
+          f"{'NOTIFY':>9}{'beside':>9}{'times NOTIFY':>14}{'beside':>9}")
     for name, runs in rounds.items():
         found[name] = one = medians(runs)
         print(f"{name:<15}{one['per_s']:>8.0f}{one['p50']:>9.1f}{one['p99']:>9.1f}"
-              f"{one['notify']:>9.1f}{one['notify_unsynced']:>10.1f}{one['notify_beside']:>9.1f}"
-              f"{one['p50'] / one['notify']:>14.2f}"
-              f"{one['p50'] / one['notify_unsynced']:>10.2f}")
+              f"{one['notify']:>9.1f}{one['notify_beside']:>9.1f}"
+              f"{one['p50'] / one['notify']:>14.2f}{one['p50'] / one['notify_beside']:>9.2f}")
 
 
 # ---- A long line -----------------------------------------------------------------------------
@@ -183,7 +180,7 @@ def layout(server, args, results):
 
 def main():
     parser = argparse.ArgumentParser(description="Holdfast on one PostgreSQL server.")
-    parser.add_argument("-r", "--rounds", type=int, default=12)
+    parser.add_argument("-r", "--rounds", type=int, default=30)
     parser.add_argument("-n", "--count", type=int, default=100, help="cycles of one side's turn")
     parser.add_argument("-b", "--build", default=str(ROOT / "build"), help="build folder")
     parser.add_argument("part", nargs="*", help="free, turns, line, layout")

@@ -12,7 +12,6 @@
  *     lazy      the same, the second with synchronous_commit off, as Holdfast's release
  *     advisory  pg_advisory_lock, pg_advisory_unlock: nothing is written
  *     notify    NOTIFY by one connection until another that LISTENs has it
- *     unsynced  the same with synchronous_commit off
  *     mutex     hf_acquire, hf_release
  *     loop      the same in a loop of our own, without a thread of the library
  *     eager     as mutex, but the answer to the release is not waited for
@@ -86,13 +85,12 @@ static void advisory(void)
     call(plain, "unlock");
 }
 
-/* The sender's answer is read only afterwards: it is not what the other waits for. */
-static void notify_by(PGconn *sender)
+static void notify(void)
 {
     struct pollfd waits = { .fd = PQsocket(listener), .events = POLLIN };
     PGnotify     *told;
 
-    must(PQsendQueryPrepared(sender, "notify", 0, NULL, NULL, NULL, 0), "sending");
+    must(PQsendQueryPrepared(plain, "notify", 0, NULL, NULL, NULL, 0), "sending");
     while ((told = PQnotifies(listener)) == NULL) {
         must(poll(&waits, 1, PATIENCE_MS) == 1, "being told");
         must(PQconsumeInput(listener), "reading");
@@ -100,20 +98,11 @@ static void notify_by(PGconn *sender)
     PQfreemem(told);
 }
 
-static void read_answer(PGconn *sender)
+/* What NOTIFY is answered: the one who is told does not wait for it. */
+static void read_answers(void)
 {
-    for (PGresult *result; (result = PQgetResult(sender)) != NULL;)
-        expect(sender, result);
-}
-
-static void notify(void)
-{
-    notify_by(plain);
-}
-
-static void unsynced(void)
-{
-    notify_by(off);
+    for (PGresult *result; (result = PQgetResult(plain)) != NULL;)
+        expect(plain, result);
 }
 
 /* ---- By Holdfast ------------------------------------------------------------------- */
@@ -159,8 +148,8 @@ static const struct {
     void (*once)(void);
 } things[] = {
     { "select", select_one }, { "updates", updates }, { "lazy", lazy },
-    { "advisory", advisory }, { "notify", notify },   { "unsynced", unsynced },
-    { "mutex", cycle },       { "loop", loop },       { "eager", eager },
+    { "advisory", advisory }, { "notify", notify },   { "mutex", cycle },
+    { "loop", loop },         { "eager", eager },
 };
 
 static void run(const char *what, size_t count, long pause)
@@ -179,8 +168,7 @@ static void run(const char *what, size_t count, long pause)
         double begin = now_us();
         once();
         took[i] = now_us() - begin;
-        read_answer(plain);
-        read_answer(off);
+        read_answers();
     }
     double seconds = (now_us() - start) / 1e6;
     if (once == eager) /* what is on its way is answered before this is */
