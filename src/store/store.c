@@ -19,16 +19,16 @@
 
 /* The build says which; SQLite and memory are always there. */
 static const struct hf_store_impl *const stores[] = {
-    &hf_sqlite_store, &hf_memory_store,
+    &hf_sqlite_store,     &hf_memory_store,
 #ifdef HF_STORE_ZOOKEEPER
-    &hf_zk_store,     &hf_zks_store,
+    &hf_zk_store,         &hf_zks_store,
 #endif
 #ifdef HF_STORE_REDIS
-    &hf_redis_store,  &hf_rediss_store, &hf_redis_unix_store, &hf_redis_sentinel_store,
+    &hf_redis_store,      &hf_rediss_store,
+    &hf_redis_unix_store, &hf_redis_sentinel_store,
 #endif
 #ifdef HF_STORE_POSTGRES
-    &hf_postgres_store,
-    &hf_postgresql_store,
+    &hf_postgres_store,   &hf_postgresql_store,
 #endif
 };
 
