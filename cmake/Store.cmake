@@ -3,11 +3,12 @@
 #
 # Adds src/store/NAME to the library.  PACKAGE is what find_package() must find, LINK
 # the targets it gives, or plain names of libraries that come without a package, whose
-# HEADER may be in a folder NAMEd after the store;
-# PKGCONFIG the same for those who link libholdfast.a by pkg-config.  NET: it speaks to a server, and needs src/net and OpenSSL.
+# HEADER may be in a folder NAMEd after the store; PKGCONFIG the same for those who link
+# libholdfast.a by pkg-config.  NET: it speaks to a server, and needs src/net and OpenSSL.
 # SERVED: it is one of those that share src/store/served.
-# OPTIONAL makes an option HF_STORE_<NAME>; in the code, the macro of that name is
-# defined when the store is in.  HF_LEFT_OUT has the names of what is not in.
+# OPTIONAL makes an option HF_STORE_<NAME>; in src/store/store.c, and there only, the macro
+# of that name is defined when the store is in: whoever changes the option need not compile
+# all else again.  HF_LEFT_OUT has the names of what is not in.
 set(HF_STORE_LIBRARIES "")
 set(HF_STORE_PACKAGES "")
 set(HF_STORE_PKGCONFIG "")
@@ -30,7 +31,7 @@ macro(hf_net)
         list(REMOVE_ITEM HF_LEFT_OUT net)
         file(GLOB net_sources CONFIGURE_DEPENDS src/net/*.c)
         target_sources(hf_objects PRIVATE ${net_sources})
-        hf_library(OpenSSL OpenSSL::SSL libssl)
+        hf_library(OpenSSL OpenSSL::SSL "libssl;libcrypto")
     endif()
 endmacro()
 
@@ -54,7 +55,8 @@ macro(hf_store name)
             src/store/${name}/*.sql src/store/${name}/*.lua)
         target_sources(hf_objects PRIVATE ${store_sources})
         hf_embed(hf_objects ${store_texts})
-        target_compile_definitions(hf_objects PRIVATE ${store_macro}=1)
+        set_property(SOURCE src/store/store.c APPEND PROPERTY
+            COMPILE_DEFINITIONS ${store_macro}=1)
         if(store_NET)
             hf_net()
         endif()
@@ -64,7 +66,8 @@ macro(hf_store name)
         if(store_HEADER)
             find_path(${store_macro}_INCLUDE ${store_HEADER}
                 PATH_SUFFIXES ${name} ${name}ql REQUIRED)
-            target_include_directories(hf_objects PUBLIC ${${store_macro}_INCLUDE})
+            set_property(SOURCE ${store_sources} APPEND PROPERTY
+                INCLUDE_DIRECTORIES ${${store_macro}_INCLUDE})
             list(APPEND HF_STORE_INCLUDES ${${store_macro}_INCLUDE})
         endif()
         if(store_LINK)
