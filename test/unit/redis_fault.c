@@ -73,7 +73,7 @@ static const struct {
       HF_REDIS_AGAIN, "read-only" },
     { "ERR Error running script (call to f_9f): @user_script:1: @user_script: 1: The "
       "user executing the script can't run this command or subcommand",
-      HF_REDIS_DENIED, "can't run this" },
+      HF_REDIS_DENIED, "does not allow our scripts all that they need" },
     { "ERR Error running script", HF_REDIS_FAILED, "running script" },
 };
 
