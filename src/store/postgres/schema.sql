@@ -272,6 +272,9 @@ DECLARE
     v_code    integer := 0;
     v_renewal bigint;
 BEGIN
+    IF current_setting('transaction_isolation') <> 'read committed' THEN
+        PERFORM holdfast.refusal(p_sid, p_connection);
+    END IF;
     -- At once by UPDATE: two that had it FOR SHARE first would wait for each other.
     UPDATE holdfast.session SET renewal = nextval('holdfast.renewal')
     WHERE sid = p_sid AND connection = p_connection RETURNING renewal INTO v_renewal;
@@ -332,7 +335,9 @@ BEGIN
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    DELETE FROM holdfast.watch WHERE sid = p_sid;
+    -- What is locked is just being told, and gone then.  To wait for that might be in vain.
+    DELETE FROM holdfast.watch WHERE sid = p_sid AND name IN
+        (SELECT name FROM holdfast.watch WHERE sid = p_sid FOR UPDATE SKIP LOCKED);
     FOR v_name IN SELECT DISTINCT name FROM holdfast.ticket WHERE sid = p_sid ORDER BY name LOOP
         PERFORM FROM holdfast.line WHERE name = v_name FOR UPDATE;
         FOR v_ticket IN DELETE FROM holdfast.ticket WHERE sid = p_sid AND name = v_name
