@@ -22,13 +22,13 @@ NAMES = ("hello", "mend", "renew", "bye", "enter", "leave", "read", "amend", "wa
          "list", "look")
 
 Reply = collections.namedtuple(
-    "Reply", "code changes state seq slot since weight ahead nearest patience asked",
+    "Reply", "code last state seq slot since weight ahead nearest patience asked",
     defaults=[None] * 10)
 
 
 def source(name):
     """A script as src/store/redis/script.c puts it together."""
-    files = [SCRIPTS / f"{part}.lua" for part in ("base", f"{name}_alone", "line", name)]
+    files = [SCRIPTS / f"{part}.lua" for part in (f"{name}_alone", "base", "line", name)]
     return "\n".join(file.read_text() for file in files if file.exists())
 
 
@@ -86,11 +86,11 @@ class Space:
     def kill(self, *sessions):
         """Move their ends into the past, in this order; nobody has noticed yet."""
         for i, session in enumerate(sessions):
-            connection, end = self.link.call("HGET", self.state, "s" + session.sid).split()
+            end, connection = self.link.call("HGET", self.state, "s" + session.sid).split()
             past = f"{self.now() - 1000 + i:016}"
             self.link.call("ZREM", self.order, f"e{end}{session.sid}")
             self.link.call("ZADD", self.order, 0, f"e{past}{session.sid}")
-            self.link.call("HSET", self.state, "s" + session.sid, f"{connection} {past}")
+            self.link.call("HSET", self.state, "s" + session.sid, f"{past} {connection}")
 
     def keys(self):
         return self.link.call("KEYS", self.prefix + "*")
@@ -120,12 +120,13 @@ class Space:
 class Session:
     def __init__(self, space, sid=None):
         self.space, self.connection, self.epoch, self.token = space, 0, "0", 0
-        self.run = space.run
         self.sid = sid or f"{random.getrandbits(64):016x}"
 
-    def command(self, script, *args, keys=(), connection=None):
+    def command(self, script, *args, id=None, keys=(), connection=None):
+        """`id`: of the place, where it is about one."""
         keys = [self.space.state, self.space.order, *keys]
-        return ("EVALSHA", self.space.sha[script], len(keys), *keys, self.run, self.sid,
+        who = self.sid if id is None else f"{self.sid}:{id}"
+        return ("EVALSHA", self.space.sha[script], len(keys), *keys, self.epoch, who,
                 self.connection if connection is None else connection, *args)
 
     def call(self, *args, **more):
@@ -133,29 +134,35 @@ class Session:
 
     def hello(self, ttl=TTL, longest=0, hold=0, connection=None):
         """On a new connection."""
-        self.connection, self.run = connection or self.connection + 1, self.space.run
-        ret = self.call("hello", ttl, longest, hold, self.token, self.epoch)
+        self.connection = connection or self.connection + 1
+        ret = self.call("hello", ttl, longest, hold, self.token, self.space.run)
         if ret[0] == 0:
             self.epoch = ret[1]
         return ret
 
     def _place(self, *args, **more):
         ret = Reply(*self.call(*args, **more))
+        if ret.last is not None and ret.code == 0:
+            ret = ret._replace(last=int(ret.last))
         if ret.state in ("g", "w"):
             self.token = max(self.token, int(ret.seq))
         return ret
 
     def enter(self, id, name, weight=1, kind="1", only_free=0, limit=0, note=""):
         keys = [self.space.claim(name)] if kind == "1c" else []
-        return self._place("enter", id, name, weight, kind, only_free, limit, note, keys=keys)
+        ret = self._place("enter", name, weight, kind, -1 if only_free else limit, note, id=id,
+                          keys=keys)
+        if ret.state == "g" and ret.weight is None:  # nobody else is there
+            ret = ret._replace(weight=weight, ahead=0, nearest="0", patience=0)
+        return ret
 
     def enter_many(self, ids, name, weight, kind):
         done = self.space.link.calls(*(
-            self.command("enter", id, name, weight, kind, 0, 0, "") for id in ids))
+            self.command("enter", name, weight, kind, 0, "", id=id) for id in ids))
         assert all(reply[0] == 0 for reply in done), done
 
     def leave_many(self, ids, name):
-        done = self.space.link.calls(*(self.command("leave", id, name) for id in ids))
+        done = self.space.link.calls(*(self.command("leave", name, id=id) for id in ids))
         assert all(reply == [0, 0] for reply in done), done
 
     def take(self, id, name, **more):
@@ -163,23 +170,25 @@ class Session:
         return self.enter(id, name, 1, "1c", 1, **more)
 
     def read(self, id, name):
-        return self._place("read", id, name, 0)
+        return self._place("read", name, 0, id=id)
 
     def amend(self, id, name, weight):
-        return self._place("amend", id, name, weight)
+        return self._place("amend", name, weight, id=id)
 
     def leave(self, id, name, claim=False):
-        return self.call("leave", id, name, keys=[self.space.claim(name)] if claim else [])
+        return self.call("leave", name, id=id,
+                         keys=[self.space.claim(name)] if claim else [])
 
-    def watch(self, name, changes=0, *seqs):
-        return self.call("watch", name, changes, *seqs, keys=[self.space.claim(name)])
+    def watch(self, name, last=0, *seqs):
+        return self.call("watch", name, last, *seqs, keys=[self.space.claim(name)])
 
     def reach(self, verb, name, seq, why=""):
         return self.call("reach", verb, name, seq, why, keys=[self.space.claim(name)])
 
     def list(self, name=None):
-        return self.call("list", *([name] if name else []),
-                         keys=[self.space.claim(name)] if name else [])
+        ret = self.call("list", *([name] if name else []),
+                        keys=[self.space.claim(name)] if name else [])
+        return [ret[0], int(ret[1]), *ret[2:]] if ret[0] == 0 else ret
 
     def look(self, *name):
         return self.call("look", *name, keys=[self.space.claim(n) for n in name])

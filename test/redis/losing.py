@@ -29,9 +29,6 @@ class Losing(Model):
         self.runs += 1
         kept = {"all": {}, "last": self.kept, "none": self.space.keep()}[way]
         self.space.lose(f"run{self.runs}", kept)
-        for session in self.sessions:
-            session.run = self.space.run  # asked of the server when connecting to it
-            assert session.read(1, "m").code == 1 and session.renew() == [1]
         back = self.rng.sample(self.sessions, self.rng.randint(1, len(self.sessions)))
         self.on_hold = True
         self.begin_hold(back)
@@ -52,6 +49,8 @@ class Losing(Model):
         if self.rng.random() < 0.5:  # a stranger is the first to come
             self.sessions.append(Session(self.space, f"{self.rng.getrandbits(64):016x}"))
         assert self.sessions[-1].hello(hold=TTL)[2] > 0
+        for session in self.sessions[:-1]:
+            assert session.read(1, "m").code == 1 and session.renew() == [1]
         sids = {session.sid for session in self.sessions}
         dead = [key[1:] for key in self.space.fields() if key[0] == "s" and key[1:] not in sids]
         for sid in dead:
@@ -109,7 +108,7 @@ class Losing(Model):
     def resume(self):
         """The model goes on from what is there: who asked and who watches may be lost."""
         fields = self.space.fields()
-        self.changes = int(fields.get("changes", 0))
+        self.last, self.changes = int(fields["last"]), 0
         self.watches = {tuple(m[1:].split("\n")) for m in self.space.members("w")}
         self.space.numbers = {k[1:]: int(n) for k, n in fields.items() if k[0] == "n"}
         for p in self.places.values():

@@ -5,7 +5,7 @@ import rule
 from rule import LINES, MANY, capacity, has_slots
 
 NOTES = ("", "a note", "two\nlines 1 2\n", "\udcff\udc80")
-HEAD = {"run", "epoch", "last", "ttl", "changes", "hold"}
+HEAD = {"run", "epoch", "last", "ttl", "hold"}
 
 
 class Place(rule.Place):
@@ -19,12 +19,18 @@ class Model(rule.Rule):
         self.space, self.top = Space(path), 0
         for _ in range(3):
             self.join()
-        self.changes = int(self.space.fields()["changes"])
+        self.last, self.changes = int(self.space.fields()["last"]), 0
 
     # ---- What should be
 
     def count(self, name):
         self.changes += 1
+
+    def is_now(self, last):
+        """Every change since we looked has raised it, and nothing else has."""
+        rose, changes = last - self.last, self.changes
+        self.last, self.changes = last, 0
+        return rose >= changes if changes else rose == 0
 
     def bury(self, session):
         for owner in sorted(o for o, p in self.places.items() if p.session is session):
@@ -33,7 +39,7 @@ class Model(rule.Rule):
 
     def shown(self, reply, p):
         """Is this answer about a place of ours right?"""
-        assert reply.code == 0 and reply.changes == self.changes, reply
+        assert reply.code == 0 and self.is_now(reply.last), reply
         assert (reply.state, reply.weight, reply.slot) == (p.state, p.weight, p.slot), reply
         assert len(reply.seq) == 16 and p.seq in (None, reply.seq), reply
         p.seq, p.since = reply.seq, reply.since
@@ -49,6 +55,7 @@ class Model(rule.Rule):
         assert sorted(told) == sorted(self.expected), f"told {told}, should {self.expected}"
         self.expected = []
         fields, members = self.space.fields(), self.space.members()
+        assert self.is_now(int(fields["last"])), fields["last"]
         alive = {s.sid for s in self.sessions}
         for letter, should in (("s", alive), ("t", {*self.places, *self.broken}),
                                ("l", {p.name for p in self.places.values()}),
@@ -60,7 +67,7 @@ class Model(rule.Rule):
             assert key in HEAD or key[0] in "stlwna", key
         self.check_places(fields)
         should = ["o" + owner for owner in (*self.places, *self.broken)]
-        should += [f"e{fields['s' + sid].split()[1]}{sid}" for sid in alive]
+        should += [f"e{fields['s' + sid].split()[0]}{sid}" for sid in alive]
         should += [f"w{name}\n{sid}" for name, sid in self.watches]
         should += [f"v{sid}\n{name}" for name, sid in self.watches]
         for p in self.places.values():
@@ -109,7 +116,7 @@ class Model(rule.Rule):
         fits = self.fits(name, p.weight)
         if not fits and only_free:
             nearest = before[-1].seq if before else "0"
-            assert reply[:4] == (0, self.changes, "r", nearest), (reply, before)
+            assert reply[:4] == (0, self.last, "r", nearest), (reply, before)
             assert 0 < reply.slot <= TTL  # the patience
             return
         if not fits and 0 < limit <= len(self.line(name, "w")):
@@ -144,7 +151,7 @@ class Model(rule.Rule):
         if p := self.any_place():
             self.shown(p.session.read(p.id, p.name), p)
         else:
-            assert self.someone().read(self.ids + 1, "m")[:3] == (0, self.changes, "-")
+            assert self.someone().read(self.ids + 1, "m")[:3] == (0, self.last, "-")
 
     def amend(self):
         p = self.any_place()
@@ -187,9 +194,9 @@ class Model(rule.Rule):
     def watch(self):
         name, session = self.rng.choice(list(LINES)), self.someone()
         way = self.rng.randrange(3)
-        if way == 0 and self.changes:
+        if way == 0:
             stale = self.rng.random() < 0.5
-            reply = session.watch(name, self.changes - 1 or 99999 if stale else self.changes)
+            reply = session.watch(name, self.last - stale)
         elif way == 1 and self.line(name):
             there = self.rng.choice(self.line(name)).seq
             stale = self.rng.random() < 0.5
@@ -207,7 +214,7 @@ class Model(rule.Rule):
         names = [name] if name else sorted(LINES, key=str.encode)
         reply = self.someone().list(name)
         should = [(p.state, p.seq) for state in "gw" for n in names for p in self.line(n, state)]
-        assert reply[:4] == [0, self.changes, 0, 0], reply
+        assert reply[:4] == [0, self.last, 0, 0], reply
         assert [tuple(text.split()[:2]) for text in reply[4:]] == should, reply
 
     def look(self):
@@ -234,9 +241,9 @@ class Model(rule.Rule):
         session = self.someone()
         reply = session.hello()
         assert reply[:4] == [0, session.epoch, 0, self.space.numbers.get(session.sid, 0)], reply
-        for script, args in (("renew", [TTL]), ("leave", [1, "m"]),
-                             ("enter", [self.ids + 1, "m", 1, "1", 0, 0, ""])):
-            assert session.call(script, *args, connection=session.connection - 1) == [3]
+        for script, id, args in (("renew", None, [TTL]), ("leave", 1, ["m"]),
+                                 ("enter", self.ids + 1, ["m", 1, "1", 0, ""])):
+            assert session.call(script, *args, id=id, connection=session.connection - 1) == [3]
 
     def bye(self):
         session = self.someone()
@@ -252,7 +259,7 @@ class Model(rule.Rule):
         self.space.kill(*doomed)
         for session in doomed:
             assert session.read(1, "m") == (2, *[None] * 10)
-            assert session.renew() == [2] and session.leave(1, "m") == [2]
+            assert session.renew() == [2] and session.leave(self.ids + 1, "m") == [2]
         for _, name, _ in claims:  # it ends by itself at the same time
             self.space.link.call("DEL", self.space.claim(name))
         if self.rng.random() < 0.2:

@@ -48,10 +48,12 @@ def what_an_old_connection_sends_is_refused():
     there = space()
     a = there.session()
     a.hello()
-    for script, args in (("enter", [1, "m", 1, "1", 0, 0, ""]), ("leave", [1, "m"]),
-                         ("read", [1, "m", 0]), ("amend", [1, "m", 1]), ("watch", ["m", 0]),
-                         ("reach", ["break", "m", "1", ""]), ("list", []), ("look", []),
-                         ("renew", [TTL]), ("bye", []), ("mend", [])):
+    assert a.enter(1, "m").state == "g"
+    for script, args in (("enter", ["x", 1, "1", 0, ""]), ("leave", ["m"]), ("read", ["m", 0]),
+                         ("amend", ["m", 1])):
+        assert a.call(script, *args, id=1, connection=1) == [3], script
+    for script, args in (("watch", ["m", 0]), ("reach", ["break", "m", "1", ""]), ("list", []),
+                         ("look", []), ("renew", [TTL]), ("bye", []), ("mend", [])):
         assert a.call(script, *args, connection=1) == [3], script
     assert a.hello(connection=1) == [3]
     a.connection = 2
@@ -74,11 +76,23 @@ def an_ended_session_is_refused():
     a, b = sessions(there)
     assert a.enter(1, "m").state == "g"
     there.kill(a)
-    for reply in (a.enter(2, "m"), a.read(1, "m"), a.leave(1, "m"), a.renew(), a.bye(), a.list(),
-                  a.watch("m"), a.mend(), a.reach("prove", "m", "1"), a.amend(1, "m", 1),
-                  a.hello()):
+    for reply in (a.enter(2, "m"), a.enter(2, "n"), a.read(1, "m"), a.leave(2, "m"), a.renew(),
+                  a.bye(), a.list(), a.watch("m"), a.mend(), a.reach("prove", "m", "1"),
+                  a.amend(1, "m", 1), a.hello()):
         assert reply[0] == 2, reply
     assert b.enter(1, "m").state == "g"
+    assert a.leave(1, "m") == [2]
+
+
+@case
+def what_nobody_else_has_yet_can_be_given_back():
+    """The session's time is up, but nobody has noticed: the place was its own until now."""
+    there = space()
+    a, b = sessions(there)
+    a.enter(1, "m")
+    there.kill(a)
+    assert a.leave(1, "m") == [0, 0] and a.leave(1, "m") == [2]
+    assert b.enter(1, "m").ahead == 0
 
 
 @case
@@ -239,7 +253,7 @@ def alone_it_is_a_handful_of_commands():
     there = space()
     a = there.session()
     assert sum(work(there, lambda: a.enter(1, "m")).values()) == 1 + 4
-    assert sum(work(there, lambda: a.leave(1, "m")).values()) == 1 + 5
+    assert sum(work(there, lambda: a.leave(1, "m")).values()) == 1 + 4
 
 
 def tell_time():

@@ -92,7 +92,7 @@ class ZooKeeper(Server):
 class Redis(Server):
     """Without files; plain and encrypted; sessions last 3 s.  See src/store/redis/base.lua for the keys."""
     scheme, module = "redis", redis
-    HEAD = {"run", "epoch", "last", "ttl", "changes", "hold"}
+    HEAD = {"run", "epoch", "last", "ttl", "hold"}
 
     @staticmethod
     def look():
@@ -130,7 +130,7 @@ class Redis(Server):
         now = int(time_now[0]) * 1000000 + int(time_now[1])
         found = [f"left a key behind: {key}" for key in self.claims(client, name)]
         dead = {field[1:] for field, value in fields.items()
-                if field[0] == "s" and int(value.split()[1]) <= now}
+                if field[0] == "s" and int(value.split()[0]) <= now}
         excused = excuses(members, dead)
         found += [f"left a field behind: {field} {value!r}" for field, value in fields.items()
                   if field not in self.HEAD and not excused(field)]

@@ -1,19 +1,19 @@
 -- amend.lua - make the own place weigh less.
 --
--- ARGV 4 id 5 name 6 weight
--- -> as show(); { 0, changes, '-' } there is none
-local owner, name, weight = sid .. ':' .. ARGV[4], ARGV[5], tonumber(ARGV[6])
+-- ARGV 4 name 5 weight
+-- -> as show(); { 0, last, '-' } there is none
+local owner, name, weight = ARGV[2], ARGV[4], tonumber(ARGV[5])
 
-local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'epoch', 'changes', 't' .. owner,
-               'l' .. name, 'a' .. owner)
+local f = call('HMGET', state, 'epoch', 's' .. sid, 'last', 'hold', 't' .. owner, 'l' .. name,
+               'a' .. owner)
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
-head = { hold = f[3] and tonumber(f[3]), epoch = f[4], changes = f[5] or '0' }
-local p = f[6] and parse_place(f[6])
-if not p or p.state == 'b' then return { 0, tonumber(head.changes), '-' } end
+head = { epoch = f[1], last = f[3], hold = f[4] }
+local p = f[5] and parse_place(f[5])
+if not p or p.state == 'b' then return { 0, head.last, '-' } end
 
 if weight < p.weight then
-  local line = parse_line(f[7], p.kind)
+  local line = parse_line(f[6], p.kind)
   call('ZREM', order, member(p, owner))
   if p.state == 'g' then line.used = line.used - p.weight + weight end
   p.weight = weight
@@ -22,7 +22,7 @@ if weight < p.weight then
   if line.epoch ~= head.epoch then recount(name, line) end
   advance(name, line, owner)
   store_line(name, line)
-  changed(name)
+  changed(name, is_watched(name))
   p = parse_place(call('HGET', state, 't' .. owner))
 end
-return show(p, owner, f[8])
+return show(p, owner, f[7])

@@ -1,17 +1,20 @@
 -- base.lua - what every script begins with.
 --
--- A script is base.lua, for some NAME_alone.lua, line.lua and NAME.lua behind each other.
+-- A script is base.lua, line.lua and NAME.lua behind each other, and for some NAME_alone.lua
+-- before them.
 --
 -- KEYS  1 PREFIX:state  a hash: all that is looked up by its name
 --       2 PREFIX:order  a sorted set of equal scores: all that has an order
 --       3 ...           claim keys, where a script says so
--- ARGV  1 the server's run id  2 our session  3 our connection  4 ... see each script
+-- ARGV  1 the epoch we know  2 our session, <sid>, or our place, <sid>:<id>
+--       3 our connection  4 ... see each script
 --
 -- Fields of the hash
---   run      run id of the server that wrote last          epoch   changes when data was lost
---   last     highest token ever given out                  hold    nobody is granted until then
---   ttl      longest lease in use                          changes how many there were
---   s<sid>   "<connection> <end>"                          n<sid>  messages sent to a session
+--   run      run id of the server that wrote them          epoch   changes when data was lost
+--   last     highest token ever given out; any change of a line raises it, so that it also
+--            tells whether there was one
+--   hold     nobody is granted until then                  ttl     longest lease in use
+--   s<sid>   "<end> <connection>"                          n<sid>  messages sent to a session
 --   l<name>  "<kind> <weight held> <waiting> <slots> <epoch>"
 --   t<sid>:<id>  "<state> <seq> <weight> <slot> <since> <kind> <name>\n<note>"
 --            state: g granted, w waiting, b taken away by somebody
@@ -27,22 +30,20 @@
 --
 -- All answer { code, ... }: 0 done; 1 the data are not this server's: say hello; 2 there is
 -- no such session; 3 it has a newer connection than this; others as each script says.
+-- Hello alone looks at the run id: who asks after it on the same connection asks the same
+-- server, and another server's data are of another epoch once somebody has said hello there.
 local call, fmt, match, sub = redis.call, string.format, string.match, string.sub
 local state, order = KEYS[1], KEYS[2]
-local sid = ARGV[2]
+local sid = sub(ARGV[2], 1, 16)
 
 local t = call('TIME')
 local now = t[1] * 1000000 + t[2]
 
--- What is wrong, given the fields run and s<sid>; nil if nothing is.
-local function refusal(run, session)
-  if run ~= ARGV[1] then return { 1 } end
-  if not session and tonumber(call('HGET', state, 'hold') or '0') > now then
-    return { 1 } -- it may be among what was lost; somebody else was the first to notice
-  end
-  local connection, till = match(session or '', '^(%d+) (%d+)$')
-  if not connection or tonumber(till) <= now then return { 2 } end
-  if connection ~= ARGV[3] then return { 3 } end
+-- What is wrong, given the fields epoch and s<sid>; nil if nothing is.
+local function refusal(epoch, session)
+  if epoch ~= ARGV[1] then return { 1 } end
+  if not session or tonumber(sub(session, 1, 16)) <= now then return { 2 } end
+  if sub(session, 18) ~= ARGV[3] then return { 3 } end
 end
 
 local function line_text(line)

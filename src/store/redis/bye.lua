@@ -1,10 +1,10 @@
 -- bye.lua - end our session and all it has.
 --
 -- KEYS 3 ... our claims, ARGV 4 ... their ids and seqs
-local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'epoch')
+local f = call('HMGET', state, 'epoch', 's' .. sid, 'hold')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
-head = { hold = f[3] and tonumber(f[3]), epoch = f[4] }
+head = { epoch = f[1], hold = f[3] }
 for i = 3, #KEYS do
   if call('GET', KEYS[i]) == sid .. ':' .. ARGV[2 * i - 2] .. ':' .. ARGV[2 * i - 1] then
     call('DEL', KEYS[i])

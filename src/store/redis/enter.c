@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-/* { 0, changes, state, seq, slot, since, weight, ahead, nearest, patience, asked }, or
- * { 0, changes, 'r', nearest, patience }, or { 0, changes, '-' } */
-static struct hf_served_answer parse(const redisReply *reply)
+/* { 0, last, state, seq, slot, since, weight, ahead, nearest, patience, asked }, of which
+ * ENTER leaves out what is as asked if nobody else is there, or
+ * { 0, last, 'r', nearest, patience }, or { 0, last, '-' } */
+static struct hf_served_answer parse(const redisReply *reply, uint32_t weight)
 {
     const char             *state = hf_redis_text(reply, 2);
     struct hf_served_answer answer = { .state = state != NULL ? state[0] : '-',
@@ -19,7 +20,7 @@ static struct hf_served_answer parse(const redisReply *reply)
     answer.seq = (uint64_t)hf_redis_number(reply, 3);
     answer.slot = (int)hf_redis_number(reply, 4);
     answer.since = hf_redis_number(reply, 5);
-    answer.weight = (uint32_t)hf_redis_number(reply, 6);
+    answer.weight = reply->elements > 6 ? (uint32_t)hf_redis_number(reply, 6) : weight;
     answer.ahead = (uint64_t)hf_redis_number(reply, 7);
     answer.nearest = (uint64_t)hf_redis_number(reply, 8);
     answer.patience = hf_redis_number(reply, 9);
@@ -30,7 +31,7 @@ static struct hf_served_answer parse(const redisReply *reply)
 static void show(struct hf_redis *redis, struct hf_served_task *task,
                  const redisReply *reply)
 {
-    struct hf_served_answer answer = parse(reply);
+    struct hf_served_answer answer = parse(reply, task->req->shape.weight);
     struct hf_served_place *place = hf_served_take(task, &answer);
 
     if (redis->config.replicas > 0 && place != NULL && place->granted && !place->safe)
@@ -84,13 +85,14 @@ void hf_redis_enter(struct hf_served *served, struct hf_served_task *task)
     hf_redis_script(redis, task->script = HF_REDIS_ENTER, req->shape.claim);
     if (req->shape.claim)
         hf_redis_add_claim(redis, req->name);
-    hf_redis_add_who(redis);
-    hf_redis_add_number(redis, req->id);
+    hf_redis_add_owner(redis, req->id);
     hf_redis_add(redis, req->name);
     hf_redis_add_number(redis, req->shape.weight);
     hf_redis_add_kind(redis, &req->shape);
-    hf_redis_add(redis, req->only_free ? "1" : "0");
-    hf_redis_add_number(redis, req->limit);
+    if (req->only_free)
+        hf_redis_add(redis, "-1");
+    else
+        hf_redis_add_number(redis, req->limit);
     hf_redis_add(redis, req->note != NULL ? req->note : "");
     hf_redis_task_send(redis, task, on_entered);
 }
@@ -110,8 +112,7 @@ void hf_redis_look(struct hf_served *served, struct hf_served_task *task)
     }
     hf_served_remember_news(task);
     hf_redis_script(redis, task->script = HF_REDIS_READ, 0);
-    hf_redis_add_who(redis);
-    hf_redis_add_number(redis, task->req->id);
+    hf_redis_add_owner(redis, task->req->id);
     hf_redis_add(redis, task->req->name);
     hf_redis_add(redis,
                  redis->config.replicas > 0 && place != NULL && !place->safe ? "1" : "0");
@@ -125,8 +126,7 @@ void hf_redis_amend(struct hf_served *served, struct hf_served_task *task)
     struct hf_redis *redis = (struct hf_redis *)served;
     hf_served_remember_news(task);
     hf_redis_script(redis, task->script = HF_REDIS_AMEND, 0);
-    hf_redis_add_who(redis);
-    hf_redis_add_number(redis, task->req->id);
+    hf_redis_add_owner(redis, task->req->id);
     hf_redis_add(redis, task->req->name);
     hf_redis_add_number(redis, task->req->shape.weight);
     hf_redis_task_send(redis, task, on_shown);
@@ -160,8 +160,7 @@ void hf_redis_leave(struct hf_served *served, struct hf_served_task *task)
     hf_redis_script(redis, task->script = HF_REDIS_LEAVE, claim);
     if (claim)
         hf_redis_add_claim(redis, task->req->name);
-    hf_redis_add_who(redis);
-    hf_redis_add_number(redis, task->req->id);
+    hf_redis_add_owner(redis, task->req->id);
     hf_redis_add(redis, task->req->name);
     hf_redis_task_send(redis, task, on_left);
 }

@@ -1,12 +1,14 @@
 -- enter.lua - take a place.
 --
--- ARGV 4 id 5 name 6 weight 7 kind 8 only if free (1) 9 most that may wait 10 note
+-- ARGV 4 name 5 weight 6 kind 7 most that may wait; 0: any, -1: it must be free  8 note
 -- KEYS 3 the claim, if it is one
 --
--- -> as show(); { 0, changes, 'r', what is in the way, patience } refused;
+-- -> as show(), or its first six alone; { 0, last, 'r', what is in the way, patience } refused;
 --    { 4, kind } those there are of another kind; { 5 } too many wait
-head = { last = tonumber(f[3]), hold = f[4] and tonumber(f[4]), epoch = f[5],
-         changes = f[6] or '0' }
+local wrong = refusal(f[1], f[2])
+if wrong then return wrong end
+head = { epoch = f[1], last = f[3], hold = f[4] }
+weight = tonumber(weight)
 
 local function refused(wait)
   local nearest
@@ -14,12 +16,12 @@ local function refused(wait)
     local from, to = range(letter, name)
     nearest = nearest or call('ZREVRANGEBYLEX', order, to, from, 'LIMIT', 0, 1)[1]
   end
-  return { 0, tonumber(head.changes), 'r', nearest and match(nearest, '^[^\n]*\n(%d+)') or '0',
+  return { 0, head.last, 'r', nearest and match(nearest, '^[^\n]*\n(%d+)') or '0',
            wait or patience() }
 end
 
-if f[7] then -- asked before; the answer was lost
-  local p = parse_place(f[7])
+if f[5] then -- asked before; the answer was lost
+  local p = parse_place(f[5])
   if p.state == 'b' then return refused() end
   local line = parse_line(call('HGET', state, 'l' .. p.name), p.kind)
   refresh(p.name, line, owner)
@@ -27,7 +29,7 @@ if f[7] then -- asked before; the answer was lost
   return show(p, owner, call('HGET', state, 'a' .. owner))
 end
 
-local line = parse_line(f[8], kind)
+local line = parse_line(f[6], kind)
 refresh(name, line)
 local function fits()
   return line.waiting == 0 and line.used + weight <= capacity(line) and not on_hold()
@@ -35,35 +37,34 @@ end
 if line.kind ~= kind or not fits() then
   if sweep() then -- it may have been in the way of the dead
     line = parse_line(call('HGET', state, 'l' .. name), kind)
-    head.changes = call('HGET', state, 'changes') or '0'
   end
 end
 if line.kind ~= kind then return { 4, line.kind } end
 local granted = fits()
 if not granted then
-  if ARGV[8] == '1' then return refused() end
-  if tonumber(ARGV[9]) > 0 and line.waiting >= tonumber(ARGV[9]) then return { 5 } end
+  local most = tonumber(ARGV[7])
+  if most < 0 then return refused() end
+  if most > 0 and line.waiting >= most then return { 5 } end
 end
 
 local seq = fmt('%016.0f', math.max(head.last + 1, now))
 if kind == '1c' then
-  local left = math.ceil((tonumber(match(f[2], ' (%d+)$')) - now) / 1000)
+  local left = math.ceil((tonumber(sub(f[2], 1, 16)) - now) / 1000)
   if not call('SET', KEYS[3], owner .. ':' .. seq, 'NX', 'PX', left) then
     return refused(claim_left(KEYS[3]) or 1)
   end
 end
 
 local p = { state = granted and 'g' or 'w', seq = seq, weight = weight, slot = -1,
-            since = fmt('%.0f', now), kind = kind, name = name, note = ARGV[10] }
+            since = fmt('%.0f', now), kind = kind, name = name, note = ARGV[8] }
 if granted then
   line.used = line.used + weight
   p.slot = take_slot(name, line)
 else
   line.waiting = line.waiting + 1
 end
-head.changes = fmt('%d', tonumber(head.changes) + 1)
+head.last = seq
 call('ZADD', order, 0, member(p, owner), 0, 'o' .. owner)
-call('HSET', state, 'last', seq, 'changes', head.changes, 't' .. owner, place_text(p),
-     'l' .. name, line_text(line))
-if f[9] then tell_watchers(name) end
-return show(p, owner)
+call('HSET', state, 'last', seq, 't' .. owner, place_text(p), 'l' .. name, line_text(line))
+if f[7] then tell_watchers(name) end
+return show(p, owner, nil, not granted and line.epoch == head.epoch and line.waiting - 1 or nil)

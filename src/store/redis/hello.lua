@@ -1,33 +1,33 @@
 -- hello.lua - begin on a connection: open our session, or prove that it is still there.
 --
 -- ARGV 4 ttl 5 longest ttl we know of 6 hold-off, should there be no data at all
---      7 highest token we know of 8 epoch we know, "0" for a new session
+--      7 highest token we know of 8 the server's run id; 1 is "0" for a new session
 -- -> { 0, epoch, on hold for, messages sent to us, longest ttl, patience }; { 2 } the
 --    session is dead
 --
 -- Another run id: the server was started anew, or is another one.  What was written last may
 -- be lost.  So tokens jump, and nobody is granted anything until all leases given out
 -- before have ended or were put down again (mend.lua).
-local ttl, known = tonumber(ARGV[4]), ARGV[8]
+local ttl, known, run = tonumber(ARGV[4]), ARGV[1], ARGV[8]
 
 local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'epoch', 'last', 'ttl')
 local longest = math.max(ttl, tonumber(ARGV[5]), tonumber(f[6] or '0'))
 local last = math.max(tonumber(f[5] or '0'), tonumber(ARGV[7]))
-head = { hold = f[3] and tonumber(f[3]), epoch = f[4] }
-if f[1] ~= ARGV[1] then
-  local hold = f[4] and longest or tonumber(ARGV[6])
+head = { hold = f[3], epoch = f[4] }
+if f[1] ~= run then
+  local hold = f[5] and longest or tonumber(ARGV[6])
   if not f[1] then -- what is left, if anything, does not fit together
     call('DEL', state, order)
-    call('HSET', state, 'changes', fmt('%.0f', now))
     f[2] = false
   end
-  head.hold, head.epoch = now + hold, fmt('%.0f', now)
-  call('HSET', state, 'run', ARGV[1], 'epoch', head.epoch, 'hold', fmt('%.0f', head.hold))
+  head.hold = fmt('%.0f', now + hold)
+  head.epoch = fmt('%.0f', math.max(now, tonumber(f[4] or '0') + 1))
+  call('HSET', state, 'run', run, 'epoch', head.epoch, 'hold', head.hold)
   last = math.max(last, now)
 end
 call('HSET', state, 'last', fmt('%016.0f', last), 'ttl', fmt('%.0f', longest))
 
-local connection, till = match(f[2] or '', '^(%d+) (%d+)$')
+local till, connection = match(f[2] or '', '^(%d+) (%d+)$')
 if connection and tonumber(connection) > tonumber(ARGV[3]) then return { 3 } end
 if known ~= '0' then
   local alive = till and tonumber(till) > now
@@ -38,5 +38,5 @@ if known ~= '0' then
 end
 renew(sid, ARGV[3], till, ttl)
 sweep()
-return { 0, head.epoch, on_hold() and head.hold - now or 0,
+return { 0, head.epoch, hold_left(),
          tonumber(call('HGET', state, 'n' .. sid) or '0'), longest, patience() }

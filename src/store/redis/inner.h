@@ -54,6 +54,7 @@ int hf_redis_scripts_init(struct hf_redis *redis);
 void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t claims);
 void hf_redis_add_claim(struct hf_redis *redis, const char *name);
 void hf_redis_add_who(struct hf_redis *redis);
+void hf_redis_add_owner(struct hf_redis *redis, uint64_t id); /* who, and its place */
 void hf_redis_add(struct hf_redis *redis, const char *text);
 void hf_redis_add_number(struct hf_redis *redis, uint64_t number);
 void hf_redis_add_seq(struct hf_redis *redis, uint64_t seq); /* sixteen digits, or 0 */

@@ -1,20 +1,20 @@
 -- leave_alone.lua - give a place up where nobody else is; else leave.lua follows.
-local owner, name = sid .. ':' .. ARGV[4], ARGV[5]
+--
+-- It stands before base.lua, as enter_alone.lua does.  Whether our session's time is up does
+-- not matter: the place was ours until now, else it would not be there.
+local call, sub = redis.call, string.sub
+local state, order = KEYS[1], KEYS[2]
+local owner, name = ARGV[2], ARGV[4]
 
-local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'epoch', 't' .. owner, 'l' .. name,
+local f = call('HMGET', state, 'epoch', 's' .. sub(owner, 1, 16), 't' .. owner, 'l' .. name,
                'w' .. name)
-local wrong = refusal(f[1], f[2])
-if wrong then return wrong end
-if not f[5] then return { 0, 0 } end
-
-local p = parse_place(f[5])
-if KEYS[3] and call('GET', KEYS[3]) == owner .. ':' .. p.seq then call('DEL', KEYS[3]) end
-if p.state == 'b' then return { 0, 1 } end -- as often as it is asked
-
-local alone = { kind = p.kind, used = p.weight, waiting = 0, slots = 0, epoch = f[4] }
-if p.state == 'g' and f[6] == line_text(alone) and not f[7] then
-  call('ZREM', order, member(p, owner), 'o' .. owner)
-  call('HDEL', state, 't' .. owner, 'a' .. owner, 'l' .. name)
-  call('HINCRBY', state, 'changes', 1)
-  return { 0, 0 }
+if f[1] == ARGV[1] and f[2] and sub(f[2], 18) == ARGV[3] and f[3] and not (f[5] or KEYS[3]) then
+  local seq, weight, kind = string.match(f[3], '^g (%d+) (%d+) %-1 %d+ (%S+) ')
+  if seq and f[4] == kind .. ' ' .. weight .. ' 0 0 ' .. f[1] then
+    call('ZREM', order, 'h' .. name .. '\n' .. seq .. ' ' .. weight .. ' ' .. owner,
+         'o' .. owner)
+    call('HDEL', state, 't' .. owner, 'a' .. owner, 'l' .. name)
+    call('HINCRBY', state, 'last', 1)
+    return { 0, 0 }
+  end
 end

@@ -3,7 +3,7 @@
 -- A place is granted when nobody waits ahead of it and it fits into what is left of the
 -- capacity.  `used` and `waiting` are kept, so no line is ever walked; only after data
 -- were lost they are counted again.
-local head -- of the script: run, last, hold, epoch, changes
+local head -- of the script: epoch, hold, last; as texts
 
 -- Numbered, so that a session knows when it missed one.
 local function tell(whom, text)
@@ -45,7 +45,9 @@ local function forget_watches(whom)
   end
 end
 
-local function on_hold() return head.hold and head.hold > now end
+local function on_hold() return head.hold and tonumber(head.hold) > now end
+
+local function hold_left() return on_hold() and tonumber(head.hold) - now or 0 end
 
 -- What is written while nobody may be granted anything is of no epoch: those who come back
 -- may have places in the line that are not counted yet.
@@ -85,7 +87,7 @@ end
 
 -- The two keys do not fit together: somebody deleted one.  Whoever comes next finds the data
 -- to be nobody's, and all is put down again as after any loss.
-local function lose() call('HDEL', state, 'run') end
+local function lose() call('HDEL', state, 'run', 'epoch') end
 
 -- Grant those who wait, in order, while they fit.  `me`: who need not be told.
 local function advance(name, line, me)
@@ -142,10 +144,12 @@ local function recount(name, line)
 end
 
 -- Somebody came, left or was granted.
-local function changed(name)
-  head.changes = call('HINCRBY', state, 'changes', 1)
-  if call('HEXISTS', state, 'w' .. name) == 1 then tell_watchers(name) end
+local function changed(name, watched)
+  head.last = fmt('%016.0f', call('HINCRBY', state, 'last', 1))
+  if watched then tell_watchers(name) end
 end
+
+local function is_watched(name) return call('HEXISTS', state, 'w' .. name) == 1 end
 
 -- Bring such a line up to date, as soon as that is possible.
 local function refresh(name, line, me)
@@ -153,13 +157,18 @@ local function refresh(name, line, me)
   recount(name, line)
   advance(name, line, me)
   store_line(name, line)
-  changed(name)
+  changed(name, is_watched(name))
 end
 
--- Take a place out of its line and grant what then fits.  Its record stays.
-local function part(p, owner)
-  local line = parse_line(call('HGET', state, 'l' .. p.name), p.kind)
-  call('ZREM', order, member(p, owner))
+-- Take a place out of its line and grant what then fits.  Its record stays, but if it is
+-- `gone` its index goes, too.  `text` and `watched`: l<name> and w<name>.
+local function part(p, owner, gone, text, watched)
+  local line = parse_line(text, p.kind)
+  if gone then
+    call('ZREM', order, member(p, owner), 'o' .. owner)
+  else
+    call('ZREM', order, member(p, owner))
+  end
   if line.epoch ~= head.epoch then
     recount(p.name, line)
   elseif p.state == 'g' then
@@ -170,7 +179,12 @@ local function part(p, owner)
   end
   advance(p.name, line)
   store_line(p.name, line)
-  changed(p.name)
+  changed(p.name, watched)
+end
+
+-- The same where l<name> and w<name> were not read.
+local function take_out(p, owner)
+  part(p, owner, false, call('HGET', state, 'l' .. p.name), is_watched(p.name))
 end
 
 -- End a session and all it has.
@@ -179,20 +193,22 @@ local function bury(whom)
   for _, index in ipairs(call('ZRANGEBYLEX', order, from, to)) do
     local owner = sub(index, 2)
     local text = call('HGET', state, 't' .. owner)
-    if text and sub(text, 1, 1) ~= 'b' then part(parse_place(text), owner) end
+    if text and sub(text, 1, 1) ~= 'b' then take_out(parse_place(text), owner) end
     call('HDEL', state, 't' .. owner, 'a' .. owner)
   end
   call('ZREMRANGEBYLEX', order, from, to)
   forget_watches(whom)
-  local till = match(call('HGET', state, 's' .. whom) or '', ' (%d+)$')
-  if till then call('ZREM', order, 'e' .. till .. whom) end
+  local session = call('HGET', state, 's' .. whom)
+  if session then call('ZREM', order, 'e' .. sub(session, 1, 16) .. whom) end
   call('HDEL', state, 's' .. whom, 'n' .. whom)
 end
 
--- When the next session ends, if nobody renews it.
+-- When the next session ends, if nobody renews it; and whose it is.  A number and a text.
+local soonest
 local function next_end()
   local first = call('ZRANGEBYLEX', order, '[e', '(f', 'LIMIT', 0, 1)[1]
-  return first and tonumber(sub(first, 2, 17)), first and sub(first, 18)
+  soonest = first and tonumber(sub(first, 2, 17))
+  return soonest, first and sub(first, 18)
 end
 
 -- End sessions whose time is up, a few at a time.  True if there were any.
@@ -203,6 +219,7 @@ local function sweep()
     bury(whom)
     call('ZREM', order, fmt('e%016.0f', till) .. whom)
   end
+  next_end()
   return true
 end
 
@@ -210,33 +227,31 @@ local function renew(whom, connection, old, ttl)
   local till = fmt('%016.0f', now + ttl)
   if old and call('ZREM', order, 'e' .. old .. whom) == 0 then lose() end
   call('ZADD', order, 0, 'e' .. till .. whom)
-  call('HSET', state, 's' .. whom, connection .. ' ' .. till)
+  call('HSET', state, 's' .. whom, till .. ' ' .. connection)
 end
 
 -- How long until it is worth to look again: a session may end, or the hold-off.
 local function patience()
-  local till = next_end()
-  if on_hold() and (not till or head.hold < till) then till = head.hold end
+  local till = soonest or next_end()
+  if on_hold() and (not till or tonumber(head.hold) < till) then till = tonumber(head.hold) end
   return till and math.max(1, till - now) or 0
 end
 
 -- A place as its owner sees it:
---   { 0, changes, state, seq, slot, since, weight, ahead, nearest, patience, asked }
--- `nearest` is the seq next ahead of one that waits.
-local function show(p, owner, asked)
-  local ahead, nearest, wait = 0, '0', 0
-  local from, to = '(' .. member(p, owner), range(p.state == 'g' and 'h' or 'q', p.name)
-  ahead = call('ZLEXCOUNT', order, to, from)
+--   { 0, last, state, seq, slot, since, weight, ahead, nearest, patience, asked }
+-- `nearest` is the seq next ahead of one that waits.  `waiting`: how many are ahead of it
+-- there, if that is known.
+local function show(p, owner, asked, waiting)
+  local to, from = '(' .. member(p, owner), range(p.state == 'g' and 'h' or 'q', p.name)
+  local ahead, nearest, wait = waiting or call('ZLEXCOUNT', order, from, to), '0', 0
   if p.state == 'w' then
-    local m = ahead > 0 and call('ZREVRANGEBYLEX', order, from, to, 'LIMIT', 0, 1)[1]
-    ahead = ahead + call('ZLEXCOUNT', order, range('h', p.name))
-    if not m then
-      local first, last = range('h', p.name)
-      m = call('ZREVRANGEBYLEX', order, last, first, 'LIMIT', 0, 1)[1]
-    end
+    local first, last = range('h', p.name)
+    local m = ahead > 0 and call('ZREVRANGEBYLEX', order, to, from, 'LIMIT', 0, 1)[1] or
+              call('ZREVRANGEBYLEX', order, last, first, 'LIMIT', 0, 1)[1]
     nearest = m and match(m, '^[^\n]*\n(%d+)') or '0'
+    ahead = ahead + call('ZLEXCOUNT', order, first, last)
     wait = patience()
   end
-  return { 0, tonumber(head.changes), p.state, p.seq, p.slot, p.since, p.weight, ahead,
-           nearest, wait, asked or false }
+  return { 0, head.last, p.state, p.seq, p.slot, p.since, p.weight, ahead, nearest, wait,
+           asked or false }
 end

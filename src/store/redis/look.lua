@@ -5,10 +5,10 @@
 --      holders and waiters of that name, time, how long a claim lives that is none of ours }
 local name = ARGV[4]
 
-local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'epoch', 'ttl', 'last')
+local f = call('HMGET', state, 'epoch', 's' .. sid, 'last', 'hold', 'ttl')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
-head = { hold = f[3] and tonumber(f[3]), epoch = f[4] }
+head = { epoch = f[1], last = f[3], hold = f[4] }
 sweep()
 
 local function count(letter)
@@ -21,5 +21,5 @@ if name then
   waiters = call('ZLEXCOUNT', order, range('q', name))
   if holders == 0 then foreign = claim_left(KEYS[3]) or 0 end
 end
-return { 0, count('e'), count('h'), count('q'), on_hold() and head.hold - now or 0,
-         tonumber(f[5]), f[6], f[4], holders, waiters, fmt('%.0f', now), foreign }
+return { 0, count('e'), count('h'), count('q'), hold_left(), tonumber(f[5]), head.last,
+         f[1], holders, waiters, fmt('%.0f', now), foreign }

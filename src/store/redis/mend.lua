@@ -4,13 +4,13 @@
 --            its ENTER was never answered
 -- KEYS 3 ... the claims among those that hold, in the same order
 -- -> { 0, places put down again, places taken away }; { 2 } too late
-local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'epoch')
+local f = call('HMGET', state, 'epoch', 's' .. sid, 'hold')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
-head = { hold = f[3] and tonumber(f[3]), epoch = f[4] }
+head = { epoch = f[1], hold = f[3] }
 if not on_hold() then return { 2 } end
 
-local left = math.ceil((tonumber(match(f[2], ' (%d+)$')) - now) / 1000)
+local left = math.ceil((tonumber(sub(f[2], 1, 16)) - now) / 1000)
 local mine, claims, back, away = {}, 2, 0, 0
 for i = 4, #ARGV, 9 do
   local owner = sid .. ':' .. ARGV[i]
@@ -42,7 +42,7 @@ for _, index in ipairs(call('ZRANGEBYLEX', order, '[o' .. sid .. ':', '(o' .. si
   local owner = sub(index, 2)
   if not mine[owner] then -- given back already, where that is not known any more
     local text = call('HGET', state, 't' .. owner)
-    if text and sub(text, 1, 1) ~= 'b' then part(parse_place(text), owner) away = away + 1 end
+    if text and sub(text, 1, 1) ~= 'b' then take_out(parse_place(text), owner) away = away + 1 end
     call('HDEL', state, 't' .. owner, 'a' .. owner)
     call('ZREM', order, index)
   end

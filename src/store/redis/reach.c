@@ -74,8 +74,7 @@ void hf_redis_prove(struct hf_served *served, struct hf_served_task *task)
     }
     hf_redis_renew(redis);
     hf_redis_script(redis, task->script = HF_REDIS_READ, 0);
-    hf_redis_add_who(redis);
-    hf_redis_add_number(redis, task->req->id);
+    hf_redis_add_owner(redis, task->req->id);
     hf_redis_add(redis, task->req->name);
     hf_redis_add(redis, "1");
     hf_redis_task_send(redis, task, on_proven);

@@ -4,10 +4,10 @@
 -- -> { 0 }; { 6 } there is no such place (prove: none that holds)
 local verb, name, seq = ARGV[4], ARGV[5], ARGV[6]
 
-local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'epoch')
+local f = call('HMGET', state, 'epoch', 's' .. sid, 'hold')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
-head = { hold = f[3] and tonumber(f[3]), epoch = f[4] }
+head = { epoch = f[1], hold = f[3] }
 sweep()
 
 local found
@@ -28,7 +28,7 @@ if verb == 'ask' then
 end
 local p = parse_place(call('HGET', state, 't' .. owner))
 if call('GET', KEYS[3]) == owner .. ':' .. p.seq then call('DEL', KEYS[3]) end
-part(p, owner)
+take_out(p, owner)
 p.state = 'b'
 call('HSET', state, 't' .. owner, place_text(p))
 tell(whom, 'b ' .. id)

@@ -2,16 +2,16 @@
 --
 -- ARGV 4 ttl 5 ... for each claim: id, seq    KEYS 3 ... the claims
 -- -> { 0, messages sent to us, patience, on hold for, ids of claims that are gone ... }
-local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'epoch')
+local f = call('HMGET', state, 'epoch', 's' .. sid, 'hold')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
-head = { hold = f[3] and tonumber(f[3]), epoch = f[4] }
+head = { epoch = f[1], hold = f[3] }
 
 local ttl = tonumber(ARGV[4])
-renew(sid, ARGV[3], match(f[2], ' (%d+)$'), ttl)
+renew(sid, ARGV[3], sub(f[2], 1, 16), ttl)
 sweep()
 local ret = { 0, tonumber(call('HGET', state, 'n' .. sid) or '0'), patience(),
-              on_hold() and head.hold - now or 0 }
+              hold_left() }
 for i = 3, #KEYS do
   local id, seq = ARGV[2 * i - 1], ARGV[2 * i]
   if call('GET', KEYS[i]) == sid .. ':' .. id .. ':' .. seq then
@@ -21,7 +21,7 @@ for i = 3, #KEYS do
     local text = call('HGET', state, 't' .. owner)
     if text and sub(text, 1, 1) == 'g' then
       local p = parse_place(text)
-      part(p, owner)
+      take_out(p, owner)
       p.state = 'b'
       call('HSET', state, 't' .. owner, place_text(p))
     end

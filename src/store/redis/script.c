@@ -1,7 +1,8 @@
 /* script.c - the scripts, and how one is called.
  *
  * A script is base.lua, line.lua and a file of its own behind each other, and for some
- * another between the first two, for when nobody else is there.  It is called by its SHA1; a server that does not know it is given it, and asked again.
+ * another before them, for when nobody else is there.  It is called by its SHA1; a server
+ * that does not know it is given it, and asked again.
  */
 #include "store/redis/inner.h"
 
@@ -46,7 +47,7 @@ static char *source(enum hf_redis_script script)
                                                    : "";
     char       *text = NULL;
 
-    if (asprintf(&text, "%s\n%s\n%s\n%s", base_lua, alone, line_lua, bodies[script]) < 0)
+    if (asprintf(&text, "%s\n%s\n%s\n%s", alone, base_lua, line_lua, bodies[script]) < 0)
         return NULL;
     return text;
 }
@@ -177,8 +178,19 @@ void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t
 
 void hf_redis_add_who(struct hf_redis *redis)
 {
-    hf_redis_add(redis, redis->link.info.run_id);
+    hf_redis_add(redis, redis->session.epoch);
     hf_redis_add(redis, redis->session.sid);
+    hf_redis_add_number(redis, redis->session.connection);
+}
+
+void hf_redis_add_owner(struct hf_redis *redis, uint64_t id)
+{
+    char  text[sizeof redis->session.sid + 1 + HF_REDIS_DIGITS];
+    char *at = stpcpy(stpcpy(text, redis->session.sid), ":");
+
+    at += hf_redis_digits(id, 0, at);
+    hf_redis_add(redis, redis->session.epoch);
+    hf_redis_args_add(&redis->args, text, (size_t)(at - text));
     hf_redis_add_number(redis, redis->session.connection);
 }
 

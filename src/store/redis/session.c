@@ -178,7 +178,7 @@ void hf_redis_hello(struct hf_redis *redis)
     hf_redis_add_number(redis, (uint64_t)(session->longest / 1000));
     hf_redis_add_number(redis, (uint64_t)(blank_hold(redis) / 1000));
     hf_redis_add_number(redis, redis->served.token);
-    hf_redis_add(redis, session->epoch);
+    hf_redis_add(redis, redis->link.info.run_id);
     hf_redis_send(redis, &session->call, on_hello, NULL);
 }
 

@@ -1,17 +1,17 @@
 -- watch.lua - be told once a line changes.
 --
--- ARGV 4 name 5 changes when we last looked, 0: not known 6 ... seqs: fire if one has left
+-- ARGV 4 name 5 `last` when we looked, 0: not known 6 ... seqs: fire if one has left
 -- KEYS 3 the claim of that name
 -- -> { 0, 1 } it has changed already; { 0, 0, patience, how long a claim lives that is none
 --    of ours } we are told
 local name = ARGV[4]
 
-local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'changes', 'epoch')
+local f = call('HMGET', state, 'epoch', 's' .. sid, 'last', 'hold')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
-head = { hold = f[3] and tonumber(f[3]), epoch = f[5] }
-if sweep() then f[4] = call('HGET', state, 'changes') end
-if not ARGV[6] and ARGV[5] ~= '0' and ARGV[5] ~= (f[4] or '0') then return { 0, 1 } end
+head = { epoch = f[1], last = f[3], hold = f[4] }
+sweep()
+if not ARGV[6] and ARGV[5] ~= '0' and ARGV[5] ~= head.last then return { 0, 1 } end
 
 local foreign -- who claims by a plain SET is in no line; its key tells how long
 for i = 6, #ARGV do
