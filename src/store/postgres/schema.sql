@@ -154,7 +154,11 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_sid text;
 BEGIN
-    FOR v_sid IN DELETE FROM holdfast.watch WHERE name = p_name RETURNING sid LOOP
+    -- Who is locked is just being buried.
+    FOR v_sid IN DELETE FROM holdfast.watch WHERE name = p_name AND sid IN
+                     (SELECT sid FROM holdfast.watch WHERE name = p_name
+                      FOR UPDATE SKIP LOCKED)
+                 RETURNING sid LOOP
         PERFORM pg_notify('hf_' || v_sid, 'c ' || p_name);
     END LOOP;
 END $$;
