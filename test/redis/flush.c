@@ -12,8 +12,9 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-#define TTL_MS 600
+#define TTL_MS 800
 
 static uint64_t highest; /* token of all the tests */
 
@@ -31,8 +32,12 @@ struct stage {
     hf_time      struck;
 };
 
-static void stage_open(struct stage *stage, const char *name)
+/* One for each case: when that fails, its rival lives on. */
+static struct stage *stage_new(const char *name)
 {
+    struct stage *stage = calloc(1, sizeof *stage);
+
+    assert_non_null(stage);
     snprintf(stage->name, sizeof stage->name, "flush-%s", name);
     for (size_t i = 0; i < 3; i++)
         actor_open(&stage->actor[i], witness_server(), TTL_MS, stage->name);
@@ -40,6 +45,7 @@ static void stage_open(struct stage *stage, const char *name)
     actor_queue(&stage->actor[1], 1);
     rival_start(&stage->rival, witness_server(), TTL_MS, stage->name, stage->actor, 3);
     poll(NULL, 0, 50);
+    return stage;
 }
 
 /* The holder has it until it lets go, or knows that it was lost within one renewal. */
@@ -71,22 +77,22 @@ static void stage_close(struct stage *stage)
         highest = stage->rival.last;
     for (size_t i = 0; i < 3; i++)
         actor_close(&stage->actor[i]);
+    free(stage);
     witness_empty();
 }
 
 static void strike_and_see(const char *name, const char *first, const char *second)
 {
-    static struct stage stage;
+    struct stage *stage = stage_new(name);
 
-    stage_open(&stage, name);
-    stage.struck = hf_now();
+    stage->struck = hf_now();
     witness_ask("%s", first);
     if (second != NULL)
         witness_ask("%s", second);
-    see_it_through(&stage);
-    check_token(actor_take(&stage.actor[2]));
-    actor_give(&stage.actor[2]);
-    stage_close(&stage);
+    see_it_through(stage);
+    check_token(actor_take(&stage->actor[2]));
+    actor_give(&stage->actor[2]);
+    stage_close(stage);
 }
 
 static void all_data(void **state)
@@ -128,26 +134,25 @@ static void the_order_only(void **state)
 /* Before the holder has noticed, somebody comes who never saw the data. */
 static void somebody_new(void **state)
 {
-    static struct stage stage;
+    struct stage       *stage = stage_new("new");
     static struct actor late;
 
     (void)state;
-    stage_open(&stage, "new");
-    stage.struck = hf_now();
+    stage->struck = hf_now();
     witness_do("FLUSHALL");
-    actor_open(&late, witness_server(), TTL_MS, stage.name);
+    actor_open(&late, witness_server(), TTL_MS, stage->name);
     for (int i = 0; i < 20; i++) {
         int r = hf_acquire(late.lock, 0);
-        if (r == 0 && actor_has(&stage.actor[0]) && actor_has(&late))
+        if (r == 0 && actor_has(&stage->actor[0]) && actor_has(&late))
             fail_msg("two holders");
         if (r == 0)
             actor_give(&late);
     }
-    see_it_through(&stage);
+    see_it_through(stage);
     check_token(actor_take(&late));
     actor_give(&late);
     actor_close(&late);
-    stage_close(&stage);
+    stage_close(stage);
 }
 
 /* Alone with the holder: nobody else is there to see that data are missing, and the

@@ -11,8 +11,10 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#define TTL_MS 600
+#define TTL_MS 900
 
 static uint64_t highest; /* token of all the tests */
 
@@ -27,14 +29,19 @@ struct stage {
     struct rival rival;
 };
 
-static void stage_open(struct stage *stage, const char *name)
+/* One for each case: when that fails, its rival lives on. */
+static struct stage *stage_new(const char *name)
 {
+    struct stage *stage = calloc(1, sizeof *stage);
+
+    assert_non_null(stage);
     for (size_t i = 0; i < 2; i++)
         actor_open(&stage->actor[i], witness_server(), TTL_MS, name);
     check_token(actor_take(&stage->actor[0]));
     actor_queue(&stage->actor[1], 1);
     rival_start(&stage->rival, witness_server(), TTL_MS, name, stage->actor, 2);
     poll(NULL, 0, 50);
+    return stage;
 }
 
 /* As long as the holder has it, the waiter waits. */
@@ -66,43 +73,48 @@ static void stage_close(struct stage *stage, bool kept)
         highest = stage->rival.last;
     for (size_t i = 0; i < 2; i++)
         actor_close(&stage->actor[i]);
+    free(stage);
     witness_empty();
 }
 
+/* It has them all only when it has written them once anew. */
 static void keep_data(bool keep)
 {
+    static const char ready[] = "aof_rewrite_in_progress:0\r\naof_rewrite_scheduled:0";
+    hf_time           end = hf_now() + ACTOR_LIMIT_MS * HF_MS;
+
     witness_do("CONFIG SET appendonly %s appendfsync always", keep ? "yes" : "no");
     witness_do("CONFIG REWRITE");
+    while (strstr(witness_ask("INFO persistence"), ready) == NULL) {
+        assert_true(hf_now() < end);
+        poll(NULL, 0, 5);
+    }
 }
 
 /* Back before the lease is over: it is kept. */
 static void restart_soon(const char *name, const char *how, bool persistent)
 {
-    static struct stage stage;
-
     keep_data(persistent);
-    stage_open(&stage, name);
+    struct stage *stage = stage_new(name);
     witness_tell("%s 1", how);
-    watch_them(&stage, 50);
+    watch_them(stage, 50);
     witness_tell("start 1");
-    watch_them(&stage, TTL_MS + 200);
-    stage_close(&stage, true);
+    watch_them(stage, TTL_MS + 200);
+    stage_close(stage, true);
     keep_data(false);
 }
 
 /* Back when it is over: the holder knew in time. */
 static void restart_late(const char *name, bool persistent)
 {
-    static struct stage stage;
-
     keep_data(persistent);
-    stage_open(&stage, name);
+    struct stage *stage = stage_new(name);
     witness_tell("kill 1");
-    watch_them(&stage, TTL_MS + 100);
-    assert_int_equal(hf_state(stage.actor[0].lock), HF_LOST);
+    watch_them(stage, TTL_MS + 100);
+    assert_int_equal(hf_state(stage->actor[0].lock), HF_LOST);
     witness_tell("start 1");
-    watch_them(&stage, TTL_MS / 2);
-    stage_close(&stage, false);
+    watch_them(stage, TTL_MS / 2);
+    stage_close(stage, false);
     keep_data(false);
 }
 
