@@ -11,12 +11,15 @@ import re
 import shutil
 import time
 
+import postgres
+import pq
 import redis
 import zkwire
 import zookeeper
 
 YOUNG = 6  # seconds: longer than any session of a test on Redis
 PATIENCE = 6  # seconds: the session of a process that was killed may take its time to end
+FAULTS = (OSError, RuntimeError, pq.Error)  # of clients
 
 
 class Server:
@@ -35,9 +38,11 @@ class Server:
             return str(why)
 
     def start(self):
+        if self.server is not None or self.fault is not None:
+            return  # more than one store may be on it
         try:
             self.server = self.launch()
-        except (OSError, self.module.Failed, self.module.Missing) as error:
+        except (*FAULTS, self.module.Failed, self.module.Missing) as error:
             self.fault = f"no server for {self.scheme}: {error}"
 
     def stop(self):
@@ -46,16 +51,17 @@ class Server:
 
     def leftovers(self, name):
         end = time.monotonic() + PATIENCE
-        with self.client() as client:
+        with self.client(name) as client:
             while (left := self.look_for(client, name)) and time.monotonic() < end:
                 time.sleep(0.05)
             self.clear(client, name)
         return left[:10]
 
-    def client(self):
+    def client(self, name=None):
+        """Of a test's place, where that makes a difference."""
         if self.server is None:
             raise OSError(self.fault)
-        return self.connect()
+        return self.connect(name)
 
 
 class ZooKeeper(Server):
@@ -70,7 +76,7 @@ class ZooKeeper(Server):
     def launch():
         return zookeeper.standalone(log_level="warn")
 
-    def connect(self):
+    def connect(self, _name):
         return zkwire.Client(self.server.address)
 
     def room(self, name):
@@ -90,7 +96,8 @@ class ZooKeeper(Server):
 
 
 class Redis(Server):
-    """Without files; plain and encrypted; sessions last 3 s.  See src/store/redis/base.lua for the keys."""
+    """Without files; plain and encrypted; sessions last 3 s.  See src/store/redis/base.lua
+    for the keys."""
     scheme, module = "redis", redis
     HEAD = {"run", "epoch", "last", "ttl", "hold"}
 
@@ -103,7 +110,7 @@ class Redis(Server):
     def launch():
         return redis.standalone(tls="none")
 
-    def connect(self):
+    def connect(self, _name):
         return self.server.client()
 
     def room(self, name):
@@ -176,3 +183,94 @@ def excuses(members, dead):
 def owner(place):
     """The session of "<seq> <weight> <session>:<id>"."""
     return re.sub(r"^\d+ \d+ |:\d+$", "", place)
+
+
+class Postgres(Server):
+    """A database for each test; sessions last 3 s.  Nothing is synced: it never crashes."""
+    scheme, module = "postgres", postgres
+    TEMPLATE = "hf_template"
+    SETTINGS = {"fsync": "off", "full_page_writes": "off", "max_connections": "400"}
+    STILL = 1.2  # seconds: a living session renews once a second
+    LOOK = """
+        SELECT 'session', sid, renewal FROM holdfast.session
+        UNION ALL SELECT 'ticket', concat_ws(' ', name, sid, id, state), 0
+        FROM holdfast.ticket WHERE sid NOT IN (SELECT sid FROM holdfast.session)
+        UNION ALL SELECT 'count', concat_ws(' ', name, used, holders, waiting), 0
+        FROM holdfast.line LEFT JOIN (
+            SELECT name, coalesce(sum(weight) FILTER (WHERE state = 'g'), 0) AS weight,
+                   count(*) FILTER (WHERE state = 'g') AS have,
+                   count(*) FILTER (WHERE state = 'w') AS wait
+            FROM holdfast.ticket GROUP BY name) AS tickets USING (name)
+        WHERE (used, holders, waiting) IS DISTINCT FROM
+              (coalesce(weight, 0), coalesce(have, 0), coalesce(wait, 0))"""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = {}  # of a place and a session there: its renewal, and since when
+
+    @staticmethod
+    def look():
+        postgres.look()
+
+    def launch(self):
+        server = postgres.standalone(settings=self.SETTINGS)
+        server.createdb(self.TEMPLATE, schema=True)
+        server.sql(f"ALTER DATABASE {self.TEMPLATE} ALLOW_CONNECTIONS false", "postgres")
+        return server
+
+    def connect(self, name):
+        return self.server.connect(f"t{name}" if name else "postgres")
+
+    def room(self, name):
+        with self.client() as link:
+            link.run(f"CREATE DATABASE t{name} TEMPLATE {self.TEMPLATE} OWNER {postgres.USER}")
+        return {"@POSTGRES@": f"{self.url(f't{name}').partition('//')[2]}?ttl=3s"}
+
+    def url(self, database):
+        return self.server.url_of(database)
+
+    def look_for(self, link, name):
+        """A session that was killed stays, with all it has, until another client has looked
+        for long enough.  Tickets without a session may not, and lines must count right."""
+        found, now = [], time.monotonic()
+        for what, text, renewal in link.call(self.LOOK):
+            if what == "session":
+                since = self.seen.get((name, text), (None,))
+                if since[0] != renewal:
+                    since = self.seen[name, text] = (renewal, now)
+                if now - since[1] < self.STILL:
+                    found.append(f"left a session that is renewed: {text}")
+            else:
+                found.append(f"left a {what} behind: {text}" if what == "ticket" else
+                             f"left a line that counts wrong: {text}")
+        return found
+
+    def clear(self, link, name):
+        link.close()
+        self.server.dropdb(f"t{name}")
+
+
+class Pgbouncer(Postgres):
+    """The same server, by way of a pooler that gives a connection for one transaction."""
+
+    def __init__(self, direct):
+        super().__init__()
+        self.direct = direct
+
+    @staticmethod
+    def look():
+        postgres.look()
+        postgres.program("pgbouncer")
+
+    def launch(self):
+        self.direct.start()
+        if self.direct.server is None:
+            raise OSError(self.direct.fault)
+        self.pooler = self.direct.server.pgbouncer()
+        return self.direct.server
+
+    def url(self, database):
+        return self.pooler.url_of(database)
+
+    def stop(self):
+        """It goes with the server."""
