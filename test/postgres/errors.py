@@ -31,7 +31,7 @@ def where():
 
 
 def url(rest="?ttl=2s", database="test", user=f"{USER}:{SECRET}", at=None):
-    return f"postgres://{user}@{at or where()}/{database}{rest}"
+    return f"postgres://{user}@{where() if at is None else at}/{database}{rest}"
 
 
 def refused(t, code, says, *args, limit=SOON, **more):
