@@ -246,6 +246,9 @@ DECLARE
     v_old bigint;
 BEGIN
     PERFORM holdfast.check_isolation();
+    IF current_setting('synchronous_commit') = 'off' THEN -- see renew()
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
     SELECT head.version INTO version FROM holdfast.head;
     pid := pg_backend_pid();
     code := 0;
@@ -278,6 +281,9 @@ DECLARE
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         PERFORM holdfast.refusal(p_sid, p_connection);
+    END IF;
+    IF current_setting('synchronous_commit') = 'off' THEN -- whoever saw an older number would
+        PERFORM set_config('synchronous_commit', 'on', true); -- bury us too early
     END IF;
     -- At once by UPDATE: two that had it FOR SHARE first would wait for each other.
     UPDATE holdfast.session SET renewal = nextval('holdfast.renewal')
@@ -504,11 +510,14 @@ BEGIN
     IF code <> 0 THEN
         RETURN;
     END IF;
-    -- Forgotten in a crash, it is given up again when we are back.
-    PERFORM set_config('synchronous_commit', 'off', true);
     SELECT capacity, used, holders, waiting, watched
     INTO v_capacity, v_used, v_holders, v_waiting, v_watched
     FROM holdfast.line WHERE name = p_name FOR UPDATE;
+    -- Forgotten in a crash, it is given up again when we are back.  But who waits may be told
+    -- a slot, which must not be given out twice.
+    IF v_waiting = 0 OR v_capacity IN (1, 4294967295) THEN
+        PERFORM set_config('synchronous_commit', 'off', true);
+    END IF;
     DELETE FROM holdfast.ticket WHERE sid = p_sid AND id = p_id AND state <> 'b'
     RETURNING state, weight INTO v_state, v_weight;
     IF NOT FOUND THEN
