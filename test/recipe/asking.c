@@ -161,6 +161,7 @@ static void test_a_full_queue(void **state)
     (void)state;
     assert_int_equal(hf_set_max_waiters(late, 1), 0);
     assert_int_equal(hf_acquire(held, 1000), 0);
+    recipe_await_line(b, name, 1); /* connected: that may take longer than what follows */
     assert_int_equal(hf_acquire(late, 20), HF_ETIMEOUT); /* there is room for one */
     assert_int_equal(hf_acquire_start(waiting, -1), 0);
     recipe_await_line(a, name, 2);

@@ -117,6 +117,7 @@ static void test_own_loop_keeps_time(void **state)
     struct hf_lock   *lock = recipe_mutex(client, name);
 
     assert_int_equal(hf_acquire(held, 1000), 0);
+    recipe_await_line(client, name, 1); /* connected */
     assert_int_equal(hf_acquire_start(lock, 60), 0);
     int64_t start = recipe_ms();
     loop_until(client, lock, HF_IDLE);

@@ -65,6 +65,7 @@ static void test_timed_wait_ends_in_time(void **state)
 
     (void)state;
     assert_int_equal(hf_acquire(first, 1000), 0);
+    recipe_await_line(b, name, 1); /* connected */
     int64_t start = recipe_ms();
     assert_int_equal(hf_acquire(second, 100), HF_ETIMEOUT);
     int64_t took = recipe_ms() - start;

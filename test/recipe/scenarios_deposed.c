@@ -116,7 +116,7 @@ static void drive_until(struct hf_client *client, struct hf_lock *lock,
 
     assert_int_equal(hf_inspect(client, quiet, 1000, &seen), 0);
     while (hf_state(lock) != state && recipe_ms() < end)
-        assert_int_equal(hf_watch(client, quiet, seen, 10, &changed), HF_ETIMEOUT);
+        assert_int_equal(hf_watch(client, quiet, seen, 100, &changed), HF_ETIMEOUT);
     assert_int_equal(hf_state(lock), state);
     hf_report_free(seen);
 }

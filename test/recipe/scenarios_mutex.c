@@ -141,6 +141,7 @@ static void test_revoking(void **state)
     assert_int_equal(hf_acquire_start(holder, -1),
                      0); /* so that any thread may give it */
     recipe_await(holder, HF_HELD);
+    recipe_await_line(b, name, 1); /* connected: that may take longer than what follows */
     assert_int_equal(hf_acquire(wanting, 30), HF_ETIMEOUT);
     recipe_await(wanting, HF_IDLE);
     assert_int_equal(hf_ask(b, name, "please", 1000), 1);
