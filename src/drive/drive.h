@@ -48,11 +48,12 @@ struct hf_drive {
     bool            pending; /* there is something to deliver */
     hf_time         wake;    /* when the next turn is due */
 
-    int     fd;    /* the store's */
-    int     timer; /* CLOCK_BOOTTIME, so that sleep of the machine counts */
-    int     kick;  /* ends the poll of a driver, or of the caller's own loop */
-    int     epoll; /* all of these, for the caller's own loop; -1: not made yet */
-    hf_time armed; /* what the timer is set to */
+    int     fd;     /* the store's */
+    int     timer;  /* CLOCK_BOOTTIME, so that sleep of the machine counts */
+    int     kick;   /* ends the poll of a driver, or of the caller's own loop */
+    bool    kicked; /* ... and does so now */
+    int     epoll;  /* all of these, for the caller's own loop; -1: not made yet */
+    hf_time armed;  /* what the timer is set to */
 
     unsigned           watching; /* threads that poll the store's descriptor now */
     struct hf_sleeper *sleepers; /* first come first */

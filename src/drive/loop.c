@@ -28,6 +28,21 @@ static void write_one(int fd)
     (void)n;
 }
 
+/* End the poll of a driver, or of the caller's own loop. */
+static void kick_out(struct hf_drive *drive)
+{
+    if (!drive->kicked)
+        write_one(drive->kick);
+    drive->kicked = true;
+}
+
+static void take_kick(struct hf_drive *drive)
+{
+    if (drive->kicked)
+        drain(drive->kick);
+    drive->kicked = false;
+}
+
 int hf_drive_init(struct hf_drive *drive, const struct hf_drive_ops *ops, void *owner,
                   int fd, bool keeper)
 {
@@ -99,7 +114,7 @@ void hf_drive_nudge(struct hf_drive *drive)
     if (drive->turning) /* it looks again before it stops */
         return;
     if (drive->driver != NULL || !drive->has_keeper)
-        write_one(drive->kick);
+        kick_out(drive);
     else
         hf_drive_call_keeper(drive);
 }
@@ -129,7 +144,7 @@ void hf_drive_rouse(struct hf_drive *drive)
         if (s != drive->driver)
             pthread_cond_signal(&s->cond);
         else if (drive->polling)
-            write_one(drive->kick);
+            kick_out(drive);
     }
 }
 
@@ -138,7 +153,7 @@ void hf_drive_announce(struct hf_drive *drive)
     if (drive->pending && drive->has_keeper)
         hf_drive_call_keeper(drive);
     else if (drive->pending)
-        write_one(drive->kick);
+        kick_out(drive);
 }
 
 static void turn(struct hf_drive *drive, bool readable)
@@ -191,12 +206,14 @@ void hf_drive_poll(struct hf_drive *drive, int kick, hf_time until)
     drive->watching++;
     pthread_mutex_unlock(&drive->mutex);
     poll(fds, 3, limit);
-    if (fds[2].revents != 0)
+    if (!driver && fds[2].revents != 0)
         drain(kick);
     pthread_mutex_lock(&drive->mutex);
     drive->watching--;
     if (driver)
         drive->polling = false;
+    if (driver && fds[2].revents != 0)
+        take_kick(drive);
 
     if (fds[1].revents != 0) {
         drain(drive->timer);
@@ -229,9 +246,11 @@ void hf_drive_send(struct hf_drive *drive)
 
 void hf_drive_process(struct hf_drive *drive)
 {
-    drain(drive->kick);
-    drain(drive->timer);
-    drive->armed = HF_NEVER;
+    take_kick(drive);
+    if (hf_now() >= drive->armed) {
+        drain(drive->timer);
+        drive->armed = HF_NEVER;
+    }
     hf_drive_turn(drive, true);
     hf_drive_deliver(drive);
 }
