@@ -54,6 +54,7 @@ static struct hf_client *open_deaf(void)
 static void close_deaf(struct hf_client *client)
 {
     deaf = false;
+    assert_int_equal(hf_process(client), 0); /* what was kept back goes on */
     hf_close(client);
     assert_int_equal(count, 0);
 }
