@@ -28,10 +28,12 @@
 -- A kind is the capacity, with a c behind it for a claim.  A seq is a token.  Times are
 -- microseconds of the server's clock, sixteen digits, never tostring()ed: that rounds.
 --
--- All answer { code, ... }: 0 done; 1 the data are not this server's: say hello; 2 there is
+-- All answer { code, ... }: 0 done; 1 the data are of another epoch: say hello; 2 there is
 -- no such session; 3 it has a newer connection than this; others as each script says.
--- Hello alone looks at the run id: who asks after it on the same connection asks the same
--- server, and another server's data are of another epoch once somebody has said hello there.
+--
+-- Hello alone looks at the run id.  Each epoch is of one run id, every connection begins with
+-- hello, and what follows on it reaches the same server: so whoever knows the epoch is right
+-- about the run id, too.
 local call, fmt, match, sub = redis.call, string.format, string.match, string.sub
 local state, order = KEYS[1], KEYS[2]
 local sid = sub(ARGV[2], 1, 16)

@@ -1,8 +1,8 @@
 /* conn.c - one connection to a server, and the commands on it.
  *
- * hiredis reads the protocol; write.c writes it, and the socket is ours.  Answers come in the order
- * of the calls.  Whoever takes an answer may close the connection, so after each of them
- * we look whether it is still the same one.
+ * hiredis reads the protocol, write.c writes it, and the socket is ours.  Answers come in
+ * the order of the calls.  Whoever takes an answer may close the connection, so after each
+ * of them we look whether it is still the same one.
  */
 #include "store/redis/inner.h"
 
