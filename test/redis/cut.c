@@ -186,7 +186,7 @@ static void while_greeting_again(void **state)
     static struct stage stage;
 
     (void)state;
-    for (int way = TCPPROXY_UP; way <= TCPPROXY_DOWN; way++) {
+    for (enum tcpproxy_way way = TCPPROXY_UP; way <= TCPPROXY_DOWN; way++) {
         stage_open(&stage, "again");
         settle(&stage);
         uint64_t before = tcpproxy_bytes(proxy, way, TCPPROXY_ALL);
@@ -210,7 +210,7 @@ static void while_connecting_first(void **state)
     static struct stage stage;
 
     (void)state;
-    for (int way = TCPPROXY_UP; way <= TCPPROXY_DOWN; way++) {
+    for (enum tcpproxy_way way = TCPPROXY_UP; way <= TCPPROXY_DOWN; way++) {
         uint64_t before = tcpproxy_bytes(proxy, way, TCPPROXY_ALL);
         stage_open(&stage, "first");
         alone(&stage);
