@@ -1,0 +1,185 @@
+#!/usr/bin/env -S python3 -B
+"""pooler - the PostgreSQL store behind pgbouncer: a transaction here, the next one there.
+
+What promises and recipes ask for is run on that, too (test/run); here is what is special
+about it: that it is noticed, that nothing stays in a connection of the server's, how soon
+a waiter hears, and what happens when the pooler or the server is restarted."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
+os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
+sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
+import hf  # noqa: E402
+import postgres  # noqa: E402
+from hf import case  # noqa: E402
+
+server = None
+COUNT = 'n=$(cat count); echo $((n + 1)) >count; echo "$HOLDFAST_TOKEN" >>tokens'
+
+
+def use(t, pooler, params="?ttl=4s"):
+    t.env["HOLDFAST_URL"] = pooler.url + params
+
+
+def leave_nothing(t):
+    """A session may stay a while: to say goodbye nobody waits long."""
+    left = server.sql("SELECT (SELECT count(*) FROM holdfast.ticket), "
+                      "(SELECT count(*) FROM holdfast.watch)")
+    t.equal(left, [(0, 0)], "rows left")
+
+
+def errors_in_log():
+    """What clients did wrong, by the server's own account; that there was no schema yet is
+    not among it."""
+    return [line for line in (server.folder / "log").read_text().splitlines()
+            if re.search(r" (ERROR|FATAL|WARNING): ", line)
+            and not re.search(r'starting up|schema "holdfast" does not exist', line)]
+
+
+def go_round(t, processes, turns):
+    """Each counts in a file, by its own reading of it."""
+    folder = t.path("work")
+    folder.mkdir(exist_ok=True)
+    (folder / "count").write_text("0\n")
+    (folder / "tokens").write_text("")
+    loop = f'for i in $(seq {turns}); do "$HOLDFAST" run -q -w 60 job -- sh -c \'{COUNT}\' || exit; done'
+    env = t.env | {"HOLDFAST": hf.HOLDFAST}
+    running = [subprocess.Popen(["sh", "-c", loop], cwd=folder, env=os.environ | env)
+               for _ in range(processes)]
+    t.equal([process.wait(120) for process in running], [0] * processes, "how they ended")
+    t.equal((folder / "count").read_text(), f"{processes * turns}\n", "turns")
+    tokens = [int(line) for line in (folder / "tokens").read_text().split()]
+    t.equal(tokens, sorted(set(tokens)), "tokens")
+
+
+@case
+def one_at_a_time(t):
+    for settings in ({}, {"default_pool_size": 1}):
+        use(t, server.pgbouncer(**settings))
+        go_round(t, 4, 6)
+        leave_nothing(t)
+    t.equal(errors_in_log(), [])
+
+
+@case
+def in_session_mode_too(t):
+    use(t, server.pgbouncer("session"))
+    go_round(t, 2, 3)
+    leave_nothing(t)
+
+
+@case
+def nothing_is_listened_to(t):
+    use(t, server.pgbouncer())
+    holder = t.hold("a")
+    waiter = t.start("run", "-w", "20", "a", "--", "true")
+    t.waiting("a", 1)
+    for _ in range(10):
+        queries = server.sql("SELECT query FROM pg_stat_activity WHERE datname = 'test' "
+                             "AND backend_type = 'client backend' AND query ILIKE 'listen%'")
+        t.equal(queries, [])
+        time.sleep(0.03)
+    t.end(holder)
+    t.equal(t.finish(waiter).code, 0)
+
+
+def hand_over(t):
+    """Seconds from the end of one to the beginning of the next."""
+    holder = t.hold("a")
+    waiter = t.start("run", "-w", "20", "a", "--", "date", "+%s.%N")
+    t.waiting("a", 1)
+    time.sleep(0.5)  # it looks seldom by now
+    t.end(holder)
+    freed = time.time()
+    return float(t.finish(waiter).out) - freed
+
+
+@case
+def a_waiter_hears_soon(t):
+    use(t, server.pgbouncer())
+    times = sorted(hand_over(t) for _ in range(5))
+    print("# from release to grant, ms:", *(round(1000 * x) for x in times))
+    t.true(times[2] < 0.6, f"{times}")
+
+
+@case
+def polling_can_be_asked_for(t):
+    """Without a pooler."""
+    t.env["HOLDFAST_URL"] = server.url + "?ttl=4s&polling=yes"
+    t.true(hand_over(t) < 1.5, "it takes long")
+    t.equal(server.sql("SELECT count(*) FROM pg_stat_activity WHERE query ILIKE 'listen%'"), [(0,)])
+
+
+@case
+def who_is_granted_and_asked_at_once_hears_both(t):
+    t.env["HOLDFAST_URL"] = server.url + "?ttl=4s&polling=yes"
+    holder = t.hold("a")
+    script = "trap 'echo asked; exit 0' USR1; echo up; while :; do sleep 0.02; done"
+    waiter = t.start("run", "-q", "-w", "20", "--on-ask", "USR1", "a", "--", "sh", "-c", script)
+    t.waiting("a", 1)
+    time.sleep(0.5)
+    server.sql("SELECT holdfast.break_place('a', (SELECT min(seq) FROM holdfast.ticket)); "
+               "SELECT holdfast.ask('a', (SELECT max(seq) FROM holdfast.ticket), 'please')")
+    t.equal(t.finish(waiter).out, "up\nasked\n")
+    t.finish(holder)
+
+
+@case
+def the_pooler_is_restarted(t):
+    pooler = server.pgbouncer()
+    use(t, pooler)
+    holder = t.hold("a")
+    waiter = t.start("run", "-w", "20", "a", "--", "echo", "mine")
+    t.waiting("a", 1)
+    pooler.process.kill()
+    pooler.process.wait()
+    pooler.start()
+    time.sleep(1.5)  # a renewal
+    t.equal(t.run("try", "-q", "a", "--", "true").code, 75, "it is still held")
+    t.end(holder)
+    t.equal(t.finish(waiter).out, "mine\n")
+    leave_nothing(t)
+
+
+@case
+def the_server_is_restarted(t):
+    use(t, server.pgbouncer())
+    holder = t.hold("a")
+    waiter = t.start("run", "-w", "20", "a", "--", "echo", "mine")
+    t.waiting("a", 1)
+    server.restart()
+    time.sleep(1.5)
+    t.equal(t.run("try", "-q", "a", "--", "true").code, 75, "it is still held")
+    t.end(holder)
+    t.equal(t.finish(waiter).out, "mine\n")
+    leave_nothing(t)
+
+
+def missing():
+    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
+    return None if "postgres" in version.stdout.split() else "no PostgreSQL store in this build"
+
+
+def main():
+    global server
+    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
+    reason = missing()
+    try:
+        if reason is None:
+            postgres.program("pgbouncer")
+            with postgres.standalone() as server:
+                hf.main()
+    except postgres.Missing as error:
+        reason = error
+    print(f"1..0 # SKIP {reason}")
+    sys.exit(77)
+
+
+if __name__ == "__main__":
+    main()
