@@ -217,10 +217,11 @@ static bool has_places(void)
     return false;
 }
 
+/* Sessions come and go between two looks, so neither counts them. */
 static long others_than_sessions(void)
 {
-    return witness_number("ZLEXCOUNT {%s}:order - +", prefix) -
-           witness_number("ZLEXCOUNT {%s}:order [e (f", prefix);
+    return witness_number("ZLEXCOUNT {%s}:order - (e", prefix) +
+           witness_number("ZLEXCOUNT {%s}:order [f +", prefix);
 }
 
 void witness_empty(void)
