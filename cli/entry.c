@@ -16,6 +16,10 @@ const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry)
 {
     char command[200];
 
+    if (entry->pid == 0 && *entry->command == '\0' && *entry->note != '\0') {
+        text_clean(out, ENTRY_TEXT_MAX, entry->note); /* who is no client of ours */
+        return out;
+    }
     text_clean(command, sizeof command, entry->command);
     text_cut(command, 40);
     snprintf(out, ENTRY_TEXT_MAX, "%s (pid %" PRId64 ", %s@%s)",

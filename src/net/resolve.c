@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -205,4 +206,21 @@ void hf_resolve_free(struct hf_resolve *resolve)
     if (resolve->fd >= 0 && resolve->generation == hf_fork_generation())
         shut(resolve->fd);
     leave(resolve);
+}
+
+bool hf_address_is_local(const struct sockaddr_storage *at)
+{
+    const struct in6_addr *v6 = &((const struct sockaddr_in6 *)at)->sin6_addr;
+
+    switch (at->ss_family) {
+    case AF_UNIX:
+        return true;
+    case AF_INET:
+        return ntohl(((const struct sockaddr_in *)at)->sin_addr.s_addr) >> 24 == 127;
+    case AF_INET6:
+        return IN6_IS_ADDR_LOOPBACK(v6) ||
+               (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
+    default:
+        return false;
+    }
 }

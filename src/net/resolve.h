@@ -7,6 +7,7 @@
 #ifndef HF_RESOLVE_H
 #define HF_RESOLVE_H
 
+#include <stdbool.h>
 #include <sys/socket.h>
 
 #define HF_RESOLVE_MAX 16
@@ -31,5 +32,8 @@ int         hf_resolve_get(struct hf_resolve *resolve, struct hf_address *ret, i
 const char *hf_resolve_error(const struct hf_resolve *resolve);
 
 void hf_resolve_free(struct hf_resolve *resolve);
+
+/* Is it this host's: loopback or a Unix socket? */
+bool hf_address_is_local(const struct sockaddr_storage *at);
 
 #endif

@@ -6,28 +6,16 @@
  * servers are tried one by one by us (link.c): libpq, when it must not wait, has no limit
  * of time for each of them.
  */
+#include "store/param.h"
 #include "store/postgres/inner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TTL_MIN 500
-#define TTL_MAX (3600 * 1000)
+#define TTL_MIN (500 * HF_MS)
 
 static const char *const own[] = { "ttl", "polling" };
-
-int hf_pg_complain(char *errmsg, const char *what, const char *value, const char *advice)
-{
-    char shown[61];
-
-    snprintf(shown, sizeof shown, "%s", value);
-    for (char *c = shown; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?'; /* a message is one line */
-    snprintf(errmsg, HF_ERRMSG_MAX, "store URL: %s \"%s\"; %s", what, shown, advice);
-    return HF_EINVAL;
-}
 
 static void wipe(char *text)
 {
@@ -54,31 +42,11 @@ void hf_pg_options_free(PQconninfoOption *option)
 
 /* ---- Our own parameters ------------------------------------------------------------ */
 
-static int set_ttl(struct hf_pg_config *ret, const char *text, int ttl_ms, char *errmsg)
-{
-    double value = ttl_ms > TTL_MIN ? ttl_ms : TTL_MIN;
-    char  *unit = "ms";
-
-    if (text != NULL)
-        value = strtod(text, &unit);
-    if (text != NULL && strcmp(unit, "ms") != 0) {
-        if (strcmp(unit, "s") != 0 && strcmp(unit, "") != 0)
-            return hf_pg_complain(errmsg, "ttl is no time:", text,
-                                  "write ttl=30s or 5000ms");
-        value *= 1000;
-    }
-    if (!(value >= TTL_MIN && value <= TTL_MAX))
-        return hf_pg_complain(errmsg, "no ttl can be", text != NULL ? text : "so long",
-                              "from 500ms to 3600s are possible");
-    ret->ttl = (int)value * HF_MS;
-    return 0;
-}
-
 static int set_polling(struct hf_pg_config *ret, const char *text, char *errmsg)
 {
     ret->polling = text != NULL && strcmp(text, "yes") == 0;
     if (text != NULL && !ret->polling && strcmp(text, "no") != 0)
-        return hf_pg_complain(errmsg, "polling cannot be", text, "write yes or no");
+        return hf_param_complain(errmsg, "polling cannot be", text, "write yes or no");
     return 0;
 }
 
@@ -118,12 +86,12 @@ static int check_shape(const struct hf_config *config, char *errmsg)
     const char *rest = config->given + strlen(config->scheme) + 1;
 
     if (strncmp(rest, "//", 2) != 0) /* it may start with a password */
-        return hf_pg_complain(errmsg, "no // in",
-                              "postgres:", "write postgres://host/database");
+        return hf_param_complain(errmsg, "no // in",
+                                 "postgres:", "write postgres://host/database");
     const char *path = rest + 2 + strcspn(rest + 2, "/?");
     if (memchr(path, '@', strcspn(path, "?")) != NULL)
-        return hf_pg_complain(errmsg, "no server before the /", "@",
-                              "in a password write %2F for / and %3F for ?");
+        return hf_param_complain(errmsg, "no server before the /", "@",
+                                 "in a password write %2F for / and %3F for ?");
     return 0;
 }
 
@@ -147,9 +115,10 @@ static int check_params(const struct hf_config *config, char *errmsg)
         if (!is_known(all, config->param[i].key))
             bad = config->param[i].key;
     PQconninfoFree(all);
-    return bad == NULL ? 0
-                       : hf_pg_complain(errmsg, "postgres: has no parameter", bad,
-                                        "see holdfast(1), STORES, and what libpq knows");
+    return bad == NULL
+               ? 0
+               : hf_param_complain(errmsg, "postgres: has no parameter", bad,
+                                   "see holdfast(1), STORES, and what libpq knows");
 }
 
 static int parse(struct hf_pg_config *ret, const struct hf_config *config, char *errmsg)
@@ -166,7 +135,7 @@ static int parse(struct hf_pg_config *ret, const struct hf_config *config, char 
     if (error != NULL) {
         explicit_bzero(error, strlen(error));
         PQfreemem(error);
-        return hf_pg_complain(
+        return hf_param_complain(
             errmsg, "libpq cannot read", config->url,
             "write postgres://host:5432/database, and [host]:5432 for IPv6");
     }
@@ -193,7 +162,7 @@ int hf_pg_config_init(struct hf_pg_config *ret, const struct hf_config *config,
     if (r == 0)
         r = hf_pg_config_servers(ret, errmsg);
     if (r == 0)
-        r = set_ttl(ret, hf_config_get(config, "ttl"), config->ttl_ms, errmsg);
+        r = hf_param_time(config, "ttl", TTL_MIN, &ret->ttl, errmsg);
     if (r == 0)
         r = set_polling(ret, hf_config_get(config, "polling"), errmsg);
     if (r < 0) {

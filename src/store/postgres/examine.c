@@ -38,19 +38,11 @@ bool hf_pg_told_is(const struct hf_pg_examine *examine, const char *column,
 static void tell(struct hf_pg *pg, struct hf_served_task *task,
                  const struct hf_pg_examine *examine)
 {
-    struct hf_req     *req = task->req;
     struct hf_gathered list = { 0 };
 
     hf_pg_server_tell(pg, examine, &list);
-    hf_pg_data_tell(examine, req->name, &list);
-    if (list.failed) {
-        hf_served_fail(task, HF_ENOMEM, "out of memory");
-    } else {
-        req->finding = list.finding;
-        req->findings = list.count;
-        hf_served_finish(task, 0);
-    }
-    hf_gathered_clear(&list);
+    hf_pg_data_tell(examine, task->req->name, &list);
+    hf_served_findings(task, &list);
 }
 
 /* Its clock was read at some time between asking and answer. */

@@ -40,9 +40,6 @@ void hf_pg_config_finish(struct hf_pg_config *config);
 const char *hf_pg_option(const PQconninfoOption *option, const char *key);
 void        hf_pg_options_free(PQconninfoOption *option); /* wiped before */
 
-/* HF_EINVAL, and one line about the URL.  `value` must not be part of a password. */
-int hf_pg_complain(char *errmsg, const char *what, const char *value, const char *advice);
-
 /* ---- servers.c --------------------------------------------------------------------- */
 
 /* For config.c: find them in the options. */

@@ -1,4 +1,5 @@
 /* servers.c - the servers of a URL: which there are, how libpq and people are told. */
+#include "store/param.h"
 #include "store/postgres/inner.h"
 
 #include <assert.h>
@@ -42,11 +43,11 @@ static int next_server(struct hf_pg_server *ret, const char **host, const char *
 {
     if (!next_part(host, ret->host, sizeof ret->host) ||
         !next_part(hostaddr, ret->hostaddr, sizeof ret->hostaddr))
-        return hf_pg_complain(errmsg, "no host can be", ret->host, "it is too long");
+        return hf_param_complain(errmsg, "no host can be", ret->host, "it is too long");
     if (!next_part(port, ret->port, sizeof ret->port) || !is_port(ret->port))
-        return hf_pg_complain(/* what is no port may be a password */
-                              errmsg, "no port follows", ret->host,
-                              "write host:5432; in a password %2F for / and %3A for :");
+        return hf_param_complain(/* what is no port may be a password */
+                                 errmsg, "no port follows", ret->host,
+                                 "write host:5432; in a password %2F for / and %3A for :");
     return 0;
 }
 
@@ -62,11 +63,11 @@ int hf_pg_config_servers(struct hf_pg_config *ret, char *errmsg)
         count = 1;
     if ((hosts != 0 && hosts != count) || (addresses != 0 && addresses != count) ||
         (ports > 1 && ports != count))
-        return hf_pg_complain(errmsg, "not as many ports or addresses as hosts in",
-                              "?host=", "give one for each host");
+        return hf_param_complain(errmsg, "not as many ports or addresses as hosts in",
+                                 "?host=", "give one for each host");
     if (count > HF_PG_SERVERS)
-        return hf_pg_complain(errmsg, "too many servers in",
-                              "postgres:", "give 16 at most");
+        return hf_param_complain(errmsg, "too many servers in",
+                                 "postgres:", "give 16 at most");
     while (ret->servers < count) {
         int r =
             next_server(&ret->server[ret->servers++], &host, &hostaddr, &port, errmsg);

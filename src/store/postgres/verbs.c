@@ -297,17 +297,7 @@ static void on_proven(struct hf_pg *pg, void *data, const PGresult *result)
 
     if (!hf_pg_answered(pg, task, result, &code))
         return;
-    char state = parse(result).state;
-    if (state == 'g' || state == 'w') {
-        hf_served_finish(task, 0);
-        return;
-    }
-    struct hf_served_place *place = hf_served_place_find(&pg->served, task->req->id);
-    if (place != NULL) { /* its holder hears of it as by any other way */
-        place->away = true;
-        hf_served_place_news(place);
-    }
-    hf_served_fail(task, HF_ELOST, "our place in \"%.100s\" is gone", task->req->name);
+    hf_served_proven(task, parse(result).state);
 }
 
 /* The own place: a renewal, and a look right behind it. */

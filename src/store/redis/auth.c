@@ -1,40 +1,12 @@
 /* auth.c - who we are: from a file, the URL or the environment. */
+#include "store/param.h"
 #include "store/redis/inner.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define AUTH_MAX 4096 /* some clouds have tokens for passwords */
 #define VARIABLE "HOLDFAST_REDIS_AUTH"
-
-/* The first line of a file that only its owner can read. */
-static int read_file(const char *file, char *ret, char *errmsg)
-{
-    struct stat stat;
-    int         fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-
-    if (fd < 0)
-        return hf_redis_complain(errmsg, "cannot read the auth file", file,
-                                 strerror(errno));
-    bool    shared = fstat(fd, &stat) < 0 || (stat.st_mode & 077) != 0;
-    ssize_t size = shared ? 0 : read(fd, ret, AUTH_MAX + 1);
-    int     error = errno;
-    close(fd);
-    if (shared)
-        return hf_redis_complain(errmsg, "others can read the auth file", file,
-                                 "chmod 600 it");
-    if (size < 0)
-        return hf_redis_complain(errmsg, "cannot read the auth file", file,
-                                 strerror(error));
-    ret[size] = '\0';
-    ret[strcspn(ret, "\r\n")] = '\0';
-    return 0;
-}
 
 /* "user:password", ":password", or "password" where that cannot be a user. */
 static int take(struct hf_redis_config *ret, const char *text, bool bare, char *errmsg,
@@ -45,11 +17,11 @@ static int take(struct hf_redis_config *ret, const char *text, bool bare, char *
     size_t      length = colon != NULL ? (size_t)(colon - text) : 0;
 
     if (password[0] == '\0')
-        return hf_redis_complain(
+        return hf_param_complain(
             errmsg, "no password in", where,
             "write user:password, or :password if there are no users");
     if (strlen(text) > AUTH_MAX)
-        return hf_redis_complain(errmsg, "too long a password in", where,
+        return hf_param_complain(errmsg, "too long a password in", where,
                                  "4096 bytes are possible");
     ret->password = strdup(password);
     if (length > 0)
@@ -68,7 +40,7 @@ int hf_redis_config_auth(struct hf_redis_config *ret, const struct hf_config *co
 
     if (file != NULL) {
         char line[AUTH_MAX + 2] = "";
-        int  r = read_file(file, line, errmsg);
+        int  r = hf_param_read_auth(file, line, sizeof line, errmsg);
         if (r == 0)
             r = take(ret, line, true, errmsg, file);
         explicit_bzero(line, sizeof line);

@@ -6,30 +6,17 @@
  *
  * Who we are, in the URL or elsewhere, is read by auth.c.
  */
+#include "store/param.h"
 #include "store/redis/inner.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TTL_MIN      500
-#define TTL_MAX      (3600 * 1000)
+#define TTL_MIN      (500 * HF_MS)
 #define DB_MAX       65535
 #define REPLICAS_MAX 100
 #define PREFIX_MAX   100
-
-int hf_redis_complain(char *errmsg, const char *what, const char *value,
-                      const char *advice)
-{
-    char shown[61];
-
-    snprintf(shown, sizeof shown, "%s", value);
-    for (char *c = shown; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?'; /* a message is one line */
-    snprintf(errmsg, HF_ERRMSG_MAX, "store URL: %s \"%s\"; %s", what, shown, advice);
-    return HF_EINVAL;
-}
 
 static bool is_printable(const char *text)
 {
@@ -84,18 +71,18 @@ static int split_servers(struct hf_redis_config *ret, char *text, bool many, cha
     for (char *part = strtok_r(text, ",", &rest); part != NULL;
          part = strtok_r(NULL, ",", &rest)) {
         if (ret->servers > 0 && !many)
-            return hf_redis_complain(errmsg, "more than one server, from", part,
+            return hf_param_complain(errmsg, "more than one server, from", part,
                                      "redis: takes one, redis+sentinel: several");
         if (ret->servers == HF_REDIS_SERVERS)
-            return hf_redis_complain(errmsg, "too many Sentinels, from", part,
+            return hf_param_complain(errmsg, "too many Sentinels, from", part,
                                      "give 16 at most");
         struct hf_redis_server *server = &ret->server[ret->servers++];
         if (!split_server(part, many ? "26379" : "6379", server))
-            return hf_redis_complain(errmsg, "no host and port in what starts with", part,
+            return hf_param_complain(errmsg, "no host and port in what starts with", part,
                                      "write host:port, and [host]:port for IPv6");
     }
     if (ret->servers == 0)
-        return hf_redis_complain(errmsg, "no server in",
+        return hf_param_complain(errmsg, "no server in",
                                  many ? "redis+sentinel:" : "redis:",
                                  many ? "write redis+sentinel://host:26379,host/SERVICE"
                                       : "write redis://host:6379");
@@ -108,10 +95,10 @@ static int set_path(struct hf_redis_config *ret, const char *text, char *errmsg)
     const char *path = strncmp(text, "///", 3) == 0 ? text + 2 : text;
 
     if (path[0] != '/' || path[1] == '/' || path[1] == '\0')
-        return hf_redis_complain(errmsg, "no path of a socket in",
+        return hf_param_complain(errmsg, "no path of a socket in",
                                  "redis+unix:", "write redis+unix:/path/of/socket");
     if (strlen(path) >= sizeof ret->path)
-        return hf_redis_complain(errmsg, "no socket can have a path as long as", path,
+        return hf_param_complain(errmsg, "no socket can have a path as long as", path,
                                  "107 bytes are possible");
     snprintf(ret->path, sizeof ret->path, "%s", path);
     return 0;
@@ -121,7 +108,7 @@ static int set_service(struct hf_redis_config *ret, const char *text, char *errm
 {
     if (text[0] == '\0' || strchr(text, '/') != NULL || !is_printable(text) ||
         strlen(text) >= sizeof ret->service)
-        return hf_redis_complain(
+        return hf_param_complain(
             errmsg, "no service of the Sentinels is", text,
             "write redis+sentinel://host:26379/SERVICE, a database as ?db=");
     snprintf(ret->service, sizeof ret->service, "%s", text);
@@ -133,7 +120,7 @@ static int set_db(struct hf_redis_config *ret, const char *text, char *errmsg)
     int db = number(text, DB_MAX);
 
     if (db < 0)
-        return hf_redis_complain(errmsg, "no number of a database is", text,
+        return hf_param_complain(errmsg, "no number of a database is", text,
                                  "write redis://host:6379/0 or ?db=0");
     ret->db = db;
     return 0;
@@ -142,7 +129,7 @@ static int set_db(struct hf_redis_config *ret, const char *text, char *errmsg)
 static int split(struct hf_redis_config *ret, char *text, bool sentinel, char *errmsg)
 {
     if (strncmp(text, "//", 2) != 0) /* it may start with a password */
-        return hf_redis_complain(errmsg, "no // in",
+        return hf_param_complain(errmsg, "no // in",
                                  sentinel ? "redis+sentinel:" : "redis:",
                                  sentinel ? "write redis+sentinel://host:26379/SERVICE"
                                           : "write redis://host:6379");
@@ -150,7 +137,7 @@ static int split(struct hf_redis_config *ret, char *text, bool sentinel, char *e
 
     char *path = strchr(text, '/');
     if (path != NULL && strchr(path, '@') != NULL)
-        return hf_redis_complain(errmsg, "no server before the /", "@",
+        return hf_param_complain(errmsg, "no server before the /", "@",
                                  "in a password write %2F for / and %3F for ?");
     if (path != NULL)
         *path++ = '\0';
@@ -164,27 +151,6 @@ static int split(struct hf_redis_config *ret, char *text, bool sentinel, char *e
 
 /* ---- Parameters -------------------------------------------------------------------- */
 
-static int set_ttl(struct hf_redis_config *ret, const char *text, int ttl_ms,
-                   char *errmsg)
-{
-    double value = ttl_ms > TTL_MIN ? ttl_ms : TTL_MIN;
-    char  *unit = "ms";
-
-    if (text != NULL)
-        value = strtod(text, &unit);
-    if (text != NULL && strcmp(unit, "ms") != 0) {
-        if (strcmp(unit, "s") != 0 && strcmp(unit, "") != 0)
-            return hf_redis_complain(errmsg, "ttl is no time:", text,
-                                     "write ttl=30s or 5000ms");
-        value *= 1000;
-    }
-    if (!(value >= TTL_MIN && value <= TTL_MAX))
-        return hf_redis_complain(errmsg, "no ttl can be", text != NULL ? text : "so long",
-                                 "from 500ms to 3600s are possible");
-    ret->ttl = (int)value * HF_MS;
-    return 0;
-}
-
 /* The braces make all keys of a namespace live in one slot of a cluster; so there may be
  * no others. */
 static int set_prefix(struct hf_redis_config *ret, const char *text, char *errmsg)
@@ -193,7 +159,7 @@ static int set_prefix(struct hf_redis_config *ret, const char *text, char *errms
         text = "holdfast";
     if (text[0] == '\0' || strlen(text) > PREFIX_MAX || !is_printable(text) ||
         strpbrk(text, "{}") != NULL)
-        return hf_redis_complain(errmsg, "no prefix of keys is", text,
+        return hf_param_complain(errmsg, "no prefix of keys is", text,
                                  "1 to 100 of ASCII, without blanks and braces");
     snprintf(ret->prefix, sizeof ret->prefix, "{%s}", text);
     return 0;
@@ -203,7 +169,7 @@ static int set_evicting(struct hf_redis_config *ret, const char *text, char *err
 {
     ret->evicting = text != NULL && strcmp(text, "yes") == 0;
     if (text != NULL && !ret->evicting && strcmp(text, "no") != 0)
-        return hf_redis_complain(errmsg, "evicting cannot be", text, "write yes or no");
+        return hf_param_complain(errmsg, "evicting cannot be", text, "write yes or no");
     return 0;
 }
 
@@ -211,7 +177,7 @@ static int set_replicas(struct hf_redis_config *ret, const char *text, char *err
 {
     ret->replicas = text != NULL ? number(text, REPLICAS_MAX) : 0;
     if (ret->replicas < 0)
-        return hf_redis_complain(errmsg, "no number of replicas is", text,
+        return hf_param_complain(errmsg, "no number of replicas is", text,
                                  "from 0 to 100 are possible");
     return 0;
 }
@@ -225,7 +191,7 @@ static int set_db_param(struct hf_redis_config *ret, const char *text, char *err
         return 0;
     int r = set_db(ret, text, errmsg);
     if (r == 0 && before != 0 && before != ret->db)
-        return hf_redis_complain(errmsg, "two databases, the second is", text,
+        return hf_param_complain(errmsg, "two databases, the second is", text,
                                  "write /db or ?db=, not both");
     return r;
 }
@@ -237,7 +203,7 @@ static int check_tls(const struct hf_redis_config *config, const struct hf_confi
 
     for (size_t i = 0; !config->secure && i < 3; i++)
         if (hf_config_get(from, keys[i]) != NULL)
-            return hf_redis_complain(errmsg, "no TLS, so no use for", keys[i],
+            return hf_param_complain(errmsg, "no TLS, so no use for", keys[i],
                                      config->service[0] != '\0'
                                          ? "with Sentinel there is none"
                                          : "write rediss://host:6379");
@@ -247,7 +213,7 @@ static int check_tls(const struct hf_redis_config *config, const struct hf_confi
 static int set_params(struct hf_redis_config *ret, const struct hf_config *config,
                       char *errmsg)
 {
-    int r = set_ttl(ret, hf_config_get(config, "ttl"), config->ttl_ms, errmsg);
+    int r = hf_param_time(config, "ttl", TTL_MIN, &ret->ttl, errmsg);
 
     if (r == 0)
         r = set_prefix(ret, hf_config_get(config, "prefix"), errmsg);

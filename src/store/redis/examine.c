@@ -87,19 +87,11 @@ static void on_config(struct hf_redis *redis, void *data, const redisReply *repl
 static void tell(struct hf_redis *redis, struct hf_served_task *task,
                  struct hf_redis_examine *examine, const redisReply *look)
 {
-    struct hf_req     *req = task->req;
     struct hf_gathered list = { .failed = examine->failed };
 
     hf_redis_server_tell(redis, examine, &list);
-    hf_redis_data_tell(redis, examine, look, req->name, &list);
-    if (list.failed) {
-        hf_served_fail(task, HF_ENOMEM, "out of memory");
-    } else {
-        req->finding = list.finding;
-        req->findings = list.count;
-        hf_served_finish(task, 0);
-    }
-    hf_gathered_clear(&list);
+    hf_redis_data_tell(redis, examine, look, task->req->name, &list);
+    hf_served_findings(task, &list);
 }
 
 /* Its clock was read at some time between asking and answer. */

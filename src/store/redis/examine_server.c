@@ -1,7 +1,6 @@
 /* examine_server.c - what doctor tells of a Redis server and of the way there. */
 #include "store/redis/examine.h"
 
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,29 +55,11 @@ static void tell_finding(const struct hf_redis         *redis,
 
 /* ---- The way there ---------------------------------------------------------------------------- */
 
-static bool is_near(const struct hf_address *address)
-{
-    const struct sockaddr_in  *v4 = (const struct sockaddr_in *)&address->at;
-    const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)&address->at;
-
-    switch (address->at.ss_family) {
-    case AF_UNIX:
-        return true;
-    case AF_INET:
-        return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
-    case AF_INET6:
-        return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr) ||
-               (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr) && v6->sin6_addr.s6_addr[12] == 127);
-    default:
-        return false;
-    }
-}
-
 /* That this user may do all that is needed is shown by our session being there. */
 static void tell_way(const struct hf_redis *redis, struct hf_gathered *list)
 {
     const struct hf_redis_config *config = &redis->config;
-    bool                          near = is_near(&redis->link.at);
+    bool                          near = hf_address_is_local(&redis->link.at.at);
     bool                          known = config->password != NULL;
 
     if (known)

@@ -47,10 +47,6 @@ void hf_redis_config_finish(struct hf_redis_config *config);
 int hf_redis_config_auth(struct hf_redis_config *ret, const struct hf_config *config,
                          char *errmsg);
 
-/* HF_EINVAL, and one line about the URL. */
-int hf_redis_complain(char *errmsg, const char *what, const char *value,
-                      const char *advice);
-
 /* ---- write.c: the protocol ------------------------------------------------------------ */
 
 #define HF_REDIS_DIGITS 24

@@ -52,16 +52,7 @@ static void on_proven(struct hf_redis *redis, void *data, const redisReply *repl
 
     if (!hf_redis_answered(redis, task, reply, &code))
         return;
-    if (state != NULL && (state[0] == 'g' || state[0] == 'w')) {
-        hf_served_finish(task, 0);
-        return;
-    }
-    struct hf_served_place *place = hf_served_place_find(&redis->served, task->req->id);
-    if (place != NULL) { /* its holder hears of it as by any other way */
-        place->away = true;
-        hf_served_place_news(place);
-    }
-    hf_served_fail(task, HF_ELOST, "our place in \"%.100s\" is gone", task->req->name);
+    hf_served_proven(task, state != NULL ? state[0] : '-');
 }
 
 /* The own place: a renewal, and a look right behind it. */

@@ -154,3 +154,32 @@ void hf_served_list(struct hf_served_task *task, struct hf_ticket *ticket, size_
     task->req->stamp = stamp;
     give(task, ticket, count, count);
 }
+
+/* ---- PROVE and EXAMINE ---------------------------------------------------------------------------- */
+
+void hf_served_proven(struct hf_served_task *task, char state)
+{
+    struct hf_served_place *place = hf_served_place_find(task->served, task->req->id);
+
+    if (state == 'g' || state == 'w') {
+        hf_served_finish(task, 0);
+        return;
+    }
+    if (place != NULL) {
+        place->away = true;
+        hf_served_place_news(place);
+    }
+    hf_served_fail(task, HF_ELOST, "our place in \"%.100s\" is gone", task->req->name);
+}
+
+void hf_served_findings(struct hf_served_task *task, struct hf_gathered *list)
+{
+    if (list->failed) {
+        hf_served_fail(task, HF_ENOMEM, "out of memory");
+    } else {
+        task->req->finding = list->finding;
+        task->req->findings = list->count;
+        hf_served_finish(task, 0);
+    }
+    hf_gathered_clear(list);
+}

@@ -12,6 +12,7 @@
 #ifndef HF_SERVED_H
 #define HF_SERVED_H
 
+#include "store/findings.h"
 #include "store/requests.h"
 #include "store/store.h"
 
@@ -131,6 +132,13 @@ void hf_served_sort(struct hf_ticket *ticket, size_t count);
 /* LIST: answer by these, sorted. */
 void hf_served_list(struct hf_served_task *task, struct hf_ticket *ticket, size_t count,
                     uint64_t stamp);
+
+/* PROVE of the own place: answer by its state.  If it is gone, its holder hears of it as by
+ * any other way. */
+void hf_served_proven(struct hf_served_task *task, char state);
+
+/* EXAMINE: answer by these, and clear them. */
+void hf_served_findings(struct hf_served_task *task, struct hf_gathered *list);
 
 /* May READ be answered by what a message said?  To have a lock alone means that nobody is
  * ahead. */

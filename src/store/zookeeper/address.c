@@ -2,25 +2,15 @@
  *
  *     zk://[user:password@]host[:port],host[:port].../chroot?session=30s&...
  */
+#include "store/param.h"
 #include "store/zookeeper/inner.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define SESSION_MIN 2000
-#define SESSION_MAX (3600 * 1000)
+#define SESSION_MIN (2 * HF_SEC)
 #define AUTH_MAX    512
-
-static int complain(char *errmsg, const char *what, const char *value, const char *advice)
-{
-    snprintf(errmsg, HF_ERRMSG_MAX, "store URL: %s \"%.60s\"; %s", what, value, advice);
-    return HF_EINVAL;
-}
 
 /* ---- Servers ----------------------------------------------------------------------- */
 
@@ -64,17 +54,19 @@ static int split_servers(struct hf_zk_config *ret, char *text, bool at_follows,
     for (char *part = strtok_r(text, ",", &rest); part != NULL;
          part = strtok_r(NULL, ",", &rest)) {
         if (ret->servers == HF_ZK_SERVERS)
-            return complain(errmsg, "too many servers, from", part, "give 32 at most");
+            return hf_param_complain(errmsg, "too many servers, from", part,
+                                     "give 32 at most");
         if (split_server(part, &ret->server[ret->servers++]))
             continue;
         if (at_follows) /* what was taken for a server may be a password */
-            return complain(errmsg, "no servers in",
-                            "zk:", "in a password write %2F for / and %3F for ?");
-        return complain(errmsg, "no server and port in what starts with", part,
-                        "write host:port,host:port");
+            return hf_param_complain(errmsg, "no servers in", "zk:",
+                                     "in a password write %2F for / and %3F for ?");
+        return hf_param_complain(errmsg, "no server and port in what starts with", part,
+                                 "write host:port,host:port");
     }
     if (ret->servers == 0)
-        return complain(errmsg, "no server in", "zk:", "write zk://host:2181/chroot");
+        return hf_param_complain(errmsg, "no server in",
+                                 "zk:", "write zk://host:2181/chroot");
     return 0;
 }
 
@@ -100,8 +92,8 @@ static int set_chroot(struct hf_zk_config *ret, char *text, char *errmsg)
     while (length > 0 && text[length - 1] == '/')
         text[--length] = '\0';
     if (length >= sizeof ret->chroot || !is_path(text))
-        return complain(errmsg, "no path in ZooKeeper is", text,
-                        "write /name/name of 255 bytes at most");
+        return hf_param_complain(errmsg, "no path in ZooKeeper is", text,
+                                 "write /name/name of 255 bytes at most");
     memcpy(ret->chroot, text, length + 1);
     return 0;
 }
@@ -109,7 +101,8 @@ static int set_chroot(struct hf_zk_config *ret, char *text, char *errmsg)
 static int split(struct hf_zk_config *ret, char *text, char *errmsg)
 {
     if (strncmp(text, "//", 2) != 0)
-        return complain(errmsg, "no server in", text, "write zk://host:2181/chroot");
+        return hf_param_complain(errmsg, "no server in", text,
+                                 "write zk://host:2181/chroot");
     text += 2;
 
     char *chroot = text + strcspn(text, "/");
@@ -123,59 +116,27 @@ static int split(struct hf_zk_config *ret, char *text, char *errmsg)
 
 /* ---- Parameters -------------------------------------------------------------------- */
 
-static int set_session(struct hf_zk_config *ret, const char *text, int ttl_ms,
-                       char *errmsg)
-{
-    double value = ttl_ms > SESSION_MIN ? ttl_ms : SESSION_MIN;
-    char  *unit = "ms";
-
-    if (text != NULL)
-        value = strtod(text, &unit);
-    if (text != NULL && strcmp(unit, "ms") != 0) {
-        if (strcmp(unit, "s") != 0 && strcmp(unit, "") != 0)
-            return complain(errmsg, "session is no time:", text,
-                            "write session=30s or 5000ms");
-        value *= 1000;
-    }
-    if (!(value >= SESSION_MIN && value <= SESSION_MAX))
-        return complain(errmsg, "no session can live", text != NULL ? text : "so long",
-                        "from 2s to 3600s are possible");
-    ret->session_ms = (int)value;
-    return 0;
-}
-
 static int set_style(struct hf_zk_config *ret, const char *text, char *errmsg)
 {
     ret->style = HF_ZK_CURATOR;
     if (text == NULL || strcmp(text, "curator") == 0)
         return 0;
     if (strcmp(text, "kazoo") != 0)
-        return complain(errmsg, "there is no style", text, "use curator or kazoo");
+        return hf_param_complain(errmsg, "there is no style", text,
+                                 "use curator or kazoo");
     ret->style = HF_ZK_KAZOO;
     return 0;
 }
 
-/* "user:password" from a file that only its owner can read. */
 static int read_auth(struct hf_zk_config *ret, const char *file, char *errmsg)
 {
-    char        line[AUTH_MAX + 2] = "";
-    struct stat stat;
-    int         fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    char line[AUTH_MAX + 2] = "";
+    int  r = hf_param_read_auth(file, line, sizeof line, errmsg);
 
-    if (fd < 0)
-        return complain(errmsg, "cannot read the auth file", file, strerror(errno));
-    bool    shared = fstat(fd, &stat) < 0 || (stat.st_mode & 077) != 0;
-    ssize_t size = shared ? 0 : read(fd, line, sizeof line - 1);
-    int     error = errno;
-    close(fd);
-    if (shared)
-        return complain(errmsg, "others can read the auth file", file, "chmod 600 it");
-    if (size < 0)
-        return complain(errmsg, "cannot read the auth file", file, strerror(error));
-    line[strcspn(line, "\r\n")] = '\0';
-    ret->auth = strdup(line);
+    if (r == 0 && (ret->auth = strdup(line)) == NULL)
+        r = HF_ENOMEM;
     explicit_bzero(line, sizeof line);
-    return ret->auth != NULL ? 0 : HF_ENOMEM;
+    return r;
 }
 
 /* The file counts more than the URL, and that more than the environment. */
@@ -201,8 +162,8 @@ static int set_auth(struct hf_zk_config *ret, const struct hf_config *config,
     if (r < 0 || ret->auth == NULL)
         return r < 0 ? r : HF_ENOMEM;
     if (strchr(ret->auth, ':') == NULL || strlen(ret->auth) > AUTH_MAX)
-        return complain(errmsg, "no user:password in", where,
-                        "SASL is not supported, only digest");
+        return hf_param_complain(errmsg, "no user:password in", where,
+                                 "SASL is not supported, only digest");
     return 0;
 }
 
@@ -228,11 +189,11 @@ static int set_acl(struct hf_zk_config *ret, const char *text, char *errmsg)
     if (text == NULL)
         text = known ? "creator" : "open";
     if (strcmp(text, "creator") == 0 && !known)
-        return complain(errmsg, "nobody to give it to for acl", text,
-                        "name an identity by ?auth=FILE or HOLDFAST_ZK_AUTH");
+        return hf_param_complain(errmsg, "nobody to give it to for acl", text,
+                                 "name an identity by ?auth=FILE or HOLDFAST_ZK_AUTH");
     if (strcmp(text, "creator") != 0 && strcmp(text, "open") != 0 && !is_list(text))
-        return complain(errmsg, "there is no acl", text,
-                        "use creator, open, or scheme:id,scheme:id");
+        return hf_param_complain(errmsg, "there is no acl", text,
+                                 "use creator, open, or scheme:id,scheme:id");
     ret->acl = strdup(text);
     return ret->acl != NULL ? 0 : HF_ENOMEM;
 }
@@ -240,7 +201,10 @@ static int set_acl(struct hf_zk_config *ret, const char *text, char *errmsg)
 static int set_params(struct hf_zk_config *ret, const struct hf_config *config,
                       char *errmsg)
 {
-    int r = set_session(ret, hf_config_get(config, "session"), config->ttl_ms, errmsg);
+    hf_time session = 0;
+    int     r = hf_param_time(config, "session", SESSION_MIN, &session, errmsg);
+
+    ret->session_ms = (int)(session / HF_MS);
 
     if (r == 0)
         r = set_style(ret, hf_config_get(config, "style"), errmsg);

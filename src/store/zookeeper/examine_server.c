@@ -174,13 +174,7 @@ static bool is_near(int fd)
 
     if (getpeername(fd, (struct sockaddr *)&at, &length) < 0)
         return false;
-    if (at.ss_family == AF_INET6) {
-        const struct in6_addr *v6 = &((struct sockaddr_in6 *)&at)->sin6_addr;
-        return IN6_IS_ADDR_LOOPBACK(v6) ||
-               (IN6_IS_ADDR_V4MAPPED(v6) && v6->s6_addr[12] == 127);
-    }
-    return at.ss_family == AF_INET &&
-           ntohl(((struct sockaddr_in *)&at)->sin_addr.s_addr) >> 24 == 127;
+    return hf_address_is_local(&at);
 }
 
 static void tell_way(const struct hf_zk *zk, struct hf_gathered *list)
