@@ -3,7 +3,8 @@
 #
 # Every .c file with a main() under test/ is a program, found by itself and put
 # in the build folder at the same path.  The other .c files of its folder are
-# linked into it, and those of test/lib into all.  Nothing is listed by hand.
+# linked into it, and those of test/lib into all; they are compiled once.  Nothing is
+# listed by hand.
 # What is called after something left out of the library, net_x.c without src/net,
 # is left out too.
 
@@ -34,21 +35,35 @@ function(hf_part folder ret_programs ret_parts)
     set(${ret_parts} ${parts} PARENT_SCOPE)
 endfunction()
 
-# A program for each of the `files` given, of the group (target) `group`.
-function(hf_programs group)
-    foreach(file IN LISTS ARGN)
+# What `target` is compiled with.
+function(hf_sees target)
+    target_include_directories(${target} PRIVATE
+        include src test ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/embed
+        ${HF_STORE_INCLUDES})
+    target_link_libraries(${target} PRIVATE hf_flags)
+endfunction()
+
+# A program for each of the .c files below `folder` that have a main(), of the group
+# (target) `group`, linked with the rest of the files and with the libraries given.
+function(hf_programs group folder)
+    hf_part(${folder} programs parts)
+    set(libraries ${ARGN})
+    if(programs AND parts)
+        cmake_path(GET folder FILENAME name)
+        add_library(hf_${group}_${name} OBJECT EXCLUDE_FROM_ALL ${parts})
+        hf_sees(hf_${group}_${name})
+        list(PREPEND libraries hf_${group}_${name})
+    endif()
+    foreach(file IN LISTS programs)
         cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR}
             OUTPUT_VARIABLE path)
         cmake_path(REMOVE_EXTENSION path)
         cmake_path(GET path PARENT_PATH folder)
         cmake_path(GET path FILENAME name)
         string(REPLACE "/" "-" target ${path})
-        add_executable(${target} EXCLUDE_FROM_ALL ${file} ${hf_program_parts})
-        target_include_directories(${target} PRIVATE
-            include src test ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/embed
-            ${HF_STORE_INCLUDES})
-        target_link_libraries(${target} PRIVATE
-            hf_flags ${hf_program_libraries} holdfast_static)
+        add_executable(${target} EXCLUDE_FROM_ALL ${file})
+        hf_sees(${target})
+        target_link_libraries(${target} PRIVATE ${libraries} holdfast_static)
         set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
             RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
         add_dependencies(${group} ${target})
@@ -57,26 +72,16 @@ endfunction()
 
 find_library(CMOCKA_LIBRARY cmocka)
 if(CMOCKA_LIBRARY)
-    hf_part(test/lib unused lib_parts)
-    if(lib_parts)
-        add_library(hf_test_lib STATIC EXCLUDE_FROM_ALL ${lib_parts})
-        target_include_directories(hf_test_lib PRIVATE include src test
-            ${HF_STORE_INCLUDES})
-        target_link_libraries(hf_test_lib PRIVATE hf_flags)
-        set(test_lib hf_test_lib)
-    endif()
-    set(hf_program_libraries ${test_lib} ${CMOCKA_LIBRARY})
+    hf_part(test/lib unused parts)
+    add_library(hf_test_lib STATIC EXCLUDE_FROM_ALL ${parts})
+    hf_sees(hf_test_lib)
     file(GLOB kinds CONFIGURE_DEPENDS LIST_DIRECTORIES ON test/*)
     list(REMOVE_ITEM kinds ${PROJECT_SOURCE_DIR}/test/lib)
     foreach(kind IN LISTS kinds)
-        hf_part(${kind} programs hf_program_parts)
-        hf_programs(tests ${programs})
+        hf_programs(tests ${kind} hf_test_lib ${CMOCKA_LIBRARY})
     endforeach()
 endif()
-
-set(hf_program_libraries "")
-hf_part(bench programs hf_program_parts)
-hf_programs(benches ${programs})
+hf_programs(benches bench)
 
 # Examples see what a user sees: the public header and the shared library.
 file(GLOB programs CONFIGURE_DEPENDS examples/*.c)
