@@ -110,7 +110,8 @@ format:
 
 lint: release
 	clang-format --dry-run -Werror $(SOURCES)
-	clang-tidy -p build --quiet $(filter src/% cli/%,$(filter %.c,$(SOURCES)))
+	echo $(filter src/% cli/%,$(filter %.c,$(SOURCES))) | \
+	    xargs -n 8 -P "$$(nproc)" clang-tidy -p build --quiet
 	tools/check-layers
 	tools/check-sizes
 	if command -v shellcheck >/dev/null; then shellcheck $(SCRIPTS); fi
