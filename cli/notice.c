@@ -40,18 +40,24 @@ int notice_timeout_ms(const struct notice *notice)
     return left <= 0 ? 0 : (int)(left / NS_PER_MS + 1);
 }
 
+static bool is_ours(const struct hf_entry *entry)
+{
+    char host[256] = "";
+
+    gethostname(host, sizeof host - 1);
+    return entry->pid == (int64_t)getpid() && strcmp(entry->host, host) == 0;
+}
+
 /* How many wait ahead of this process; -1: it is not in the line. */
 static int count_ahead(const struct hf_report *report)
 {
-    char host[256] = "";
-    int  ahead = 0;
+    int ahead = 0;
 
-    gethostname(host, sizeof host - 1);
     for (size_t i = 0; i < report->count; i++) {
         const struct hf_entry *entry = &report->entry[i];
         if (entry->held)
             continue;
-        if (entry->pid == (int64_t)getpid() && strcmp(entry->host, host) == 0)
+        if (is_ours(entry))
             return ahead;
         ahead++;
     }
@@ -107,7 +113,9 @@ void notice_show(struct notice *notice)
     const struct hf_entry *holder = entry_first_holder(report);
     uint64_t               token = holder != NULL ? holder->token : 0;
     compose(text, sizeof text, notice, report);
-    if (notice->terminal) {
+    if (holder != NULL && is_ours(holder)) {
+        /* It became ours just now: nothing to say. */
+    } else if (notice->terminal) {
         rewrite_line(text);
         notice->shown = true;
     } else if (token != 0 && token != notice->told) {

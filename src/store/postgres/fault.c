@@ -34,6 +34,7 @@ static const struct meaning meanings[] = {
     { "25P03", HF_PG_DOWN, "ended our connection (idle_in_transaction_session_timeout)" },
     { "08", HF_PG_DOWN, NULL },
     { "3F000", HF_PG_NO_SCHEMA, "has no schema \"holdfast\"" },
+    { "42703", HF_PG_FAILED, "has a schema \"holdfast\" that is not ours" },
     { "42883", HF_PG_NO_SCHEMA, "has no schema \"holdfast\" of our version" },
     { "42P01", HF_PG_NO_SCHEMA, "has no schema \"holdfast\" of our version" },
     { "42704", HF_PG_NO_SCHEMA, "has no schema \"holdfast\" of our version" },

@@ -31,6 +31,7 @@ static void tell(struct hf_pg *pg, const PGresult *result, int row)
     uint64_t                version = (uint64_t)hf_pg_number(result, row, 4);
     if (place == NULL || state == NULL || place->version == version)
         return;
+    bool more = version - place->version > 1; /* it may have been asked for as well */
     place->version = version;
     pg->news.pause = SHORTEST;
     if (state[0] == 'g' && !place->granted)
@@ -41,6 +42,10 @@ static void tell(struct hf_pg *pg, const PGresult *result, int row)
         snprintf(text, sizeof text, "%c %lld", state[0] == 'b' ? 'b' : 'a',
                  (long long)id);
     hf_served_message(&pg->served, text);
+    if (text[0] == 'g' && more) {
+        text[0] = 'a';
+        hf_served_message(&pg->served, text);
+    }
 }
 
 static void on_news(struct hf_pg *pg, void *data, const PGresult *result)
