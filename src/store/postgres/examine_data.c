@@ -22,10 +22,6 @@ static void tell_disk(const struct hf_pg_examine *examine, struct hf_gathered *l
                   "full_page_writes = on in its postgresql.conf",
                   "full_page_writes is off: if the machine fails, the data may be "
                   "damaged");
-    else if (hf_pg_told_is(examine, "sync", "off"))
-        hf_gather(list, HF_WARNING, "disk", "ALTER ROLE ... SET synchronous_commit = on",
-                  "synchronous_commit is off for this user: if the server crashes, "
-                  "renewals may be forgotten, and two hold the same lock");
     else
         hf_gather(list, HF_FINE, "disk", NULL,
                   "grants and renewals are there before they count");
