@@ -33,7 +33,7 @@ int hf_param_time(const struct hf_config *config, const char *key, hf_time least
     char        what[80], advice[80];
 
     if (text == NULL && config->ttl_ms * HF_MS < least)
-        value = (double)(least / HF_MS);
+        value = (double)least / HF_MS;
     if (text != NULL)
         value = strtod(text, &unit);
     if (text != NULL && strcmp(unit, "ms") != 0) {
