@@ -78,7 +78,8 @@ static const char *without_address(const char *line)
 void hf_pg_fault_line(const char *message, char *ret, size_t size)
 {
     copy_line(without_address(message), ret, size);
-    if (isupper((unsigned char)ret[0]) && islower((unsigned char)ret[1]))
+    if (ret[0] != '\0' && isupper((unsigned char)ret[0]) &&
+        islower((unsigned char)ret[1]))
         ret[0] = (char)tolower((unsigned char)ret[0]); /* it goes into a sentence */
 }
 
