@@ -25,15 +25,13 @@ static void on_waited(struct hf_redis *redis, void *data, const redisReply *repl
     struct hf_served_place *place = hf_served_place_find(&redis->served, task->req->id);
 
     task->flying = false;
-    if (reply == NULL) {
-        hf_served_finish(task, HF_EDOWN);
-    } else if (reply->type != REDIS_REPLY_INTEGER) {
+    if (reply != NULL && reply->type != REDIS_REPLY_INTEGER) {
         bool denied = hf_redis_fault(redis, reply) == HF_REDIS_DENIED;
         hf_served_finish(task, denied ? HF_EDENIED : HF_ESTORE);
-    } else if (reply->integer < redis->config.replicas) {
+    } else if (reply != NULL && reply->integer < redis->config.replicas) {
         too_few(redis, task, reply->integer);
-    } else if (place == NULL) { /* nobody asks any more, but an answer is due */
-        hf_served_finish(task, HF_EDOWN);
+    } else if (reply == NULL || place == NULL) {
+        hf_served_finish(task, HF_EDOWN); /* no place: nobody asks, but an answer is due */
     } else {
         place->safe = true;
         hf_served_show_place(task, place);
