@@ -31,7 +31,7 @@ static void on_waited(struct hf_redis *redis, void *data, const redisReply *repl
     } else if (reply != NULL && reply->integer < redis->config.replicas) {
         too_few(redis, task, reply->integer);
     } else if (reply == NULL || place == NULL) {
-        hf_served_finish(task, HF_EDOWN); /* no place: nobody asks, but an answer is due */
+        hf_served_finish(task, HF_EDOWN); /* without a place nobody asks any more */
     } else {
         place->safe = true;
         hf_served_show_place(task, place);
