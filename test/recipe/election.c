@@ -231,7 +231,8 @@ static void test_never_two(void **state)
             await(&crowd[i].elected, round);
             assert_int_equal(hf_election_resign(crowd[i].election), 0);
             await(&crowd[i].deposed, round);
-            recipe_await_line(crowd[0].client, name, 4); /* its place may go a bit later */
+            recipe_await_line(crowd[0].client, name,
+                              4); /* its place may go a bit later */
             assert_int_equal(hf_election_join(crowd[i].election), 0);
             recipe_await_line(crowd[0].client, name, 5);
         }
