@@ -185,6 +185,9 @@ void hf_redis_prove(struct hf_served *served, struct hf_served_task *task);
 void hf_redis_examine(struct hf_served *served, struct hf_served_task *task);
 void hf_redis_watch_line(struct hf_served *served, struct hf_served_task *task);
 
+/* list.c: a place as the server keeps it, cut up where it is.  False: it is none. */
+bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret);
+
 /* replicas.c: answer once enough of them have heard that it is granted. */
 void hf_redis_replicas_wait(struct hf_redis *redis, struct hf_served_task *task);
 

@@ -12,23 +12,23 @@
 
 /* "<state> <seq> <weight> <slot> <since> <kind> <name>\n<note>", cut up where it is.
  * While the list is made, `asked` tells those who wait. */
-static bool parse(char *text, struct hf_ticket *ret)
+bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret)
 {
     char  state, claim = '\0';
-    int   begin = 0;
-    char *end = strchr(text, '\n');
+    char *name = text, *end = strchr(text, '\n');
 
     *ret = (struct hf_ticket){ 0 };
-    if (end == NULL ||
+    for (int i = 0; i < 6 && name != NULL; i++) /* it may begin with a blank itself */
+        name = (name = strchr(name, ' ')) != NULL ? name + 1 : NULL;
+    if (end == NULL || name == NULL || name > end ||
         sscanf(text, "%c %" SCNu64 " %" SCNu32 " %d %" SCNd64 " %" SCNu32 "%c", &state,
                &ret->seq, &ret->shape.weight, &ret->slot, &ret->since,
-               &ret->shape.capacity, &claim) != 7 ||
-        sscanf(text, "%*c %*u %*u %*d %*d %*s %n", &begin) < 0 || begin == 0)
+               &ret->shape.capacity, &claim) != 7)
         return false;
     *end = '\0';
     ret->token = ret->seq;
     ret->shape.claim = claim == 'c';
-    ret->line = text + begin;
+    ret->line = name;
     ret->note = end + 1;
     ret->asked = state == 'w' ? "" : NULL;
     return true;
@@ -96,7 +96,7 @@ static void on_listed(struct hf_redis *redis, void *data, const redisReply *repl
                                    "somebody who does not use Holdfast");
     for (size_t i = FIRST; i < reply->elements; i++)
         if (reply->element[i]->type == REDIS_REPLY_STRING &&
-            parse(reply->element[i]->str, &ticket[count]))
+            hf_redis_ticket_parse(reply->element[i]->str, &ticket[count]))
             count++;
     hf_served_sort(ticket, count);
     count = add_held_off(ticket, count, hf_redis_number(reply, 3), note, sizeof note);

@@ -1,0 +1,64 @@
+/* redis_texts.c - anything as a message of the server's, and as a place that it keeps. */
+#include "fuzz/fuzz.h"
+#include "store/redis/inner.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *copy(const uint8_t *bytes, size_t size)
+{
+    char *text = malloc(size + 1);
+
+    assert(text != NULL);
+    memcpy(text, bytes, size);
+    text[size] = '\0';
+    return text;
+}
+
+/* A message is about a place of ours or about none; it never makes one. */
+static void hear(char *text)
+{
+    static const struct hf_served_ops ops = { .tail = 0 };
+    static struct hf_served           served;
+    struct hf_req req = { .id = 7, .name = "a", .shape = { 1, 1, false } };
+
+    served = (struct hf_served){ .now = 0 };
+    hf_served_init(&served, &ops);
+    struct hf_served_place *place = hf_served_place_new(&served, &req);
+    assert(place != NULL);
+    hf_served_message(&served, text);
+    assert(served.places == 1 && place->asks <= place->news && place->news <= 1);
+    assert(!place->told || place->granted);
+    hf_served_places_drop(&served);
+}
+
+/* What is taken for a place has a name and a note that end inside of the text. */
+static void read_place(char *text, size_t size)
+{
+    struct hf_ticket ticket;
+
+    if (!hf_redis_ticket_parse(text, &ticket))
+        return;
+    assert(ticket.line > text && ticket.line <= text + size);
+    assert(ticket.note > ticket.line && ticket.note <= text + size);
+    assert(ticket.line + strlen(ticket.line) + 1 == ticket.note);
+    assert(ticket.token == ticket.seq);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    char *text = copy(bytes, size);
+
+    hear(text);
+    read_place(text, size);
+    free(text);
+    return 0;
+}
+
+#ifndef HF_FUZZER
+int main(int argc, char **argv)
+{
+    return hf_fuzz_main(argc, argv, __FILE__);
+}
+#endif
