@@ -12,12 +12,18 @@ static const char *or_unknown(const char *text)
     return *text != '\0' ? text : "?";
 }
 
+/* Who is no client of ours is known by its note alone. */
+static bool is_stranger(const struct hf_entry *entry)
+{
+    return entry->pid == 0 && *entry->command == '\0' && *entry->note != '\0';
+}
+
 const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry)
 {
     char command[200];
 
-    if (entry->pid == 0 && *entry->command == '\0' && *entry->note != '\0') {
-        text_clean(out, ENTRY_TEXT_MAX, entry->note); /* who is no client of ours */
+    if (is_stranger(entry)) {
+        text_clean(out, ENTRY_TEXT_MAX, entry->note);
         return out;
     }
     text_clean(command, sizeof command, entry->command);
@@ -90,8 +96,12 @@ const char *entry_holders(char out[ENTRY_TEXT_MAX], const struct hf_report *repo
     if (holders > 1)
         snprintf(more, sizeof more, " and %zu other%s", holders - 1,
                  holders > 2 ? "s" : "");
-    snprintf(out, ENTRY_TEXT_MAX, "is held by %.300s for %s%s", entry_owner(owner, first),
-             text_age(age, entry_age(first)), more);
+    if (is_stranger(first))
+        snprintf(out, ENTRY_TEXT_MAX, "is held by %.300s%s", entry_owner(owner, first),
+                 more);
+    else
+        snprintf(out, ENTRY_TEXT_MAX, "is held by %.300s for %s%s",
+                 entry_owner(owner, first), text_age(age, entry_age(first)), more);
     return out;
 }
 

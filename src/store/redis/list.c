@@ -58,9 +58,9 @@ static struct hf_ticket *make_room(struct hf_redis *redis, size_t count)
     return redis->snapshot = grown;
 }
 
-/* Nobody is granted anything at present, not even who is first. */
-static size_t add_held_off(struct hf_ticket *ticket, size_t count, int64_t us, char *note,
-                           size_t size)
+/* Nobody is granted anything at present, not even who is first, nor who would be. */
+static size_t add_held_off(struct hf_ticket *ticket, size_t count, const char *name,
+                           int64_t us, char *note, size_t size)
 {
     size_t all = count;
 
@@ -72,6 +72,8 @@ static size_t add_held_off(struct hf_ticket *ticket, size_t count, int64_t us, c
         if (ticket[i].asked != NULL &&
             (i == 0 || strcmp(ticket[i - 1].line, ticket[i].line) != 0))
             ticket[all++] = stand_in(ticket[i].line, ticket[i].shape, note);
+    if (count == 0 && name != NULL && us > 0)
+        ticket[all++] = stand_in(name, (struct hf_shape){ 1, 1, false }, note);
     return all;
 }
 
@@ -99,7 +101,8 @@ static void on_listed(struct hf_redis *redis, void *data, const redisReply *repl
             hf_redis_ticket_parse(reply->element[i]->str, &ticket[count]))
             count++;
     hf_served_sort(ticket, count);
-    count = add_held_off(ticket, count, hf_redis_number(reply, 3), note, sizeof note);
+    count = add_held_off(ticket, count, req->name, hf_redis_number(reply, 3), note,
+                         sizeof note);
     for (size_t i = 0; i < count; i++)
         ticket[i].asked = NULL;
     hf_served_list(task, ticket, count, (uint64_t)hf_redis_number(reply, 1));
