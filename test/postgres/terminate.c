@@ -1,6 +1,6 @@
 /* terminate.c - the server ends our connection at every step of an acquire and a release,
- * alone and with a hand-over; and the connection is cut in the middle of questions and
- * answers.
+ * alone and with a hand-over, or fails as it does in a deadlock; and the connection is cut
+ * in the middle of questions and answers.
  *
  * Whatever was done and undone: one place while the lock is held, none after its release,
  * release says 0, and the next gets in.  A step is a row that is about to be changed or was
@@ -79,14 +79,16 @@ static void set_trap(void)
 {
     static const char *const tables[] = { "session", "line", "ticket", "watch" };
 
+    witness_tell("sql CREATE SCHEMA trap; CREATE SEQUENCE trap.step; "
+                 "CREATE TABLE trap.target (at bigint, how text); "
+                 "INSERT INTO trap.target VALUES (0, '')");
     witness_tell(
-        "sql CREATE SCHEMA trap; CREATE SEQUENCE trap.step; "
-        "CREATE TABLE trap.target (at bigint); INSERT INTO trap.target VALUES (0)");
-    witness_tell("sql CREATE FUNCTION trap.count() RETURNS trigger LANGUAGE plpgsql "
-                 "SECURITY DEFINER AS $$ BEGIN "
-                 "IF nextval('trap.step') = (SELECT at FROM trap.target) THEN "
-                 "PERFORM pg_terminate_backend(pg_backend_pid()); END IF; "
-                 "RETURN coalesce(NEW, OLD); END $$");
+        "sql CREATE FUNCTION trap.count() RETURNS trigger LANGUAGE plpgsql "
+        "SECURITY DEFINER AS $$ DECLARE v_how text; BEGIN "
+        "SELECT how INTO v_how FROM trap.target WHERE at = nextval('trap.step'); "
+        "IF v_how = 'end' THEN PERFORM pg_terminate_backend(pg_backend_pid()); "
+        "ELSIF v_how <> '' THEN RAISE 'trapped' USING ERRCODE = v_how; END IF; "
+        "RETURN coalesce(NEW, OLD); END $$");
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         static const char *const times[] = { "BEFORE", "AFTER" };
         for (size_t j = 0; j < 2; j++)
@@ -101,14 +103,15 @@ static void set_trap(void)
     }
 }
 
-static void aim(long step)
+static void aim(long step, const char *how)
 {
-    witness_tell(
-        "sql UPDATE trap.target SET at = %ld; SELECT setval('trap.step', 1, false)",
-        step);
+    witness_tell("sql UPDATE trap.target SET at = %ld, how = '%s'; "
+                 "SELECT setval('trap.step', 1, false)",
+                 step, how);
 }
 
-static void at_every_step(void (*play)(struct stage *stage))
+/* `how`: to end the connection, or an SQLSTATE to fail with. */
+static void at_every_step(void (*play)(struct stage *stage), const char *how)
 {
     static struct stage stage;
     long                step = 0, steps;
@@ -116,11 +119,11 @@ static void at_every_step(void (*play)(struct stage *stage))
     stage_open(&stage, witness_url("ttl=10s"));
     play(&stage);
     do {
-        aim(++step);
+        aim(++step, how);
         play(&stage);
         steps = witness_number("SELECT last_value FROM trap.step");
     } while (steps >= step && step < STEPS);
-    aim(0);
+    aim(0, "");
     print_message("# %ld steps\n", step - 1);
     assert_true(step > 15 && step < STEPS);
     stage_close(&stage);
@@ -129,13 +132,28 @@ static void at_every_step(void (*play)(struct stage *stage))
 static void at_every_step_alone(void **state)
 {
     (void)state;
-    at_every_step(alone);
+    at_every_step(alone, "end");
 }
 
 static void at_every_step_of_a_hand_over(void **state)
 {
     (void)state;
-    at_every_step(handed_over);
+    at_every_step(handed_over, "end");
+}
+
+/* A deadlock, and that a transaction came in between: done again, and nobody notices. */
+static void undone_at_every_step(void **state)
+{
+    (void)state;
+    at_every_step(alone, "40P01");
+    at_every_step(handed_over, "40001");
+}
+
+/* As pg_cancel_backend() and statement_timeout do it. */
+static void cancelled_at_every_step(void **state)
+{
+    (void)state;
+    at_every_step(alone, "57014");
 }
 
 /* All connections, over and over, while the lock goes round. */
@@ -222,6 +240,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_every_step_alone),
         cmocka_unit_test(at_every_step_of_a_hand_over),
+        cmocka_unit_test(undone_at_every_step),
+        cmocka_unit_test(cancelled_at_every_step),
         cmocka_unit_test(at_any_time),
         cmocka_unit_test(cut_somewhere),
     };
