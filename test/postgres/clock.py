@@ -2,23 +2,37 @@
 """clock - the PostgreSQL store on a server whose clock is stepped.
 
     test/postgres/clock.py [FOLDER] [CASE ...]
+
+FOLDER: where holdfast is built, if not in build.
 """
 import contextlib
-import tempfile
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
 
 from cases import *  # noqa: F403
+import place
 import stepped
 
 HOUR, DAY = 3600, 86400
 clocks = []
+FOLDER = next((arg for arg in sys.argv[1:] if os.path.isdir(arg)), os.environ.get("BUILD", "build"))
+HOLDFAST = os.environ.get("HOLDFAST", pathlib.Path(FOLDER) / "holdfast")
 
 
 @contextlib.contextmanager
 def start():
-    with tempfile.TemporaryDirectory() as folder:
+    folder, lock = place.make_folder()
+    try:
         clocks.append(stepped.Clock(folder))
         with postgres.standalone(env=clocks[0].env) as made:
             yield made
+    finally:
+        shutil.rmtree(folder)
+        os.close(lock)
 
 
 def step(seconds):
@@ -68,6 +82,50 @@ def stamps_change_whatever_the_clock_does():
     a, b = sessions(there)
     assert b.watch("m", stamp) == (0, True)
     assert a.enter(1, "m").stamp != stamp
+
+
+def has_store():
+    done = subprocess.run([HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
+    return "postgres" in done.stdout.split()
+
+
+@case
+def no_lease_ends_by_the_servers_clock():
+    if not has_store():
+        print("# no PostgreSQL store in this build")
+        return
+    there = space()
+    url = server().url_of(there.database) + "?ttl=1s"
+
+    def run(*args):
+        return subprocess.Popen([HOLDFAST, *args], stdout=subprocess.PIPE, text=True,
+                                env=os.environ | {"HOLDFAST_URL": url})
+
+    def rows(state):
+        return there.link.call("SELECT count(*) FROM holdfast.ticket WHERE state = $1", state)[0][0]
+
+    def until(true):
+        end = time.monotonic() + 20
+        while not true():
+            assert time.monotonic() < end, "it does not come to pass"
+            time.sleep(0.01)
+
+    holder = run("run", "-q", "-w", "9", "a", "--", "sleep", "60")
+    until(lambda: rows("g") == 1)
+    waiter = run("run", "-q", "-w", "60", "a", "--", "echo", "mine")
+    until(lambda: rows("w") == 1)
+    for seconds in (HOUR, -HOUR, 30 * DAY, 0):
+        step(seconds)
+        time.sleep(0.7)  # renewals, and looks at the others
+        tried = run("try", "-q", "a", "--", "true")
+        assert tried.wait(20) == 75, f"it was free, {seconds} s ahead"
+        assert (holder.poll(), waiter.poll()) == (None, None)
+    step(-DAY)
+    holder.kill()  # its guardian ends the command and frees the lock
+    assert waiter.communicate(timeout=30)[0] == "mine\n"
+    holder.wait()
+    holder.stdout.close()
+    step(0)
 
 
 main(start=start)
