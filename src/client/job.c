@@ -112,10 +112,12 @@ static void pause_for(struct hf_job *job)
 
 static void on_failure(struct hf_job *job, int status)
 {
+    bool leaving = job->hold.state == HF_HOLD_LEAVING;
+
     snprintf(job->errmsg, sizeof job->errmsg, "%s", job->engine->store->errmsg);
     pause_for(job);
     hf_job_tell(job, &(struct hf_event){ .what = HF_FAILED, .why = status });
-    if (job->hold.state == HF_HOLD_LEAVING && job->hold.why == status)
+    if (job->hold.state == HF_HOLD_LEAVING && !leaving)
         job->again = 0; /* giving up is a new request, not a repeat */
 }
 
