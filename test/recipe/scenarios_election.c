@@ -120,6 +120,7 @@ static void test_callback_sanity(void **state)
             } else {
                 assert_int_equal(hf_election_resign(crowd[i].election), 0);
                 recipe_await_count(&crowd[i].deposed, round);
+                recipe_await_line(crowd[0].client, name, 4); /* it may go a bit later */
                 assert_int_equal(hf_election_join(crowd[i].election), 0);
             }
             recipe_await_line(crowd[0].client, name, 5);
