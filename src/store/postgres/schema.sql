@@ -127,9 +127,12 @@ BEGIN
     LOOP
         PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
         EXIT WHEN FOUND;
-        INSERT INTO holdfast.line (name, capacity, claim, used, holders, waiting, last, changes)
+        -- Somebody may have begun to watch it while it was being forgotten.
+        INSERT INTO holdfast.line (name, capacity, claim, used, holders, waiting, last, changes,
+                                   watched)
         SELECT p_name, p_capacity, p_claim, 0, 0, 0, floor,
-               greatest(floor, holdfast.microseconds())
+               greatest(floor, holdfast.microseconds()),
+               EXISTS (SELECT FROM holdfast.watch WHERE name = p_name)
         FROM holdfast.head
         ON CONFLICT DO NOTHING;
     END LOOP;
