@@ -253,6 +253,16 @@ class Model(Rule):
         should = {sid: (self.renewals[sid], TTL) for sid in should - {session.sid}}
         assert others == should, (others, should)
         self.renewed(session)
+        if self.renewals[session.sid] % 64 == 0:
+            self.forgotten()
+
+    def forgotten(self):
+        """Now and then a renewal forgets lines that nobody was in for an hour: here those that
+        were only watched."""
+        left = {row["name"] for row in self.space.everything()["line"]}
+        for name in set(self.stamps) - left:
+            assert not self.line(name) and name not in [w[0] for w in self.watches], name
+            del self.stamps[name]
 
     def line_of(self, session):
         return [p for p in self.places.values() if p.session is session]

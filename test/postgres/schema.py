@@ -59,6 +59,56 @@ def it_may_be_run_in_a_transaction_that_fails():
     there.drop()
 
 
+def next_renewal_forgets(there):
+    there.change("SELECT setval('holdfast.renewal', 64 * 1000 - 1)")
+
+
+@case
+def idle_lines_are_forgotten():
+    """By a renewal now and then, though there are sessions."""
+    there = space()
+    a, b = sessions(there)
+    tokens = {name: a.enter(id, name).seq for id, name in
+              enumerate(("idle", "new", "held", "watched", "waited"), 1)}
+    for id, name in enumerate(tokens, 1):
+        if name not in ("held", "waited"):
+            a.leave(id, name)
+    b.enter(1, "waited")
+    b.watch("watched")
+    hour = 3600 * 10**6
+    there.change("UPDATE holdfast.line SET last = last + $1 WHERE name = 'idle'", -2 * hour)
+    there.change("UPDATE holdfast.line SET last = last + $1 WHERE name IN ('held', 'watched', 'waited')",
+                 -hour)
+    a.renew()
+    assert there.counts()["line"] == 5
+    next_renewal_forgets(there)
+    a.renew()
+    there_is = there.everything()
+    assert {row["name"] for row in there_is["line"]} == {"new", "held", "watched", "waited"}
+    assert there_is["head"][0]["floor"] == tokens["idle"] - 2 * hour
+    a.leave(4, "watched"), a.leave(3, "held"), a.leave(5, "waited")
+    assert b.read(1).state == "g"
+    there.change("UPDATE holdfast.line SET last = 10 WHERE name = 'new'")
+    there.change("UPDATE holdfast.head SET floor = $1", 10**17)
+    next_renewal_forgets(there)
+    a.renew()
+    assert there.everything()["head"][0]["floor"] == 10**17, "it never falls"
+    assert a.enter(9, "new").seq == 10**17 + 1
+    there.drop()
+
+
+@case
+def a_watcher_of_a_line_that_is_just_forgotten_is_told():
+    there = space()
+    a, b = sessions(there)
+    assert b.watch("m") == (0, False)
+    there.change("DELETE FROM holdfast.line")
+    there.messages()
+    a.enter(1, "m")
+    assert there.messages() == [(b.sid, "c m")]
+    there.drop()
+
+
 def refusal(function, *args):
     try:
         function(*args)
