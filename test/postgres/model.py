@@ -257,8 +257,8 @@ class Model(Rule):
             self.forgotten()
 
     def forgotten(self):
-        """Now and then a renewal forgets lines that nobody was in for an hour: here those that
-        were only watched."""
+        """Who says goodbye, and now and then a renewal, forgets lines that nobody was in for an
+        hour: here those that were only watched."""
         left = {row["name"] for row in self.space.everything()["line"]}
         for name in set(self.stamps) - left:
             assert not self.line(name) and name not in [w[0] for w in self.watches], name
@@ -315,6 +315,7 @@ class Model(Rule):
             del self.renewals[session.sid]
             assert session.bye() == 0
             assert session.bye() == 2
+            self.forgotten()
 
     def die(self):
         doomed = self.rng.sample(self.sessions, self.rng.randint(1, min(3, len(self.sessions))))
@@ -362,6 +363,7 @@ class Model(Rule):
             if not self.sessions:
                 self.stamps = {}
             assert session.bye() == 0
+            self.forgotten()
             self.check()
 
     def finish(self):
