@@ -1,6 +1,8 @@
 /* verbs.c - requests as calls of functions. */
+#include "base/name.h"
 #include "store/postgres/inner.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- What they have in common ----------------------------------------------------------------- */
@@ -72,6 +74,21 @@ static void begin_own(struct hf_pg *pg, enum hf_pg_function function)
     hf_pg_begin(pg, function);
     hf_pg_add(pg, pg->session.sid);
     hf_pg_add_number(pg, (int64_t)pg->session.connection);
+}
+
+/* What people wrote.  The database takes no text that is not UTF-8. */
+static void add_words(struct hf_pg *pg, const char *text)
+{
+    char *copy = strdup(text != NULL ? text : "");
+
+    for (char *at = copy; at != NULL && *at != '\0';) {
+        size_t length = hf_utf8_length(at);
+        if (length == 0)
+            *at = '?';
+        at += length > 0 ? length : 1;
+    }
+    hf_pg_add(pg, copy != NULL ? copy : "");
+    free(copy);
 }
 
 /* { code, state, stamp, seq, slot, since, weight, ahead, nearest, asked } */
@@ -147,7 +164,7 @@ void hf_pg_enter(struct hf_served *served, struct hf_served_task *task)
     hf_pg_add_bool(pg, req->shape.claim);
     hf_pg_add_bool(pg, req->only_free);
     hf_pg_add_number(pg, req->limit);
-    hf_pg_add(pg, req->note != NULL ? req->note : "");
+    add_words(pg, req->note);
     hf_pg_task_send(pg, task, on_entered);
 }
 
@@ -273,7 +290,7 @@ void hf_pg_reach(struct hf_served *served, struct hf_served_task *task)
     hf_pg_add(pg, req->name);
     hf_pg_add_number(pg, (int64_t)req->seq);
     if (req->op == HF_ASK)
-        hf_pg_add(pg, req->note != NULL ? req->note : "");
+        add_words(pg, req->note);
     hf_pg_task_send(pg, task, on_reached);
 }
 
