@@ -47,6 +47,7 @@ PAIRS = 3  # of a holder to be killed and a waiter
 LEASE = 15.0  # seconds, of all stores that have one, unless they are told
 SHORT = 5.0
 REDIS_AGE = 16.0  # a server younger than the lease grants nothing: it may have crashed
+WARM_UP = 2.0  # seconds of each store: Java translates what has run often
 ZOOKEEPER_FLAGS = ["-Xmx1g", "-XX:TieredStopAtLevel=4"]  # as shipped
 
 
@@ -152,8 +153,10 @@ def free(stores, args):
     with contextlib.ExitStack() as stack:
         peers = {store.name: stack.enter_context(
             Peer([args.driver, store.url(), "free", store.cycles])) for store in stores}
-        for peer in peers.values():  # warms up
-            peer.ask("go")
+        for peer in peers.values():
+            end = time.monotonic() + WARM_UP
+            while time.monotonic() < end:
+                peer.ask("go")
         return in_turns(stores, args.rounds, lambda store: rate(peers[store.name].ask("go")))
 
 
