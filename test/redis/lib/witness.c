@@ -91,6 +91,8 @@ static const char *ask(int nth, const char *format, va_list args)
     memcpy(line + n, last, sizeof last);
     snprintf(path, sizeof path, "%s/%d/redis.sock", getenv("HF_REDIS_DIR"), nth);
     exchange(path, line, strlen(line));
+    for (int i = 0; i < 3 && said[0] == '\0'; i++) /* who becomes a master hangs up */
+        exchange(path, line, strlen(line));
     size_t length = strlen(said), rest = strlen(bye);
     if (length < rest || strcmp(said + length - rest, bye) != 0)
         fail_msg("%.*s: %s", n, line, said);
