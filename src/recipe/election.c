@@ -195,8 +195,8 @@ void hf_election_free(struct hf_election *election)
         return;
     if (election->lookout != NULL) {
         int cancel = hf_drive_begin(&election->client->drive);
+        hf_client_settle(election->client); /* a call may be about to use it */
         hf_lookout_stop(election->lookout);
-        hf_client_settle(election->client);
         hf_drive_end(&election->client->drive, cancel);
     }
     hf_lock_free(election->lock);
