@@ -83,6 +83,7 @@ static void test_a_broken_holder_is_lost(void **state)
     assert_int_equal(hf_state(held), HF_HELD);
     assert_int_equal(hf_break(b, name, token, 1000), 0);
     recipe_await(held, HF_LOST);
+    poll(&(struct pollfd){ .fd = lost, .events = POLLIN }, 1, 5000); /* right behind it */
     assert_true(readable(lost));
     assert_int_equal(hf_left_ms(held), 0);
     assert_int_equal(hf_token(held), 0);
