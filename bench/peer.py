@@ -66,6 +66,12 @@ def medians(rounds):
     return {key: round(statistics.median(one[key] for one in rounds), 2) for key in rounds[0]}
 
 
+def ratio(found, ours, theirs):
+    """How many of ours for one of theirs, in the same time."""
+    return round(statistics.median(b["us"] / a["us"]
+                                   for a, b in zip(found[ours], found[theirs])), 3)
+
+
 class Postgres(postgres.Server):
     """As shipped, with its data on a disk; started, with a database for USER."""
 

@@ -27,10 +27,9 @@ import argparse
 import json
 import os
 import pathlib
-import statistics
 import sys
 
-from peer import ROOT, Failed, Peer, Postgres, cpu_us, medians
+from peer import ROOT, Failed, Peer, Postgres, cpu_us, medians, ratio
 import postgres
 
 PROCESSES = 8
@@ -60,12 +59,6 @@ def contest(contestants, rounds, count):
             if number > 0:
                 found[name].append(figures)
     return found
-
-
-def ratio(found, ours, theirs):
-    """How many of ours for one of theirs, in the same time."""
-    return round(statistics.median(b["us"] / a["us"]
-                                   for a, b in zip(found[ours], found[theirs])), 3)
 
 
 def free(server, args, results):

@@ -24,15 +24,12 @@ import json
 import os
 import pathlib
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT / "test/server"))
-import place  # noqa: E402
-import redis  # noqa: E402
+from peer import ROOT, Failed, Peer, cpu_us, medians, ratio
+import redis
 
 PACKAGES = ["redlock@5.0.0-beta.2", "ioredis@5.11.1"]
 PROCESSES = 16
@@ -40,44 +37,6 @@ HOLD_US = 1000
 TTL = 10  # seconds: nobody is granted anything by a server that is younger
 PINGS = 500  # about as long as the shortest of the runs they are asked in
 LINE_SECONDS = 20.0  # a longer line is left out if it would take more
-
-
-class Peer:
-    """A program that answers each line on stdin by one on stdout."""
-
-    def __init__(self, argv, **more):
-        self.process = subprocess.Popen(place.dying_with_us([str(arg) for arg in argv]),
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True, bufsize=1, **more)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
-
-    def say(self, text):
-        self.process.stdin.write(text + "\n")
-
-    def hear(self):
-        said = self.process.stdout.readline().split()
-        if not said:
-            raise redis.Failed(f"{self.process.args[-2:]} ended with {self.process.wait(10)}")
-        return said
-
-    def ask(self, text):
-        self.say(text)
-        return self.hear()
-
-
-def cpu_us(pid):
-    """Of the thread that was there first."""
-    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e3
 
 
 # ---- A free lock -----------------------------------------------------------------------
@@ -91,16 +50,6 @@ def measure(server, peer, what, count):
     return {"us": float(said[2]) * 1e6 / count, "p50": float(said[3]), "p99": float(said[4]),
             "server_us": (after[0] - before[0]) / count,
             "client_us": (after[1] - before[1]) / count}
-
-
-def medians(rounds):
-    return {key: round(statistics.median(one[key] for one in rounds), 2) for key in rounds[0]}
-
-
-def ratio(found, ours, theirs):
-    """How many of ours for one of theirs, in the same time."""
-    return round(statistics.median(b["us"] / a["us"]
-                                   for a, b in zip(found[ours], found[theirs])), 3)
 
 
 def install(folder):
@@ -278,5 +227,5 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (redis.Missing, redis.Failed) as error:
+    except (redis.Missing, redis.Failed, Failed) as error:
         sys.exit(f"redis.py: {error}")

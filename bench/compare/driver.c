@@ -9,7 +9,7 @@
  * begin before a line on stdin, and does that again for each.  MICROSECONDS are of the
  * monotonic clock.
  */
-#include "bench/redis/common.h"
+#include "bench/common.h"
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -12,7 +12,7 @@
  *     line WAITERS COUNT     enter and leave at the end of a line of so many
  *     pass WAITERS COUNT     leave at the head of such a line and enter at its end
  */
-#include "bench/redis/common.h"
+#include "bench/common.h"
 
 #include <libpq-fe.h>
 #include <signal.h>

@@ -9,7 +9,7 @@
  * BYTES of memory (resident) and THREADS (of all) are what the waiters need.  The
  * library's own thread drives, as it does by default.
  */
-#include "common.h"
+#include "bench/common.h"
 
 #include <stdatomic.h>
 #include <string.h>

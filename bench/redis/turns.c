@@ -15,7 +15,7 @@
  * What the lock protects is a number in shared memory that is read, and written one
  * higher at the end of the turn: had it two holders once, it would come out too low.
  */
-#include "common.h"
+#include "bench/common.h"
 
 #include <signal.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
-/* common.h - what the programs of the Redis benchmark share. */
-#ifndef BENCH_REDIS_COMMON_H
-#define BENCH_REDIS_COMMON_H
+/* common.h - what the programs of the benchmarks share. */
+#ifndef BENCH_COMMON_H
+#define BENCH_COMMON_H
 
 #include "holdfast.h"
 
