@@ -128,8 +128,6 @@ struct hf_pg {
     struct hf_pg_session session;
     struct hf_pg_observe observe;
     struct hf_pg_news    news;
-    struct hf_ticket    *snapshot; /* of the answer being given */
-    size_t               snapshot_room;
 };
 
 #endif

@@ -1,20 +1,6 @@
 /* list.c - LIST: every place in one line, or in all. */
 #include "store/postgres/inner.h"
 
-#include <stdlib.h>
-
-static struct hf_ticket *make_room(struct hf_pg *pg, size_t count)
-{
-    if (count <= pg->snapshot_room)
-        return pg->snapshot;
-
-    struct hf_ticket *grown = realloc(pg->snapshot, count * 2 * sizeof *grown);
-    if (grown == NULL)
-        return NULL;
-    pg->snapshot_room = count * 2;
-    return pg->snapshot = grown;
-}
-
 /* { stamp, name, seq, weight, capacity, claim, state, slot, since, note } */
 static struct hf_ticket parse(const PGresult *result, int row)
 {
@@ -40,7 +26,8 @@ static void on_listed(struct hf_pg *pg, void *data, const PGresult *result)
 
     if (!hf_pg_answered(pg, task, result, NULL))
         return;
-    struct hf_ticket *ticket = make_room(pg, (size_t)PQntuples(result) + 1);
+    struct hf_ticket *ticket =
+        hf_served_tickets(&pg->served, (size_t)PQntuples(result) + 1);
     if (ticket == NULL) {
         hf_served_fail(task, HF_ENOMEM, "out of memory");
         return;

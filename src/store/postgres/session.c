@@ -11,7 +11,6 @@
 #include "store/postgres/inner.h"
 
 #include "base/random.h"
-#include "core/lease.h"
 
 #include <inttypes.h>
 #include <poll.h>
@@ -37,13 +36,8 @@ void hf_pg_session_init(struct hf_pg *pg)
 
 static void extend(struct hf_pg *pg)
 {
-    hf_time ttl = pg->config.ttl;
-    hf_time guard = ttl / 40 < 50 * HF_MS ? ttl / 40 : 50 * HF_MS;
-    hf_time until = hf_lease_deadline(pg->session.sent, ttl, guard);
-
-    if (until > pg->served.base.alive_until) /* each was proven: the latest holds */
-        pg->served.base.alive_until = until;
-    pg->session.due = pg->session.sent + ttl / 3;
+    hf_served_extend(&pg->served, pg->session.sent, pg->config.ttl);
+    pg->session.due = pg->session.sent + pg->config.ttl / 3;
 }
 
 /* Has a result of the session's own calls failed?  Then all that is needed was done. */

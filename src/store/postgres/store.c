@@ -92,7 +92,6 @@ static void close_store(struct hf_store *store)
         hf_fork_unguard(store->fd);
         close(store->fd);
     }
-    free(pg->snapshot);
     free(pg);
 }
 

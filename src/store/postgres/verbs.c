@@ -136,13 +136,7 @@ static void on_entered(struct hf_pg *pg, void *data, const PGresult *result)
         hf_served_show(task, &answer);
         return;
     }
-    hf_served_place_drop(&pg->served, task->req->id);
-    if (code == HF_PG_MISMATCH)
-        hf_served_fail(task, HF_EMISMATCH,
-                       "others use \"%.100s\" as another kind of lock", task->req->name);
-    else
-        hf_served_fail(task, HF_EFULL, "%u wait for \"%.100s\" already", task->req->limit,
-                       task->req->name);
+    hf_served_not_entered(task, code == HF_PG_MISMATCH);
 }
 
 void hf_pg_enter(struct hf_served *served, struct hf_served_task *task)
@@ -150,12 +144,8 @@ void hf_pg_enter(struct hf_served *served, struct hf_served_task *task)
     struct hf_pg        *pg = (struct hf_pg *)served;
     const struct hf_req *req = task->req;
 
-    if (hf_served_place_find(served, req->id) == NULL &&
-        hf_served_place_new(served, req) == NULL) {
-        hf_served_fail(task, HF_ENOMEM, "out of memory");
+    if (!hf_served_enter(task))
         return;
-    }
-    hf_served_remember_news(task);
     begin_own(pg, HF_PG_ENTER);
     hf_pg_add_number(pg, (int64_t)req->id);
     hf_pg_add(pg, req->name);
@@ -170,15 +160,10 @@ void hf_pg_enter(struct hf_served *served, struct hf_served_task *task)
 
 void hf_pg_look(struct hf_served *served, struct hf_served_task *task)
 {
-    struct hf_pg           *pg = (struct hf_pg *)served;
-    struct hf_served_place *place = hf_served_place_find(served, task->req->id);
+    struct hf_pg *pg = (struct hf_pg *)served;
 
-    if (place != NULL && hf_served_is_known(place)) {
-        place->told = false;
-        place->read = place->news;
-        hf_served_show_place(task, place);
+    if (hf_served_show_known(task))
         return;
-    }
     hf_served_remember_news(task);
     begin_own(pg, HF_PG_READ);
     hf_pg_add_number(pg, (int64_t)task->req->id);
@@ -203,21 +188,14 @@ static void on_left(struct hf_pg *pg, void *data, const PGresult *result)
 
     if (!hf_pg_answered(pg, task, result, &code))
         return;
-    hf_served_place_drop(&pg->served, task->req->id);
-    if (hf_pg_bool(result, 0, 1))
-        hf_served_fail(task, HF_ELOST, "\"%.100s\" had been taken away from us",
-                       task->req->name);
-    else
-        hf_served_finish(task, 0);
+    hf_served_left(task, hf_pg_bool(result, 0, 1));
 }
 
 void hf_pg_leave(struct hf_served *served, struct hf_served_task *task)
 {
-    struct hf_pg           *pg = (struct hf_pg *)served;
-    struct hf_served_place *place = hf_served_place_find(served, task->req->id);
+    struct hf_pg *pg = (struct hf_pg *)served;
 
-    if (place != NULL)
-        place->leaving = true;
+    (void)hf_served_leave(task);
     begin_own(pg, HF_PG_LEAVE);
     hf_pg_add_number(pg, (int64_t)task->req->id);
     hf_pg_add(pg, task->req->name);
@@ -268,13 +246,8 @@ static void on_reached(struct hf_pg *pg, void *data, const PGresult *result)
 {
     struct hf_served_task *task = data;
 
-    if (!hf_pg_answered(pg, task, result, NULL))
-        return;
-    if (hf_pg_number(result, 0, 0) == HF_PG_DONE)
-        hf_served_finish(task, 0);
-    else
-        hf_served_fail(task, HF_ENOTFOUND, "that place in \"%.100s\" is gone",
-                       task->req->name);
+    if (hf_pg_answered(pg, task, result, NULL))
+        hf_served_reached(task, hf_pg_number(result, 0, 0) == HF_PG_DONE);
 }
 
 void hf_pg_reach(struct hf_served *served, struct hf_served_task *task)
@@ -283,7 +256,7 @@ void hf_pg_reach(struct hf_served *served, struct hf_served_task *task)
     const struct hf_req *req = task->req;
 
     if (req->token != 0 && req->token != req->seq) { /* here they are the same */
-        hf_served_fail(task, HF_ENOTFOUND, "that place in \"%.100s\" is gone", req->name);
+        hf_served_reached(task, false);
         return;
     }
     hf_pg_begin(pg, req->op == HF_BREAK ? HF_PG_BREAK : HF_PG_ASK);
@@ -298,13 +271,8 @@ static void on_token(struct hf_pg *pg, void *data, const PGresult *result)
 {
     struct hf_served_task *task = data;
 
-    if (!hf_pg_answered(pg, task, result, NULL))
-        return;
-    if (hf_pg_bool(result, 0, 0))
-        hf_served_finish(task, 0);
-    else
-        hf_served_fail(task, HF_ELOST, "nobody holds \"%.100s\" by that token",
-                       task->req->name);
+    if (hf_pg_answered(pg, task, result, NULL))
+        hf_served_reached(task, hf_pg_bool(result, 0, 0));
 }
 
 static void on_proven(struct hf_pg *pg, void *data, const PGresult *result)

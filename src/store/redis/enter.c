@@ -62,13 +62,7 @@ static void on_entered(struct hf_redis *redis, void *data, const redisReply *rep
         show(redis, task, reply);
         return;
     }
-    hf_served_place_drop(&redis->served, task->req->id);
-    if (code == HF_REDIS_MISMATCH)
-        hf_served_fail(task, HF_EMISMATCH,
-                       "others use \"%.100s\" as another kind of lock", task->req->name);
-    else
-        hf_served_fail(task, HF_EFULL, "%u wait for \"%.100s\" already", task->req->limit,
-                       task->req->name);
+    hf_served_not_entered(task, code == HF_REDIS_MISMATCH);
 }
 
 void hf_redis_enter(struct hf_served *served, struct hf_served_task *task)
@@ -76,12 +70,8 @@ void hf_redis_enter(struct hf_served *served, struct hf_served_task *task)
     struct hf_redis     *redis = (struct hf_redis *)served;
     const struct hf_req *req = task->req;
 
-    if (hf_served_place_find(&redis->served, req->id) == NULL &&
-        hf_served_place_new(&redis->served, req) == NULL) {
-        hf_served_fail(task, HF_ENOMEM, "out of memory");
+    if (!hf_served_enter(task))
         return;
-    }
-    hf_served_remember_news(task);
     hf_redis_script(redis, task->script = HF_REDIS_ENTER, req->shape.claim);
     if (req->shape.claim)
         hf_redis_add_claim(redis, req->name);
@@ -104,12 +94,8 @@ void hf_redis_look(struct hf_served *served, struct hf_served_task *task)
     struct hf_redis        *redis = (struct hf_redis *)served;
     struct hf_served_place *place = hf_served_place_find(&redis->served, task->req->id);
 
-    if (place != NULL && redis->config.replicas == 0 && hf_served_is_known(place)) {
-        place->told = false;
-        place->read = place->news;
-        hf_served_show_place(task, place);
+    if (redis->config.replicas == 0 && hf_served_show_known(task))
         return;
-    }
     hf_served_remember_news(task);
     hf_redis_script(redis, task->script = HF_REDIS_READ, 0);
     hf_redis_add_owner(redis, task->req->id);
@@ -124,6 +110,7 @@ void hf_redis_look(struct hf_served *served, struct hf_served_task *task)
 void hf_redis_amend(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_redis *redis = (struct hf_redis *)served;
+
     hf_served_remember_news(task);
     hf_redis_script(redis, task->script = HF_REDIS_AMEND, 0);
     hf_redis_add_owner(redis, task->req->id);
@@ -141,22 +128,15 @@ static void on_left(struct hf_redis *redis, void *data, const redisReply *reply)
 
     if (!hf_redis_answered(redis, task, reply, &code))
         return;
-    hf_served_place_drop(&redis->served, task->req->id);
-    if (hf_redis_number(reply, 1) != 0)
-        hf_served_fail(task, HF_ELOST, "\"%.100s\" had been taken away from us",
-                       task->req->name);
-    else
-        hf_served_finish(task, 0);
+    hf_served_left(task, hf_redis_number(reply, 1) != 0);
 }
 
 void hf_redis_leave(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_redis        *redis = (struct hf_redis *)served;
-    struct hf_served_place *place = hf_served_place_find(&redis->served, task->req->id);
+    struct hf_served_place *place = hf_served_leave(task);
     bool                    claim = place == NULL || place->shape.claim;
 
-    if (place != NULL)
-        place->leaving = true;
     hf_redis_script(redis, task->script = HF_REDIS_LEAVE, claim);
     if (claim)
         hf_redis_add_claim(redis, task->req->name);

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FIRST 4 /* part of the answer that is a place */
@@ -46,18 +45,6 @@ static struct hf_ticket stand_in(const char *line, struct hf_shape shape,
 
 /* ---- All of them -------------------------------------------------------------------------- */
 
-static struct hf_ticket *make_room(struct hf_redis *redis, size_t count)
-{
-    if (count <= redis->snapshot_room)
-        return redis->snapshot;
-
-    struct hf_ticket *grown = realloc(redis->snapshot, count * 2 * sizeof *grown);
-    if (grown == NULL)
-        return NULL;
-    redis->snapshot_room = count * 2;
-    return redis->snapshot = grown;
-}
-
 /* Nobody is granted anything at present, not even who is first, nor who would be. */
 static size_t add_held_off(struct hf_ticket *ticket, size_t count, const char *name,
                            int64_t us, char *note, size_t size)
@@ -88,7 +75,7 @@ static void on_listed(struct hf_redis *redis, void *data, const redisReply *repl
 
     if (!hf_redis_answered(redis, task, reply, &code))
         return;
-    struct hf_ticket *ticket = make_room(redis, reply->elements * 2);
+    struct hf_ticket *ticket = hf_served_tickets(&redis->served, reply->elements * 2);
     if (ticket == NULL) {
         hf_served_fail(task, HF_ENOMEM, "out of memory");
         return;

@@ -4,16 +4,10 @@
 static void on_reached(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     struct hf_served_task *task = data;
-    const struct hf_req   *req = task->req;
     int                    code;
 
-    if (!hf_redis_answered(redis, task, reply, &code))
-        return;
-    if (code == HF_REDIS_DONE)
-        hf_served_finish(task, 0);
-    else
-        hf_served_fail(task, req->op == HF_PROVE ? HF_ELOST : HF_ENOTFOUND,
-                       "that place in \"%.100s\" is gone", req->name);
+    if (hf_redis_answered(redis, task, reply, &code))
+        hf_served_reached(task, code == HF_REDIS_DONE);
 }
 
 static void reach(struct hf_redis *redis, struct hf_served_task *task, const char *verb,
@@ -37,7 +31,7 @@ void hf_redis_reach(struct hf_served *served, struct hf_served_task *task)
     const struct hf_req *req = task->req;
 
     if (req->token != 0 && req->token != req->seq) /* here they are the same */
-        hf_served_fail(task, HF_ENOTFOUND, "that place in \"%.100s\" is gone", req->name);
+        hf_served_reached(task, false);
     else
         reach(redis, task, req->op == HF_BREAK ? "break" : "ask", req->seq);
 }

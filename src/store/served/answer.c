@@ -125,13 +125,32 @@ void hf_served_show(struct hf_served_task *task, const struct hf_served_answer *
     give(task, ticket + place->granted, 2 - (size_t)place->granted, !place->granted);
 }
 
-bool hf_served_is_known(const struct hf_served_place *place)
+bool hf_served_show_known(struct hf_served_task *task)
 {
-    return place->told && place->seq != 0 && !place->away && place->asks == 0 &&
-           place->shape.weight == place->shape.capacity;
+    struct hf_served_place *place = hf_served_place_find(task->served, task->req->id);
+
+    if (place == NULL || !place->told || place->seq == 0 || place->away ||
+        place->asks > 0 || place->shape.weight != place->shape.capacity)
+        return false;
+    place->told = false;
+    place->read = place->news;
+    hf_served_show_place(task, place);
+    return true;
 }
 
 /* ---- LIST -------------------------------------------------------------------------------------- */
+
+struct hf_ticket *hf_served_tickets(struct hf_served *served, size_t count)
+{
+    if (count <= served->ticket_room)
+        return served->ticket;
+
+    struct hf_ticket *grown = realloc(served->ticket, count * 2 * sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    served->ticket_room = count * 2;
+    return served->ticket = grown;
+}
 
 static int by_name_and_seq(const void *a, const void *b)
 {

@@ -3,6 +3,7 @@
  *   store.c    requests in, answers out: what stands behind submit, cancel and process
  *   task.c     requests at work            place.c   places we have, or have asked for
  *   watch.c    WATCH                       answer.c  what ENTER, READ and AMEND are answered
+ *   verb.c     what the other verbs have in common
  *
  * Such a server keeps count of a line and grants a place when it fits.  It tells the
  * place's session, unasked: that it is granted, that somebody took it away, that somebody
@@ -101,6 +102,23 @@ void hf_served_tasks_fail(struct hf_served *served);
 /* The session is dead, and all that was in it. */
 void hf_served_lose(struct hf_served *served);
 
+/* ---- verb.c: what verbs have in common, whatever the server ------------------------------- */
+
+/* ENTER: have a place to be asked for.  False: there is no memory, the task is gone. */
+bool hf_served_enter(struct hf_served_task *task);
+/* It was refused: those there are of another kind, or else too many wait. */
+void hf_served_not_entered(struct hf_served_task *task, bool mismatch);
+
+/* LEAVE: the place, if we have it; and once that is done: had somebody taken it? */
+struct hf_served_place *hf_served_leave(struct hf_served_task *task);
+void                    hf_served_left(struct hf_served_task *task, bool lost);
+
+/* BREAK, ASK, PROVE by token: was there such a place? */
+void hf_served_reached(struct hf_served_task *task, bool found);
+
+/* A renewal that was sent then was answered. */
+void hf_served_extend(struct hf_served *served, hf_time sent, hf_time ttl);
+
 /* ---- answer.c ---------------------------------------------------------------------------- */
 
 /* What the server says of a place. */
@@ -129,6 +147,9 @@ void hf_served_show_place(struct hf_served_task        *task,
 /* By name and seq. */
 void hf_served_sort(struct hf_ticket *ticket, size_t count);
 
+/* Room for so many of them, ours until the next call; NULL: no memory. */
+struct hf_ticket *hf_served_tickets(struct hf_served *served, size_t count);
+
 /* LIST: answer by these, sorted. */
 void hf_served_list(struct hf_served_task *task, struct hf_ticket *ticket, size_t count,
                     uint64_t stamp);
@@ -140,9 +161,9 @@ void hf_served_proven(struct hf_served_task *task, char state);
 /* EXAMINE: answer by these, and clear them. */
 void hf_served_findings(struct hf_served_task *task, struct hf_gathered *list);
 
-/* May READ be answered by what a message said?  To have a lock alone means that nobody is
- * ahead. */
-bool hf_served_is_known(const struct hf_served_place *place);
+/* Answer READ by what a message said, if that is all there is to know: to have a lock alone
+ * means that nobody is ahead.  False: the server has to be asked. */
+bool hf_served_show_known(struct hf_served_task *task);
 
 /* ---- watch.c ----------------------------------------------------------------------------- */
 
@@ -195,6 +216,8 @@ struct hf_served {
     struct hf_served_task      *canceled;           /* WATCHes that are to end */
     bool                        cancels;            /* some not yet begun are */
     bool                        closing;
+    struct hf_ticket           *ticket; /* of the LIST being answered */
+    size_t                      ticket_room;
 };
 
 void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops);

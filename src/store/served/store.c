@@ -7,6 +7,7 @@
 #include "store/served/served.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #define AT_ONCE 4096 /* requests begun by one process(): callers may keep asking */
 
@@ -23,6 +24,7 @@ void hf_served_finish_all(struct hf_served *served)
     while (served->tasks != NULL)
         hf_served_finish(served->tasks, HF_ECANCELED);
     hf_served_places_drop(served);
+    free(served->ticket);
 }
 
 void hf_served_set_link(struct hf_served *served, enum hf_link link)
