@@ -82,11 +82,12 @@ struct hf_redis_session {
     char                 sid[17];
     uint64_t             connection; /* number of the newest */
     char                 epoch[24];  /* "0": a new session */
-    hf_time              longest;    /* ttl anybody uses */
-    hf_time              sent;       /* the renewal, or hello, last sent */
-    hf_time              due;        /* renew then */
-    hf_time              look;       /* or then, since a session or a hold-off ends */
-    bool                 held_off;   /* nobody is granted anything at present */
+    bool                 torn; /* data were lost, our places are not put down again yet */
+    hf_time              longest;  /* ttl anybody uses */
+    hf_time              sent;     /* the renewal, or hello, last sent */
+    hf_time              due;      /* renew then */
+    hf_time              look;     /* or then, since a session or a hold-off ends */
+    bool                 held_off; /* nobody is granted anything at present */
     struct hf_redis_call call;
     bool                 again; /* renew once more when it is answered */
 };
@@ -202,8 +203,6 @@ struct hf_redis {
     char                    sha[HF_REDIS_SCRIPTS][41];
     char                    canary[HF_REDIS_CANARIES][41]; /* SHA1s */
     struct hf_redis_args    args;
-    struct hf_ticket       *snapshot; /* of the answer being given */
-    size_t                  snapshot_room;
 };
 
 #endif

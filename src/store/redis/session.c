@@ -12,7 +12,6 @@
 #include "store/redis/inner.h"
 
 #include "base/random.h"
-#include "core/lease.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -26,6 +25,7 @@ static void start_afresh(struct hf_redis *redis)
 
     snprintf(session->sid, sizeof session->sid, "%016" PRIx64, hf_random());
     strcpy(session->epoch, "0");
+    session->torn = false;
     redis->news.heard = redis->news.sent = 0;
 }
 
@@ -40,13 +40,8 @@ void hf_redis_session_init(struct hf_redis *redis)
 
 void hf_redis_session_extend(struct hf_redis *redis)
 {
-    hf_time ttl = redis->config.ttl;
-    hf_time guard = ttl / 40 < 50 * HF_MS ? ttl / 40 : 50 * HF_MS;
-    hf_time until = hf_lease_deadline(redis->session.sent, ttl, guard);
-
-    if (until > redis->served.base.alive_until) /* each was proven: the latest holds */
-        redis->served.base.alive_until = until;
-    redis->session.due = redis->session.sent + ttl / 3;
+    hf_served_extend(&redis->served, redis->session.sent, redis->config.ttl);
+    redis->session.due = redis->session.sent + redis->config.ttl / 3;
 }
 
 void hf_redis_look_in(struct hf_served *served, int64_t us)
@@ -104,48 +99,58 @@ static void opened(struct hf_redis *redis)
 
 void hf_redis_mended(struct hf_redis *redis)
 {
+    redis->session.torn = false;
     hf_served_news_all(&redis->served);
     opened(redis);
 }
 
-static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply)
+/* The session stands, or stands again.  If data were lost meanwhile, it is no more than
+ * that: until our places are put down again nothing is sure to be ours, even if the
+ * connection breaks before that is done. */
+static void take_hello(struct hf_redis *redis, const redisReply *reply, const char *epoch)
 {
     struct hf_redis_session *session = &redis->session;
-    const char              *epoch = hf_redis_text(reply, 1);
-    int                      code;
+    bool                     fresh = strcmp(session->epoch, "0") == 0;
+    bool                     other = strcmp(session->epoch, epoch) != 0;
+    bool                     late = redis->served.now >= redis->served.base.alive_until;
+
+    session->longest = hf_redis_number(reply, 4) * 1000;
+    redis->link.info.longest = session->longest;
+    session->look = HF_NEVER;
+    session->torn |= !fresh && other;
+    if (session->torn && late && redis->served.places > 0) {
+        hf_redis_session_restart(redis); /* too late to say that anything is ours */
+        return;
+    }
+    snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
+    hf_redis_session_held_off(redis, hf_redis_number(reply, 2));
+    hf_redis_look_in(&redis->served, hf_redis_number(reply, 5));
+    if (other)
+        redis->news.heard = 0; /* the count may have been lost, too */
+    hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 3));
+    if (session->torn)
+        hf_redis_mend(redis);
+    else
+        opened(redis);
+}
+
+static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    const char *epoch = hf_redis_text(reply, 1);
+    int         code;
 
     (void)data;
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_HELLO, &code))
         return;
     if (code == HF_REDIS_UNKNOWN) {
-        hf_redis_script_load(redis,
-                             HF_REDIS_BYE); /* there may be no time for that later */
+        hf_redis_script_load(redis, HF_REDIS_BYE); /* there may be no time later */
         hf_redis_hello(redis);
     } else if (code == HF_REDIS_GONE) {
         hf_redis_session_restart(redis);
     } else if (code != HF_REDIS_DONE || epoch == NULL) {
         hf_redis_link_break(redis, "gives no answer that makes sense");
     } else {
-        bool fresh = strcmp(session->epoch, "0") == 0;
-        bool other = strcmp(session->epoch, epoch) != 0;
-        bool late = redis->served.now >= redis->served.base.alive_until;
-        session->longest = hf_redis_number(reply, 4) * 1000;
-        redis->link.info.longest = session->longest;
-        session->look = HF_NEVER;
-        if (!fresh && other && late && redis->served.places > 0) {
-            hf_redis_session_restart(redis); /* too late to say that anything is ours */
-            return;
-        }
-        snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
-        hf_redis_session_held_off(redis, hf_redis_number(reply, 2));
-        hf_redis_look_in(&redis->served, hf_redis_number(reply, 5));
-        if (other)
-            redis->news.heard = 0; /* the count may have been lost, too */
-        hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 3));
-        if (!fresh && other)
-            hf_redis_mend(redis); /* until that is done nothing is sure to be ours */
-        else
-            opened(redis);
+        take_hello(redis, reply, epoch);
     }
 }
 
