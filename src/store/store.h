@@ -176,6 +176,8 @@ struct hf_store {
     int     fd;   /* poll this for input; the same for the store's whole life */
     hf_time wake; /* call process() by then even if fd is not readable */
 
+    bool shared; /* others than this user can look at what it keeps; set by open() */
+
     enum hf_link link;
     hf_time      alive_until;           /* see S4; HF_NEVER where no lease is needed */
     char         errmsg[HF_ERRMSG_MAX]; /* about the last failure */

@@ -38,6 +38,7 @@ static void mirror(struct trace *trace)
 {
     trace->base.fd = trace->inner->fd;
     trace->base.wake = trace->inner->wake;
+    trace->base.shared = trace->inner->shared;
     trace->base.link = trace->inner->link;
     trace->base.alive_until = trace->inner->alive_until;
     snprintf(trace->base.errmsg, sizeof trace->base.errmsg, "%s", trace->inner->errmsg);

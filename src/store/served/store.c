@@ -14,6 +14,7 @@
 void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops)
 {
     served->ops = ops;
+    served->base.shared = true;
     served->base.link = HF_LINK_DOWN;
     served->tasks_end = &served->tasks;
 }

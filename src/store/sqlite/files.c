@@ -236,6 +236,13 @@ int hf_sq_files_check(const char *path, char *errmsg)
     return check(&st, path, errmsg);
 }
 
+bool hf_sq_files_shared(const struct hf_sq_files *files)
+{
+    struct stat st;
+
+    return lstat(files->db, &st) == 0 && (st.st_mode & (S_IRWXG | S_IRWXO)) != 0;
+}
+
 int hf_sq_files_open(const char *path, bool make, char *errmsg, int *ret)
 {
     struct stat st;

@@ -300,6 +300,7 @@ static int store_open(const struct hf_config *config, char *errmsg, struct hf_st
     if (r < 0 && r != HF_ENOTFOUND && r != HF_EDOWN)
         goto fail;
     sq->base.errmsg[0] = '\0';
+    sq->base.shared = hf_sq_files_shared(&sq->files);
     *ret = &sq->base;
     return 0;
 fail:

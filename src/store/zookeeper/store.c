@@ -320,6 +320,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
         goto free_tls;
     }
     zk->base.impl = zk->config.secure ? &hf_zks_store : &hf_zk_store;
+    zk->base.shared = true;
     zk->base.link = HF_LINK_DOWN;
     zk->salt[0] = hf_random();
     zk->salt[1] = hf_random();

@@ -1,0 +1,54 @@
+/* shared.c - a store says whether others than this user can look at what it keeps. */
+#include "lib/promise.h"
+
+#include "holdfast.h"
+
+#include <string.h>
+
+static void hear_nothing(const char *text, void *data)
+{
+    (void)text;
+    (void)data;
+}
+
+/* The file and the memory that tests use are their own; a server is everybody's. */
+static bool is_ours_alone(void)
+{
+    return strncmp(promise_url(), "sqlite:", 7) == 0 ||
+           strncmp(promise_url(), "memory:", 7) == 0;
+}
+
+static void it_is_known_from_the_start(void **state)
+{
+    struct player player;
+
+    (void)state;
+    player_open(&player);
+    assert_int_equal(player.store->shared, !is_ours_alone());
+    player_close(&player);
+}
+
+static void a_trace_passes_it_on(void **state)
+{
+    struct player    player;
+    struct hf_store *trace;
+
+    (void)state;
+    player_open(&player);
+    player.store->on_link = NULL; /* the trace takes that place */
+    assert_int_equal(hf_trace_open(player.store, hear_nothing, NULL, &trace), 0);
+    assert_int_equal(trace->shared, !is_ours_alone());
+    player.store = trace;
+    player_close(&player);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_known_from_the_start),
+        cmocka_unit_test(a_trace_passes_it_on),
+    };
+
+    promise_start(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
