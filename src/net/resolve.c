@@ -1,211 +1,159 @@
 /* resolve.c - see resolve.h.
  *
- * The look-up belongs to two: its owner, and the thread that runs getaddrinfo(3),
- * which nothing can hurry.  Whoever is last frees it.  Each has an end of a pipe of
- * its own to close, so that an abandoned look-up takes its descriptor out of every
- * poll set at once, and the thread can write to nothing but its own end.
+ * The answer belongs to the thread that runs getaddrinfo(3) until that is done, and to the
+ * owner of the look-up after that: see aside.h.
  */
 #include "net/resolve.h"
 
-#include "base/fork.h"
 #include "holdfast.h"
+#include "net/aside.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#define STACK (256 * 1024) /* modules of the name service need more than the least */
-
-struct hf_resolve {
-    atomic_int        users;
-    atomic_bool       done; /* what follows is written before it, read after it */
+/* What is found, and how. */
+struct answer {
     struct hf_address address[HF_RESOLVE_MAX];
     int               count;
     char              error[200];
+    char             *host, *port;
+};
 
-    int      fd;         /* the owner's end; -1: done at once */
-    int      mouth;      /* the thread's */
-    unsigned generation; /* in a forked child both are closed already */
-    char    *host, *port;
+struct hf_resolve {
+    struct answer   *answer;
+    struct hf_aside *aside; /* NULL: done at once */
 };
 
 /* ---- The look-up itself ------------------------------------------------------------ */
 
-static void complain(struct hf_resolve *resolve, const char *why)
+static void complain(struct answer *answer, const char *why)
 {
-    snprintf(resolve->error, sizeof resolve->error, "cannot find host \"%.100s\": %s",
-             resolve->host, why);
+    snprintf(answer->error, sizeof answer->error, "cannot find host \"%.100s\": %s",
+             answer->host, why);
 }
 
 /* 0 or as getaddrinfo() tells it. */
-static int look_up(struct hf_resolve *resolve, int flags)
+static int look_up(struct answer *answer, int flags)
 {
     const struct addrinfo hints = { .ai_flags = flags | AI_NUMERICSERV,
                                     .ai_socktype = SOCK_STREAM };
     struct addrinfo      *found = NULL;
-    int                   r = getaddrinfo(resolve->host, resolve->port, &hints, &found);
+    int                   r = getaddrinfo(answer->host, answer->port, &hints, &found);
 
     if (r != 0) {
-        complain(resolve, r == EAI_SYSTEM ? strerror(errno) : gai_strerror(r));
+        complain(answer, r == EAI_SYSTEM ? strerror(errno) : gai_strerror(r));
         return r;
     }
     for (struct addrinfo *info = found; info != NULL; info = info->ai_next) {
-        struct hf_address *address = &resolve->address[resolve->count];
+        struct hf_address *address = &answer->address[answer->count];
 
-        if (resolve->count == HF_RESOLVE_MAX || info->ai_addrlen > sizeof address->at)
+        if (answer->count == HF_RESOLVE_MAX || info->ai_addrlen > sizeof address->at)
             continue;
         memcpy(&address->at, info->ai_addr, info->ai_addrlen);
         address->length = info->ai_addrlen;
-        resolve->count++;
+        answer->count++;
     }
     freeaddrinfo(found);
-    resolve->error[0] = '\0';
+    answer->error[0] = '\0';
     return 0;
 }
 
-/* ---- Its two users ----------------------------------------------------------------- */
-
-static void shut(int fd)
+static void drop(void *data)
 {
-    hf_fork_unguard(fd);
-    close(fd);
+    struct answer *answer = data;
+
+    free(answer->host);
+    free(answer->port);
+    free(answer);
 }
 
-static void leave(struct hf_resolve *resolve)
+static void run(void *data)
 {
-    if (atomic_fetch_sub(&resolve->users, 1) > 1)
-        return;
-    free(resolve->host);
-    free(resolve->port);
-    free(resolve);
+    look_up(data, 0);
 }
 
-static void *run(void *data)
-{
-    struct hf_resolve *resolve = data;
-    ssize_t            n;
+static const struct hf_aside_work work = { "holdfast-lookup", run, drop };
 
-    pthread_setname_np(pthread_self(), "holdfast-lookup");
-    look_up(resolve, 0);
-    atomic_store(&resolve->done, true);
-    n = write(resolve->mouth, "", 1); /* fails if nobody listens any more */
-    (void)n;
-    shut(resolve->mouth);
-    leave(resolve);
+/* ---- For its owner ----------------------------------------------------------------- */
+
+static struct answer *answer_new(const char *host, const char *port)
+{
+    struct answer *answer = calloc(1, sizeof *answer);
+
+    if (answer == NULL)
+        return NULL;
+    answer->host = strdup(host);
+    answer->port = strdup(port);
+    if (answer->host != NULL && answer->port != NULL)
+        return answer;
+    drop(answer);
     return NULL;
-}
-
-/* A thread that no signal of the program's is delivered to; SIGPIPE included. */
-static int start_thread(struct hf_resolve *resolve)
-{
-    pthread_attr_t attributes;
-    pthread_t      thread;
-    sigset_t       all, before;
-    int            r = pthread_attr_init(&attributes);
-
-    if (r != 0)
-        return r;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    pthread_attr_setstacksize(&attributes, STACK);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&thread, &attributes, run, resolve);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return r;
-}
-
-/* 0 or an errno. */
-static int start(struct hf_resolve *resolve)
-{
-    int fds[2], r;
-
-    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0)
-        return errno;
-    resolve->fd = fds[0];
-    resolve->mouth = fds[1];
-    atomic_store(&resolve->users, 2);
-    if (hf_fork_guard(fds[0]) < 0 || hf_fork_guard(fds[1]) < 0)
-        r = ENOMEM;
-    else
-        r = start_thread(resolve);
-    if (r == 0)
-        return 0;
-    atomic_store(&resolve->users, 1);
-    shut(fds[0]);
-    shut(fds[1]);
-    resolve->fd = -1;
-    return r;
 }
 
 int hf_resolve_new(const char *host, const char *port, struct hf_resolve **ret)
 {
-    struct hf_resolve *resolve = calloc(1, sizeof *resolve);
+    struct hf_resolve *resolve = malloc(sizeof *resolve);
     int                r;
 
     if (resolve == NULL)
         return HF_ENOMEM;
-    resolve->fd = -1;
-    resolve->generation = hf_fork_generation();
-    resolve->host = strdup(host);
-    resolve->port = strdup(port);
-    atomic_store(&resolve->users, 1);
-    if (resolve->host == NULL || resolve->port == NULL) {
-        leave(resolve);
+    *resolve = (struct hf_resolve){ .answer = answer_new(host, port) };
+    if (resolve->answer == NULL) {
+        free(resolve);
         return HF_ENOMEM;
     }
-    if (look_up(resolve, AI_NUMERICHOST) != EAI_NONAME) {
-        atomic_store(&resolve->done, true);
-    } else if ((r = start(resolve)) != 0) {
-        complain(resolve, strerror(r));
-        atomic_store(&resolve->done, true);
-    }
+    if (look_up(resolve->answer, AI_NUMERICHOST) == EAI_NONAME &&
+        (r = hf_aside_new(&work, resolve->answer, &resolve->aside)) != 0)
+        complain(resolve->answer, strerror(r));
     *ret = resolve;
     return 0;
 }
 
 int hf_resolve_fd(const struct hf_resolve *resolve)
 {
-    return resolve->fd;
+    return resolve->aside != NULL ? hf_aside_fd(resolve->aside) : -1;
+}
+
+static bool is_done(const struct hf_resolve *resolve)
+{
+    return resolve->aside == NULL || hf_aside_done(resolve->aside);
 }
 
 int hf_resolve_get(struct hf_resolve *resolve, struct hf_address *ret, int max)
 {
-    int count;
+    const struct answer *answer = resolve->answer;
+    int                  count;
 
     assert(max > 0);
-    if (!atomic_load(&resolve->done))
+    if (!is_done(resolve))
         return 0;
-    if (resolve->count == 0)
+    if (answer->count == 0)
         return HF_EDOWN;
-    count = resolve->count < max ? resolve->count : max;
-    memcpy(ret, resolve->address, (size_t)count * sizeof *ret);
+    count = answer->count < max ? answer->count : max;
+    memcpy(ret, answer->address, (size_t)count * sizeof *ret);
     return count;
 }
 
 const char *hf_resolve_error(const struct hf_resolve *resolve)
 {
-    return atomic_load(&resolve->done) ? resolve->error : "";
+    return is_done(resolve) ? resolve->answer->error : "";
 }
 
 void hf_resolve_free(struct hf_resolve *resolve)
 {
     if (resolve == NULL)
         return;
-    if (resolve->fd >= 0 && resolve->generation == hf_fork_generation())
-        shut(resolve->fd);
-    leave(resolve);
+    if (resolve->aside != NULL)
+        hf_aside_free(resolve->aside);
+    else
+        drop(resolve->answer);
+    free(resolve);
 }
 
 bool hf_address_is_local(const struct sockaddr_storage *at)
