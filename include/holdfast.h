@@ -132,7 +132,9 @@ struct hf_options {
     void (*on_ask)(struct hf_lock *lock, const char *reason, void *data);
     /* Called when a waiting lock's place in line changed; see hf_set_follow(). */
     void (*on_place)(struct hf_lock *lock, int64_t ahead, void *data);
-    /* Called for every request to the store and its answer, one line each. */
+    /* Called for every request to the store and its answer, one line each, by the
+     * thread that is at work with the store, in the middle of that: it must not call
+     * us. */
     void (*on_trace)(const char *text, void *data);
     void *data;
 
@@ -184,7 +186,8 @@ struct hf_options {
 HF_API HF_CHECK int hf_open(const char *url, const struct hf_options *options,
                             struct hf_client **ret);
 
-/* Release and free every lock still there, end the session, free the client. */
+/* Release and free every lock still there, end the session, free the client.  Waits
+ * for a callback that is under way; none comes any more. */
 HF_API void hf_close(struct hf_client *client);
 
 /* About the last failure on this client.  The text is the calling thread's

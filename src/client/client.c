@@ -151,16 +151,13 @@ static bool all_quiet(void *arg)
     return client->locks == NULL;
 }
 
-/* A lock made of others, that is not free of them yet; the keeper may be at work on
- * the list. */
-static struct hf_lock *find_composed(struct hf_client *client)
+/* A lock made of others, that is not free of them yet. */
+static struct hf_lock *find_composed(const struct hf_client *client)
 {
-    int             cancel = hf_drive_begin(&client->drive);
     struct hf_lock *lock = client->locks;
 
     while (lock != NULL && lock->ops == NULL)
         lock = lock->next;
-    hf_drive_end(&client->drive, cancel);
     return lock;
 }
 
@@ -170,10 +167,11 @@ void hf_close(struct hf_client *client)
     if (client == NULL || hf_client_check(client) < 0)
         return;
 
+    int cancel = hf_drive_begin(&client->drive);
+    client->closing = true;
+    hf_client_settle(client, NULL); /* it may be using one of the locks */
     for (struct hf_lock *lock; (lock = find_composed(client)) != NULL;)
         lock->ops->free(lock);
-
-    int cancel = hf_drive_begin(&client->drive);
     for (struct hf_lock *lock = client->locks, *next; lock != NULL; lock = next) {
         next = lock->next;
         hf_lock_post_free(lock);

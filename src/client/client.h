@@ -30,8 +30,10 @@ struct hf_client {
     struct hf_query   *queries;                /* to collect */
     struct hf_lookout *lookouts;               /* those that start or stop, to collect */
     struct hf_notice  *notices, **last_notice; /* callbacks to make */
-    bool               calling; /* one is under way, by the thread `caller` */
+    bool               calling; /* some are being made, by the thread `caller` */
     pthread_t          caller;
+    const void        *called;  /* the lock or lookout that the one under way is about */
+    bool               closing; /* no more are made */
     char               errmsg[HF_ERRMSG_MAX];
     char              *url; /* without passwords */
     char              *command;
@@ -50,9 +52,9 @@ extern const struct hf_drive_ops hf_client_ops;
 /* HF_EFORK in a child of the process that opened it, else 0. */
 int hf_client_check(const struct hf_client *client);
 
-/* Wait until no callback is under way, unless it is the caller's own; with the
- * mutex held. */
-void hf_client_settle(struct hf_client *client);
+/* Wait until no callback about a lock or lookout is under way, NULL: until none is at
+ * all; unless it is the caller's own.  With the mutex held. */
+void hf_client_settle(struct hf_client *client, const void *about);
 
 /* Remember a message, with the mutex held; returns `code`. */
 __attribute__((format(printf, 3, 4))) int hf_client_fail(struct hf_client *client,

@@ -285,12 +285,12 @@ void hf_lock_free(struct hf_lock *lock)
 {
     if (lock == NULL || hf_client_check(lock->client) < 0)
         return;
-    if (lock->ops != NULL)
-        lock->ops->free(lock);
     struct hf_drive *drive = &lock->client->drive;
     int              cancel = hf_drive_begin(drive);
     hf_notices_drop(lock->client, lock);
-    hf_client_settle(lock->client);
+    hf_client_settle(lock->client, lock);
+    if (lock->ops != NULL)
+        lock->ops->free(lock);
     hf_lock_post_free(lock);
     hf_drive_turn(drive, false);
     hf_drive_nudge(drive);

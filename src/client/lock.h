@@ -18,10 +18,14 @@ struct hf_lock_ops {
     int (*acquire_start)(struct hf_lock *lock, int64_t timeout_ms);
     int (*release_start)(struct hf_lock *lock);
     int (*cancel)(struct hf_lock *lock);
-    void (*free)(struct hf_lock *lock);
+    void (*free)(struct hf_lock *lock); /* with the mutex held; it is idle then */
     /* What it is made of; lent as long as it is there. */
     struct hf_lock *const *(*parts)(const struct hf_lock *lock, size_t *count);
 };
+
+/* Called like every callback, with no more than it is given: the lock may be in another
+ * state by now. */
+typedef void hf_lock_hook(struct hf_lock *lock, enum hf_state state, int why);
 
 struct hf_lock {
     struct hf_job     job; /* first: the engine's; belongs to the one who turns */
@@ -72,8 +76,8 @@ struct hf_lock {
 
     /* For what is made of locks: the user is not called about it, but the hook,
      * if there is one; on_lost with the mutex held, the moment it is lost. */
-    bool inner;
-    void (*hook)(struct hf_lock *lock, enum hf_state state, int why);
+    bool          inner;
+    hf_lock_hook *hook;
     void (*on_lost)(struct hf_lock *lock);
     void *hook_data;
     char  errmsg[HF_ERRMSG_MAX]; /* what the store said, as published */

@@ -1,4 +1,8 @@
-/* publish.c - what goes in and out of the engine around a turn. */
+/* publish.c - what goes in and out of the engine around a turn.
+ *
+ * A notice has all that its call needs, as it was when the notice was left: once the
+ * mutex is let go, whatever a lock says of itself may change.
+ */
 #include "client/publish.h"
 
 #include "client/lock.h"
@@ -13,6 +17,7 @@ enum kind { STATE, ASK, PLACE, LOOK };
 struct hf_notice {
     enum kind          kind;
     struct hf_lock    *lock;
+    hf_lock_hook      *hook; /* STATE: NULL: the user is meant */
     enum hf_state      state;
     int                why;
     int64_t            ahead;
@@ -42,6 +47,7 @@ void hf_notice_state(struct hf_lock *lock, enum hf_state state, int why)
 {
     struct hf_notice notice = { .kind = STATE, .lock = lock, .state = state, .why = why };
 
+    notice.hook = lock->hook;
     if (lock->hook != NULL || (lock->client->on_state != NULL && !lock->inner))
         (void)add(lock->client, &notice, "");
 }
@@ -106,35 +112,21 @@ void hf_notices_drop_look(struct hf_client *client, const struct hf_lookout *loo
     drop(client, NULL, lookout);
 }
 
-/* The next one to call, and the end of the one before. */
-static struct hf_notice *next_notice(struct hf_client *client)
+static struct hf_notice *take_notice(struct hf_client *client)
 {
-    int               cancel = hf_drive_begin(&client->drive);
-    struct hf_notice *notice = client->notices;
+    struct hf_notice *notice = client->closing ? NULL : client->notices;
 
     if (notice != NULL) {
         client->notices = notice->next;
         if (client->notices == NULL)
             client->last_notice = &client->notices;
     }
-    client->calling = notice != NULL;
-    client->caller = pthread_self();
-    hf_drive_rouse(&client->drive);
-    hf_drive_end(&client->drive, cancel);
     return notice;
 }
 
-static bool no_call(void *arg)
+static const void *subject(const struct hf_notice *notice)
 {
-    const struct hf_client *client = arg;
-
-    return !client->calling;
-}
-
-void hf_client_settle(struct hf_client *client)
-{
-    if (client->calling && !pthread_equal(client->caller, pthread_self()))
-        (void)hf_drive_wait(&client->drive, no_call, client, HF_NEVER);
+    return notice->kind == LOOK ? (const void *)notice->lookout : notice->lock;
 }
 
 static void make_call(struct hf_client *client, const struct hf_notice *notice)
@@ -147,21 +139,60 @@ static void make_call(struct hf_client *client, const struct hf_notice *notice)
         client->on_ask(lock, notice->reason, client->data);
     else if (notice->kind == PLACE)
         client->on_place(lock, notice->ahead, client->data);
-    else if (lock->hook != NULL)
-        lock->hook(lock, notice->state, notice->why);
+    else if (notice->hook != NULL)
+        notice->hook(lock, notice->state, notice->why);
     else
         client->on_state(lock, notice->state, notice->why, client->data);
 }
 
+/* One at a time: if a thread is at it, it makes those that came meanwhile, too. */
 static void deliver(void *owner)
 {
     struct hf_client *client = owner;
+    struct hf_drive  *drive = &client->drive;
     struct hf_notice *notice;
+    int               cancel = hf_drive_begin(drive);
 
-    while ((notice = next_notice(client)) != NULL) {
+    if (client->calling) {
+        hf_drive_end(drive, cancel);
+        return;
+    }
+    client->calling = true;
+    client->caller = pthread_self();
+    while ((notice = take_notice(client)) != NULL) {
+        client->called = subject(notice);
+        hf_drive_end(drive, cancel);
         make_call(client, notice);
         notice_free(notice);
+        cancel = hf_drive_begin(drive);
+        client->called = NULL;
+        hf_drive_rouse(drive);
     }
+    client->calling = false;
+    hf_drive_rouse(drive);
+    hf_drive_end(drive, cancel);
+}
+
+/* What somebody waits to be over. */
+struct call {
+    const struct hf_client *client;
+    const void             *about;
+};
+
+static bool is_over(void *arg)
+{
+    const struct call      *call = arg;
+    const struct hf_client *client = call->client;
+
+    return call->about != NULL ? client->called != call->about : !client->calling;
+}
+
+void hf_client_settle(struct hf_client *client, const void *about)
+{
+    struct call call = { client, about };
+
+    if (client->calling && !pthread_equal(client->caller, pthread_self()))
+        (void)hf_drive_wait(&client->drive, is_over, &call, HF_NEVER);
 }
 
 static void collect(void *owner)

@@ -157,22 +157,20 @@ static void all_free(struct hf_lock *lock)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
 
-    int cancel = hf_drive_begin(&lock->client->drive);
     hf_bundle_listen(bundle, false);
-    hf_drive_end(&lock->client->drive, cancel);
     for (size_t i = 0; i < bundle->count; i++) {
         struct hf_lock *part = bundle->part[i];
         part->inner = false;
         part->on_lost = NULL;
         part->hook_data = NULL;
         part->any_thread = bundle->any_thread[i];
-        hf_cancel(part);
-        if (hf_state(part) == HF_HELD || hf_state(part) == HF_LOST)
-            (void)hf_release_start(part);
+        part->cancels++;
     }
     lock->ops = NULL;
     lock->hook_data = NULL;
+    hf_bundle_drop(bundle, 0);
     destroy(bundle);
+    hf_drive_nudge(&lock->client->drive);
 }
 
 static struct hf_lock *const *all_parts(const struct hf_lock *lock, size_t *count)
@@ -233,6 +231,7 @@ static int make(struct hf_bundle *bundle, struct hf_lock **ret)
     int r = hf_lock_new(bundle->part[0]->client, bundle->part[0]->name, &shape, &lock);
     if (r < 0)
         return r;
+    int cancel = hf_drive_begin(&lock->client->drive);
     bundle->self = lock;
     bundle->together = lock->client->store->impl->groups;
     bundle->hopeful = true;
@@ -246,6 +245,7 @@ static int make(struct hf_bundle *bundle, struct hf_lock **ret)
         bundle->any_thread[i] = part->any_thread;
         part->any_thread = true; /* which thread may is the whole's concern */
     }
+    hf_drive_end(&lock->client->drive, cancel);
     *ret = lock;
     return 0;
 }

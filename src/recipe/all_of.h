@@ -45,6 +45,9 @@ struct hf_bundle *hf_bundle_of(const struct hf_lock *lock);
 void hf_bundle_take(struct hf_bundle *bundle, bool blocks, bool once, hf_time deadline);
 void hf_bundle_give(struct hf_bundle *bundle, bool blocks);
 
+/* Give the parts from the index `from` on up, the last one first. */
+void hf_bundle_drop(struct hf_bundle *bundle, size_t from);
+
 /* Take no more, for the reason `why`. */
 void hf_bundle_give_up(struct hf_bundle *bundle, int why);
 

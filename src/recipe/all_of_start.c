@@ -2,34 +2,26 @@
  *
  * Each part tells by its hook how it fares, and that is when we look what comes next.
  */
-#include "client/publish.h"
 #include "recipe/all_of.h"
 
 /* From the keeper or the caller's loop. */
 static void hook(struct hf_lock *part, enum hf_state state, int why)
 {
-    struct hf_bundle *bundle = hf_bundle_of(part);
-    struct hf_drive  *drive = &bundle->self->client->drive;
-    int               cancel = hf_drive_begin(drive);
+    struct hf_drive *drive = &part->client->drive;
+    int              cancel = hf_drive_begin(drive);
 
     (void)state, (void)why; /* it may have fared on since */
-    hf_bundle_step(bundle);
+    if (part->hook == hook) /* else nobody listens any more: the whole may be gone */
+        hf_bundle_step(hf_bundle_of(part));
     if (drive->posted)
         hf_drive_nudge(drive);
     hf_drive_end(drive, cancel);
 }
 
-/* What they said while a call was blocking is not meant for one that is not. */
 void hf_bundle_listen(struct hf_bundle *bundle, bool on)
 {
-    struct hf_client *client = bundle->self->client;
-
-    for (size_t i = 0; i < bundle->count; i++) {
+    for (size_t i = 0; i < bundle->count; i++)
         bundle->part[i]->hook = on ? hook : NULL;
-        hf_notices_drop(client, bundle->part[i]);
-    }
-    if (!on)
-        hf_client_settle(client);
 }
 
 int hf_bundle_acquire_start(struct hf_lock *lock, int64_t timeout_ms)

@@ -95,8 +95,7 @@ bool hf_bundle_is_due(void *bundle)
 
 /* ---- Doing it ------------------------------------------------------------------------ */
 
-/* In reverse. */
-static void drop(struct hf_bundle *bundle, size_t from)
+void hf_bundle_drop(struct hf_bundle *bundle, size_t from)
 {
     for (size_t i = bundle->wanted; i-- > from;) {
         struct hf_lock *part = bundle->part[i];
@@ -115,7 +114,7 @@ static void fail(struct hf_bundle *bundle, struct hf_lock *culprit, int why)
     bundle->culprit = culprit;
     bundle->why = why;
     bundle->phase = HF_GIVING;
-    drop(bundle, 0);
+    hf_bundle_drop(bundle, 0);
     if (!bundle->blocks && !bundle->again)
         hf_bundle_show(bundle, HF_LEAVING, why); /* the store may not know it yet */
 }
@@ -235,7 +234,7 @@ void hf_bundle_step(struct hf_bundle *bundle)
         case QUEUE:
             bundle->queued = true;
             bundle->taken = at;
-            drop(bundle, at + 1);
+            hf_bundle_drop(bundle, at + 1);
             break;
         case FAIL:
             on_fail(bundle, bundle->part[at]);
@@ -278,6 +277,6 @@ void hf_bundle_give(struct hf_bundle *bundle, bool blocks)
     begin(bundle, blocks, HF_GIVING);
     if (!blocks)
         hf_bundle_show(bundle, HF_LEAVING, 0);
-    drop(bundle, 0);
+    hf_bundle_drop(bundle, 0);
     hf_bundle_step(bundle);
 }

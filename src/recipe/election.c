@@ -195,7 +195,7 @@ void hf_election_free(struct hf_election *election)
         return;
     if (election->lookout != NULL) {
         int cancel = hf_drive_begin(&election->client->drive);
-        hf_client_settle(election->client); /* a call may be about to use it */
+        hf_client_settle(election->client, election->lookout);
         hf_lookout_stop(election->lookout);
         hf_drive_end(&election->client->drive, cancel);
     }
