@@ -225,12 +225,18 @@ static int take_option(struct args *args, int id, char *value)
     }
 }
 
+/* *ended: there was a "--", and no option comes after it.  getopt_long() itself must not
+ * be called again then: it would start over behind the "--". */
 static int take_options(int argc, char **argv, const struct grammar *grammar,
-                        struct args *args)
+                        struct args *args, bool *ended)
 {
-    int id;
-
-    while ((id = getopt_long(argc, argv, grammar->letters, grammar->longs, NULL)) != -1) {
+    for (;;) {
+        int at = optind;
+        int id = getopt_long(argc, argv, grammar->letters, grammar->longs, NULL);
+        if (id == -1) {
+            *ended = optind > at && strcmp(argv[at], "--") == 0;
+            return 0;
+        }
         const char *word = argv[optind - 1];
         char        letter[3] = { '-', (char)optopt, '\0' };
         bool        is_letter = optopt > 0 && optopt < 256 && strncmp(word, "--", 2) != 0;
@@ -244,7 +250,6 @@ static int take_options(int argc, char **argv, const struct grammar *grammar,
         if (code != 0)
             return code;
     }
-    return 0;
 }
 
 static int check_kind(const struct args *args)
@@ -293,15 +298,17 @@ static int check_observe(const struct args *args)
     return 0;
 }
 
-/* Options may stand before and after operands, but end where a command starts. */
+/* Options may stand before and after operands, but end at "--" and where a command
+ * starts.  A "--" may stand before NAME and another one before COMMAND. */
 static int take_all(int argc, char **argv, const struct grammar *grammar,
                     struct args *args)
 {
     const struct verb *verb = args->verb;
     int                operands = 0, code;
+    bool               ended = false;
 
     for (;;) {
-        code = take_options(argc, argv, grammar, args);
+        code = ended ? 0 : take_options(argc, argv, grammar, args, &ended);
         if (code != 0)
             return code;
         if (optind >= argc || (verb->command && operands == verb->most))
@@ -309,6 +316,8 @@ static int take_all(int argc, char **argv, const struct grammar *grammar,
         if (operands == verb->most)
             return usage(verb, "too many arguments, from", argv[optind]);
         args->operand[operands++] = argv[optind++];
+        if (ended && verb->command && optind < argc && strcmp(argv[optind], "--") == 0)
+            optind++;
     }
     if (args->help)
         return 0;
