@@ -21,8 +21,8 @@ enum exit_code {
     EXIT_NOT_FOUND = 127,
 };
 
-/* One line on stderr.  Control characters in it become '?': lock names, notes
- * and commands are other people's text. */
+/* One line on stderr, cleaned as by text_clean(): lock names, notes and commands are
+ * other people's text. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Complain with errno's text behind it; returns EXIT_INTERNAL. */

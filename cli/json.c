@@ -6,19 +6,28 @@
 #include <assert.h>
 #include <inttypes.h>
 
+static void put_escaped(FILE *out, uint32_t character)
+{
+    if (character > 0xffff) /* as JSON has it: a pair of surrogates */
+        fprintf(out, "\\u%04x\\u%04x", 0xd7c0 + (character >> 10),
+                0xdc00 + (character & 0x3ff));
+    else
+        fprintf(out, "\\u%04x", character);
+}
+
 static void put_string(FILE *out, const char *text)
 {
     fputc('"', out);
     while (*text != '\0') {
-        size_t        length = text_utf8(text);
-        unsigned char c = (unsigned char)*text;
+        size_t   length = text_utf8(text);
+        uint32_t character = text_character(text);
 
         if (length == 0)
             fputs("\xef\xbf\xbd", out);
-        else if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            fprintf(out, "\\u%04x", c);
+        else if (character == '"' || character == '\\')
+            fprintf(out, "\\%c", (int)character);
+        else if (text_is_hidden(character))
+            put_escaped(out, character);
         else
             fwrite(text, 1, length, out);
         text += length == 0 ? 1 : length;

@@ -22,7 +22,8 @@ struct json {
 void json_open(struct json *json, const char *key, char bracket);
 void json_close(struct json *json, char bracket);
 
-/* What is not UTF-8 becomes U+FFFD. */
+/* What is not UTF-8 becomes U+FFFD.  What text_clean() would not let through is written
+ * as \u202e: JSON is read on terminals, too. */
 void json_string(struct json *json, const char *key, const char *value);
 void json_number(struct json *json, const char *key, int64_t value);
 void json_bool(struct json *json, const char *key, bool value);

@@ -9,7 +9,7 @@
 
 static char *clean_copy(const char *text)
 {
-    size_t size = strlen(text) + 1;
+    size_t size = TEXT_CLEAN_FACTOR * strlen(text) + 1;
     char  *copy = malloc(size);
 
     if (copy != NULL)

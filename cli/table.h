@@ -14,7 +14,7 @@ struct table {
     char **cell; /* rows x columns */
 };
 
-/* Append a row; the texts are copied, cleaned of control characters.  Out of
+/* Append a row; the texts are copied, cleaned as by text_clean().  Out of
  * memory the row is left out. */
 void table_row(struct table *table, const char *const *cell);
 

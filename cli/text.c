@@ -1,7 +1,6 @@
 /* text.c - see text.h. */
 #include "text.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -98,85 +97,4 @@ const char *text_time(char out[TEXT_TIME_MAX], int64_t microseconds)
     size_t n = strftime(out, TEXT_TIME_MAX, "%Y-%m-%dT%H:%M:%S", &tm);
     snprintf(out + n, TEXT_TIME_MAX - n, ".%06dZ", (int)(microseconds % 1000000));
     return out;
-}
-
-size_t text_utf8(const char *text)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    size_t               length;
-
-    if (s[0] == '\0')
-        return 0;
-    if (s[0] < 0x80)
-        return 1;
-    if (s[0] >= 0xc2 && s[0] <= 0xdf)
-        length = 2;
-    else if (s[0] >= 0xe0 && s[0] <= 0xef)
-        length = 3;
-    else if (s[0] >= 0xf0 && s[0] <= 0xf4)
-        length = 4;
-    else
-        return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((s[i] & 0xc0) != 0x80) /* also ends at a NUL */
-            return 0;
-    /* Overlong forms, surrogates, and what lies beyond Unicode. */
-    if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-        (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-        return 0;
-    return length;
-}
-
-static bool is_control(const char *text, size_t length)
-{
-    unsigned char a = (unsigned char)text[0], b = (unsigned char)text[1];
-
-    return length == 1 ? a < 0x20 || a == 0x7f : length == 2 && a == 0xc2 && b < 0xa0;
-}
-
-void text_clean(char *out, size_t size, const char *text)
-{
-    size_t used = 0;
-
-    assert(size > 0);
-    while (*text != '\0') {
-        size_t length = text_utf8(text);
-        bool   bad = length == 0 || is_control(text, length);
-        size_t want = bad ? 1 : length;
-
-        if (used + want >= size)
-            break;
-        if (bad)
-            out[used] = '?';
-        else
-            memcpy(out + used, text, length);
-        used += want;
-        text += length == 0 ? 1 : length;
-    }
-    out[used] = '\0';
-}
-
-size_t text_columns(const char *text)
-{
-    size_t columns = 0;
-
-    for (; *text != '\0'; text++)
-        columns += ((unsigned char)*text & 0xc0) != 0x80;
-    return columns;
-}
-
-void text_cut(char *text, size_t columns)
-{
-    size_t seen = 0;
-
-    assert(columns >= 3);
-    if (text_columns(text) <= columns)
-        return;
-    for (; *text != '\0'; text++) {
-        if (((unsigned char)*text & 0xc0) == 0x80)
-            continue;
-        if (seen++ == columns - 3)
-            break;
-    }
-    strcpy(text, "...");
 }

@@ -27,17 +27,28 @@ const char *text_age(char out[TEXT_AGE_MAX], int64_t microseconds);
 #define TEXT_TIME_MAX 40
 const char *text_time(char out[TEXT_TIME_MAX], int64_t microseconds);
 
-/* Copy what fits, with '?' for control characters and for what is not UTF-8. */
+/* Copy what fits, so that it can be shown: with '?' for what is not UTF-8, and
+ * "\u202e" for control characters and for all that changes how the text around it
+ * looks, or shows nothing itself. */
 void text_clean(char *out, size_t size, const char *text);
 
-/* Cut to so many columns (one for each character), with "..." at the end if
- * anything had to go. */
+/* So much longer a text may become by that. */
+#define TEXT_CLEAN_FACTOR 6
+
+/* Cut to so many columns, with "..." at the end if anything had to go. */
 void text_cut(char *text, size_t columns);
 
-/* How many columns a clean text takes. */
+/* How many columns of a terminal a clean text takes: none for a combining mark, two
+ * for most of East Asia. */
 size_t text_columns(const char *text);
 
 /* Length of the UTF-8 character at `text`, 0 if there is none. */
 size_t text_utf8(const char *text);
+
+/* The character there. */
+uint32_t text_character(const char *text);
+
+/* Is it one of those that text_clean() does not let through? */
+bool text_is_hidden(uint32_t character);
 
 #endif
