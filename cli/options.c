@@ -53,7 +53,7 @@ const struct verb verb_table[] = {
       version_main },
     { IN_HELP, "help", "[VERB]", "print help, on everything or on one verb", NULL, 0, 1,
       false, false, help_main },
-    { IN_COMPLETION, "completion", "bash|zsh|fish", NULL, NULL, 1, 1, false, false,
+    { IN_COMPLETION, "completion", "bash|zsh|fish", NULL, NULL, 1, 3, false, false,
       completion_main },
 };
 

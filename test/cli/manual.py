@@ -48,27 +48,4 @@ def completions_know_every_verb_and_option(t):
             t.equal((done.returncode, done.stderr), (0, b""), f"syntax for {shell}")
 
 
-def complete(t, *words):
-    """What bash offers for the last of these words."""
-    script = (f'PATH="$D:$PATH"; source "$D/bash"; COMP_WORDS=({" ".join(words)} "$LAST")\n'
-              'COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _holdfast; printf "%s\\n" "${COMPREPLY[@]}"')
-    return lambda last: subprocess.run(
-        ["bash", "-c", script], env=dict(t.env, LAST=last), capture_output=True, text=True,
-        timeout=LIMIT).stdout.split()
-
-
-@case
-def bash_completes(t):
-    t.path("bash").write_text(t.run("completion", "bash").out)
-    t.path("holdfast").symlink_to(HOLDFAST)
-    holder = t.hold("nightly")
-    t.equal(complete(t, "holdfast")("sh"), ["show"])
-    t.equal(complete(t, "holdfast", "run")("--no"), ["--nonblock", "--note"])
-    t.equal(complete(t, "holdfast", "show")("ni"), ["nightly"])
-    t.equal(complete(t, "holdfast", "run", "-w", "5", "--note", "x")("ni"), ["nightly"])
-    t.equal(complete(t, "holdfast", "run", "--signal")("HU"), ["HUP"])
-    t.true("sleep" in complete(t, "holdfast", "run", "nightly")("slee"), "commands")
-    t.end(holder)
-
-
 main()

@@ -1,0 +1,31 @@
+/* completion.h - scripts for shells that complete a word when TAB is pressed.
+ *
+ * They are made from the tables of options.c, and ask `holdfast completion names` for
+ * the locks in use.  A name is other people's text: no script may let its shell expand
+ * one, and what it puts on the command line must mean that name and nothing else.
+ */
+#ifndef COMPLETION_H
+#define COMPLETION_H
+
+#include "options.h"
+
+#define COMPLETION_SIGNALS "TERM INT HUP QUIT KILL USR1 USR2"
+
+void completion_bash(void);
+void completion_zsh(void);
+void completion_fish(void);
+
+bool completion_has(const struct verb *verb, const struct option_row *row);
+bool completion_takes_file(const struct option_row *row);
+bool completion_takes_signal(const struct option_row *row);
+
+/* The options of a verb (NULL: of all) as words; only those that take a value, if so
+ * wanted. */
+void completion_print_options(const struct verb *verb, bool valued);
+
+/* What to write on bash's command line for a name.  The word there is `head`, which
+ * stays, and what is behind it, which goes; quotes may be open at the end of `head`.
+ * NULL: the name does not begin with what both mean.  Free it. */
+char *completion_quote(const char *name, const char *head, const char *text);
+
+#endif
