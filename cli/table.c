@@ -41,11 +41,13 @@ static void print_row(const struct table *table, char *const *cell, const size_t
                       FILE *out)
 {
     for (size_t i = 0; i < table->columns; i++) {
+        size_t columns = text_columns(cell[i]);
+        size_t left = width[i] > columns ? width[i] - columns : 0;
         fputs(cell[i], out);
         if (i + 1 == table->columns)
             fputc('\n', out);
         else
-            fprintf(out, "%*s", (int)(width[i] - text_columns(cell[i]) + 2), "");
+            fprintf(out, "%*s", (int)left + 2, "");
     }
 }
 
@@ -57,7 +59,8 @@ void table_print(struct table *table, FILE *out)
     for (size_t i = 0; i < cells; i++) {
         size_t columns = text_columns(table->cell[i]),
                *widest = &width[i % table->columns];
-        *widest = columns > *widest ? columns : *widest;
+        if (columns <= TABLE_WIDTH_MAX)
+            *widest = columns > *widest ? columns : *widest;
     }
     for (size_t row = 0; row < table->rows; row++)
         print_row(table, table->cell + row * table->columns, width, out);

@@ -1,4 +1,5 @@
-/* table.h - rows of text in columns as wide as they need to be. */
+/* table.h - rows of text in columns as wide as they need to be.  One long text pushes
+ * the rest of its own row aside, and no other row. */
 #ifndef TABLE_H
 #define TABLE_H
 
@@ -6,6 +7,7 @@
 #include <stdio.h>
 
 #define TABLE_COLUMNS_MAX 8
+#define TABLE_WIDTH_MAX   40
 
 /* Set `columns`, zero the rest. */
 struct table {

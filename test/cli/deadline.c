@@ -10,6 +10,7 @@
 #include "cli/redact.c"
 #include "cli/signals.c"
 #include "cli/text.c"
+#include "cli/text_shown.c"
 #include "cli/tree.c"
 #include "cli/url.c"
 
