@@ -4,6 +4,7 @@
 #include "holdfast.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -45,32 +46,34 @@ unsigned hf_fork_generation(void)
     return atomic_load(&generation);
 }
 
-int hf_fork_guard(int fd)
+void hf_fork_pause(void)
 {
-    int r = 0;
-
-    assert(fd >= 0);
     pthread_once(&once, install);
     pthread_mutex_lock(&mutex);
+}
+
+void hf_fork_resume(void)
+{
+    pthread_mutex_unlock(&mutex);
+}
+
+int hf_fork_guard(int fd)
+{
+    assert(fd >= 0);
     if (count == room) {
         size_t more = room ? room * 2 : 16;
         int   *grown = realloc(guarded, more * sizeof *grown);
-        if (grown == NULL) {
-            r = HF_ENOMEM;
-            goto out;
-        }
+        if (grown == NULL)
+            return HF_ENOMEM;
         guarded = grown;
         room = more;
     }
     guarded[count++] = fd;
-out:
-    pthread_mutex_unlock(&mutex);
-    return r;
+    return 0;
 }
 
 void hf_fork_unguard(int fd)
 {
-    pthread_mutex_lock(&mutex);
     for (size_t i = 0; i < count; i++) {
         if (guarded[i] == fd) {
             guarded[i] = guarded[--count];
@@ -82,5 +85,26 @@ void hf_fork_unguard(int fd)
         guarded = NULL;
         room = 0;
     }
-    pthread_mutex_unlock(&mutex);
+}
+
+int hf_fork_adopt(int fd)
+{
+    int error = errno;
+
+    if (fd >= 0 && hf_fork_guard(fd) < 0) {
+        close(fd);
+        fd = -1;
+        error = ENOMEM;
+    }
+    hf_fork_resume();
+    errno = error;
+    return fd;
+}
+
+void hf_fork_close(int fd)
+{
+    hf_fork_pause();
+    hf_fork_unguard(fd);
+    close(fd);
+    hf_fork_resume();
 }

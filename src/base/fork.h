@@ -3,6 +3,14 @@
  * A kernel lock belongs to an open file description, and fork() shares those:
  * a child that keeps one keeps its dead parent's locks.  Descriptors on this
  * list are closed in every child, right after fork().
+ *
+ * To make one and to put it on the list is one step only if nobody forks in
+ * between, and so is to take it off and to close it:
+ *
+ *     hf_fork_pause();
+ *     int fd = hf_fork_adopt(open(...));
+ *     ...
+ *     hf_fork_close(fd);
  */
 #ifndef HF_FORK_H
 #define HF_FORK_H
@@ -11,8 +19,19 @@
  * with the one remembered at open to learn whether we are a child. */
 unsigned hf_fork_generation(void);
 
-/* Close `fd` in children from now on.  0 or HF_ENOMEM. */
+/* Who forks waits from pause() to resume(): a moment only. */
+void hf_fork_pause(void);
+void hf_fork_resume(void);
+
+/* While paused: close `fd` in children from now on, 0 or HF_ENOMEM; or no more. */
 int  hf_fork_guard(int fd);
 void hf_fork_unguard(int fd);
+
+/* Guard, then resume.  Returns `fd`, or -1 with errno: as it was if `fd` is
+ * negative; else ENOMEM, and `fd` is closed. */
+int hf_fork_adopt(int fd);
+
+/* Close what is guarded, with no child in between that keeps it. */
+void hf_fork_close(int fd);
 
 #endif

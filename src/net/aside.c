@@ -29,12 +29,6 @@ struct hf_aside {
     unsigned generation;               /* in a forked child both are closed already */
 };
 
-static void shut(int fd)
-{
-    hf_fork_unguard(fd);
-    close(fd);
-}
-
 static void leave(struct hf_aside *aside)
 {
     if (atomic_fetch_sub(&aside->users, 1) > 1)
@@ -53,7 +47,7 @@ static void *run(void *data)
     atomic_store(&aside->done, true);
     n = write(aside->mouth, "", 1); /* fails if nobody listens any more */
     (void)n;
-    shut(aside->mouth);
+    hf_fork_close(aside->mouth);
     leave(aside);
     return NULL;
 }
@@ -78,6 +72,20 @@ static int start_thread(struct hf_aside *aside)
     return r;
 }
 
+/* 0 or an errno. */
+static int make_pipe(int fds[2])
+{
+    hf_fork_pause();
+    int  r = pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0 ? errno : 0;
+    bool guarded = r == 0 && hf_fork_guard(fds[0]) == 0 && hf_fork_guard(fds[1]) == 0;
+    hf_fork_resume();
+    if (r != 0 || guarded)
+        return r;
+    hf_fork_close(fds[0]);
+    hf_fork_close(fds[1]);
+    return ENOMEM;
+}
+
 int hf_aside_new(const struct hf_aside_work *work, void *data, struct hf_aside **ret)
 {
     struct hf_aside *aside = malloc(sizeof *aside);
@@ -85,27 +93,23 @@ int hf_aside_new(const struct hf_aside_work *work, void *data, struct hf_aside *
 
     if (aside == NULL)
         return ENOMEM;
-    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) < 0) {
-        r = errno;
+    r = make_pipe(fds);
+    if (r != 0)
         goto no_pipe;
-    }
     *aside = (struct hf_aside){ .work = work,
                                 .data = data,
                                 .users = 2,
                                 .fd = fds[0],
                                 .mouth = fds[1],
                                 .generation = hf_fork_generation() };
-    if (hf_fork_guard(fds[0]) < 0 || hf_fork_guard(fds[1]) < 0)
-        r = ENOMEM;
-    else
-        r = start_thread(aside);
+    r = start_thread(aside);
     if (r != 0)
         goto no_thread;
     *ret = aside;
     return 0;
 no_thread:
-    shut(fds[0]);
-    shut(fds[1]);
+    hf_fork_close(fds[0]);
+    hf_fork_close(fds[1]);
 no_pipe:
     free(aside);
     return r;
@@ -126,6 +130,6 @@ void hf_aside_free(struct hf_aside *aside)
     if (aside == NULL)
         return;
     if (aside->generation == hf_fork_generation())
-        shut(aside->fd);
+        hf_fork_close(aside->fd);
     leave(aside);
 }

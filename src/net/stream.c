@@ -96,16 +96,11 @@ void hf_stream_open(struct hf_stream *stream, const struct sockaddr *address,
     assert(tls == NULL || host != NULL);
     *stream = (struct hf_stream){ .state = HF_STREAM_CONNECTING,
                                   .generation = hf_fork_generation() };
-    stream->fd =
-        socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    hf_fork_pause();
+    stream->fd = hf_fork_adopt(
+        socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (stream->fd < 0) {
         break_by(stream, errno);
-        return;
-    }
-    if (hf_fork_guard(stream->fd) < 0) {
-        close(stream->fd);
-        stream->fd = -1;
-        break_by(stream, ENOMEM);
         return;
     }
     if (tls != NULL)
@@ -305,8 +300,7 @@ static void hang_up(struct hf_stream *stream)
             drained += n > 0 ? (size_t)n : 0;
         } while ((n > 0 && drained < DRAIN_MAX) || (n < 0 && errno == EINTR));
     }
-    hf_fork_unguard(stream->fd);
-    close(stream->fd);
+    hf_fork_close(stream->fd);
 }
 
 void hf_stream_close(struct hf_stream *stream)

@@ -40,6 +40,20 @@ static bool in_child(bool (*check)(const void *data), const void *data)
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+static void guard(int fd)
+{
+    hf_fork_pause();
+    assert_int_equal(hf_fork_guard(fd), 0);
+    hf_fork_resume();
+}
+
+static void unguard(int fd)
+{
+    hf_fork_pause();
+    hf_fork_unguard(fd);
+    hf_fork_resume();
+}
+
 static bool all_closed(const void *data)
 {
     const int *fd = data;
@@ -57,13 +71,13 @@ static void test_guarded_descriptors_are_closed_in_children_only(void **state)
     (void)state;
     for (int i = 0; i < MANY; i++) {
         fd[i] = some_fd();
-        assert_int_equal(hf_fork_guard(fd[i]), 0);
+        guard(fd[i]);
     }
     assert_true(in_child(all_closed, fd));
     for (int i = 0; i < MANY; i++) {
         assert_true(is_open(fd[i]));
-        hf_fork_unguard(fd[i]);
-        close(fd[i]);
+        hf_fork_close(fd[i]);
+        assert_false(is_open(fd[i]));
     }
 }
 
@@ -80,12 +94,12 @@ static void test_an_unguarded_one_stays_open(void **state)
 
     (void)state;
     for (int i = 0; i < 3; i++)
-        assert_int_equal(hf_fork_guard(fd[i]), 0);
-    hf_fork_unguard(fd[1]);
-    hf_fork_unguard(fd[1]); /* unknown ones do no harm */
+        guard(fd[i]);
+    unguard(fd[1]);
+    unguard(fd[1]); /* unknown ones do no harm */
     assert_true(in_child(second_only, fd));
-    hf_fork_unguard(fd[0]);
-    hf_fork_unguard(fd[2]);
+    unguard(fd[0]);
+    unguard(fd[2]);
     for (int i = 0; i < 3; i++)
         close(fd[i]);
 }
@@ -111,10 +125,20 @@ static void test_grandchildren_do_not_close_what_the_child_opened(void **state)
     int fd = some_fd();
 
     (void)state;
-    assert_int_equal(hf_fork_guard(fd), 0);
+    guard(fd);
     assert_true(in_child(reuses_number, &fd));
-    hf_fork_unguard(fd);
+    unguard(fd);
     close(fd);
+}
+
+static void test_what_could_not_be_opened_is_not_adopted(void **state)
+{
+    (void)state;
+    hf_fork_pause();
+    int fd = hf_fork_adopt(open("/nowhere/at/all", O_RDONLY | O_CLOEXEC));
+    assert_int_equal(fd, -1);
+    assert_int_equal(errno, ENOENT);
+    assert_true(in_child(still_open, &(int){ STDIN_FILENO })); /* forks go on */
 }
 
 static bool another(const void *data)
@@ -144,6 +168,7 @@ int main(void)
         cmocka_unit_test(test_guarded_descriptors_are_closed_in_children_only),
         cmocka_unit_test(test_an_unguarded_one_stays_open),
         cmocka_unit_test(test_grandchildren_do_not_close_what_the_child_opened),
+        cmocka_unit_test(test_what_could_not_be_opened_is_not_adopted),
         cmocka_unit_test(test_every_generation_has_its_own_number),
     };
 

@@ -4,12 +4,18 @@
 
 #include "holdfast.h"
 
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define LIMIT 10000 /* ms */
+#define FORKS 1000
 
 /* Copies of the lifeline in another process keep the ticket. */
 static void hold_with_guardian(struct child *parent)
@@ -89,12 +95,69 @@ static void a_child_cannot_hurt_it(void **state)
     child_end(&child);
 }
 
+/* ---- Children of a fork that comes while a session starts or ends --------------- */
+
+static atomic_bool enough;
+
+static void *come_and_go(void *arg)
+{
+    struct player player;
+    int           fds[2];
+
+    (void)arg;
+    while (!atomic_load(&enough)) {
+        player_open(&player);
+        must(player.store->impl->lifeline(player.store, fds, 2) == 2);
+        player_close(&player);
+    }
+    return NULL;
+}
+
+/* Is any of our descriptors one that a dead parent's lock would live by?  Who can only
+ * write to a FIFO keeps nobody alive. */
+static bool has_lifeline(void)
+{
+    char path[64], to[512];
+
+    for (int fd = 3; fd < 64; fd++) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        ssize_t n = readlink(path, to, sizeof to - 1);
+        to[n > 0 ? n : 0] = '\0';
+        bool kept = strstr(to, "-live") != NULL || strstr(to, "-wake/") != NULL;
+        if (kept && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY)
+            return true;
+    }
+    return false;
+}
+
+static void no_child_has_a_copy(void **state)
+{
+    pthread_t thread;
+    int       status, copies = 0;
+
+    (void)state;
+    atomic_store(&enough, false);
+    assert_int_equal(pthread_create(&thread, NULL, come_and_go, NULL), 0);
+    for (int i = 0; i < FORKS; i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0)
+            _exit(has_lifeline());
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        copies += status != 0;
+    }
+    atomic_store(&enough, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(copies, 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_guardian_keeps_it),
         TEST(a_child_cannot_hurt_it),
+        TEST(no_child_has_a_copy),
     };
 #undef TEST
 

@@ -5,6 +5,7 @@
  *   schema.c print.c  the schema           session.c  hello, renewals, lost, bye
  *   observe.c  who is dead                 news.c     LISTEN, or polling
  *   verbs.c list.c examine.c  the verbs    store.c    turns, open and close
+ *   socket.c   libpq's socket
  *
  * What the database keeps is told in schema.sql.
  */

@@ -48,50 +48,14 @@ void hf_pg_link_say(struct hf_pg *pg, const char *why)
              hf_pg_link_server(pg, server, sizeof server), why);
 }
 
-/* ---- The socket -------------------------------------------------------------------- */
-
-/* libpq may close it, or open another one. */
-static void let_go(struct hf_pg *pg)
-{
-    struct hf_pg_link *link = &pg->link;
-
-    if (link->fd < 0)
-        return;
-    epoll_ctl(pg->served.base.fd, EPOLL_CTL_DEL, link->fd, NULL);
-    hf_fork_unguard(link->fd);
-    link->fd = -1;
-    link->polled = 0;
-}
-
-/* Tell epoll what to look for.  False: no memory. */
-static bool look(struct hf_pg *pg, unsigned events)
-{
-    struct hf_pg_link *link = &pg->link;
-    struct epoll_event event = { .events = events };
-
-    if (link->fd < 0) {
-        int fd = PQsocket(link->conn);
-        if (fd < 0 || hf_fork_guard(fd) < 0)
-            return false;
-        link->fd = fd;
-    }
-    if (link->polled == events)
-        return true;
-    int op = link->polled == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-    link->polled = events;
-    return epoll_ctl(pg->served.base.fd, op, link->fd, &event) == 0;
-}
-
 static void close_conn(struct hf_pg *pg)
 {
     struct hf_pg_link *link = &pg->link;
 
     if (link->conn == NULL)
         return;
-    if (link->generation == hf_fork_generation()) {
-        let_go(pg);
-        PQfinish(link->conn);
-    }
+    if (link->generation == hf_fork_generation())
+        hf_pg_socket_close(pg);
     link->conn = NULL;
     link->fd = -1;
     link->polled = 0;
@@ -220,7 +184,7 @@ static void connected(struct hf_pg *pg)
 
     link->phase = HF_PG_OPENING;
     link->addresses = 0;
-    if (PQsetnonblocking(link->conn, 1) != 0 || !look(pg, EPOLLIN))
+    if (PQsetnonblocking(link->conn, 1) != 0 || !hf_pg_socket_look(pg, EPOLLIN))
         hf_pg_link_break(pg, "cannot be reached: out of memory");
     else
         hf_pg_session_begin(pg);
@@ -241,8 +205,7 @@ static void connect_more(struct hf_pg *pg)
     bool               fine = true;
 
     for (int i = 0; i < STEPS && fine && is_due(link); i++) {
-        let_go(pg);
-        switch (PQconnectPoll(link->conn)) {
+        switch (hf_pg_socket_step(pg)) {
         case PGRES_POLLING_OK:
             connected(pg);
             return;
@@ -250,10 +213,10 @@ static void connect_more(struct hf_pg *pg)
             cannot_connect(pg);
             return;
         case PGRES_POLLING_READING:
-            fine = look(pg, EPOLLIN);
+            fine = hf_pg_socket_look(pg, EPOLLIN);
             break;
         default:
-            fine = look(pg, EPOLLOUT);
+            fine = hf_pg_socket_look(pg, EPOLLOUT);
             break;
         }
     }
@@ -275,8 +238,7 @@ void hf_pg_link_connect(struct hf_pg *pg, const char *hostaddr)
     link->parting[0] = '\0';
     memset(link->use, 0, sizeof link->use);
     hf_pg_config_keywords(&pg->config, link->server, hostaddr, &keywords);
-    link->conn = PQconnectStartParams(keywords.key, keywords.value, 0);
-    if (link->conn == NULL) {
+    if (!hf_pg_socket_open(pg, &keywords)) {
         hf_pg_link_break(pg, "cannot be reached: out of memory");
         return;
     }
@@ -284,7 +246,7 @@ void hf_pg_link_connect(struct hf_pg *pg, const char *hostaddr)
     PQsetNoticeReceiver(link->conn, on_notice, pg);
     if (PQstatus(link->conn) == CONNECTION_BAD)
         cannot_connect(pg);
-    else if (!look(pg, EPOLLOUT))
+    else if (!hf_pg_socket_look(pg, EPOLLOUT))
         hf_pg_link_break(pg, "cannot be reached: out of memory");
 }
 
@@ -347,7 +309,7 @@ void hf_pg_link_flush(struct hf_pg *pg)
     rest = PQflush(link->conn);
     if (rest < 0)
         hung_up(pg);
-    else if (!look(pg, rest > 0 ? EPOLLIN | EPOLLOUT : EPOLLIN))
+    else if (!hf_pg_socket_look(pg, rest > 0 ? EPOLLIN | EPOLLOUT : EPOLLIN))
         hf_pg_link_break(pg, "cannot be watched: out of memory");
 }
 

@@ -245,6 +245,16 @@ int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t
 /* What libpq says, as one short line. */
 void hf_pg_fault_line(const char *message, char *ret, size_t size);
 
+/* ---- socket.c ---------------------------------------------------------------------- */
+
+/* Begin to connect; false: no memory.  A step of it.  The end. */
+bool hf_pg_socket_open(struct hf_pg *pg, const struct hf_pg_keywords *keywords);
+PostgresPollingStatusType hf_pg_socket_step(struct hf_pg *pg);
+void                      hf_pg_socket_close(struct hf_pg *pg);
+
+/* Tell epoll what to look for.  False: no memory. */
+bool hf_pg_socket_look(struct hf_pg *pg, unsigned events);
+
 /* ---- schema.c ---------------------------------------------------------------------- */
 
 /* Make the schema, or bring it to our version; then `done` is called with the result of

@@ -88,10 +88,7 @@ static void close_store(struct hf_store *store)
     hf_pg_observe_finish(pg);
     hf_pg_args_finish(&pg->args);
     hf_pg_config_finish(&pg->config);
-    if (store->fd >= 0) {
-        hf_fork_unguard(store->fd);
-        close(store->fd);
-    }
+    hf_fork_close(store->fd);
     free(pg);
 }
 
@@ -106,8 +103,9 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     int r = hf_pg_config_init(&pg->config, config, errmsg);
     if (r < 0)
         goto fail;
-    pg->served.base.fd = epoll_create1(EPOLL_CLOEXEC);
-    if (pg->served.base.fd < 0 || hf_fork_guard(pg->served.base.fd) < 0) {
+    hf_fork_pause();
+    pg->served.base.fd = hf_fork_adopt(epoll_create1(EPOLL_CLOEXEC));
+    if (pg->served.base.fd < 0) {
         snprintf(errmsg, HF_ERRMSG_MAX, "no descriptor is left to watch the server with");
         r = HF_ESTORE;
         goto finish_config;
@@ -121,8 +119,6 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     *ret = &pg->served.base;
     return 0;
 finish_config:
-    if (pg->served.base.fd >= 0)
-        close(pg->served.base.fd);
     hf_pg_config_finish(&pg->config);
 fail:
     free(pg);

@@ -96,10 +96,7 @@ static void close_store(struct hf_store *store)
     hf_redis_args_finish(&redis->args);
     hf_redis_config_finish(&redis->config);
     hf_tls_free(redis->tls);
-    if (store->fd >= 0) {
-        hf_fork_unguard(store->fd);
-        close(store->fd);
-    }
+    hf_fork_close(store->fd);
     free(redis);
 }
 
@@ -152,11 +149,12 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         goto free_tls;
     }
-    redis->served.base.fd = epoll_create1(EPOLL_CLOEXEC);
-    if (redis->served.base.fd < 0 || hf_fork_guard(redis->served.base.fd) < 0) {
+    hf_fork_pause();
+    redis->served.base.fd = hf_fork_adopt(epoll_create1(EPOLL_CLOEXEC));
+    if (redis->served.base.fd < 0) {
         snprintf(errmsg, HF_ERRMSG_MAX, "no descriptor is left to watch the server with");
         r = HF_ESTORE;
-        goto close_fd;
+        goto free_tls;
     }
     redis->served.base.impl = impl_of(config->scheme);
     hf_redis_session_init(redis);
@@ -164,9 +162,6 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     hf_redis_news_init(redis, config->seed + 1);
     *ret = &redis->served.base;
     return 0;
-close_fd:
-    if (redis->served.base.fd >= 0)
-        close(redis->served.base.fd);
 free_tls:
     hf_tls_free(redis->tls);
 finish_config:

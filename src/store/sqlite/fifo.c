@@ -54,18 +54,13 @@ static int open_own(struct hf_sq *sq, const char *path)
     struct epoll_event event = { .events = EPOLLIN, .data.u64 = HF_SQ_EVENT_FIFO };
 
     /* For writing too: so that those who write and go do not end the reading. */
-    int fd = open(path, O_RDWR | OPEN_FLAGS);
+    hf_fork_pause();
+    int fd = hf_fork_adopt(open(path, O_RDWR | OPEN_FLAGS));
     if (fd < 0)
         return hf_sq_files_fault(errno, "open", path, sq->base.errmsg);
-    int r = hf_fork_guard(fd);
-    if (r < 0) {
-        close(fd);
-        return hf_sq_fail(sq, r, "out of memory");
-    }
     if (epoll_ctl(sq->base.fd, EPOLL_CTL_ADD, fd, &event) < 0) {
-        r = hf_sq_files_fault(errno, "watch", path, sq->base.errmsg);
-        hf_fork_unguard(fd);
-        close(fd);
+        int r = hf_sq_files_fault(errno, "watch", path, sq->base.errmsg);
+        hf_fork_close(fd);
         return r;
     }
     int room = fcntl(fd, F_GETPIPE_SZ);
@@ -108,8 +103,7 @@ void hf_sq_fifo_close(struct hf_sq *sq)
         unlink(path.text);
     /* By itself it would stay in epoll as long as a guardian has a copy. */
     epoll_ctl(sq->base.fd, EPOLL_CTL_DEL, sq->fifo, NULL);
-    hf_fork_unguard(sq->fifo);
-    close(sq->fifo);
+    hf_fork_close(sq->fifo);
     sq->fifo = -1;
     sq->sid = 0;
 }

@@ -21,15 +21,13 @@ static int open_guarded(const char *path, char *errmsg, int *ret)
 {
     int fd = -1;
 
+    hf_fork_pause();
     int r = hf_sq_files_open(path, true, errmsg, &fd);
+    fd = hf_fork_adopt(fd);
     if (r < 0)
         return r;
-    r = hf_fork_guard(fd);
-    if (r < 0) {
-        snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
-        close(fd);
-        return r;
-    }
+    if (fd < 0)
+        return hf_sq_files_fault(errno, "open", path, errmsg);
     *ret = fd;
     return 0;
 }
@@ -38,8 +36,7 @@ static void close_guarded(int *fd)
 {
     if (*fd < 0)
         return;
-    hf_fork_unguard(*fd);
-    close(*fd);
+    hf_fork_close(*fd);
     *fd = -1;
 }
 

@@ -277,10 +277,7 @@ static void close_store(struct hf_store *store)
     hf_zk_writer_finish(&zk->calls.out);
     hf_zk_config_finish(&zk->config);
     hf_tls_free(zk->tls);
-    if (store->fd >= 0) {
-        hf_fork_unguard(store->fd);
-        close(store->fd);
-    }
+    hf_fork_close(store->fd);
     free(zk->snapshot);
     free(zk);
 }
@@ -313,8 +310,9 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     r = open_tls(zk, config, errmsg);
     if (r < 0)
         goto finish_config;
-    zk->base.fd = epoll_create1(EPOLL_CLOEXEC);
-    if (zk->base.fd < 0 || hf_fork_guard(zk->base.fd) < 0) {
+    hf_fork_pause();
+    zk->base.fd = hf_fork_adopt(epoll_create1(EPOLL_CLOEXEC));
+    if (zk->base.fd < 0) {
         snprintf(errmsg, HF_ERRMSG_MAX, "no descriptor is left to watch the server with");
         r = HF_ESTORE;
         goto free_tls;
@@ -330,8 +328,6 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     *ret = &zk->base;
     return 0;
 free_tls:
-    if (zk->base.fd >= 0)
-        close(zk->base.fd);
     hf_tls_free(zk->tls);
 finish_config:
     hf_zk_config_finish(&zk->config);
