@@ -2,20 +2,20 @@
 #include "guard.h"
 
 #include "cgroup.h"
-#include "tree.h"
+#include "clock.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-/* `sleep 9 & exec holdfast run ...` leaves us with a child that is not ours to
- * end. */
 static bool have_children(void)
 {
     siginfo_t info;
@@ -38,27 +38,30 @@ static int raise_fd(int fd)
 
 int guard_start(const struct guard_plan *plan, struct guard *ret)
 {
-    int ends[2];
+    int   ends[2];
+    pid_t self = getpid();
+    bool  outer = self == 1 || have_children();
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return -1;
-
-    ret->alone = !have_children();
-    if (ret->alone)
+    if (!outer)
         prctl(PR_SET_CHILD_SUBREAPER, 1);
 
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        guardian_live(plan, ends[1]);
+        if (outer)
+            outer_live(plan, ends[1]);
+        guardian_live(plan, ends[1], self);
     }
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);
         return -1;
     }
-    ret->pid = pid;
-    ret->link = raise_fd(ends[0]);
+    *ret = (struct guard){
+        .pid = pid, .guardian = outer ? 0 : pid, .link = raise_fd(ends[0]), .outer = outer
+    };
     return 0;
 }
 
@@ -104,7 +107,7 @@ int guard_tell(struct guard *guard, enum guard_order_kind kind, int value,
     return send_order(guard, &order, NULL, 0);
 }
 
-int guard_hear(struct guard *guard, struct guard_news *ret)
+static int receive(struct guard *guard, struct guard_news *ret)
 {
     ssize_t n = recv(guard->link, ret, sizeof *ret, MSG_DONTWAIT);
 
@@ -117,13 +120,23 @@ int guard_hear(struct guard *guard, struct guard_news *ret)
     return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
 }
 
-static void reap_guardian(struct guard *guard)
+int guard_hear(struct guard *guard, struct guard_news *ret)
 {
-    if (guard->pid <= 0)
-        return;
-    while (waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    guard->pid = 0;
+    int r = receive(guard, ret);
+
+    if (r == 1 && ret->kind == GUARD_BORN) {
+        guard->guardian = ret->value;
+        r = receive(guard, ret);
+    }
+    return r;
+}
+
+/* 1: it has ended, 0: not yet.  Others reap it, too: see signals.h. */
+static int has_ended(struct guard *guard)
+{
+    if (guard->pid > 0 && waitpid(guard->pid, NULL, WNOHANG) != 0)
+        guard->pid = 0;
+    return guard->pid == 0;
 }
 
 void guard_finish(struct guard *guard)
@@ -131,35 +144,71 @@ void guard_finish(struct guard *guard)
     if (guard->link >= 0)
         close(guard->link);
     guard->link = -1;
-    reap_guardian(guard);
+    while (guard->pid > 0 && waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    guard->pid = 0;
 }
 
-/* We are no subreaper then: what the command left behind is out of our sight.
- * The kernel ends the command itself when its guardian dies. */
-static void end_group(pid_t command)
-{
-    for (int i = 0; i < 1000 && command > 0; i++) {
-        if (kill(-command, SIGKILL) < 0 && errno == ESRCH)
-            break;
-        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-    }
-}
+/* ---- Taking over ------------------------------------------------------------- */
 
-void guard_take_over(struct guard *guard, pid_t command, int *status)
+void guard_end_tree(pid_t guardian, pid_t command, int *status,
+                    const struct tree_stuck *stuck)
 {
-    pid_t pid = guard->pid;
-    int   group = cgroup_find(pid);
+    int group = cgroup_find(guardian);
 
     if (group >= 0)
         cgroup_kill(group);
-    if (guard->alone) {
-        tree_end(command, status); /* the guardian is part of it */
-        guard->pid = 0;
-    } else {
-        kill(pid, SIGKILL);
-        reap_guardian(guard);
-        end_group(command);
+    tree_end(command, status, stuck);
+    cgroup_drop(group, guardian);
+}
+
+/* The guardian is no child of ours.  While its end of the link is open it lives, and
+ * what we have is no stranger with the same pid. */
+static void kill_guardian(const struct guard *guard)
+{
+    struct pollfd link = { .fd = guard->link };
+    int           fd = (int)syscall(SYS_pidfd_open, guard->guardian, 0);
+
+    if (fd < 0)
+        return;
+    if (poll(&link, 1, 0) == 0 || !(link.revents & POLLHUP))
+        syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+    close(fd);
+}
+
+/* The outer guardian ends the tree when the guardian is dead, and then itself. */
+static void leave_it_to_outer(struct guard *guard, const struct tree_stuck *stuck)
+{
+    struct timespec pause = { .tv_nsec = 1000000 };
+    int64_t         tell_at = clock_boot_ns() + TREE_STUCK_NS;
+
+    if (guard->guardian > 0)
+        kill_guardian(guard);
+    if (!has_ended(guard))
+        kill(guard->pid, SIGCONT); /* somebody may have stopped it */
+    while (!has_ended(guard)) {
+        nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec < 64000000 ? 2 * pause.tv_nsec : pause.tv_nsec;
+        if (clock_boot_ns() >= tell_at) {
+            tell_at = INT64_MAX;
+            stuck->tell(stuck->data);
+        }
     }
-    cgroup_drop(group, pid);
+}
+
+int guard_names(const struct guard *guard, char out[TREE_NAMES_MAX])
+{
+    return tree_names(guard->outer ? guard->pid : getpid(), out);
+}
+
+void guard_take_over(struct guard *guard, pid_t command, int *status,
+                     const struct tree_stuck *stuck)
+{
+    if (guard->outer) {
+        leave_it_to_outer(guard, stuck);
+    } else {
+        guard_end_tree(guard->guardian, command, status, stuck);
+        guard->pid = 0; /* it was part of the tree */
+    }
     guard_finish(guard);
 }

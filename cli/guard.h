@@ -12,12 +12,22 @@
  *     in time    when the deadline it was last told comes near, even if
  *                holdfast is stopped or hangs: first --signal, then SIGKILL
  *
- * Is the guardian killed, holdfast does the same with what is then its tree.
+ * Is the guardian killed, holdfast does the same with what is then its tree.  That
+ * would take in the children that holdfast had before (`x & exec holdfast run`) and,
+ * where it is process 1, everybody's orphans: nothing tells theirs from ours.  So
+ * whoever inherits from the guardian must have no other children; if holdfast has, a
+ * process that does nothing else stands in between, the outer guardian:
+ *
+ *     holdfast run -+-- outer guardian ---- guardian ---- command ---- ...
+ *                   +-- x
+ *
+ * Is that one killed, the guardian ends the tree.
  */
 #ifndef GUARD_H
 #define GUARD_H
 
 #include "signals.h"
+#include "tree.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -52,26 +62,31 @@ struct guard_order {
 };
 
 enum guard_news_kind {
+    GUARD_BORN,    /* by the outer guardian: `value` is the guardian's pid */
     GUARD_STARTED, /* `value`: pid and process group of the command */
     GUARD_FAILED,  /* it could not be executed; `value`: errno */
     GUARD_STOPPED, /* `value`: by which signal */
     GUARD_EXITED,  /* `value`: its wait status */
-    GUARD_REMAIN,  /* it exited a while ago, `value` descendants still run */
+    GUARD_REMAIN,  /* it exited a while ago, `value` descendants still run: `who` */
     GUARD_ASKED,   /* the deadline is near: the command was asked to end */
     GUARD_EXPIRED, /* the deadline passed */
+    GUARD_BEREFT,  /* the outer guardian was killed: the tree is being ended */
+    GUARD_STUCK,   /* some of the tree does not end: `who` */
     GUARD_GONE,    /* nothing is left of it; nothing comes after this */
 };
 
 struct guard_news {
     enum guard_news_kind kind;
     int                  value;
+    char                 who[TREE_NAMES_MAX]; /* REMAIN, STUCK */
 };
 
 /* holdfast's end. */
 struct guard {
-    pid_t pid;
-    int   link;  /* poll for input */
-    bool  alone; /* we had no children of our own before */
+    pid_t pid;      /* our child: the guardian or the outer one; 0: reaped */
+    pid_t guardian; /* 0: not known yet */
+    int   link;     /* poll for input */
+    bool  outer;    /* there is an outer guardian */
 };
 
 /* 0, or -1 and errno. */
@@ -89,11 +104,29 @@ int guard_hear(struct guard *guard, struct guard_news *ret);
 /* Dismiss a guardian that was not told to GO, or has said GONE. */
 void guard_finish(struct guard *guard);
 
-/* End the guardian, if there still is one, and the tree ourselves.  `command`
- * is the command's pid, 0 if unknown. */
-void guard_take_over(struct guard *guard, pid_t command, int *status);
+/* End the guardian, if there still is one, and see that the tree is ended.
+ * `command` is the command's pid, 0 if unknown. */
+void guard_take_over(struct guard *guard, pid_t command, int *status,
+                     const struct tree_stuck *stuck);
 
-/* The guardian's own life; guardian.c. */
-_Noreturn void guardian_live(const struct guard_plan *plan, int link);
+/* Who is left of the tree after that began; as tree_names(). */
+int guard_names(const struct guard *guard, char out[TREE_NAMES_MAX]);
+
+/* The guardian's own life, below `parent`; guardian.c. */
+_Noreturn void guardian_live(const struct guard_plan *plan, int link, pid_t parent);
+
+/* The outer guardian's; outer.c. */
+_Noreturn void outer_live(const struct guard_plan *plan, int link);
+
+/* What both of them do first: the terminal must not stop us, and no signal ends us. */
+void guard_settle(const struct guard_plan *plan, const char *name);
+
+/* stdin, stdout and stderr are the command's: a pipe must not stay open because of
+ * us. */
+void guard_let_go_of_stdio(void);
+
+/* End all that a dead guardian left to us. */
+void guard_end_tree(pid_t guardian, pid_t command, int *status,
+                    const struct tree_stuck *stuck);
 
 #endif

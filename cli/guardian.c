@@ -2,7 +2,7 @@
  *
  *     WAITING --go--> GUARDING --command and its tree gone by themselves--> GONE
  *        |                |                                                  ^
- *        | end of file    | end of file, lost, deadline                      |
+ *        | end of file    | end of file, bereft, lost, deadline              |
  *        v                v                                                  |
  *       exit            ENDING: SIGKILL until nothing is left ---------------+
  *
@@ -32,12 +32,16 @@
 /* So long a command's leftovers may take before anybody is told. */
 #define PATIENCE_NS (400 * NS_PER_MS)
 
+/* By this we hear that our parent has died; sent by others it means nothing. */
+#define PARENT_SIGNAL SIGTERM
+
 struct guardian {
     const struct guard_plan *plan;
-    int                      link;   /* to holdfast */
-    int                      chld;   /* signalfd */
-    int                      timer;  /* the next of the times below */
-    int                      report; /* how the exec went; -1: known */
+    pid_t                    parent;  /* holdfast, or the outer guardian */
+    int                      link;    /* to holdfast */
+    int                      signals; /* that a child, or our parent, has ended */
+    int                      timer;   /* the next of the times below */
+    int                      report;  /* how the exec went; -1: known */
     int                      cgroup;
     pid_t                    child; /* 0: not started, or reaped */
     bool                     started;
@@ -46,6 +50,12 @@ struct guardian {
     int64_t                  tell_at; /* when to tell of leftovers; INT64_MAX: never */
 };
 
+static void send_news(const struct guardian *g, const struct guard_news *news)
+{
+    /* If nobody hears it, end of file comes next. */
+    send(g->link, news, sizeof *news, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 static void tell(const struct guardian *g, enum guard_news_kind kind, int value)
 {
     struct guard_news news;
@@ -53,8 +63,19 @@ static void tell(const struct guardian *g, enum guard_news_kind kind, int value)
     memset(&news, 0, sizeof news);
     news.kind = kind;
     news.value = value;
-    /* If nobody hears it, end of file comes next. */
-    send(g->link, &news, sizeof news, MSG_DONTWAIT | MSG_NOSIGNAL);
+    send_news(g, &news);
+}
+
+/* Tell who is below us, if anybody is. */
+static void tell_who(const struct guardian *g, enum guard_news_kind kind)
+{
+    struct guard_news news;
+
+    memset(&news, 0, sizeof news);
+    news.kind = kind;
+    news.value = tree_names(getpid(), news.who);
+    if (news.value > 0)
+        send_news(g, &news);
 }
 
 static void set_timer(struct guardian *g)
@@ -92,15 +113,21 @@ static _Noreturn void gone(struct guardian *g)
     _exit(0); /* and only now the lifeline's descriptors are closed */
 }
 
+static void tell_stuck(void *data)
+{
+    tell_who(data, GUARD_STUCK);
+}
+
 static _Noreturn void end_tree(struct guardian *g)
 {
-    int status = 0;
+    struct tree_stuck stuck = { .tell = tell_stuck, .data = g };
+    int               status = 0;
 
     if (g->child > 0)
         kill(-g->child, SIGKILL);
     if (g->cgroup >= 0)
         cgroup_kill(g->cgroup);
-    tree_end(g->child, &status);
+    tree_end(g->child, &status, &stuck);
     if (g->child > 0)
         tell(g, GUARD_EXITED, status);
     gone(g);
@@ -112,11 +139,10 @@ static void pass_on(struct guardian *g, int signal)
     if (g->child > 0)
         kill(-g->child, signal);
     else if (g->started)
-        tree_signal(signal);
+        tree_signal(getpid(), signal);
 }
 
-/* stdin and stdout are the command's: a pipe must not stay open because of us. */
-static void let_go_of_stdio(void)
+void guard_let_go_of_stdio(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -142,7 +168,7 @@ static void start(struct guardian *g, const struct guard_order *go)
         gone(g);
     }
     g->started = true;
-    let_go_of_stdio();
+    guard_let_go_of_stdio();
     tell(g, GUARD_STARTED, (int)g->child);
     set_deadline(g, go->deadline);
 }
@@ -197,14 +223,22 @@ static void look_at_report(struct guardian *g)
     g->report = -1;
 }
 
+/* holdfast's end shows on the link, too; that of an outer guardian only here. */
+static void look_at_parent(struct guardian *g)
+{
+    if (getppid() == g->parent)
+        return;
+    if (!g->started)
+        _exit(0);
+    tell(g, GUARD_BEREFT, 0);
+    end_tree(g);
+}
+
 static void reap_children(struct guardian *g)
 {
-    struct signalfd_siginfo info;
-    pid_t                   pid;
-    int                     status;
+    pid_t pid;
+    int   status;
 
-    while (read(g->chld, &info, sizeof info) > 0)
-        ;
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
         if (pid != g->child)
             continue;
@@ -221,6 +255,16 @@ static void reap_children(struct guardian *g)
     }
     if (g->started && pid < 0 && errno == ECHILD)
         gone(g);
+}
+
+static void on_signal(struct guardian *g)
+{
+    struct signalfd_siginfo info;
+
+    while (read(g->signals, &info, sizeof info) > 0)
+        ;
+    look_at_parent(g);
+    reap_children(g);
 }
 
 static void on_time(struct guardian *g)
@@ -242,41 +286,39 @@ static void on_time(struct guardian *g)
     }
     if (now >= g->tell_at) {
         g->tell_at = INT64_MAX;
-        tell(g, GUARD_REMAIN, tree_signal(0));
+        tell_who(g, GUARD_REMAIN);
     }
     set_timer(g);
 }
 
-/* The terminal must not stop us, pressure must not slow us down.  What is not
- * permitted is done without. */
+/* Pressure must not slow us down.  What is not permitted is done without. */
 static void settle_in(struct guardian *g)
 {
-    sigset_t           all, chld;
+    sigset_t           wanted;
     struct sched_param urgent = { .sched_priority = 10 };
     bool               plain = sched_getscheduler(0) == SCHED_OTHER && g->plan->nice >= 0;
 
-    setpgid(0, 0);
-    sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, NULL);
-    sigemptyset(&chld);
-    sigaddset(&chld, SIGCHLD);
-    close(g->plan->signals->fd);
-    g->chld = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+    guard_settle(g->plan, "holdfast-guard");
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGCHLD);
+    sigaddset(&wanted, PARENT_SIGNAL);
+    g->signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
     g->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (g->chld < 0 || g->timer < 0)
+    if (g->signals < 0 || g->timer < 0)
         _exit(1);
 
-    prctl(PR_SET_NAME, "holdfast-guard");
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_PDEATHSIG, PARENT_SIGNAL);
+    look_at_parent(g); /* it may have died before that */
     mlockall(MCL_CURRENT);
     if (plain) /* else the command could not be given back what it had */
         sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &urgent);
 }
 
-_Noreturn void guardian_live(const struct guard_plan *plan, int link)
+_Noreturn void guardian_live(const struct guard_plan *plan, int link, pid_t parent)
 {
     struct guardian g = {
         .plan = plan,
+        .parent = parent,
         .link = link,
         .report = -1,
         .cgroup = -1,
@@ -291,7 +333,7 @@ _Noreturn void guardian_live(const struct guard_plan *plan, int link)
             { .fd = g.link, .events = POLLIN },
             { .fd = g.timer, .events = POLLIN },
             { .fd = g.report, .events = POLLIN },
-            { .fd = g.chld, .events = POLLIN },
+            { .fd = g.signals, .events = POLLIN },
         };
         if (poll(on, 4, -1) < 0 && errno != EINTR)
             end_tree(&g);
@@ -302,6 +344,6 @@ _Noreturn void guardian_live(const struct guard_plan *plan, int link)
         if (on[2].revents != 0)
             look_at_report(&g);
         if (on[3].revents != 0)
-            reap_children(&g);
+            on_signal(&g);
     }
 }

@@ -3,9 +3,10 @@
 
 #include <stdlib.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-/* Told to us.  SIGCHLD is in it for the guardian's end. */
+/* Told to us.  SIGCHLD is in it for children that have to be reaped. */
 static const int told[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
                             SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP, SIGCHLD };
 
@@ -18,6 +19,14 @@ static bool is_ignored(int signal)
     struct sigaction action;
 
     return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/* Those that we were given when we were executed, or adopt as process 1, as well as
+ * the guardian, whose end shows on its socket. */
+static void reap_strangers(void)
+{
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
 }
 
 int signals_init(struct signals *signals)
@@ -39,6 +48,7 @@ int signals_init(struct signals *signals)
 
     if (sigprocmask(SIG_BLOCK, &blocked, &signals->before) < 0)
         return -1;
+    reap_strangers(); /* we are not told of those that ended before */
     signals->fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
     return signals->fd < 0 ? -1 : 0;
 }
@@ -47,9 +57,12 @@ int signals_next(const struct signals *signals)
 {
     struct signalfd_siginfo info;
 
-    if (read(signals->fd, &info, sizeof info) != (ssize_t)sizeof info)
-        return 0;
-    return (int)info.ssi_signo;
+    while (read(signals->fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo != SIGCHLD)
+            return (int)info.ssi_signo;
+        reap_strangers();
+    }
+    return 0;
 }
 
 void signals_restore(const struct signals *signals)

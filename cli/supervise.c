@@ -118,8 +118,6 @@ static void look_at_signals(struct supervisor *s)
     int signal;
 
     while ((signal = signals_next(s->signals)) != 0) {
-        if (signal == SIGCHLD)
-            continue; /* the guardian's end shows on its socket */
         sigaddset(&s->passed, signal);
         pass_on(s, signal);
         if (signal == SIGTSTP)
@@ -141,6 +139,27 @@ static void let_go_of_stdio(void)
     close(null);
 }
 
+/* Said at once: it may take long, and others may have the lock already. */
+static void say_stuck(struct supervisor *s, const char *who)
+{
+    const char *name = hf_name(s->lock);
+
+    if (s->lost)
+        complain("\"%s\" was lost, but %s cannot be ended", name, who);
+    else
+        complain("%s cannot be ended: keeping \"%s\" until it is gone", who, name);
+    s->stuck = true;
+}
+
+static void stuck_after_take_over(void *data)
+{
+    struct supervisor *s = data;
+    char               who[TREE_NAMES_MAX];
+
+    if (guard_names(s->guard, who) > 0)
+        say_stuck(s, who);
+}
+
 static void take_news(struct supervisor *s, const struct guard_news *news)
 {
     switch (news->kind) {
@@ -157,6 +176,7 @@ static void take_news(struct supervisor *s, const struct guard_news *news)
         break;
     case GUARD_EXITED:
         s->status = news->value;
+        s->exited = true;
         break;
     case GUARD_REMAIN:
         if (news->value > 0 && !s->args->quiet)
@@ -170,6 +190,15 @@ static void take_news(struct supervisor *s, const struct guard_news *news)
     case GUARD_EXPIRED:
         s->lost = true;
         break;
+    case GUARD_BEREFT:
+        s->bereft = true;
+        break;
+    case GUARD_STUCK:
+        s->give_up_at = 0; /* it does what can be done */
+        say_stuck(s, news->who);
+        break;
+    case GUARD_BORN:
+        break; /* guard.c heard it */
     case GUARD_GONE:
         s->gone = true;
         break;
@@ -199,6 +228,8 @@ static int patience_ms(const struct supervisor *s)
 
 void supervise(struct supervisor *s)
 {
+    struct tree_stuck stuck = { .tell = stuck_after_take_over, .data = s };
+
     assert(hf_state(s->lock) == HF_HELD);
     sigemptyset(&s->passed);
     start(s);
@@ -216,8 +247,10 @@ void supervise(struct supervisor *s)
         if (s->lost && s->give_up_at != 0 && clock_boot_ns() > s->give_up_at)
             s->orphaned = true;
     }
+    if (!s->gone && !s->exited)
+        s->status = SIGKILL; /* whoever may reap it */
     if (!s->gone)
-        guard_take_over(s->guard, s->command, &s->status);
+        guard_take_over(s->guard, s->command, &s->status, &stuck);
     guard_finish(s->guard);
     terminal_take_back(&s->terminal, WIFSIGNALED(s->status));
 }

@@ -19,8 +19,9 @@ struct supervisor {
     struct requests      *requests;
     bool                  keep_stdio; /* they are needed again */
     struct terminal       terminal;
-    pid_t                 command;    /* its pid and process group; 0: not started */
-    int                   status;     /* its wait status, once it exited */
+    pid_t                 command; /* its pid and process group; 0: not started */
+    int                   status;  /* its wait status, once it exited */
+    bool                  exited;
     int                   exec_error; /* errno, if it could not be started */
     sigset_t              passed;     /* signals sent to us and passed on to it */
     int64_t               deadline;   /* as last told to the guardian */
@@ -28,6 +29,8 @@ struct supervisor {
     bool                  lost;       /* the lock was lost while the command ran */
     bool                  asked;      /* it had to end, for the deadline came near */
     bool                  orphaned;   /* the guardian was killed, or hung */
+    bool                  bereft;     /* the outer guardian was killed */
+    bool                  stuck;      /* some of the command could not be ended */
     bool                  gone;       /* nothing of the command is left */
 };
 

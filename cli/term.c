@@ -65,30 +65,49 @@ static bool is_stop(const struct supervisor *s)
            (WIFSIGNALED(s->status) && sigismember(&s->passed, WTERMSIG(s->status)) == 1);
 }
 
+/* What became of the command, when more than its own end counts. */
+static const char *fate(const struct supervisor *s)
+{
+    if (s->command == 0)
+        return "the command was not started";
+    if (s->stuck)
+        return "not all of the command could be ended, and it ran on until now";
+    if (s->exited && WIFEXITED(s->status))
+        return "what was left of the command was ended";
+    return "the command was ended";
+}
+
+/* TERM_ENDED: there was none. */
+static enum term_end say_loss(const struct supervisor *s, bool found_lost)
+{
+    const char *name = s->args->operand[0];
+
+    if (s->lost)
+        complain("\"%s\" was lost: %s; others may have started", name, fate(s));
+    else if (found_lost)
+        complain("\"%s\" was lost before the command ended by itself; others may have "
+                 "started",
+                 name);
+    else if (s->asked)
+        complain("\"%s\": the store did not answer in time: %s", name, fate(s));
+    else if (s->orphaned || s->bereft)
+        complain("the guardian was killed: %s", fate(s));
+    else
+        return TERM_ENDED;
+    return !s->lost && !found_lost && !s->asked ? TERM_ORPHANED : TERM_LOST;
+}
+
 /* The command and all of it is gone: give the lock back and see how it went. */
 static void conclude(struct term *term, struct supervisor *s)
 {
     bool by_signal = WIFSIGNALED(s->status);
     int  r = hf_release(s->lock);
 
-    term->end = TERM_ENDED;
     term->code = by_signal ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
     if (s->exec_error != 0) {
         term->end = TERM_FAILED;
         term->code = say_exec_error(s->args->command[0], s->exec_error);
-    } else if (s->lost || r == HF_ELOST) {
-        complain("\"%s\" was lost: the command was ended, others may have started",
-                 s->args->operand[0]);
-        term->end = TERM_LOST;
-        term->code = EXIT_LOST;
-    } else if (s->asked) {
-        complain("\"%s\": the store did not answer in time: the command was ended",
-                 s->args->operand[0]);
-        term->end = TERM_LOST;
-        term->code = EXIT_LOST;
-    } else if (s->orphaned) {
-        complain("the guardian was killed: the command was ended");
-        term->end = TERM_ORPHANED;
+    } else if ((term->end = say_loss(s, r == HF_ELOST)) != TERM_ENDED) {
         term->code = EXIT_LOST;
     } else if (r < 0) {
         session_failed(s->client, r); /* the command's own end counts for more */

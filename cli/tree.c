@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -21,6 +22,7 @@ struct process {
     pid_t              pid;
     pid_t              parent;
     char               state;
+    char               name[16];
     unsigned long long start; /* tells it from a later one with the same pid */
     enum kin           kin;
 };
@@ -46,16 +48,17 @@ static bool read_process(pid_t pid, struct process *ret)
     text[n] = '\0';
 
     /* The name in parentheses may itself contain any of this. */
-    char *rest = strrchr(text, ')');
+    char *name = strchr(text, '('), *rest = strrchr(text, ')');
     int   parent;
     *ret = (struct process){ .pid = pid };
-    if (rest == NULL ||
+    if (name == NULL || rest == NULL ||
         sscanf(rest + 1,
                " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
                "%*d %*d %llu",
                &ret->state, &parent, &ret->start) != 3)
         return false;
     ret->parent = parent;
+    snprintf(ret->name, sizeof ret->name, "%.*s", (int)(rest - name - 1), name + 1);
     return true;
 }
 
@@ -112,18 +115,19 @@ static struct process *find(const struct census *census, pid_t pid)
 
 /* Walk up until somebody is known.  A snapshot of a changing tree may even
  * contain a circle, hence the limit. */
-static enum kin judge(const struct census *census, struct process *process, int limit)
+static enum kin judge(const struct census *census, pid_t root, struct process *process,
+                      int limit)
 {
     if (process->kin != UNKNOWN)
         return process->kin;
 
     struct process *parent = find(census, process->parent);
-    if (process->parent == getpid())
+    if (process->parent == root)
         process->kin = OURS;
     else if (parent == NULL || limit == 0)
         process->kin = STRANGER;
     else
-        process->kin = judge(census, parent, limit - 1);
+        process->kin = judge(census, root, parent, limit - 1);
     return process->kin;
 }
 
@@ -140,21 +144,66 @@ static void send_signal(const struct process *process, int signal)
     close(fd);
 }
 
-int tree_signal(int signal)
+/* The next that is alive and below `root`, from *at on. */
+static struct process *next_below(struct census *census, pid_t root, size_t *at)
 {
-    struct census census = { 0 };
-    int           count = 0;
+    while (*at < census->count) {
+        struct process *process = &census->at[(*at)++];
+        if (judge(census, root, process, 1000) == OURS && process->state != 'Z')
+            return process;
+    }
+    return NULL;
+}
+
+int tree_signal(pid_t root, int signal)
+{
+    struct census   census = { 0 };
+    struct process *process;
+    size_t          at = 0;
+    int             count = 0;
 
     if (!take_census(&census))
         return -1;
-    for (size_t i = 0; i < census.count; i++) {
-        struct process *process = &census.at[i];
-        if (judge(&census, process, 1000) != OURS || process->state == 'Z')
-            continue;
-        count++;
+    for (; (process = next_below(&census, root, &at)) != NULL; count++)
         if (signal != 0)
             send_signal(process, signal);
+    free(census.at);
+    return count;
+}
+
+/* Somebody else's is named with its user: that is why it cannot be ended. */
+static int name_process(char *out, size_t size, const struct process *process)
+{
+    char        path[64], user[32] = "";
+    struct stat folder;
+
+    snprintf(path, sizeof path, "/proc/%d", (int)process->pid);
+    if (stat(path, &folder) == 0 && folder.st_uid != geteuid())
+        snprintf(user, sizeof user, ", uid %u", (unsigned)folder.st_uid);
+    return snprintf(out, size, "%s (pid %d%s)", process->name, (int)process->pid, user);
+}
+
+int tree_names(pid_t root, char out[TREE_NAMES_MAX])
+{
+    struct census   census = { 0 };
+    struct process *process;
+    size_t          at = 0, length = 0;
+    int             count = 0, more = 0;
+
+    out[0] = '\0';
+    if (!take_census(&census))
+        return -1;
+    for (; (process = next_below(&census, root, &at)) != NULL; count++) {
+        char   name[64];
+        size_t n = (size_t)name_process(name, sizeof name, process);
+        if (length + n + sizeof ", and 1234567 more" > TREE_NAMES_MAX)
+            more++;
+        else
+            length += (size_t)snprintf(out + length, TREE_NAMES_MAX - length, "%s%s",
+                                       length > 0 ? ", " : "", name);
     }
+    if (more > 0)
+        snprintf(out + length, TREE_NAMES_MAX - length, " and %d more", more);
     free(census.at);
     return count;
 }
@@ -171,19 +220,27 @@ static bool reap_all(pid_t child, int *status)
     return pid == 0;
 }
 
-void tree_end(pid_t child, int *status)
+void tree_end(pid_t child, int *status, const struct tree_stuck *stuck)
 {
     sigset_t        chld;
     struct timespec patience = { .tv_nsec = 1000000 };
+    int64_t         tell_at = clock_boot_ns() + TREE_STUCK_NS;
+    long            longest = 64000000;
 
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
     while (reap_all(child, status)) {
-        tree_signal(SIGKILL);
+        tree_signal(getpid(), SIGKILL);
+        if (clock_boot_ns() >= tell_at) {
+            tell_at = INT64_MAX;
+            longest = 512000000;
+            if (stuck != NULL)
+                stuck->tell(stuck->data);
+        }
         /* One that is dying in the kernel may take its time: ask less often,
          * but go on asking, since it may have forked while we looked. */
         if (sigtimedwait(&chld, NULL, &patience) < 0 && errno == EAGAIN &&
-            patience.tv_nsec < 64000000)
+            patience.tv_nsec < longest)
             patience.tv_nsec *= 2;
     }
 }

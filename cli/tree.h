@@ -1,4 +1,4 @@
-/* tree.h - all processes below this one, and how to end them.
+/* tree.h - all processes below one, and how to end them.
  *
  * As a child subreaper (prctl(2)) a process inherits every orphan below it, so
  * neither a double fork nor setsid() leads out of its tree.
@@ -6,15 +6,34 @@
 #ifndef TREE_H
 #define TREE_H
 
+#include "clock.h"
+
+#include <stddef.h>
 #include <sys/types.h>
 
-/* Send a signal to every process below this one (0: to none, only count).
+/* Send a signal to every process below `root` (0: to none, only count).
  * Returns how many there are, zombies left out; -1 if /proc cannot be read. */
-int tree_signal(int signal);
+int tree_signal(pid_t root, int signal);
+
+/* Who is below `root`: "gpg-agent (pid 4711), sleep (pid 4712) and 3 more".
+ * Returns how many, as above. */
+#define TREE_NAMES_MAX 160
+int tree_names(pid_t root, char out[TREE_NAMES_MAX]);
+
+/* What SIGKILL has not ended by then is told. */
+#define TREE_STUCK_NS (400 * NS_PER_MS)
+
+/* Whom to tell that some of a tree does not end: it may belong to another user,
+ * or hang in the kernel. */
+struct tree_stuck {
+    void (*tell)(void *data);
+    void *data;
+};
 
 /* SIGKILL everything below this process, over and over, and reap it, until
  * nothing is left.  If `child` is among those reaped, *status is its status.
+ * What is still there after a moment is told once, unless `stuck` is NULL.
  * SIGCHLD must be blocked. */
-void tree_end(pid_t child, int *status);
+void tree_end(pid_t child, int *status, const struct tree_stuck *stuck);
 
 #endif

@@ -7,6 +7,7 @@
 #include "cli/clock.c"
 #include "cli/guard.c"
 #include "cli/guardian.c"
+#include "cli/outer.c"
 #include "cli/redact.c"
 #include "cli/signals.c"
 #include "cli/text.c"
@@ -156,7 +157,7 @@ static void lost_kills_at_once(void **state)
     guard_tell(&f.guard, GUARD_LOST, 0, 0);
     assert_int_equal(await(&f, GUARD_EXITED), SIGKILL);
     end(&f);
-    assert_int_equal(tree_signal(0), 0);
+    assert_int_equal(tree_signal(getpid(), 0), 0);
 }
 
 int main(void)
