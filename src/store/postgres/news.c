@@ -34,18 +34,14 @@ static void tell(struct hf_pg *pg, const PGresult *result, int row)
     bool more = version - place->version > 1; /* it may have been asked for as well */
     place->version = version;
     pg->news.pause = SHORTEST;
-    if (state[0] == 'g' && !place->granted)
-        snprintf(text, sizeof text, "g %lld %lld %lld", (long long)id,
-                 (long long)hf_pg_number(result, row, 2),
-                 (long long)hf_pg_number(result, row, 3));
-    else
-        snprintf(text, sizeof text, "%c %lld", state[0] == 'b' ? 'b' : 'a',
-                 (long long)id);
+    bool granted = state[0] == 'g' && !place->granted;
+    if (granted)
+        hf_served_granted(place, (int)hf_pg_number(result, row, 2),
+                          hf_pg_number(result, row, 3));
+    if (granted && !more)
+        return;
+    snprintf(text, sizeof text, "%c %lld", state[0] == 'b' ? 'b' : 'a', (long long)id);
     hf_served_message(&pg->served, text);
-    if (text[0] == 'g' && more) {
-        text[0] = 'a';
-        hf_served_message(&pg->served, text);
-    }
 }
 
 static void on_news(struct hf_pg *pg, void *data, const PGresult *result)

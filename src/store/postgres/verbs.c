@@ -282,7 +282,9 @@ static void on_proven(struct hf_pg *pg, void *data, const PGresult *result)
 
     if (!hf_pg_answered(pg, task, result, &code))
         return;
-    hf_served_proven(task, parse(result).state);
+    char state = parse(result).state;
+    /* A crash may have made a waiter of a holder, in the tables alone: see ARCHITECTURE.md. */
+    hf_served_proven(task, state == 'w' ? 'g' : state);
 }
 
 /* The own place: a renewal, and a look right behind it. */

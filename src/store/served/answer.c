@@ -70,6 +70,7 @@ struct hf_served_place *hf_served_take(struct hf_served_task         *task,
         return no_place(task);
     place->seq = answer->seq;
     place->shape.weight = answer->weight;
+    place->doubted = false;
     if (answer->seq > served->token)
         served->token = answer->seq;
     if (answer->state == 'g') { /* else a message may have overtaken this answer */
@@ -180,7 +181,7 @@ void hf_served_proven(struct hf_served_task *task, char state)
 {
     struct hf_served_place *place = hf_served_place_find(task->served, task->req->id);
 
-    if (state == 'g' || state == 'w') {
+    if (state == 'g') {
         hf_served_finish(task, 0);
         return;
     }

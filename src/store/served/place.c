@@ -1,6 +1,8 @@
 /* place.c - the places we have, or have asked for, by their ids. */
 #include "store/served/served.h"
 
+#include "base/random.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +40,7 @@ struct hf_served_place *hf_served_place_new(struct hf_served    *served,
     place->id = req->id;
     place->shape = req->shape;
     place->slot = -1;
+    place->secret = hf_random();
     place->next = *bucket(served, req->id);
     *bucket(served, req->id) = place;
     served->places++;
@@ -94,16 +97,25 @@ void hf_served_news_all(struct hf_served *served)
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
-static void on_granted(struct hf_served_place *place, const char *rest)
+void hf_served_granted(struct hf_served_place *place, int slot, int64_t since)
 {
-    int     slot = -1;
-    int64_t since = 0;
-
-    if (sscanf(rest, "%d %" SCNd64, &slot, &since) != 2)
-        return;
     place->granted = place->told = true;
     place->slot = slot;
     place->since = since;
+    hf_served_place_news(place);
+}
+
+static void on_granted(struct hf_served_place *place, const char *rest)
+{
+    int      slot = -1;
+    int64_t  since = 0;
+    uint64_t secret = 0;
+
+    if (sscanf(rest, "%d %" SCNd64 " %" SCNx64, &slot, &since, &secret) == 3 &&
+        secret == place->secret)
+        hf_served_granted(place, slot, since);
+    else
+        hf_served_place_news(place);
 }
 
 bool hf_served_message(struct hf_served *served, const char *text)
@@ -120,9 +132,12 @@ bool hf_served_message(struct hf_served *served, const char *text)
         hf_served_place_find(served, strtoull(text + 2, &rest, 10));
     if (place == NULL)
         return true;
-    if (text[0] == 'g')
+    if (text[0] == 'g') {
         on_granted(place, rest);
-    place->away |= text[0] == 'b';
+        return true;
+    }
+    place->told = false; /* the server has to be asked */
+    place->doubted |= text[0] == 'b';
     place->asks += text[0] == 'a';
     hf_served_place_news(place);
     return true;

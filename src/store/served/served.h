@@ -35,7 +35,8 @@ struct hf_served_place {
     uint64_t                seq;     /* also its token; 0: not answered yet */
     bool                    granted; /* by an answer or by a message */
     bool                    told;    /* ... by a message, nothing read since */
-    bool                    away;    /* somebody took it */
+    bool                    away;    /* somebody took it: the server's record says so */
+    bool                    doubted; /* a message says that somebody took it */
     bool                    leaving;
     bool                    safe; /* enough replicas know that it is granted */
     int                     slot;
@@ -44,6 +45,7 @@ struct hf_served_place {
     uint64_t                read;    /* ... that its owner has read of */
     uint64_t                asks;    /* messages that somebody asks for it, not read of */
     uint64_t                version; /* the store's: what it last heard of it */
+    uint64_t                secret;  /* what a message that grants it must know */
     char                   *note;
     char                    name[];
 };
@@ -60,8 +62,18 @@ void hf_served_place_news(struct hf_served_place *place);
 /* Something may have been missed: whoever waits for news looks for himself. */
 void hf_served_news_all(struct hf_served *served);
 
-/* A message of the server's: "g <id> <slot> <since>" granted, "b <id>" taken away,
- * "a <id>" asked for, "c <name>" a line has changed.  False: it is none. */
+/* It is granted: the server's record, or a message that knew the secret, says so. */
+void hf_served_granted(struct hf_served_place *place, int slot, int64_t since);
+
+/* A message: "g <id> <slot> <since> <secret>" granted, "b <id>" taken away, "a <id>" asked
+ * for, "c <name>" a line has changed.  False: it is none.
+ *
+ * Anybody may have sent it who may send messages at all, though he must not touch our
+ * data.  So a message alone only makes its owner look.  What grants, without a look, is
+ * the secret: a random number, another for each place, that ENTER gives to the server
+ * (sixteen hexadecimal digits), which keeps it where only those can read it who might
+ * change the record as well, and tells it once, in the message that the place is granted.
+ * Whoever listens learns it too late: the place is granted then. */
 bool hf_served_message(struct hf_served *served, const char *text);
 
 /* ---- task.c ------------------------------------------------------------------------------ */
@@ -154,8 +166,8 @@ struct hf_ticket *hf_served_tickets(struct hf_served *served, size_t count);
 void hf_served_list(struct hf_served_task *task, struct hf_ticket *ticket, size_t count,
                     uint64_t stamp);
 
-/* PROVE of the own place: answer by its state.  If it is gone, its holder hears of it as by
- * any other way. */
+/* PROVE of the own place: answer by its state, which must be granted.  If it is not, its
+ * holder hears of it as by any other way. */
 void hf_served_proven(struct hf_served_task *task, char state);
 
 /* EXAMINE: answer by these, and clear them. */
