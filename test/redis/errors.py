@@ -285,7 +285,7 @@ class Exercise:
         """While somebody else looks on."""
         watcher = self.test.start("watch", "w", "--url", self.admin)
         with server.client() as link:
-            self.test.until("it is watched", lambda: link.call("HEXISTS", f"{{{self.prefix}}}:state", "ww"))
+            self.test.until("it is watched", lambda: link.call("HEXISTS", f"{{{self.prefix}}}:state", "w\nw"))
         said = self.alone("w")
         self.test.end(watcher)
         return said

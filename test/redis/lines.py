@@ -28,21 +28,27 @@ Reply = collections.namedtuple(
 
 def source(name):
     """A script as src/store/redis/script.c puts it together."""
-    files = [SCRIPTS / f"{part}.lua" for part in (f"{name}_alone", "base", "line", name)]
+    server = ["server"] if name in ("hello", "renew") else []
+    files = [SCRIPTS / f"{part}.lua" for part in (f"{name}_alone", "base", "line", *server, name)]
     return "\n".join(file.read_text() for file in files if file.exists())
+
+
+def secret(sid, id):
+    """Of a place, as its owner would draw it."""
+    return f"{int(sid, 16) ^ int(id):016x}"
 
 
 class Space:
     """A namespace of its own on a server."""
     count = 0
 
-    def __init__(self, path, run="run1"):
+    def __init__(self, path):
         Space.count += 1
         self.prefix = f"{{test{Space.count}}}"
         self.state, self.order = f"{self.prefix}:state", f"{self.prefix}:order"
         self.link, self.news = resp.Client(path), resp.Client(path)
         self.news.subscribe(f"{self.prefix}:wake:*", pattern=True)
-        self.run, self.marks, self.numbers = run, 0, {}
+        self.marks, self.numbers = 0, {}
         self.sha = {name: self.link.call("SCRIPT", "LOAD", source(name)) for name in NAMES}
 
     def session(self, **more):
@@ -67,13 +73,17 @@ class Space:
                 assert int(text) == self.marks
                 return ret
             number, text = text.split(" ", 1)
+            if text[0] == "g":
+                assert text.split()[4:] == [secret(sid, text.split()[1])], push
             assert not numbered or int(number) == self.numbers.get(sid, 0) + 1, f"a gap: {push}"
             self.numbers[sid] = int(number)
             ret.append((sid, text))
 
-    def fields(self):
+    def fields(self, letter=""):
+        """Of the hash; of one kind alone: what they are of, and what is there."""
         flat = self.link.call("HGETALL", self.state)
-        return dict(zip(flat[::2], flat[1::2]))
+        all = dict(zip(flat[::2], flat[1::2]))
+        return {k[2:]: v for k, v in all.items() if k[:2] == f"{letter}\n"} if letter else all
 
     def members(self, letter=""):
         return [text for text in self.link.call("ZRANGE", self.order, 0, -1)
@@ -86,11 +96,11 @@ class Space:
     def kill(self, *sessions):
         """Move their ends into the past, in this order; nobody has noticed yet."""
         for i, session in enumerate(sessions):
-            end, connection = self.link.call("HGET", self.state, "s" + session.sid).split()
+            end, connection = self.link.call("HGET", self.state, "s\n" + session.sid).split()
             past = f"{self.now() - 1000 + i:016}"
             self.link.call("ZREM", self.order, f"e{end}{session.sid}")
             self.link.call("ZADD", self.order, 0, f"e{past}{session.sid}")
-            self.link.call("HSET", self.state, "s" + session.sid, f"{past} {connection}")
+            self.link.call("HSET", self.state, "s\n" + session.sid, f"{past} {connection}")
 
     def keys(self):
         return self.link.call("KEYS", self.prefix + "*")
@@ -99,22 +109,24 @@ class Space:
         """All there is, for lose()."""
         return {key: self.link.call("DUMP", key) for key in self.keys()}
 
-    def lose(self, run, kept=()):
+    def lose(self, kept=()):
         """Another server takes over, one that has only this."""
-        self.run = run
         for key in self.keys():
             self.link.call("DEL", key)
         for key in kept:
             self.link.call("RESTORE", key, TTL // 1000 if ":claim:" in key else 0, kept[key])
+        if "run" in self.fields():
+            self.link.call("HSET", self.state, "run", f"{0:040}:{0:040}")
 
     def end_hold(self):
-        assert int(self.fields()["hold"]) > self.now(), "there was no hold-off"
-        self.link.call("HSET", self.state, "hold", self.now() - 1)
+        end, length = self.fields()["hold"].split()
+        assert int(end) > self.now(), "there was no hold-off"
+        self.link.call("HSET", self.state, "hold", f"{self.now() - 1} {length}")
 
     def holders(self, name):
         """Owners, by what the hash says: it alone decides."""
-        return sorted(key[1:] for key, text in self.fields().items() if key[0] == "t"
-                      and text.startswith("g") and text.split("\n")[0].endswith(f" {name}"))
+        return sorted(owner for owner, text in self.fields("t").items() if text.startswith("g")
+                      and text.split("\n")[0].endswith(f" {name}"))
 
 
 class Session:
@@ -135,7 +147,7 @@ class Session:
     def hello(self, ttl=TTL, longest=0, hold=0, connection=None):
         """On a new connection."""
         self.connection = connection or self.connection + 1
-        ret = self.call("hello", ttl, longest, hold, self.token, self.space.run)
+        ret = self.call("hello", ttl, longest, hold, self.token)
         if ret[0] == 0:
             self.epoch = ret[1]
         return ret
@@ -150,15 +162,16 @@ class Session:
 
     def enter(self, id, name, weight=1, kind="1", only_free=0, limit=0, note=""):
         keys = [self.space.claim(name)] if kind == "1c" else []
-        ret = self._place("enter", name, weight, kind, -1 if only_free else limit, note, id=id,
-                          keys=keys)
+        ret = self._place("enter", name, weight, kind, -1 if only_free else limit, note,
+                          secret(self.sid, id), id=id, keys=keys)
         if ret.state == "g" and ret.weight is None:  # nobody else is there
             ret = ret._replace(weight=weight, ahead=0, nearest="0", patience=0)
         return ret
 
     def enter_many(self, ids, name, weight, kind):
         done = self.space.link.calls(*(
-            self.command("enter", name, weight, kind, 0, "", id=id) for id in ids))
+            self.command("enter", name, weight, kind, 0, "", secret(self.sid, id), id=id)
+            for id in ids))
         assert all(reply[0] == 0 for reply in done), done
 
     def leave_many(self, ids, name):
@@ -211,12 +224,12 @@ class Session:
                 break
         return ret
 
-    def mend(self, *places):
+    def mend(self, *places, after="", up_to=""):
         """`places`: (id, Reply or what has its fields, kind, name, note)"""
-        args, keys = [], []
+        args, keys = [after, up_to], []
         for id, place, kind, name, note in places:
             args += [id, place.state, place.seq, place.weight, place.slot, place.since, kind,
-                     name, note]
+                     name, note, secret(self.sid, id)]
             if kind == "1c" and place.state == "g":
                 keys.append(self.space.claim(name))
         return self.call("mend", *args, keys=keys)

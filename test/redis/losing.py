@@ -14,7 +14,7 @@ ON_HOLD = {"enter": 30, "leave": 10, "read": 10, "amend": 10, "break_": 3, "ask"
 class Losing(Model):
     def __init__(self, path, rng):
         super().__init__(path, rng)
-        self.kept, self.runs = self.space.keep(), 1
+        self.kept = self.space.keep()
 
     def step(self, **more):
         if self.rng.random() < 0.05:
@@ -26,9 +26,8 @@ class Losing(Model):
     def lose(self):
         way = self.rng.choice(("all", "last", "none"))
         self.done[way] = self.done.get(way, 0) + 1
-        self.runs += 1
         kept = {"all": {}, "last": self.kept, "none": self.space.keep()}[way]
-        self.space.lose(f"run{self.runs}", kept)
+        self.space.lose(kept)
         back = self.rng.sample(self.sessions, self.rng.randint(1, len(self.sessions)))
         self.on_hold = True
         self.begin_hold(back)
@@ -52,7 +51,7 @@ class Losing(Model):
         for session in self.sessions[:-1]:
             assert session.read(1, "m").code == 1 and session.renew() == [1]
         sids = {session.sid for session in self.sessions}
-        dead = [key[1:] for key in self.space.fields() if key[0] == "s" and key[1:] not in sids]
+        dead = [sid for sid in self.space.fields("s") if sid not in sids]
         for sid in dead:
             self.space.kill(Session(self.space, sid))
         for _ in range(len(dead) // 8 + 1):
@@ -110,9 +109,9 @@ class Losing(Model):
         fields = self.space.fields()
         self.last, self.changes = int(fields["last"]), 0
         self.watches = {tuple(m[1:].split("\n")) for m in self.space.members("w")}
-        self.space.numbers = {k[1:]: int(n) for k, n in fields.items() if k[0] == "n"}
+        self.space.numbers = {k: int(n) for k, n in self.space.fields("n").items()}
         for p in self.places.values():
-            p.asked = fields.get("a" + p.owner)
+            p.asked = fields.get("a\n" + p.owner)
         owners = {f"{p.owner}:{p.seq}" for p in self.places.values() if p.kind == "1c"}
         for key in self.space.keys():
             if ":claim:" in key:
@@ -152,7 +151,7 @@ class Losing(Model):
                 self.shown(reply, p)
             self.check()
         epoch = self.space.fields()["epoch"]
-        for key, text in self.space.fields().items():
-            assert key[0] != "l" or key == "last" or text.split()[-1] == epoch, key
+        for name, text in self.space.fields("l").items():
+            assert text.split()[-1] == epoch, name
         while len(self.sessions) < 3:
             self.join()

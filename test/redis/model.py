@@ -5,7 +5,7 @@ import rule
 from rule import LINES, MANY, capacity, has_slots
 
 NOTES = ("", "a note", "two\nlines 1 2\n", "\udcff\udc80")
-HEAD = {"run", "epoch", "last", "ttl", "hold"}
+HEAD = {"layout", "run", "epoch", "last", "ttl"}  # and hold, for a while
 
 
 class Place(rule.Place):
@@ -55,19 +55,21 @@ class Model(rule.Rule):
         assert sorted(told) == sorted(self.expected), f"told {told}, should {self.expected}"
         self.expected = []
         fields, members = self.space.fields(), self.space.members()
+        parts = {key.partition("\n")[::2] for key in fields if "\n" in key}
         assert self.is_now(int(fields["last"])), fields["last"]
         alive = {s.sid for s in self.sessions}
         for letter, should in (("s", alive), ("t", {*self.places, *self.broken}),
                                ("l", {p.name for p in self.places.values()}),
                                ("w", {name for name, _ in self.watches})):
-            there = {key[1:] for key in fields if key[0] == letter and key not in HEAD}
+            there = {what for kind, what in parts if kind == letter}
             assert there == should, f"{letter}: {there}, should be {should}"
-        assert {key[1:] for key in fields if key[0] == "n"} <= alive
-        for key in fields:
-            assert key in HEAD or key[0] in "stlwna", key
+        assert {what for kind, what in parts if kind == "n"} <= alive
+        assert {what for kind, what in parts if kind == "k"} <= {*self.places, *self.broken}
+        assert {kind for kind, _ in parts} <= set("stlwnak")
+        assert {key for key in fields if "\n" not in key} - {"hold"} == HEAD
         self.check_places(fields)
         should = ["o" + owner for owner in (*self.places, *self.broken)]
-        should += [f"e{fields['s' + sid].split()[0]}{sid}" for sid in alive]
+        should += [f"e{fields[key].split()[0]}{key[2:]}" for key in fields if key[:2] == "s\n"]
         should += [f"w{name}\n{sid}" for name, sid in self.watches]
         should += [f"v{sid}\n{name}" for name, sid in self.watches]
         for p in self.places.values():
@@ -78,12 +80,12 @@ class Model(rule.Rule):
 
     def check_places(self, fields):
         for p in self.places.values():
-            words = fields["t" + p.owner].split(" ", 5)
+            words = fields["t\n" + p.owner].split(" ", 5)
             assert words[:4] == [p.state, p.seq, str(p.weight), str(p.slot)], (words, p.__dict__)
             assert words[5] == f"{p.kind} {p.name}\n{p.note}", words
-            assert fields.get("a" + p.owner) == p.asked
+            assert fields.get("a\n" + p.owner) == p.asked
         for name in {p.name for p in self.places.values()}:
-            kind, used, waiting, slots, epoch = fields["l" + name].split()
+            kind, used, waiting, slots, epoch = fields["l\n" + name].split()
             assert kind == LINES[name]
             if epoch != fields["epoch"]:
                 continue  # not counted yet
@@ -233,7 +235,7 @@ class Model(rule.Rule):
     def renew(self):
         session = self.someone()
         reply = session.renew(*self.claims_of(session), (10**9, "no claim", "1" * 16))
-        assert reply[0] == 0 and reply[4:] == [str(10**9)], reply
+        assert reply[0] == 0 and reply[5:] == [str(10**9)], reply
         assert 0 < reply[2] <= TTL
 
     def again(self):
@@ -242,7 +244,7 @@ class Model(rule.Rule):
         reply = session.hello()
         assert reply[:4] == [0, session.epoch, 0, self.space.numbers.get(session.sid, 0)], reply
         for script, id, args in (("renew", None, [TTL]), ("leave", 1, ["m"]),
-                                 ("enter", self.ids + 1, ["m", 1, "1", 0, ""])):
+                                 ("enter", self.ids + 1, ["m", 1, "1", 0, "", ""])):
             assert session.call(script, *args, id=id, connection=session.connection - 1) == [3]
 
     def bye(self):
@@ -291,5 +293,5 @@ class Model(rule.Rule):
             self.bury(session)
             assert session.bye(*claims) == [0]
             self.after_end([session], claims)
-        assert set(self.space.fields()) <= HEAD, self.space.fields()
+        assert set(self.space.fields()) <= {*HEAD, "hold"}, self.space.fields()
         assert self.space.members() == [], self.space.members()

@@ -99,7 +99,7 @@ class Redis(Server):
     """Without files; plain and encrypted; sessions last 3 s.  See src/store/redis/base.lua
     for the keys."""
     scheme, module = "redis", redis
-    HEAD = {"run", "epoch", "last", "ttl", "hold"}
+    HEAD = {"layout", "run", "epoch", "last", "ttl", "hold"}
 
     @staticmethod
     def look():
@@ -126,8 +126,8 @@ class Redis(Server):
         server = client.info("server")
         if int(server["uptime_in_seconds"]) < YOUNG:
             now = "".join(part.zfill(6) for part in client.call("TIME"))
-            client.call("HSET", f"{{{name}}}:state", "run", server["run_id"], "epoch", now,
-                        "last", now, "ttl", 0)
+            client.call("HSET", f"{{{name}}}:state", "layout", 1, "run", f"{server['run_id']}:",
+                        "epoch", now, "last", now, "ttl", 0)
 
     def look_for(self, client, name):
         state, order = f"{{{name}}}:state", f"{{{name}}}:order"
@@ -136,8 +136,8 @@ class Redis(Server):
         fields = dict(zip(flat[::2], flat[1::2]))
         now = int(time_now[0]) * 1000000 + int(time_now[1])
         found = [f"left a key behind: {key}" for key in self.claims(client, name)]
-        dead = {field[1:] for field, value in fields.items()
-                if field[0] == "s" and int(value.split()[0]) <= now}
+        dead = {field[2:] for field, value in fields.items()
+                if field[:2] == "s\n" and int(value.split()[0]) <= now}
         excused = excuses(members, dead)
         found += [f"left a field behind: {field} {value!r}" for field, value in fields.items()
                   if field not in self.HEAD and not excused(field)]
@@ -166,16 +166,19 @@ def excuses(members, dead):
 
     def excused(text):
         letter, rest = text[0], text[1:]
-        name, newline, tail = rest.partition("\n")
+        name, _, tail = rest.partition("\n")
+        if name == "":  # a field
+            return tail in {"l": lines, "w": watched}.get(letter, ()) or \
+                letter in "sntak" and tail.partition(":")[0] in dead
         if letter in "hq":
             return owner(tail) in dead
-        if letter in "lf":
+        if letter == "f":
             return name in lines
         if letter == "w":
-            return tail in dead if newline else name in watched
+            return tail in dead
         if letter == "e":
             return rest[16:] in dead
-        return letter in "snota" and rest.partition(":")[0] in dead
+        return letter == "o" and rest.partition(":")[0] in dead
 
     return excused
 

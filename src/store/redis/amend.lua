@@ -4,8 +4,8 @@
 -- -> as show(); { 0, last, '-' } there is none
 local owner, name, weight = ARGV[2], ARGV[4], tonumber(ARGV[5])
 
-local f = call('HMGET', state, 'epoch', 's' .. sid, 'last', 'hold', 't' .. owner, 'l' .. name,
-               'a' .. owner)
+local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'last', 'hold', 't\n' .. owner,
+               'l\n' .. name, 'a\n' .. owner)
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
 head = { epoch = f[1], last = f[3], hold = f[4] }
@@ -18,11 +18,11 @@ if weight < p.weight then
   if p.state == 'g' then line.used = line.used - p.weight + weight end
   p.weight = weight
   call('ZADD', order, 0, member(p, owner))
-  call('HSET', state, 't' .. owner, place_text(p))
+  call('HSET', state, 't\n' .. owner, place_text(p))
   if line.epoch ~= head.epoch then recount(name, line) end
   advance(name, line, owner)
   store_line(name, line)
   changed(name, is_watched(name))
-  p = parse_place(call('HGET', state, 't' .. owner))
+  p = parse_place(call('HGET', state, 't\n' .. owner))
 end
 return show(p, owner, f[7])

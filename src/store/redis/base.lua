@@ -1,7 +1,7 @@
 -- base.lua - what every script begins with.
 --
--- A script is base.lua, line.lua and NAME.lua behind each other, and for some NAME_alone.lua
--- before them.
+-- A script is base.lua, line.lua and NAME.lua behind each other; for some with NAME_alone.lua
+-- before them, for some with server.lua before NAME.lua.
 --
 -- KEYS  1 PREFIX:state  a hash: all that is looked up by its name
 --       2 PREFIX:order  a sorted set of equal scores: all that has an order
@@ -9,16 +9,20 @@
 -- ARGV  1 the epoch we know  2 our session, <sid>, or our place, <sid>:<id>
 --       3 our connection  4 ... see each script
 --
--- Fields of the hash
---   run      run id of the server that wrote them          epoch   changes when data was lost
+-- Fields of the hash are a word, or a letter and a newline (written _ here) and what it is of.
+-- No word has a newline, nor has a name: so no name makes two fields one.
+--   layout   of all this: LAYOUT                           ttl     longest lease in use
+--   run      "<run id>:<replication id>" of the server that wrote them; see lost()
+--   epoch    changes when data were lost
 --   last     highest token ever given out; any change of a line raises it, so that it also
 --            tells whether there was one
---   hold     nobody is granted until then                  ttl     longest lease in use
---   s<sid>   "<end> <connection>"                          n<sid>  messages sent to a session
---   l<name>  "<kind> <weight held> <waiting> <slots> <epoch>"
---   t<sid>:<id>  "<state> <seq> <weight> <slot> <since> <kind> <name>\n<note>"
+--   hold     "<end> <length>": nobody is granted anything until then
+--   s_<sid>  "<end> <connection>"                          n_<sid> messages sent to a session
+--   l_<name> "<kind> <weight held> <waiting> <slots> <epoch>"
+--   t_<sid>:<id>  "<state> <seq> <weight> <slot> <since> <kind> <name>\n<note>"
 --            state: g granted, w waiting, b taken away by somebody
---   a<sid>:<id>  why somebody asks for the place           w<name> somebody watches the line
+--   k_<sid>:<id>  the secret of a place that waits, for the message that it is granted
+--   a_<sid>:<id>  why somebody asks for the place          w_<name> somebody watches the line
 -- Members of the sorted set
 --   e<end><sid>       sessions by their end                o<sid>:<id>        places by owner
 --   h<name>\n<place>  who holds                            q<name>\n<place>   who waits
@@ -31,9 +35,12 @@
 -- All answer { code, ... }: 0 done; 1 the data are of another epoch: say hello; 2 there is
 -- no such session; 3 it has a newer connection than this; others as each script says.
 --
--- Hello alone looks at the run id.  Each epoch is of one run id, every connection begins with
--- hello, and what follows on it reaches the same server: so whoever knows the epoch is right
--- about the run id, too.
+-- Only hello and renewals look at who the server is.  Each epoch is of one server, every
+-- connection begins with hello, and what follows on it reaches the same server: so whoever
+-- knows the epoch is right about the server, too.
+--
+-- Whoever changes what is kept, or how, changes LAYOUT: see hello.lua.
+local LAYOUT = '1'
 local call, fmt, match, sub = redis.call, string.format, string.match, string.sub
 local state, order = KEYS[1], KEYS[2]
 local sid = sub(ARGV[2], 1, 16)
@@ -47,6 +54,10 @@ local function refusal(epoch, session)
   if not session or tonumber(sub(session, 1, 16)) <= now then return { 2 } end
   if sub(session, 18) ~= ARGV[3] then return { 3 } end
 end
+
+-- A full server denies what takes memory, but not to a script that has begun to write.  Who
+-- has something already must be able to keep it.
+local function insist() call('HDEL', state, '') end
 
 local function line_text(line)
   return fmt('%s %.0f %d %d %s', line.kind, line.used, line.waiting, line.slots, line.epoch)

@@ -1,7 +1,7 @@
 -- bye.lua - end our session and all it has.
 --
 -- KEYS 3 ... our claims, ARGV 4 ... their ids and seqs
-local f = call('HMGET', state, 'epoch', 's' .. sid, 'hold')
+local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'hold')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
 head = { epoch = f[1], hold = f[3] }
@@ -10,5 +10,6 @@ for i = 3, #KEYS do
     call('DEL', KEYS[i])
   end
 end
-bury(sid)
+renew(sid, ARGV[3], sub(f[2], 1, 16), 0) -- whatever is left of it is for others to end
+bury(sid, PIECE)
 return { 0 }

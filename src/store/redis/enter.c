@@ -14,7 +14,7 @@ static struct hf_served_answer parse(const redisReply *reply, uint32_t weight)
 
     if (answer.state == 'r') {
         answer.nearest = (uint64_t)hf_redis_number(reply, 3);
-        answer.patience = hf_redis_number(reply, 4);
+        answer.patience = hf_redis_time(reply, 4) / 1000;
         return answer;
     }
     answer.seq = (uint64_t)hf_redis_number(reply, 3);
@@ -23,7 +23,7 @@ static struct hf_served_answer parse(const redisReply *reply, uint32_t weight)
     answer.weight = reply->elements > 6 ? (uint32_t)hf_redis_number(reply, 6) : weight;
     answer.ahead = (uint64_t)hf_redis_number(reply, 7);
     answer.nearest = (uint64_t)hf_redis_number(reply, 8);
-    answer.patience = hf_redis_number(reply, 9);
+    answer.patience = hf_redis_time(reply, 9) / 1000;
     answer.asked = hf_redis_text(reply, 10);
     return answer;
 }
@@ -84,6 +84,7 @@ void hf_redis_enter(struct hf_served *served, struct hf_served_task *task)
     else
         hf_redis_add_number(redis, req->limit);
     hf_redis_add(redis, req->note != NULL ? req->note : "");
+    hf_redis_add_secret(redis, hf_served_place_find(served, req->id));
     hf_redis_task_send(redis, task, on_entered);
 }
 

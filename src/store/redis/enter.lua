@@ -1,6 +1,7 @@
 -- enter.lua - take a place.
 --
 -- ARGV 4 name 5 weight 6 kind 7 most that may wait; 0: any, -1: it must be free  8 note
+--      9 secret
 -- KEYS 3 the claim, if it is one
 --
 -- -> as show(), or its first six alone; { 0, last, 'r', what is in the way, patience } refused;
@@ -23,10 +24,10 @@ end
 if f[5] then -- asked before; the answer was lost
   local p = parse_place(f[5])
   if p.state == 'b' then return refused() end
-  local line = parse_line(call('HGET', state, 'l' .. p.name), p.kind)
+  local line = parse_line(call('HGET', state, 'l\n' .. p.name), p.kind)
   refresh(p.name, line, owner)
-  p = parse_place(call('HGET', state, 't' .. owner))
-  return show(p, owner, call('HGET', state, 'a' .. owner))
+  p = parse_place(call('HGET', state, 't\n' .. owner))
+  return show(p, owner, call('HGET', state, 'a\n' .. owner))
 end
 
 local line = parse_line(f[6], kind)
@@ -36,7 +37,7 @@ local function fits()
 end
 if line.kind ~= kind or not fits() then
   if sweep() then -- it may have been in the way of the dead
-    line = parse_line(call('HGET', state, 'l' .. name), kind)
+    line = parse_line(call('HGET', state, 'l\n' .. name), kind)
   end
 end
 if line.kind ~= kind then return { 4, line.kind } end
@@ -50,9 +51,13 @@ end
 local seq = fmt('%016.0f', math.max(head.last + 1, now))
 if kind == '1c' then
   local left = math.ceil((tonumber(sub(f[2], 1, 16)) - now) / 1000)
-  if not call('SET', KEYS[3], owner .. ':' .. seq, 'NX', 'PX', left) then
-    return refused(claim_left(KEYS[3]) or 1)
+  local there = call('GET', KEYS[3])
+  if there and match(there, '^%x+:%d+:%d+$') and
+     claim_left(KEYS[3]) > tonumber(call('HGET', state, 'ttl')) then
+    there = nil -- nobody in line has it: it is left from before the clock was set back
   end
+  if there then return refused(claim_patience(KEYS[3])) end
+  call('SET', KEYS[3], owner .. ':' .. seq, 'PX', left)
 end
 
 local p = { state = granted and 'g' or 'w', seq = seq, weight = weight, slot = -1,
@@ -65,6 +70,7 @@ else
 end
 head.last = seq
 call('ZADD', order, 0, member(p, owner), 0, 'o' .. owner)
-call('HSET', state, 'last', seq, 't' .. owner, place_text(p), 'l' .. name, line_text(line))
+call('HSET', state, 'last', seq, 't\n' .. owner, place_text(p), 'l\n' .. name, line_text(line),
+     unpack(granted and {} or { 'k\n' .. owner, ARGV[9] }))
 if f[7] then tell_watchers(name) end
 return show(p, owner, nil, not granted and line.epoch == head.epoch and line.waiting - 1 or nil)

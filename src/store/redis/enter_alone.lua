@@ -7,8 +7,8 @@ local call, sub = redis.call, string.sub
 local state, order = KEYS[1], KEYS[2]
 local owner, name, weight, kind = ARGV[2], ARGV[4], ARGV[5], ARGV[6]
 
-local f = call('HMGET', state, 'epoch', 's' .. sub(owner, 1, 16), 'last', 'hold', 't' .. owner,
-               'l' .. name, 'w' .. name)
+local f = call('HMGET', state, 'epoch', 's\n' .. sub(owner, 1, 16), 'last', 'hold',
+               't\n' .. owner, 'l\n' .. name, 'w\n' .. name)
 local session = f[2]
 if f[1] == ARGV[1] and session and sub(session, 18) == ARGV[3] and
    not (f[5] or f[6] or f[7]) and (kind == '1' or kind == '4294967295') then
@@ -20,9 +20,9 @@ if f[1] == ARGV[1] and session and sub(session, 18) == ARGV[3] and
     call('ZADD', order, 0, 'h' .. name .. '\n' .. seq .. ' ' .. weight .. ' ' .. owner,
          0, 'o' .. owner)
     call('HSET', state, 'last', seq,
-         't' .. owner, 'g ' .. seq .. ' ' .. weight .. ' -1 ' .. now .. ' ' .. kind .. ' ' ..
-                       name .. '\n' .. ARGV[8],
-         'l' .. name, kind .. ' ' .. weight .. ' 0 0 ' .. f[1])
+         't\n' .. owner, 'g ' .. seq .. ' ' .. weight .. ' -1 ' .. now .. ' ' .. kind .. ' ' ..
+                         name .. '\n' .. ARGV[8],
+         'l\n' .. name, kind .. ' ' .. weight .. ' 0 0 ' .. f[1])
     return { 0, seq, 'g', seq, -1, now }
   end
 end

@@ -101,7 +101,7 @@ static void on_looked(struct hf_redis *redis, void *data, const redisReply *repl
     struct hf_redis_examine *examine = task->more;
     int                      code;
 
-    examine->longest = hf_redis_number(reply, HF_REDIS_LOOK_TTL) * 1000;
+    examine->longest = hf_redis_time(reply, HF_REDIS_LOOK_TTL);
     examine->took = hf_now() - examine->began;
     examine->ahead =
         hf_redis_number(reply, HF_REDIS_LOOK_NOW) - (hf_wall_us() - examine->took / 2000);

@@ -1,28 +1,32 @@
 -- hello.lua - begin on a connection: open our session, or prove that it is still there.
 --
 -- ARGV 4 ttl 5 longest ttl we know of 6 hold-off, should there be no data at all
---      7 highest token we know of 8 the server's run id; 1 is "0" for a new session
+--      7 highest token we know of; 1 is "0" for a new session
 -- -> { 0, epoch, on hold for, messages sent to us, longest ttl, patience }; { 2 } the
---    session is dead
+--    session is dead; { 7, layout, ours } the data are another version's, and left alone
 --
--- Another run id: the server was started anew, or is another one.  What was written last may
--- be lost.  So tokens jump, and nobody is granted anything until all leases given out
--- before have ended or were put down again (mend.lua).
-local ttl, known, run = tonumber(ARGV[4]), ARGV[1], ARGV[8]
+-- If the server is not the one that wrote the data, what was written last may be lost.  So
+-- tokens jump, and nobody is granted anything until all leases given out before have ended or
+-- were put down again (mend.lua).
+local ttl, known = tonumber(ARGV[4]), ARGV[1]
 
-local f = call('HMGET', state, 'run', 's' .. sid, 'hold', 'epoch', 'last', 'ttl')
+local f = call('HMGET', state, 'run', 's\n' .. sid, 'hold', 'epoch', 'last', 'ttl', 'layout')
+if f[7] ~= LAYOUT and (f[7] or f[5]) then return { 7, f[7] or '0', LAYOUT } end
 local longest = math.max(ttl, tonumber(ARGV[5]), tonumber(f[6] or '0'))
 local last = math.max(tonumber(f[5] or '0'), tonumber(ARGV[7]))
 head = { hold = f[3], epoch = f[4] }
-if f[1] ~= run then
+if known ~= '0' then insist() end
+local id, replid, before = identity()
+if lost(f[1], id, replid, before) then
   local hold = f[5] and longest or tonumber(ARGV[6])
   if not f[1] then -- what is left, if anything, does not fit together
     call('DEL', state, order)
     f[2] = false
   end
-  head.hold = fmt('%.0f', now + hold)
+  head.hold = fmt('%016.0f %.0f', now + hold, hold)
   head.epoch = fmt('%.0f', math.max(now, tonumber(f[4] or '0') + 1))
-  call('HSET', state, 'run', run, 'epoch', head.epoch, 'hold', head.hold)
+  call('HSET', state, 'layout', LAYOUT, 'run', id .. ':' .. replid, 'epoch', head.epoch,
+       'hold', head.hold)
   last = math.max(last, now)
 end
 call('HSET', state, 'last', fmt('%016.0f', last), 'ttl', fmt('%.0f', longest))
@@ -32,11 +36,12 @@ if connection and tonumber(connection) > tonumber(ARGV[3]) then return { 3 } end
 if known ~= '0' then
   local alive = till and tonumber(till) > now
   if not alive and (known == head.epoch or not on_hold()) then
-    if till then bury(sid) end
+    if till then bury(sid, PIECE) end
     return { 2 }
   end
 end
 renew(sid, ARGV[3], till, ttl)
+keep_time(longest)
 sweep()
 return { 0, head.epoch, hold_left(),
-         tonumber(call('HGET', state, 'n' .. sid) or '0'), longest, patience() }
+         tonumber(call('HGET', state, 'n\n' .. sid) or '0'), longest, patience() }

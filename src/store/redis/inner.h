@@ -45,6 +45,7 @@ enum hf_redis_code {
     HF_REDIS_MISMATCH,
     HF_REDIS_FULL,
     HF_REDIS_NOWHERE,
+    HF_REDIS_LAYOUT, /* the data are another version's */
 };
 
 int hf_redis_scripts_init(struct hf_redis *redis);
@@ -59,6 +60,7 @@ void hf_redis_add(struct hf_redis *redis, const char *text);
 void hf_redis_add_number(struct hf_redis *redis, uint64_t number);
 void hf_redis_add_seq(struct hf_redis *redis, uint64_t seq); /* sixteen digits, or 0 */
 void hf_redis_add_kind(struct hf_redis *redis, const struct hf_shape *shape);
+void hf_redis_add_secret(struct hf_redis *redis, const struct hf_served_place *place);
 void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
                    hf_redis_on_reply *on_reply, void *data);
 
@@ -72,24 +74,34 @@ bool hf_redis_sha1(const char *text, char ret[41]);
 int  hf_redis_canaries_init(struct hf_redis *redis);
 void hf_redis_canary_load(struct hf_redis *redis);
 
-/* The parts of an answer; 0 and NULL where there is none. */
+/* The parts of an answer; 0 and NULL where there is none.  A time is told in microseconds,
+ * and is a day at most. */
 int64_t     hf_redis_number(const redisReply *reply, size_t index);
+hf_time     hf_redis_time(const redisReply *reply, size_t index);
 const char *hf_redis_text(const redisReply *reply, size_t index);
 
 /* ---- session.c ---------------------------------------------------------------------------- */
 
+struct hf_redis_mending {
+    uint64_t *id;         /* of all places, sorted */
+    size_t    count;      /* of them */
+    size_t    start, end; /* those that the server is being told of */
+};
+
 struct hf_redis_session {
-    char                 sid[17];
-    uint64_t             connection; /* number of the newest */
-    char                 epoch[24];  /* "0": a new session */
-    bool                 torn; /* data were lost, our places are not put down again yet */
-    hf_time              longest;  /* ttl anybody uses */
-    hf_time              sent;     /* the renewal, or hello, last sent */
-    hf_time              due;      /* renew then */
-    hf_time              look;     /* or then, since a session or a hold-off ends */
-    bool                 held_off; /* nobody is granted anything at present */
-    struct hf_redis_call call;
-    bool                 again; /* renew once more when it is answered */
+    char     sid[17];
+    uint64_t connection; /* number of the newest */
+    char     epoch[24];  /* "0": a new session */
+    bool     torn;       /* data were lost, our places are not put down again yet */
+    hf_time  longest;    /* ttl anybody uses */
+    uint64_t heard;      /* messages, when the renewal was sent */
+    struct hf_redis_mending mending;
+    hf_time                 sent;     /* the renewal, or hello, last sent */
+    hf_time                 due;      /* renew then */
+    hf_time                 look;     /* or then, since a session or a hold-off ends */
+    bool                    held_off; /* nobody is granted anything at present */
+    struct hf_redis_call    call;
+    bool                    again; /* renew once more when it is answered */
 };
 
 void hf_redis_session_init(struct hf_redis *redis);
@@ -110,7 +122,8 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
  * is granted anything. */
 void hf_redis_hello(struct hf_redis *redis);
 void hf_redis_session_extend(struct hf_redis *redis);
-void hf_redis_session_held_off(struct hf_redis *redis, int64_t us);
+void hf_redis_session_held_off(struct hf_redis *redis, hf_time left);
+void hf_redis_session_longest(struct hf_redis *redis, hf_time longest);
 
 /* ---- renew.c ---------------------------------------------------------------------------- */
 
@@ -127,9 +140,9 @@ void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_served_place
 void hf_redis_add_claim_value(struct hf_redis              *redis,
                               const struct hf_served_place *place);
 
-/* Renew now; and look again in so many microseconds, if that is not 0. */
+/* Renew now; and look again after a while, if that is not 0. */
 void hf_redis_renew(struct hf_redis *redis);
-void hf_redis_look_in(struct hf_served *served, int64_t us);
+void hf_redis_look_after(struct hf_redis *redis, hf_time time);
 
 /* ---- bye.c: the end of it, for good; waits a moment ---------------------------------------- */
 
@@ -140,6 +153,7 @@ void hf_redis_bye(struct hf_redis *redis);
 /* Tell the server, which has lost data, of our places; then hf_redis_mended(). */
 void hf_redis_mend(struct hf_redis *redis);
 void hf_redis_mended(struct hf_redis *redis);
+void hf_redis_mend_end(struct hf_redis *redis); /* whether it is done or not */
 
 /* ---- news.c: the other connection ----------------------------------------------------------- */
 
@@ -147,6 +161,7 @@ struct hf_redis_news {
     struct hf_redis_call call;       /* AUTH */
     bool                 subscribed; /* messages come */
     bool                 refused;    /* we may not have any */
+    bool                 failed;     /* the connection is of no use */
     uint64_t             heard;      /* number of the last message */
     uint64_t             sent;       /* ... and of the last one sent, as far as we know */
     hf_time              miss;       /* if they differ by then, one was lost */
@@ -161,8 +176,9 @@ void    hf_redis_news_flush(struct hf_redis *redis);
 void    hf_redis_news_close(struct hf_redis *redis);
 hf_time hf_redis_news_wake(const struct hf_redis *redis);
 
-/* The server says how many messages it sent. */
-void hf_redis_news_count(struct hf_redis *redis, uint64_t sent);
+/* The server says how many messages it sent; `heard`: how many we had heard of when it was
+ * asked. */
+void hf_redis_news_count(struct hf_redis *redis, uint64_t sent, uint64_t heard);
 
 /* ---- task.c -------------------------------------------------------------------------------- */
 

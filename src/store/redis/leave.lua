@@ -10,6 +10,6 @@ local p = parse_place(f[3])
 if KEYS[3] and call('GET', KEYS[3]) == owner .. ':' .. p.seq then call('DEL', KEYS[3]) end
 if p.state == 'b' then return { 0, 1 } end -- as often as it is asked
 head = { epoch = f[1], hold = call('HGET', state, 'hold') }
-call('HDEL', state, 't' .. owner, 'a' .. owner)
+forget(owner)
 part(p, owner, true, f[4], f[5])
 return { 0, 0 }

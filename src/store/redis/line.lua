@@ -7,7 +7,7 @@ local head -- of the script: epoch, hold, last; as texts
 
 -- Numbered, so that a session knows when it missed one.
 local function tell(whom, text)
-  local n = call('HINCRBY', state, 'n' .. whom, 1)
+  local n = call('HINCRBY', state, 'n\n' .. whom, 1)
   call('PUBLISH', sub(state, 1, -6) .. 'wake:' .. whom, fmt('%d %s', n, text))
 end
 
@@ -20,7 +20,13 @@ end
 local function claim_left(key)
   local ms = call('PTTL', key)
   if ms == -2 then return nil end
-  return ms == -1 and 1000000 or math.max(1, ms * 1000) -- without an end: look every second
+  return ms == -1 and 1000000 or math.max(1, ms * 1000) -- without an end: no matter
+end
+
+-- How long until it is worth to look at it again: nobody tells when it is given back.
+local function claim_patience(key)
+  local left = claim_left(key)
+  return left and math.min(left, 200000)
 end
 
 local function tell_watchers(name)
@@ -31,7 +37,7 @@ local function tell_watchers(name)
     call('ZREM', order, 'v' .. whom .. '\n' .. name)
   end
   call('ZREMRANGEBYLEX', order, from, to)
-  call('HDEL', state, 'w' .. name)
+  call('HDEL', state, 'w\n' .. name)
 end
 
 local function forget_watches(whom)
@@ -40,14 +46,16 @@ local function forget_watches(whom)
     local name = sub(member, #whom + 3)
     call('ZREM', order, member, 'w' .. name .. '\n' .. whom)
     if call('ZLEXCOUNT', order, range('w', name)) == 0 then
-      call('HDEL', state, 'w' .. name)
+      call('HDEL', state, 'w\n' .. name)
     end
   end
 end
 
-local function on_hold() return head.hold and tonumber(head.hold) > now end
+local function hold_end() return tonumber(sub(head.hold, 1, 16)) end
 
-local function hold_left() return on_hold() and tonumber(head.hold) - now or 0 end
+local function on_hold() return head.hold and hold_end() > now end
+
+local function hold_left() return on_hold() and hold_end() - now or 0 end
 
 -- What is written while nobody may be granted anything is of no epoch: those who come back
 -- may have places in the line that are not counted yet.
@@ -92,28 +100,33 @@ local function lose() call('HDEL', state, 'run', 'epoch') end
 -- Grant those who wait, in order, while they fit.  `me`: who need not be told.
 local function advance(name, line, me)
   local from, to = range('q', name)
-  while line.waiting > 0 and not on_hold() do
+  if line.waiting == 0 or on_hold() then return end
+  if call('ZLEXCOUNT', order, from, to) ~= line.waiting then -- somebody would be passed over
+    lose()
+    return
+  end
+  while line.waiting > 0 do
     local first = call('ZRANGEBYLEX', order, from, to, 'LIMIT', 0, 1)[1]
-    if not first then lose() break end
     local weight, whom, id = match(first, '^[^\n]*\n%d+ (%d+) (%x+):(%d+)$')
     local owner = whom .. ':' .. id
     if line.used + tonumber(weight) > capacity(line) then break end
-    local p = parse_place(call('HGET', state, 't' .. owner))
+    local f = call('HMGET', state, 't\n' .. owner, 'k\n' .. owner)
+    local p = parse_place(f[1])
     call('ZREM', order, first)
     p.state, p.slot, p.since = 'g', take_slot(name, line), fmt('%.0f', now)
     call('ZADD', order, 0, member(p, owner))
-    call('HSET', state, 't' .. owner, place_text(p))
+    call('HSET', state, 't\n' .. owner, place_text(p))
     line.used, line.waiting = line.used + p.weight, line.waiting - 1
-    if owner ~= me then tell(whom, fmt('g %s %d %s', id, p.slot, p.since)) end
+    if owner ~= me then tell(whom, fmt('g %s %d %s %s', id, p.slot, p.since, f[2] or '')) end
   end
 end
 
 local function store_line(name, line)
   if line.used == 0 and line.waiting == 0 then
-    call('HDEL', state, 'l' .. name)
+    call('HDEL', state, 'l\n' .. name)
     if line.slots > 0 then call('ZREMRANGEBYLEX', order, range('f', name)) end
   else
-    call('HSET', state, 'l' .. name, line_text(line))
+    call('HSET', state, 'l\n' .. name, line_text(line))
   end
 end
 
@@ -123,7 +136,7 @@ local function recount_slots(name, line, holders)
   call('ZREMRANGEBYLEX', order, range('f', name))
   line.slots = 0
   for _, m in ipairs(holders) do
-    local p = parse_place(call('HGET', state, 't' .. match(m, '(%x+:%d+)$')))
+    local p = parse_place(call('HGET', state, 't\n' .. match(m, '(%x+:%d+)$')))
     used[p.slot] = true
     if p.slot >= line.slots then line.slots = p.slot + 1 end
   end
@@ -149,7 +162,7 @@ local function changed(name, watched)
   if watched then tell_watchers(name) end
 end
 
-local function is_watched(name) return call('HEXISTS', state, 'w' .. name) == 1 end
+local function is_watched(name) return call('HEXISTS', state, 'w\n' .. name) == 1 end
 
 -- Bring such a line up to date, as soon as that is possible.
 local function refresh(name, line, me)
@@ -161,7 +174,7 @@ local function refresh(name, line, me)
 end
 
 -- Take a place out of its line and grant what then fits.  Its record stays, but if it is
--- `gone` its index goes, too.  `text` and `watched`: l<name> and w<name>.
+-- `gone` its index goes, too.  `text` and `watched`: the fields of the line.
 local function part(p, owner, gone, text, watched)
   local line = parse_line(text, p.kind)
   if gone then
@@ -182,26 +195,38 @@ local function part(p, owner, gone, text, watched)
   changed(p.name, watched)
 end
 
--- The same where l<name> and w<name> were not read.
+-- The same where those fields were not read.
 local function take_out(p, owner)
-  part(p, owner, false, call('HGET', state, 'l' .. p.name), is_watched(p.name))
+  part(p, owner, false, call('HGET', state, 'l\n' .. p.name), is_watched(p.name))
 end
 
--- End a session and all it has.
-local function bury(whom)
-  local from, to = '[o' .. whom .. ':', '(o' .. whom .. ';'
-  for _, index in ipairs(call('ZRANGEBYLEX', order, from, to)) do
-    local owner = sub(index, 2)
-    local text = call('HGET', state, 't' .. owner)
-    if text and sub(text, 1, 1) ~= 'b' then take_out(parse_place(text), owner) end
-    call('HDEL', state, 't' .. owner, 'a' .. owner)
-  end
-  call('ZREMRANGEBYLEX', order, from, to)
-  forget_watches(whom)
-  local session = call('HGET', state, 's' .. whom)
-  if session then call('ZREM', order, 'e' .. sub(session, 1, 16) .. whom) end
-  call('HDEL', state, 's' .. whom, 'n' .. whom)
+-- Nothing of a place is to be kept.
+local function forget(owner)
+  call('HDEL', state, 't\n' .. owner, 'a\n' .. owner, 'k\n' .. owner)
 end
+
+-- End a session whose time is up and all it has, `most` places at once: one may have very
+-- many, and nobody else is served meanwhile.  How many places there were; if as many as that,
+-- there is something left of it.
+local function bury(whom, most)
+  local some = call('ZRANGEBYLEX', order, '[o' .. whom .. ':', '(o' .. whom .. ';',
+                    'LIMIT', 0, most)
+  for _, index in ipairs(some) do
+    local owner = sub(index, 2)
+    local text = call('HGET', state, 't\n' .. owner)
+    if text and sub(text, 1, 1) ~= 'b' then take_out(parse_place(text), owner) end
+    forget(owner)
+    call('ZREM', order, index)
+  end
+  if #some == most then return most end
+  forget_watches(whom)
+  local session = call('HGET', state, 's\n' .. whom)
+  if session then call('ZREM', order, 'e' .. sub(session, 1, 16) .. whom) end
+  call('HDEL', state, 's\n' .. whom, 'n\n' .. whom)
+  return #some
+end
+
+local PIECE = 200 -- places that are ended by one call
 
 -- When the next session ends, if nobody renews it; and whose it is.  A number and a text.
 local soonest
@@ -213,10 +238,12 @@ end
 
 -- End sessions whose time is up, a few at a time.  True if there were any.
 local function sweep()
+  local left = PIECE
   for i = 1, 8 do
     local till, whom = next_end()
     if not till or till > now then return i > 1 end
-    bury(whom)
+    left = left - bury(whom, left)
+    if left == 0 then break end
     call('ZREM', order, fmt('e%016.0f', till) .. whom)
   end
   next_end()
@@ -227,13 +254,13 @@ local function renew(whom, connection, old, ttl)
   local till = fmt('%016.0f', now + ttl)
   if old and call('ZREM', order, 'e' .. old .. whom) == 0 then lose() end
   call('ZADD', order, 0, 'e' .. till .. whom)
-  call('HSET', state, 's' .. whom, till .. ' ' .. connection)
+  call('HSET', state, 's\n' .. whom, till .. ' ' .. connection)
 end
 
 -- How long until it is worth to look again: a session may end, or the hold-off.
 local function patience()
   local till = soonest or next_end()
-  if on_hold() and (not till or tonumber(head.hold) < till) then till = tonumber(head.hold) end
+  if on_hold() and (not till or hold_end() < till) then till = hold_end() end
   return till and math.max(1, till - now) or 0
 end
 

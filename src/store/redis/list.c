@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FIRST 4 /* part of the answer that is a place */
+#define FIRST     4 /* part of the answer that is a place */
+#define SINCE_MAX ((int64_t)1 << 60)
 
 /* ---- One place ------------------------------------------------------------------------- */
 
@@ -25,6 +26,8 @@ bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret)
                &ret->shape.capacity, &claim) != 7)
         return false;
     *end = '\0';
+    if (ret->since < 0 || ret->since > SINCE_MAX)
+        ret->since = 0;
     ret->token = ret->seq;
     ret->shape.claim = claim == 'c';
     ret->line = name;
@@ -80,7 +83,8 @@ static void on_listed(struct hf_redis *redis, void *data, const redisReply *repl
         hf_served_fail(task, HF_ENOMEM, "out of memory");
         return;
     }
-    if (hf_redis_number(reply, 2) > 0) /* who sets a claim's key himself is in no line */
+    bool foreign = hf_redis_number(reply, 2) > 0;
+    if (foreign && req->name != NULL) /* who sets a claim's key himself is in no line */
         ticket[count++] = stand_in(req->name, (struct hf_shape){ 1, 1, true },
                                    "somebody who does not use Holdfast");
     for (size_t i = FIRST; i < reply->elements; i++)

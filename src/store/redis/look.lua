@@ -5,7 +5,7 @@
 --      holders and waiters of that name, time, how long a claim lives that is none of ours }
 local name = ARGV[4]
 
-local f = call('HMGET', state, 'epoch', 's' .. sid, 'last', 'hold', 'ttl')
+local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'last', 'hold', 'ttl')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
 head = { epoch = f[1], last = f[3], hold = f[4] }

@@ -3,10 +3,58 @@
  * Those that we have given up meanwhile are not among them, so the server forgets them,
  * should it still have them.  Of those whose ENTER was never answered we know only the
  * ids: they stay, if they are there.
+ *
+ * There may be very many, and while a script runs the server serves nobody else.  So they
+ * are told piece by piece, in the order of their ids as texts, which is the server's.
+ * Meanwhile nothing else is asked, so none comes or goes.
  */
 #include "store/redis/inner.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE 200
+
+static void put_down(struct hf_redis *redis);
+
+/* ---- Which, and in which order ---------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b)
+{
+    char   x[HF_REDIS_DIGITS], y[HF_REDIS_DIGITS];
+    size_t n = hf_redis_digits(*(const uint64_t *)a, 0, x);
+    size_t m = hf_redis_digits(*(const uint64_t *)b, 0, y);
+    int    r = memcmp(x, y, n < m ? n : m);
+
+    return r != 0 ? r : (n > m) - (n < m);
+}
+
+static bool gather(struct hf_redis_mending *mending, const struct hf_served *served)
+{
+    mending->id = malloc((served->places + 1) * sizeof *mending->id);
+    if (mending->id == NULL)
+        return false;
+    for (size_t i = 0; i < HF_SERVED_BUCKETS; i++)
+        for (const struct hf_served_place *at = served->place[i]; at != NULL;
+             at = at->next)
+            mending->id[mending->count++] = at->id;
+    qsort(mending->id, mending->count, sizeof *mending->id, by_text);
+    return true;
+}
+
+/* What somebody may have taken from us is given up: he may hold it by now. */
+static bool is_ours(const struct hf_served_place *place)
+{
+    return place != NULL && !place->leaving && !place->away && !place->doubted;
+}
+
+static bool is_claim(const struct hf_served_place *place)
+{
+    return is_ours(place) && place->shape.claim && place->granted;
+}
+
+/* ---- One piece ------------------------------------------------------------------------------ */
 
 static void add_place(struct hf_redis *redis, const struct hf_served_place *place)
 {
@@ -22,35 +70,83 @@ static void add_place(struct hf_redis *redis, const struct hf_served_place *plac
     hf_redis_add_kind(redis, &place->shape);
     hf_redis_add(redis, place->name);
     hf_redis_add(redis, place->note);
+    hf_redis_add_secret(redis, place);
 }
 
 static void on_mended(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    int code;
+    struct hf_redis_mending *mending = &redis->session.mending;
+    int                      code;
 
     (void)data;
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_MEND, &code))
         return;
-    if (code == HF_REDIS_UNKNOWN)
-        hf_redis_mend(redis);
-    else if (code == HF_REDIS_DONE)
+    if (code == HF_REDIS_UNKNOWN) {
+        put_down(redis);
+    } else if (code == HF_REDIS_DONE && mending->end < mending->count) {
+        mending->start = mending->end;
+        put_down(redis);
+    } else if (code == HF_REDIS_DONE) {
+        hf_redis_mend_end(redis);
         hf_redis_mended(redis);
-    else if (code == HF_REDIS_GONE) /* too late */
+    } else if (code == HF_REDIS_GONE) { /* too late */
+        hf_redis_mend_end(redis);
         hf_redis_session_restart(redis);
-    else
+    } else {
         hf_redis_link_break(redis, "lost its data once more");
+    }
 }
 
-/* In the order of the buckets, as the claims. */
+/* Behind the last of the piece before, up to the last of this one. */
+static void add_bounds(struct hf_redis *redis, const struct hf_redis_mending *mending)
+{
+    if (mending->start > 0)
+        hf_redis_add_number(redis, mending->id[mending->start - 1]);
+    else
+        hf_redis_add(redis, "");
+    if (mending->end < mending->count)
+        hf_redis_add_number(redis, mending->id[mending->end - 1]);
+    else
+        hf_redis_add(redis, "");
+}
+
+static void put_down(struct hf_redis *redis)
+{
+    struct hf_redis_mending *mending = &redis->session.mending;
+    struct hf_served_place  *piece[PIECE];
+    size_t                   count = 0, claims = 0;
+
+    mending->end =
+        mending->start + PIECE < mending->count ? mending->start + PIECE : mending->count;
+    for (size_t i = mending->start; i < mending->end; i++) {
+        piece[count] = hf_served_place_find(&redis->served, mending->id[i]);
+        claims += is_claim(piece[count]);
+        count += is_ours(piece[count]);
+    }
+    hf_redis_script(redis, HF_REDIS_MEND, claims);
+    for (size_t i = 0; i < count; i++)
+        if (is_claim(piece[i]))
+            hf_redis_add_claim(redis, piece[i]->name);
+    hf_redis_add_who(redis);
+    add_bounds(redis, mending);
+    for (size_t i = 0; i < count; i++)
+        add_place(redis, piece[i]);
+    hf_redis_send(redis, &redis->session.call, on_mended, NULL);
+}
+
+/* ---- All of them ------------------------------------------------------------------------------ */
+
 void hf_redis_mend(struct hf_redis *redis)
 {
-    hf_redis_script(redis, HF_REDIS_MEND, hf_redis_each_claim(redis, NULL));
-    hf_redis_each_claim(redis, hf_redis_add_claim_key);
-    hf_redis_add_who(redis);
-    for (size_t i = 0; i < HF_SERVED_BUCKETS; i++)
-        for (struct hf_served_place *at = redis->served.place[i]; at != NULL;
-             at = at->next)
-            if (!at->leaving && !at->away)
-                add_place(redis, at);
-    hf_redis_send(redis, &redis->session.call, on_mended, NULL);
+    hf_redis_mend_end(redis);
+    if (gather(&redis->session.mending, &redis->served))
+        put_down(redis);
+    else
+        hf_redis_link_break(redis, "cannot be told what we have: out of memory");
+}
+
+void hf_redis_mend_end(struct hf_redis *redis)
+{
+    free(redis->session.mending.id);
+    redis->session.mending = (struct hf_redis_mending){ 0 };
 }

@@ -20,10 +20,14 @@ void hf_redis_news_init(struct hf_redis *redis, uint64_t seed)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-void hf_redis_news_count(struct hf_redis *redis, uint64_t sent)
+void hf_redis_news_count(struct hf_redis *redis, uint64_t sent, uint64_t heard)
 {
     struct hf_redis_news *news = &redis->news;
 
+    if (heard > sent) { /* of more than there were: somebody else sends in our channel */
+        news->heard = sent;
+        hf_served_news_all(&redis->served);
+    }
     news->sent = sent;
     if (news->heard >= sent)
         news->miss = HF_NEVER;
@@ -66,6 +70,20 @@ static void on_message(struct hf_redis *redis, const char *text)
     count(redis, number);
 }
 
+/* We may not listen: without that nobody would be woken, so better to say it.  All else
+ * passes, and concerns this connection alone: others do what they did. */
+static void on_error(struct hf_redis *redis, const redisReply *reply)
+{
+    char words[HF_ERRMSG_MAX];
+
+    if (hf_redis_fault_words(reply, words, sizeof words) == HF_REDIS_DENIED) {
+        redis->news.refused = true;
+        hf_redis_fault(redis, reply);
+    } else {
+        redis->news.failed = true;
+    }
+}
+
 static void on_push(struct hf_redis *redis, const redisReply *reply)
 {
     const char *kind = hf_redis_text(reply, 0);
@@ -78,8 +96,7 @@ static void on_push(struct hf_redis *redis, const redisReply *reply)
         hf_retry_reset(&redis->news.retry);
         hf_redis_renew(redis); /* how many did we miss? */
     } else if (reply->type == REDIS_REPLY_ERROR) {
-        redis->news.refused = true;
-        hf_redis_fault(redis, reply);
+        on_error(redis, reply);
     }
 }
 
@@ -90,7 +107,7 @@ static void rest(struct hf_redis *redis)
     struct hf_redis_news *news = &redis->news;
 
     hf_redis_conn_close(redis, &redis->news_conn);
-    news->subscribed = false;
+    news->subscribed = news->failed = false;
     news->due = redis->served.now + hf_retry_next(&news->retry);
 }
 
@@ -116,8 +133,8 @@ static void subscribe(struct hf_redis *redis)
 static void on_auth(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     (void)data;
-    if (reply != NULL && hf_redis_fault(redis, reply) != HF_REDIS_FINE)
-        redis->news.refused = true;
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR)
+        on_error(redis, reply);
 }
 
 static void begin(struct hf_redis *redis)
@@ -144,10 +161,10 @@ void hf_redis_news_run(struct hf_redis *redis, bool readable)
     if (!redis->news_conn.there && redis->served.now >= news->due)
         begin(redis);
     if (redis->news_conn.there &&
-        (!hf_redis_conn_run(redis, &redis->news_conn, readable) ||
+        (!hf_redis_conn_run(redis, &redis->news_conn, readable) || news->failed ||
          (!news->subscribed && redis->served.now >= news->due)))
         rest(redis);
-    if (news->refused) { /* without it nobody would be woken: better to say so */
+    if (news->refused) {
         news->refused = false;
         hf_redis_link_refuse(redis, HF_EDENIED, NULL);
         return;

@@ -4,7 +4,7 @@
 -- -> { 0 }; { 6 } there is no such place (prove: none that holds)
 local verb, name, seq = ARGV[4], ARGV[5], ARGV[6]
 
-local f = call('HMGET', state, 'epoch', 's' .. sid, 'hold')
+local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'hold')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
 head = { epoch = f[1], hold = f[3] }
@@ -22,14 +22,14 @@ if verb == 'prove' then return { 0 } end
 local whom, id = match(found, ' (%x+):(%d+)$')
 local owner = whom .. ':' .. id
 if verb == 'ask' then
-  call('HSET', state, 'a' .. owner, ARGV[7])
+  call('HSET', state, 'a\n' .. owner, ARGV[7])
   tell(whom, 'a ' .. id)
   return { 0 }
 end
-local p = parse_place(call('HGET', state, 't' .. owner))
+local p = parse_place(call('HGET', state, 't\n' .. owner))
 if call('GET', KEYS[3]) == owner .. ':' .. p.seq then call('DEL', KEYS[3]) end
 take_out(p, owner)
 p.state = 'b'
-call('HSET', state, 't' .. owner, place_text(p))
+call('HSET', state, 't\n' .. owner, place_text(p))
 tell(whom, 'b ' .. id)
 return { 0 }

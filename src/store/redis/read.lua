@@ -4,12 +4,15 @@
 -- -> as show(); { 0, last, '-' } there is none
 local owner, name = ARGV[2], ARGV[4]
 
-local f = call('HMGET', state, 'epoch', 's' .. sid, 'last', 'hold', 't' .. owner, 'l' .. name,
-               'a' .. owner)
+local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'last', 'hold', 't\n' .. owner,
+               'l\n' .. name, 'a\n' .. owner)
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
 head = { epoch = f[1], last = f[3], hold = f[4] }
-if ARGV[5] == '1' then call('HSET', state, 'epoch', ARGV[1]) end
+if ARGV[5] == '1' then
+  insist()
+  call('HSET', state, 'epoch', ARGV[1])
+end
 if not f[5] then return { 0, head.last, '-' } end
 
 local p = parse_place(f[5])
@@ -17,6 +20,6 @@ if p.state == 'b' then return { 0, head.last, '-' } end
 refresh(name, parse_line(f[6], p.kind), owner)
 if p.state == 'w' then
   sweep()
-  p = parse_place(call('HGET', state, 't' .. owner))
+  p = parse_place(call('HGET', state, 't\n' .. owner))
 end
 return show(p, owner, f[7])

@@ -56,10 +56,12 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
     } else {
         hf_redis_session_extend(redis);
         redis->session.look = HF_NEVER;
-        hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 1));
-        hf_redis_look_in(&redis->served, hf_redis_number(reply, 2));
-        hf_redis_session_held_off(redis, hf_redis_number(reply, 3));
-        for (size_t i = 4; i < reply->elements; i++)
+        hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 1),
+                            redis->session.heard);
+        hf_redis_look_after(redis, hf_redis_time(reply, 2));
+        hf_redis_session_held_off(redis, hf_redis_time(reply, 3));
+        hf_redis_session_longest(redis, hf_redis_time(reply, 4));
+        for (size_t i = 5; i < reply->elements; i++)
             claim_gone(redis, (uint64_t)hf_redis_number(reply, i));
         if (redis->session.again)
             hf_redis_renew(redis);
@@ -84,7 +86,10 @@ void hf_redis_renew(struct hf_redis *redis)
     session->again = session->call.flying;
     if (session->again || redis->link.phase != HF_REDIS_READY)
         return;
+    if (redis->served.now >= session->due)
+        hf_redis_canary_load(redis); /* somebody may have flushed the scripts */
     session->sent = redis->served.now;
+    session->heard = redis->news.heard;
     session->due = redis->served.now + redis->config.ttl / 3;
     hf_redis_script(redis, HF_REDIS_RENEW, hf_redis_each_claim(redis, NULL));
     hf_redis_each_claim(redis, hf_redis_add_claim_key);

@@ -1,29 +1,32 @@
 -- renew.lua - our session lives; end those that do not.
 --
 -- ARGV 4 ttl 5 ... for each claim: id, seq    KEYS 3 ... the claims
--- -> { 0, messages sent to us, patience, on hold for, ids of claims that are gone ... }
-local f = call('HMGET', state, 'epoch', 's' .. sid, 'hold')
+-- -> { 0, messages sent to us, patience, on hold for, longest ttl,
+--      ids of claims that are gone ... }
+local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'hold', 'run', 'ttl')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
+if lost(f[4], identity()) then return { 1 } end
 head = { epoch = f[1], hold = f[3] }
 
 local ttl = tonumber(ARGV[4])
 renew(sid, ARGV[3], sub(f[2], 1, 16), ttl)
+keep_time(tonumber(f[5]))
 sweep()
-local ret = { 0, tonumber(call('HGET', state, 'n' .. sid) or '0'), patience(),
-              hold_left() }
+local ret = { 0, tonumber(call('HGET', state, 'n\n' .. sid) or '0'), patience(), hold_left(),
+              tonumber(f[5]) }
 for i = 3, #KEYS do
   local id, seq = ARGV[2 * i - 1], ARGV[2 * i]
   if call('GET', KEYS[i]) == sid .. ':' .. id .. ':' .. seq then
     call('PEXPIRE', KEYS[i], math.ceil(ttl / 1000))
   else -- deleted, or somebody else's by now
     local owner = sid .. ':' .. id
-    local text = call('HGET', state, 't' .. owner)
+    local text = call('HGET', state, 't\n' .. owner)
     if text and sub(text, 1, 1) == 'g' then
       local p = parse_place(text)
       take_out(p, owner)
       p.state = 'b'
-      call('HSET', state, 't' .. owner, place_text(p))
+      call('HSET', state, 't\n' .. owner, place_text(p))
     end
     ret[#ret + 1] = id
   end

@@ -1,7 +1,8 @@
 /* script.c - the scripts, and how one is called.
  *
- * A script is base.lua, line.lua and a file of its own behind each other, and for some
- * another before them, for when nobody else is there.  It is called by its SHA1; a server
+ * A script is base.lua, line.lua and a file of its own behind each other; for some with
+ * another before them, for when nobody else is there, or with server.lua between them.
+ * It is called by its SHA1; a server
  * that does not know it is given it, and asked again.
  */
 #include "store/redis/inner.h"
@@ -21,13 +22,19 @@
 #include "store/redis/reach.lua.h"
 #include "store/redis/read.lua.h"
 #include "store/redis/renew.lua.h"
+#include "store/redis/server.lua.h"
 #include "store/redis/watch.lua.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What a server may speak of; ours never do of more.  No sum of some overflows. */
+#define NUMBER_MAX ((int64_t)1 << 60)
+#define TIME_MAX   (24 * 3600 * HF_SEC)
 
 static const char *const bodies[HF_REDIS_SCRIPTS] = {
     [HF_REDIS_HELLO] = hello_lua, [HF_REDIS_MEND] = mend_lua,
@@ -45,9 +52,12 @@ static char *source(enum hf_redis_script script)
     const char *alone = script == HF_REDIS_ENTER   ? enter_alone_lua
                         : script == HF_REDIS_LEAVE ? leave_alone_lua
                                                    : "";
-    char       *text = NULL;
+    const char *server =
+        script == HF_REDIS_HELLO || script == HF_REDIS_RENEW ? server_lua : "";
+    char *text = NULL;
 
-    if (asprintf(&text, "%s\n%s\n%s\n%s", alone, base_lua, line_lua, bodies[script]) < 0)
+    if (asprintf(&text, "%s\n%s\n%s\n%s\n%s", alone, base_lua, line_lua, server,
+                 bodies[script]) < 0)
         return NULL;
     return text;
 }
@@ -140,6 +150,14 @@ void hf_redis_add_seq(struct hf_redis *redis, uint64_t seq)
     add_digits(redis, seq, seq != 0 ? 16 : 0);
 }
 
+void hf_redis_add_secret(struct hf_redis *redis, const struct hf_served_place *place)
+{
+    char text[17];
+
+    snprintf(text, sizeof text, "%016" PRIx64, place->secret);
+    hf_redis_args_add(&redis->args, text, 16);
+}
+
 void hf_redis_add_kind(struct hf_redis *redis, const struct hf_shape *shape)
 {
     char   text[HF_REDIS_DIGITS + 1];
@@ -221,9 +239,17 @@ int64_t hf_redis_number(const redisReply *reply, size_t index)
 
     if (at == NULL)
         return 0;
-    return at->type == REDIS_REPLY_INTEGER  ? at->integer
-           : at->type == REDIS_REPLY_STRING ? strtoll(at->str, NULL, 10)
-                                            : 0;
+    int64_t number = at->type == REDIS_REPLY_INTEGER  ? at->integer
+                     : at->type == REDIS_REPLY_STRING ? strtoll(at->str, NULL, 10)
+                                                      : 0;
+    return number > NUMBER_MAX ? NUMBER_MAX : number < -NUMBER_MAX ? -NUMBER_MAX : number;
+}
+
+hf_time hf_redis_time(const redisReply *reply, size_t index)
+{
+    int64_t us = hf_redis_number(reply, index);
+
+    return us <= 0 ? 0 : us < TIME_MAX / 1000 ? us * 1000 : TIME_MAX;
 }
 
 const char *hf_redis_text(const redisReply *reply, size_t index)

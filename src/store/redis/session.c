@@ -44,22 +44,27 @@ void hf_redis_session_extend(struct hf_redis *redis)
     redis->session.due = redis->session.sent + redis->config.ttl / 3;
 }
 
-void hf_redis_look_in(struct hf_served *served, int64_t us)
+void hf_redis_session_longest(struct hf_redis *redis, hf_time longest)
 {
-    struct hf_redis *redis = (struct hf_redis *)served;
-    hf_time          at = redis->served.now + us * 1000 + HF_MS;
+    if (longest > redis->config.ttl)
+        redis->session.longest = longest;
+}
 
-    if (us > 0 && at < redis->session.look)
+void hf_redis_look_after(struct hf_redis *redis, hf_time time)
+{
+    hf_time at = redis->served.now + time + HF_MS;
+
+    if (time > 0 && at < redis->session.look)
         redis->session.look = at;
 }
 
 /* The time to put places down again is over: who comes next is granted when one looks. */
-void hf_redis_session_held_off(struct hf_redis *redis, int64_t us)
+void hf_redis_session_held_off(struct hf_redis *redis, hf_time left)
 {
-    bool over = redis->session.held_off && us == 0;
+    bool over = redis->session.held_off && left == 0;
 
-    redis->session.held_off = us > 0;
-    hf_redis_look_in(&redis->served, us);
+    redis->session.held_off = left > 0;
+    hf_redis_look_after(redis, left);
     if (over)
         hf_served_news_all(&redis->served);
 }
@@ -114,7 +119,7 @@ static void take_hello(struct hf_redis *redis, const redisReply *reply, const ch
     bool                     other = strcmp(session->epoch, epoch) != 0;
     bool                     late = redis->served.now >= redis->served.base.alive_until;
 
-    session->longest = hf_redis_number(reply, 4) * 1000;
+    hf_redis_session_longest(redis, hf_redis_time(reply, 4));
     redis->link.info.longest = session->longest;
     session->look = HF_NEVER;
     session->torn |= !fresh && other;
@@ -123,15 +128,27 @@ static void take_hello(struct hf_redis *redis, const redisReply *reply, const ch
         return;
     }
     snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
-    hf_redis_session_held_off(redis, hf_redis_number(reply, 2));
-    hf_redis_look_in(&redis->served, hf_redis_number(reply, 5));
+    hf_redis_session_held_off(redis, hf_redis_time(reply, 2));
+    hf_redis_look_after(redis, hf_redis_time(reply, 5));
     if (other)
         redis->news.heard = 0; /* the count may have been lost, too */
-    hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 3));
+    hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 3), redis->news.heard);
     if (session->torn)
         hf_redis_mend(redis);
     else
         opened(redis);
+}
+
+/* We would not understand what is there, nor would those who wrote it what we write. */
+static void other_layout(struct hf_redis *redis, const redisReply *reply)
+{
+    char why[HF_ERRMSG_MAX];
+
+    snprintf(why, sizeof why,
+             "has locks of another version of Holdfast under our keys (layout %" PRId64
+             ", ours is %" PRId64 "): use that version, or another ?prefix=",
+             hf_redis_number(reply, 1), hf_redis_number(reply, 2));
+    hf_redis_link_refuse(redis, HF_EUNSUPPORTED, why);
 }
 
 static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply)
@@ -147,6 +164,8 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
         hf_redis_hello(redis);
     } else if (code == HF_REDIS_GONE) {
         hf_redis_session_restart(redis);
+    } else if (code == HF_REDIS_LAYOUT) {
+        other_layout(redis, reply);
     } else if (code != HF_REDIS_DONE || epoch == NULL) {
         hf_redis_link_break(redis, "gives no answer that makes sense");
     } else {
@@ -183,7 +202,6 @@ void hf_redis_hello(struct hf_redis *redis)
     hf_redis_add_number(redis, (uint64_t)(session->longest / 1000));
     hf_redis_add_number(redis, (uint64_t)(blank_hold(redis) / 1000));
     hf_redis_add_number(redis, redis->served.token);
-    hf_redis_add(redis, redis->link.info.run_id);
     hf_redis_send(redis, &session->call, on_hello, NULL);
 }
 
@@ -228,6 +246,7 @@ void hf_redis_session_restart(struct hf_redis *redis)
 void hf_redis_session_broken(struct hf_redis *redis)
 {
     redis->session.due = HF_NEVER;
+    hf_redis_mend_end(redis);
     hf_redis_news_close(redis);
     hf_served_tasks_fail(&redis->served);
 }

@@ -24,6 +24,11 @@ static int ready(const struct hf_served *served)
                                : redis->link.phase == HF_REDIS_READY;
 }
 
+static void look_in(struct hf_served *served, int64_t us)
+{
+    hf_redis_look_after((struct hf_redis *)served, us * 1000);
+}
+
 static const struct hf_served_ops ops = {
     .tail = sizeof(struct hf_redis_call),
     .verb = { [HF_ENTER] = hf_redis_enter,
@@ -37,7 +42,7 @@ static const struct hf_served_ops ops = {
               [HF_PROVE] = hf_redis_prove,
               [HF_EXAMINE] = hf_redis_examine },
     .watch_line = hf_redis_watch_line,
-    .look_in = hf_redis_look_in,
+    .look_in = look_in,
     .ready = ready,
 };
 
@@ -92,6 +97,7 @@ static void close_store(struct hf_store *store)
     hf_redis_news_close(redis);
     hf_redis_bye(redis);
     hf_redis_link_finish(redis);
+    hf_redis_mend_end(redis);
     hf_served_finish_all(&redis->served);
     hf_redis_args_finish(&redis->args);
     hf_redis_config_finish(&redis->config);

@@ -8,9 +8,9 @@ static void on_watching(struct hf_redis *redis, void *data, const redisReply *re
 
     if (!hf_redis_answered(redis, task, reply, &code))
         return;
-    hf_redis_look_in(&redis->served, hf_redis_number(reply, 2));
-    if (hf_redis_number(reply, 3) > 0) /* whoever is in the way tells nobody */
-        task->due = redis->served.now + hf_redis_number(reply, 3) * 1000 + HF_MS;
+    hf_redis_look_after(redis, hf_redis_time(reply, 2));
+    if (hf_redis_time(reply, 3) > 0) /* whoever is in the way tells nobody */
+        task->due = redis->served.now + hf_redis_time(reply, 3) + HF_MS;
     hf_served_watching(task, hf_redis_number(reply, 1) != 0);
 }
 

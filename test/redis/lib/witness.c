@@ -197,25 +197,15 @@ long witness_calls(const char *command)
     return at != NULL ? strtol(at + strlen(text), NULL, 10) : 0;
 }
 
-/* Does the hash have a field of a place, a line, an ask or a watch?  Others are sessions'
- * and words of the namespace, all without blanks. */
+/* Does the hash have a field of a place, a line, an ask, a secret or a watch?  Others are
+ * sessions' and words of the namespace. */
 static bool has_places(void)
 {
-    static const char *const letters = "tlaw";
-    static const char *const words[] = { "ttl", "last" };
-    const char              *at = witness_ask("HKEYS {%s}:state", prefix);
+    const char *at = witness_ask("HKEYS {%s}:state", prefix);
 
-    for (; (at = strstr(at, "\r\n")) != NULL; at += 2) {
-        if (at[2] == '\0' || strchr(letters, at[2]) == NULL)
-            continue;
-        bool known = false;
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-            size_t length = strlen(words[i]);
-            known |= strncmp(at + 2, words[i], length) == 0 && at[2 + length] == '\r';
-        }
-        if (!known)
+    for (; (at = strstr(at, "\r\n")) != NULL; at += 2)
+        if (at[2] != '\0' && strchr("tlawk", at[2]) != NULL && at[3] == '\n')
             return true;
-    }
     return false;
 }
 
