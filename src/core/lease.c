@@ -5,6 +5,16 @@
 
 #define RATE 500 /* 1/rho */
 
+static hf_time sooner(hf_time a, hf_time b)
+{
+    return a < b ? a : b;
+}
+
+static hf_time later(hf_time a, hf_time b)
+{
+    return a > b ? a : b;
+}
+
 hf_time hf_lease_shorter(hf_time ttl)
 {
     return ttl - ttl / RATE - (ttl % RATE != 0);
@@ -35,30 +45,48 @@ void hf_lease_quorum_init(struct hf_lease_quorum *lease, hf_time timeout, hf_tim
 }
 
 void hf_lease_quorum_connected(struct hf_lease_quorum *lease, hf_time sent,
-                               hf_time answered)
+                               hf_time answered, hf_time timeout)
 {
-    assert(sent <= answered);
+    assert(sent <= answered && timeout > 0);
     lease->connect = sent;
     lease->count = 0;
+    if (timeout >= lease->timeout)
+        return;
+    lease->timeout = timeout;
+    hf_time deadline = hf_lease_deadline(sent, timeout, lease->guard);
+    if (deadline < lease->deadline) {
+        lease->deadline = deadline;
+        lease->since = sent;
+    }
 }
 
-static struct hf_lease_mark *mark_at(struct hf_lease_quorum *lease, size_t number)
+static const struct hf_lease_mark *mark_at(const struct hf_lease_quorum *lease,
+                                           size_t                        number)
 {
     return &lease->mark[number % HF_LEASE_MARKS];
 }
 
-/* The newest request surely known to the leader, given a write sent at `sent`. */
-static hf_time proven(struct hf_lease_quorum *lease, hf_time sent)
+static size_t oldest(const struct hf_lease_quorum *lease)
 {
-    size_t  oldest = lease->count < HF_LEASE_MARKS ? 0 : lease->count - HF_LEASE_MARKS;
+    return lease->count < HF_LEASE_MARKS ? 0 : lease->count - HF_LEASE_MARKS;
+}
+
+/* From when on a write proves this mark, `slowest` being the longest round trip since. */
+static hf_time provable_at(const struct hf_lease_quorum *lease,
+                           const struct hf_lease_mark *mark, hf_time slowest)
+{
+    return mark->answered + lease->timeout / 4 + 2 * slowest + 20 * HF_MS;
+}
+
+/* The newest request surely known to the leader, given a write sent at `sent`. */
+static hf_time proven(const struct hf_lease_quorum *lease, hf_time sent)
+{
     hf_time slowest = 0;
 
-    for (size_t i = lease->count; i-- > oldest;) {
+    for (size_t i = lease->count; i-- > oldest(lease);) {
         const struct hf_lease_mark *mark = mark_at(lease, i);
-        if (mark->slowest > slowest)
-            slowest = mark->slowest;
-        hf_time gap = lease->timeout / 4 + 2 * slowest + 20 * HF_MS;
-        if (mark->answered + gap <= sent)
+        slowest = later(slowest, mark->slowest);
+        if (provable_at(lease, mark, slowest) <= sent)
             return mark->sent;
     }
     return lease->connect;
@@ -72,14 +100,15 @@ static void remember(struct hf_lease_quorum *lease, hf_time sent, hf_time answer
     hf_time took = answered - sent;
 
     if (lease->count > 0) {
-        struct hf_lease_mark *last = mark_at(lease, lease->count - 1);
+        struct hf_lease_mark *last = &lease->mark[(lease->count - 1) % HF_LEASE_MARKS];
         if (sent - last->sent < least) {
             if (took > last->slowest)
                 last->slowest = took;
             return;
         }
     }
-    *mark_at(lease, lease->count++) = (struct hf_lease_mark){ sent, answered, took };
+    lease->mark[lease->count++ % HF_LEASE_MARKS] =
+        (struct hf_lease_mark){ sent, answered, took };
 }
 
 void hf_lease_quorum_answered(struct hf_lease_quorum *lease, hf_time sent,
@@ -94,6 +123,58 @@ void hf_lease_quorum_answered(struct hf_lease_quorum *lease, hf_time sent,
     if (since < 0)
         return;
     hf_time deadline = hf_lease_deadline(since, lease->timeout, lease->guard);
-    if (deadline > lease->deadline) /* each one proven, so the latest holds */
+    if (deadline > lease->deadline) { /* each one proven, so the latest holds */
         lease->deadline = deadline;
+        lease->since = since;
+    }
+}
+
+/* From when on a write moves the deadline; HF_NEVER: nothing is known that it could
+ * prove. */
+static hf_time movable_at(const struct hf_lease_quorum *lease)
+{
+    hf_time slowest = 0, soonest = HF_NEVER;
+
+    for (size_t i = lease->count; i-- > oldest(lease);) {
+        const struct hf_lease_mark *mark = mark_at(lease, i);
+        if (mark->sent <= lease->since)
+            break;
+        slowest = later(slowest, mark->slowest);
+        soonest = sooner(soonest, provable_at(lease, mark, slowest));
+    }
+    return soonest;
+}
+
+/* From when on a write proves what was sent before the last one; 0: it is proven. */
+static hf_time previous_at(const struct hf_lease_quorum *lease, hf_time last)
+{
+    hf_time slowest = 0;
+
+    for (size_t i = lease->count; i-- > oldest(lease);) {
+        const struct hf_lease_mark *mark = mark_at(lease, i);
+        slowest = later(slowest, mark->slowest);
+        if (mark->sent <= last - lease->timeout / 10)
+            return mark->sent > lease->since ? provable_at(lease, mark, slowest) : 0;
+    }
+    return 0;
+}
+
+/* The pace; or sooner, when the deadline has come near and can be moved. */
+hf_time hf_lease_quorum_write_at(const struct hf_lease_quorum *lease, hf_time last)
+{
+    hf_time least = last + lease->timeout * 2 / 15;
+    hf_time most = last + lease->timeout * 3 / 16;
+    hf_time pace = later(least, sooner(previous_at(lease, last), most));
+    hf_time need = lease->deadline - lease->timeout * 7 / 12;
+
+    return sooner(pace,
+                  later(last + lease->timeout / 32, later(need, movable_at(lease))));
+}
+
+hf_time hf_lease_quorum_connect_at(const struct hf_lease_quorum *lease, bool busy)
+{
+    hf_time late = lease->deadline - lease->timeout * 3 / 8;
+    hf_time movable = movable_at(lease);
+
+    return !busy && movable != HF_NEVER && movable > late ? 0 : late;
 }

@@ -53,7 +53,30 @@ hf_time hf_lease_stale_at(hf_time answered, hf_time ttl);
  * question that has to come between a_i and s_w was asked at most T/4 after a_i;
  * if it comes later than s_w it was on its way for delta just before.  What the
  * leader sends comes in order, so a write answered meanwhile was late as well, and
- * we saw it.  So a slow answer widens the gap while it lies in it, not after. */
+ * we saw it.  So a slow answer widens the gap while it lies in it, not after.
+ *
+ * T is the least that the session ever had.  Servers may allow different times: with
+ * a new connection the leader counts by the new one, what comes late from the old
+ * server is counted by the old one, and a new leader counts by the one that the
+ * session was made with.  If the new one is shorter, the leader may have begun to count
+ * it when connecting was sent, so the deadline comes nearer then.
+ *
+ * When to write.  Right after a write 3/4 T are left at most, for it proves what is a
+ * gap old.  With h from one write to the next, 3/4 T - h are left just before one, if
+ * each comes just a gap after one of those before it.  With two in each gap:
+ *
+ *      w0      w1      w2      w3      w4        w2 proves w0, w3 proves w1, ...
+ *       |------ gap -----|
+ *               |------ gap -----|
+ *
+ * h = 2/15 T is a little more than half of T/4, so that a write may be answered late by
+ * 1/120 T and still prove something.  If answers take longer than that, each write waits
+ * until it can prove the one before the last; and one that proved nothing is followed by
+ * the next as soon as that can.
+ *
+ * Connecting anew proves most of all: T is left then.  It is worth it when even the
+ * next write that can move the deadline would leave less than 3/8 T: after an answer
+ * that came late and so widens the gap, or when none comes. */
 #define HF_LEASE_MARKS 64
 
 struct hf_lease_mark {
@@ -63,22 +86,31 @@ struct hf_lease_mark {
 };
 
 struct hf_lease_quorum {
-    hf_time              timeout; /* T, as negotiated */
+    hf_time              timeout; /* T, the least there was */
     hf_time              guard;
     hf_time              connect;              /* when connecting was sent, or -1 */
     struct hf_lease_mark mark[HF_LEASE_MARKS]; /* a ring, oldest overwritten */
     size_t               count;                /* marks ever set */
     hf_time              deadline;
+    hf_time              since; /* when that was sent which the deadline counts from */
 };
 
 void hf_lease_quorum_init(struct hf_lease_quorum *lease, hf_time timeout, hf_time guard);
 
-/* A connection was made, in the same session: earlier answers count no more. */
+/* A connection was made, in the same session, which has the time `timeout` now: earlier
+ * answers count no more. */
 void hf_lease_quorum_connected(struct hf_lease_quorum *lease, hf_time sent,
-                               hf_time answered);
+                               hf_time answered, hf_time timeout);
 
 /* A request was answered; `committed` if it was a write that a quorum took. */
 void hf_lease_quorum_answered(struct hf_lease_quorum *lease, hf_time sent,
                               hf_time answered, bool committed);
+
+/* When to write again, if the last time was `last`. */
+hf_time hf_lease_quorum_write_at(const struct hf_lease_quorum *lease, hf_time last);
+
+/* When it is better to connect anew; 0: at once, though not while an answer is
+ * awaited (`busy`). */
+hf_time hf_lease_quorum_connect_at(const struct hf_lease_quorum *lease, bool busy);
 
 #endif

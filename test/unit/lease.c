@@ -93,7 +93,7 @@ static struct hf_lease_quorum connected(hf_time sent)
     struct hf_lease_quorum lease;
 
     hf_lease_quorum_init(&lease, T, 0);
-    hf_lease_quorum_connected(&lease, sent, sent + 10 * HF_MS);
+    hf_lease_quorum_connected(&lease, sent, sent + 10 * HF_MS, T);
     return lease;
 }
 
@@ -200,11 +200,11 @@ static void test_a_new_connection_starts_afresh_and_takes_nothing_back(void **st
     (void)state;
     answer(&lease, 1 * HF_SEC, false);
     answer(&lease, 9 * HF_SEC, false);
-    hf_lease_quorum_connected(&lease, 9500 * HF_MS, 9510 * HF_MS);
+    hf_lease_quorum_connected(&lease, 9500 * HF_MS, 9510 * HF_MS, T);
     answer(&lease, 9600 * HF_MS, true);
     assert_int_equal(lease.deadline, 9500 * HF_MS + LEASED);
     hf_time before = lease.deadline;
-    hf_lease_quorum_connected(&lease, 9700 * HF_MS, 9710 * HF_MS);
+    hf_lease_quorum_connected(&lease, 9700 * HF_MS, 9710 * HF_MS, T);
     assert_int_equal(lease.deadline, before);
     answer(&lease, 13 * HF_SEC, true);
     /* Not the ping of 9 s, though answered long before: another connection. */
@@ -217,7 +217,7 @@ static void test_the_guard_is_taken_off(void **state)
 
     (void)state;
     hf_lease_quorum_init(&lease, T, 350 * HF_MS);
-    hf_lease_quorum_connected(&lease, 0, 10 * HF_MS);
+    hf_lease_quorum_connected(&lease, 0, 10 * HF_MS, T);
     answer(&lease, 20 * HF_MS, true);
     assert_int_equal(lease.deadline, LEASED - 350 * HF_MS);
 }
@@ -318,7 +318,7 @@ static void one_life(uint64_t seed)
         answered = least + between(&seed, 0, timeout / 20);
         if (i == 0 || between(&seed, 0, 149) == 0) {
             sent = least;
-            hf_lease_quorum_connected(&lease, sent, answered);
+            hf_lease_quorum_connected(&lease, sent, answered, timeout);
             history_connected(&history, sent);
             sent = answered;
             continue;

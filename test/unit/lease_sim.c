@@ -1,17 +1,22 @@
 /* lease_sim.c - ZooKeeper's quorum rule in random worlds: the deadline comes first.
  *
  * A client talks to a follower, the follower to a leader, and at some moment, often the
- * worst, nothing passes between those two any more, one way or both.  The leader expires the session
- * when it has not heard of it for T, as real ones do: it asks its followers every half
- * tick whom they have heard of, and rounds up to whole ticks.  The follower goes on
- * answering what it can by itself, which is what misleads the plain rules; the same
- * worlds show that they are wrong, so the test is able to fail.
+ * worst, nothing passes between those two any more, one way or both; or the others
+ * elect a new leader, and nothing is committed any more by this one.  The leader
+ * expires the session when it has not heard of it for T, as real ones do: it asks its
+ * followers every half tick whom they have heard of, and rounds up to whole ticks; a new
+ * one counts T from its beginning.  The follower goes on answering what it can by itself,
+ * which is what misleads the plain rules; the same worlds show that they are wrong, so
+ * the test is able to fail.
+ *
+ * The client writes and connects anew when core/lease says so.  In some worlds it
+ * connects for no reason, too, and has another T then.  If that is a shorter one, the
+ * client hears of it: should the connection break just between the leader's hearing of it
+ * and ours, the leader counts what nobody knows, and there is no rule for that.
  *
  * HF_SIM_SCHEDULES: how many worlds.  A failure tells its seed.
  */
-#include "core/lease.h"
-
-#include "base/random.h"
+#include "lib/quorum.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,193 +26,127 @@
 
 #include <cmocka.h>
 
-enum what {
-    ASK,          /* the leader asks its follower whom it has heard of */
-    ASKED,        /* which arrives */
-    TOLD,         /* and so does the answer; number: 1 if we are in it */
-    EXPIRE,       /* the leader looks whether our time is over */
-    BEAT,         /* the client wants to write */
-    READ,         /* or to read */
-    SENT,         /* a request is with the follower */
-    FORWARDED,    /* a write is with the leader */
-    COMMITTED,    /* the follower hears that a quorum has it */
-    ANSWERED,     /* the client has the answer */
-    FOLLOWER_OFF, /* it has not heard from its leader for too long */
-};
-
-struct event {
-    hf_time   at;
-    enum what what;
-    int       number; /* of the request */
-};
-
-/* Messages from one to another arrive in order. */
-struct way {
-    hf_time last;
-    hf_time cut; /* what would arrive later never does */
-};
-
-struct request {
-    hf_time sent;
-    bool    write;
-};
-
-#define EVENTS   256
-#define REQUESTS 1024
-
-struct world {
-    uint64_t       seed;
-    hf_time        tick, timeout, sync_limit, hop, pace;
-    hf_time        rate;  /* the client's clock is fast by 1/rate */
-    hf_time        spite; /* from then on the cut waits for its worst moment; 0: no */
-    struct event   event[EVENTS];
-    size_t         events;
-    struct request request[REQUESTS];
-    int            requests;
-    struct way     to_follower, to_leader, to_client, from_client;
-
-    bool    touched; /* the follower has heard of us since it was last asked */
-    bool    follows;
-    hf_time heard;   /* by the follower, from the leader */
-    hf_time told;    /* when the leader last heard of the follower */
-    hf_time expires; /* as the leader has it now */
-    hf_time expired; /* 0: not yet */
-
-    struct hf_lease_quorum lease;
-    hf_time                last_answer, last_write; /* sent */
-};
-
-static hf_time between(struct world *world, hf_time least, hf_time most)
-{
-    return least + (hf_time)(hf_random_next(&world->seed) % (uint64_t)(most - least + 1));
-}
-
-static void put(struct world *world, hf_time at, enum what what, int number)
-{
-    assert_true(world->events < EVENTS);
-    world->event[world->events++] = (struct event){ at, what, number };
-}
-
-static struct event take(struct world *world)
-{
-    size_t first = 0;
-
-    for (size_t i = 1; i < world->events; i++)
-        if (world->event[i].at < world->event[first].at)
-            first = i;
-    struct event event = world->event[first];
-    world->event[first] = world->event[--world->events];
-    return event;
-}
-
-/* One message in fifty takes up to twenty times as long as most do. */
-static void send(struct world *world, struct way *way, hf_time now, enum what what,
-                 int number)
-{
-    bool    slow = between(world, 0, 49) == 0;
-    hf_time at = now + between(world, world->hop / 8, world->hop * (slow ? 20 : 1));
-
-    if (at < way->last)
-        at = way->last;
-    way->last = at;
-    if (at < way->cut)
-        put(world, at, what, number);
-}
-
-/* ---- The three ------------------------------------------------------------------------- */
-
-static void leader(struct world *world, struct event event)
-{
-    bool came = event.what == TOLD || event.what == FORWARDED;
-
-    if (came && event.at >= world->to_leader.cut)
-        return;
-    switch (event.what) {
-    case ASK:
-        if (event.at >= world->told + world->sync_limit)
-            break; /* the follower is given up */
-        send(world, &world->to_follower, event.at, ASKED, 0);
-        put(world, event.at + world->tick / 2 + between(world, 0, 10 * HF_MS), ASK, 0);
-        break;
-    case TOLD:
-        world->told = event.at;
-        if (event.number == 1) {
-            world->expires =
-                ((event.at + world->timeout) / world->tick + 1) * world->tick;
-            put(world, world->expires, EXPIRE, 0);
-        }
-        break;
-    case FORWARDED:
-        /* A write has come through: that is believed in.  Nothing else will. */
-        if (world->spite != 0 && event.at >= world->spite &&
-            world->to_leader.cut == INT64_MAX)
-            world->to_leader.cut = event.at + 1;
-        send(world, &world->to_follower, event.at, COMMITTED, event.number);
-        break;
-    default: /* EXPIRE */
-        if (world->expires <= event.at && world->expired == 0)
-            world->expired = event.at;
-    }
-}
-
-static void follower_heard(struct world *world, hf_time now)
-{
-    world->heard = now;
-    put(world, now + world->sync_limit, FOLLOWER_OFF, 0);
-}
-
-static void follower(struct world *world, struct event event)
-{
-    if (!world->follows)
-        return;
-    switch (event.what) {
-    case ASKED:
-        follower_heard(world, event.at);
-        send(world, &world->to_leader, event.at, TOLD, world->touched);
-        world->touched = false;
-        break;
-    case SENT:
-        world->touched = true;
-        if (world->request[event.number].write)
-            send(world, &world->to_leader, event.at, FORWARDED, event.number);
-        else
-            send(world, &world->to_client, event.at, ANSWERED, event.number);
-        break;
-    case COMMITTED:
-        follower_heard(world, event.at);
-        send(world, &world->to_client, event.at, ANSWERED, event.number);
-        break;
-    default: /* FOLLOWER_OFF */
-        world->follows = event.at < world->heard + world->sync_limit;
-    }
-}
+/* ---- The client ------------------------------------------------------------------------ */
 
 static hf_time client_clock(const struct world *world, hf_time now)
 {
     return now + now / world->rate;
 }
 
+static hf_time world_clock(const struct world *world, hf_time by_client)
+{
+    hf_time at = by_client;
+
+    while (client_clock(world, at) > by_client) /* two or three rounds */
+        at -= client_clock(world, at) - by_client;
+    while (client_clock(world, at) < by_client)
+        at += by_client - client_clock(world, at);
+    return at;
+}
+
+static void put_at(struct world *world, hf_time now, hf_time by_client, enum what what)
+{
+    hf_time at = world_clock(world, by_client);
+
+    world_put(world, at > now ? at : now, what, world->plan);
+}
+
+/* What was planned before is off. */
+static void plan(struct world *world, hf_time now)
+{
+    world->plan++;
+    put_at(world, now, hf_lease_quorum_connect_at(&world->lease, world->beating), RENEW);
+    if (!world->beating)
+        put_at(world, now, hf_lease_quorum_write_at(&world->lease, world->last_beat),
+               BEAT);
+}
+
+static void connect_anew(struct world *world, hf_time now)
+{
+    static const hf_time times[] = { 4, 4, 2, 3, 5, 8 }; /* quarters */
+    int                  number = world->connections;
+
+    if (number == CONNECTIONS || world->used < 0)
+        return;
+    hf_time timeout = world->timeout;
+    if (world->restless != 0)
+        timeout = timeout * times[world_between(world, 0, 5)] / 4;
+    if (timeout < 2 * world->tick || timeout < 2 * HF_SEC)
+        timeout = world->timeout;
+    world->connection[world->connections++] = (struct connection){ now, timeout };
+    world->used = -1;
+    world->plan++;
+    world_send(world, &world->from_client, now, CONNECT, number);
+}
+
+static void greeted(struct world *world, struct event event)
+{
+    const struct connection *connection = &world->connection[event.number];
+
+    if (event.number != world->connections - 1)
+        return; /* an older one, given up meanwhile */
+    world->used = event.number;
+    world->beating = false;
+    hf_lease_quorum_connected(&world->lease, client_clock(world, connection->sent),
+                              client_clock(world, event.at), connection->timeout);
+    world_put(world, event.at, BEAT, ++world->plan);
+}
+
+static void answered(struct world *world, struct event event)
+{
+    struct request *request = &world->request[event.number];
+    hf_time         sent = client_clock(world, request->sent);
+
+    if (request->connection != world->used)
+        return;
+    hf_lease_quorum_answered(&world->lease, sent, client_clock(world, event.at),
+                             request->write);
+    world->last_answer = sent;
+    if (request->write) {
+        world->last_write = sent;
+        world->beating = false;
+    }
+    plan(world, event.at);
+}
+
+static void ask(struct world *world, struct event event)
+{
+    bool write = event.what == BEAT;
+
+    if (event.what == READ)
+        world_put(world, event.at + world_between(world, 1, world->pace), READ, 0);
+    if (world->requests == REQUESTS || world->used < 0 ||
+        (write && (event.number != world->plan || world->beating)))
+        return;
+    if (write) {
+        world->beating = true;
+        world->last_beat = client_clock(world, event.at);
+    }
+    world->request[world->requests] = (struct request){ event.at, write, world->used };
+    world_send(world, &world->from_client, event.at, SENT, world->requests++);
+}
+
 static void client(struct world *world, struct event event)
 {
-    if (event.what == ANSWERED) {
-        struct request *request = &world->request[event.number];
-        hf_time         sent = client_clock(world, request->sent);
-        hf_lease_quorum_answered(&world->lease, sent, client_clock(world, event.at),
-                                 request->write);
-        world->last_answer = sent;
-        if (!request->write)
-            return;
-        world->last_write = sent;
-        hf_time due = request->sent + world->timeout / 6;
-        put(world, due > event.at ? due : event.at, BEAT, 0);
-        return;
+    switch (event.what) {
+    case ANSWERED:
+        answered(world, event);
+        break;
+    case GREETED:
+        greeted(world, event);
+        break;
+    case RENEW:
+        if (event.number == world->plan)
+            connect_anew(world, event.at);
+        break;
+    case RESTLESS:
+        world_put(world, event.at + world_between(world, 1, world->restless), RESTLESS,
+                  0);
+        connect_anew(world, event.at);
+        break;
+    default:
+        ask(world, event);
     }
-    if (event.what == READ)
-        put(world, event.at + between(world, 1, world->pace), READ, 0);
-    if (world->requests == REQUESTS)
-        return;
-    world->request[world->requests] = (struct request){ event.at, event.what == BEAT };
-    send(world, &world->from_client, event.at, SENT, world->requests++);
 }
 
 static void step(struct world *world, struct event event)
@@ -216,14 +155,18 @@ static void step(struct world *world, struct event event)
     case ASK:
     case TOLD:
     case FORWARDED:
+    case REVALIDATE:
+    case DEPOSED:
     case EXPIRE:
-        leader(world, event);
+        world_leader(world, event);
         break;
     case ASKED:
     case SENT:
     case COMMITTED:
+    case CONNECT:
+    case VALID:
     case FOLLOWER_OFF:
-        follower(world, event);
+        world_follower(world, event);
         break;
     default:
         client(world, event);
@@ -236,35 +179,45 @@ static void world_begin(struct world *world, uint64_t seed)
 {
     static const hf_time rates[] = { -501, 501, -4000, 4000, INT64_MAX };
 
-    *world = (struct world){ .seed = seed, .touched = true, .follows = true };
+    *world = (struct world){ .seed = seed, .follows = true, .connections = 1 };
     /* The fewest ticks that a server allows are the hardest; shorter sessions than 2 s
      * we refuse. */
     do {
-        world->tick = between(world, 1, 20) * 100 * HF_MS;
-        world->timeout = (between(world, 0, 1) ? 2 : between(world, 3, 20)) * world->tick;
+        world->tick = world_between(world, 1, 20) * 100 * HF_MS;
+        world->timeout =
+            (world_between(world, 0, 1) ? 2 : world_between(world, 3, 20)) * world->tick;
     } while (world->timeout < 2 * HF_SEC);
-    world->sync_limit = between(world, 2, 10) * world->tick;
-    world->hop = between(world, 50, 5000) * HF_MS / 1000;
-    world->pace = world->timeout / between(world, 2, 20);
-    world->rate = rates[between(world, 0, 4)];
+    world->sync_limit = world_between(world, 2, 10) * world->tick;
+    world->hop = world_between(world, 50, 5000) * HF_MS / 1000;
+    world->pace = world->timeout / world_between(world, 2, 20);
+    world->rate = rates[world_between(world, 0, 4)];
 
-    hf_time start = between(world, 0, world->tick);
-    hf_time cut = start + 3 * world->timeout + between(world, 0, 2 * world->timeout);
-    int     which = (int)between(world, 0, 5);
-    world->spite = which > 2 ? cut : 0;
+    hf_time start = world_between(world, 0, world->tick);
+    hf_time cut =
+        start + 3 * world->timeout + world_between(world, 0, 2 * world->timeout);
+    int  which = (int)world_between(world, 0, 6);
+    bool falls = which == 6; /* the leader, not the way to it */
+    world->spite = which > 2 && !falls ? cut : 0;
     world->to_leader.cut = which == 0 || which > 2 ? INT64_MAX : cut;
     world->to_follower.cut = which == 1 || which > 2 ? INT64_MAX : cut;
     world->to_client.cut = world->from_client.cut = INT64_MAX;
+    world->restless = world_between(world, 0, 2) == 0 ? world->timeout * 2 : 0;
 
     /* The session is made; the leader knows of it from the start. */
+    world->connection[0] = (struct connection){ start, world->timeout };
+    world->touched = world->timeout;
     hf_lease_quorum_init(&world->lease, world->timeout, 0);
     hf_lease_quorum_connected(&world->lease, client_clock(world, start),
-                              client_clock(world, start + HF_MS));
-    follower_heard(world, start);
-    put(world, start, TOLD, 1);
-    put(world, start + between(world, 0, world->tick / 2), ASK, 0);
-    put(world, start + 2 * HF_MS, BEAT, 0);
-    put(world, start + between(world, 1, world->pace), READ, 0);
+                              client_clock(world, start + HF_MS), world->timeout);
+    world_follower_heard(world, start);
+    world_put(world, start, TOLD, (int)(world->timeout / HF_MS));
+    world_put(world, start + world_between(world, 0, world->tick / 2), ASK, 0);
+    world_put(world, start + 2 * HF_MS, BEAT, 0);
+    world_put(world, start + world_between(world, 1, world->pace), READ, 0);
+    if (falls)
+        world_put(world, cut, DEPOSED, 0);
+    if (world->restless != 0)
+        world_put(world, start + world_between(world, 1, world->restless), RESTLESS, 0);
 }
 
 /* How long before its session's end the client stops, by three rules, in its own time. */
@@ -277,11 +230,17 @@ static struct margins world_run(uint64_t seed)
     static struct world world;
 
     world_begin(&world, seed);
-    while (world.expired == 0 || world.follows)
-        step(&world, take(&world));
+    hf_time deadline = 0; /* the latest believed in from the session's end on */
+    for (struct event event = world_take(&world);
+         world.expired == 0 || event.at < world.expired + 2 * world.timeout;
+         event = world_take(&world)) {
+        step(&world, event);
+        if (world.expired != 0 && world.lease.deadline > deadline)
+            deadline = world.lease.deadline;
+    }
     hf_time end = client_clock(&world, world.expired);
     return (struct margins){
-        .ours = end - world.lease.deadline,
+        .ours = end - deadline,
         .last_answer = end - (world.last_answer + hf_lease_shorter(world.timeout)),
         .last_write = end - (world.last_write + hf_lease_shorter(world.timeout)),
         .timeout = world.timeout,

@@ -1,13 +1,15 @@
 /* beat.c - staying alive, and knowing until when we surely are.
  *
- * While we have a place anywhere, a quorum write every T/6: a MULTI that checks that
- * our places are there and changes nothing.  It renews the deadline (core/lease.h
- * has the rule) and finds places taken from us.  Any other write that was committed
- * does as well.  With no place to lose, plain pings every T/3.
+ * While we have a place anywhere, a quorum write every T/8 and a little: a MULTI that
+ * checks that our places are there and changes nothing.  It renews the deadline
+ * (core/lease.h has the rule, and says why so often) and finds places taken from us.
+ * Any other write that was committed does as well.  With no place to lose, plain pings
+ * every T/6: so what is acquired then has a deadline that is not near.
  *
  * A connection on which something is awaited and nothing heard for T/3 is given up:
  * there may be a better server.  If not even the machine there says that it has our
- * bytes, T/6 is enough: a slow server's machine does say so.
+ * bytes, T/6 is enough: a slow server's machine does say so.  And while we have a
+ * place, it is given up as soon as connecting anew is the best way to a new deadline.
  *
  * A write that a follower seems to sit on is helped along with another request after
  * 200 ms: servers before 3.8.1 forget to go on (ZOOKEEPER-4537).
@@ -21,15 +23,14 @@
 
 #define KICK (200 * HF_MS)
 
-static hf_time guard(const struct hf_zk *zk)
+static hf_time guard(hf_time timeout)
 {
-    hf_time part = zk->link.timeout / 40;
+    hf_time part = timeout / 40;
 
     return part < 50 * HF_MS ? part : 50 * HF_MS;
 }
 
-/* What is sent and not acknowledged breaks the connection after T/6.  Noticing a cut
- * takes T/3 then, and a holder has T/6 and more to find another server. */
+/* What is sent and not acknowledged breaks the connection after T/6. */
 static void limit_silence(const struct hf_zk *zk)
 {
     unsigned ms = (unsigned)(zk->link.timeout / HF_MS / 6);
@@ -37,17 +38,25 @@ static void limit_silence(const struct hf_zk *zk)
     setsockopt(zk->link.stream.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
 }
 
-void hf_zk_beat_start(struct hf_zk *zk, hf_time sent, hf_time answered, bool fresh)
+void hf_zk_beat_greeted(struct hf_zk *zk, hf_time timeout, hf_time answered)
+{
+    struct hf_zk_beat *beat = &zk->beat;
+
+    hf_lease_quorum_connected(&beat->lease, zk->link.greeted, answered, timeout);
+    zk->link.timeout = beat->lease.timeout;
+    zk->base.alive_until = beat->lease.deadline;
+}
+
+void hf_zk_beat_start(struct hf_zk *zk, hf_time timeout, hf_time answered, bool fresh)
 {
     struct hf_zk_beat *beat = &zk->beat;
 
     if (fresh)
-        hf_lease_quorum_init(&beat->lease, zk->link.timeout, guard(zk));
-    beat->lease.timeout = zk->link.timeout;
-    hf_lease_quorum_connected(&beat->lease, sent, answered);
+        hf_lease_quorum_init(&beat->lease, timeout, guard(timeout));
+    hf_zk_beat_greeted(zk, timeout, answered);
     beat->wrote = beat->tried = 0; /* due at once: nothing is proven yet */
     beat->spoke = zk->now;
-    beat->heard = answered;
+    beat->began = beat->heard = answered;
     beat->pinged = 0;
     beat->kicked = 0;
     limit_silence(zk);
@@ -145,12 +154,14 @@ static hf_time beat_due(const struct hf_zk *zk)
 
     if (zk->tickets == 0 || beat->call.flying)
         return HF_NEVER;
-    return (beat->wrote > beat->tried ? beat->wrote : beat->tried) + zk->link.timeout / 6;
+    return hf_lease_quorum_write_at(&beat->lease, beat->wrote > beat->tried
+                                                      ? beat->wrote
+                                                      : beat->tried);
 }
 
 static hf_time ping_due(const struct hf_zk *zk)
 {
-    return zk->beat.pinged != 0 ? HF_NEVER : zk->beat.spoke + zk->link.timeout / 3;
+    return zk->beat.pinged != 0 ? HF_NEVER : zk->beat.spoke + zk->link.timeout / 6;
 }
 
 static hf_time kick_due(const struct hf_zk *zk)
@@ -177,6 +188,19 @@ static hf_time dead_due(const struct hf_zk *zk)
     return (since > beat->heard ? since : beat->heard) + zk->link.timeout / 3;
 }
 
+/* When to connect anew, for the sake of the deadline.  A connection on which nothing was
+ * proven yet has some time to do so. */
+static hf_time renew_due(const struct hf_zk *zk)
+{
+    const struct hf_zk_beat *beat = &zk->beat;
+
+    if (zk->tickets == 0)
+        return HF_NEVER;
+    hf_time at = hf_lease_quorum_connect_at(&beat->lease, zk->calls.first != NULL);
+    hf_time least = beat->wrote == 0 ? beat->began + zk->link.timeout / 4 : 0;
+    return at > least ? at : least;
+}
+
 static void on_kicked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     (void)zk, (void)data, (void)reply;
@@ -190,6 +214,10 @@ void hf_zk_beat_run(struct hf_zk *zk)
         return;
     if (zk->now >= dead_due(zk)) {
         hf_zk_link_break(zk, "does not answer any more");
+        return;
+    }
+    if (zk->now >= renew_due(zk)) {
+        hf_zk_link_break(zk, "answers too slowly");
         return;
     }
     if (zk->now >= beat_due(zk))
@@ -211,5 +239,6 @@ hf_time hf_zk_beat_wake(const struct hf_zk *zk)
 {
     if (zk->link.phase != HF_ZK_READY)
         return HF_NEVER;
-    return sooner(sooner(beat_due(zk), ping_due(zk)), sooner(kick_due(zk), dead_due(zk)));
+    hf_time send = sooner(sooner(beat_due(zk), ping_due(zk)), kick_due(zk));
+    return sooner(send, sooner(renew_due(zk), dead_due(zk)));
 }

@@ -35,14 +35,14 @@ static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
     bool               fresh = link->session == 0;
 
     link->session = session;
-    link->timeout = timeout * HF_MS;
     memset(link->password, 0, sizeof link->password);
     memcpy(link->password, password.bytes,
            password.size < sizeof link->password ? password.size : sizeof link->password);
     link->phase = HF_ZK_READY;
     link->tried = 0;
+    link->slow = 0;
     link->addresses = 0;
-    hf_zk_beat_start(zk, link->greeted, answered, fresh);
+    hf_zk_beat_start(zk, timeout * HF_MS, answered, fresh);
     introduce(zk);
     hf_zk_watches_restore(zk);
     hf_zk_vigils_resume(zk);
@@ -58,6 +58,14 @@ static bool is_read_only(struct hf_zk_reader frame)
     hf_zk_get_long(&frame);
     int32_t error = hf_zk_get_int(&frame);
     return !frame.bad && frame.at == frame.size && error == HF_ZK_NOT_READ_ONLY;
+}
+
+/* No deadline can be kept with so short a session.  Ours is one now, if it was longer. */
+static void refuse_short(struct hf_zk *zk, int32_t timeout, hf_time answered)
+{
+    if (zk->link.session != 0)
+        hf_zk_beat_greeted(zk, timeout * HF_MS, answered);
+    hf_zk_link_break(zk, "gives sessions less than 2 s; raise maxSessionTimeout");
 }
 
 static void take_greeting(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered)
@@ -80,7 +88,7 @@ static void take_greeting(struct hf_zk *zk, struct hf_zk_reader frame, hf_time a
     else if (none || (zk->link.session != 0 && session != zk->link.session))
         hf_zk_link_lose(zk);
     else if (timeout < 2000)
-        hf_zk_link_break(zk, "gives sessions less than 2 s; raise maxSessionTimeout");
+        refuse_short(zk, timeout, answered);
     else
         be_ready(zk, session, timeout, password, answered);
 }

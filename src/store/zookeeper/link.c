@@ -47,12 +47,15 @@ void hf_zk_link_set(struct hf_zk *zk, enum hf_link link)
         zk->base.on_link(&zk->base, zk->base.on_link_data);
 }
 
-/* How long one server may take until the next has its turn. */
-static hf_time patience(const struct hf_zk *zk)
+/* How long one server may take to be reached, until the next has its turn; and then, to
+ * make or find a session: longer each time, for one that is only slow would never be
+ * used, and each try may leave a session behind. */
+static hf_time patience(const struct hf_zk *zk, unsigned doubled, hf_time most)
 {
     hf_time limit = zk->config.session_ms * HF_MS / 6;
 
-    return limit < 2 * HF_SEC ? limit : 2 * HF_SEC;
+    limit = (limit < 2 * HF_SEC ? limit : 2 * HF_SEC) << (doubled < 10 ? doubled : 10);
+    return limit < most ? limit : most;
 }
 
 /* ---- What is polled ------------------------------------------------------------------ */
@@ -227,7 +230,7 @@ static void try_next(struct hf_zk *zk)
         link->refused = false;
         hf_zk_link_set(zk, HF_LINK_DOWN);
     }
-    link->due = zk->now + patience(zk);
+    link->due = zk->now + patience(zk, 0, HF_NEVER);
     if (link->addresses > 0 && link->next_address < link->addresses) {
         reach(zk);
         return;
@@ -261,6 +264,9 @@ static void greet(struct hf_zk *zk)
     hf_zk_put_byte(out, true);
     hf_zk_frame_end(out, begin);
     link->greeted = zk->now;
+    link->due = zk->now + patience(zk, link->slow,
+                                   link->session != 0 ? link->timeout / 6
+                                                      : zk->config.session_ms * HF_MS);
     link->phase = HF_ZK_GREETING;
     hf_zk_link_flush(zk);
 }
@@ -295,10 +301,12 @@ void hf_zk_link_run(struct hf_zk *zk, bool readable)
     if (link->phase >= HF_ZK_GREETING && (readable || link->more))
         hf_zk_frames_read(zk);
     if (link->phase != HF_ZK_RESTING && link->phase != HF_ZK_READY &&
-        zk->now >= link->due)
+        zk->now >= link->due) {
+        link->slow += link->phase == HF_ZK_GREETING;
         hf_zk_link_break(zk, link->phase == HF_ZK_GREETING
                                  ? "does not answer (has it a quorum?)"
                                  : "does not answer");
+    }
 }
 
 void hf_zk_link_flush(struct hf_zk *zk)

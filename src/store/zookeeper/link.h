@@ -137,6 +137,7 @@ struct hf_zk_link {
     struct hf_retry    retry;
     hf_time            due;     /* RESTING: try then; else give up then */
     hf_time            greeted; /* when the connect request was sent */
+    unsigned           slow;    /* greetings that took too long, in a row */
     unsigned           polled;  /* what epoll was told to look for */
     unsigned char     *in;      /* a frame and more */
     size_t             used, room;
@@ -145,8 +146,8 @@ struct hf_zk_link {
 
     int64_t           session; /* 0: none */
     unsigned char     password[16];
-    int64_t           zxid; /* highest seen */
-    hf_time           timeout;
+    int64_t           zxid;     /* highest seen */
+    hf_time           timeout;  /* the least that this session ever had */
     uint64_t          sessions; /* had so far */
     struct hf_zk_call auth;
 };
@@ -187,13 +188,17 @@ struct hf_zk_beat {
     uint64_t               after; /* id of the last one checked: go on there */
     hf_time                wrote; /* when the last committed write was sent */
     hf_time                tried; /* last heartbeat sent */
+    hf_time                began; /* when the connection was made */
     hf_time                spoke; /* last anything sent */
     hf_time                heard; /* last anything received */
     hf_time                kicked;
     hf_time                pinged; /* 0: no ping in flight */
 };
 
-void    hf_zk_beat_start(struct hf_zk *zk, hf_time sent, hf_time answered, bool fresh);
+/* A greeting came, on a connection in the same session that will be used, or not: its
+ * time counts either way, for the servers count by it. */
+void    hf_zk_beat_greeted(struct hf_zk *zk, hf_time timeout, hf_time answered);
+void    hf_zk_beat_start(struct hf_zk *zk, hf_time timeout, hf_time answered, bool fresh);
 void    hf_zk_beat_run(struct hf_zk *zk);
 hf_time hf_zk_beat_wake(const struct hf_zk *zk);
 void hf_zk_beat_heard(struct hf_zk *zk, hf_time sent, hf_time answered, bool committed);

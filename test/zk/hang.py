@@ -1,0 +1,48 @@
+#!/usr/bin/env -S python3 -B
+"""hang - a server that does not answer for a while ends no command.
+
+HF_HANG_SESSION (15, as it is without an option), HF_HANG (5): seconds.  HF_HANG_HOLDERS
+(12): so many runs, which beat at different times.  HF_HANG_ENDED: how many of them may be
+ended; with another session or hang this is a way to measure what is survived.
+"""
+import contextlib
+
+from hands import *  # noqa: F403
+
+SESSION = float(os.environ.get("HF_HANG_SESSION", "15"))
+HANG = float(os.environ.get("HF_HANG", "5"))
+HOLDERS = int(os.environ.get("HF_HANG_HOLDERS", "12"))
+ENDED = int(os.environ.get("HF_HANG_ENDED", "0"))
+SERVER = None
+
+
+@case
+def no_command_is_ended(t):
+    t.env["HOLDFAST_URL"] = url(SERVER, f"{SESSION:g}")
+    holders = []
+    for number in range(HOLDERS):
+        holders.append(t.start("run", f"hang-{number}", "--", "sleep", "1000"))
+        time.sleep(SESSION * 2 / 15 / HOLDERS)
+    t.until("all hold", lambda: SERVER[1].word("cons").count("sid=") == HOLDERS)
+    time.sleep(SESSION / 2)  # the first deadline is later than all others
+    SERVER[1].freeze()
+    time.sleep(HANG)
+    SERVER[1].thaw()
+    time.sleep(SESSION / 4)  # whoever was asked has ended by now
+    ended = [holder for holder in holders if holder.poll() is not None]
+    print(f"# session {SESSION:g} s, a hang of {HANG:g} s: {len(ended)} of {HOLDERS} ended")
+    t.true(len(ended) <= ENDED, "commands were ended")
+    for holder in holders:
+        if holder not in ended:
+            t.end(holder)
+
+
+@contextlib.contextmanager
+def start():
+    global SERVER
+    with zookeeper.standalone(tick=2000) as SERVER:
+        yield
+
+
+if __name__ == "__main__":
+    play(start)
