@@ -93,7 +93,8 @@ static void set_timer(struct guardian *g)
     timerfd_settime(g->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
-/* A short lease must not be all grace: at most half of what is left of it. */
+/* A short lease must not be all grace, nor one that the store is about to renew: at most
+ * a quarter of what is left of it. */
 static void set_deadline(struct guardian *g, int64_t deadline)
 {
     int64_t left = deadline - clock_boot_ns();
@@ -102,7 +103,7 @@ static void set_deadline(struct guardian *g, int64_t deadline)
     g->deadline = deadline;
     g->ask_at = INT64_MAX;
     if (deadline != INT64_MAX)
-        g->ask_at = deadline - (grace < left / 2 ? grace : left / 2);
+        g->ask_at = deadline - (grace < left / 4 ? grace : left / 4);
     set_timer(g);
 }
 
