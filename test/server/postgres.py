@@ -4,6 +4,7 @@
 As a command, a server for the time of another command:
 
     test/server/postgres.py standalone --setting deadlock_timeout=50ms -- COMMAND @PG@
+    test/server/postgres.py pair -- COMMAND     with a synchronous standby, see postgres_pair.py
     test/server/postgres.py ctl restart         from inside COMMAND, see below
 
 COMMAND finds in its environment, and postgres://@PG@ in its arguments stands for the first:
@@ -24,6 +25,12 @@ What can be written to HF_PG_CTL:
     freeze SIGSTOP to all of it      thaw  SIGCONT                  pid    its process
     terminate [APP]  end the connections of all who call themselves so: holdfast
     sql TEXT         in that database, as the administrator; rows as lines, columns by "|"
+
+and with a pair, where all of the above are for the one that is the primary:
+
+    away   the standby is ended      back    and is there again
+    promote [kill]   the standby is the primary now, and the old one goes on, or is killed
+    pair   the old primary goes, and a new standby takes its port
 
 The status is COMMAND's; 77 with a line "# SKIP why" if there is no PostgreSQL here.  As a
 module: standalone() gives a Server.
@@ -147,12 +154,13 @@ class Server:
     """Use it in a `with`, or call stop(); then its files go, too.
 
     `settings`: of postgresql.conf; `access`: lines of pg_hba.conf, before ours; `env`: more
-    for its environment; `copy_of`: another server whose standby it is to be."""
+    for its environment; `copy_of`: another server whose standby it is to be; `keeper`: of
+    its port, if that is to be another server's that is gone."""
 
-    def __init__(self, *, tls=None, settings=None, access=(), env=None, copy_of=None):
+    def __init__(self, *, tls=None, settings=None, access=(), env=None, copy_of=None, keeper=None):
         look()
         self.process, self.frozen, self.beside = None, None, []
-        self._keeper = place.reserve_port()
+        self._keeper = keeper or place.reserve_port()
         self.port = self._keeper.getsockname()[1]
         self.folder, self._lock = place.make_folder()
         self.data, self.socket = self.folder / "data", str(self.folder / "socket")
@@ -328,12 +336,19 @@ class Server:
         other.start()
         return other
 
+    def give_port(self):
+        """Stop for good; who keeps the port for another server."""
+        keeper, self._keeper = self._keeper, None
+        self.stop()
+        return keeper
+
     def stop(self):
         """For good, with all its files."""
         for other in self.beside:
             other.stop()
         self.end("immediate")
-        self._keeper.close()
+        if self._keeper is not None:
+            self._keeper.close()
         if self._lock is not None:
             self._free_memory()
             shutil.rmtree(self.folder, ignore_errors=True)
@@ -431,6 +446,8 @@ def answer(server, line):
         return str(server.pid)
     if verb == "terminate":
         return str(server.terminate_backends(rest or "holdfast"))
+    if verb in ("away", "back", "pair", "promote"):
+        return getattr(server, verb)(*rest.split()) or ""
     if verb == "sql":
         return "\n".join("|".join(map(str, row)) for row in server.sql(rest))
     raise ValueError(f"{verb}: no such verb")
@@ -508,7 +525,7 @@ def main(argv):
     kind, rest = (argv or [""])[0], argv[1:]
     if kind == "ctl":
         return control_main(rest)
-    if kind != "standalone" or "--" not in rest:
+    if kind not in ("standalone", "pair") or "--" not in rest:
         print(__doc__, file=sys.stderr)
         return 64
     middle = rest.index("--")
@@ -519,7 +536,9 @@ def main(argv):
     try:
         if options.pooler:
             program("pgbouncer")
-        with standalone(tls=options.tls, settings=settings) as server:
+        import postgres_pair  # which is made of this one
+        start = postgres_pair.pair if kind == "pair" else standalone
+        with start(tls=options.tls, settings=settings) as server:
             if options.pooler:
                 server.pgbouncer()
             return run_beside(server, rest[middle + 1:])
@@ -529,4 +548,6 @@ def main(argv):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    import postgres  # this module, as others know it
+
+    sys.exit(postgres.main(sys.argv[1:]))

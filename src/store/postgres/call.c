@@ -4,6 +4,11 @@
  * connection is prepared first, once; behind a pooler, which has many connections to
  * the server, nothing is.  Whoever takes an answer may end the connection, so after
  * each of them we look whether it is still the same one.
+ *
+ * What the server warns of while it works on a call makes the answer worth nothing.  It
+ * answers "done" also if somebody, or its own end, made it give up waiting for a synchronous
+ * standby; only a warning tells that the standby may not know.  As after a broken connection
+ * we ask again.
  */
 #include "store/postgres/inner.h"
 
@@ -189,6 +194,7 @@ bool hf_pg_calls_send(struct hf_pg *pg)
         return false;
     }
     link->busy = true;
+    link->warning[0] = '\0';
     if (send_call(pg, call))
         return true;
 
@@ -291,6 +297,11 @@ bool hf_pg_calls_take(struct hf_pg *pg)
         if (result != NULL) {
             keep(link, result);
             continue;
+        }
+        if (link->warning[0] != '\0') {
+            link->busy = false;
+            hf_pg_link_break(pg, link->warning);
+            return false;
         }
         finish_first(pg);
         if (link->conn == NULL || link->opened != opened)

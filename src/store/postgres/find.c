@@ -32,7 +32,7 @@ static void reach(struct hf_pg *pg)
                     sizeof text, NULL, 0, NI_NUMERICHOST) != 0)
         hf_pg_link_break(pg, "has an address that makes no sense");
     else
-        hf_pg_link_connect(pg, text);
+        hf_pg_connect(pg, text);
 }
 
 /* Epoll knows when a look-up is over. */
@@ -85,7 +85,7 @@ void hf_pg_find_next(struct hf_pg *pg)
     if (link->next_address < link->addresses)
         reach(pg);
     else if (!is_ours(&pg->config, server))
-        hf_pg_link_connect(pg, NULL);
+        hf_pg_connect(pg, NULL);
     else if (hf_resolve_new(server->host, ANY_PORT, &link->resolve) < 0)
         hf_pg_link_break(pg, "cannot be looked up: out of memory");
     else

@@ -1,7 +1,8 @@
 /* inner.h - what the files of the PostgreSQL store share.
  *
- *   config.c   what a URL says             link.c     find the server, connect
- *   call.c     functions, one by one       fault.c    what its errors mean
+ *   config.c servers.c  what a URL says    find.c link.c  find the server, connect
+ *   call.c value.c  functions, one by one  fault.c    what its errors mean
+ *   connect.c cancel.c  both ends of a connection
  *   schema.c print.c  the schema           session.c  hello, renewals, lost, bye
  *   observe.c  who is dead                 news.c     LISTEN, or polling
  *   verbs.c list.c examine.c  the verbs    store.c    turns, open and close

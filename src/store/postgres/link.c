@@ -25,7 +25,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define STEPS  16 /* of connecting, in one turn */
+#define STEP_MOST  (2 * HF_SEC)
+#define HELLO_MOST (60 * HF_SEC)
+#define FAREWELL   (100 * HF_MS) /* for a server to hear that it should stop */
+
 #define PIECES 16 /* read in one turn, if TLS has more of them */
 
 const char *hf_pg_link_server(const struct hf_pg *pg, char *ret, size_t size)
@@ -33,11 +36,29 @@ const char *hf_pg_link_server(const struct hf_pg *pg, char *ret, size_t size)
     return hf_pg_config_show(&pg->config, pg->link.server, ret, size);
 }
 
+/* Twice as long in every round that was in vain, up to `most`. */
+static hf_time longer(const struct hf_pg *pg, hf_time limit, hf_time most)
+{
+    for (unsigned i = 0; i < pg->link.rounds && limit < most; i++)
+        limit *= 2;
+    return limit < most ? limit : most;
+}
+
 hf_time hf_pg_link_patience(const struct hf_pg *pg)
 {
-    hf_time limit = pg->config.ttl / 6;
+    return longer(pg, pg->config.ttl / 6, STEP_MOST);
+}
 
-    return limit < 2 * HF_SEC ? limit : 2 * HF_SEC;
+/* A server that does not answer to hello may wait for its standby, or for somebody who has
+ * locked our tables: who asks again soon makes that no better.  Unless there is another. */
+hf_time hf_pg_link_limit(const struct hf_pg *pg)
+{
+    hf_time limit = pg->config.ttl / 3;
+
+    return pg->link.phase == HF_PG_OPENING && pg->config.servers == 1 &&
+                   limit < HELLO_MOST
+               ? longer(pg, limit, HELLO_MOST)
+               : limit;
 }
 
 void hf_pg_link_say(struct hf_pg *pg, const char *why)
@@ -54,12 +75,15 @@ static void close_conn(struct hf_pg *pg)
 
     if (link->conn == NULL)
         return;
-    if (link->generation == hf_fork_generation())
-        hf_pg_socket_close(pg);
+    if (link->generation == hf_fork_generation()) {
+        if (link->busy && PQstatus(link->conn) == CONNECTION_OK)
+            hf_pg_cancel_begin(pg);
+        else
+            hf_pg_socket_close(pg);
+    }
     link->conn = NULL;
     link->fd = -1;
     link->polled = 0;
-    hf_pg_calls_drop(pg);
 }
 
 /* ---- Breaking ---------------------------------------------------------------------- */
@@ -87,8 +111,8 @@ static void refuse(struct hf_pg *pg, int refusal)
 }
 
 /* The next address or server has its turn, at once; after all of them, a pause.  One that
- * was fine is the first to be tried again. */
-static void go_on(struct hf_pg *pg, enum hf_pg_phase phase)
+ * was fine is the first to be tried again, unless it hangs. */
+static void go_on(struct hf_pg *pg, enum hf_pg_phase phase, bool hangs)
 {
     struct hf_pg_link *link = &pg->link;
 
@@ -96,16 +120,17 @@ static void go_on(struct hf_pg *pg, enum hf_pg_phase phase)
     if (phase == HF_PG_CONNECTING && link->next_address < link->addresses)
         return;
     link->addresses = 0;
-    if (phase != HF_PG_READY) {
+    if (phase != HF_PG_READY || hangs) {
         link->server = (link->server + 1) % pg->config.servers;
         if (++link->tried < pg->config.servers)
             return;
+        link->rounds++;
     }
     link->tried = 0;
     link->due += pause_for(pg);
 }
 
-static void give_up(struct hf_pg *pg, const char *why, int refusal)
+static void give_up(struct hf_pg *pg, const char *why, int refusal, bool hangs)
 {
     struct hf_pg_link *link = &pg->link;
     enum hf_pg_phase   phase = link->phase;
@@ -115,26 +140,40 @@ static void give_up(struct hf_pg *pg, const char *why, int refusal)
     if (why != NULL)
         hf_pg_link_say(pg, why);
     hf_pg_find_end(pg);
+    close_conn(pg);
     link->phase = HF_PG_RESTING;
     if (refusal != 0) {
         refuse(pg, refusal);
     } else {
-        go_on(pg, phase);
+        go_on(pg, phase, hangs);
         hf_served_set_link(&pg->served, HF_LINK_DOWN);
     }
-    close_conn(pg);
+    hf_pg_calls_drop(pg);
     hf_pg_session_broken(pg);
 }
 
 void hf_pg_link_break(struct hf_pg *pg, const char *why)
 {
-    give_up(pg, why, 0);
+    give_up(pg, why, 0, false);
+}
+
+static void hung(struct hf_pg *pg, hf_time limit)
+{
+    char why[HF_ERRMSG_MAX];
+
+    snprintf(why, sizeof why, "does not answer within %.1f s", (double)limit / HF_SEC);
+    give_up(pg, why, 0, true);
+}
+
+void hf_pg_link_hung(struct hf_pg *pg)
+{
+    hung(pg, hf_pg_link_limit(pg));
 }
 
 void hf_pg_link_refuse(struct hf_pg *pg, int status, const char *why)
 {
     assert(status < 0);
-    give_up(pg, why, status);
+    give_up(pg, why, status, false);
 }
 
 /* libpq noticed that the connection is gone. */
@@ -148,106 +187,6 @@ static void hung_up(struct hf_pg *pg)
     else
         snprintf(why, sizeof why, "hung up: %s", line);
     hf_pg_link_break(pg, why);
-}
-
-/* ---- Connecting -------------------------------------------------------------------- */
-
-static void cannot_connect(struct hf_pg *pg)
-{
-    PGconn *conn = pg->link.conn;
-    bool    no_password = PQconnectionNeedsPassword(conn);
-    char    why[HF_ERRMSG_MAX];
-    int refusal = hf_pg_fault_connect(PQerrorMessage(conn), no_password, why, sizeof why);
-
-    /* With several servers, another one may know us. */
-    if (refusal != 0 && pg->link.tried + 1 >= pg->config.servers)
-        hf_pg_link_refuse(pg, refusal, why);
-    else
-        hf_pg_link_break(pg, why);
-}
-
-/* The last thing a server says may be why it ends the connection; the rest is chatter. */
-static void on_notice(void *data, const PGresult *notice)
-{
-    struct hf_pg *pg = data;
-    const char   *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
-    const char   *state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
-
-    if (severity != NULL && state != NULL && strcmp(severity, "FATAL") == 0)
-        hf_pg_fault_words(state, PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY),
-                          pg->link.parting, sizeof pg->link.parting);
-}
-
-static void connected(struct hf_pg *pg)
-{
-    struct hf_pg_link *link = &pg->link;
-
-    link->phase = HF_PG_OPENING;
-    link->addresses = 0;
-    if (PQsetnonblocking(link->conn, 1) != 0 || !hf_pg_socket_look(pg, EPOLLIN))
-        hf_pg_link_break(pg, "cannot be reached: out of memory");
-    else
-        hf_pg_session_begin(pg);
-}
-
-/* SO_ERROR is 0 also while nothing is decided, and libpq would believe it. */
-static bool is_due(const struct hf_pg_link *link)
-{
-    struct pollfd poller = { .fd = link->fd,
-                             .events = link->polled == EPOLLIN ? POLLIN : POLLOUT };
-
-    return poll(&poller, 1, 0) > 0;
-}
-
-static void connect_more(struct hf_pg *pg)
-{
-    struct hf_pg_link *link = &pg->link;
-    bool               fine = true;
-
-    for (int i = 0; i < STEPS && fine && is_due(link); i++) {
-        switch (hf_pg_socket_step(pg)) {
-        case PGRES_POLLING_OK:
-            connected(pg);
-            return;
-        case PGRES_POLLING_FAILED:
-            cannot_connect(pg);
-            return;
-        case PGRES_POLLING_READING:
-            fine = hf_pg_socket_look(pg, EPOLLIN);
-            break;
-        default:
-            fine = hf_pg_socket_look(pg, EPOLLOUT);
-            break;
-        }
-    }
-    if (!fine)
-        hf_pg_link_break(pg, "cannot be reached: out of memory");
-}
-
-void hf_pg_link_connect(struct hf_pg *pg, const char *hostaddr)
-{
-    struct hf_pg_link    *link = &pg->link;
-    struct hf_pg_keywords keywords;
-
-    assert(link->conn == NULL && link->first == NULL);
-    link->phase = HF_PG_CONNECTING;
-    link->due = pg->served.now + hf_pg_link_patience(pg);
-    link->generation = hf_fork_generation();
-    link->opened++;
-    link->pooled = link->more = false;
-    link->parting[0] = '\0';
-    memset(link->use, 0, sizeof link->use);
-    hf_pg_config_keywords(&pg->config, link->server, hostaddr, &keywords);
-    if (!hf_pg_socket_open(pg, &keywords)) {
-        hf_pg_link_break(pg, "cannot be reached: out of memory");
-        return;
-    }
-    PQsetErrorVerbosity(link->conn, PQERRORS_VERBOSE); /* with SQLSTATE */
-    PQsetNoticeReceiver(link->conn, on_notice, pg);
-    if (PQstatus(link->conn) == CONNECTION_BAD)
-        cannot_connect(pg);
-    else if (!hf_pg_socket_look(pg, EPOLLOUT))
-        hf_pg_link_break(pg, "cannot be reached: out of memory");
 }
 
 /* ---- Turns ------------------------------------------------------------------------- */
@@ -280,7 +219,8 @@ void hf_pg_link_run(struct hf_pg *pg, bool readable)
 {
     struct hf_pg_link *link = &pg->link;
 
-    if (link->phase == HF_PG_RESTING && pg->served.now >= link->due) {
+    bool free_to = hf_pg_cancel_run(pg);
+    if (link->phase == HF_PG_RESTING && pg->served.now >= link->due && free_to) {
         if (link->refused) {
             link->refused = false;
             hf_served_set_link(&pg->served, HF_LINK_DOWN);
@@ -290,13 +230,13 @@ void hf_pg_link_run(struct hf_pg *pg, bool readable)
     if (link->phase == HF_PG_RESOLVING)
         hf_pg_find_addresses(pg);
     if (link->phase == HF_PG_CONNECTING)
-        connect_more(pg);
+        hf_pg_connect_more(pg);
     /* Before the clock is looked at: after a pause it may have been here long. */
     if (link->phase >= HF_PG_OPENING && (readable || link->more))
         read_more(pg);
     if (link->phase != HF_PG_RESTING && link->phase < HF_PG_OPENING &&
         pg->served.now >= link->due)
-        hf_pg_link_break(pg, "does not answer");
+        hung(pg, hf_pg_link_patience(pg));
 }
 
 void hf_pg_link_flush(struct hf_pg *pg)
@@ -315,9 +255,14 @@ void hf_pg_link_flush(struct hf_pg *pg)
 
 hf_time hf_pg_link_wake(const struct hf_pg *pg)
 {
-    if (pg->link.phase < HF_PG_OPENING)
-        return pg->link.due;
-    return pg->link.more ? 0 : HF_NEVER;
+    const struct hf_pg_link *link = &pg->link;
+
+    if (link->phase == HF_PG_RESTING && link->cancel.aside != NULL &&
+        link->cancel.server == link->server && link->cancel.limit > link->due)
+        return link->cancel.limit;
+    if (link->phase < HF_PG_OPENING)
+        return link->due;
+    return link->more ? 0 : HF_NEVER;
 }
 
 void hf_pg_link_ready(struct hf_pg *pg)
@@ -326,7 +271,7 @@ void hf_pg_link_ready(struct hf_pg *pg)
 
     assert(link->phase == HF_PG_OPENING || link->phase == HF_PG_READY);
     link->phase = HF_PG_READY;
-    link->tried = 0;
+    link->tried = link->rounds = 0;
     hf_retry_reset(&link->retry);
     pg->served.base.errmsg[0] = '\0';
     hf_served_set_link(&pg->served, HF_LINK_UP);
@@ -343,6 +288,9 @@ void hf_pg_link_init(struct hf_pg *pg, uint64_t seed)
 void hf_pg_link_finish(struct hf_pg *pg)
 {
     hf_pg_find_end(pg);
-    pg->link.phase = HF_PG_RESTING;
     close_conn(pg);
+    pg->link.phase = HF_PG_RESTING;
+    hf_pg_calls_drop(pg);
+    hf_pg_cancel_await(pg, hf_now() + FAREWELL);
+    hf_pg_cancel_end(pg);
 }

@@ -4,6 +4,7 @@
 #define HF_PG_LINK_H
 
 #include "core/retry.h"
+#include "net/aside.h"
 #include "net/resolve.h"
 #include "store/store.h"
 
@@ -150,6 +151,15 @@ bool        hf_pg_bool(const PGresult *result, int row, int column);
  * Should the connection break at any time, link.c calls hf_pg_session_broken(), having
  * answered all calls with NULL.  A NOTIFY is given to hf_pg_on_notify(). */
 
+/* cancel.c: the server is to stop what it does for a connection that we gave up. */
+struct hf_pg_cancel {
+    struct hf_aside *aside; /* NULL: there is nothing to be stopped */
+    PGconn          *conn;
+    size_t           server;
+    unsigned         generation;
+    hf_time          limit; /* it is not waited for any longer */
+};
+
 enum hf_pg_phase {
     HF_PG_RESTING,    /* until `due` */
     HF_PG_RESOLVING,  /* the host's name */
@@ -168,6 +178,7 @@ struct hf_pg_link {
     bool               more;       /* to be read, though nobody looked */
     size_t             server;     /* of the configuration: being tried, or in use */
     size_t             tried;      /* servers in a row, without success */
+    unsigned           rounds;     /* of all of them, since one was fine */
     struct hf_resolve *resolve;
     struct hf_address  address[HF_RESOLVE_MAX];
     int                addresses, next_address;
@@ -178,6 +189,9 @@ struct hf_pg_link {
     int                refusal;     /* the HF_E... of everything then */
     bool               pooled;      /* there is a pooler between: nothing is prepared */
     char               parting[96]; /* why the server ends the connection: a clause */
+    char               warning[96]; /* what it warned of during the call: a clause */
+
+    struct hf_pg_cancel cancel;
 
     /* call.c's */
     struct hf_pg_call *first, *last; /* the first is under way if `busy` */
@@ -195,6 +209,12 @@ void    hf_pg_link_flush(struct hf_pg *pg); /* send the next call, if none is un
 hf_time hf_pg_link_wake(const struct hf_pg *pg);
 void    hf_pg_link_ready(struct hf_pg *pg);
 
+/* How long the server may take for a call. */
+hf_time hf_pg_link_limit(const struct hf_pg *pg);
+
+/* It took longer: give the connection up, and try the next server first. */
+void hf_pg_link_hung(struct hf_pg *pg);
+
 /* Give the connection up and try again soon; `why` as a clause about the server: "does
  * not answer"; NULL: base.errmsg says it already. */
 void hf_pg_link_break(struct hf_pg *pg, const char *why);
@@ -206,15 +226,27 @@ void hf_pg_link_refuse(struct hf_pg *pg, int status, const char *why);
 /* "host:port/database" of the server in use or last tried. */
 const char *hf_pg_link_server(const struct hf_pg *pg, char *ret, size_t size);
 
-/* For link.c and find.c alone: how long one step may take; the next server, or the next
- * address of the same one; a look-up that may be over, or is not wanted any more;
- * connect; errmsg, set. */
+/* For link.c, find.c and connect.c alone: how long one step may take; errmsg, set. */
 hf_time hf_pg_link_patience(const struct hf_pg *pg);
 void    hf_pg_link_say(struct hf_pg *pg, const char *why);
-void    hf_pg_find_next(struct hf_pg *pg);
-void    hf_pg_find_addresses(struct hf_pg *pg);
-void    hf_pg_find_end(struct hf_pg *pg);
-void    hf_pg_link_connect(struct hf_pg *pg, const char *hostaddr);
+
+/* find.c: the next server, or the next address of the same one; a look-up that may be over,
+ * or is not wanted any more. */
+void hf_pg_find_next(struct hf_pg *pg);
+void hf_pg_find_addresses(struct hf_pg *pg);
+void hf_pg_find_end(struct hf_pg *pg);
+
+/* connect.c: begin; and go on. */
+void hf_pg_connect(struct hf_pg *pg, const char *hostaddr);
+void hf_pg_connect_more(struct hf_pg *pg);
+
+/* For link.c: take over the connection, on which a call is under way.  It is closed when the
+ * server was told, or by end().  run() is true if the server that is next may be connected
+ * to.  await() waits, for those who have no time to come again. */
+void hf_pg_cancel_begin(struct hf_pg *pg);
+void hf_pg_cancel_end(struct hf_pg *pg);
+bool hf_pg_cancel_run(struct hf_pg *pg);
+void hf_pg_cancel_await(struct hf_pg *pg, hf_time end);
 
 /* ---- fault.c ----------------------------------------------------------------------- */
 
@@ -251,6 +283,10 @@ void hf_pg_fault_line(const char *message, char *ret, size_t size);
 bool hf_pg_socket_open(struct hf_pg *pg, const struct hf_pg_keywords *keywords);
 PostgresPollingStatusType hf_pg_socket_step(struct hf_pg *pg);
 void                      hf_pg_socket_close(struct hf_pg *pg);
+
+/* Leave the connection open, to be closed later. */
+PGconn *hf_pg_socket_detach(struct hf_pg *pg);
+void    hf_pg_socket_finish(PGconn *conn);
 
 /* Tell epoll what to look for.  False: no memory. */
 bool hf_pg_socket_look(struct hf_pg *pg, unsigned events);

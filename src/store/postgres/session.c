@@ -261,7 +261,7 @@ static hf_time oldest_call(const struct hf_pg *pg)
 {
     const struct hf_pg_call *call = pg->link.busy ? pg->link.first : NULL;
 
-    return call != NULL ? call->sent + pg->config.ttl / 3 : HF_NEVER;
+    return call != NULL ? call->sent + hf_pg_link_limit(pg) : HF_NEVER;
 }
 
 void hf_pg_session_run(struct hf_pg *pg)
@@ -269,7 +269,7 @@ void hf_pg_session_run(struct hf_pg *pg)
     if (pg->link.phase < HF_PG_OPENING)
         return;
     if (pg->served.now >= oldest_call(pg))
-        hf_pg_link_break(pg, "does not answer");
+        hf_pg_link_hung(pg);
     else if (pg->link.phase == HF_PG_READY && pg->served.now >= pg->session.due &&
              !pg->session.call.flying)
         hf_pg_renew(pg);

@@ -57,6 +57,21 @@ void hf_pg_socket_close(struct hf_pg *pg)
     hf_fork_resume();
 }
 
+PGconn *hf_pg_socket_detach(struct hf_pg *pg)
+{
+    if (pg->link.fd >= 0)
+        epoll_ctl(pg->served.base.fd, EPOLL_CTL_DEL, pg->link.fd, NULL);
+    return pg->link.conn;
+}
+
+void hf_pg_socket_finish(PGconn *conn)
+{
+    hf_fork_pause();
+    hf_fork_unguard(PQsocket(conn));
+    PQfinish(conn);
+    hf_fork_resume();
+}
+
 bool hf_pg_socket_look(struct hf_pg *pg, unsigned events)
 {
     struct hf_pg_link *link = &pg->link;
