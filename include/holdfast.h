@@ -302,12 +302,15 @@ HF_API HF_CHECK int hf_lost_fd(struct hf_lock *lock);
 /* One place in a line.  Strings are the report's. */
 struct hf_entry {
     const char *name;  /* of the lock */
-    const char *kind;  /* mutex, reader, writer, semaphore, claim */
+    const char *kind;  /* mutex, reader, writer, semaphore, claim; or unknown: what the
+                          store says of it makes no sense.  Nobody gets past such a
+                          place, HF_ECORRUPT, until it is gone or hf_break() removes it */
     bool        held;  /* else waiting */
     uint64_t    token; /* names this place in hf_break() */
     int64_t     since; /* held or queued since, microseconds since 1970 */
     uint32_t    weight;
-    uint32_t    capacity; /* UINT32_MAX for readers and writers */
+    uint32_t    capacity; /* UINT32_MAX for readers and writers; 0, as the weight, of
+                             an unknown one */
     int         slot;     /* -1: none */
     const char *host;     /* what follows is "" or 0 when unknown */
     const char *user;

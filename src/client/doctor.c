@@ -1,7 +1,11 @@
 /* doctor.c - hf_doctor(): what the client knows, then what the store tells. */
 #include "client/query.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#define STRANGE_MAX 5 /* that are told of */
 
 /* What a user's findings really are. */
 struct full_findings {
@@ -46,6 +50,33 @@ static int ask_store(struct hf_client *client, const char *name, hf_time deadlin
     return list->failed ? hf_client_fail(client, HF_ENOMEM, "out of memory") : 0;
 }
 
+/* Places that make no sense: whatever the store, who looks them over is the one rule. */
+static int tell_strange(struct hf_client *client, const char *name, hf_time deadline,
+                        struct hf_gathered *list)
+{
+    struct hf_req     req = { .op = HF_LIST, .name = name };
+    struct hf_report *report = NULL;
+    char              advice[HF_ERRMSG_MAX];
+    size_t            found = 0;
+
+    if (hf_query_run(client, &req, deadline, &report) < 0)
+        return 0; /* the store has said already how it is */
+    for (size_t i = 0; i < report->count; i++) {
+        const struct hf_entry *entry = &report->entry[i];
+        if (entry->capacity != 0 || found++ >= STRANGE_MAX)
+            continue;
+        snprintf(advice, sizeof advice,
+                 "`holdfast break --token %" PRIu64
+                 "` removes it, if nobody relies on it",
+                 entry->token);
+        hf_gather(list, HF_FAULT, "place", advice,
+                  "%" PRIu64 " in the line of \"%s\" makes no sense: nobody gets past it",
+                  entry->token, entry->name);
+    }
+    hf_report_free(report);
+    return list->failed ? hf_client_fail(client, HF_ENOMEM, "out of memory") : 0;
+}
+
 int hf_doctor(struct hf_client *client, const char *name, int64_t timeout_ms,
               struct hf_findings **ret)
 {
@@ -59,8 +90,11 @@ int hf_doctor(struct hf_client *client, const char *name, int64_t timeout_ms,
         r = hf_client_fail(client, HF_ENOMEM, "out of memory");
         goto out;
     }
+    hf_time deadline = hf_after_ms(hf_now(), timeout_ms);
     tell_ourselves(client, &all->list);
-    r = ask_store(client, name, hf_after_ms(hf_now(), timeout_ms), &all->list);
+    r = ask_store(client, name, deadline, &all->list);
+    if (r == 0)
+        r = tell_strange(client, name, deadline, &all->list);
     if (r < 0) {
         hf_findings_free(&all->public);
         goto out;

@@ -89,8 +89,9 @@ int hf_break(struct hf_client *client, const char *name, uint64_t token,
 }
 
 /* Leave word at every place of `report` that is held. */
-static int ask_holders(struct hf_client *client, const struct hf_report *report,
-                       const char *reason, hf_time deadline)
+static int ask_holders(struct hf_client *client, const char *name,
+                       const struct hf_report *report, const char *reason,
+                       hf_time deadline)
 {
     int asked = 0;
 
@@ -99,7 +100,7 @@ static int ask_holders(struct hf_client *client, const struct hf_report *report,
         const struct hf_entry *entry = &report->entry[i];
         if (!entry->held)
             continue;
-        struct hf_req req = { .op = HF_ASK, .name = entry->name, .note = reason };
+        struct hf_req req = { .op = HF_ASK, .name = name, .note = reason };
         req.seq = hf_report_seq(report, entry->token);
         req.token = entry->token;
         int r = hf_query_run(client, &req, deadline, NULL);
@@ -119,7 +120,7 @@ static int ask_for(struct hf_client *client, const char *name, const char *reaso
     int r = hf_query_run(client, &list, deadline, &report);
     if (r < 0)
         return r;
-    r = ask_holders(client, report, reason, deadline);
+    r = ask_holders(client, name, report, reason, deadline);
     hf_report_free(report);
     if (r == 0)
         r = hf_client_fail(client, HF_ENOTFOUND, "nobody holds \"%s\"", name);

@@ -137,6 +137,29 @@ static void hear_ask(struct hf_job *job, const char *word)
     changed(job);
 }
 
+/* Whose fault it is that a line cannot be judged. */
+static void explain_strange(struct hf_job *job, const struct hf_line *line)
+{
+    struct hf_store *store = job->engine->store;
+    size_t           i = 0;
+
+    while (i < line->count && !hf_shape_strange(&line->ticket[i].shape))
+        i++;
+    (void)hf_store_strange(store, i < line->count ? line->ticket[i].token : 0);
+    snprintf(job->errmsg, sizeof job->errmsg, "%s", store->errmsg);
+}
+
+/* What an answer must have, whatever a store says: the rest is judged as it is. */
+static bool makes_sense(const struct hf_req *req)
+{
+    bool line = req->op == HF_ENTER || req->op == HF_READ || req->op == HF_AMEND;
+
+    if (!line || req->status < 0 || req->me >= req->snapshot.count)
+        return true;
+    const struct hf_ticket *mine = &req->snapshot.ticket[req->me];
+    return mine->token != 0 && mine->seq != 0;
+}
+
 static void on_line(struct hf_job *job, const struct hf_req *req)
 {
     bool lessened = req->op == HF_AMEND;
@@ -147,6 +170,8 @@ static void on_line(struct hf_job *job, const struct hf_req *req)
     }
     hf_job_tell(job, &(struct hf_event){
                          .what = HF_LINE, .line = req->snapshot, .me = req->me });
+    if (job->hold.why == HF_ECORRUPT)
+        explain_strange(job, &req->snapshot);
     if (lessened)
         changed(job);
     if (job->hold.state == HF_HOLD_HELD)
@@ -196,6 +221,8 @@ static void on_done(struct hf_req *req)
     bool late = in_line && job->engine->now >= job->engine->store->alive_until;
     if (late && req->op != HF_WATCH && req->op != HF_LEAVE && req->status == 0)
         pause_for(job);
+    else if (!makes_sense(req))
+        on_failure(job, hf_store_strange(job->engine->store, 0));
     else if (req->status < 0 && !loss)
         on_failure(job, req->status);
     else

@@ -74,6 +74,7 @@ static int fill(struct full_report *all, const struct hf_line *line, size_t i)
 {
     const struct hf_ticket *ticket = &line->ticket[i];
     struct hf_note         *note = &all->note[i];
+    bool                    strange = hf_shape_strange(&ticket->shape);
 
     all->name[i] = strdup(ticket->line);
     if (all->name[i] == NULL || hf_note_decode(ticket->note, note) < 0)
@@ -84,9 +85,9 @@ static int fill(struct full_report *all, const struct hf_line *line, size_t i)
         .kind = hf_shape_kind(&ticket->shape),
         .held = is_held(line, i),
         .token = ticket->token,
-        .since = ticket->since,
-        .weight = ticket->shape.weight,
-        .capacity = ticket->shape.capacity,
+        .since = ticket->since > 0 ? ticket->since : 0,
+        .weight = strange ? 0 : ticket->shape.weight,
+        .capacity = strange ? 0 : ticket->shape.capacity,
         .slot = ticket->slot,
         .host = note->host,
         .user = note->user,

@@ -100,13 +100,19 @@ static void hold_it(struct hf_hold *hold, const struct hf_ticket *mine)
     hold->state = HF_HOLD_HELD;
 }
 
+/* Why nobody of our kind can wait here. */
+static int misfit(const struct hf_verdict *verdict)
+{
+    return verdict->strange ? HF_ECORRUPT : HF_EMISMATCH;
+}
+
 /* The line had no room and we have no place in it. */
 static void on_refused(struct hf_hold *hold, const struct hf_line *line)
 {
     struct hf_verdict verdict = hf_line_judge(line, &hold->shape);
 
     if (verdict.mismatch)
-        rest(hold, HF_HOLD_IDLE, HF_EMISMATCH);
+        rest(hold, HF_HOLD_IDLE, misfit(&verdict));
     else if (verdict.granted) /* it emptied meanwhile: nothing to wait for */
         enter(hold);
     else if (hold->once)
@@ -122,7 +128,7 @@ static void on_place(struct hf_hold *hold, const struct hf_line *line, size_t me
 
     hold->seq = line->ticket[me].seq;
     if (verdict.mismatch)
-        leave(hold, HF_EMISMATCH);
+        leave(hold, misfit(&verdict));
     else if (verdict.granted)
         hold_it(hold, &line->ticket[me]);
     else if (hold->once) /* a store that cannot refuse made us queue */

@@ -19,6 +19,10 @@
 
 #define HF_ALL UINT32_MAX /* the weight that leaves room for nobody else */
 
+/* A store's data can be anything.  A place that makes no sense is not left out: somebody
+ * may hold it.  It is strange: it agrees with nobody, so nobody gets past it, and it
+ * counts as held when it is the first. */
+
 struct hf_shape {
     uint32_t weight;
     uint32_t capacity;
@@ -46,8 +50,10 @@ struct hf_line {
 
 struct hf_verdict {
     bool granted;
-    /* A ticket ahead, at index `first`, is of another kind than this one. */
+    /* A ticket ahead, at index `first`, is of another kind than this one; or it is
+     * strange. */
     bool mismatch;
+    bool strange;
     /* Not granted: the run of tickets of which one must leave first. */
     size_t first;
     size_t count;
@@ -74,7 +80,12 @@ bool hf_shape_agrees(const struct hf_shape *a, const struct hf_shape *b);
 /* Does the kind have slot numbers, that is, several holders of one kind? */
 bool hf_shape_has_slots(const struct hf_shape *shape);
 
-/* "mutex", "reader", "writer", "semaphore", "claim". */
+/* The shape of a place as a store tells it, whatever that may be: one of the table
+ * above, or strange. */
+struct hf_shape hf_shape_read(int64_t weight, int64_t capacity, bool claim);
+bool            hf_shape_strange(const struct hf_shape *shape);
+
+/* "mutex", "reader", "writer", "semaphore", "claim"; "unknown" if it is strange. */
 const char *hf_shape_kind(const struct hf_shape *shape);
 
 #endif

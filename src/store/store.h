@@ -187,6 +187,10 @@ struct hf_store {
     void *on_link_data;
 };
 
+/* Remember that a place makes no sense (see core/line.h), by its token if that is known,
+ * else 0; returns HF_ECORRUPT. */
+int hf_store_strange(struct hf_store *store, uint64_t token);
+
 /* Open the store that a configuration's scheme names. */
 int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret);
 

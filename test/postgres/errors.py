@@ -310,6 +310,26 @@ def passwords_are_not_shown(t):
                 t.true(done.code in (64, 69), f"{bad}: {done.code}")
 
 
+@case
+def a_place_that_makes_no_sense(t):
+    t.env["HOLDFAST_URL"] = url("?ttl=30s")
+    for weight, capacity in ((0, 1), (5, 1), (-3, 1), (2**40, 1), (1, 0), (1, -1), (7, 2**32 - 1)):
+        holder = t.hold("a")
+        sane = server.sql("SELECT capacity FROM holdfast.line WHERE name = 'a'", "test")[0][0]
+        server.sql(f"UPDATE holdfast.ticket SET weight = {weight} WHERE name = 'a'", "test")
+        server.sql(f"UPDATE holdfast.line SET capacity = {capacity} WHERE name = 'a'", "test")
+        lock, = t.list()
+        t.equal([entry["kind"] for entry in lock["holders"]], ["unknown"], (weight, capacity))
+        done = t.run("run", "-n", "a", "--", "echo", "in")
+        t.true(done.code != 0 and done.out == "", done.err)  # the server keeps count by itself
+        t.contains(t.run("doctor", "a").out, 'in the line of "a" makes no sense')
+        server.sql("UPDATE holdfast.ticket SET weight = 1 WHERE name = 'a'", "test")
+        server.sql(f"UPDATE holdfast.line SET capacity = {sane} WHERE name = 'a'", "test")
+        t.equal(t.run("break", "-y", "--token", lock["holders"][0]["token"], "a").code, 0)
+        t.finish(holder)
+    t.env["HOLDFAST_URL"] = f"sqlite:{t.folder}/locks.db"
+
+
 def missing():
     version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
     return None if "postgres" in version.stdout.split() else "no PostgreSQL store in this build"

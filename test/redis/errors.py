@@ -17,6 +17,7 @@ sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
 import hf  # noqa: E402
 import place  # noqa: E402
 import redis  # noqa: E402
+import resp  # noqa: E402
 from hf import case  # noqa: E402
 
 MANY = 3.0  # seconds that `-w 0.5` may take on a busy machine
@@ -405,6 +406,36 @@ def passwords_are_not_shown(t):
             for args in (["doctor", "-w", "0.1"], ["run", "-w", "0.1", "a", "true"]):
                 done = t.run(*args, env={"HOLDFAST_URL": url})
                 t.lacks(done.out + done.err, SECRET)
+
+
+# ---- Data that make no sense --------------------------------------------------------------------
+
+
+@case
+def a_place_that_makes_no_sense(t):
+    t.env["HOLDFAST_URL"] = admin("?ttl=30s&prefix=strange")
+    with resp.Client(server.path, password=SECRET) as link:
+        for weight, capacity in (("5", "1"), ("-3", "1"), ("99999999999999999999", "1"), ("1", "0"),
+                                 ("x", "1")):
+            holder = t.hold("a")
+            state, = link.call("KEYS", "*strange*:state")
+            fields = link.call("HGETALL", state)
+            field, text = next(pair for pair in zip(fields[::2], fields[1::2])
+                               if pair[0][:1] == "t" and pair[1][:2] == "g ")
+            words = text.split(" ")
+            seq, sane = words[1], " ".join(words)
+            words[2], words[5] = weight, capacity + words[5].lstrip("0123456789")
+            link.call("HSET", state, field, " ".join(words))
+            lock, = t.list()
+            t.equal([entry["kind"] for entry in lock["holders"]], ["unknown"], (weight, capacity))
+            done = t.run("run", "-n", "a", "--", "echo", "in")
+            t.equal((done.code, done.out), (75, ""), done.err)  # the server keeps count by itself
+            done = t.run("doctor", "a")
+            t.contains(done.out, 'in the line of "a" makes no sense')
+            link.call("HSET", state, field, sane)
+            t.equal(t.run("break", "-y", "--token", seq, "a").code, 0)
+            t.finish(holder)
+    t.env["HOLDFAST_URL"] = f"sqlite:{t.folder}/locks.db"
 
 
 def missing():

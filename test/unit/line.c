@@ -220,6 +220,65 @@ static void test_kinds_and_slots(void **state)
     assert_false(hf_shape_agrees(&all[2].shape, &all[3].shape));
 }
 
+/* ---- What a store may say ---------------------------------------------------------- */
+
+static void test_shapes_that_make_no_sense(void **state)
+{
+    static const struct {
+        int64_t weight, capacity;
+        bool    claim;
+    } all[] = {
+        { 0, 1, false },         { 2, 1, false },
+        { 0, 0, false },         { -1, 1, false },
+        { 1, -1, false },        { 1, 0, false },
+        { INT64_MIN, 1, false }, { 1, INT64_MAX, false },
+        { 7, HF_ALL, false },    { 1, (int64_t)HF_ALL + 1, false },
+        { 1, 2, true },          { 2, 2, true },
+        { 1, HF_ALL, true },     { (int64_t)HF_ALL + 2, (int64_t)HF_ALL + 2, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct hf_shape strange =
+            hf_shape_read(all[i].weight, all[i].capacity, all[i].claim);
+        assert_true(hf_shape_strange(&strange));
+        assert_string_equal(hf_shape_kind(&strange), "unknown");
+        assert_false(hf_shape_has_slots(&strange));
+        assert_false(hf_shape_agrees(&strange, &strange));
+    }
+    struct hf_shape claim = hf_shape_read(1, 1, true);
+    struct hf_shape writer = hf_shape_read(HF_ALL, HF_ALL, false);
+    struct hf_shape heavy = hf_shape_read(3, 5, false);
+    assert_string_equal(hf_shape_kind(&claim), "claim");
+    assert_string_equal(hf_shape_kind(&writer), "writer");
+    assert_true(heavy.weight == 3 && heavy.capacity == 5);
+}
+
+/* Nobody gets past it, and it holds when it is the first, whoever comes behind. */
+static void test_nobody_gets_past_a_strange_one(void **state)
+{
+    const struct hf_shape kinds[] = {
+        { 1, 1, false },           { 1, 1, true },  { 1, HF_ALL, false },
+        { HF_ALL, HF_ALL, false }, { 2, 5, false }, { 0, 0, false },
+    };
+    struct hf_ticket ticket[2] = {
+        { .seq = 1, .shape = hf_shape_read(0, 1, false) },
+        { .seq = 2, .shape = { 1, HF_ALL, false } },
+    };
+    const struct hf_line nobody = { ticket, 0 }, one = { ticket, 1 }, two = { ticket, 2 };
+
+    (void)state;
+    assert_true(hf_line_judge(&nobody, &ticket[0].shape).granted);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct hf_verdict verdict = hf_line_judge(&one, &kinds[i]);
+        assert_true(verdict.strange && verdict.mismatch && !verdict.granted);
+        assert_int_equal(verdict.first, 0);
+        assert_false(hf_line_judge(&two, &kinds[i]).granted);
+    }
+    const struct hf_line behind = { ticket + 1, 1 };
+    assert_false(hf_line_judge(&behind, &ticket[0].shape).granted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -231,6 +290,8 @@ int main(void)
         cmocka_unit_test(test_the_far_end_may_be_missing),
         cmocka_unit_test(test_what_is_ahead),
         cmocka_unit_test(test_kinds_and_slots),
+        cmocka_unit_test(test_shapes_that_make_no_sense),
+        cmocka_unit_test(test_nobody_gets_past_a_strange_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,6 +10,7 @@ import uuid
 import zlib
 
 from hands import *  # noqa: F403
+from nonsense import can_be_broken, is_in_the_way
 
 END = 2**31 - 1  # of a folder's numbers
 cluster = None
@@ -362,6 +363,24 @@ def nodes_that_are_no_places(t):
             t.contains(found["other nodes"]["text"], f'"{node}"')
             t.equal("Curator waits for it for ever" in found["other nodes"]["text"], level == "fault")
             witness.delete_all(f"/{name}")
+
+
+@case
+def a_place_that_makes_no_sense(t):
+    t.env["HOLDFAST_URL"] = zk("/strange?session=30s")
+    with zkwire.Client(cluster.address, session_ms=30000) as witness:
+        witness.create("/strange")
+        for numbers, run in (("5-0", ["--slots", "5"]), ("5-6", []), ("1-1", ["-s"]), ("05-2", ["-x"]),
+                             ("18446744073709551618-1", ["--claim"])):
+            folder_with(witness, "strange/a", f"_c_{uuid.UUID(int=5, version=4)}-sem-{numbers}-")
+            if run == ["--claim"]:
+                t.true(t.run("run", "-n", *run, "a", "--", "true").code != 0, "a claim got in")
+                run = []
+            can_be_broken(t, "a", is_in_the_way(t, "a", *run))
+            t.equal(t.run("run", "-n", *run, "a", "--", "true").code, 0)
+            witness.delete_all("/strange/a")
+        witness.delete_all("/strange")
+    t.env["HOLDFAST_URL"] = f"sqlite:{t.folder}/locks.db"
 
 
 if __name__ == "__main__":

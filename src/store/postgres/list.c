@@ -4,18 +4,18 @@
 /* { stamp, name, seq, weight, capacity, claim, state, slot, since, note } */
 static struct hf_ticket parse(const PGresult *result, int row)
 {
-    uint64_t seq = (uint64_t)hf_pg_number(result, row, 2);
+    uint64_t    seq = (uint64_t)hf_pg_number(result, row, 2);
+    const char *name = hf_pg_text(result, row, 1), *note = hf_pg_text(result, row, 9);
 
     return (struct hf_ticket){
         .seq = seq,
         .token = seq,
-        .shape = { .weight = (uint32_t)hf_pg_number(result, row, 3),
-                   .capacity = (uint32_t)hf_pg_number(result, row, 4),
-                   .claim = hf_pg_bool(result, row, 5) },
+        .shape = hf_shape_read(hf_pg_number(result, row, 3), hf_pg_number(result, row, 4),
+                               hf_pg_bool(result, row, 5)),
         .slot = (int)hf_pg_number(result, row, 7),
         .since = hf_pg_number(result, row, 8),
-        .line = hf_pg_text(result, row, 1),
-        .note = hf_pg_text(result, row, 9),
+        .line = name != NULL ? name : "",
+        .note = note != NULL ? note : "",
     };
 }
 

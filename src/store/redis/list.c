@@ -14,22 +14,22 @@
  * While the list is made, `asked` tells those who wait. */
 bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret)
 {
-    char  state, claim = '\0';
-    char *name = text, *end = strchr(text, '\n');
+    char    state, claim = '\0';
+    int64_t weight, capacity;
+    char   *name = text, *end = strchr(text, '\n');
 
     *ret = (struct hf_ticket){ 0 };
     for (int i = 0; i < 6 && name != NULL; i++) /* it may begin with a blank itself */
         name = (name = strchr(name, ' ')) != NULL ? name + 1 : NULL;
     if (end == NULL || name == NULL || name > end ||
-        sscanf(text, "%c %" SCNu64 " %" SCNu32 " %d %" SCNd64 " %" SCNu32 "%c", &state,
-               &ret->seq, &ret->shape.weight, &ret->slot, &ret->since,
-               &ret->shape.capacity, &claim) != 7)
+        sscanf(text, "%c %" SCNu64 " %" SCNd64 " %d %" SCNd64 " %" SCNd64 "%c", &state,
+               &ret->seq, &weight, &ret->slot, &ret->since, &capacity, &claim) != 7)
         return false;
     *end = '\0';
     if (ret->since < 0 || ret->since > SINCE_MAX)
         ret->since = 0;
     ret->token = ret->seq;
-    ret->shape.claim = claim == 'c';
+    ret->shape = hf_shape_read(weight, capacity, claim == 'c');
     ret->line = name;
     ret->note = end + 1;
     ret->asked = state == 'w' ? "" : NULL;
@@ -44,6 +44,15 @@ static struct hf_ticket stand_in(const char *line, struct hf_shape shape,
     return (struct hf_ticket){
         .shape = shape, .slot = -1, .since = hf_wall_us(), .line = line, .note = note
     };
+}
+
+/* What stands in the line, and cannot be read. */
+static struct hf_ticket unreadable(const char *line)
+{
+    return (struct hf_ticket){ .shape = hf_shape_read(0, 0, false),
+                               .slot = -1,
+                               .line = line != NULL ? line : "",
+                               .note = "an entry of the server that cannot be read" };
 }
 
 /* ---- All of them -------------------------------------------------------------------------- */
@@ -88,9 +97,9 @@ static void on_listed(struct hf_redis *redis, void *data, const redisReply *repl
         ticket[count++] = stand_in(req->name, (struct hf_shape){ 1, 1, true },
                                    "somebody who does not use Holdfast");
     for (size_t i = FIRST; i < reply->elements; i++)
-        if (reply->element[i]->type == REDIS_REPLY_STRING &&
-            hf_redis_ticket_parse(reply->element[i]->str, &ticket[count]))
-            count++;
+        if (reply->element[i]->type != REDIS_REPLY_STRING ||
+            !hf_redis_ticket_parse(reply->element[i]->str, &ticket[count++]))
+            ticket[count - 1] = unreadable(req->name);
     hf_served_sort(ticket, count);
     count = add_held_off(ticket, count, req->name, hf_redis_number(reply, 3), note,
                          sizeof note);

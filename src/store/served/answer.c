@@ -69,7 +69,9 @@ struct hf_served_place *hf_served_take(struct hf_served_task         *task,
     if (place == NULL || !is_in_line(answer))
         return no_place(task);
     place->seq = answer->seq;
-    place->shape.weight = answer->weight;
+    /* It never weighs more than was asked for. */
+    if (answer->weight >= 1 && answer->weight < place->shape.weight)
+        place->shape.weight = answer->weight;
     place->doubted = false;
     if (answer->seq > served->token)
         served->token = answer->seq;

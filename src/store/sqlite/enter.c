@@ -58,8 +58,12 @@ static int insert(struct hf_sq *sq, const struct hf_req *req, const struct hf_sq
     return hf_sq_db_step(&sq->db, query);
 }
 
-static int mismatch(struct hf_sq *sq, const char *line, const struct hf_shape *shape)
+static int mismatch(struct hf_sq *sq, const char *line, const struct hf_sq_row *row)
 {
+    const struct hf_shape *shape = &row->shape;
+
+    if (hf_shape_strange(shape))
+        return hf_store_strange(&sq->base, row->seq);
     if (hf_shape_has_slots(shape))
         return hf_sq_fail(sq, HF_EMISMATCH, "\"%.120s\" is in use as a semaphore of %u",
                           line, shape->capacity);
@@ -101,7 +105,7 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mi
     }
     /* Not even for a moment: those behind would be told that they do not fit. */
     if (view.mismatch)
-        return mismatch(sq, req->name, &sq->rows.row[0].shape);
+        return mismatch(sq, req->name, &sq->rows.row[0]);
     mine->queued = hf_wall_us();
     mine->granted = view.granted ? mine->queued : 0;
     if (view.granted && hf_shape_has_slots(&req->shape))

@@ -157,7 +157,7 @@ static bool is_locked(int fd, uint64_t from, off_t length)
 
 bool hf_sq_live_hold(struct hf_sq_live *live, uint64_t seq)
 {
-    assert(live->keep >= 0 && seq != 0 && seq <= INT64_MAX);
+    assert(live->keep >= 0 && hf_sq_live_can(seq));
     return set(live->keep, seq, F_WRLCK);
 }
 
@@ -167,9 +167,14 @@ void hf_sq_live_drop(struct hf_sq_live *live, uint64_t seq)
     set(live->keep, seq, F_UNLCK);
 }
 
+bool hf_sq_live_can(uint64_t seq)
+{
+    return seq != 0 && seq < INT64_MAX;
+}
+
 bool hf_sq_live_has(const struct hf_sq_live *live, uint64_t seq)
 {
-    return is_locked(live->gate, seq, 1);
+    return hf_sq_live_can(seq) && is_locked(live->gate, seq, 1);
 }
 
 bool hf_sq_live_has_any(const struct hf_sq_live *live)

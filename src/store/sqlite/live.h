@@ -70,6 +70,9 @@ void hf_sq_gate_give(struct hf_sq_live *live);
 bool hf_sq_live_hold(struct hf_sq_live *live, uint64_t seq);
 void hf_sq_live_drop(struct hf_sq_live *live, uint64_t seq);
 
+/* Is there such a byte?  A row with another number is nobody's. */
+bool hf_sq_live_can(uint64_t seq);
+
 /* Is anybody's ticket `seq` alive, ours included?  Is any at all? */
 bool hf_sq_live_has(const struct hf_sq_live *live, uint64_t seq);
 bool hf_sq_live_has_any(const struct hf_sq_live *live);

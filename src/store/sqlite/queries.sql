@@ -35,8 +35,9 @@ SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
 SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
   FROM ticket ORDER BY line, seq;
 
--- SUM: the line as a whole, and what of it is ahead of a number
-SELECT count(*), sum(seq < ?2), sum(granted = 0), sum(weight), max(seq)
+-- SUM: the line as a whole, and what of it is ahead of a number; no weight is so high
+-- that the sum overflows
+SELECT count(*), sum(seq < ?2), sum(granted = 0), sum(weight & 4294967295), max(seq)
   FROM ticket WHERE line = ?1;
 
 -- ASK, UNASK: leave a word; clear away those at tickets that are gone

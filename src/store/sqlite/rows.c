@@ -11,9 +11,9 @@ void hf_sq_row_read(sqlite3_stmt *query, struct hf_sq_row *ret)
     *ret = (struct hf_sq_row){
         .seq = (uint64_t)sqlite3_column_int64(query, 0),
         .sid = (uint64_t)sqlite3_column_int64(query, 1),
-        .shape = { .weight = (uint32_t)sqlite3_column_int64(query, 2),
-                   .capacity = (uint32_t)sqlite3_column_int64(query, 3),
-                   .claim = sqlite3_column_int(query, 4) != 0 },
+        .shape =
+            hf_shape_read(sqlite3_column_int64(query, 2), sqlite3_column_int64(query, 3),
+                          sqlite3_column_int64(query, 4) != 0),
         .queued = sqlite3_column_int64(query, 5),
         .granted = sqlite3_column_int64(query, 6),
         .slot = sqlite3_column_int(query, 7),
@@ -166,9 +166,11 @@ static int walk(struct hf_sq *sq, sqlite3_stmt *query, const struct hf_shape *sh
     while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
         struct hf_sq_row row;
         hf_sq_row_read(query, &row);
-        r = hf_sq_rows_add(sq, &sq->rows, &row);
+        r = hf_sq_rows_add(sq, hf_sq_live_can(row.seq) ? &sq->rows : &sq->dead, &row);
         if (r < 0)
             break;
+        if (!hf_sq_live_can(row.seq))
+            continue;
         weight += row.shape.weight;
         bool agrees = hf_shape_agrees(&row.shape, shape);
         if (agrees && weight <= shape->capacity)

@@ -216,6 +216,8 @@ static int prove_grant(struct hf_sq *sq, const char *line, uint64_t seq)
         return r;
     if (r == 0 || !hf_sq_live_has(&sq->live, seq))
         return HF_ELOST;
+    if (hf_shape_strange(&row.shape))
+        return hf_store_strange(&sq->base, seq);
     if (row.granted != 0)
         return 0;
     r = hf_sq_rows_ahead(sq, line, seq, &row.shape, &view);

@@ -60,29 +60,33 @@ static uint64_t digits_value(const char *digits, size_t count)
     return value;
 }
 
-/* Take "<number>-" off the end: without leading zeros, 1 to HF_ALL - 1; else 0. */
-static uint32_t take_number(const char *name, size_t *size)
+/* Take "<digits>-" off the end.  False if there are none; what cannot be a weight or a
+ * capacity is 0. */
+static bool take_number(const char *name, size_t *size, int64_t *ret)
 {
     if (!ends(name, *size, "-"))
-        return 0;
-    size_t   end = *size - 1;
-    size_t   at = digits_at(name, end, 10);
-    uint64_t value = digits_value(name + at, end - at);
-    if (at == end || name[at] == '0' || value >= HF_ALL)
-        return 0;
+        return false;
+    size_t end = *size - 1;
+    size_t at = digits_at(name, end, end);
+    if (at == end)
+        return false;
+    *ret = end - at <= 10 && name[at] != '0' ? (int64_t)digits_value(name + at, end - at)
+                                             : 0;
     *size = at;
-    return (uint32_t)value;
+    return true;
 }
 
-/* "...-sem-<capacity>-<weight>-" */
+/* "...-sem-<capacity>-<weight>-", whatever the numbers are: nobody else calls a place
+ * so, and it is in the way. */
 static bool is_semaphore(const char *name, size_t size, struct hf_shape *ret)
 {
-    uint32_t weight = take_number(name, &size);
-    uint32_t capacity = weight > 0 ? take_number(name, &size) : 0;
+    int64_t weight, capacity;
 
-    if (capacity < 2 || weight > capacity || !ends(name, size, "-sem-"))
+    if (!take_number(name, &size, &weight) || !take_number(name, &size, &capacity) ||
+        !ends(name, size, "-sem-"))
         return false;
-    *ret = (struct hf_shape){ .weight = weight, .capacity = capacity };
+    bool can_be = capacity >= 2 && capacity < HF_ALL;
+    *ret = hf_shape_read(weight, can_be ? capacity : 0, false);
     return true;
 }
 

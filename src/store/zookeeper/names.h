@@ -16,6 +16,7 @@
  *
  * What stands right before the number tells the kind.  The number is the server's
  * "%010d" of 32 bits: ten digits, or once it has run over a minus and nine or ten.
+ * Numbers of a semaphore that make no sense make it a strange place, see core/line.h.
  * Anything else in the folder is foreign and no place in the line.
  */
 #ifndef HF_ZK_NAMES_H
