@@ -142,6 +142,25 @@ void cgroup_kill(int group)
     write_file(group, "cgroup.kill", "1");
 }
 
+/* Those that fork meanwhile are met by the next look. */
+void cgroup_empty(int group)
+{
+    for (int round = 0; group >= 0 && round < 100; round++) {
+        int   procs = openat(group, "cgroup.procs", O_RDONLY | O_CLOEXEC), pid, moved = 0;
+        FILE *file = procs >= 0 ? fdopen(procs, "r") : NULL;
+        if (file == NULL)
+            return;
+        for (; fscanf(file, "%d", &pid) == 1; moved++) {
+            char text[16];
+            snprintf(text, sizeof text, "%d", pid);
+            write_file(group, "../cgroup.procs", text);
+        }
+        fclose(file);
+        if (moved == 0)
+            return;
+    }
+}
+
 void cgroup_drop(int group, pid_t pid)
 {
     char name[NAME_SIZE];

@@ -26,9 +26,11 @@ bool completion_takes_file(const struct option_row *row)
     return row->value != NULL && strcmp(row->value, "FILE") == 0;
 }
 
-bool completion_takes_signal(const struct option_row *row)
+const char *completion_words(const struct option_row *row)
 {
-    return row->value != NULL && strcmp(row->value, "SIGNAL") == 0;
+    if (row->value != NULL && strcmp(row->value, "SIGNAL") == 0)
+        return "TERM INT HUP QUIT KILL USR1 USR2";
+    return row->id == OPT_LEFTOVERS ? "wait end leave" : NULL;
 }
 
 void completion_print_options(const struct verb *verb, bool valued)

@@ -9,15 +9,15 @@
 
 #include "options.h"
 
-#define COMPLETION_SIGNALS "TERM INT HUP QUIT KILL USR1 USR2"
-
 void completion_bash(void);
 void completion_zsh(void);
 void completion_fish(void);
 
 bool completion_has(const struct verb *verb, const struct option_row *row);
 bool completion_takes_file(const struct option_row *row);
-bool completion_takes_signal(const struct option_row *row);
+
+/* The words that an option's value may be, or NULL. */
+const char *completion_words(const struct option_row *row);
 
 /* The options of a verb (NULL: of all) as words; only those that take a value, if so
  * wanted. */

@@ -4,14 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As a pattern of `case`. */
-static void print_signal_options(void)
+/* Branches of `case`. */
+static void print_values(void)
 {
-    const char *bar = "";
-
     for (size_t i = 0; i < option_count; i++)
-        if (completion_takes_signal(&option_table[i]))
-            printf("%s--%s", bar, option_table[i].name), bar = " | ";
+        if (completion_words(&option_table[i]) != NULL)
+            printf("    --%s) _holdfast_pick '%s' \"$2\" ;;\n", option_table[i].name,
+                   completion_words(&option_table[i]));
 }
 
 static void print_verbs(void)
@@ -107,10 +106,9 @@ void completion_bash(void)
            words);
     printf("# The value of an option.\n"
            "_holdfast_value() {\n"
-           "    case $1 in\n    ");
-    print_signal_options();
+           "    case $1 in\n");
+    print_values();
     printf(
-        ") _holdfast_pick '" COMPLETION_SIGNALS "' \"$2\" ;;\n"
         "    --url-file)\n"
         "        compopt -o filenames\n"
         "        mapfile -t COMPREPLY < <(compgen -f -- \"$2\") ;;\n"

@@ -21,8 +21,8 @@ static void print_option(const struct verb *verb, const struct option_row *row)
         printf(" -s %c", row->id);
     if (row->value != NULL)
         printf(completion_takes_file(row) ? " -r -F" : " -x");
-    if (completion_takes_signal(row))
-        printf(" -a '" COMPLETION_SIGNALS "'");
+    if (completion_words(row) != NULL)
+        printf(" -a '%s'", completion_words(row));
     printf(" -d '");
     print_escaped(row->help);
     printf("'\n");

@@ -26,11 +26,15 @@ static void print_option(const struct option_row *row)
         snprintf(names, sizeof names, "--%s%s", row->name, row->value ? "=" : "");
     printf("            %s'[", names);
     print_escaped(row->help, ":[]");
-    printf("]%s%s%s' \\\n", row->value ? ":" : "", row->value ? row->value : "",
-           row->value == NULL             ? ""
-           : completion_takes_signal(row) ? ":(" COMPLETION_SIGNALS ")"
-           : completion_takes_file(row)   ? ":_files"
-                                          : ":");
+    if (row->value != NULL)
+        printf("]:%s:", row->value);
+    else
+        printf("]");
+    if (completion_words(row) != NULL)
+        printf("(%s)", completion_words(row));
+    else if (completion_takes_file(row))
+        printf("_files");
+    printf("' \\\n");
 }
 
 /* compadd quotes the names itself. */

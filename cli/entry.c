@@ -2,6 +2,7 @@
 #include "entry.h"
 
 #include "clock.h"
+#include "leftovers.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -18,9 +19,40 @@ static bool is_stranger(const struct hf_entry *entry)
     return entry->pid == 0 && *entry->command == '\0' && *entry->note != '\0';
 }
 
+#define LEFT_MAX 200
+
+/* Who is left and since when; false: nobody, or that is not known. */
+static bool is_left(const struct hf_entry *entry, char names[LEFT_MAX],
+                    char age[TEXT_AGE_MAX])
+{
+    struct leftovers_found found;
+    char                   all[TREE_NAMES_MAX];
+
+    if (!leftovers_find(entry, &found))
+        return false;
+    snprintf(names, LEFT_MAX, "%.*s", LEFT_MAX - 1,
+             tree_names(all, found.member, found.count));
+    text_age(age, clock_wall_us() - found.since);
+    return true;
+}
+
+const char *entry_command(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry,
+                          size_t columns)
+{
+    char names[LEFT_MAX], age[TEXT_AGE_MAX], raw[ENTRY_TEXT_MAX];
+
+    if (is_left(entry, names, age))
+        snprintf(raw, sizeof raw, "left %s ago: %s; by %s", age, names, entry->command);
+    else
+        snprintf(raw, sizeof raw, "%s", entry->command);
+    text_clean(out, ENTRY_TEXT_MAX, raw);
+    text_cut(out, columns);
+    return out;
+}
+
 const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry)
 {
-    char command[200];
+    char command[200], names[LEFT_MAX], age[TEXT_AGE_MAX], left[LEFT_MAX + 60] = "";
 
     if (is_stranger(entry)) {
         text_clean(out, ENTRY_TEXT_MAX, entry->note);
@@ -28,7 +60,9 @@ const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry)
     }
     text_clean(command, sizeof command, entry->command);
     text_cut(command, 40);
-    snprintf(out, ENTRY_TEXT_MAX, "%s (pid %" PRId64 ", %s@%s)",
+    if (is_left(entry, names, age))
+        snprintf(left, sizeof left, "%s, left %s ago by ", names, age);
+    snprintf(out, ENTRY_TEXT_MAX, "%s%s (pid %" PRId64 ", %s@%s)", left,
              *command != '\0' ? command : "a process", entry->pid,
              or_unknown(entry->user), or_unknown(entry->host));
     return out;
@@ -105,6 +139,28 @@ const char *entry_holders(char out[ENTRY_TEXT_MAX], const struct hf_report *repo
     return out;
 }
 
+/* Only if there is anything: for most of those in a line it cannot be. */
+static void left_json(struct json *json, const struct hf_entry *entry)
+{
+    struct leftovers_found found;
+    char                   time[TEXT_TIME_MAX];
+
+    if (!leftovers_find(entry, &found))
+        return;
+    json_open(json, "left", '{');
+    json_string(json, "since", text_time(time, found.since));
+    json_number(json, "count", found.count);
+    json_open(json, "processes", '[');
+    for (int i = 0; i < found.count && i < TREE_MEMBERS_MAX; i++) {
+        json_open(json, NULL, '{');
+        json_number(json, "pid", found.member[i].pid);
+        json_string(json, "name", found.member[i].name);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+    json_close(json, '}');
+}
+
 void entry_json(struct json *json, const struct hf_entry *entry)
 {
     char time[TEXT_TIME_MAX];
@@ -127,6 +183,7 @@ void entry_json(struct json *json, const struct hf_entry *entry)
     json_number(json, "pid", entry->pid);
     json_string(json, "command", entry->command);
     json_string(json, "note", entry->note);
+    left_json(json, entry);
 }
 
 static void entry_json_array(struct json *json, const char *key,

@@ -8,6 +8,11 @@
 
 #define ENTRY_TEXT_MAX 512
 
+/* What runs under the lock: "pg_dump"; what it left, if only that still does:
+ * "left 3s ago: gpg-agent (pid 4711); by pg_dump".  At most `columns` of them. */
+const char *entry_command(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry,
+                          size_t columns);
+
 /* "pg_dump (pid 4242, ana@db2)", with what is known of it. */
 const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry);
 

@@ -196,9 +196,9 @@ static void leave_it_to_outer(struct guard *guard, const struct tree_stuck *stuc
     }
 }
 
-int guard_names(const struct guard *guard, char out[TREE_NAMES_MAX])
+int guard_members(const struct guard *guard, struct tree_member out[TREE_MEMBERS_MAX])
 {
-    return tree_names(guard->outer ? guard->pid : getpid(), out);
+    return tree_members(guard->outer ? guard->pid : getpid(), out);
 }
 
 void guard_take_over(struct guard *guard, pid_t command, int *status,

@@ -26,6 +26,7 @@
 #ifndef GUARD_H
 #define GUARD_H
 
+#include "leftovers.h"
 #include "signals.h"
 #include "tree.h"
 
@@ -42,6 +43,7 @@ struct guard_plan {
     char *const          *command;
     int                   signal; /* to ask the command to end */
     int64_t               grace_ns;
+    enum leftovers        leftovers;
     int                   nice; /* what the command must have again */
     const struct signals *signals;
 };
@@ -67,18 +69,18 @@ enum guard_news_kind {
     GUARD_FAILED,  /* it could not be executed; `value`: errno */
     GUARD_STOPPED, /* `value`: by which signal */
     GUARD_EXITED,  /* `value`: its wait status */
-    GUARD_REMAIN,  /* it exited a while ago, `value` descendants still run: `who` */
+    GUARD_REMAIN,  /* it exited a while ago, `value` descendants still run */
     GUARD_ASKED,   /* the deadline is near: the command was asked to end */
     GUARD_EXPIRED, /* the deadline passed */
     GUARD_BEREFT,  /* the outer guardian was killed: the tree is being ended */
-    GUARD_STUCK,   /* some of the tree does not end: `who` */
+    GUARD_STUCK,   /* `value` of the tree do not end */
     GUARD_GONE,    /* nothing is left of it; nothing comes after this */
 };
 
 struct guard_news {
     enum guard_news_kind kind;
     int                  value;
-    char                 who[TREE_NAMES_MAX]; /* REMAIN, STUCK */
+    struct tree_member   member[TREE_MEMBERS_MAX]; /* REMAIN, STUCK */
 };
 
 /* holdfast's end. */
@@ -109,8 +111,8 @@ void guard_finish(struct guard *guard);
 void guard_take_over(struct guard *guard, pid_t command, int *status,
                      const struct tree_stuck *stuck);
 
-/* Who is left of the tree after that began; as tree_names(). */
-int guard_names(const struct guard *guard, char out[TREE_NAMES_MAX]);
+/* Who is left of the tree after that began; as tree_members(). */
+int guard_members(const struct guard *guard, struct tree_member out[TREE_MEMBERS_MAX]);
 
 /* The guardian's own life, below `parent`; guardian.c. */
 _Noreturn void guardian_live(const struct guard_plan *plan, int link, pid_t parent);

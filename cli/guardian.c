@@ -47,6 +47,7 @@ struct guardian {
     bool                     started;
     int64_t                  deadline;
     int64_t                  ask_at;  /* when to send --signal; INT64_MAX: done */
+    int64_t                  end_at;  /* when to kill leftovers; INT64_MAX: never */
     int64_t                  tell_at; /* when to tell of leftovers; INT64_MAX: never */
 };
 
@@ -73,7 +74,7 @@ static void tell_who(const struct guardian *g, enum guard_news_kind kind)
 
     memset(&news, 0, sizeof news);
     news.kind = kind;
-    news.value = tree_names(getpid(), news.who);
+    news.value = tree_members(getpid(), news.member);
     if (news.value > 0)
         send_news(g, &news);
 }
@@ -85,6 +86,7 @@ static void set_timer(struct guardian *g)
 
     at = g->ask_at < at ? g->ask_at : at;
     at = g->tell_at < at ? g->tell_at : at;
+    at = g->end_at < at ? g->end_at : at;
     if (at != INT64_MAX) {
         at = at < 1 ? 1 : at; /* zero would disarm it */
         when.it_value.tv_sec = at / NS_PER_SEC;
@@ -141,6 +143,12 @@ static void pass_on(struct guardian *g, int signal)
         kill(-g->child, signal);
     else if (g->started)
         tree_signal(getpid(), signal);
+}
+
+static void ask_to_end(struct guardian *g)
+{
+    pass_on(g, g->plan->signal);
+    pass_on(g, SIGCONT); /* who is stopped cannot obey */
 }
 
 void guard_let_go_of_stdio(void)
@@ -235,10 +243,33 @@ static void look_at_parent(struct guardian *g)
     end_tree(g);
 }
 
+/* The command has just ended, but not all that it started. */
+static void see_to_leftovers(struct guardian *g)
+{
+    int64_t now = clock_boot_ns();
+
+    switch (g->plan->leftovers) {
+    case LEFTOVERS_LEAVE:
+        cgroup_empty(g->cgroup);
+        gone(g);
+    case LEFTOVERS_END:
+        tell_who(g, GUARD_REMAIN);
+        ask_to_end(g);
+        g->end_at = now + g->plan->grace_ns;
+        break;
+    case LEFTOVERS_WAIT:
+        g->tell_at = now + PATIENCE_NS;
+        break;
+    }
+    leftovers_announce();
+    set_timer(g);
+}
+
 static void reap_children(struct guardian *g)
 {
     pid_t pid;
     int   status;
+    bool  ended = false;
 
     while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
         if (pid != g->child)
@@ -250,12 +281,13 @@ static void reap_children(struct guardian *g)
         if (g->report >= 0)
             look_at_report(g); /* it may have come after we last looked */
         g->child = 0;
-        g->tell_at = clock_boot_ns() + PATIENCE_NS;
-        set_timer(g);
+        ended = true;
         tell(g, GUARD_EXITED, status);
     }
     if (g->started && pid < 0 && errno == ECHILD)
         gone(g);
+    if (ended)
+        see_to_leftovers(g);
 }
 
 static void on_signal(struct guardian *g)
@@ -282,9 +314,10 @@ static void on_time(struct guardian *g)
     if (now >= g->ask_at) {
         g->ask_at = INT64_MAX;
         tell(g, GUARD_ASKED, 0);
-        pass_on(g, g->plan->signal);
-        pass_on(g, SIGCONT); /* a stopped command cannot obey */
+        ask_to_end(g);
     }
+    if (now >= g->end_at)
+        end_tree(g);
     if (now >= g->tell_at) {
         g->tell_at = INT64_MAX;
         tell_who(g, GUARD_REMAIN);
@@ -326,6 +359,7 @@ _Noreturn void guardian_live(const struct guard_plan *plan, int link, pid_t pare
         .deadline = INT64_MAX,
         .ask_at = INT64_MAX,
         .tell_at = INT64_MAX,
+        .end_at = INT64_MAX,
     };
 
     settle_in(&g);

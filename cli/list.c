@@ -19,7 +19,7 @@ static bool matches(const struct args *args, const char *name)
 static void add_row(struct table *table, const struct hf_entry *entry, size_t count)
 {
     char   address[ENTRY_TEXT_MAX] = "-", age[TEXT_AGE_MAX] = "-", waiting[24];
-    char   holder[ENTRY_TEXT_MAX + 24] = "-", command[400] = "-";
+    char   holder[ENTRY_TEXT_MAX + 24] = "-", command[ENTRY_TEXT_MAX] = "-";
     size_t holders = 0;
 
     for (size_t i = 0; i < count; i++)
@@ -27,8 +27,7 @@ static void add_row(struct table *table, const struct hf_entry *entry, size_t co
     if (entry->held) { /* the first of the line, if any */
         entry_address(address, entry);
         text_age(age, entry_age(entry));
-        text_clean(command, sizeof command, entry->command);
-        text_cut(command, 40);
+        entry_command(command, entry, 40);
         snprintf(holder, sizeof holder, holders > 1 ? "%s +%zu" : "%s", address,
                  holders - 1);
     }

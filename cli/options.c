@@ -81,6 +81,8 @@ const struct option_row option_table[] = {
     { HOLDING, OPT_NOTE, "note", "TEXT", "show TEXT to others who look" },
     { CHILD, OPT_SIGNAL, "signal", "SIGNAL", "end the command with SIGNAL (TERM)" },
     { CHILD, OPT_GRACE, "grace", "TIME", "so long before time runs out (5s)" },
+    { CHILD, OPT_LEFTOVERS, "leftovers", "WHAT",
+      "wait for, end or leave what outlives it (wait)" },
     { CHILD, OPT_ON_ASK, "on-ask", "SIGNAL", "signal the command when asked to yield" },
     { IN_HOLD, OPT_YIELD, "yield", NULL, "release it when asked to" },
     { IN_ELECT, OPT_AGAIN, "again", NULL, "queue again when the command ends, too" },

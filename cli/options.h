@@ -6,6 +6,8 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
+#include "leftovers.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,6 +72,7 @@ enum option_id {
     OPT_REASON,
     OPT_PRINT,
     OPT_GRANT,
+    OPT_LEFTOVERS,
 };
 
 extern const struct verb       verb_table[];
@@ -85,31 +88,32 @@ struct args {
     const char        *operand[3]; /* those there are; the first is often NAME */
     char             **command;    /* NULL-terminated, or NULL */
 
-    int64_t     wait_ms; /* 0: do not wait; negative: for ever */
-    bool        shared;
-    bool        exclusive;
-    bool        claim;
-    uint32_t    slots;       /* 0: not given */
-    uint32_t    weight;      /* 0: not given */
-    uint32_t    max_waiters; /* 0: no limit */
-    int         busy_exit;
-    const char *note;
-    char       *url; /* ours to free; NULL: not given */
-    int         signal;
-    int64_t     grace_ms;
-    int         on_ask; /* signal for the command; 0: none */
-    bool        yield;
-    bool        again;
-    bool        observe;
-    const char *reason; /* NULL: not given */
-    bool        quiet;
-    bool        verbose;
-    bool        json;
-    bool        yes;
-    bool        print;
-    const char *grant; /* NULL: not given */
-    uint64_t    token; /* 0: not given */
-    bool        help;
+    int64_t        wait_ms; /* 0: do not wait; negative: for ever */
+    bool           shared;
+    bool           exclusive;
+    bool           claim;
+    uint32_t       slots;       /* 0: not given */
+    uint32_t       weight;      /* 0: not given */
+    uint32_t       max_waiters; /* 0: no limit */
+    int            busy_exit;
+    const char    *note;
+    char          *url; /* ours to free; NULL: not given */
+    int            signal;
+    int64_t        grace_ms;
+    enum leftovers leftovers;
+    int            on_ask; /* signal for the command; 0: none */
+    bool           yield;
+    bool           again;
+    bool           observe;
+    const char    *reason; /* NULL: not given */
+    bool           quiet;
+    bool           verbose;
+    bool           json;
+    bool           yes;
+    bool           print;
+    const char    *grant; /* NULL: not given */
+    uint64_t       token; /* 0: not given */
+    bool           help;
 };
 
 /* 0, or an exit code after having complained.  A password in a --url is wiped

@@ -130,6 +130,20 @@ static int take_signal(const char *option, const char *value, int *ret)
     return 0;
 }
 
+static int take_leftovers(const char *value, enum leftovers *ret)
+{
+    static const char *const words[] = {
+        [LEFTOVERS_WAIT] = "wait", [LEFTOVERS_END] = "end", [LEFTOVERS_LEAVE] = "leave"
+    };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(value, words[i]) == 0) {
+            *ret = (enum leftovers)i;
+            return 0;
+        }
+    return bad_value("leftovers", value, "wait, end or leave");
+}
+
 static int take_token(const char *value, uint64_t *ret)
 {
     if (!text_parse_number(value, 1, UINT64_MAX, ret))
@@ -215,6 +229,8 @@ static int take_option(struct args *args, int id, char *value)
         return take_count("max-waiters", value, &args->max_waiters);
     case OPT_ON_ASK:
         return take_signal("on-ask", value, &args->on_ask);
+    case OPT_LEFTOVERS:
+        return take_leftovers(value, &args->leftovers);
     case OPT_REASON:
         args->reason = value;
         return 0;

@@ -11,11 +11,11 @@
 
 static void add_row(struct table *table, const struct hf_entry *entry)
 {
-    char address[ENTRY_TEXT_MAX], age[TEXT_AGE_MAX], token[24], command[400], what[64];
+    char address[ENTRY_TEXT_MAX], age[TEXT_AGE_MAX], token[24], command[ENTRY_TEXT_MAX],
+        what[64];
 
     snprintf(token, sizeof token, "%" PRIu64, entry->token);
-    text_clean(command, sizeof command, entry->command);
-    text_cut(command, 60);
+    entry_command(command, entry, 60);
     if (entry->slot >= 0)
         snprintf(what, sizeof what, "%s %d", entry->held ? "slot" : "waits", entry->slot);
     else

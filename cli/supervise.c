@@ -142,10 +142,12 @@ static void let_go_of_stdio(void)
 }
 
 /* Said at once: it may take long, and others may have the lock already. */
-static void say_stuck(struct supervisor *s, const char *who)
+static void say_stuck(struct supervisor *s, const struct tree_member *member, int count)
 {
     const char *name = hf_name(s->lock);
+    char        who[TREE_NAMES_MAX];
 
+    tree_names(who, member, count);
     if (s->lost)
         complain("\"%s\" was lost, but %s cannot be ended", name, who);
     else
@@ -156,10 +158,26 @@ static void say_stuck(struct supervisor *s, const char *who)
 static void stuck_after_take_over(void *data)
 {
     struct supervisor *s = data;
-    char               who[TREE_NAMES_MAX];
+    struct tree_member member[TREE_MEMBERS_MAX];
+    int                count = guard_members(s->guard, member);
 
-    if (guard_names(s->guard, who) > 0)
-        say_stuck(s, who);
+    if (count > 0)
+        say_stuck(s, member, count);
+}
+
+/* That a lock is kept is no news to be quiet about: nobody else can run. */
+static void say_remain(const struct supervisor *s, const struct guard_news *news)
+{
+    char who[TREE_NAMES_MAX];
+
+    tree_names(who, news->member, news->value);
+    if (s->args->leftovers == LEFTOVERS_WAIT)
+        complain(
+            "the command has ended, but left %s running: keeping \"%s\" until none is "
+            "left; see --leftovers",
+            who, hf_name(s->lock));
+    else if (!s->args->quiet)
+        complain("the command has ended: ending what it left: %s", who);
 }
 
 static void take_news(struct supervisor *s, const struct guard_news *news)
@@ -181,10 +199,7 @@ static void take_news(struct supervisor *s, const struct guard_news *news)
         s->exited = true;
         break;
     case GUARD_REMAIN:
-        if (news->value > 0 && !s->args->quiet)
-            complain("the command has ended, but left %d running: keeping \"%s\" until "
-                     "none is left",
-                     news->value, hf_name(s->lock));
+        say_remain(s, news);
         break;
     case GUARD_ASKED:
         s->asked = true;
@@ -197,7 +212,7 @@ static void take_news(struct supervisor *s, const struct guard_news *news)
         break;
     case GUARD_STUCK:
         s->give_up_at = 0; /* it does what can be done */
-        say_stuck(s, news->who);
+        say_stuck(s, news->member, news->value);
         break;
     case GUARD_BORN:
         break; /* guard.c heard it */

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "clock.h"
 #include "entry.h"
+#include "leftovers.h"
 #include "notice.h"
 #include "session.h"
 
@@ -77,23 +78,33 @@ static void leave(struct taking *taking)
         drive(taking, 10);
 }
 
+/* Nobody is quiet about that: it may go on for ever, and nothing is ever run. */
+static bool is_left_over(const struct hf_entry *holder)
+{
+    struct leftovers_found found;
+
+    return holder != NULL && leftovers_find(holder, &found);
+}
+
 static int say_busy(const struct taking *taking, int why)
 {
     const struct args *args = taking->args;
     const char        *name = args->operand[0];
     struct hf_report  *report;
     char               holders[ENTRY_TEXT_MAX] = "is held";
+    bool               quiet = args->quiet;
 
-    if (args->quiet)
-        return args->busy_exit;
     if (hf_inspect(taking->client, name, 1000, &report) == 0) {
+        quiet = quiet && !is_left_over(entry_first_holder(report));
         if (entry_first_holder(report) != NULL)
             entry_holders(holders, report);
         else
             snprintf(holders, sizeof holders, "was held until just now");
         hf_report_free(report);
     }
-    complain("%s\"%s\" %s", why == HF_ETIMEOUT ? "gave up waiting: " : "", name, holders);
+    if (!quiet)
+        complain("%s\"%s\" %s", why == HF_ETIMEOUT ? "gave up waiting: " : "", name,
+                 holders);
     return args->busy_exit;
 }
 

@@ -175,6 +175,7 @@ void term_serve(struct term *term)
          .command = args->command,
          .signal = args->signal,
          .grace_ns = args->grace_ms * NS_PER_MS,
+         .leftovers = args->leftovers,
          .nice = getpriority(PRIO_PROCESS, 0),
          .signals = term->signals,
     };

@@ -1,9 +1,7 @@
 /* tree.c - see tree.h. */
 #include "tree.h"
 
-#include <assert.h>
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -12,8 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum kin { UNKNOWN, STRANGER, OURS };
@@ -171,76 +167,68 @@ int tree_signal(pid_t root, int signal)
     return count;
 }
 
-/* Somebody else's is named with its user: that is why it cannot be ended. */
-static int name_process(char *out, size_t size, const struct process *process)
+static uid_t user_of(pid_t pid)
 {
-    char        path[64], user[32] = "";
+    char        path[64];
     struct stat folder;
 
-    snprintf(path, sizeof path, "/proc/%d", (int)process->pid);
-    if (stat(path, &folder) == 0 && folder.st_uid != geteuid())
-        snprintf(user, sizeof user, ", uid %u", (unsigned)folder.st_uid);
-    return snprintf(out, size, "%s (pid %d%s)", process->name, (int)process->pid, user);
+    snprintf(path, sizeof path, "/proc/%d", (int)pid);
+    return stat(path, &folder) == 0 ? folder.st_uid : geteuid();
 }
 
-int tree_names(pid_t root, char out[TREE_NAMES_MAX])
+int tree_members(pid_t root, struct tree_member out[TREE_MEMBERS_MAX])
 {
     struct census   census = { 0 };
     struct process *process;
-    size_t          at = 0, length = 0;
-    int             count = 0, more = 0;
+    size_t          at = 0;
+    int             count = 0;
 
-    out[0] = '\0';
     if (!take_census(&census))
         return -1;
     for (; (process = next_below(&census, root, &at)) != NULL; count++) {
-        char   name[64];
-        size_t n = (size_t)name_process(name, sizeof name, process);
-        if (length + n + sizeof ", and 1234567 more" > TREE_NAMES_MAX)
-            more++;
-        else
-            length += (size_t)snprintf(out + length, TREE_NAMES_MAX - length, "%s%s",
-                                       length > 0 ? ", " : "", name);
+        if (count >= TREE_MEMBERS_MAX)
+            continue;
+        out[count] = (struct tree_member){ process->pid, user_of(process->pid), "" };
+        memcpy(out[count].name, process->name, sizeof out[count].name);
     }
-    if (more > 0)
-        snprintf(out + length, TREE_NAMES_MAX - length, " and %d more", more);
     free(census.at);
     return count;
 }
 
-/* False once there is nobody left to wait for. */
-static bool reap_all(pid_t child, int *status)
+/* Somebody else's is named with its user: that is why it cannot be ended. */
+const char *tree_names(char out[TREE_NAMES_MAX], const struct tree_member *member,
+                       int count)
 {
-    pid_t pid;
-    int   s;
+    int shown = count < TREE_MEMBERS_MAX ? count : TREE_MEMBERS_MAX, n = 0;
 
-    while ((pid = waitpid(-1, &s, WNOHANG)) > 0)
-        if (pid == child)
-            *status = s;
-    return pid == 0;
+    out[0] = '\0';
+    for (int i = 0; i < shown; i++) {
+        char user[24] = "";
+        if (member[i].uid != geteuid())
+            snprintf(user, sizeof user, ", uid %u", (unsigned)member[i].uid);
+        n += snprintf(out + n, TREE_NAMES_MAX - (size_t)n, "%s%s (pid %d%s)",
+                      i > 0 ? ", " : "", member[i].name, (int)member[i].pid, user);
+    }
+    if (count > shown)
+        snprintf(out + n, TREE_NAMES_MAX - (size_t)n, " and %d more", count - shown);
+    return out;
 }
 
-void tree_end(pid_t child, int *status, const struct tree_stuck *stuck)
+pid_t tree_child(pid_t pid, const char *name)
 {
-    sigset_t        chld;
-    struct timespec patience = { .tv_nsec = 1000000 };
-    int64_t         tell_at = clock_boot_ns() + TREE_STUCK_NS;
-    long            longest = 64000000;
+    struct process process;
+    char           path[64];
+    int            child;
 
-    sigemptyset(&chld);
-    sigaddset(&chld, SIGCHLD);
-    while (reap_all(child, status)) {
-        tree_signal(getpid(), SIGKILL);
-        if (clock_boot_ns() >= tell_at) {
-            tell_at = INT64_MAX;
-            longest = 512000000;
-            if (stuck != NULL)
-                stuck->tell(stuck->data);
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid, (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    while (fscanf(file, "%d", &child) == 1)
+        if (read_process(child, &process) && strcmp(process.name, name) == 0) {
+            fclose(file);
+            return child;
         }
-        /* One that is dying in the kernel may take its time: ask less often,
-         * but go on asking, since it may have forked while we looked. */
-        if (sigtimedwait(&chld, NULL, &patience) < 0 && errno == EAGAIN &&
-            patience.tv_nsec < longest)
-            patience.tv_nsec *= 2;
-    }
+    fclose(file);
+    return 0;
 }

@@ -15,10 +15,22 @@
  * Returns how many there are, zombies left out; -1 if /proc cannot be read. */
 int tree_signal(pid_t root, int signal);
 
-/* Who is below `root`: "gpg-agent (pid 4711), sleep (pid 4712) and 3 more".
- * Returns how many, as above. */
-#define TREE_NAMES_MAX 160
-int tree_names(pid_t root, char out[TREE_NAMES_MAX]);
+/* The first of those below `root`, by pid.  Returns how many there are in all. */
+#define TREE_MEMBERS_MAX 6
+struct tree_member {
+    pid_t pid;
+    uid_t uid;
+    char  name[16];
+};
+int tree_members(pid_t root, struct tree_member out[TREE_MEMBERS_MAX]);
+
+/* "gpg-agent (pid 4711), sleep (pid 4712) and 3 more", of what that returned. */
+#define TREE_NAMES_MAX 400
+const char *tree_names(char out[TREE_NAMES_MAX], const struct tree_member *member,
+                       int count);
+
+/* A child of `pid` by its name, or 0. */
+pid_t tree_child(pid_t pid, const char *name);
 
 /* What SIGKILL has not ended by then is told. */
 #define TREE_STUCK_NS (400 * NS_PER_MS)

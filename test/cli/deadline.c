@@ -7,12 +7,14 @@
 #include "cli/clock.c"
 #include "cli/guard.c"
 #include "cli/guardian.c"
+#include "cli/leftovers.c"
 #include "cli/outer.c"
 #include "cli/redact.c"
 #include "cli/signals.c"
 #include "cli/text.c"
 #include "cli/text_shown.c"
 #include "cli/tree.c"
+#include "cli/tree_end.c"
 #include "cli/url.c"
 
 #include <setjmp.h>
