@@ -20,11 +20,6 @@
 /* Only strangers, such as the sqlite3 shell, ever make us wait inside SQLite. */
 #define STRANGERS_MS 20
 
-/* Pages in the log after which it is written back; and when closing, so that
- * whoever opens next has little to read. */
-#define LOG_LONG  1000
-#define LOG_CLOSE 200
-
 /* ---- Errors ----------------------------------------------------------------- */
 
 static int say(struct hf_sq_db *db, int code, const char *text)
@@ -149,8 +144,8 @@ static void set_up(struct hf_sq_db *db)
     sqlite3_busy_timeout(db->handle, STRANGERS_MS);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-    /* Short commands come and go: writing the log back at every end would cost
-     * each of them the disk's time.  We do it when it has grown. */
+    /* The log is written back by hf_sq_write_back() alone: neither when a handle is
+     * closed nor, as the hook takes that place, after a commit. */
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_wal_hook(db->handle, on_log, db);
     hf_sq_db_be_sure(db, false);
@@ -266,9 +261,6 @@ void hf_sq_db_close(struct hf_sq_db *db)
 {
     for (int i = 0; i < HF_SQ_QUERIES; i++)
         sqlite3_finalize(db->query[i]);
-    if (db->frames - db->cleared >= LOG_CLOSE)
-        sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL,
-                                  NULL);
     int rc = sqlite3_close(db->handle);
     assert(rc == SQLITE_OK);
     (void)rc;
@@ -277,8 +269,5 @@ void hf_sq_db_close(struct hf_sq_db *db)
 
 void hf_sq_db_clear_log(struct hf_sq_db *db)
 {
-    if (db->frames - db->cleared < LOG_LONG)
-        return;
-    db->cleared = db->frames;
     sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 }

@@ -38,7 +38,7 @@ struct hf_sq_db {
     sqlite3      *handle; /* NULL: not open */
     sqlite3_stmt *query[HF_SQ_QUERIES];
     int           frames;  /* in the write-ahead log after the last commit */
-    int           cleared; /* frames when we last tried to clear it */
+    int           cleared; /* frames when it was last to be written back */
     const char   *path;    /* lent, for messages */
     char         *errmsg;  /* lent: HF_ERRMSG_MAX bytes, about the last failure */
 };
@@ -65,7 +65,8 @@ int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which);
 /* Must a commit be on the disk when it answers?  Not in a transaction. */
 void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure);
 
-/* Write the log back if it has grown long. */
+/* Write the log back, as far as nobody reads what was before.  With the gate taken: see
+ * hf_sq_write_back(). */
 void hf_sq_db_clear_log(struct hf_sq_db *db);
 
 #endif

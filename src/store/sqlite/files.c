@@ -269,6 +269,17 @@ int hf_sq_files_open(const char *path, bool make, char *errmsg, int *ret)
     return 0;
 }
 
+/* Not for the database itself, for the same reason as below. */
+void hf_sq_files_sync(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+
+    if (fd < 0)
+        return;
+    (void)fdatasync(fd);
+    close(fd);
+}
+
 /* Made under another name and then linked: to close a descriptor of the
  * database itself would take away the locks that SQLite has on it elsewhere in
  * this process. */

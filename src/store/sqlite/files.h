@@ -41,6 +41,9 @@ int hf_sq_files_open(const char *path, bool make, char *errmsg, int *ret);
 /* Make the folder of the FIFOs unless it is there. */
 int hf_sq_files_make_wake(const struct hf_sq_files *files, char *errmsg);
 
+/* Have what was written to a file on the disk, if that can be done. */
+void hf_sq_files_sync(const char *path);
+
 /* Can others than its owner look at the database?  Not if there is none. */
 bool hf_sq_files_shared(const struct hf_sq_files *files);
 

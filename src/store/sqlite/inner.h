@@ -167,6 +167,11 @@ int  hf_sq_begin(struct hf_sq *sq);
 int  hf_sq_commit(struct hf_sq *sq); /* and tell the news */
 void hf_sq_abort(struct hf_sq *sq);
 
+/* Write the log back to the database if it has grown by so many pages. */
+#define HF_SQ_LOG_LONG  1000
+#define HF_SQ_LOG_CLOSE 200 /* whoever opens next has little to read */
+void hf_sq_write_back(struct hf_sq *sq, int pages);
+
 /* Begin, and draw the number of a new ticket. */
 int hf_sq_begin_drawn(struct hf_sq *sq, uint64_t *ret);
 

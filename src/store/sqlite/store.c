@@ -261,6 +261,8 @@ static void store_close(struct hf_store *store)
     hf_sq_watches_drop(sq);
     hf_sq_leave_all(sq);
     hf_sq_unwatch(sq);
+    if (sq->db.handle != NULL)
+        hf_sq_write_back(sq, HF_SQ_LOG_CLOSE);
     destroy(sq);
 }
 

@@ -9,10 +9,6 @@
 
 #include <assert.h>
 
-/* Pages in the log from which on it is written back while everybody waits: it
- * starts anew only when all of it is written back and nobody adds to it. */
-#define LOG_HUGE 4000
-
 static void roll_back(struct hf_sq *sq)
 {
     /* Some failures have done it already.  What it says itself is of no use. */
@@ -92,11 +88,26 @@ int hf_sq_commit(struct hf_sq *sq)
     hf_sq_tell_all(sq); /* first of all: somebody waits for it */
     if (sq->recount)
         count_watchers(sq);
-    if (sq->db.frames >= LOG_HUGE)
+    hf_sq_gate_give(&sq->live);
+    hf_sq_write_back(sq, HF_SQ_LOG_LONG);
+    return 0;
+}
+
+/* Up to 3.51.2 SQLite can damage the file if one process writes the log back while
+ * another starts it anew ("WAL-reset bug", sqlite.org/wal.html), so it is done while the
+ * gate is ours.  Everybody waits meanwhile: the most of it, to press the log to the disk,
+ * is done before, and if the gate is not free somebody else will do it. */
+void hf_sq_write_back(struct hf_sq *sq, int pages)
+{
+    if (sq->db.frames - sq->db.cleared < pages)
+        return;
+    sq->db.cleared = sq->db.frames;
+    hf_sq_files_sync(sq->files.wal);
+    if (!hf_sq_gate_take(&sq->live, A_WHILE))
+        return;
+    if (hf_sq_current(sq))
         hf_sq_db_clear_log(&sq->db);
     hf_sq_gate_give(&sq->live);
-    hf_sq_db_clear_log(&sq->db);
-    return 0;
 }
 
 /* ---- Numbers ------------------------------------------------------------------ */
