@@ -37,55 +37,6 @@ static bool decode(char *text)
     return true;
 }
 
-/* Take the value out of every "password=..." and the like. */
-static void hide_params(char *url)
-{
-    static const char *const secret[] = { "password", "passwd", "secret", "token" };
-    char                    *key = strchr(url, '?');
-
-    for (; key != NULL; key = strchr(key, '&')) {
-        size_t length = strcspn(++key, "=&");
-        for (size_t i = 0; i < sizeof secret / sizeof *secret; i++) {
-            const char *found = strcasestr(key, secret[i]);
-            if (found == NULL || found + strlen(secret[i]) > key + length)
-                continue;
-            char *end = key + length + strcspn(key + length, "&");
-            memmove(key + length, end, strlen(end) + 1);
-            break;
-        }
-    }
-}
-
-/* And the password of "//user:password@". */
-static void hide_password(char *url)
-{
-    char *host = strstr(url, "://");
-    if (host == NULL)
-        return;
-
-    host += 3;
-    size_t authority = strcspn(host, "/?");
-    char  *at = NULL;
-    for (size_t i = 0; i < authority; i++)
-        if (host[i] == '@')
-            at = host + i;
-    char *colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
-    if (colon != NULL)
-        memmove(colon, at, strlen(at) + 1);
-}
-
-/* The URL as it may be shown. */
-static char *redacted(const char *url)
-{
-    char *copy = strdup(url);
-
-    if (copy != NULL) {
-        hide_params(copy);
-        hide_password(copy);
-    }
-    return copy;
-}
-
 /* The file used when nothing else is said. */
 static char *default_url(void)
 {
@@ -120,15 +71,15 @@ static int split_params(struct hf_url *url, char *text, char *errmsg)
          part = strtok_r(NULL, "&", &rest)) {
         char *value = strchr(part, '=');
         if (value == NULL || url->config.params == HF_URL_PARAMS) {
+            /* Not which: it may be the rest of a password. */
             snprintf(errmsg, HF_ERRMSG_MAX,
-                     "store URL: \"%s\" is not key=value; write ?key=value&key=value",
-                     part);
+                     "store URL: what follows the ? is not ?key=value&key=value");
             return HF_EINVAL;
         }
         *value++ = '\0';
         if (!decode(part) || !decode(value)) {
             snprintf(errmsg, HF_ERRMSG_MAX,
-                     "store URL: broken %%XX in the parameter \"%s\"", part);
+                     "store URL: broken %%XX in a parameter; write %%25 for a %%");
             return HF_EINVAL;
         }
         url->param[url->config.params++] = (struct hf_param){ part, value };
@@ -155,17 +106,39 @@ static void split_user(struct hf_url *url, char *rest)
     url->config.rest = rest + length + 1;
 }
 
+static int say_bad_scheme(const struct hf_url *url, char *errmsg)
+{
+    const char *advice = "write for example sqlite:/path/to/locks.db";
+
+    if (strchr(url->text, '@') != NULL) /* there may be a password in it */
+        snprintf(errmsg, HF_ERRMSG_MAX, "that is not a store URL; %s", advice);
+    else
+        snprintf(errmsg, HF_ERRMSG_MAX, "\"%.80s\" is not a store URL; %s", url->shown,
+                 advice);
+    return HF_EINVAL;
+}
+
+static int say_dubious(const struct hf_url *url, char *errmsg)
+{
+    if (strstr(url->text, "://") == NULL)
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "store URL: there is no // in it; write %s://host", url->shown);
+    else
+        snprintf(
+            errmsg, HF_ERRMSG_MAX,
+            "store URL: an @ stands right before the servers, or nowhere; write %%40 "
+            "for any other, and in a password %%2F for / and %%3F for ?");
+    return HF_EINVAL;
+}
+
 static int split(struct hf_url *url, char *errmsg)
 {
     size_t length = strspn(url->text, "abcdefghijklmnopqrstuvwxyz0123456789+");
 
-    if (length == 0 || url->text[length] != ':') {
-        snprintf(
-            errmsg, HF_ERRMSG_MAX,
-            "\"%.80s\" is not a store URL; write for example sqlite:/path/to/locks.db",
-            url->shown);
-        return HF_EINVAL;
-    }
+    if (length == 0 || url->text[length] != ':')
+        return say_bad_scheme(url, errmsg);
+    if (hf_url_is_dubious(url->text))
+        return say_dubious(url, errmsg);
     url->text[length] = '\0';
     char *rest = url->text + length + 1;
     url->config.scheme = url->text;
@@ -177,8 +150,8 @@ static int split(struct hf_url *url, char *errmsg)
     split_user(url, rest);
     if (!decode((char *)url->config.rest) ||
         (url->config.user != NULL && !decode((char *)url->config.user))) {
-        snprintf(errmsg, HF_ERRMSG_MAX, "store URL: broken %%XX in \"%.80s\"",
-                 url->shown);
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "store URL: broken %%XX in \"%.80s\"; write %%25 for a %%", url->shown);
         return HF_EINVAL;
     }
     return params != NULL ? split_params(url, params, errmsg) : 0;
@@ -189,7 +162,7 @@ int hf_url_parse(const char *text, struct hf_url *ret, char *errmsg)
     *ret = (struct hf_url){ .text = chosen_url(text) };
     ret->size = ret->text != NULL ? strlen(ret->text) + 1 : 0;
     ret->given = ret->text != NULL ? strdup(ret->text) : NULL;
-    ret->shown = ret->text != NULL ? redacted(ret->text) : NULL;
+    ret->shown = ret->text != NULL ? hf_url_shown(ret->text) : NULL;
 
     int r = HF_ENOMEM;
     if (ret->given == NULL || ret->shown == NULL) {

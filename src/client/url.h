@@ -20,4 +20,11 @@ struct hf_url {
 int  hf_url_parse(const char *url, struct hf_url *ret, char *errmsg);
 void hf_url_finish(struct hf_url *url);
 
+/* The URL without passwords, as it may be shown; free it.  NULL: no memory. */
+char *hf_url_shown(const char *url);
+
+/* May part of it be a password that was not written as a URL wants it?  Then it can be
+ * read in two ways: nothing of it may be shown, and it is not used. */
+bool hf_url_is_dubious(const char *url);
+
 #endif

@@ -119,12 +119,15 @@ int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store 
         return HF_EINVAL;
     }
     for (size_t i = 0; i < config->params; i++) {
-        if (!impl->any && !knows(impl, config->param[i].key)) {
-            snprintf(errmsg, HF_ERRMSG_MAX,
-                     "store URL: %s: has no parameter \"%s\"; see holdfast(1), STORES",
-                     config->scheme, config->param[i].key);
-            return HF_EINVAL;
-        }
+        const char *key = config->param[i].key;
+        if (impl->any || knows(impl, key))
+            continue;
+        if (strchr(config->given, '@') != NULL)
+            key = "..."; /* it may be the rest of a password */
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "store URL: %s: has no parameter \"%s\"; see holdfast(1), STORES",
+                 config->scheme, key);
+        return HF_EINVAL;
     }
     return impl->open(config, errmsg, ret);
 }

@@ -306,7 +306,7 @@ static const char *const bad_urls[][2] = {
     { "redis+unix://h/s", "redis+unix:/path" },
     { "redis+unix:hunter2@/s", "redis+unix:/path" },
     { "redis+unix://ana:hunter2", "redis+unix:/path" },
-    { "redis+unix://ana:hun/hunter2@/s", "redis+unix:/path" },
+    { "redis+unix://ana:hun/hunter2@/s", "%2F" },
     { "redis+sentinel:h/s", "redis+sentinel://host" },
     { "redis+sentinel:///s", "redis+sentinel://host" },
     { "redis+sentinel://h", "SERVICE" },

@@ -81,7 +81,7 @@ static void test_passwords_are_not_shown(void **state)
         { "redis://ana:s3cret@h:1/0", "redis://ana@h:1/0" },
         { "redis://:s3cret@h", "redis://@h" },
         { "redis://ana:s3:cr@t@h/x", "redis://ana@h/x" },
-        { "redis://h/a:b@c", "redis://h/a:b@c" },
+        { "redis://h/a:b%40c", "redis://h/a:b%40c" },
         { "zk://h1:1,h2:2/x", "zk://h1:1,h2:2/x" },
         { "x://h/?a=1&Password=s3cret&b=2", "x://h/?a=1&Password&b=2" },
         { "x://a:b@h/?db_secret=s3cret", "x://a@h/?db_secret" },
@@ -106,7 +106,7 @@ static void test_users(void **state)
         { "zk://ana:a%40b%3A%2F%25%3F@h,i/x", "ana:a@b:/%?", "//h,i/x" },
         { "zk://ana:a@b@h", "ana:a@b", "//h" },
         { "zk://@h", "", "//h" },
-        { "zk://h/x@y", NULL, "//h/x@y" },
+        { "zk://h/x%40y", NULL, "//h/x@y" },
         { "zk://h%40i/x", NULL, "//h@i/x" },
         { "sqlite:/a@b", NULL, "/a@b" },
     };
@@ -147,6 +147,42 @@ static void test_bad_urls(void **state)
     }
 }
 
+/* Of what can be read in two ways nothing is shown, but what it starts with. */
+static void test_passwords_in_bad_urls(void **state)
+{
+    static const char *const cases[] = {
+        "zk:ana:s3cret@h",
+        "zk//ana:s3cret@h",
+        "S3?s3cret@",
+        "s3cret@h",
+        "zk:s3cret@h",
+        "zk:/ana:s3cret@h",
+        "zk://ana:x/s3cret@h",
+        "zk://ana:x?s3cret@h",
+        "zk://ana:x?s3cret=1@h",
+        "zk://ana:x@y/s3cret@h",
+        "zk://h?x=%zz&s3cret@h",
+        "redis:s3cret@h",
+        "postgres:ana:s3cret@h/d",
+        "postgres://h/d?s3cret@h",
+        "redis://ana:s3cret%@h",
+        "zk://ana:x?s3cret&@h",
+        "zk ://ana:s3cret@h",
+        "ZK://ana:s3cret@h",
+        "zk://ana:x?%zz=s3cret@h",
+        "://ana:s3cret@h",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hf_url url;
+        char          errmsg[HF_ERRMSG_MAX] = "";
+        assert_int_equal(hf_url_parse(cases[i], &url, errmsg), HF_EINVAL);
+        assert_null(strstr(errmsg, "s3cret"));
+        assert_non_null(strstr(errmsg, "write"));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -156,6 +192,7 @@ int main(void)
         cmocka_unit_test(test_passwords_are_not_shown),
         cmocka_unit_test(test_users),
         cmocka_unit_test(test_bad_urls),
+        cmocka_unit_test(test_passwords_in_bad_urls),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

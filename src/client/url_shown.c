@@ -1,0 +1,83 @@
+/* url_shown.c - what may be shown of a store URL. */
+#include "client/url.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Take the value out of every "password=..." and the like. */
+static void hide_params(char *url)
+{
+    static const char *const secret[] = { "password", "passwd", "secret", "token" };
+    char                    *key = strchr(url, '?');
+
+    for (; key != NULL; key = strchr(key, '&')) {
+        size_t length = strcspn(++key, "=&");
+        for (size_t i = 0; i < sizeof secret / sizeof *secret; i++) {
+            const char *found = strcasestr(key, secret[i]);
+            if (found == NULL || found + strlen(secret[i]) > key + length)
+                continue;
+            char *end = key + length + strcspn(key + length, "&");
+            memmove(key + length, end, strlen(end) + 1);
+            break;
+        }
+    }
+}
+
+/* And the password of "//user:password@". */
+static void hide_password(char *url)
+{
+    char *host = strstr(url, "://");
+    if (host == NULL)
+        return;
+
+    host += 3;
+    size_t authority = strcspn(host, "/?");
+    char  *at = NULL;
+    for (size_t i = 0; i < authority; i++)
+        if (host[i] == '@')
+            at = host + i;
+    char *colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
+    if (colon != NULL)
+        memmove(colon, at, strlen(at) + 1);
+}
+
+char *hf_url_shown(const char *url)
+{
+    char *copy = strdup(url);
+
+    if (copy == NULL)
+        return NULL;
+    if (hf_url_is_dubious(url)) {
+        copy[strcspn(copy, ":@/?")] = '\0';
+        return copy;
+    }
+    hide_params(copy);
+    hide_password(copy);
+    return copy;
+}
+
+/* A file, a socket or a name follows the scheme, and an @ in it is nothing special. */
+static bool is_path(const char *url)
+{
+    static const char *const schemes[] = { "sqlite:", "memory:", "redis+unix:" };
+
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        size_t length = strlen(schemes[i]);
+        if (strncmp(url, schemes[i], length) == 0)
+            return strncmp(url + length, "//", 2) != 0;
+    }
+    return false;
+}
+
+/* The only place for an @ is right before the servers. */
+bool hf_url_is_dubious(const char *url)
+{
+    const char *servers = strstr(url, "://");
+
+    if (strchr(url, '@') == NULL || is_path(url))
+        return false;
+    if (servers == NULL)
+        return true;
+    servers += 3;
+    return strchr(servers + strcspn(servers, "/?"), '@') != NULL;
+}
