@@ -118,12 +118,14 @@ enum hf_flags {
 
 /* Start from HF_OPTIONS_INIT; zero means the default everywhere. */
 struct hf_options {
-    size_t      size;    /* sizeof(struct hf_options): lets the struct grow */
-    unsigned    flags;   /* of enum hf_flags */
-    int         ttl_ms;  /* how long a dead holder blocks the rest; 0: 15000.
+    size_t      size;           /* sizeof(struct hf_options): lets the struct grow */
+    unsigned    flags;          /* of enum hf_flags */
+    int         ttl_ms;         /* how long a dead holder blocks the rest; 0: 15000.
                             The file store needs none and ignores it */
-    const char *command; /* what runs under the lock, shown to others */
-    const char *note;    /* free text, shown to others */
+    const char *command;        /* what runs under the lock, shown to others */
+    const char *public_command; /* the same for stores that others than this user can look
+                                   at: servers, a group's file; NULL: `command` */
+    const char *note;           /* free text, shown to others */
 
     /* Called once for every change of a lock's state.  `why` is 0 or the code
      * that ended the wish: HF_ETIMEOUT with HF_IDLE, HF_ELOST with HF_LOST... */

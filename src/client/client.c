@@ -88,8 +88,12 @@ static char *copy_of(const char *text)
 
 static int start(struct hf_client *client, const struct hf_options *options)
 {
-    client->command = copy_of(options->command);
-    client->note = hf_note_encode(options->command, options->note);
+    const char *command = options->command;
+
+    if (client->store->shared && options->public_command != NULL)
+        command = options->public_command;
+    client->command = copy_of(command);
+    client->note = hf_note_encode(command, options->note);
     if (client->command == NULL || client->note == NULL)
         return HF_ENOMEM;
     client->generation = hf_fork_generation();

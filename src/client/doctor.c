@@ -28,6 +28,13 @@ static void tell_ourselves(const struct hf_client *client, struct hf_gathered *l
     hf_gather(list, HF_FINE, "holdfast", NULL, "%s, with stores for: %s", hf_version(),
               hf_stores());
     hf_gather(list, HF_FINE, "store", NULL, "%s", client->url);
+    hf_gather(
+        list, HF_FINE, "shown", NULL,
+        client->store->shared
+            ? "others can look at this store: of commands they see the name, and "
+              "arguments only by --show-command"
+            : "nobody but its owner can look at this store: commands are shown with "
+              "their arguments");
 }
 
 /* With the mutex held.  Only what is the caller's fault is a failure. */
