@@ -2,6 +2,7 @@
 #include "child.h"
 
 #include "cgroup.h"
+#include "held.h"
 #include "url.h"
 
 #include <assert.h>
@@ -15,20 +16,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* The names held by all the runs we are inside of, joined by '/', which no name
- * contains; see run.c. */
-static int set_held(const char *name)
-{
-    const char *outer = getenv("HOLDFAST_HELD");
-    char       *all;
-
-    if (outer == NULL || *outer == '\0')
-        return setenv("HOLDFAST_HELD", name, 1);
-    if (asprintf(&all, "%s/%s", outer, name) < 0)
-        return -1;
-    return setenv("HOLDFAST_HELD", all, 1);
-}
-
 /* Always set or removed, so that nobody can hand the command a token of his own
  * through our environment. */
 static int set_environment(const struct guard_plan *plan, const struct guard_order *go)
@@ -38,8 +25,8 @@ static int set_environment(const struct guard_plan *plan, const struct guard_ord
     snprintf(token, sizeof token, "%" PRIu64, go->token);
     snprintf(slot, sizeof slot, "%d", go->slot);
     if (setenv("HOLDFAST_TOKEN", token, 1) < 0 ||
-        setenv("HOLDFAST_NAME", plan->name, 1) < 0 || set_held(plan->name) < 0 ||
-        url_hand_down(plan->url) < 0)
+        setenv("HOLDFAST_NAME", plan->name, 1) < 0 ||
+        held_add(plan->name, go->token, plan->holder) < 0 || url_hand_down(plan->url) < 0)
         return -1;
     return go->slot < 0 ? unsetenv("HOLDFAST_SLOT") : setenv("HOLDFAST_SLOT", slot, 1);
 }

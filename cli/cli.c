@@ -1,6 +1,7 @@
 /* cli.c - see cli.h. */
 #include "cli.h"
 
+#include "redact.h"
 #include "text.h"
 
 #include <holdfast.h>
@@ -19,6 +20,7 @@ void complain(const char *format, ...)
     va_start(args, format);
     vsnprintf(raw, sizeof raw, format, args);
     va_end(args);
+    redact_text(raw); /* somebody's URL in the wrong place */
     text_clean(line, sizeof line - 1, raw);
 
     /* One write: lines of several processes must not mix. */

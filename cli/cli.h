@@ -22,7 +22,7 @@ enum exit_code {
 };
 
 /* One line on stderr, cleaned as by text_clean(): lock names, notes and commands are
- * other people's text. */
+ * other people's text.  Passwords in URLs are hidden. */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Complain with errno's text behind it; returns EXIT_INTERNAL. */

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *or_unknown(const char *text)
 {
@@ -103,6 +104,14 @@ const struct hf_entry *entry_first_holder(const struct hf_report *report)
         if (report->entry[i].held)
             return &report->entry[i];
     return NULL;
+}
+
+bool entry_is_ours(const struct hf_entry *entry)
+{
+    char host[256] = "";
+
+    gethostname(host, sizeof host - 1);
+    return entry->pid == (int64_t)getpid() && strcmp(entry->host, host) == 0;
 }
 
 size_t entry_same_name(const struct hf_report *report, size_t first)

@@ -33,6 +33,9 @@ const char *entry_holders(char out[ENTRY_TEXT_MAX], const struct hf_report *repo
 /* The first holder of a report about one name, or NULL. */
 const struct hf_entry *entry_first_holder(const struct hf_report *report);
 
+/* Is it a place of this process? */
+bool entry_is_ours(const struct hf_entry *entry);
+
 /* How many entries, from `first` on, have the same name as it. */
 size_t entry_same_name(const struct hf_report *report, size_t first);
 

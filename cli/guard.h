@@ -39,7 +39,8 @@
 /* What the guardian knows from the start; lent for its life. */
 struct guard_plan {
     const char           *name;
-    const char           *url; /* as given; NULL: that of the environment */
+    pid_t                 holder; /* who has the lock */
+    const char           *url;    /* as given; NULL: that of the environment */
     char *const          *command;
     int                   signal; /* to ask the command to end */
     int64_t               grace_ns;

@@ -77,7 +77,8 @@ int hold_main(const struct args *args)
 
     if (signals_init(&signals) < 0)
         return complain_errno("signalfd");
-    int code = session_open_to_hold(args, "holdfast hold", &requests, &taking.client);
+    const struct session_shown shown = { "holdfast hold", "holdfast hold" };
+    int code = session_open_to_hold(args, &shown, &requests, &taking.client);
     if (code != 0)
         return code;
     code = hold(&taking, &requests);

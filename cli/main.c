@@ -1,6 +1,7 @@
 /* main.c - holdfast: locks shared by many processes, from the shell. */
 #include "cli.h"
 #include "options.h"
+#include "url.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ int main(int argc, char **argv)
     struct args args;
 
     occupy_stdio();
+    url_hide_secrets();
     int code = args_parse(argc, argv, &args);
     if (code != 0)
         return code;

@@ -40,14 +40,6 @@ int notice_timeout_ms(const struct notice *notice)
     return left <= 0 ? 0 : (int)(left / NS_PER_MS + 1);
 }
 
-static bool is_ours(const struct hf_entry *entry)
-{
-    char host[256] = "";
-
-    gethostname(host, sizeof host - 1);
-    return entry->pid == (int64_t)getpid() && strcmp(entry->host, host) == 0;
-}
-
 /* How many wait ahead of this process; -1: it is not in the line. */
 static int count_ahead(const struct hf_report *report)
 {
@@ -57,7 +49,7 @@ static int count_ahead(const struct hf_report *report)
         const struct hf_entry *entry = &report->entry[i];
         if (entry->held)
             continue;
-        if (is_ours(entry))
+        if (entry_is_ours(entry))
             return ahead;
         ahead++;
     }
@@ -113,7 +105,7 @@ void notice_show(struct notice *notice)
     const struct hf_entry *holder = entry_first_holder(report);
     uint64_t               token = holder != NULL ? holder->token : 0;
     compose(text, sizeof text, notice, report);
-    if (holder != NULL && is_ours(holder)) {
+    if (holder != NULL && entry_is_ours(holder)) {
         /* It became ours just now: nothing to say. */
     } else if (notice->terminal) {
         rewrite_line(text);

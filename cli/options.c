@@ -79,6 +79,8 @@ const struct option_row option_table[] = {
     { IN_RUN | IN_HOLD, OPT_MAX_WAITERS, "max-waiters", "N",
       "do not queue if N wait already" },
     { HOLDING, OPT_NOTE, "note", "TEXT", "show TEXT to others who look" },
+    { CHILD, OPT_SHOW_COMMAND, "show-command", NULL,
+      "show its arguments, too, where others can look" },
     { CHILD, OPT_SIGNAL, "signal", "SIGNAL", "end the command with SIGNAL (TERM)" },
     { CHILD, OPT_GRACE, "grace", "TIME", "so long before time runs out (5s)" },
     { CHILD, OPT_LEFTOVERS, "leftovers", "WHAT",

@@ -73,6 +73,7 @@ enum option_id {
     OPT_PRINT,
     OPT_GRANT,
     OPT_LEFTOVERS,
+    OPT_SHOW_COMMAND,
 };
 
 extern const struct verb       verb_table[];
@@ -111,6 +112,7 @@ struct args {
     bool           json;
     bool           yes;
     bool           print;
+    bool           show_command;
     const char    *grant; /* NULL: not given */
     uint64_t       token; /* 0: not given */
     bool           help;

@@ -77,15 +77,11 @@ static int take_url_file(struct args *args, const char *path)
 /* ps(1) shows argv to everybody. */
 static int take_url(struct args *args, char *value)
 {
-    size_t      length;
-    char       *copy = strdup(value);
-    const char *password;
+    char *copy = strdup(value);
 
     if (copy == NULL)
         return complain_errno("--url");
-    password = redact_url_password(value, &length);
-    if (password != NULL)
-        memset(value + (password - value), 'x', length);
+    redact_url_wipe(value);
     replace_url(args, copy);
     return 0;
 }
@@ -187,6 +183,8 @@ static bool *flag_of(struct args *args, int id)
         return &args->observe;
     case OPT_PRINT:
         return &args->print;
+    case OPT_SHOW_COMMAND:
+        return &args->show_command;
     default:
         return NULL;
     }
@@ -253,10 +251,12 @@ static int take_options(int argc, char **argv, const struct grammar *grammar,
             *ended = optind > at && strcmp(argv[at], "--") == 0;
             return 0;
         }
-        const char *word = argv[optind - 1];
-        char        letter[3] = { '-', (char)optopt, '\0' };
-        bool        is_letter = optopt > 0 && optopt < 256 && strncmp(word, "--", 2) != 0;
+        char *word = argv[optind - 1];
+        char  letter[3] = { '-', (char)optopt, '\0' };
+        bool  is_letter = optopt > 0 && optopt < 256 && strncmp(word, "--", 2) != 0;
 
+        if (id == ':' || id == '?') /* not what is behind it: that may be a secret */
+            word[strcspn(word, "=")] = '\0';
         if (id == ':')
             return usage(args->verb, "an argument is missing after",
                          is_letter ? letter : word);

@@ -1,11 +1,8 @@
 /* redact.c - see redact.h. */
 #include "redact.h"
 
-#include "text.h"
-
 #include <assert.h>
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -43,32 +40,97 @@ static bool is_secret_name(const char *name, size_t length)
     return false;
 }
 
-const char *redact_url_password(const char *url, size_t *length)
+/* The password of "//user:password@"; NULL: there is none. */
+static const char *user_password(const char *url, size_t *length)
 {
     const char *host = strstr(url, "://");
 
-    if (host != NULL) {
-        host += 3;
-        size_t authority = strcspn(host, "/?# \t\n'\"");
-        /* A password may itself contain '@': the last one ends it. */
-        const char *at = memrchr(host, '@', authority);
-        const char *colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
-        if (colon != NULL && colon + 1 < at) {
-            *length = (size_t)(at - colon - 1);
-            return colon + 1;
+    if (host == NULL)
+        return NULL;
+    host += 3;
+    size_t authority = strcspn(host, "/?# \t\n'\"");
+    /* A password may itself contain '@': the last one ends it. */
+    const char *at = memrchr(host, '@', authority);
+    const char *colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
+    if (colon == NULL || colon + 1 >= at)
+        return NULL;
+    *length = (size_t)(at - colon - 1);
+    return colon + 1;
+}
+
+/* The next parameter with a secret, behind `from`; NULL: there is none. */
+static const char *secret_param(const char *from, size_t *length)
+{
+    for (from += strcspn(from, "?&"); *from != '\0'; from += strcspn(from, "&")) {
+        size_t span = strcspn(++from, "=&");
+        if (from[span] == '=' && is_secret_name(from, span)) {
+            *length = strcspn(from + span + 1, "& \t\n'\"");
+            return from + span + 1;
         }
-    }
-    const char *query = strchr(url, '?');
-    while (query != NULL) {
-        const char *key = query + 1;
-        size_t      span = strcspn(key, "=&");
-        if (key[span] == '=' && is_secret_name(key, span)) {
-            *length = strcspn(key + span + 1, "&");
-            return key + span + 1;
-        }
-        query = strchr(key, '&');
     }
     return NULL;
+}
+
+/* The first secret in a URL; NULL: there is none. */
+static const char *url_secret(const char *url, size_t *length)
+{
+    const char *found = user_password(url, length);
+
+    return found != NULL ? found : secret_param(url, length);
+}
+
+/* A store's URL in which an @ stands anywhere else than behind "//user:password": all
+ * before it may be a password that was not written as URLs want it. */
+static const char *stray_secret(const char *url, size_t *length)
+{
+    static const char *const paths[] = { "sqlite:", "memory:", "redis+unix:" };
+    const char              *host = strstr(url, "://"), *at = strrchr(url, '@');
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+        if (host == NULL && strncmp(url, paths[i], strlen(paths[i])) == 0)
+            return NULL;
+    if (at == NULL || (host != NULL && at < host + 3 + strcspn(host + 3, "/?")))
+        return NULL;
+    const char *start = host != NULL ? host + 3 : url;
+    start += strcspn(start, ":/?");
+    start += start < at;
+    start = start < at ? start : url;
+    *length = (size_t)(at - start);
+    return start;
+}
+
+bool redact_url_has(const char *url)
+{
+    size_t length;
+
+    return url_secret(url, &length) != NULL || stray_secret(url, &length) != NULL;
+}
+
+static void wipe(char *url, const char *secret, size_t length)
+{
+    memset(url + (secret - url), 'x', length);
+}
+
+void redact_text(char *text)
+{
+    size_t      length;
+    const char *secret;
+
+    for (const char *at = text; (at = strstr(at, "://")) != NULL; at += 3)
+        if ((secret = user_password(at, &length)) != NULL)
+            wipe(text, secret, length);
+    for (secret = text; (secret = secret_param(secret, &length)) != NULL;)
+        wipe(text, secret, length);
+}
+
+void redact_url_wipe(char *url)
+{
+    size_t      length;
+    const char *secret = stray_secret(url, &length);
+
+    if (secret != NULL)
+        wipe(url, secret, length);
+    redact_text(url);
 }
 
 /* How long the part before the '=' is, if the word is NAME=VALUE; else 0. */
@@ -101,7 +163,7 @@ static bool put_word(struct sink *sink, const char *word, size_t length, bool se
     if (length < sizeof copy) {
         memcpy(copy, word, length);
         copy[length] = '\0';
-        const char *password = redact_url_password(copy, &hidden);
+        const char *password = url_secret(copy, &hidden);
         if (password != NULL) {
             size_t before = (size_t)(password - copy);
             put(sink, word, before);
@@ -114,34 +176,57 @@ static bool put_word(struct sink *sink, const char *word, size_t length, bool se
     return length > 2 && word[0] == '-' && word[1] == '-' && is_secret_name(word, length);
 }
 
-void redact_command(char *out, size_t size, char *const *argv, size_t columns)
+/* A command as one line, its words quoted where they need it. */
+static void put_words(struct sink *sink, char *const *argv)
 {
-    char        whole[2048], clean[2048];
-    struct sink sink = { .out = whole, .size = sizeof whole };
-    bool        secret = false;
+    bool secret = false;
 
-    assert(size > 0);
-    whole[0] = '\0';
     for (size_t i = 0; argv[i] != NULL; i++) {
         const char *arg = argv[i];
         bool        quote = arg[0] == '\0' || strpbrk(arg, " \t\n") != NULL;
 
         if (i > 0)
-            put(&sink, " ", 1);
+            put(sink, " ", 1);
         if (quote)
-            put(&sink, "'", 1);
+            put(sink, "'", 1);
         while (*arg != '\0') {
             size_t blank = strspn(arg, " \t\n"), length = strcspn(arg + blank, " \t\n");
-            put(&sink, arg, blank);
+            put(sink, arg, blank);
             arg += blank;
             if (length > 0)
-                secret = put_word(&sink, arg, length, secret);
+                secret = put_word(sink, arg, length, secret);
             arg += length;
         }
         if (quote)
-            put(&sink, "'", 1);
+            put(sink, "'", 1);
     }
-    text_clean(clean, sizeof clean, whole);
-    text_cut(clean, columns);
-    snprintf(out, size, "%s", clean);
+}
+
+void redact_command(char *out, size_t size, char *const *argv)
+{
+    struct sink sink = { .out = out, .size = size };
+
+    assert(size > 0);
+    out[0] = '\0';
+    put_words(&sink, argv);
+}
+
+void redact_nothing(char *out, size_t size, char *const *argv)
+{
+    struct sink sink = { .out = out, .size = size };
+
+    assert(size > 0);
+    out[0] = '\0';
+    for (size_t i = 0; argv[i] != NULL; i++) {
+        if (i > 0)
+            put(&sink, " ", 1);
+        put(&sink, argv[i], strlen(argv[i]));
+    }
+}
+
+const char *redact_program(char *const *argv)
+{
+    const char *slash = strrchr(argv[0], '/');
+
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : argv[0];
 }

@@ -1,10 +1,11 @@
 /* redact.h - what others may see of a command line.
  *
- * Holders show their command to everybody who can read the store, and command
- * lines carry passwords.  Hidden: the value of anything called password,
- * passwd, secret, token, apikey or credential ("--db-password=x",
- * "PGPASSWORD=x", "--token x"), also inside an `sh -c` string, and the password
- * in a URL.
+ * Command lines carry passwords, and no list of patterns finds them all.  So it depends
+ * on who can look at the store: nobody but its owner, then all is shown, as ps(1) does
+ * it; or others, then the program's name alone.  Who wants to show more says so
+ * (--show-command), and then this is hidden: the value of anything called password,
+ * passwd, secret, token, apikey or credential ("--db-password=x", "PGPASSWORD=x",
+ * "--token x"), also inside an `sh -c` string, and the password in a URL.
  */
 #ifndef REDACT_H
 #define REDACT_H
@@ -12,10 +13,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A command as one line of at most `columns` columns. */
-void redact_command(char *out, size_t size, char *const *argv, size_t columns);
+/* A command as one line, cut to `size`: with secrets hidden, or as it is. */
+void redact_command(char *out, size_t size, char *const *argv);
+void redact_nothing(char *out, size_t size, char *const *argv);
 
-/* Where the password in a URL starts, and how long it is; NULL: there is none. */
-const char *redact_url_password(const char *url, size_t *length);
+/* The name of the program, without its folder. */
+const char *redact_program(char *const *argv);
+
+/* Does the URL of a store have a password in it, or what may be one? */
+bool redact_url_has(const char *url);
+
+/* Overwrite all that may be a password in it. */
+void redact_url_wipe(char *url);
+
+/* The same for all well-formed URLs in a text. */
+void redact_text(char *text);
 
 #endif

@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "cli.h"
+#include "url.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,15 +14,25 @@ static void on_trace(const char *text, void *data)
 }
 
 /* The error is told in `error`. */
-static int open_client(const struct args *args, const char *command,
+static int open_client(const struct args *args, const struct session_shown *shown,
                        struct requests *requests, char *error, size_t size,
                        struct hf_client **ret)
 {
     struct hf_options options = HF_OPTIONS_INIT;
 
     error[0] = '\0';
+    if (args->url == NULL && url_is_withheld()) {
+        snprintf(
+            error, size,
+            "the store of the `holdfast run` around this one has a password, which is "
+            "not passed on; name a store by --url-file or --url");
+        return EXIT_USAGE;
+    }
     options.flags = HF_NO_KEEPER;
-    options.command = command;
+    if (shown != NULL) {
+        options.command = shown->to_owner;
+        options.public_command = shown->to_all;
+    }
     options.note = args->note;
     options.on_trace = args->verbose ? on_trace : NULL;
     options.on_ask = requests != NULL ? requests_take : NULL;
@@ -35,12 +46,12 @@ static int open_client(const struct args *args, const char *command,
     return r < 0 ? exit_for(r) : 0;
 }
 
-int session_open_to_hold(const struct args *args, const char *command,
+int session_open_to_hold(const struct args *args, const struct session_shown *shown,
                          struct requests *requests, struct hf_client **ret)
 {
     char error[512];
 
-    int code = open_client(args, command, requests, error, sizeof error, ret);
+    int code = open_client(args, shown, requests, error, sizeof error, ret);
     if (code != 0)
         complain("%s", error);
     return code;

@@ -18,9 +18,16 @@ int session_open(const struct args *args, struct hf_client **ret);
 int session_try(const struct args *args, char *error, size_t size,
                 struct hf_client **ret);
 
-/* The same for a holder: `command` is shown to others, `requests` are what others
- * want of it; lent until the client is closed. */
-int session_open_to_hold(const struct args *args, const char *command,
+/* What is shown of the command of a holder: to the owner of a store that nobody else
+ * can look at, or where others can. */
+struct session_shown {
+    const char *to_owner;
+    const char *to_all;
+};
+
+/* The same for a holder: `requests` are what others want of it; lent until the client
+ * is closed. */
+int session_open_to_hold(const struct args *args, const struct session_shown *shown,
                          struct requests *requests, struct hf_client **ret);
 
 /* Complain about what failed last on this client; returns the exit code. */

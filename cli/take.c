@@ -4,7 +4,9 @@
 #include "cli.h"
 #include "clock.h"
 #include "entry.h"
+#include "held.h"
 #include "leftovers.h"
+#include "nested.h"
 #include "notice.h"
 #include "session.h"
 
@@ -14,6 +16,9 @@
 
 /* So long a store may take to let us go before we just leave. */
 #define LEAVE_NS (1 * NS_PER_SEC)
+
+/* How often to look whether a run around us is in our way. */
+#define LOOK_MS 50
 
 static int make_lock(const struct args *args, struct hf_client *client,
                      struct hf_lock **ret)
@@ -160,19 +165,55 @@ static int say_why(const struct taking *taking, int why)
     return session_failed(taking->client, why);
 }
 
+/* HF_EDEADLOCK, after having said so: we would wait for ourselves.  *unsure: it is not
+ * known yet. */
+static int look_around(const struct taking *taking, bool *unsure)
+{
+    const struct args *args = taking->args;
+    const char        *name = args->operand[0];
+    bool               all = args->shared || args->exclusive;
+    uint32_t           capacity = all ? UINT32_MAX : args->slots > 0 ? args->slots : 1;
+    uint32_t weight = args->exclusive ? UINT32_MAX : args->weight > 0 ? args->weight : 1;
+    struct hf_report *report;
+
+    if (!*unsure || hf_inspect(taking->client, name, 500, &report) < 0)
+        return 0;
+    enum nested nested = nested_judge(report, name, weight, capacity);
+    hf_report_free(report);
+    *unsure = nested == NESTED_UNSURE;
+    if (nested == NESTED_STUCK)
+        complain(
+            "\"%s\" is held by a `holdfast run` around this one, which would wait for "
+            "itself; use another name, or -n",
+            name);
+    else if (nested == NESTED_BEHIND)
+        complain(
+            "\"%s\" is held by a `holdfast run` around this one, and who waits ahead "
+            "waits for that: this one would wait for itself; use another name, or -n",
+            name);
+    else
+        return 0;
+    return HF_EDEADLOCK;
+}
+
 /* Until it is held (0), refused (HF_E...), or a signal came (HF_ECANCELED).  A server
  * that cannot be told that we gave up is not waited for: the session ends with us. */
 static int wait_for_it(struct taking *taking, struct notice *notice)
 {
+    const struct args *args = taking->args;
+    bool               unsure = args->wait_ms != 0 && held_name(args->operand[0]);
+
     for (;;) {
         enum hf_state state = hf_state(taking->lock);
         if (state == HF_HELD)
             return 0;
         if (state != HF_WAITING)
             return hf_why(taking->lock) != 0 ? hf_why(taking->lock) : HF_ESTATE;
-        drive(taking, notice_timeout_ms(notice));
+        drive(taking, sooner(notice_timeout_ms(notice), unsure ? LOOK_MS : -1));
         if (look_at_signals(taking, notice))
             return HF_ECANCELED;
+        if (hf_state(taking->lock) == HF_WAITING && look_around(taking, &unsure) < 0)
+            return HF_EDEADLOCK;
         if (hf_state(taking->lock) == HF_WAITING)
             notice_show(notice);
     }
@@ -198,6 +239,9 @@ bool take(struct taking *taking)
     if (taking->signal != 0) {
         leave(taking);
         taking->code = 128 + taking->signal;
+    } else if (r == HF_EDEADLOCK) {
+        leave(taking);
+        taking->code = EXIT_USAGE;
     } else if (r < 0) {
         taking->code = say_why(taking, r);
     }

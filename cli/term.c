@@ -16,24 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define COMMAND_COLUMNS 80
-
-/* Inside a run that holds NAME, waiting for NAME is waiting for ourselves. */
-static bool would_wait_for_itself(const struct args *args)
-{
-    const char *held = getenv("HOLDFAST_HELD"), *name = args->operand[0];
-    bool        shares = args->shared || args->slots > 1;
-
-    if (held == NULL || shares || args->wait_ms >= 0)
-        return false;
-    for (size_t length; *held != '\0'; held += length) {
-        held += *held == '/';
-        length = strcspn(held, "/");
-        if (length == strlen(name) && strncmp(held, name, length) == 0)
-            return true;
-    }
-    return false;
-}
+#define COMMAND_MAX 512 /* more than the library keeps */
 
 static int say_exec_error(const char *command, int error)
 {
@@ -143,12 +126,17 @@ static void serve_held(struct term *term, const struct taking *taking,
 
 static void serve_guarded(struct term *term, struct guard *guard)
 {
-    char            text[4 * COMMAND_COLUMNS + 1];
-    struct requests requests = { 0 };
-    struct taking   taking = { .args = term->args, .signals = term->signals };
+    char *const         *command = term->args->command;
+    char                 whole[COMMAND_MAX], redacted[COMMAND_MAX];
+    struct session_shown shown = { whole, redact_program(command) };
+    struct requests      requests = { 0 };
+    struct taking        taking = { .args = term->args, .signals = term->signals };
 
-    redact_command(text, sizeof text, term->args->command, COMMAND_COLUMNS);
-    term->code = session_open_to_hold(term->args, text, &requests, &taking.client);
+    redact_nothing(whole, sizeof whole, command);
+    redact_command(redacted, sizeof redacted, command);
+    if (term->args->show_command)
+        shown.to_all = redacted;
+    term->code = session_open_to_hold(term->args, &shown, &requests, &taking.client);
     if (term->code != 0) {
         guard_finish(guard);
         return;
@@ -171,6 +159,7 @@ void term_serve(struct term *term)
     struct guard       guard;
     struct guard_plan  plan = {
          .name = args->operand[0],
+         .holder = getpid(),
          .url = args->url,
          .command = args->command,
          .signal = args->signal,
@@ -181,13 +170,7 @@ void term_serve(struct term *term)
     };
 
     term->end = TERM_REFUSED;
-    if (would_wait_for_itself(args)) {
-        complain(
-            "\"%s\" is already held by a `holdfast run` around this one, which would "
-            "wait for itself; use another name, -n or -w",
-            args->operand[0]);
-        term->code = EXIT_USAGE;
-    } else if (guard_start(&plan, &guard) < 0) {
+    if (guard_start(&plan, &guard) < 0) {
         term->code = complain_errno("starting the guardian");
     } else {
         serve_guarded(term, &guard);

@@ -28,7 +28,7 @@ const char *text_age(char out[TEXT_AGE_MAX], int64_t microseconds);
 const char *text_time(char out[TEXT_TIME_MAX], int64_t microseconds);
 
 /* Copy what fits, so that it can be shown: with '?' for what is not UTF-8, and
- * "\u202e" for control characters and for all that changes how the text around it
+ * "\u202e" or "\n" for control characters and for all that changes how the text around it
  * looks, or shows nothing itself. */
 void text_clean(char *out, size_t size, const char *text);
 

@@ -74,8 +74,12 @@ static size_t show(char shown[16], const char *text)
     size_t   length = text_utf8(text);
     uint32_t character = text_character(text);
 
+    const char *letter = length == 1 ? strchr("\nn\tt\rr", (int)character) : NULL;
+
     if (length == 0)
         strcpy(shown, "?");
+    else if (letter != NULL && text_is_hidden(character))
+        snprintf(shown, 16, "\\%c", letter[1]); /* scripts have many of these */
     else if (!text_is_hidden(character))
         snprintf(shown, 16, "%.*s", (int)length, text);
     else

@@ -15,13 +15,6 @@
 
 #define URL_MAX 4096
 
-static bool has_password(const char *url)
-{
-    size_t length;
-
-    return redact_url_password(url, &length) != NULL;
-}
-
 /* ---- From a file -------------------------------------------------------------- */
 
 /* Root may share a file with a group; nobody else's secret is for others. */
@@ -63,7 +56,7 @@ static char *take_line(int fd, const char *path)
     text[strcspn(text, "\r\n")] = '\0';
     if (text[0] == '\0' || strlen(text) == sizeof text - 1)
         complain("--url-file %s: its first line is not the URL of a store", path);
-    else if (has_password(text) && !is_private(&st))
+    else if (redact_url_has(text) && !is_private(&st))
         complain("--url-file %s: others may read it, and there is a password in it; "
                  "chmod 600 it",
                  path);
@@ -112,35 +105,85 @@ static char *from_root(const char *rest)
     return url;
 }
 
-static int set_store(const char *url)
+/* The same URL, as it can be used anywhere; free it.  NULL: no memory. */
+static char *portable(const char *url)
 {
     const char *rest = strncmp(url, "sqlite:", 7) == 0 ? url + 7 : "/";
 
-    if (has_password(url))
-        return setenv("HOLDFAST_STORE", "", 1);
-    if (rest[0] == '/' || rest[0] == '\0')
-        return setenv("HOLDFAST_STORE", url, 1);
-    char *whole = from_root(rest);
-    int   r = whole != NULL ? setenv("HOLDFAST_STORE", whole, 1) : -1;
+    return rest[0] == '/' || rest[0] == '\0' ? strdup(url) : from_root(rest);
+}
+
+static int set_store(const char *url)
+{
+    if (redact_url_has(url))
+        return unsetenv("HOLDFAST_URL") < 0 ? -1 : setenv("HOLDFAST_STORE", "", 1);
+    char *whole = portable(url);
+    int   r = -1;
+    if (whole != NULL && setenv("HOLDFAST_STORE", whole, 1) == 0)
+        r = setenv("HOLDFAST_URL", whole, 1);
     free(whole);
     return r;
 }
 
 int url_hand_down(const char *url)
 {
-    const char *ours = getenv("HOLDFAST_URL");
-
-    if (url == NULL)
-        url = ours;
-    int r = url != NULL && *url != '\0' ? set_store(url) : unsetenv("HOLDFAST_STORE");
-    if (ours != NULL && has_password(ours))
-        unsetenv("HOLDFAST_URL");
     unsetenv("HOLDFAST_ZK_AUTH"); /* user and password, see holdfast(1) */
     unsetenv("HOLDFAST_REDIS_AUTH");
-    return r;
+    if (url == NULL)
+        url = getenv("HOLDFAST_URL");
+    if (url != NULL && *url != '\0')
+        return set_store(url);
+    unsetenv("HOLDFAST_URL");
+    return unsetenv("HOLDFAST_STORE");
+}
+
+bool url_is_withheld(void)
+{
+    const char *url = getenv("HOLDFAST_URL"), *store = getenv("HOLDFAST_STORE");
+
+    return (url == NULL || *url == '\0') && store != NULL && *store == '\0';
 }
 
 const char *url_handed_down(void)
 {
     return getenv("HOLDFAST_STORE");
+}
+
+/* ---- Ours ------------------------------------------------------------------------ */
+
+/* Every value of a variable: there may be several. */
+static void wipe_variable(const char *name)
+{
+    size_t length = strlen(name);
+
+    for (char **variable = environ; *variable != NULL; variable++)
+        if (strncmp(*variable, name, length) == 0 && (*variable)[length] == '=')
+            explicit_bzero(*variable + length + 1, strlen(*variable + length + 1));
+}
+
+static void hide(const char *name, const char *value)
+{
+    char *copy = strdup(value);
+
+    if (copy == NULL)
+        return;
+    wipe_variable(name);
+    unsetenv(name);
+    setenv(name, copy, 1); /* in memory of its own */
+    explicit_bzero(copy, strlen(copy));
+    free(copy);
+}
+
+void url_hide_secrets(void)
+{
+    static const char *const names[] = { "HOLDFAST_ZK_AUTH", "HOLDFAST_REDIS_AUTH" };
+    const char              *url = getenv("HOLDFAST_URL");
+
+    if (url != NULL && redact_url_has(url))
+        hide("HOLDFAST_URL", url);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value != NULL)
+            hide(names[i], value);
+    }
 }

@@ -1,22 +1,31 @@
 /* url.h - where the store's URL comes from, and what the command gets of it.
  *
- * The command never gets a password.  What it gets is HOLDFAST_STORE: the URL of the
- * store that its lock is in, for `check`; empty if there is a password in it, unset
- * if it is the default one.
+ * The command gets HOLDFAST_URL, whatever ours came from, so that a `holdfast` inside
+ * means the same store; and HOLDFAST_STORE, the store that its lock is in, for `check`.
+ * Of a URL with a password it gets nothing: HOLDFAST_STORE is empty then.  Of the
+ * default store neither is set.
  */
 #ifndef URL_H
 #define URL_H
+
+#include <stdbool.h>
+
+/* Take passwords out of the environment that /proc/PID/environ shows, ours and that of
+ * the guardian; getenv() still finds them.  Before anything else. */
+void url_hide_secrets(void);
 
 /* The first line of a file; free it.  NULL after having complained: it cannot be
  * read, or has a password in it that others could read too. */
 char *url_read_file(const char *path);
 
-/* Set HOLDFAST_STORE for the command; `url` NULL: that of the environment.  Removes
- * HOLDFAST_URL if there is a password in it, HOLDFAST_ZK_AUTH and
- * HOLDFAST_REDIS_AUTH.  -1: no memory. */
+/* Set the environment of the command; `url` NULL: that of our environment.  Removes
+ * HOLDFAST_ZK_AUTH and HOLDFAST_REDIS_AUTH, too.  -1: no memory. */
 int url_hand_down(const char *url);
 
 /* What was handed down to us; NULL: nothing. */
 const char *url_handed_down(void);
+
+/* Was the URL kept from us, for its password, and do we have no other? */
+bool url_is_withheld(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include "cli/clock.c"
 #include "cli/guard.c"
 #include "cli/guardian.c"
+#include "cli/held.c"
 #include "cli/leftovers.c"
 #include "cli/outer.c"
 #include "cli/redact.c"

@@ -215,7 +215,7 @@ def observers_see_the_leader_change(t):
     plain, line = seen()
     token = led(t, 1) and terms(t)[0][1]
     t.true(re.fullmatch(rf"leader: \S+@\S+:{one.pid} since \d{{4}}-\S+Z token {token} "
-                        r"note blue \? green\n", plain), plain)
+                        r"note blue \\u001b green\n", plain), plain)
     leader = line["leader"]
     t.equal((leader["pid"], leader["token"], leader["note"]),
             (one.pid, str(token), "blue \x1b green"))

@@ -1,0 +1,95 @@
+/* held.c - see held.h. */
+#include "held.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HELD "HOLDFAST_HELD"
+
+/* As one field; free it.  NULL: no memory. */
+static char *escape(const char *text)
+{
+    char *escaped = malloc(3 * strlen(text) + 1), *to = escaped;
+
+    if (escaped == NULL)
+        return NULL;
+    for (; *text != '\0'; text++)
+        if ((unsigned char)*text <= ' ' || *text == '%' || *text == '/')
+            to += sprintf(to, "%%%02X", (unsigned char)*text);
+        else
+            *to++ = *text;
+    *to = '\0';
+    return escaped;
+}
+
+/* As it stands in HELD; free it.  NULL: no memory. */
+static char *compose(const char *name, uint64_t token, const char *host, int64_t pid)
+{
+    char *field = escape(name), *where = escape(host), *place = NULL;
+    bool  ready = field != NULL && where != NULL;
+
+    if (!ready ||
+        asprintf(&place, "%s/%" PRIu64 "/%" PRId64 "@%s", field, token, pid, where) < 0)
+        place = NULL;
+    free(field);
+    free(where);
+    return place;
+}
+
+/* One of the words of `words`? */
+static bool has_word(const char *words, const char *word)
+{
+    size_t length = strlen(word);
+
+    for (const char *at = words; at != NULL; at = strchr(at, ' ')) {
+        at += *at == ' ';
+        if (strncmp(at, word, length) == 0 && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+bool held_name(const char *name)
+{
+    const char *held = getenv(HELD);
+    char       *field = escape(name);
+    size_t      length = field != NULL ? strlen(field) : 0;
+    bool        found = false;
+
+    for (; held != NULL && field != NULL && !found; held = strchr(held, ' ')) {
+        held += *held == ' ';
+        found = strncmp(held, field, length) == 0 && held[length] == '/';
+    }
+    free(field);
+    return found;
+}
+
+bool held_place(const char *name, uint64_t token, const char *host, int64_t pid)
+{
+    const char *held = getenv(HELD);
+    char       *place = held != NULL ? compose(name, token, host, pid) : NULL;
+    bool        found = place != NULL && has_word(held, place);
+
+    free(place);
+    return found;
+}
+
+int held_add(const char *name, uint64_t token, int64_t pid)
+{
+    const char *outer = getenv(HELD);
+    char        host[256] = "", *place, *all = NULL;
+
+    gethostname(host, sizeof host - 1);
+    place = compose(name, token, host, pid);
+    bool nested = outer != NULL && *outer != '\0';
+    int  r = place != NULL && asprintf(&all, "%s%s%s", nested ? outer : "",
+                                      nested ? " " : "", place) >= 0
+                 ? setenv(HELD, all, 1)
+                 : -1;
+    free(place);
+    free(all);
+    return r;
+}

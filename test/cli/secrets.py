@@ -1,0 +1,113 @@
+#!/usr/bin/env -S python3 -B
+"""secrets.py - a password is in nothing that we print, and in no environment or command
+line of ours: however it was given, and however wrongly."""
+from hf import *
+
+SECRET = "hunter2canary"
+URLS = [  # those that could be used, were there a server, and those that make no sense
+    "zk://ana:{}@127.0.0.1:1/x", "redis://:{}@127.0.0.1:1", "postgres://ana:{}@127.0.0.1:1/x",
+    "postgres://127.0.0.1:1/x?user=ana&password={}", "redis+unix://ana:{}@/no/such/socket",
+    "zk:ana:{}@h", "zk//ana:{}@h", "S3?{}@", "{}@h", "zk:{}@h", "zk://ana:x/{}@h", "zk://ana:x?{}@h",
+    "redis:{}@h", "redis://ana:x?{}=1@h", "redis://ana:{}@h:port", "redis://ana:{}%@h", "zk://ana:{}@",
+    "postgres:ana:{}@h/x", "postgres://ana:x/{}@h", "postgres://ana:{}@[::1", "postgres://h/x?{}@h",
+    "foo://ana:{}@h", "FOO:{}@h", "://ana:{}@h", "sqlite://ana:{}@h/x", "sqlite:/tmp/x?password={}",
+    "sqlite:/tmp/x?{}@", "zk://ana:a@b/{}@h", "zk://h?x=%zz&{}@h", "redis+sentinel://ana:{}@h",
+]
+VERBS = [["run", "-v", "-w", "0.1", "a", "true"], ["list"], ["doctor", "-w", "0.1"], ["doctor", "--json", "-w", "0.1"]]
+
+
+def harmless(t, text, what):
+    t.true(SECRET not in text, f"{what}: {text!r}")
+
+
+def ended(t, process, what):
+    """What it wrote; it is ended if it would go on trying to reach a server."""
+    try:
+        out, err = process.communicate(timeout=0.7)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        out, err = process.communicate(timeout=LIMIT)
+    harmless(t, (out + err).decode(errors="replace"), what)
+
+
+@case
+def whatever_the_url_it_is_not_printed(t):
+    """Four ways to give it, all at once."""
+    for url in URLS:
+        url = url.format(SECRET)
+        t.path("url").write_text(url + "\n")
+        t.path("url").chmod(0o600)
+        started = []
+        for verb in VERBS:
+            started += [(t.start(verb[0], "--url", url, *verb[1:]), verb)]
+        started += [(t.start("list", f"--url={url}"), "="), (t.start(*VERBS[0], env={"HOLDFAST_URL": url}), "env"),
+                    (t.start("list", "--url-file", str(t.path("url"))), "file")]
+        for process, way in started:
+            ended(t, process, f"{way} {url}")
+
+
+@case
+def in_the_wrong_place_it_is_not_printed(t):
+    url = f"zk://ana:{SECRET}@127.0.0.1:1"
+    for words in (["run", f"--urll={url}", "a", "true"], ["list", "a", url], [url], ["run", "-w", url, "a", "true"],
+                  ["list", f"--json={url}"], ["run", "--slots", f"postgres://h?password={SECRET}", "a", "true"],
+                  ["completion", url], ["show", url], ["run", url, "true"], ["help", url]):
+        done = t.run(*words)
+        t.true(done.code in (64, 69), f"{words}: {done.code}")
+        harmless(t, done.out + done.err, words)
+
+
+def of_process(pid, what):
+    return pathlib.Path(f"/proc/{pid}/{what}").read_bytes().decode(errors="replace")
+
+
+@case
+def it_is_in_no_environment(t):
+    """Of holdfast, of its guardian, of the command; while it runs, and while it waits."""
+    secrets = {"HOLDFAST_URL": f"{t.env['HOLDFAST_URL']}?force=1&password={SECRET}",
+               "HOLDFAST_ZK_AUTH": f"ana:{SECRET}", "HOLDFAST_REDIS_AUTH": SECRET}
+    url = t.env["HOLDFAST_URL"]
+    holder = t.start("run", "--url", url, "a", "--", "sh", "-c", "env >$D/env.new; mv $D/env.new $D/env; sleep 1000",
+                     env=secrets)
+    t.until("the command runs", t.path("env").exists)
+    waiter = t.start("run", "--url", url, "a", "true", env=secrets)
+    t.waiting("a", 1)
+    command = [pid for pid in t.processes() if "env.new" in t.processes()[pid] and pid != holder.pid]
+    for pid in {holder.pid, t.guardian(holder), waiter.pid, t.guardian(waiter), *command}:
+        harmless(t, of_process(pid, "environ"), f"environ of {pid}")
+        harmless(t, of_process(pid, "cmdline"), f"cmdline of {pid}")
+    harmless(t, t.path("env").read_text(), "the command's environment")
+    t.contains(of_process(holder.pid, "environ"), "HF_CLI_CASE")  # the rest is as it was
+    t.end(holder)
+    t.finish(waiter)
+    # getenv() has it yet: the store is what the variable says.
+    done = t.run("list", env=secrets)
+    t.equal(done.code, 64, done.err)
+    t.contains(done.err, "password")
+    harmless(t, done.err, "list")
+
+
+@case
+def it_is_gone_from_the_command_line(t):
+    for url in (f"redis://ana:{SECRET}@127.0.0.1:1", f"redis://127.0.0.1:1?password={SECRET}",
+                f"redis://a:{SECRET}@127.0.0.1:1?password={SECRET}&token={SECRET}"):
+        process = t.start("run", "--url", url, "a", "true")
+        t.until("it is wiped", lambda: process.poll() is not None or SECRET not in of_process(process.pid, "cmdline"))
+        process.kill()
+        t.finish(process)
+
+
+@case
+def a_password_that_was_kept_back_is_missed(t):
+    """Inside such a run, holdfast does not take another store for it."""
+    withheld = {"HOLDFAST_STORE": "", "HOLDFAST_URL": ""}
+    for words in (["list"], ["run", "a", "true"], ["hold", "a"], ["show", "a"]):
+        done = t.run(*words, env=withheld)
+        t.equal(done.code, 64, done.err)
+        t.one_line(done.err)
+        t.contains(done.err, "--url-file")
+    t.equal(t.run("list", "--url", t.env["HOLDFAST_URL"], env=withheld).code, 0)
+    t.equal(t.run("list", env={"HOLDFAST_STORE": ""}).code, 0)
+
+
+main()
