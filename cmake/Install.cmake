@@ -4,9 +4,21 @@ if(TARGET holdfast)
     install(TARGETS holdfast)
 endif()
 
-# pkg-config
-list(JOIN HF_STORE_PKGCONFIG " " pc_requires)
-configure_file(holdfast.pc.in holdfast.pc @ONLY)
+# pkg-config.  Written when it is installed: `cmake --install --prefix` chooses where.
+list(TRANSFORM HF_STORE_LINKS PREPEND "-l" OUTPUT_VARIABLE pc_libs)
+list(JOIN pc_libs " " pc_libs)
+foreach(folder IN ITEMS LIBDIR INCLUDEDIR)
+    if(IS_ABSOLUTE "${CMAKE_INSTALL_${folder}}")
+        set(pc_${folder} "${CMAKE_INSTALL_${folder}}")
+    else()
+        set(pc_${folder} "\${prefix}/${CMAKE_INSTALL_${folder}}")
+    endif()
+endforeach()
+set(prefix @prefix@) # for the second time
+configure_file(holdfast.pc.in holdfast.pc.in @ONLY)
+install(CODE "
+    file(REAL_PATH \"\${CMAKE_INSTALL_PREFIX}\" prefix EXPAND_TILDE)
+    configure_file(${PROJECT_BINARY_DIR}/holdfast.pc.in ${PROJECT_BINARY_DIR}/holdfast.pc @ONLY)")
 install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 

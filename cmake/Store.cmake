@@ -1,9 +1,9 @@
 # hf_store(NAME [OPTIONAL] [NET] [SERVED] [PACKAGE package] [LINK target...]
-#          [HEADER header] [PKGCONFIG module...])
+#          [HEADER header] [LIBRARY name...])
 #
 # Adds src/store/NAME to the library.  PACKAGE is what find_package() must find, LINK
 # the targets it gives, or plain names of libraries that come without a package, whose
-# HEADER may be in a folder NAMEd after the store; PKGCONFIG the same for those who link
+# HEADER may be in a folder NAMEd after the store; LIBRARY what -l wants of those who link
 # libholdfast.a by pkg-config.  NET: it speaks to a server, and needs src/net and OpenSSL.
 # SERVED: it is one of those that share src/store/served.
 # OPTIONAL makes an option HF_STORE_<NAME>; in src/store/store.c, and there only, the macro
@@ -11,18 +11,18 @@
 # all else again.  HF_LEFT_OUT has the names of what is not in.
 set(HF_STORE_LIBRARIES "")
 set(HF_STORE_PACKAGES "")
-set(HF_STORE_PKGCONFIG "")
+set(HF_STORE_LINKS "")
 set(HF_STORE_INCLUDES "") # folders of headers, for tests that look inside
 set(HF_LEFT_OUT net)
 
-macro(hf_library package targets modules)
+macro(hf_library package targets names)
     if(NOT "${package}" STREQUAL "")
         find_package(${package} REQUIRED)
         list(APPEND HF_STORE_PACKAGES ${package})
     endif()
     target_link_libraries(hf_objects PRIVATE ${targets})
     list(APPEND HF_STORE_LIBRARIES ${targets})
-    list(APPEND HF_STORE_PKGCONFIG ${modules})
+    list(APPEND HF_STORE_LINKS ${names})
 endmacro()
 
 # src/net, once for however many stores.
@@ -31,7 +31,7 @@ macro(hf_net)
         list(REMOVE_ITEM HF_LEFT_OUT net)
         file(GLOB net_sources CONFIGURE_DEPENDS src/net/*.c)
         target_sources(hf_objects PRIVATE ${net_sources})
-        hf_library(OpenSSL OpenSSL::SSL "libssl;libcrypto")
+        hf_library(OpenSSL OpenSSL::SSL "ssl;crypto")
     endif()
 endmacro()
 
@@ -44,7 +44,7 @@ macro(hf_served)
 endmacro()
 
 macro(hf_store name)
-    cmake_parse_arguments(store "OPTIONAL;NET;SERVED" "PACKAGE;HEADER" "LINK;PKGCONFIG" ${ARGN})
+    cmake_parse_arguments(store "OPTIONAL;NET;SERVED" "PACKAGE;HEADER" "LINK;LIBRARY" ${ARGN})
     string(TOUPPER "HF_STORE_${name}" store_macro)
     if(store_OPTIONAL)
         option(${store_macro} "The ${name}: store" ON)
@@ -71,7 +71,7 @@ macro(hf_store name)
             list(APPEND HF_STORE_INCLUDES ${${store_macro}_INCLUDE})
         endif()
         if(store_LINK)
-            hf_library("${store_PACKAGE}" "${store_LINK}" "${store_PKGCONFIG}")
+            hf_library("${store_PACKAGE}" "${store_LINK}" "${store_LIBRARY}")
         endif()
     else()
         list(APPEND HF_LEFT_OUT ${name})

@@ -145,9 +145,20 @@ struct hf_options {
     size_t error_size;
 };
 
+#ifdef __cplusplus
+static inline struct hf_options hf_options_init()
+{
+    struct hf_options options = hf_options();
+
+    options.size = sizeof options;
+    return options;
+}
+#define HF_OPTIONS_INIT hf_options_init()
+#else
 /* clang-format off */
 #define HF_OPTIONS_INIT { .size = sizeof(struct hf_options) }
 /* clang-format on */
+#endif
 
 /* Open a session.  `url` NULL or "": $HOLDFAST_URL if set, else the file
  * holdfast/locks.db in $XDG_STATE_HOME or ~/.local/state.
@@ -456,9 +467,20 @@ struct hf_election_options {
     void *data;
 };
 
+#ifdef __cplusplus
+static inline struct hf_election_options hf_election_init()
+{
+    struct hf_election_options options = hf_election_options();
+
+    options.size = sizeof options;
+    return options;
+}
+#define HF_ELECTION_INIT hf_election_init()
+#else
 /* clang-format off */
 #define HF_ELECTION_INIT { .size = sizeof(struct hf_election_options) }
 /* clang-format on */
+#endif
 
 /* Take part at once, or observe. */
 HF_API HF_CHECK int hf_election_new(struct hf_client *client, const char *name,
