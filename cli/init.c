@@ -28,8 +28,10 @@ static int tell_ready(const struct args *args, struct hf_client *client,
 {
     char scheme[SCHEME_MAX];
 
-    (void)client;
     (void)report;
+    int r = hf_lifeline(client, NULL, 0); /* a session: that makes the files, too */
+    if (r < 0)
+        return session_failed(client, r);
     find_scheme(args, scheme);
     printf("%s: what it needs is there, and we may use it\n", scheme);
     return 0;
@@ -49,11 +51,11 @@ int init_main(const struct args *args)
         complain("%s", hf_strerror(r));
     if (r < 0)
         return exit_for(r);
-    if (sql == NULL)
-        printf("%s%s: nothing has to be made for it\n", args->print ? "-- " : "", scheme);
-    else if (args->print)
+    bool connect = !args->print && (sql != NULL || strcmp(scheme, "sqlite") == 0);
+    if (args->print && sql != NULL)
         fputs(sql, stdout);
-    bool connect = sql != NULL && !args->print;
+    else if (!connect)
+        printf("%s%s: nothing has to be made for it\n", args->print ? "-- " : "", scheme);
     free(sql);
     return connect ? session_look(args, NULL, tell_ready) : 0;
 }

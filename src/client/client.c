@@ -256,6 +256,8 @@ int hf_lifeline(struct hf_client *client, int *fds, int size)
     int cancel = hf_drive_begin(&client->drive);
     (void)hf_drive_wait(&client->drive, at_rest, client, HF_NEVER);
     r = impl->lifeline(client->store, fds, size);
+    if (r < 0)
+        hf_client_fail(client, r, "%s", client->store->errmsg);
     hf_drive_end(&client->drive, cancel);
     return r;
 }

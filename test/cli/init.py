@@ -11,11 +11,23 @@ def built_in():
 
 
 @case
+def the_file_store_gets_its_files(t):
+    for env, file in (({}, t.path("locks.db")),
+                      ({"HOLDFAST_URL": "", "XDG_STATE_HOME": str(t.path("state"))},
+                       t.path("state/holdfast/locks.db"))):
+        t.true(not file.exists(), "it is there already")
+        for _ in range(2):
+            done = t.run("init", env=env)
+            t.equal((done.code, done.out, done.err),
+                    (0, "sqlite: what it needs is there, and we may use it\n", ""))
+            t.true(file.exists(), "it was not made")
+    done = t.run("init", "--url", "sqlite:/not/there/at-all.db")
+    t.equal((done.code, done.out), (69, ""))
+    t.one_line(done.err)
+
+
+@case
 def other_stores_need_nothing(t):
-    done = t.run("init")
-    t.equal((done.code, done.out, done.err), (0, "sqlite: nothing has to be made for it\n", ""))
-    done = t.run("init", env={"HOLDFAST_URL": ""})
-    t.equal((done.code, done.out, done.err), (0, "sqlite: nothing has to be made for it\n", ""))
     done = t.run("init", "--url", "memory:x")
     t.equal((done.code, done.out, done.err), (0, "memory: nothing has to be made for it\n", ""))
     t.equal(list(t.folder.iterdir()), [], "files")

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define APPLICATION_ID 1215261796 /* as in schema.sql */
@@ -207,14 +208,40 @@ static int check_kind(struct hf_sq_db *db)
     return version < VERSION ? OLD : 0;
 }
 
+/* The file itself was looked at, and must not be a link by now: whoever shares the folder
+ * could have us, or root, open another one.  SQLite has a flag for that which refuses links
+ * anywhere in the path, so the folder is found before. */
+static int open_itself(struct hf_sq_db *db)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+                SQLITE_OPEN_NOFOLLOW;
+    const char *name = strrchr(db->path, '/');
+    char       *folder = NULL, *real = NULL, *path = NULL;
+    int         rc = SQLITE_NOMEM;
+
+    folder = strndup(db->path, (size_t)(name - db->path) + 1);
+    if (folder != NULL)
+        real = realpath(folder, NULL);
+    if (real != NULL && asprintf(&path, "%s%s", real, name) < 0)
+        path = NULL;
+    if (path != NULL)
+        rc = sqlite3_open_v2(path, &db->handle, flags, "unix");
+    else if (folder != NULL && real == NULL && errno != ENOMEM)
+        rc = SQLITE_CANTOPEN;
+    free(path);
+    free(real);
+    free(folder);
+    return rc;
+}
+
 int hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg)
 {
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-
     *db = (struct hf_sq_db){ .path = path, .errmsg = errmsg };
     if (sqlite3_threadsafe() == 0)
         return say(db, HF_EUNSUPPORTED, "needs an SQLite built for threads");
-    int rc = sqlite3_open_v2(path, &db->handle, flags, "unix");
+    int rc = open_itself(db);
+    if (db->handle == NULL && rc != SQLITE_NOMEM)
+        return hf_sq_files_fault(errno, "find the folder of", path, errmsg);
     if (db->handle == NULL)
         return say(db, HF_ENOMEM, "could not be opened: out of memory");
     if (rc != SQLITE_OK)

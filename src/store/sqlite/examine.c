@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #define KIB 1024ull
 #define MIB (1024 * KIB)
@@ -54,9 +55,28 @@ static void tell_file(struct hf_sq *sq)
               size_text(log, (unsigned long long)wal.st_size));
 
     bool open = (db.st_mode & S_IRWXO) != 0;
+    char group[64] = "", name[64];
+    if (sq->files.shared)
+        snprintf(group, sizeof group, ", shared with group %.40s",
+                 hf_sq_group_name(sq->files.group, name));
     hf_gather(list, open ? HF_WARNING : HF_FINE, "permissions",
               open ? "others can see who holds what, and more: chmod o-rwx it" : NULL,
-              "%04o, owner %lu", (unsigned)db.st_mode & 07777u, (unsigned long)db.st_uid);
+              "%04o, owner %lu%s", (unsigned)db.st_mode & 07777u,
+              (unsigned long)db.st_uid, group);
+}
+
+/* Who owns a folder can put other files in it, whoever owns those that are there. */
+static void tell_folder(struct hf_sq *sq)
+{
+    struct stat st;
+
+    if (stat(sq->files.folder, &st) < 0 || st.st_uid == 0 || st.st_uid == geteuid() ||
+        sq->files.shared)
+        return;
+    hf_gather(&sq->findings, HF_WARNING, "folder",
+              "use a folder of your own: who owns one can replace what is in it",
+              "%s belongs to another user, %lu", sq->files.folder,
+              (unsigned long)st.st_uid);
 }
 
 static void tell_volume(struct hf_sq *sq)
@@ -225,6 +245,7 @@ int hf_sq_examine(struct hf_sq *sq, struct hf_req *req)
     bool there = r == 0;
     if (there && !hf_sq_current(sq))
         return HF_SQ_STALE;
+    tell_folder(sq);
     if (there)
         tell_file(sq);
     else

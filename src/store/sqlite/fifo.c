@@ -79,7 +79,7 @@ int hf_sq_fifo_make(struct hf_sq *sq)
         return hf_sq_fail(sq, HF_EINVAL, "%.160s is too long a path", sq->files.db);
     if (mkfifo(early.text, 0600) < 0)
         return hf_sq_files_fault(errno, "make", early.text, sq->base.errmsg);
-    (void)chmod(early.text, 0600); /* the umask may have taken it away */
+    (void)chmod(early.text, hf_sq_files_mode(&sq->files)); /* whatever the umask */
     int r = open_own(sq, early.text);
     if (r == 0 && rename(early.text, final.text) < 0) {
         r = hf_sq_files_fault(errno, "name", final.text, sq->base.errmsg);

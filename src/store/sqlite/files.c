@@ -62,10 +62,11 @@ int hf_sq_files_init(struct hf_sq_files *files, const char *path, bool force,
     files->folder = folder_of(files->db);
     files->wal = beside(files->db, "-wal");
     files->shm = beside(files->db, "-shm");
+    files->journal = beside(files->db, "-journal");
     files->live = beside(files->db, "-live");
     files->wake = beside(files->db, "-wake");
     if (files->folder != NULL && files->wal != NULL && files->shm != NULL &&
-        files->live != NULL && files->wake != NULL)
+        files->journal != NULL && files->live != NULL && files->wake != NULL)
         return 0;
 fail:
     hf_sq_files_finish(files);
@@ -79,6 +80,7 @@ void hf_sq_files_finish(struct hf_sq_files *files)
     free(files->db);
     free(files->wal);
     free(files->shm);
+    free(files->journal);
     free(files->live);
     free(files->wake);
     *files = (struct hf_sq_files){ 0 };
@@ -108,17 +110,6 @@ int hf_sq_files_fault(int error, const char *what, const char *path, char *errms
     }
 }
 
-static int refuse(const char *path, const char *why, char *errmsg)
-{
-    snprintf(errmsg, HF_ERRMSG_MAX, "%.140s %s", path, why);
-    return HF_EDENIED;
-}
-
-static bool trusted(uid_t owner)
-{
-    return owner == 0 || owner == geteuid();
-}
-
 ino_t hf_sq_files_inode(const char *path)
 {
     struct stat st;
@@ -143,36 +134,70 @@ static bool is_users(const char *folder)
     return below(folder, getenv("XDG_STATE_HOME")) || below(folder, getenv("HOME"));
 }
 
-static bool may_make(const char *folder)
+static bool may_make(const struct hf_sq_files *files)
 {
-    char *parent = folder_of(folder);
+    char *parent = folder_of(files->folder);
     bool  there = parent != NULL && access(parent, F_OK) == 0;
 
     free(parent);
-    return there || is_users(folder);
+    return there || (!files->asked && is_users(files->folder));
 }
 
-int hf_sq_files_check_folder(const struct hf_sq_files *files, char *errmsg)
+int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg)
 {
     struct stat st;
 
     if (stat(files->folder, &st) < 0) {
         int error = errno;
-        if (error == ENOENT && may_make(files->folder))
+        if (error == ENOENT && may_make(files))
             return 1;
         return hf_sq_files_fault(error, "find the folder", files->folder, errmsg);
     }
     if (!S_ISDIR(st.st_mode))
         return hf_sq_files_fault(ENOTDIR, "use", files->folder, errmsg);
-    if ((st.st_mode & (S_IWGRP | S_IWOTH)) != 0 && (st.st_mode & S_ISVTX) == 0)
-        return refuse(files->folder, "may be written by others; chmod go-w it", errmsg);
-    return files->force ? 0 : hf_sq_volume_check(files->folder, errmsg);
+    int r = hf_sq_trust_folder(files, &st, errmsg);
+    return r < 0 || files->force ? r : hf_sq_volume_check(files->folder, errmsg);
 }
 
 /* 0700 whatever the umask. */
-static int make_dir(const char *path)
+static int make_own_dir(const char *path)
 {
     return mkdir(path, 0700) < 0 ? -1 : chmod(path, 0700);
+}
+
+/* A name for what is not complete yet; NULL: no memory. */
+static char *early_name(const char *path)
+{
+    char *name;
+
+    return asprintf(&name, "%s-new-%016llx", path, (unsigned long long)hf_random()) < 0
+               ? NULL
+               : name;
+}
+
+/* A group's gets its name when it is complete: no member is to find a folder that he may
+ * not use yet. */
+static int make_dir(const struct hf_sq_files *files, const char *path)
+{
+    if (!files->shared)
+        return make_own_dir(path);
+    char *early = early_name(path);
+    int   r = early != NULL ? make_own_dir(early) : -1;
+    if (r < 0)
+        goto out;
+    r = chown(early, (uid_t)-1, files->group);
+    if (r == 0)
+        r = chmod(early, S_ISGID | 0770);
+    if (r == 0)
+        r = renameat2(AT_FDCWD, early, AT_FDCWD, path, RENAME_NOREPLACE);
+    if (r < 0) {
+        int error = errno;
+        rmdir(early);
+        errno = error;
+    }
+out:
+    free(early);
+    return r;
 }
 
 static int make_parents(const char *folder)
@@ -182,7 +207,7 @@ static int make_parents(const char *folder)
 
     for (char *at = path; r == 0 && (at = strchr(at + 1, '/')) != NULL;) {
         *at = '\0';
-        if (access(path, F_OK) < 0 && make_dir(path) < 0 && errno != EEXIST)
+        if (access(path, F_OK) < 0 && make_own_dir(path) < 0 && errno != EEXIST)
             r = -1;
         *at = '/';
     }
@@ -194,73 +219,121 @@ int hf_sq_files_make_folder(const struct hf_sq_files *files, char *errmsg)
 {
     const char *folder = files->folder;
 
-    if (is_users(folder) && make_parents(folder) < 0)
+    if (!files->shared && is_users(folder) && make_parents(folder) < 0)
         return hf_sq_files_fault(errno, "make the folders of", folder, errmsg);
-    if (make_dir(folder) < 0 && errno != EEXIST)
-        return hf_sq_files_fault(errno, "make the folder", folder, errmsg);
-    return 0;
+    if (make_dir(files, folder) == 0 || errno == EEXIST)
+        return 0;
+    return hf_sq_files_fault(errno, "make the folder", folder, errmsg);
 }
 
 int hf_sq_files_make_wake(const struct hf_sq_files *files, char *errmsg)
 {
     struct stat st;
 
-    if (make_dir(files->wake) == 0)
-        return 0;
-    if (errno != EEXIST)
+    if (lstat(files->wake, &st) == 0)
+        return hf_sq_trust_wake(files, &st, errmsg);
+    if (make_dir(files, files->wake) < 0 && errno != EEXIST)
         return hf_sq_files_fault(errno, "make the folder", files->wake, errmsg);
     if (lstat(files->wake, &st) < 0)
         return hf_sq_files_fault(errno, "use the folder", files->wake, errmsg);
-    if (!S_ISDIR(st.st_mode) || !trusted(st.st_uid) || (st.st_mode & 022) != 0)
-        return refuse(files->wake, "is not a folder of ours alone; remove it", errmsg);
-    return 0;
+    return hf_sq_trust_wake(files, &st, errmsg);
 }
 
 /* ---- Plain files ------------------------------------------------------------ */
 
-static int check(const struct stat *st, const char *path, char *errmsg)
+mode_t hf_sq_files_mode(const struct hf_sq_files *files)
 {
-    if (!S_ISREG(st->st_mode))
-        return refuse(path, "is not a plain file; name another", errmsg);
-    if (!trusted(st->st_uid))
-        return refuse(path, "belongs to another user; name a file of your own", errmsg);
-    return 0;
+    return files->shared ? 0660 : 0600;
 }
 
-int hf_sq_files_check(const char *path, char *errmsg)
+static int check_file(const struct hf_sq_files *files, const char *path, char *errmsg)
 {
     struct stat st;
 
     if (lstat(path, &st) < 0)
         return hf_sq_files_fault(errno, "find", path, errmsg);
-    return check(&st, path, errmsg);
+    return hf_sq_trust_file(files, path, &st, errmsg);
+}
+
+/* The others are looked at even if there is no database: they would be used with it. */
+int hf_sq_files_check(const struct hf_sq_files *files, char *errmsg)
+{
+    const char *const others[] = { files->wal, files->shm, files->journal, files->live };
+    struct stat       st;
+
+    int r = check_file(files, files->db, errmsg);
+    if (r < 0 && r != HF_ENOTFOUND)
+        return r;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char why[HF_ERRMSG_MAX];
+        int  other = check_file(files, others[i], why);
+        if (other < 0 && other != HF_ENOTFOUND) {
+            snprintf(errmsg, HF_ERRMSG_MAX, "%s", why);
+            return other;
+        }
+    }
+    if (lstat(files->wake, &st) == 0 && hf_sq_trust_wake(files, &st, errmsg) < 0)
+        return HF_EDENIED;
+    return r;
 }
 
 bool hf_sq_files_shared(const struct hf_sq_files *files)
 {
     struct stat st;
 
-    return lstat(files->db, &st) == 0 && (st.st_mode & (S_IRWXG | S_IRWXO)) != 0;
+    return files->asked || (lstat(files->db, &st) == 0 && (st.st_mode & 0077) != 0);
 }
 
-int hf_sq_files_open(const char *path, bool make, char *errmsg, int *ret)
+/* Empty.  It is made under another name and then linked, so that nobody meets it before it
+ * is whose it should be.  And to close a descriptor of the database itself would take away
+ * the locks that SQLite has on it elsewhere in this process. */
+static int make(const struct hf_sq_files *files, const char *path, char *errmsg)
 {
-    struct stat st;
+    int   flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    char *early = early_name(path);
+    if (early == NULL)
+        return hf_sq_files_fault(ENOMEM, "make", path, errmsg);
+
+    int r = 0;
+    int fd = open(early, flags, 0600);
+    if (fd < 0) {
+        r = hf_sq_files_fault(errno, "make", path, errmsg);
+        goto out;
+    }
+    if ((files->shared && fchown(fd, (uid_t)-1, files->group) < 0) ||
+        fchmod(fd, hf_sq_files_mode(files)) < 0 ||
+        (link(early, path) < 0 && errno != EEXIST))
+        r = hf_sq_files_fault(errno, "make", path, errmsg);
+    close(fd);
+    unlink(early);
+out:
+    free(early);
+    return r;
+}
+
+int hf_sq_files_make_db(const struct hf_sq_files *files, char *errmsg)
+{
+    return make(files, files->db, errmsg);
+}
+
+int hf_sq_files_open(const struct hf_sq_files *files, const char *path, char *errmsg,
+                     int *ret)
+{
     int         flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    struct stat st;
 
     int fd = open(path, flags);
-    if (fd < 0 && errno == ENOENT && make) {
-        fd = open(path, flags | O_CREAT | O_EXCL, 0600);
-        if (fd >= 0)
-            (void)fchmod(fd, 0600);
-        else if (errno == EEXIST) /* somebody was quicker */
-            fd = open(path, flags);
+    if (fd < 0 && errno == ENOENT) {
+        int r = make(files, path, errmsg);
+        if (r < 0)
+            return r;
+        fd = open(path, flags);
     }
     if (fd < 0)
         return hf_sq_files_fault(errno, "open", path, errmsg);
 
     int r = fstat(fd, &st) < 0 ? hf_sq_files_fault(errno, "look at", path, errmsg)
-                               : check(&st, path, errmsg);
+                               : hf_sq_trust_file(files, path, &st, errmsg);
     if (r < 0) {
         close(fd);
         return r;
@@ -269,7 +342,7 @@ int hf_sq_files_open(const char *path, bool make, char *errmsg, int *ret)
     return 0;
 }
 
-/* Not for the database itself, for the same reason as below. */
+/* Not for the database itself, for the same reason as above. */
 void hf_sq_files_sync(const char *path)
 {
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -278,26 +351,4 @@ void hf_sq_files_sync(const char *path)
         return;
     (void)fdatasync(fd);
     close(fd);
-}
-
-/* Made under another name and then linked: to close a descriptor of the
- * database itself would take away the locks that SQLite has on it elsewhere in
- * this process. */
-int hf_sq_files_make_db(const struct hf_sq_files *files, char *errmsg)
-{
-    char *name = NULL;
-    int   fd = -1;
-
-    if (asprintf(&name, "%s-new-%016llx", files->db, (unsigned long long)hf_random()) < 0)
-        return hf_sq_files_fault(ENOMEM, "make", files->db, errmsg);
-    int r = hf_sq_files_open(name, true, errmsg, &fd);
-    if (r < 0)
-        goto out;
-    close(fd);
-    if (link(name, files->db) < 0 && errno != EEXIST)
-        r = hf_sq_files_fault(errno, "make", files->db, errmsg);
-    unlink(name);
-out:
-    free(name);
-    return r;
 }

@@ -1,13 +1,19 @@
-/* files.h - the files of one store: their names, and whether to trust them.
+/* files.h - the files of one store: their names, how they are made, and whether to trust
+ * them.
  *
- * What is made here is for its owner alone, whatever the umask.  What is there
- * already must be a plain file of ours or root's, in a folder where nobody else
- * can put another in its place.
+ * A store is one user's: what is made is for its owner alone, and what is there must be
+ * his or root's, in a folder where nobody else can put another in its place.  Or it is a
+ * group's: then folder and files are the group's (2770, 0660), whoever made them, and its
+ * members trust each other.  The umask has no say in it.
+ *
+ * Which of both is decided when the store is made, by ?group=NAME; later on the folder and
+ * the database show it.
  */
 #ifndef HF_SQLITE_FILES_H
 #define HF_SQLITE_FILES_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct hf_sq_files {
@@ -15,31 +21,40 @@ struct hf_sq_files {
     char *db;
     char *wal;
     char *shm;
+    char *journal; /* we have none, but SQLite would use one that it finds */
     char *live;
-    char *wake;  /* a folder */
-    bool  force; /* any file system will do */
+    char *wake;   /* a folder */
+    bool  force;  /* any file system will do */
+    bool  asked;  /* for a group's: ?group= */
+    bool  shared; /* it is a group's */
+    gid_t group;  /* that one */
 };
 
 /* `errmsg` everywhere: HF_ERRMSG_MAX bytes, written on failure. */
 int  hf_sq_files_init(struct hf_sq_files *files, const char *path, bool force,
                       char *errmsg);
+int  hf_sq_files_share(struct hf_sq_files *files, const char *group, char *errmsg);
 void hf_sq_files_finish(struct hf_sq_files *files);
 
-/* The folder: 1 if it is not there but may be made, or a fault. */
-int hf_sq_files_check_folder(const struct hf_sq_files *files, char *errmsg);
+/* The folder, which shows whose the store is: 1 if it is not there but may be made, or a
+ * fault. */
+int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg);
 int hf_sq_files_make_folder(const struct hf_sq_files *files, char *errmsg);
 
-/* A plain file: HF_ENOTFOUND if it is not there, or a fault. */
-int hf_sq_files_check(const char *path, char *errmsg);
+/* All that is there: HF_ENOTFOUND if the database is not, or a fault. */
+int hf_sq_files_check(const struct hf_sq_files *files, char *errmsg);
 
 /* Make the database, empty, unless it is there. */
 int hf_sq_files_make_db(const struct hf_sq_files *files, char *errmsg);
 
-/* Open a file of ours for reading and writing; `make`: unless it is there. */
-int hf_sq_files_open(const char *path, bool make, char *errmsg, int *ret);
+/* Open a file of ours for reading and writing; make it unless it is there. */
+int hf_sq_files_open(const struct hf_sq_files *files, const char *path, char *errmsg,
+                     int *ret);
 
-/* Make the folder of the FIFOs unless it is there. */
-int hf_sq_files_make_wake(const struct hf_sq_files *files, char *errmsg);
+/* Make the folder of the FIFOs unless it is there; what they and other files are for
+ * their owner, or group. */
+int    hf_sq_files_make_wake(const struct hf_sq_files *files, char *errmsg);
+mode_t hf_sq_files_mode(const struct hf_sq_files *files);
 
 /* Have what was written to a file on the disk, if that can be done. */
 void hf_sq_files_sync(const char *path);
@@ -53,5 +68,18 @@ ino_t hf_sq_files_inode(const char *path);
 /* HF_EDENIED, HF_EFULL, HF_ENOTFOUND or HF_ESTORE for `error`, and a text:
  * "cannot <what> <path>: <why>". */
 int hf_sq_files_fault(int error, const char *what, const char *path, char *errmsg);
+
+/* ---- trust.c ------------------------------------------------------------------ */
+
+/* May it be used: a folder that is there, with its place in `files` found out; a plain
+ * file; the folder of the FIFOs? */
+int hf_sq_trust_folder(struct hf_sq_files *files, const struct stat *st, char *errmsg);
+int hf_sq_trust_file(const struct hf_sq_files *files, const char *path,
+                     const struct stat *st, char *errmsg);
+int hf_sq_trust_wake(const struct hf_sq_files *files, const struct stat *st,
+                     char *errmsg);
+
+/* The name of a group, or its number. */
+const char *hf_sq_group_name(gid_t group, char ret[64]);
 
 #endif

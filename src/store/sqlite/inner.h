@@ -1,6 +1,7 @@
 /* inner.h - the store as its own files see it.
  *
  *   store.c    requests in, answers out
+ *   files.c    the files: names, making; trust.c  whom they belong to
  *   link.c     connecting, the session, losing it
  *   vigil.c    noticing that the files were deleted, moved or replaced
  *   write.c    one transaction, behind the gate

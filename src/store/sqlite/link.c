@@ -71,14 +71,16 @@ static int open_db(struct hf_sq *sq)
 {
     char *errmsg = sq->base.errmsg;
 
-    int r = hf_sq_files_check(sq->files.db, errmsg);
+    int r = hf_sq_files_check(&sq->files, errmsg);
     if (r == HF_ENOTFOUND)
         r = hf_sq_files_make_db(&sq->files, errmsg);
     if (r == 0)
         r = hf_sq_db_open(&sq->db, sq->files.db, errmsg);
     if (r == HF_ENOTFOUND) /* nothing in it */
         r = hf_sq_db_fill(&sq->db);
-    return r < 0 ? r : hf_sq_db_prepare(&sq->db);
+    if (r == 0)
+        r = hf_sq_db_prepare(&sq->db);
+    return r < 0 ? r : hf_sq_files_check(&sq->files, errmsg);
 }
 
 /* With the gate taken.  Files that others know nothing of are not even opened
@@ -121,11 +123,13 @@ static int open_as_they_are(struct hf_sq *sq)
 {
     if (!is_in_order(sq))
         return 0;
-    int r = hf_sq_files_check(sq->files.db, sq->base.errmsg);
+    int r = hf_sq_files_check(&sq->files, sq->base.errmsg);
     if (r == 0)
         r = hf_sq_db_open(&sq->db, sq->files.db, sq->base.errmsg);
     if (r == 0)
         r = hf_sq_db_prepare(&sq->db);
+    if (r == 0)
+        r = hf_sq_files_check(&sq->files, sq->base.errmsg);
     if (r == 0 && is_in_order(sq))
         return 1;
     hf_sq_db_close(&sq->db);
@@ -164,7 +168,7 @@ int hf_sq_connect(struct hf_sq *sq, bool make)
             r = hf_sq_files_check_folder(&sq->files, errmsg);
     }
     if (r == 0 && !make)
-        r = hf_sq_files_check(sq->files.db, errmsg);
+        r = hf_sq_files_check(&sq->files, errmsg);
     if (r != 0)
         return r < 0 ? r : HF_ENOTFOUND;
     sq->boot = read_boot();
@@ -173,6 +177,7 @@ int hf_sq_connect(struct hf_sq *sq, bool make)
         hf_sq_disconnect(sq);
     else
         sq->refused = 0;
+    sq->base.shared = hf_sq_files_shared(&sq->files);
     return r;
 }
 

@@ -17,17 +17,17 @@
 
 #define MAGIC UINT64_C(0x6576696c646c6f68) /* "holdlive" */
 
-static int open_guarded(const char *path, char *errmsg, int *ret)
+static int open_guarded(const struct hf_sq_files *files, char *errmsg, int *ret)
 {
     int fd = -1;
 
     hf_fork_pause();
-    int r = hf_sq_files_open(path, true, errmsg, &fd);
+    int r = hf_sq_files_open(files, files->live, errmsg, &fd);
     fd = hf_fork_adopt(fd);
     if (r < 0)
         return r;
     if (fd < 0)
-        return hf_sq_files_fault(errno, "open", path, errmsg);
+        return hf_sq_files_fault(errno, "open", files->live, errmsg);
     *ret = fd;
     return 0;
 }
@@ -46,7 +46,7 @@ int hf_sq_live_open(struct hf_sq_live *live, const struct hf_sq_files *files,
     struct stat st;
 
     assert(live->gate < 0);
-    int r = open_guarded(files->live, errmsg, &live->gate);
+    int r = open_guarded(files, errmsg, &live->gate);
     if (r < 0)
         return r;
     if (fstat(live->gate, &st) < 0)
@@ -69,7 +69,7 @@ int hf_sq_live_start(struct hf_sq_live *live, const struct hf_sq_files *files,
     struct stat st;
 
     assert(live->gate >= 0 && live->keep < 0);
-    int r = open_guarded(files->live, errmsg, &live->keep);
+    int r = open_guarded(files, errmsg, &live->keep);
     if (r < 0)
         return r;
     if (fstat(live->keep, &st) == 0 && st.st_ino == live->inode &&

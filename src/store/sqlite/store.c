@@ -269,6 +269,7 @@ static void store_close(struct hf_store *store)
 static int store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
     const char   *force = hf_config_get(config, "force");
+    const char   *group = hf_config_get(config, "group");
     struct hf_sq *sq = calloc(1, sizeof *sq);
     int           r = HF_ENOMEM;
     if (sq == NULL)
@@ -291,6 +292,8 @@ static int store_open(const struct hf_config *config, char *errmsg, struct hf_st
     }
     bool forced = force != NULL && strcmp(force, "1") == 0;
     r = hf_sq_files_init(&sq->files, config->rest, forced, sq->base.errmsg);
+    if (r == 0 && group != NULL)
+        r = hf_sq_files_share(&sq->files, group, sq->base.errmsg);
     if (r < 0)
         goto fail;
     /* What is there is looked at now; what is not is made when it is needed.
@@ -327,7 +330,7 @@ static int store_lifeline(struct hf_store *store, int *fds, int size)
     return size < 2 ? size : 2;
 }
 
-static const char *const params[] = { "force", NULL };
+static const char *const params[] = { "force", "group", NULL };
 
 const struct hf_store_impl hf_sqlite_store = {
     .scheme = "sqlite",

@@ -1,0 +1,192 @@
+/* trust.c - whom the files of a store belong to, and whether that is as it should be.
+ *
+ * In a folder where others can make files (/tmp) any of ours may be somebody else's: he was
+ * there first.  SQLite would use his log, his shared memory or his journal unasked, so they
+ * are looked at before it opens the database, and afterwards.
+ */
+#include "store/sqlite/files.h"
+
+#include "holdfast.h"
+#include "store/store.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int refuse(const char *path, char *errmsg, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static int refuse(const char *path, char *errmsg, const char *format, ...)
+{
+    va_list args;
+    int     n = snprintf(errmsg, HF_ERRMSG_MAX, "%.120s ", path);
+
+    va_start(args, format);
+    vsnprintf(errmsg + n, HF_ERRMSG_MAX - (size_t)n, format, args);
+    va_end(args);
+    return HF_EDENIED;
+}
+
+/* ---- Groups ------------------------------------------------------------------- */
+
+const char *hf_sq_group_name(gid_t group, char ret[64])
+{
+    struct group entry, *found = NULL;
+    char         room[4096];
+
+    if (getgrgid_r(group, &entry, room, sizeof room, &found) == 0 && found != NULL)
+        snprintf(ret, 64, "%s", found->gr_name);
+    else
+        snprintf(ret, 64, "%lu", (unsigned long)group);
+    return ret;
+}
+
+/* By name, or by number.  False: there is none. */
+static bool find_group(const char *name, gid_t *ret)
+{
+    struct group entry, *found = NULL;
+    char         room[16384], *end;
+
+    if (getgrnam_r(name, &entry, room, sizeof room, &found) == 0 && found != NULL) {
+        *ret = found->gr_gid;
+        return true;
+    }
+    errno = 0;
+    unsigned long number = strtoul(name, &end, 10);
+    *ret = (gid_t)number;
+    return name[0] >= '0' && name[0] <= '9' && *end == '\0' && errno == 0 &&
+           *ret == number && *ret != (gid_t)-1;
+}
+
+/* Root may do everything in every group. */
+static bool is_member(gid_t group)
+{
+    int    count = getgroups(0, NULL);
+    gid_t *list = count > 0 ? calloc((size_t)count, sizeof *list) : NULL;
+    bool   found = geteuid() == 0 || getegid() == group;
+
+    if (list != NULL)
+        count = getgroups(count, list);
+    for (int i = 0; list != NULL && i < count; i++)
+        found = found || list[i] == group;
+    free(list);
+    return found;
+}
+
+int hf_sq_files_share(struct hf_sq_files *files, const char *group, char *errmsg)
+{
+    if (!find_group(group, &files->group)) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "store URL: there is no group \"%.80s\"", group);
+        return HF_EINVAL;
+    }
+    if (!is_member(files->group)) {
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "store URL: you are not in group %.80s; have yourself added, and log in "
+                 "again",
+                 group);
+        return HF_EDENIED;
+    }
+    files->asked = files->shared = true;
+    return 0;
+}
+
+/* ---- Folders ------------------------------------------------------------------- */
+
+static bool is_groups(mode_t mode)
+{
+    return (mode & S_IWGRP) != 0 && (mode & S_ISVTX) == 0;
+}
+
+/* Was the store in it made to be shared? */
+static bool has_shared(const struct hf_sq_files *files, gid_t group)
+{
+    struct stat st;
+
+    return lstat(files->db, &st) == 0 && S_ISREG(st.st_mode) && st.st_gid == group &&
+           (st.st_mode & 0060) == 0060;
+}
+
+static int trust_groups(struct hf_sq_files *files, const struct stat *st, char *errmsg)
+{
+    char name[64], other[64];
+
+    hf_sq_group_name(st->st_gid, name);
+    if ((st->st_mode & S_ISGID) != 0 && !is_member(st->st_gid))
+        return refuse(files->folder, errmsg,
+                      "is shared by group %s, which you are not in; have yourself added, "
+                      "and log in again",
+                      name);
+    if (files->asked && st->st_gid != files->group)
+        return refuse(files->folder, errmsg, "is of group %s, and not of group %s", name,
+                      hf_sq_group_name(files->group, other));
+    if (!files->asked && !has_shared(files, st->st_gid))
+        return refuse(
+            files->folder, errmsg,
+            "may be written by its group; chmod go-w it, or add ?group=%s to the "
+            "URL to share the locks with that group",
+            name);
+    if ((st->st_mode & S_ISGID) == 0)
+        return refuse(files->folder, errmsg,
+                      "does not hand its group on to what is made in it; chmod 2770 it");
+    files->shared = true;
+    files->group = st->st_gid;
+    return 0;
+}
+
+int hf_sq_trust_folder(struct hf_sq_files *files, const struct stat *st, char *errmsg)
+{
+    char name[64];
+
+    if ((st->st_mode & S_IWOTH) != 0 && (st->st_mode & S_ISVTX) == 0)
+        return refuse(files->folder, errmsg, "may be written by others; chmod go-w it");
+    if (is_groups(st->st_mode))
+        return trust_groups(files, st, errmsg);
+    if (files->asked)
+        return refuse(files->folder, errmsg,
+                      "is no group's folder; name one that is not there yet, or chgrp %s "
+                      "and chmod 2770 it",
+                      hf_sq_group_name(files->group, name));
+    files->shared = false;
+    return 0;
+}
+
+int hf_sq_trust_wake(const struct hf_sq_files *files, const struct stat *st, char *errmsg)
+{
+    bool fine = S_ISDIR(st->st_mode) && (st->st_mode & S_IWOTH) == 0;
+
+    if (files->shared)
+        fine = fine && st->st_gid == files->group && (st->st_mode & S_ISGID) != 0 &&
+               is_groups(st->st_mode);
+    else
+        fine = fine && (st->st_uid == 0 || st->st_uid == geteuid()) &&
+               (st->st_mode & S_IWGRP) == 0;
+    if (fine)
+        return 0;
+    return refuse(files->wake, errmsg,
+                  files->shared ? "is not a folder of the group; remove it"
+                                : "is not a folder of ours alone; remove it");
+}
+
+/* ---- Plain files --------------------------------------------------------------- */
+
+int hf_sq_trust_file(const struct hf_sq_files *files, const char *path,
+                     const struct stat *st, char *errmsg)
+{
+    char name[64];
+
+    if (!S_ISREG(st->st_mode))
+        return refuse(path, errmsg, "is not a plain file; name another");
+    if (files->shared) {
+        if (st->st_gid == files->group && (st->st_mode & 0662) == 0660)
+            return 0;
+        return refuse(path, errmsg, "is not for group %s to read and write; remove it",
+                      hf_sq_group_name(files->group, name));
+    }
+    if (st->st_uid == 0 || st->st_uid == geteuid())
+        return 0;
+    return refuse(path, errmsg, "belongs to another user; name a file of your own");
+}

@@ -1,0 +1,205 @@
+#!/usr/bin/env -S python3 -B
+"""group.py - a file that a group shares: two of its members, root, and who is not in it.
+
+They are real users, by their numbers; that takes root."""
+import grp
+import stat
+from hf import *
+
+ANA, BEN, EVE = 20001, 20002, 20003
+GROUP = "daemon"  # any that is there; only its name matters
+GID = grp.getgrnam(GROUP).gr_gid
+
+
+def start(t, user, *args, umask=0o077):
+    """Start holdfast as somebody; Ana and Ben are in the group, Eve is not."""
+    who = {} if user == 0 else {"user": user, "group": user,
+                                "extra_groups": [] if user == EVE else [GID]}
+    return t.start(*args, umask=umask, **who)
+
+
+def run(t, user, *args, **more):
+    return t.finish(start(t, user, *args, **more))
+
+
+def prepare(t):
+    if os.geteuid() != 0:
+        raise Skip("only root can be other users")
+    t.folder.chmod(0o755)
+    if run(t, ANA, "version").code != 0:
+        raise Skip("other users cannot run the program where it is")
+    t.env["HOME"] = "/nonexistent"
+    t.file = t.path("shared/locks.db")
+    t.env["HOLDFAST_URL"] = f"sqlite:{t.file}"
+
+
+def make(t, user=0):
+    """Have it made; afterwards nobody has to speak of the group."""
+    prepare(t)
+    if user != 0:
+        t.folder.chmod(0o1777)
+    done = run(t, user, "init", "--url", f"sqlite:{t.file}?group={GROUP}")
+    t.equal((done.code, done.err), (0, ""), "init")
+
+
+def modes(t):
+    """{name: (mode, gid)} of everything there is; FIFOs as one."""
+    found = {}
+    for path in [t.file.parent, *t.file.parent.rglob("*")]:
+        name = "fifo" if stat.S_ISFIFO(path.lstat().st_mode) else path.name
+        found[name] = (oct(path.lstat().st_mode & 0o7777), path.lstat().st_gid)
+    return found
+
+
+@case
+def whoever_makes_it_it_is_the_groups(t):
+    prepare(t)
+    for number, (user, umask) in enumerate(((0, 0o077), (0, 0), (ANA, 0o777), (BEN, 0o022))):
+        t.folder.chmod(0o1777)
+        t.file = t.path(f"{number}/locks.db")
+        t.env["HOLDFAST_URL"] = f"sqlite:{t.file}?group={GROUP}"
+        process = start(t, user, "run", "a", "--", "sh", "-c", "echo on; exec sleep 1000", umask=umask)
+        t.equal(process.stdout.readline(), b"on\n")
+        t.equal(modes(t), {f"{number}": ("0o2770", GID), "locks.db": ("0o660", GID),
+                           "locks.db-wal": ("0o660", GID), "locks.db-shm": ("0o660", GID),
+                           "locks.db-live": ("0o660", GID), "locks.db-wake": ("0o2770", GID),
+                           "fifo": ("0o660", GID)}, f"{user} {umask:o}")
+        for other in (0, ANA, BEN):
+            t.equal(run(t, other, "try", "a", "true").code, 75, other)
+            t.equal(run(t, other, "try", "b", "true").code, 0, other)
+        t.equal(t.end(process).code, 143)
+
+
+@case
+def members_and_root_wait_for_each_other(t):
+    make(t)
+    line = (ANA, BEN, 0, BEN, ANA)
+    queue = []
+    for place, user in enumerate(line):
+        queue.append(start(t, user, "run", "a", "--", "sh", "-c", "echo on; exec sleep 1000"))
+        if place > 0:
+            t.waiting("a", place)
+        else:
+            t.equal(queue[0].stdout.readline(), b"on\n")
+    for place, process in enumerate(queue):
+        if place > 0:
+            t.equal(process.stdout.readline(), b"on\n")
+        doctor = run(t, BEN, "doctor")
+        t.equal(doctor.code, 0, doctor.out)
+        t.contains(doctor.out, f"shared with group {GROUP}")
+        t.lacks(doctor.out, "warn")
+        t.end(process)
+
+
+@case
+def the_locks_of_a_killed_member_are_free(t):
+    make(t, ANA)
+    for dead, heir in ((ANA, BEN), (BEN, 0), (0, ANA), (BEN, ANA)):
+        holder = start(t, dead, "run", "a", "--", "sh", "-c", "echo on; exec sleep 1000")
+        t.equal(holder.stdout.readline(), b"on\n")
+        waiter = start(t, dead, "run", "a", "--", "true")  # is killed, too
+        t.waiting("a", 1)
+        next_one = start(t, heir, "run", "a", "--", "echo", "mine")
+        t.waiting("a", 2)
+        guardians = [t.guardian(holder)]
+        for pid in (waiter.pid, holder.pid, *guardians):
+            os.kill(pid, signal.SIGKILL)
+        done = t.finish(next_one)
+        t.equal((done.code, done.out), (0, "mine\n"), done.err)
+        waiter.wait()
+        holder.wait()
+        # Whoever comes next, of either of them, removes what they left.
+        t.equal(run(t, heir, "run", "b", "true").code, 0)
+        t.equal(list(t.path("shared/locks.db-wake").iterdir()), [], "FIFOs")
+
+
+@case
+def members_may_ask_and_break(t):
+    make(t, BEN)
+    holder = start(t, ANA, "run", "a", "--", "sh", "-c", "echo on; exec sleep 1000")
+    t.equal(holder.stdout.readline(), b"on\n")
+    t.equal(run(t, BEN, "ask", "a").code, 0)
+    t.equal(run(t, BEN, "break", "--yes", "a").code, 0)
+    t.equal(t.finish(holder).code, 79)
+    t.equal(run(t, 0, "try", "a", "true").code, 0)
+
+
+@case
+def nobody_else_gets_in(t):
+    make(t)
+    for args in (["run", "a", "true"], ["list"], ["doctor"]):
+        for url in (f"sqlite:{t.file}", f"sqlite:{t.file}?group={GROUP}"):
+            done = run(t, EVE, args[0], "--url", url, *args[1:])
+            t.equal(done.code, 69, done.out)
+            t.contains(done.out + done.err, f"group {GROUP}")
+            t.contains(done.out + done.err, "you are not in")
+    done = run(t, BEN, "list", "--url", f"sqlite:{t.file}?group=no-such-group")
+    t.equal(done.code, 64)
+    t.contains(done.err, "no-such-group")
+    done = run(t, 0, "list", "--url", f"sqlite:{t.file}?group=bin")
+    t.equal(done.code, 69)
+    t.contains(done.err, f"is of group {GROUP}, and not of group bin")
+
+
+@case
+def it_is_shared_on_purpose_only(t):
+    prepare(t)
+    folder = t.file.parent
+    folder.mkdir()
+    os.chown(folder, 0, GID)
+    folder.chmod(0o2770)
+    done = run(t, ANA, "run", "a", "true")
+    t.equal(done.code, 69)
+    t.contains(done.err, f"?group={GROUP}")
+    t.equal(list(folder.iterdir()), [], "files")
+    folder.chmod(0o770)
+    url = f"sqlite:{t.file}?group={GROUP}"
+    done = run(t, ANA, "run", "--url", url, "a", "true")
+    t.contains(done.err, "chmod 2770")
+    folder.chmod(0o755)
+    done = run(t, ANA, "run", "--url", url, "a", "true")
+    t.contains(done.err, "chmod 2770")
+    folder.chmod(0o2770)
+    t.equal(run(t, ANA, "run", "--url", url, "a", "true").code, 0)
+    t.equal(run(t, BEN, "run", "a", "true").code, 0)
+
+
+@case
+def one_users_file_stays_his(t):
+    prepare(t)
+    t.file.parent.mkdir()
+    os.chown(t.file.parent, ANA, ANA)
+    t.equal(run(t, ANA, "run", "a", "true").code, 0)
+    for user, says in ((BEN, "another user"), (0, "another user")):
+        t.file.parent.chmod(0o755)
+        done = run(t, user, "run", "a", "true")
+        t.equal(done.code, 69)
+        t.contains(done.err, says)
+    done = run(t, ANA, "run", "--url", f"sqlite:{t.file}?group={GROUP}", "a", "true")
+    t.equal(done.code, 69)
+    t.contains(done.err, "is no group's folder")
+    t.file.parent.chmod(0o700)
+    t.env["HOLDFAST_URL"] = f"sqlite:{t.path('x.db')}"
+
+
+@case
+def who_was_there_first_in_a_sticky_folder(t):
+    prepare(t)
+    t.file.parent.mkdir()
+    t.file.parent.chmod(0o1777)
+    for ending in ("", "-wal", "-shm", "-journal", "-live", "-wake"):
+        path = pathlib.Path(f"{t.file}{ending}")
+        path.mkdir() if ending == "-wake" else path.touch()
+        path.chmod(0o777 if ending == "-wake" else 0o666)
+        os.chown(path, EVE, EVE)
+        for args in (["run", "a", "true"], ["list"], ["doctor"]):
+            done = run(t, ANA, *args)
+            t.equal(done.code, 69, done.out + done.err)
+            t.contains(done.out + done.err, f"{path} ")
+        path.rmdir() if ending == "-wake" else path.unlink()
+    t.equal(run(t, ANA, "run", "a", "true").code, 0)
+    t.equal(run(t, ANA, "doctor").code, 0)
+    t.env["HOLDFAST_URL"] = f"sqlite:{t.path('x.db')}"
+
+
+main()
