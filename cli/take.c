@@ -54,33 +54,36 @@ static void drive(const struct taking *taking, int timeout_ms)
     hf_process(taking->client);
 }
 
-/* True: a signal came that ends the wait. */
-static bool look_at_signals(struct taking *taking, struct notice *notice)
-{
-    int signal;
-
-    while ((signal = signals_next(taking->signals)) != 0) {
-        if (signals_ends(signal)) {
-            taking->signal = signal;
-            return true;
-        }
-        if (signal == SIGTSTP) {
-            notice_clear(notice);
-            signals_stop_self(SIGTSTP);
-        }
-    }
-    return false;
-}
-
+/* Give the place up, or the lock if it was granted just now. */
 static void leave(struct taking *taking)
 {
     int64_t until = clock_boot_ns() + LEAVE_NS;
 
     hf_cancel(taking->lock);
-    if (hf_state(taking->lock) == HF_HELD)
+    if (hf_state(taking->lock) == HF_HELD || hf_state(taking->lock) == HF_LOST)
         hf_release_start(taking->lock);
     while (hf_state(taking->lock) != HF_IDLE && clock_boot_ns() < until)
         drive(taking, 10);
+}
+
+/* Whoever is stopped must not be granted a lock: it would hold it and do nothing.  So
+ * it is in no line meanwhile. */
+static void pause_wait(struct taking *taking, struct notice *notice)
+{
+    notice_clear(notice);
+    if (!taking->args->quiet)
+        complain("leaving the line of \"%s\" while stopped", taking->args->operand[0]);
+    leave(taking);
+    signals_stop_self(SIGTSTP);
+    notice_init(notice, taking->client, taking->args->operand[0], taking->args->quiet);
+}
+
+/* What is left of -w. */
+static int64_t time_left_ms(const struct taking *taking)
+{
+    int64_t left = (taking->give_up_at - clock_boot_ns()) / NS_PER_MS;
+
+    return taking->args->wait_ms <= 0 ? taking->args->wait_ms : left > 0 ? left : 0;
 }
 
 /* Nobody is quiet about that: it may go on for ever, and nothing is ever run. */
@@ -160,6 +163,8 @@ static int say_why(const struct taking *taking, int why)
         return say_mismatch(taking);
     if (why == HF_EFULL && taking->args->max_waiters > 0)
         return say_full(taking);
+    if (why == HF_EBUSY && taking->args->wait_ms > 0)
+        why = HF_ETIMEOUT; /* the time was over when we were continued */
     if (why == HF_EBUSY || why == HF_ETIMEOUT)
         return say_busy(taking, why);
     return session_failed(taking->client, why);
@@ -196,29 +201,57 @@ static int look_around(const struct taking *taking, bool *unsure)
     return HF_EDEADLOCK;
 }
 
-/* Until it is held (0), refused (HF_E...), or a signal came (HF_ECANCELED).  A server
- * that cannot be told that we gave up is not waited for: the session ends with us. */
-static int wait_for_it(struct taking *taking, struct notice *notice)
-{
-    const struct args *args = taking->args;
-    bool               unsure = args->wait_ms != 0 && held_name(args->operand[0]);
+enum turn { GO_ON, START_AGAIN, END };
 
-    for (;;) {
-        enum hf_state state = hf_state(taking->lock);
-        if (state == HF_HELD)
-            return 0;
-        if (state != HF_WAITING)
-            return hf_why(taking->lock) != 0 ? hf_why(taking->lock) : HF_ESTATE;
-        drive(taking, sooner(notice_timeout_ms(notice), unsure ? LOOK_MS : -1));
-        if (look_at_signals(taking, notice))
-            return HF_ECANCELED;
-        if (hf_state(taking->lock) == HF_WAITING && look_around(taking, &unsure) < 0)
-            return HF_EDEADLOCK;
-        if (hf_state(taking->lock) == HF_WAITING)
-            notice_show(notice);
+static enum turn look_at_signals(struct taking *taking, struct notice *notice)
+{
+    enum turn turn = GO_ON;
+    int       signal;
+
+    while ((signal = signals_next(taking->signals)) != 0) {
+        if (signals_ends(signal)) {
+            taking->signal = signal;
+            return END;
+        }
+        if (signal == SIGTSTP) {
+            pause_wait(taking, notice);
+            turn = START_AGAIN;
+        }
     }
+    return turn;
 }
 
+/* One wish, to its end: held (0), refused (HF_E...), or ended by a signal.  It starts
+ * when the store has taken notice of the end of the one before. */
+static enum turn wish(struct taking *taking, struct notice *notice, int *result)
+{
+    const struct args *args = taking->args;
+    struct hf_lock    *lock = taking->lock;
+    bool               unsure = args->wait_ms != 0 && held_name(args->operand[0]);
+    enum turn          turn;
+
+    while (hf_state(lock) != HF_IDLE) {
+        drive(taking, -1);
+        if ((turn = look_at_signals(taking, notice)) != GO_ON)
+            return turn;
+    }
+    *result = hf_acquire_start(lock, time_left_ms(taking));
+    while (*result == 0 && hf_state(lock) == HF_WAITING) {
+        drive(taking, sooner(notice_timeout_ms(notice), unsure ? LOOK_MS : -1));
+        if ((turn = look_at_signals(taking, notice)) != GO_ON)
+            return turn;
+        if (hf_state(lock) == HF_WAITING)
+            *result = look_around(taking, &unsure);
+        if (*result == 0 && hf_state(lock) == HF_WAITING)
+            notice_show(notice);
+    }
+    if (*result == 0 && hf_state(lock) != HF_HELD)
+        *result = hf_why(lock) != 0 ? hf_why(lock) : HF_ESTATE;
+    return GO_ON;
+}
+
+/* A server that cannot be told that we gave up is not waited for: the session ends with
+ * us. */
 bool take(struct taking *taking)
 {
     const struct args *args = taking->args;
@@ -231,10 +264,10 @@ bool take(struct taking *taking)
     }
     hf_set_max_waiters(taking->lock, args->max_waiters);
     notice_init(&notice, taking->client, args->operand[0], args->quiet);
+    taking->give_up_at = clock_boot_ns() + args->wait_ms * NS_PER_MS;
 
-    r = hf_acquire_start(taking->lock, args->wait_ms);
-    if (r == 0)
-        r = wait_for_it(taking, &notice);
+    while (wish(taking, &notice, &r) == START_AGAIN)
+        ;
     notice_clear(&notice);
     if (taking->signal != 0) {
         leave(taking);

@@ -11,14 +11,16 @@ struct taking {
     const struct args    *args;
     const struct signals *signals;
     struct hf_client     *client;
-    struct hf_lock       *lock;   /* out */
-    int                   code;   /* out: the exit code, if it is not held */
-    int                   signal; /* out: what ended the wait, or 0 */
+    int64_t               give_up_at; /* with -w: when; CLOCK_BOOTTIME ns */
+    struct hf_lock       *lock;       /* out */
+    int                   code;       /* out: the exit code, if it is not held */
+    int                   signal;     /* out: what ended the wait, or 0 */
 };
 
 /* Make the lock that args describe and wait for it.  False: it is not held, and
- * it was said why.  A signal ends the wait: the queue is left at once.  In any
- * case the lock is the caller's to free. */
+ * it was said why.  A signal ends the wait: the queue is left at once.  So it is for
+ * SIGTSTP, and joined again when we are continued.  In any case the lock is the
+ * caller's to free. */
 bool take(struct taking *taking);
 
 #endif
