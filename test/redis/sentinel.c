@@ -1,5 +1,5 @@
 /* sentinel.c - redis+sentinel: follows the master, whoever that is. */
-/* needs: pair --sentinels 1 */
+/* needs: pair --sentinels 3 --quorum 2 */
 #include "lib/actor.h"
 #include "lib/promise.h"
 #include "lib/witness.h"
@@ -10,16 +10,97 @@
 
 #define TTL_MS 2500 /* longer than a failover takes */
 
-static void open_by_sentinel(struct actor *actor, const char *name)
+static const char *url(void)
 {
-    char url[256];
+    static char text[256];
 
-    snprintf(url, sizeof url, "redis+sentinel://%s/holdfast?ttl=%dms",
+    snprintf(text, sizeof text, "redis+sentinel://%s/holdfast?ttl=%dms",
              witness_other("SENTINELS"), TTL_MS);
-    actor_open_url(actor, url, name);
+    return text;
 }
 
-/* The master dies while a lock is held: the holder puts it down at the new one. */
+static void open_by_sentinel(struct actor *actor, const char *name)
+{
+    actor_open_url(actor, url(), name);
+}
+
+static bool says(int nth, const char *command, const char *text)
+{
+    return strstr(witness_ask_of(nth, "%s", command), text) != NULL;
+}
+
+static void until_says(int nth, const char *command, const char *text)
+{
+    hf_time end = hf_now() + 2 * ACTOR_LIMIT_MS * HF_MS;
+
+    while (!says(nth, command, text)) {
+        if (hf_now() > end)
+            fail_msg("server %d does not say %s", nth, text);
+        poll(NULL, 0, 10);
+    }
+}
+
+/* The old master is well, and goes on as one until the Sentinels tell it, several seconds
+ * later.  Its clients are to leave it before somebody is granted anything by the new one. */
+static void a_planned_failover(void **state)
+{
+    static struct actor actor[2];
+
+    (void)state;
+    open_by_sentinel(&actor[0], "planned");
+    uint64_t token = actor_take(&actor[0]);
+    witness_tell("failover");
+    hf_time start = hf_now();
+    open_by_sentinel(&actor[1], "planned");
+    assert_int_equal(hf_acquire_start(actor[1].lock, ACTOR_LIMIT_MS), 0);
+    while (says(1, "INFO replication", "role:master")) {
+        if (actor_has(&actor[0]) && actor_has(&actor[1]))
+            fail_msg("two holders");
+        assert_true(hf_now() < start + 2 * ACTOR_LIMIT_MS * HF_MS);
+        poll(NULL, 0, 2);
+    }
+    int both = (int)((hf_now() - start) / HF_MS);
+    print_message("# two masters for %d ms\n", both);
+    assert_true(both > 2 * TTL_MS);
+    actor_give(&actor[0]); /* it was kept */
+    actor_await(&actor[1], HF_HELD);
+    assert_true(hf_token(actor[1].lock) > token);
+    actor_give(&actor[1]);
+    for (size_t i = 0; i < 2; i++)
+        actor_close(&actor[i]);
+    until_says(1, "INFO replication", "master_link_status:up");
+}
+
+/* Without a majority nobody knows whether this is still the master. */
+static void most_sentinels_are_away(void **state)
+{
+    static struct actor actor, late;
+
+    (void)state;
+    open_by_sentinel(&actor, "away");
+    actor_take(&actor);
+    hf_time start = hf_now();
+    witness_tell("freeze 4");
+    poll(NULL, 0, TTL_MS + 200);
+    assert_true(actor_has(&actor)); /* two of three are enough */
+    witness_tell("freeze 5");
+    actor_await(&actor, HF_LOST);
+    assert_true(actor.lost - start < (3 * TTL_MS + 700) * HF_MS);
+    assert_int_equal(hf_release(actor.lock), HF_ELOST);
+    open_by_sentinel(&late, "away");
+    int r = hf_acquire(late.lock, 300);
+    print_message("# %s: %s\n", hf_errname(r), hf_errmsg(late.client));
+    assert_int_equal(r, HF_EDOWN);
+    assert_non_null(strstr(hf_errmsg(late.client), "Sentinel"));
+    witness_tell("thaw 4");
+    actor_take(&late);
+    witness_tell("thaw 5");
+    actor_give(&late);
+    actor_close(&late);
+    actor_close(&actor);
+}
+
+/* The master, which is the second by now, dies while a lock is held: the holder puts it down at the new one. */
 static void the_master_dies(void **state)
 {
     static struct actor actor[2], late;
@@ -30,16 +111,13 @@ static void the_master_dies(void **state)
     open_by_sentinel(&actor[1], "dies");
     uint64_t token = actor_take(&actor[0]);
     actor_queue(&actor[1], 1);
-    rival_start(&rival, witness_other("REPLICA"), TTL_MS, "dies", actor, 2);
+    rival_start_url(&rival, url(), "dies", actor, 2);
     hf_time start = hf_now();
-    witness_tell("kill 1");
-    hf_time end = start + ACTOR_LIMIT_MS * HF_MS;
-    while (strstr(witness_ask_of(2, "INFO replication"), "role:master") == NULL &&
-           hf_now() < end)
-        poll(NULL, 0, 10);
+    witness_tell("kill 2");
+    until_says(1, "INFO replication", "role:master");
     print_message("# a new master after %d ms\n", (int)((hf_now() - start) / HF_MS));
     open_by_sentinel(&late, "dies");
-    end = hf_now() + (TTL_MS + 500) * HF_MS;
+    hf_time end = hf_now() + (TTL_MS + 500) * HF_MS;
     while (hf_now() < end) {
         if (actor_has(&actor[0]) && actor_has(&actor[1]))
             fail_msg("two holders");
@@ -62,7 +140,10 @@ static void the_master_dies(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(the_master_dies) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_planned_failover), cmocka_unit_test(the_master_dies),
+        cmocka_unit_test(most_sentinels_are_away), /* they do nothing for long after it */
+    };
 
     witness_other("SENTINELS");
     return cmocka_run_group_tests(tests, NULL, NULL);

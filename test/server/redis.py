@@ -28,6 +28,7 @@ What can be written to HF_REDIS_CTL, N being 1 for the first server, 2 for its r
     start N   again, with its files                returns when it serves
     restart N               kill and start
     pid N     its process   promote  the replica, by hand
+    failover  as planned, by a sentinel; returns when all of them name the new master
 
 The status is COMMAND's; 77 with a line "# SKIP why" if there is no Redis here.  As a
 module: standalone() gives a Server, pair() a Pair.
@@ -329,6 +330,21 @@ class Pair:
         with self.replica.client() as link:
             link.call("REPLICAOF", "NO", "ONE")
 
+    def named(self):
+        """The masters that the sentinels name, by their ports."""
+        ports = set()
+        for sentinel in self.sentinels:
+            with sentinel.client() as link:
+                ports.add(link.call("SENTINEL", "GET-MASTER-ADDR-BY-NAME", SERVICE)[1])
+        return ports
+
+    def failover(self):
+        """As an administrator does it.  The old master is well, and is told much later."""
+        before = self.named()
+        with self.sentinels[0].client() as link:
+            link.call("SENTINEL", "FAILOVER", SERVICE)
+        until("they name another", lambda: len(self.named()) == 1 and self.named() != before)
+
     def stop(self):
         """Their data goes too, so there is no reason to be gentle."""
         for server in self.servers:
@@ -369,8 +385,8 @@ def tls_context(server, stranger=False):
 def answer(servers, group, line):
     """What to do for one line from HF_REDIS_CTL, and what to say."""
     verb, *rest = line.split()
-    if verb == "promote":
-        return group.promote() or ""
+    if verb in ("promote", "failover"):
+        return getattr(group, verb)() or ""
     server = servers[int(rest[0]) - 1]
     if verb in ("kill", "freeze", "thaw", "start", "restart"):
         return getattr(server, verb)() or ""

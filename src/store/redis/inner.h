@@ -1,6 +1,7 @@
 /* inner.h - what the files of the Redis store share.
  *
  *   config.c   what a URL says                link.c     find, reach and greet the server
+ *   sentinel.c which server is the master     lookup.c   addresses of a host
  *   conn.c write.c  commands on a connection  fault.c    what its errors mean
  *   script.c   the scripts, called by name    session.c  hello, and when it is lost
  *   news.c     what the server tells us       canary.c   whether there was anybody
@@ -96,12 +97,13 @@ struct hf_redis_session {
     hf_time  longest;    /* ttl anybody uses */
     uint64_t heard;      /* messages, when the renewal was sent */
     struct hf_redis_mending mending;
-    hf_time                 sent;     /* the renewal, or hello, last sent */
-    hf_time                 due;      /* renew then */
-    hf_time                 look;     /* or then, since a session or a hold-off ends */
-    bool                    held_off; /* nobody is granted anything at present */
-    struct hf_redis_call    call;
-    bool                    again; /* renew once more when it is answered */
+    hf_time                 sent; /* the renewal, or hello, last sent */
+    hf_time renewed;  /* ... last answered, when that was sent; 0: none here */
+    hf_time due;      /* renew then */
+    hf_time look;     /* or then, since a session or a hold-off ends */
+    bool    held_off; /* nobody is granted anything at present */
+    struct hf_redis_call call;
+    bool                 again; /* renew once more when it is answered */
 };
 
 void hf_redis_session_init(struct hf_redis *redis);
@@ -118,10 +120,13 @@ void hf_redis_session_restart(struct hf_redis *redis);
 bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
                                enum hf_redis_script script, int *code);
 
-/* For those two: open it, or prove that it is there; a renewal was answered; how long nobody
- * is granted anything. */
-void hf_redis_hello(struct hf_redis *redis);
+/* What we have is ours for longer, if all that it takes was answered. */
 void hf_redis_session_extend(struct hf_redis *redis);
+
+/* For those two: open it, or prove that it is there; a renewal was answered; how long nobody
+ * is granted anything; the longest ttl in use. */
+void hf_redis_hello(struct hf_redis *redis);
+void hf_redis_session_renewed(struct hf_redis *redis);
 void hf_redis_session_held_off(struct hf_redis *redis, hf_time left);
 void hf_redis_session_longest(struct hf_redis *redis, hf_time longest);
 
@@ -209,16 +214,17 @@ bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret);
 void hf_redis_replicas_wait(struct hf_redis *redis, struct hf_served_task *task);
 
 struct hf_redis {
-    struct hf_served        served;
-    struct hf_redis_config  config;
-    struct hf_tls          *tls;
-    struct hf_redis_link    link;
-    struct hf_redis_conn    news_conn;
-    struct hf_redis_news    news;
-    struct hf_redis_session session;
-    char                    sha[HF_REDIS_SCRIPTS][41];
-    char                    canary[HF_REDIS_CANARIES][41]; /* SHA1s */
-    struct hf_redis_args    args;
+    struct hf_served          served;
+    struct hf_redis_config    config;
+    struct hf_tls            *tls;
+    struct hf_redis_link      link;
+    struct hf_redis_sentinel *sentinel; /* all of them; NULL: there are none */
+    struct hf_redis_conn      news_conn;
+    struct hf_redis_news      news;
+    struct hf_redis_session   session;
+    char                      sha[HF_REDIS_SCRIPTS][41];
+    char                      canary[HF_REDIS_CANARIES][41]; /* SHA1s */
+    struct hf_redis_args      args;
 };
 
 #endif

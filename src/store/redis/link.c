@@ -1,15 +1,14 @@
 /* link.c - the connection by which commands are sent.
  *
- *     RESTING --> RESOLVING --> REACHING --> GREETING --> OPENING --> READY
- *        ^            |             |            |            |         |
- *        +------------+-------------+------------+------------+---------+  it broke
+ *     RESTING -> SEEKING -> RESOLVING -> REACHING -> GREETING -> OPENING -> READY
+ *        ^          |           |            |           |          |         |
+ *        +----------+-----------+------------+-----------+----------+---------+  it broke
  *
  * Happy path: the server's name is looked up, a stream opened, the server greeted; then
  * the session's hello is sent, and when that is answered calls flow.  A Unix socket needs
- * no look-up.  With Sentinel, one of them goes through RESOLVING, REACHING and GREETING
- * first and names the master, which is then RESOLVING.
+ * no look-up.  With Sentinel, which server that is has to be found out first: sentinel.c.
  *
- * Failures: each step has a short limit, each address and each Sentinel its turn; after
+ * Failures: each step has a short limit, each address and each server its turn; after
  * all of them there is a pause that grows.  Calls in flight are answered with NULL.
  * What will not be better soon, as a wrong password, is told to whoever asks.
  */
@@ -47,9 +46,8 @@ void hf_redis_link_say(struct hf_redis *redis, const char *why)
 {
     char server[128];
 
-    snprintf(redis->served.base.errmsg, sizeof redis->served.base.errmsg, "%s at %s %s",
-             redis->link.asking ? "Sentinel" : "Redis",
-             hf_redis_link_server(redis, server, sizeof server), why);
+    snprintf(redis->served.base.errmsg, sizeof redis->served.base.errmsg,
+             "Redis at %s %s", hf_redis_link_server(redis, server, sizeof server), why);
 }
 
 /* Longer and longer; but short of a session that is running out meanwhile. */
@@ -68,32 +66,33 @@ static void refuse(struct hf_redis *redis, int refusal)
 
     link->refused = true;
     link->refusal = refusal;
-    link->tried = link->unknown = 0;
-    link->addresses = 0;
+    link->tried = 0;
+    link->lookup.count = 0;
     link->moved_host[0] = '\0';
     link->due = redis->served.now + HF_SEC;
     hf_served_set_link(&redis->served, HF_LINK_UP);
 }
 
-/* The next address, Sentinel, or server of the cluster has its turn, at once; after all
- * of them, a pause. */
+/* To be tried one after the other. */
+static size_t servers(const struct hf_redis *redis)
+{
+    return redis->config.service[0] != '\0' ? 1 : redis->config.servers;
+}
+
+/* The next address, or server of the cluster, has its turn, at once; after all of them, a
+ * pause. */
 static void go_on(struct hf_redis *redis, bool reaching)
 {
     struct hf_redis_link *link = &redis->link;
-    size_t                servers = redis->config.service[0] ? redis->config.servers : 1;
     bool                  first_hop = link->moved_host[0] != '\0' && !link->following;
 
     link->due = redis->served.now;
-    if (reaching && link->next_address < link->addresses)
+    if (reaching && link->lookup.next < link->lookup.count)
         return;
-    link->addresses = 0;
-    if (first_hop || ++link->tried < servers)
+    link->lookup.count = 0;
+    if (first_hop || ++link->tried < servers(redis))
         return;
-    if (link->unknown >= servers) {
-        refuse(redis, HF_ENOTFOUND);
-        return;
-    }
-    link->tried = link->unknown = 0;
+    link->tried = 0;
     link->due = redis->served.now + pause_for(redis);
 }
 
@@ -106,7 +105,7 @@ static void give_up(struct hf_redis *redis, const char *why, int refusal)
         return;
     if (why != NULL)
         hf_redis_link_say(redis, why);
-    hf_redis_find_end(redis);
+    hf_redis_lookup_end(redis, &link->lookup);
     link->phase = HF_REDIS_RESTING;
     if (refusal != 0)
         refuse(redis, refusal);
@@ -146,9 +145,7 @@ static void explain(struct hf_redis *redis)
         snprintf(why, sizeof why, "cannot be reached: %.180s", what);
     else
         snprintf(why, sizeof why, "hung up: %.150s%s", what,
-                 speechless && plain && !link->asking
-                     ? " (if it speaks TLS, write rediss:)"
-                     : "");
+                 speechless && plain ? " (if it speaks TLS, write rediss:)" : "");
     hf_redis_link_break(redis, why);
 }
 
@@ -162,10 +159,7 @@ static void greet(struct hf_redis *redis)
     if (link->phase != HF_REDIS_REACHING || link->conn.stream.state != HF_STREAM_OPEN)
         return;
     link->phase = HF_REDIS_GREETING;
-    if (link->asking)
-        hf_redis_find_ask(redis);
-    else
-        hf_redis_greet(redis);
+    hf_redis_greet(redis);
 }
 
 static void time_out(struct hf_redis *redis)
@@ -226,8 +220,8 @@ void hf_redis_link_ready(struct hf_redis *redis)
 
     assert(link->phase == HF_REDIS_OPENING || link->phase == HF_REDIS_READY);
     link->phase = HF_REDIS_READY;
-    link->tried = link->unknown = 0;
-    link->addresses = 0;
+    link->tried = 0;
+    link->lookup.count = 0;
     link->following = false;
     hf_retry_reset(&link->retry);
     redis->served.base.errmsg[0] = '\0';
@@ -250,8 +244,9 @@ void hf_redis_link_init(struct hf_redis *redis, uint64_t seed)
 
 void hf_redis_link_finish(struct hf_redis *redis)
 {
-    hf_redis_find_end(redis);
+    hf_redis_lookup_end(redis, &redis->link.lookup);
     redis->link.phase = HF_REDIS_RESTING;
+    hf_redis_sentinels_finish(redis);
     hf_redis_conn_close(redis, &redis->link.conn);
     hf_redis_conn_close(redis, &redis->news_conn);
 }

@@ -132,6 +132,50 @@ void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
                         struct hf_redis_call *call, hf_redis_on_reply *on_reply,
                         void *data);
 
+/* ---- lookup.c: the addresses of a host -------------------------------------------------- */
+
+struct hf_redis_lookup {
+    struct hf_resolve *resolve; /* NULL: none is under way */
+    bool               polled;
+    struct hf_address  address[HF_RESOLVE_MAX];
+    int                count, next; /* the one before `next` is tried, or in use */
+};
+
+int  hf_redis_lookup_start(struct hf_redis *redis, struct hf_redis_lookup *lookup,
+                           const char *host, const char *port);
+void hf_redis_lookup_end(struct hf_redis *redis, struct hf_redis_lookup *lookup);
+
+/* How many there are; 0: not known yet; less: none, hf_resolve_error() tells why. */
+int hf_redis_lookup_get(struct hf_redis *redis, struct hf_redis_lookup *lookup);
+
+/* ---- sentinel.c: who is the master -------------------------------------------------------- */
+
+struct hf_redis_sentinel {
+    struct hf_redis_lookup lookup;
+    struct hf_redis_conn   conn;
+    struct hf_redis_call   call[2]; /* the question, AUTH */
+    struct hf_retry        retry;
+    hf_time                due;  /* ask, or connect, then; or give up waiting for that */
+    bool                   auth; /* it wants our password */
+    bool                   greeted;   /* ... and has it */
+    bool                   unknown;   /* it knows no such service */
+    bool                   useless;   /* it is no Sentinel */
+    char                   host[256]; /* of the master, as it says */
+    char                   port[6];
+    hf_time                named; /* when that was asked; 0: never */
+};
+
+int     hf_redis_sentinels_init(struct hf_redis *redis, uint64_t seed);
+void    hf_redis_sentinels_finish(struct hf_redis *redis);
+void    hf_redis_sentinels_run(struct hf_redis *redis, bool readable);
+hf_time hf_redis_sentinels_wake(const struct hf_redis *redis);
+
+/* Ask all of them now.  Once most of them agree, it is hf_redis_find_named(). */
+void hf_redis_sentinels_seek(struct hf_redis *redis);
+
+/* A majority names the server in use, and was asked at this time or later; 0: none does. */
+hf_time hf_redis_sentinels_since(const struct hf_redis *redis);
+
 /* ---- link.c: find the server, connect, greet it ----------------------------------------
  *
  * After the greeting it calls hf_redis_session_begin(); that ends with
@@ -140,6 +184,7 @@ void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
 
 enum hf_redis_phase {
     HF_REDIS_RESTING,   /* until `due` */
+    HF_REDIS_SEEKING,   /* the Sentinels are asked */
     HF_REDIS_RESOLVING, /* a name */
     HF_REDIS_REACHING,  /* the stream is not open yet */
     HF_REDIS_GREETING,  /* AUTH, SELECT, INFO: asked */
@@ -163,18 +208,13 @@ struct hf_redis_link {
     enum hf_redis_phase         phase;
     struct hf_redis_conn        conn;
     struct hf_redis_server_info info;
-    struct hf_resolve          *resolve;
-    struct hf_address           address[HF_RESOLVE_MAX];
-    int                         addresses;
-    int                         next_address; /* the one before it is tried, or in use */
-    unsigned                    resolve_polled;
+    struct hf_redis_lookup      lookup;
     struct hf_address           at; /* the one in use; a Unix socket's too */
     char                        host[256], port[6]; /* being tried, or in use */
     char                        moved_host[256]; /* the cluster sends us there, or "" */
     char                        moved_port[6];
     bool                        following;   /* ... and there we go */
-    bool                        asking;      /* the one being tried is a Sentinel */
-    size_t                      unknown;     /* Sentinels without the service, of those */
+    hf_time                     sought;      /* SEEKING: since when */
     size_t                      next_server; /* to be tried */
     size_t                      tried;       /* in a row, without success */
     struct hf_retry             retry;
@@ -182,7 +222,7 @@ struct hf_redis_link {
     bool                        refused; /* it makes no sense to try again soon */
     int                         refusal; /* the HF_E... of everything then */
     struct hf_redis_call        call[8]; /* of the greeting */
-    int                         calls; /* of them used; with a Sentinel: AUTH was tried */
+    int                         calls;   /* of them used */
 };
 
 void    hf_redis_link_init(struct hf_redis *redis, uint64_t seed);
@@ -205,15 +245,14 @@ void hf_redis_link_refuse(struct hf_redis *redis, int status, const char *why);
 /* "host:port", or the path, of the server in use or last tried. */
 const char *hf_redis_link_server(const struct hf_redis *redis, char *ret, size_t size);
 
-/* For link.c, find.c and greet.c alone: how long one step may take; the next server, or
- * the next address of the same one; a look-up that may be over; SENTINEL, asked; the
- * greeting, asked; errmsg, set. */
+/* For link.c, find.c, greet.c and sentinel.c alone: how long one step may take; the next
+ * server, or the next address of the same one; the one that Sentinels name; a look-up that
+ * may be over; the greeting, asked; errmsg, set. */
 hf_time hf_redis_link_patience(const struct hf_redis *redis);
 void    hf_redis_link_say(struct hf_redis *redis, const char *why);
 void    hf_redis_find_next(struct hf_redis *redis);
 void    hf_redis_find_addresses(struct hf_redis *redis);
-void    hf_redis_find_end(struct hf_redis *redis);
-void    hf_redis_find_ask(struct hf_redis *redis);
+void    hf_redis_find_named(struct hf_redis *redis, const char *host, const char *port);
 void    hf_redis_greet(struct hf_redis *redis);
 
 /* canary.c: of the answer to SCRIPT EXISTS, the longest lease they speak of; 0: none. */

@@ -54,7 +54,7 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
     } else if (code != HF_REDIS_DONE) {
         hf_redis_link_break(redis, "has a newer connection of ours");
     } else {
-        hf_redis_session_extend(redis);
+        hf_redis_session_renewed(redis);
         redis->session.look = HF_NEVER;
         hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 1),
                             redis->session.heard);

@@ -38,10 +38,22 @@ void hf_redis_session_init(struct hf_redis *redis)
 
 /* ---- The lease ------------------------------------------------------------------------------ */
 
+/* With Sentinels it takes also that they name this server: sentinel.c tells why. */
 void hf_redis_session_extend(struct hf_redis *redis)
 {
-    hf_served_extend(&redis->served, redis->session.sent, redis->config.ttl);
+    hf_time since = redis->session.renewed;
+
+    if (redis->sentinel != NULL && hf_redis_sentinels_since(redis) < since)
+        since = hf_redis_sentinels_since(redis);
+    if (since > 0)
+        hf_served_extend(&redis->served, since, redis->config.ttl);
+}
+
+void hf_redis_session_renewed(struct hf_redis *redis)
+{
+    redis->session.renewed = redis->session.sent;
     redis->session.due = redis->session.sent + redis->config.ttl / 3;
+    hf_redis_session_extend(redis);
 }
 
 void hf_redis_session_longest(struct hf_redis *redis, hf_time longest)
@@ -98,7 +110,7 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
 
 static void opened(struct hf_redis *redis)
 {
-    hf_redis_session_extend(redis);
+    hf_redis_session_renewed(redis);
     hf_redis_link_ready(redis);
 }
 
@@ -246,6 +258,7 @@ void hf_redis_session_restart(struct hf_redis *redis)
 void hf_redis_session_broken(struct hf_redis *redis)
 {
     redis->session.due = HF_NEVER;
+    redis->session.renewed = 0;
     hf_redis_mend_end(redis);
     hf_redis_news_close(redis);
     hf_served_tasks_fail(&redis->served);

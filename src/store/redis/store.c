@@ -53,9 +53,11 @@ static hf_time sooner(hf_time a, hf_time b)
 
 static hf_time next_wake(const struct hf_redis *redis)
 {
-    return sooner(sooner(hf_redis_link_wake(redis), hf_redis_renew_wake(redis)),
-                  sooner(hf_redis_news_wake(redis),
-                         hf_served_watches_wake(&redis->served)));
+    hf_time wake = sooner(hf_redis_link_wake(redis), hf_redis_renew_wake(redis));
+
+    wake = sooner(wake, hf_redis_news_wake(redis));
+    wake = sooner(wake, hf_redis_sentinels_wake(redis));
+    return sooner(wake, hf_served_watches_wake(&redis->served));
 }
 
 /* Answers and news have a connection each; which of them can be read is not said.  If there
@@ -76,7 +78,9 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     hf_time heard = redis->link.conn.heard;
     hf_redis_link_run(redis, readable);
     bool answered = redis->link.conn.heard != heard;
-    hf_redis_news_run(redis, readable && !may_wait(&redis->news, answered));
+    bool others = readable && !may_wait(&redis->news, answered);
+    hf_redis_sentinels_run(redis, others);
+    hf_redis_news_run(redis, others);
     bool more = hf_served_run(&redis->served);
     hf_redis_renew_run(redis);
     hf_redis_link_flush(redis);
@@ -151,6 +155,8 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     r = hf_redis_scripts_init(redis);
     if (r == 0)
         r = hf_redis_canaries_init(redis);
+    if (r == 0)
+        r = hf_redis_sentinels_init(redis, config->seed + 2);
     if (r < 0) {
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         goto free_tls;
@@ -169,6 +175,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     *ret = &redis->served.base;
     return 0;
 free_tls:
+    free(redis->sentinel);
     hf_tls_free(redis->tls);
 finish_config:
     hf_redis_config_finish(&redis->config);
