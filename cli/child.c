@@ -37,7 +37,7 @@ static _Noreturn void become(const struct guard_plan *plan, const struct guard_o
     setpgid(0, 0);
     if (cgroup >= 0)
         cgroup_enter(cgroup);
-    setpriority(PRIO_PROCESS, 0, plan->nice); /* lost by the guardian's urgency */
+    setpriority(PRIO_PROCESS, 0, plan->nice); /* as before the guardian made haste */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guardian) /* it died before that */
         _exit(EXIT_FAILURE);

@@ -46,7 +46,7 @@ const struct verb verb_table[] = {
       1, false, true, doctor_main },
     { IN_INIT, "init", "", "make what a store needs before it can be used",
       "A database needs a schema of ours.  Whoever comes first makes it; this is for\n"
-      "where users may not: have the output of --print run by who may.  Other stores\n"
+      "where users may not: an administrator runs what --print writes.  Other stores\n"
       "need nothing.",
       0, 0, false, false, init_main },
     { IN_VERSION, "version", "", "print the version", NULL, 0, 0, false, false,
@@ -82,7 +82,7 @@ const struct option_row option_table[] = {
     { CHILD, OPT_SHOW_COMMAND, "show-command", NULL,
       "show its arguments, too, where others can look" },
     { CHILD, OPT_SIGNAL, "signal", "SIGNAL", "end the command with SIGNAL (TERM)" },
-    { CHILD, OPT_GRACE, "grace", "TIME", "so long before time runs out (5s)" },
+    { CHILD, OPT_GRACE, "grace", "TIME", "... this long before the lock runs out (5s)" },
     { CHILD, OPT_LEFTOVERS, "leftovers", "WHAT",
       "wait for, end or leave what outlives it (wait)" },
     { CHILD, OPT_ON_ASK, "on-ask", "SIGNAL", "signal the command when asked to yield" },

@@ -76,7 +76,7 @@ static void on_schema(struct hf_pg *pg, void *data, const PGresult *result)
         snprintf(
             pg->served.base.errmsg, sizeof pg->served.base.errmsg,
             "PostgreSQL at %.100s has no schema \"holdfast\" for us, and we may not make "
-            "it: have `holdfast init --print` run by who may",
+            "it: let an administrator run what `holdfast init --print` writes",
             pg->config.shown);
         hf_pg_link_refuse(pg, HF_EDENIED, NULL);
     } else if (!failed(pg, result, hello)) {

@@ -1,4 +1,4 @@
-/* store.c - the PostgreSQL store: what the rest of the folder is brought together by.
+/* store.c - the PostgreSQL store: puts the parts of this folder together.
  *
  * process() reads what has come, begins what waits (served/store.c), and sends the next
  * call.

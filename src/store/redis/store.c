@@ -1,4 +1,4 @@
-/* store.c - the Redis store: what the rest of the folder is brought together by.
+/* store.c - the Redis store: puts the parts of this folder together.
  *
  * process() reads what has come, begins what waits (served/store.c), and sends it all in
  * one piece.

@@ -1,4 +1,4 @@
-/* store.c - the ZooKeeper store: what the rest of the folder is brought together by.
+/* store.c - the ZooKeeper store: puts the parts of this folder together.
  *
  * submit() only queues.  process() reads what has come, begins what waits, and sends
  * it all in one piece.  done() is called from wherever an answer is complete: it may
