@@ -10,9 +10,9 @@
 static const int told[] = { SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
                             SIGUSR2, SIGWINCH, SIGCONT, SIGTSTP, SIGCHLD };
 
-/* Only kept away: writing to a closed stderr must not end us, and touching the
- * terminal from the background must not stop us. */
-static const int kept_away[] = { SIGPIPE, SIGTTIN, SIGTTOU };
+/* Only kept away: writing to a closed stderr, or to a file that may not grow, must not
+ * end us, and touching the terminal from the background must not stop us. */
+static const int kept_away[] = { SIGPIPE, SIGXFSZ, SIGTTIN, SIGTTOU };
 
 static bool is_ignored(int signal)
 {

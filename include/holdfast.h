@@ -31,7 +31,9 @@
  * locks.  exec() closes all our descriptors.
  *
  * Signals, output.  The library installs no handlers, never prints, never
- * exits.  hf_left_ms() may be called from a signal handler.
+ * exits.  SIGPIPE and SIGXFSZ that it brings about reach nobody: a file that may not
+ * grow any more (RLIMIT_FSIZE) is HF_EFULL.  hf_left_ms() may be called from a signal
+ * handler.
  */
 #ifndef HOLDFAST_H
 #define HOLDFAST_H

@@ -2,6 +2,7 @@
 #include "store/sqlite/db.h"
 
 #include "holdfast.h"
+#include "store/sqlite/limit.h"
 #include "store/sqlite/queries.sql.h"
 #include "store/sqlite/schema.sql.h"
 #include "store/sqlite/upgrade.sql.h"
@@ -31,7 +32,7 @@ static int say(struct hf_sq_db *db, int code, const char *text)
 
 static int fault_of_system(struct hf_sq_db *db, int rc)
 {
-    int error = sqlite3_system_errno(db->handle);
+    int error = hf_sq_limit_hit() ? EFBIG : sqlite3_system_errno(db->handle);
 
     if (rc == SQLITE_IOERR_SHORT_READ)
         return say(db, HF_ESTORE,

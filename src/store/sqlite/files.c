@@ -90,7 +90,9 @@ void hf_sq_files_finish(struct hf_sq_files *files)
 
 int hf_sq_files_fault(int error, const char *what, const char *path, char *errmsg)
 {
-    snprintf(errmsg, HF_ERRMSG_MAX, "cannot %s %.140s: %s", what, path, strerror(error));
+    snprintf(errmsg, HF_ERRMSG_MAX, "cannot %s %.140s: %s", what, path,
+             error == EFBIG ? "there is a limit for the size of files, ulimit -f"
+                            : strerror(error));
     switch (error) {
     case EACCES:
     case EPERM:
@@ -99,6 +101,7 @@ int hf_sq_files_fault(int error, const char *what, const char *path, char *errms
         return HF_EDENIED;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
         return HF_EFULL;
     case ENOENT:
     case ENOTDIR:

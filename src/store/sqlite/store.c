@@ -4,6 +4,7 @@
  * a WATCH stays.
  */
 #include "store/sqlite/inner.h"
+#include "store/sqlite/limit.h"
 #include "store/sqlite/sqlite.h"
 
 #include "base/fork.h"
@@ -210,9 +211,11 @@ static hf_time next_wake(const struct hf_sq *sq)
 
 static void store_process(struct hf_store *store, hf_time now, bool readable)
 {
-    struct hf_sq  *sq = (struct hf_sq *)store;
-    struct hf_req *req;
+    struct hf_sq      *sq = (struct hf_sq *)store;
+    struct hf_req     *req;
+    struct hf_sq_limit limit;
 
+    hf_sq_limit_begin(&limit);
     sq->now = now;
     if (readable)
         hear_events(sq);
@@ -229,6 +232,7 @@ static void store_process(struct hf_store *store, hf_time now, bool readable)
     if (sq->waiting.first == NULL)
         sq->shut = 0;
     store->wake = next_wake(sq);
+    hf_sq_limit_end(&limit);
 }
 
 /* ---- Both ends of its life -------------------------------------------------------- */
@@ -253,20 +257,23 @@ static void destroy(struct hf_sq *sq)
 
 static void store_close(struct hf_store *store)
 {
-    struct hf_sq *sq = (struct hf_sq *)store;
+    struct hf_sq      *sq = (struct hf_sq *)store;
+    struct hf_sq_limit limit;
 
     /* In a forked child everything, the database above all, is the parent's. */
     if (sq->generation != hf_fork_generation())
         return;
+    hf_sq_limit_begin(&limit);
     hf_sq_watches_drop(sq);
     hf_sq_leave_all(sq);
     hf_sq_unwatch(sq);
     if (sq->db.handle != NULL)
         hf_sq_write_back(sq, HF_SQ_LOG_CLOSE);
     destroy(sq);
+    hf_sq_limit_end(&limit);
 }
 
-static int store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret)
+static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
     const char   *force = hf_config_get(config, "force");
     const char   *group = hf_config_get(config, "group");
@@ -311,6 +318,16 @@ static int store_open(const struct hf_config *config, char *errmsg, struct hf_st
 fail:
     snprintf(errmsg, HF_ERRMSG_MAX, "%s", sq->base.errmsg);
     destroy(sq);
+    return r;
+}
+
+static int store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret)
+{
+    struct hf_sq_limit limit;
+
+    hf_sq_limit_begin(&limit);
+    int r = open_store(config, errmsg, ret);
+    hf_sq_limit_end(&limit);
     return r;
 }
 
