@@ -8,6 +8,7 @@
 #include "text.h"
 
 #include <fnmatch.h>
+#include <unistd.h>
 
 static bool matches(const struct args *args, const char *name)
 {
@@ -68,14 +69,25 @@ static void print_json(const struct args *args, const struct hf_report *report)
     putchar('\n');
 }
 
+/* For people, who may have meant another one. */
+static void print_store(struct hf_client *client, bool any)
+{
+    char store[1024];
+
+    text_clean(store, sizeof store, hf_where(client));
+    printf("%s%s\n", any ? "" : "no lock is in use in ", store);
+}
+
 static int print(const struct args *args, struct hf_client *client,
                  const struct hf_report *report)
 {
-    (void)client;
-    if (args->json)
+    if (args->json) {
         print_json(args, report);
-    else
-        print_table(args, report);
+        return 0;
+    }
+    if (isatty(STDOUT_FILENO))
+        print_store(client, report->count > 0);
+    print_table(args, report);
     return 0;
 }
 

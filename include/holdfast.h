@@ -162,11 +162,15 @@ static inline struct hf_options hf_options_init()
 /* clang-format on */
 #endif
 
-/* Open a session.  `url` NULL or "": $HOLDFAST_URL if set, else the file
- * holdfast/locks.db in $XDG_STATE_HOME or ~/.local/state.
+/* Open a session.  `url` NULL or "": $HOLDFAST_URL if set, else your own file
+ * holdfast/locks.db in $XDG_STATE_HOME or ~/.local/state; without HOME the home
+ * directory is that of the list of users.  Another user, or another XDG_STATE_HOME,
+ * means another file: hf_where() tells which.
  *
- *     sqlite:PATH      a file on this machine.  ?force=1 allows file systems on
- *                      which it may be unsafe
+ *     sqlite:PATH      a file on this machine
+ *                      ?group=NAME   makes it one that this group shares: its folder
+ *                                    2770, its files 0660.  Later on that shows by itself
+ *                      ?force=1      allows file systems on which it may be unsafe
  *     zk://HOST:PORT,HOST:PORT.../CHROOT
  *                      ZooKeeper servers; in one line with Curator and kazoo.
  *                      ?session=30s  how long a dead holder blocks the rest, not ttl_ms
@@ -208,6 +212,10 @@ HF_API void hf_close(struct hf_client *client);
 /* About the last failure on this client.  The text is the calling thread's
  * until its next hf_errmsg(). */
 HF_API const char *hf_errmsg(struct hf_client *client);
+
+/* Which store it is: the URL as it may be shown, without passwords; of the default
+ * store, too.  Lent until hf_close(). */
+HF_API const char *hf_where(const struct hf_client *client);
 
 /* ---- Locks -----------------------------------------------------------------
  *

@@ -10,6 +10,7 @@
 #include "client/query.h"
 #include "client/url.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +87,7 @@ static char *copy_of(const char *text)
     return strdup(text != NULL ? text : "");
 }
 
-static int start(struct hf_client *client, const struct hf_options *options)
+static int start(struct hf_client *client, const struct hf_options *options, char *errmsg)
 {
     const char *command = options->command;
 
@@ -105,8 +106,14 @@ static int start(struct hf_client *client, const struct hf_options *options)
     client->last_inbox = &client->inbox;
     client->alive_until = client->store->alive_until;
     hf_engine_init(&client->engine, client->store, hf_random());
-    return hf_drive_init(&client->drive, &hf_client_ops, client, client->store->fd,
-                         (options->flags & HF_NO_KEEPER) == 0);
+    int error = hf_drive_init(&client->drive, &hf_client_ops, client, client->store->fd,
+                              (options->flags & HF_NO_KEEPER) == 0);
+    if (error == 0)
+        return 0;
+    snprintf(errmsg, HF_ERRMSG_MAX,
+             "the system denies a client what it needs (descriptors, a thread): %s",
+             strerror(error));
+    return error == ENOMEM ? HF_ENOMEM : HF_ESTORE;
 }
 
 static void destroy(struct hf_client *client)
@@ -134,7 +141,7 @@ int hf_open(const char *url, const struct hf_options *given, struct hf_client **
     r = open_store(client, url, &options, errmsg);
     if (r < 0)
         goto fail;
-    r = start(client, &options);
+    r = start(client, &options, errmsg);
     if (r < 0)
         goto fail;
     *ret = client;
@@ -204,6 +211,11 @@ const char *hf_errmsg(struct hf_client *client)
     memcpy(text, client->errmsg, sizeof text);
     hf_drive_end(&client->drive, cancel);
     return text;
+}
+
+const char *hf_where(const struct hf_client *client)
+{
+    return client->url;
 }
 
 int hf_fd(struct hf_client *client)

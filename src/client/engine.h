@@ -51,6 +51,7 @@ struct hf_job {
     unsigned          asks;    /* how often we were asked for it since we hold it */
     char              asked[HF_ERRMSG_MAX];  /* and why */
     char              errmsg[HF_ERRMSG_MAX]; /* about the last failure */
+    int               failure;               /* its code, if no answer came since */
 
     /* Called from turn(), want(), drop() and lessen() after every change of
      * hold.state, of `ahead` and `asks`, when a hold was lessened, and when the

@@ -82,6 +82,7 @@ void hf_job_want(struct hf_job *job, bool once, hf_time deadline)
     job->again = 0;
     job->asks = 0;
     job->asked[0] = job->errmsg[0] = '\0';
+    job->failure = 0;
     hf_retry_reset(&job->retry);
     if (deadline < job->engine->soonest)
         job->engine->soonest = deadline;
@@ -115,6 +116,7 @@ static void on_failure(struct hf_job *job, int status)
     bool leaving = job->hold.state == HF_HOLD_LEAVING;
 
     snprintf(job->errmsg, sizeof job->errmsg, "%s", job->engine->store->errmsg);
+    job->failure = status;
     pause_for(job);
     hf_job_tell(job, &(struct hf_event){ .what = HF_FAILED, .why = status });
     if (job->hold.state == HF_HOLD_LEAVING && !leaving)
@@ -185,6 +187,7 @@ static void on_line(struct hf_job *job, const struct hf_req *req)
 
 static void on_answer(struct hf_job *job, const struct hf_req *req)
 {
+    job->failure = 0;
     switch (req->op) {
     case HF_ENTER:
     case HF_READ:
@@ -281,7 +284,8 @@ static bool waits(const struct hf_job *job)
            job->hold.state == HF_HOLD_LOOKING;
 }
 
-/* A try has a limit only because stores may fail to answer. */
+/* A try has a limit only because stores may fail to answer.  Who could not even get in
+ * line, because the store failed again and again, is told that: nobody may hold it. */
 static int why_late(struct hf_job *job)
 {
     const struct hf_store *store = job->engine->store;
@@ -289,6 +293,8 @@ static int why_late(struct hf_job *job)
 
     if (down)
         snprintf(job->errmsg, sizeof job->errmsg, "%s", store->errmsg);
+    else if (job->hold.state == HF_HOLD_ENTERING && job->failure < 0)
+        return job->failure;
     return down || job->hold.once ? HF_EDOWN : HF_ETIMEOUT;
 }
 

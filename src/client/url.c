@@ -1,12 +1,15 @@
 /* url.c - see url.h. */
 #include "client/url.h"
 
+#include "base/home.h"
 #include "holdfast.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int hex(char c)
 {
@@ -37,30 +40,52 @@ static bool decode(char *text)
     return true;
 }
 
-/* The file used when nothing else is said. */
-static char *default_url(void)
+/* A path as part of a URL. */
+static char *encode(const char *path)
 {
-    const char *state = getenv("XDG_STATE_HOME");
-    const char *home = getenv("HOME");
-    char       *url = NULL;
-    int         n;
+    char *text = malloc(3 * strlen(path) + 1), *to = text;
 
-    if (state != NULL && state[0] == '/')
-        n = asprintf(&url, "sqlite:%s/holdfast/locks.db", state);
-    else if (home != NULL && home[0] == '/')
-        n = asprintf(&url, "sqlite:%s/.local/state/holdfast/locks.db", home);
-    else
-        n = asprintf(&url, "sqlite:/var/lib/holdfast/locks.db");
-    return n < 0 ? NULL : url;
+    if (text == NULL)
+        return NULL;
+    while (path[0] == '/' && path[1] == '/') /* no host */
+        path++;
+    for (; *path != '\0'; path++)
+        if (*path == '%' || *path == '?')
+            to += sprintf(to, "%%%02X", (unsigned)*path);
+        else
+            *to++ = *path;
+    *to = '\0';
+    return text;
 }
 
-static char *chosen_url(const char *url)
+/* The file used when nothing else is said. */
+static int default_url(char **ret, char *errmsg)
+{
+    char *state = hf_state_home();
+    if (state == NULL && errno == ENOENT) {
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "HOME is not set, and user %lu has no home; name a store, as in "
+                 "HOLDFAST_URL=sqlite:/path/to/locks.db",
+                 (unsigned long)geteuid());
+        return HF_EINVAL;
+    }
+    char *path = state != NULL ? encode(state) : NULL;
+    if (path == NULL || asprintf(ret, "sqlite:%s/holdfast/locks.db", path) < 0)
+        *ret = NULL;
+    free(path);
+    free(state);
+    return 0;
+}
+
+/* 0 with NULL: no memory. */
+static int choose_url(const char *url, char **ret, char *errmsg)
 {
     if (url == NULL || url[0] == '\0')
         url = getenv("HOLDFAST_URL");
     if (url == NULL || url[0] == '\0' || strcmp(url, "sqlite:") == 0)
-        return default_url();
-    return strdup(url);
+        return default_url(ret, errmsg);
+    *ret = strdup(url);
+    return 0;
 }
 
 static int split_params(struct hf_url *url, char *text, char *errmsg)
@@ -159,12 +184,15 @@ static int split(struct hf_url *url, char *errmsg)
 
 int hf_url_parse(const char *text, struct hf_url *ret, char *errmsg)
 {
-    *ret = (struct hf_url){ .text = chosen_url(text) };
+    *ret = (struct hf_url){ 0 };
+    int r = choose_url(text, &ret->text, errmsg);
+    if (r < 0)
+        return r;
     ret->size = ret->text != NULL ? strlen(ret->text) + 1 : 0;
     ret->given = ret->text != NULL ? strdup(ret->text) : NULL;
     ret->shown = ret->text != NULL ? hf_url_shown(ret->text) : NULL;
 
-    int r = HF_ENOMEM;
+    r = HF_ENOMEM;
     if (ret->given == NULL || ret->shown == NULL) {
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         goto fail;

@@ -70,7 +70,7 @@ struct hf_drive {
     pthread_cond_t keeper_cond;
 };
 
-/* `fd` is the store's, lent.  Starts the keeper if asked for. */
+/* `fd` is the store's, lent.  Starts the keeper if asked for.  0 or an errno. */
 int  hf_drive_init(struct hf_drive *drive, const struct hf_drive_ops *ops, void *owner,
                    int fd, bool keeper);
 void hf_drive_finish(struct hf_drive *drive);
@@ -121,7 +121,7 @@ int hf_drive_fd(struct hf_drive *drive);
 void hf_drive_poll(struct hf_drive *drive, int kick, hf_time until);
 void hf_drive_deliver(struct hf_drive *drive);
 void hf_drive_call_keeper(struct hf_drive *drive);
-int  hf_keeper_start(struct hf_drive *drive);
+int  hf_keeper_start(struct hf_drive *drive); /* 0 or an errno */
 void hf_keeper_stop(struct hf_drive *drive);
 
 #endif

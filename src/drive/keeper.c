@@ -84,7 +84,7 @@ int hf_keeper_start(struct hf_drive *drive)
     int r = pthread_create(&drive->keeper, NULL, keep, drive);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (r != 0)
-        return HF_ENOMEM;
+        return r;
     drive->has_keeper = true;
     pthread_setname_np(drive->keeper, "holdfast");
     return 0;

@@ -4,6 +4,7 @@
 #include "holdfast.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -54,6 +55,8 @@ int hf_drive_init(struct hf_drive *drive, const struct hf_drive_ops *ops, void *
     drive->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     drive->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     drive->keeper_kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    bool made = drive->timer >= 0 && drive->kick >= 0 && drive->keeper_kick >= 0;
+    int  r = made ? 0 : errno;
 
     pthread_mutex_init(&drive->mutex, NULL);
     pthread_condattr_init(&attr);
@@ -61,11 +64,9 @@ int hf_drive_init(struct hf_drive *drive, const struct hf_drive_ops *ops, void *
     pthread_cond_init(&drive->keeper_cond, &attr);
     pthread_condattr_destroy(&attr);
 
-    bool made = drive->timer >= 0 && drive->kick >= 0 && drive->keeper_kick >= 0;
-    int  r = made ? 0 : HF_ENOMEM;
     if (r == 0 && keeper)
         r = hf_keeper_start(drive);
-    if (r < 0)
+    if (r != 0)
         hf_drive_finish(drive);
     return r;
 }

@@ -9,8 +9,14 @@
 #include "client/url.h"
 #include "holdfast.h"
 
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOBODY 54321 /* a user that no list knows */
 
 static void test_parts(void **state)
 {
@@ -38,7 +44,9 @@ static void test_defaults(void **state)
         { NULL, "/s", "/h", "/s/holdfast/locks.db" },
         { "", "relative", "/h", "/h/.local/state/holdfast/locks.db" },
         { "sqlite:", NULL, "/h", "/h/.local/state/holdfast/locks.db" },
-        { NULL, NULL, NULL, "/var/lib/holdfast/locks.db" },
+        { NULL, NULL, "/h?x=1&y/50%/%41",
+          "/h?x=1&y/50%/%41/.local/state/holdfast/locks.db" },
+        { NULL, "//s@t%", NULL, "/s@t%/holdfast/locks.db" },
     };
 
     (void)state;
@@ -55,8 +63,54 @@ static void test_defaults(void **state)
         assert_int_equal(hf_url_parse(cases[i].url, &url, errmsg), 0);
         assert_string_equal(url.config.scheme, "sqlite");
         assert_string_equal(url.config.rest, cases[i].rest);
+        assert_int_equal(url.config.params, 0);
         hf_url_finish(&url);
     }
+}
+
+/* As a service of the system has it: no HOME.  It must mean the file of the login shell. */
+static void test_without_home(void **state)
+{
+    const struct passwd *user = getpwuid(geteuid());
+    struct hf_url        url;
+    char                 errmsg[HF_ERRMSG_MAX], path[512];
+
+    (void)state;
+    if (user == NULL)
+        skip();
+    unsetenv("HOLDFAST_URL");
+    unsetenv("XDG_STATE_HOME");
+    snprintf(path, sizeof path, "%s/.local/state/holdfast/locks.db", user->pw_dir);
+    for (int i = 0; i < 3; i++) {
+        unsetenv("HOME");
+        if (i > 0)
+            setenv("HOME", i == 1 ? "" : "relative", 1);
+        assert_int_equal(hf_url_parse(NULL, &url, errmsg), 0);
+        assert_string_equal(url.config.rest, path);
+        hf_url_finish(&url);
+    }
+}
+
+static void test_nowhere_at_all(void **state)
+{
+    struct hf_url url;
+    char          errmsg[HF_ERRMSG_MAX];
+    int           status;
+
+    (void)state;
+    if (geteuid() != 0 || getpwuid(NOBODY) != NULL)
+        skip();
+    unsetenv("HOLDFAST_URL");
+    unsetenv("XDG_STATE_HOME");
+    unsetenv("HOME");
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(setuid(NOBODY) == 0 && hf_url_parse(NULL, &url, errmsg) == HF_EINVAL &&
+                      strstr(errmsg, "HOLDFAST_URL") != NULL
+                  ? 0
+                  : 1);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
 }
 
 static void test_environment(void **state)
@@ -188,6 +242,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_without_home),
+        cmocka_unit_test(test_nowhere_at_all),
         cmocka_unit_test(test_environment),
         cmocka_unit_test(test_passwords_are_not_shown),
         cmocka_unit_test(test_users),

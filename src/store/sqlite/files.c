@@ -1,6 +1,7 @@
 /* files.c - see files.h. */
 #include "store/sqlite/files.h"
 
+#include "base/home.h"
 #include "base/random.h"
 #include "holdfast.h"
 #include "store/sqlite/volume.h"
@@ -16,6 +17,7 @@
 
 /* ---- Names ------------------------------------------------------------------ */
 
+/* NULL with errno. */
 static char *absolute(const char *path)
 {
     char *full = NULL;
@@ -23,7 +25,7 @@ static char *absolute(const char *path)
     if (path[0] == '/')
         return strdup(path);
     char *here = getcwd(NULL, 0);
-    if (here == NULL || asprintf(&full, "%s/%s", here, path) < 0)
+    if (here != NULL && asprintf(&full, "%s/%s", here, path) < 0)
         full = NULL;
     free(here);
     return full;
@@ -57,8 +59,9 @@ int hf_sq_files_init(struct hf_sq_files *files, const char *path, bool force,
         return HF_EINVAL;
     }
     files->db = absolute(path);
-    if (files->db == NULL)
-        goto fail;
+    if (files->db == NULL) /* there is no memory, or no folder that we are in */
+        return hf_sq_files_fault(errno, "find the folder that we are in, for", path,
+                                 errmsg);
     files->folder = folder_of(files->db);
     files->wal = beside(files->db, "-wal");
     files->shm = beside(files->db, "-shm");
@@ -68,10 +71,8 @@ int hf_sq_files_init(struct hf_sq_files *files, const char *path, bool force,
     if (files->folder != NULL && files->wal != NULL && files->shm != NULL &&
         files->journal != NULL && files->live != NULL && files->wake != NULL)
         return 0;
-fail:
     hf_sq_files_finish(files);
-    snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
-    return HF_ENOMEM;
+    return hf_sq_files_fault(ENOMEM, "use", path, errmsg);
 }
 
 void hf_sq_files_finish(struct hf_sq_files *files)
@@ -134,7 +135,12 @@ static bool below(const char *path, const char *top)
  * only the last one is: a mistyped path should not grow a tree. */
 static bool is_users(const char *folder)
 {
-    return below(folder, getenv("XDG_STATE_HOME")) || below(folder, getenv("HOME"));
+    char *home = hf_home(), *state = hf_state_home();
+    bool  is = below(folder, home) || below(folder, state);
+
+    free(home);
+    free(state);
+    return is;
 }
 
 static bool may_make(const struct hf_sq_files *files)

@@ -11,6 +11,7 @@
 #include "holdfast.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -287,6 +288,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
                                   .wake = HF_NEVER,
                                   .link = HF_LINK_UP,
                                   .alive_until = HF_NEVER };
+    int error = errno; /* of that descriptor */
     sq->generation = hf_fork_generation();
     sq->live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
     sq->fifo = sq->inotify = -1;
@@ -294,7 +296,8 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     sq->vigil = sq->tidy = HF_NEVER;
     sq->now = hf_now();
     if (sq->base.fd < 0) {
-        r = hf_sq_fail(sq, HF_ESTORE, "cannot make an epoll descriptor");
+        r = hf_sq_fail(sq, HF_ESTORE, "cannot make a descriptor to wait with: %s",
+                       strerror(error));
         goto fail;
     }
     bool forced = force != NULL && strcmp(force, "1") == 0;

@@ -18,13 +18,15 @@ static void roll_back(struct hf_sq *sq)
 }
 
 /* Whoever asked has a time limit of his own, and must not be kept here: his request
- * comes back to the gate until that has been shut for too long. */
+ * comes back to the gate until that has been shut for too long, even for a process that
+ * waits for a slow disk in there. */
 #define A_WHILE  (10 * HF_MS)
-#define TOO_LONG (150 * HF_MS)
+#define PATIENCE (150 * HF_MS)
+#define TOO_LONG HF_SEC
 
 int hf_sq_gate(struct hf_sq *sq)
 {
-    hf_time patience = sq->hurry || sq->shut != 0 ? A_WHILE : TOO_LONG;
+    hf_time patience = sq->hurry || sq->shut != 0 ? A_WHILE : PATIENCE;
 
     if (hf_sq_gate_take(&sq->live, patience)) {
         sq->shut = 0;
@@ -36,8 +38,8 @@ int hf_sq_gate(struct hf_sq *sq)
     if (sq->hurry && now - sq->shut < TOO_LONG)
         return HF_SQ_SHUT;
     return hf_sq_fail(sq, HF_EDOWN,
-                      "%.120s is not answering: a process seems to have been stopped "
-                      "while it wrote",
+                      "%.120s is not answering: a process that writes to it was "
+                      "stopped, or waits for the disk",
                       sq->files.db);
 }
 
