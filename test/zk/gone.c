@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A session so long that nothing below is found out by its heartbeat, every 10 s. */
+/* A session so long that nothing below is found out by its heartbeat, every 8 s. */
 #define LONG     "?session=60s"
 #define AT_ONCE  (5000 * HF_MS)
 #define LIMIT_MS 30000

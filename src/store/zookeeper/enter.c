@@ -17,17 +17,15 @@
 
 #define TRIES 8 /* the folder may be swept away again before we are in it */
 
-enum { CREATE, FOLDER, LOOK }; /* call[] */
+enum { CREATE, FOLDER }; /* call[]; a third is claim.c's */
 
 static void take_place(struct hf_zk *zk, struct hf_zk_task *task);
 
 /* ---- Cannot be ------------------------------------------------------------------------- */
 
-static void on_undone(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    struct hf_zk_task *task = data;
-
-    if (reply->error == HF_ZK_CONNECTION_LOSS) {
+    if (error == HF_ZK_CONNECTION_LOSS) {
         task->error = HF_EDOWN;
     } else {
         hf_zk_ticket_free(zk, task->ticket);
@@ -36,13 +34,22 @@ static void on_undone(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     hf_zk_finish(zk, task, task->error);
 }
 
+static void on_undone(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    undone(zk, data, reply->error);
+}
+
 /* A place that we must not keep: `status` once it is gone. */
 static void undo(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
     task->error = status;
     task->ticket->leaving = true;
     hf_zk_ticket_quiet(zk, task->ticket, true);
-    hf_zk_call_delete(zk, &task->call[CREATE], task->ticket->path, -1, on_undone, task);
+    if (task->ticket->shape.claim)
+        hf_zk_claim_delete(zk, task, task->ticket->seq, undone);
+    else
+        hf_zk_call_delete(zk, &task->call[CREATE], task->ticket->path, -1, on_undone,
+                          task);
 }
 
 static void undo_exhausted(struct hf_zk *zk, struct hf_zk_task *task)
@@ -189,26 +196,6 @@ static void on_created(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     if (reply->body.bad)
         path.size = 0;
     hf_zk_enter_made(zk, data, path, &stat);
-}
-
-static void on_claim_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    struct hf_zk_task *task = data;
-    struct hf_zk_stat  stat = { 0 };
-
-    (void)zk;
-    hf_zk_get_text(&reply->body);
-    hf_zk_get_stat(&reply->body, &stat);
-    task->line->claim = reply->error == 0 ? (uint64_t)stat.czxid : 0;
-}
-
-void hf_zk_claim_look(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    char path[HF_ZK_PATH_MAX];
-
-    hf_zk_path(task->line, "claim", path);
-    hf_zk_call_get(zk, &task->call[LOOK], HF_ZK_GET_DATA, path, false, on_claim_seen,
-                   task);
 }
 
 static void on_folder(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)

@@ -12,6 +12,7 @@
  *   listing.c  one listing for many askers
  *   ticket.c   our own places, found again by their id
  *   answer.c   what a line looks like to an asker
+ *   claim.c    claims, which all have one name
  *   enter.c leave.c look.c vigil.c amend.c list.c reach.c prove.c: the verbs
  *   hidden.c   waiting for a place that we may not read
  *   gather.c   places with what is in them, for list, reach and prove
@@ -50,6 +51,8 @@ struct hf_zk_task {
     void                  *more; /* of LIST, BREAK, ASK, PROVE, EXAMINE */
     void (*free_more)(void *more);
     void (*on_list)(struct hf_zk *zk, struct hf_zk_task *task, int error);
+    uint64_t claim; /* which claim it is about: its seq */
+    void (*on_claim)(struct hf_zk *zk, struct hf_zk_task *task, int error);
 
     struct hf_zk_group *group; /* NULL: it is by itself */
     struct hf_zk_task  *next_mate;
@@ -86,10 +89,14 @@ void hf_zk_settle(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
                   void (*then)(struct hf_zk *zk, struct hf_zk_task *task));
 
-/* enter.c: read the claim before a listing, so that its seq is known. */
+/* claim.c: read the claim before a listing, so that its seq is known. */
 void hf_zk_claim_look(struct hf_zk *zk, struct hf_zk_task *task);
+/* Delete this claim and no other, then go on with ZooKeeper's error. */
+void hf_zk_claim_delete(struct hf_zk *zk, struct hf_zk_task *task, uint64_t seq,
+                        void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
+                                     int error));
 
-/* What making a node consists of: the folder, if need be; the path, `ret` having
+/* enter.c: what making a node consists of: the folder, if need be; the path, `ret` having
  * HF_ZK_PATH_MAX bytes; how that went; the listing behind it.  All of it. */
 void hf_zk_enter_folder(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret);

@@ -62,6 +62,16 @@ static void on_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     }
 }
 
+static void on_claim_deleted(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    struct hf_zk_ticket *ticket = task->ticket;
+
+    if (error == HF_ZK_OK || error == HF_ZK_NO_NODE)
+        finish(zk, task, error == HF_ZK_OK || ticket->leaving ? 0 : HF_ELOST);
+    else
+        hf_zk_finish(zk, task, hf_zk_fault(zk, error, "delete", ticket->path));
+}
+
 static void on_reset(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
@@ -161,6 +171,10 @@ static void go(struct hf_zk *zk, struct hf_zk_task *task)
     hf_zk_ticket_quiet(zk, ticket, true);
     if (ticket->slot >= 0) {
         delete_with_slot(zk, task);
+        return;
+    }
+    if (ticket->shape.claim) {
+        hf_zk_claim_delete(zk, task, ticket->seq, on_claim_deleted);
         return;
     }
     if (ticket->number >= RESET_FROM)

@@ -2,16 +2,6 @@
  * changes nothing. */
 #include "store/zookeeper/inner.h"
 
-static void check(struct hf_zk *zk, struct hf_zk_task *task, const char *path,
-                  hf_zk_on_reply *on_reply)
-{
-    size_t begin = hf_zk_call_begin(zk, &task->call[0], HF_ZK_MULTI, on_reply, task);
-
-    hf_zk_multi_check(zk, path);
-    hf_zk_multi_end(zk);
-    hf_zk_call_end(zk, begin);
-}
-
 static void end(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     if (error == 0)
@@ -23,20 +13,52 @@ static void end(struct hf_zk *zk, struct hf_zk_task *task, int error)
         hf_zk_finish(zk, task, hf_zk_fault(zk, error, "check", task->line->folder));
 }
 
-static void on_checked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    end(zk, data, reply->error);
-}
-
 /* The own one: if it is gone, its holder hears of it as by any other way. */
-static void on_own_checked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void settle(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    struct hf_zk_task   *task = data;
     struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->req->id);
 
-    if (reply->error == HF_ZK_NO_NODE && ticket != NULL)
+    if (task->error == HF_ZK_NO_NODE && ticket != NULL)
         hf_zk_ticket_away(zk, ticket);
-    end(zk, task, reply->error);
+    end(zk, task, task->error);
+}
+
+/* It was read after the check, so that it was the same one then. */
+static void on_claim(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+    struct hf_zk_stat  stat = { 0 };
+
+    hf_zk_get_text(&reply->body);
+    hf_zk_get_stat(&reply->body, &stat);
+    if (task->error == 0)
+        task->error = reply->error;
+    if (task->error == 0 && (uint64_t)stat.czxid != task->claim)
+        task->error = HF_ZK_NO_NODE;
+    settle(zk, task);
+}
+
+static void on_checked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+
+    task->error = reply->error;
+    if (task->claim == 0)
+        settle(zk, task);
+}
+
+/* `claim`: its seq if it is one; all have the same path. */
+static void check(struct hf_zk *zk, struct hf_zk_task *task, const char *path,
+                  uint64_t claim)
+{
+    size_t begin = hf_zk_call_begin(zk, &task->call[0], HF_ZK_MULTI, on_checked, task);
+
+    hf_zk_multi_check(zk, path);
+    hf_zk_multi_end(zk);
+    hf_zk_call_end(zk, begin);
+    task->claim = claim;
+    if (claim != 0)
+        hf_zk_call_get(zk, &task->call[2], HF_ZK_GET_DATA, path, false, on_claim, task);
 }
 
 /* By its token: it must be there, and be granted. */
@@ -56,7 +78,7 @@ static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
         if (item->token != task->req->token)
             continue;
         hf_zk_path(task->line, item->name, path);
-        check(zk, task, path, on_checked);
+        check(zk, task, path, item->child.shape.claim ? item->seq : 0);
         return;
     }
     end(zk, task, HF_ZK_NO_NODE);
@@ -74,7 +96,7 @@ static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
         return;
     }
     hf_zk_path(task->line, name, path);
-    check(zk, task, path, on_own_checked);
+    check(zk, task, path, ticket->shape.claim ? ticket->seq : 0);
 }
 
 void hf_zk_prove(struct hf_zk *zk, struct hf_zk_task *task)
@@ -87,7 +109,7 @@ void hf_zk_prove(struct hf_zk *zk, struct hf_zk_task *task)
              (ticket->where != HF_ZK_THERE && ticket->where != HF_ZK_UNSURE))
         end(zk, task, HF_ZK_NO_NODE);
     else if (ticket->where == HF_ZK_THERE && !ticket->moving)
-        check(zk, task, ticket->path, on_own_checked);
+        check(zk, task, ticket->path, ticket->shape.claim ? ticket->seq : 0);
     else {
         hf_zk_call_sync(zk, &task->call[1], task->line->folder);
         task->on_list = on_listed;

@@ -1,8 +1,7 @@
 /* reach.c - BREAK and ASK: doing something to somebody else's place.
  *
  * A place is found by its number, and known by its token, for numbers may start
- * afresh.  Its node's name is its own for ever, but for a claim's: there we make the
- * node's version a higher one than a new claim can have, and delete only that.
+ * afresh.  Its node's name is its own for ever, but for a claim's: see claim.c.
  */
 #include "store/zookeeper/inner.h"
 
@@ -40,26 +39,6 @@ static void on_done(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 
 /* ---- BREAK --------------------------------------------------------------------------------- */
 
-/* The claim has a version now that only it has. */
-static void on_marked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    struct hf_zk_task *task = data;
-    struct hf_zk_stat  stat;
-    char               path[HF_ZK_PATH_MAX];
-
-    if (reply->error != 0) {
-        end(zk, task, reply->error);
-        return;
-    }
-    hf_zk_get_stat(&reply->body, &stat);
-    if ((uint64_t)stat.czxid != task->req->seq) { /* it changed hands meanwhile */
-        end(zk, task, HF_ZK_NO_NODE);
-        return;
-    }
-    hf_zk_path(task->line, "claim", path);
-    hf_zk_call_delete(zk, &task->call[0], path, stat.version, on_done, task);
-}
-
 static void break_item(struct hf_zk *zk, struct hf_zk_task *task,
                        const struct hf_zk_item *item)
 {
@@ -67,8 +46,7 @@ static void break_item(struct hf_zk *zk, struct hf_zk_task *task,
 
     hf_zk_path(task->line, item->name, path);
     if (item->child.shape.claim) {
-        hf_zk_call_set(zk, &task->call[0], path, item->text, strlen(item->text),
-                       item->version, on_marked, task);
+        hf_zk_claim_delete(zk, task, item->seq, end);
     } else if (item->slot >= 0) {
         size_t begin = hf_zk_call_begin(zk, &task->call[0], HF_ZK_MULTI, on_done, task);
         hf_zk_slot_path(task->line, item->slot, slot);

@@ -73,6 +73,10 @@ static void on_own(struct hf_zk *zk, struct hf_zk_listener *listener,
         listen_own(zk, ticket);
         break;
     case HF_ZK_NEWS_ARMED:
+        if (ticket->shape.claim && (uint64_t)zk->seen.stat.czxid != ticket->seq) {
+            hf_zk_ticket_away(zk, ticket); /* somebody else's by now */
+            break;
+        }
         hear_asked(zk, ticket);
         if (ticket->vigil != NULL)
             hf_zk_vigil_look(zk, ticket);

@@ -1,0 +1,113 @@
+/* claim.c - claims: all that a lock ever has are called the same, one after another.
+ *
+ * So a claim is known by its czxid, which is its seq and token, and not by its path.  A
+ * delete can be made to depend on a node's version, not on its czxid.  What we delete we
+ * give a version first that the next claim does not have, and see whose it is by the answer:
+ *
+ *     read --ours--> mark --ours--> delete of that version
+ *       ^              |               |
+ *       +--changed-----+---------------+     somebody left word at it
+ *
+ * Not there, or another's: HF_ZK_NO_NODE.
+ */
+#include "store/zookeeper/inner.h"
+
+enum { STEP, LOOK = 2 }; /* call[] */
+
+/* ---- Looking ------------------------------------------------------------------------------- */
+
+static void on_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+    struct hf_zk_stat  stat = { 0 };
+
+    (void)zk;
+    hf_zk_get_text(&reply->body);
+    hf_zk_get_stat(&reply->body, &stat);
+    task->line->claim = reply->error == 0 ? (uint64_t)stat.czxid : 0;
+}
+
+void hf_zk_claim_look(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    char path[HF_ZK_PATH_MAX];
+
+    hf_zk_path(task->line, "claim", path);
+    hf_zk_call_get(zk, &task->call[LOOK], HF_ZK_GET_DATA, path, false, on_seen, task);
+}
+
+/* ---- Deleting ------------------------------------------------------------------------------ */
+
+static void read_claim(struct hf_zk *zk, struct hf_zk_task *task);
+
+static void on_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+
+    if (reply->error == HF_ZK_CONNECTION_LOSS && task->ticket != NULL)
+        task->ticket->leaving = true;
+    if (reply->error == HF_ZK_BAD_VERSION)
+        read_claim(zk, task);
+    else
+        task->on_claim(zk, task, reply->error);
+}
+
+static void on_marked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+    struct hf_zk_stat  stat;
+    char               path[HF_ZK_PATH_MAX];
+
+    if (reply->error == HF_ZK_BAD_VERSION) {
+        read_claim(zk, task);
+        return;
+    }
+    if (reply->error != 0) {
+        task->on_claim(zk, task, reply->error);
+        return;
+    }
+    hf_zk_get_stat(&reply->body, &stat);
+    if ((uint64_t)stat.czxid != task->claim) { /* it changed hands meanwhile */
+        task->on_claim(zk, task, HF_ZK_NO_NODE);
+        return;
+    }
+    hf_zk_path(task->line, "claim", path);
+    hf_zk_call_delete(zk, &task->call[STEP], path, stat.version, on_deleted, task);
+}
+
+static void on_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+    struct hf_zk_stat  stat;
+    char               path[HF_ZK_PATH_MAX];
+
+    if (reply->error != 0) {
+        task->on_claim(zk, task, reply->error);
+        return;
+    }
+    struct hf_zk_text text = hf_zk_get_text(&reply->body);
+    hf_zk_get_stat(&reply->body, &stat);
+    if ((uint64_t)stat.czxid != task->claim) {
+        task->on_claim(zk, task, HF_ZK_NO_NODE);
+        return;
+    }
+    hf_zk_path(task->line, "claim", path);
+    hf_zk_call_set(zk, &task->call[STEP], path, text.bytes, text.size, stat.version,
+                   on_marked, task);
+}
+
+static void read_claim(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    char path[HF_ZK_PATH_MAX];
+
+    hf_zk_path(task->line, "claim", path);
+    hf_zk_call_get(zk, &task->call[STEP], HF_ZK_GET_DATA, path, false, on_read, task);
+}
+
+void hf_zk_claim_delete(struct hf_zk *zk, struct hf_zk_task *task, uint64_t seq,
+                        void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
+                                     int error))
+{
+    task->claim = seq;
+    task->on_claim = then;
+    read_claim(zk, task);
+}
