@@ -94,23 +94,25 @@ static void remove_watch(struct hf_zk *zk, struct hf_zk_watch *watch)
     hf_zk_call_end(zk, begin);
 }
 
+/* A listener may end itself or others while it is told, or have others join: so whoever
+ * has been told is moved to another list, and the watch stays until all have been. */
 static void tell_armed(struct hf_zk *zk, struct hf_zk_watch *watch)
 {
-    /* A listener may end itself or others while it is told; a second look at the
-     * list costs little. */
-    struct hf_zk_listener *listener = watch->listeners;
-
     watch->state = ARMED;
     watch->stamp = zk->seen.there ? (uint64_t)zk->seen.stat.pzxid : 1;
-    if (listener == NULL) {
-        remove_watch(zk, watch);
-        return;
-    }
-    while (listener != NULL) {
-        struct hf_zk_listener *next = listener->next;
+    watch->telling = true;
+    watch->untold = watch->listeners;
+    watch->listeners = NULL;
+    while (watch->untold != NULL) {
+        struct hf_zk_listener *listener = watch->untold;
+        watch->untold = listener->next;
+        listener->next = watch->listeners;
+        watch->listeners = listener;
         listener->on_news(zk, listener, HF_ZK_NEWS_ARMED);
-        listener = next;
     }
+    watch->telling = false;
+    if (watch->listeners == NULL && watch->state == ARMED)
+        remove_watch(zk, watch);
 }
 
 static void read_seen(struct hf_zk *zk, struct hf_zk_watch *watch,
@@ -236,22 +238,30 @@ void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener)
         hf_zk_watch_arm(zk, watch);
 }
 
+static bool take_out(struct hf_zk_listener **list, struct hf_zk_listener *listener)
+{
+    while (*list != NULL && *list != listener)
+        list = &(*list)->next;
+    if (*list == NULL)
+        return false;
+    *list = listener->next;
+    return true;
+}
+
 void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes)
 {
     struct hf_zk_watch *watch = listener->watch;
     if (watch == NULL)
         return;
 
-    struct hf_zk_listener **at = &watch->listeners;
-    while (*at != listener)
-        at = &(*at)->next;
-    *at = listener->next;
+    if (!take_out(&watch->listeners, listener))
+        take_out(&watch->untold, listener);
     listener->watch = NULL;
-    if (watch->listeners != NULL)
+    if (watch->listeners != NULL || watch->untold != NULL)
         return;
     watch->goes = goes;
-    if (watch->state == WANTED || watch->state == ARMED)
-        remove_watch(zk, watch); /* else when it is answered, or has fired */
+    if ((watch->state == WANTED || watch->state == ARMED) && !watch->telling)
+        remove_watch(zk, watch); /* else when it is answered, or all were told */
 }
 
 bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener)

@@ -1,0 +1,113 @@
+/* hidden.c - waiting for holders whose nodes we may not read: another identity made them,
+ * in a folder that both may use.  Their folder is listened to instead.
+ */
+/* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
+#include "lib/promise.h"
+#include "lib/witness.h"
+#include "lib/zkproxy.h"
+
+#include <stdio.h>
+
+#define LIMIT_MS 30000
+
+enum { GET_CHILDREN2 = 12 }; /* opcode */
+
+static struct zkproxy *proxy;
+static struct zkraw    other; /* somebody who comes and goes */
+
+static void open_as(struct player *player, const char *user, const char *address)
+{
+    static char url[128];
+    struct ask  nothing;
+
+    snprintf(url, sizeof url, "zk://%s:secret@%s?session=30s", user, address);
+    promise_use(url);
+    player_open(player);
+    list(player, "nothing", &nothing); /* connected */
+}
+
+static void stir(const char *path)
+{
+    assert_int_equal(witness_create_in(&other, path, "", WITNESS_EPHEMERAL), 0);
+    assert_int_equal(witness_delete_in(&other, path), 0);
+}
+
+/* One folder is listened to for the sake of two holders, and whoever is told of the first
+ * ends listening to the second. */
+static void two_holders_of_a_semaphore(void **state)
+{
+    struct player ana, ben;
+    struct ask    held[2], view, watching;
+    uint64_t      id[2];
+
+    (void)state;
+    assert_int_equal(witness_create("/two"), 0);
+    open_as(&ana, "ana", witness_server());
+    open_as(&ben, "ben", witness_server());
+    for (int i = 0; i < 2; i++)
+        id[i] = enter(&ana, "two", semaphore(2, 1), &held[i]);
+    uint64_t mine = enter(&ben, "two", semaphore(2, 1), &view);
+    assert_false(is_granted(&view));
+    for (int times = 0; times < 30; times++) {
+        watch(&ben, "two", &view, &watching);
+        if (times % 3 == 0) /* at different moments of its coming to listen */
+            stir("/two/other");
+        for (int i = 0; i < times / 3; i++)
+            player_turn(&ben, 1);
+        stir("/two/other");
+        assert_true(player_await(&ben, &watching, LIMIT_MS));
+        assert_int_equal(look(&ben, "two", mine, &view), 0);
+        assert_false(is_granted(&view));
+    }
+    assert_int_equal(leave(&ana, "two", id[1]), 0);
+    assert_true(wait_for_turn(&ben, "two", &view, LIMIT_MS));
+    assert_int_equal(leave(&ben, "two", mine), 0);
+    assert_int_equal(leave(&ana, "two", id[0]), 0);
+    player_close(&ana);
+    player_close(&ben);
+}
+
+/* The folder changed, and the connection breaks while we look at it. */
+static void connection_lost_while_it_looks(void **state)
+{
+    struct player ana, ben;
+    struct ask    held, view, watching;
+
+    (void)state;
+    assert_int_equal(witness_create("/looks"), 0);
+    open_as(&ana, "ana", witness_server());
+    open_as(&ben, "ben", zkproxy_address(proxy));
+    uint64_t id = enter(&ana, "looks", MUTEX, &held);
+    uint64_t mine = enter(&ben, "looks", MUTEX, &view);
+    assert_false(is_granted(&view));
+    watch(&ben, "looks", &view, &watching);
+    assert_false(player_await(&ben, &watching, 300)); /* it listens by now */
+    zkproxy_rule(proxy,
+                 &(struct zkproxy_rule){ ZKPROXY_DROP_BEFORE, GET_CHILDREN2, 1, 0 });
+    stir("/looks/other");
+    for (int turns = 0; turns < 3000 && !zkproxy_has_struck(proxy); turns++)
+        player_turn(&ben, 1);
+    assert_true(zkproxy_has_struck(proxy));
+    assert_int_equal(leave(&ana, "looks", id), 0);
+    assert_true(player_await(&ben, &watching, LIMIT_MS));
+    assert_int_equal(look(&ben, "looks", mine, &view), 0);
+    assert_true(is_granted(&view));
+    assert_int_equal(leave(&ben, "looks", mine), 0);
+    player_close(&ana);
+    player_close(&ben);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_holders_of_a_semaphore),
+        cmocka_unit_test(connection_lost_while_it_looks),
+    };
+
+    proxy = zkproxy_start(witness_server());
+    assert_true(zkraw_open(&other, witness_server(), 30000));
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    zkraw_close(&other);
+    zkproxy_stop(proxy);
+    return failed;
+}
