@@ -221,6 +221,23 @@ static void the_line_changed_before_the_watch(void **state)
     assert_true(player_await(&c, &watching, LIMIT));
 }
 
+/* In one client, with what is out of date beside what is not. */
+static void it_changed_and_another_watches_already(void **state)
+{
+    struct ask held, old, fresh, watching[2];
+
+    (void)state;
+    enter(&a, "beside", MUTEX, &held);
+    assert_int_equal(list(&c, "beside", &old), 0);
+    enter(&b, "beside", MUTEX, &held);
+    assert_int_equal(list(&c, "beside", &fresh), 0);
+    watch_any(&c, "beside", &fresh, &watching[0]);
+    assert_false(player_await(&c, &watching[0], 10 * QUIET)); /* it is set by now */
+    watch_any(&c, "beside", &old, &watching[1]);
+    assert_true(player_await(&c, &watching[1], LIMIT));
+    assert_int_equal(watching[0].answers, 0); /* nothing else has happened */
+}
+
 static void and_of_its_own_end(void **state)
 {
     struct ask held, view, watching;
@@ -250,6 +267,7 @@ int main(int argc, char **argv)
         TEST(the_word_is_for_one_place),
         TEST(who_follows_its_place_hears_of_every_change),
         TEST(the_line_changed_before_the_watch),
+        TEST(it_changed_and_another_watches_already),
         TEST(and_of_its_own_end),
     };
 #undef TEST

@@ -241,7 +241,8 @@ static void on_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
         gather->error = gather->error != 0 ? gather->error : reply->error;
     } else if (gather->reading && read_item(gather, reader, reply)) {
         ask(zk, gather, reader, reader->index);
-        return;
+        if (gather->error == 0)
+            return;
     } else if (!gather->reading && reply->error == 0 &&
                !take_children(gather, reader->index, &reply->body)) {
         gather->error = HF_ENOMEM;
@@ -249,26 +250,38 @@ static void on_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     go_on(zk, gather);
 }
 
+static char *path_of(struct hf_zk *zk, const struct gather *gather, size_t index)
+{
+    char                     folder[HF_ZK_FOLDER_MAX];
+    const struct hf_zk_item *item = gather->reading ? &gather->items.item[index] : NULL;
+    char                    *path;
+
+    hf_zk_folder(item != NULL ? item->line : gather->folder[index], folder);
+    if (asprintf(&path, "%s/%s%s%s", zk->config.chroot, folder, item != NULL ? "/" : "",
+                 item != NULL ? item->name : "") < 0)
+        return NULL;
+    return path;
+}
+
 static void ask(struct hf_zk *zk, struct gather *gather, struct reader *reader,
                 size_t index)
 {
-    char        folder[HF_ZK_FOLDER_MAX], path[HF_ZK_PATH_MAX];
-    bool        hidden = gather->reading && gather->items.item[index].hidden;
-    const char *line =
-        gather->reading ? gather->items.item[index].line : gather->folder[index];
+    bool  hidden = gather->reading && gather->items.item[index].hidden;
+    char *path = path_of(zk, gather, index);
 
+    if (path == NULL) {
+        gather->error = HF_ENOMEM;
+        return;
+    }
     reader->gather = gather;
     reader->index = index;
-    hf_zk_folder(line, folder);
-    size_t n = (size_t)snprintf(path, sizeof path, "%s/%s", zk->config.chroot, folder);
-    if (gather->reading)
-        snprintf(path + n, sizeof path - n, "/%s", gather->items.item[index].name);
     gather->flying++;
     hf_zk_call_get(zk, &reader->call,
                    hidden            ? HF_ZK_EXISTS
                    : gather->reading ? HF_ZK_GET_DATA
                                      : HF_ZK_GET_CHILDREN2,
                    path, false, on_read, reader);
+    free(path);
 }
 
 static void on_chroot(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)

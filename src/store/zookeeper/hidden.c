@@ -31,7 +31,7 @@ int hf_zk_hidden_near(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     ticket->near.on_news = on_near;
     int r = hf_zk_listen(zk, &ticket->near, HF_ZK_WATCH_CHILDREN, ticket->line->folder);
-    if (r == 0 && hf_zk_is_armed(zk, &ticket->near)) /* others listen already */
+    if (r == 0 && hf_zk_has_joined(&ticket->near))
         on_near(zk, &ticket->near, HF_ZK_NEWS_ARMED);
     return r;
 }
@@ -42,9 +42,8 @@ static void on_named(struct hf_zk *zk, struct hf_zk_listener *listener,
                      enum hf_zk_news news)
 {
     struct hf_zk_task *task = listener->data;
-    size_t             which = (size_t)(listener - task->listener);
 
-    if (news != HF_ZK_NEWS_ARMED || is_news(task->line, listener, task->req->seqs[which]))
+    if (news != HF_ZK_NEWS_ARMED || is_news(task->line, listener, listener->seq))
         hf_zk_finish(zk, task, 0);
 }
 
@@ -53,7 +52,7 @@ int hf_zk_hidden_named(struct hf_zk *zk, struct hf_zk_task *task,
 {
     listener->on_news = on_named;
     int r = hf_zk_listen(zk, listener, HF_ZK_WATCH_CHILDREN, task->line->folder);
-    if (r == 0 && hf_zk_is_armed(zk, listener))
+    if (r == 0 && hf_zk_has_joined(listener))
         on_named(zk, listener, HF_ZK_NEWS_ARMED);
     return r;
 }

@@ -14,6 +14,7 @@
  *   answer.c   what a line looks like to an asker
  *   claim.c    claims, which all have one name
  *   enter.c leave.c look.c vigil.c amend.c list.c reach.c prove.c: the verbs
+ *   named.c    waiting for places that are named, or for any change
  *   hidden.c   waiting for a place that we may not read
  *   gather.c   places with what is in them, for list, reach and prove
  *   group.c    ENTERs that belong together, in one step
@@ -155,10 +156,17 @@ int hf_zk_hidden_named(struct hf_zk *zk, struct hf_zk_task *task,
 /* vigil.c */
 void    hf_zk_vigil_look(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void    hf_zk_vigil_end(struct hf_zk *zk, struct hf_zk_task *task);
-void    hf_zk_vigil_cancel(struct hf_zk *zk, struct hf_zk_task *task);
 void    hf_zk_vigils_run(struct hf_zk *zk);
 void    hf_zk_vigils_resume(struct hf_zk *zk); /* on a new connection */
 hf_time hf_zk_vigils_wake(const struct hf_zk *zk);
+
+/* named.c: a WATCH that is no vigil in a line of mutexes; the end of any. */
+void hf_zk_watch_named(struct hf_zk *zk, struct hf_zk_task *task);
+void hf_zk_watch_folder(struct hf_zk *zk, struct hf_zk_task *task);
+void hf_zk_vigil_cancel(struct hf_zk *zk, struct hf_zk_task *task);
+/* Listen to a place in line, anybody's.  0 or HF_ENOMEM. */
+int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
+                       const struct hf_zk_line *line, const struct hf_zk_place *place);
 
 /* word.c: questions to servers outside of the session. */
 void    hf_zk_words_run(struct hf_zk *zk);

@@ -72,6 +72,13 @@ void hf_zk_path(const struct hf_zk_line *line, const char *child, char *ret)
     snprintf(ret, HF_ZK_PATH_MAX, "%s/%s", line->folder, child);
 }
 
+char *hf_zk_path_new(const struct hf_zk_line *line, const char *child)
+{
+    char *path;
+
+    return asprintf(&path, "%s/%s", line->folder, child) < 0 ? NULL : path;
+}
+
 /* ---- Places ------------------------------------------------------------------------------ */
 
 size_t hf_zk_line_find(const struct hf_zk_line *line, uint64_t seq)

@@ -29,6 +29,7 @@ struct hf_zk_listener {
     void (*on_news)(struct hf_zk *zk, struct hf_zk_listener *listener,
                     enum hf_zk_news news);
     void                  *data;
+    uint64_t               seq;   /* of a WATCH: which place it is about */
     struct hf_zk_watch    *watch; /* NULL: does not listen */
     struct hf_zk_listener *next;
 };
@@ -45,6 +46,7 @@ struct hf_zk_seen {
     struct hf_zk_stat stat;
     struct hf_zk_text text;  /* DATA */
     bool              there; /* CHILDREN: is the folder there? */
+    const char       *path;  /* of a watch that is used up: what it watched */
 };
 
 /* Listen to a path.  0 or HF_ENOMEM.  The listener must not be listening. */
@@ -62,7 +64,9 @@ void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes
 /* Would it have heard by now?  Not while watches are being restored. */
 bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener);
 
-/* Of an armed folder: as of line->stamp. */
+/* Has it joined others at a watch that was armed before?  Then no ARMED comes, and what
+ * there is to know is its stamp, of a folder: as of line->stamp. */
+bool     hf_zk_has_joined(const struct hf_zk_listener *listener);
 uint64_t hf_zk_watch_stamp(const struct hf_zk_listener *listener);
 
 void hf_zk_watches_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path);
@@ -105,6 +109,7 @@ struct hf_zk_line {
     struct hf_zk_task *asking, *asking_last; /* want a listing sent from now on */
     bool               queued;               /* in zk->listing */
     bool               refreshing;           /* vigils wait for a listing */
+    bool               unlisted;             /* and it was lost with its connection */
     struct hf_zk_line *next_listing;
 };
 
@@ -130,8 +135,10 @@ size_t hf_zk_line_before(const struct hf_zk_line *line, size_t index);
 /* A place has gone: look after those it may concern. */
 void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index);
 
-/* Full path of a child; `ret` has HF_ZK_PATH_MAX bytes. */
+/* Full path of a child of ours; `ret` has HF_ZK_PATH_MAX bytes. */
 void hf_zk_path(const struct hf_zk_line *line, const char *child, char *ret);
+/* The same of anybody's, whose name may be of any length.  To be freed; NULL: no memory. */
+char *hf_zk_path_new(const struct hf_zk_line *line, const char *child);
 
 /* ---- ticket.c ---------------------------------------------------------------------- */
 

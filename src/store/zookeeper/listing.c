@@ -185,6 +185,8 @@ static void on_listed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     } else if (error == HF_ZK_NO_NODE) {
         clear(line);
     }
+    line->unlisted =
+        error == HF_ZK_CONNECTION_LOSS && (line->refreshing || line->unlisted);
     line->refreshing = false;
     tell(zk, listing->tasks, error);
     if (error != HF_ZK_CONNECTION_LOSS)
@@ -258,6 +260,7 @@ void hf_zk_lines_fail(struct hf_zk *zk)
     while (zk->listing != NULL) {
         struct hf_zk_task *tasks;
         struct hf_zk_line *line = take(zk, &tasks);
+        line->unlisted = line->refreshing || line->unlisted;
         line->refreshing = false;
         tell(zk, tasks, HF_ZK_CONNECTION_LOSS);
         hf_zk_line_put(zk, line);

@@ -139,6 +139,8 @@ const char *hf_zk_find_own(const struct hf_zk_line   *line,
 {
     for (size_t i = 0; i < line->count; i++) {
         const char *name = line->place[i].name;
+        if (strlen(name) >= HF_ZK_CHILD_MAX)
+            continue; /* ours are shorter */
         if (ticket->shape.claim ? line->place[i].child.shape.claim
                                 : hf_zk_child_is(name, strlen(name), ticket->uuid))
             return name;
@@ -156,7 +158,7 @@ static void on_searched(struct hf_zk *zk, struct hf_zk_task *task, int error)
         return;
     }
     const char *name = hf_zk_find_own(task->line, task->ticket);
-    if (name == NULL || strlen(name) >= sizeof search->name) {
+    if (name == NULL) {
         hf_zk_ticket_set(zk, task->ticket, HF_ZK_NOWHERE);
         go_on(zk, task);
         return;

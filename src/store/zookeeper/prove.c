@@ -2,6 +2,8 @@
  * changes nothing. */
 #include "store/zookeeper/inner.h"
 
+#include <stdlib.h>
+
 static void end(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     if (error == 0)
@@ -66,7 +68,6 @@ static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
                         const struct hf_zk_items *items)
 {
     uint64_t weight = 0;
-    char     path[HF_ZK_PATH_MAX];
 
     for (size_t i = 0; i < items->count; i++) {
         const struct hf_zk_item *item = &items->item[i];
@@ -77,8 +78,12 @@ static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
             break; /* this one waits, and so do all behind it */
         if (item->token != task->req->token)
             continue;
-        hf_zk_path(task->line, item->name, path);
-        check(zk, task, path, item->child.shape.claim ? item->seq : 0);
+        char *path = hf_zk_path_new(task->line, item->name);
+        if (path == NULL)
+            hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        else
+            check(zk, task, path, item->child.shape.claim ? item->seq : 0);
+        free(path);
         return;
     }
     end(zk, task, HF_ZK_NO_NODE);

@@ -42,10 +42,12 @@ static void on_done(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 static void break_item(struct hf_zk *zk, struct hf_zk_task *task,
                        const struct hf_zk_item *item)
 {
-    char path[HF_ZK_PATH_MAX], slot[HF_ZK_PATH_MAX];
+    char  slot[HF_ZK_PATH_MAX];
+    char *path = hf_zk_path_new(task->line, item->name);
 
-    hf_zk_path(task->line, item->name, path);
-    if (item->child.shape.claim) {
+    if (path == NULL) {
+        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+    } else if (item->child.shape.claim) {
         hf_zk_claim_delete(zk, task, item->seq, end);
     } else if (item->slot >= 0) {
         size_t begin = hf_zk_call_begin(zk, &task->call[0], HF_ZK_MULTI, on_done, task);
@@ -57,6 +59,7 @@ static void break_item(struct hf_zk *zk, struct hf_zk_task *task,
     } else {
         hf_zk_call_delete(zk, &task->call[0], path, -1, on_done, task);
     }
+    free(path);
 }
 
 static void on_break(struct hf_zk *zk, struct hf_zk_task *task,
@@ -100,21 +103,20 @@ static void on_ask(struct hf_zk *zk, struct hf_zk_task *task,
                    const struct hf_zk_items *items)
 {
     const struct hf_zk_item *item = find(items, task->req);
-    char                     path[HF_ZK_PATH_MAX];
 
     if (item == NULL) {
         end(zk, task, HF_ZK_NO_NODE);
         return;
     }
     char *text = with_word(item, task->req->note != NULL ? task->req->note : "");
-    if (text == NULL) {
+    char *path = hf_zk_path_new(task->line, item->name);
+    if (text == NULL || path == NULL)
         hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
-        return;
-    }
-    hf_zk_path(task->line, item->name, path);
-    hf_zk_call_set(zk, &task->call[0], path, text, strlen(text),
-                   item->child.shape.claim ? item->version : -1, on_done, task);
+    else
+        hf_zk_call_set(zk, &task->call[0], path, text, strlen(text),
+                       item->child.shape.claim ? item->version : -1, on_done, task);
     free(text);
+    free(path);
 }
 
 void hf_zk_ask(struct hf_zk *zk, struct hf_zk_task *task)

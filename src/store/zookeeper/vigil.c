@@ -10,7 +10,7 @@
  *   are our own need no watch: we know when we leave.
  * - Holding: at the own node, for its end and for an ASK.  It begins a little later,
  *   so that a short hold costs no request.
- * - Otherwise: at each place named, or at the whole folder.
+ * - Otherwise: at each place named, or at the whole folder; see named.c.
  */
 #include "store/zookeeper/inner.h"
 
@@ -129,17 +129,14 @@ static void on_near(struct hf_zk *zk, struct hf_zk_listener *listener,
 {
     struct hf_zk_ticket *ticket = listener->data;
     struct hf_zk_line   *line = ticket->line;
-    char                 path[HF_ZK_PATH_MAX];
 
     if (news == HF_ZK_NEWS_ARMED ||
         (news == HF_ZK_NEWS_HIDDEN && hf_zk_hidden_near(zk, ticket) == 0))
         return;
     size_t index = hf_zk_line_find(line, ticket->near_seq);
-    if (news == HF_ZK_NEWS_CHANGED && index < line->count) {
-        hf_zk_path(line, line->place[index].name, path);
-        if (hf_zk_listen(zk, listener, HF_ZK_WATCH_DATA, path) == 0)
-            return;
-    }
+    if (news == HF_ZK_NEWS_CHANGED && index < line->count &&
+        hf_zk_listen(zk, listener, HF_ZK_WATCH_DATA, zk->seen.path) == 0)
+        return;
     ticket->doubt = true; /* others ahead may have gone unnoticed */
     if (index < line->count)
         hf_zk_line_gone(zk, line, index);
@@ -150,7 +147,6 @@ static void on_near(struct hf_zk *zk, struct hf_zk_listener *listener,
 static void listen_near(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t index)
 {
     struct hf_zk_place *place = &ticket->line->place[index];
-    char                path[HF_ZK_PATH_MAX];
 
     if (place->ticket != NULL) { /* our own: we shall know */
         hf_zk_unlisten(zk, &ticket->near, false);
@@ -162,8 +158,7 @@ static void listen_near(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t in
     ticket->near.on_news = on_near;
     ticket->near.data = ticket;
     ticket->near_seq = place->seq;
-    hf_zk_path(ticket->line, place->name, path);
-    if (hf_zk_listen(zk, &ticket->near, HF_ZK_WATCH_DATA, path) < 0)
+    if (hf_zk_listen_place(zk, &ticket->near, ticket->line, place) < 0)
         hf_zk_finish(zk, ticket->vigil, HF_ENOMEM);
 }
 
@@ -232,118 +227,8 @@ void hf_zk_vigils_resume(struct hf_zk *zk)
 {
     for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
         for (struct hf_zk_ticket *t = zk->ticket[i]; t != NULL; t = t->next)
-            if (t->vigil != NULL && t->doubt)
+            if (t->vigil != NULL && (t->doubt || t->line->unlisted))
                 hf_zk_line_refresh(zk, t->line);
-}
-
-/* ---- At places named, or the folder ------------------------------------------------------------ */
-
-static void on_named(struct hf_zk *zk, struct hf_zk_listener *listener,
-                     enum hf_zk_news news)
-{
-    struct hf_zk_task *task = listener->data;
-    size_t             which = (size_t)(listener - task->listener);
-    char               path[HF_ZK_PATH_MAX];
-
-    if (news == HF_ZK_NEWS_ARMED ||
-        (news == HF_ZK_NEWS_HIDDEN && hf_zk_hidden_named(zk, task, listener) == 0))
-        return;
-    size_t index = hf_zk_line_find(task->line, task->req->seqs[which]);
-    if (news == HF_ZK_NEWS_CHANGED && index < task->line->count) {
-        hf_zk_path(task->line, task->line->place[index].name, path);
-        if (hf_zk_listen(zk, listener, HF_ZK_WATCH_DATA, path) == 0)
-            return;
-    }
-    hf_zk_finish(zk, task, 0);
-}
-
-static void on_folder(struct hf_zk *zk, struct hf_zk_listener *listener,
-                      enum hf_zk_news news)
-{
-    struct hf_zk_task *task = listener->data;
-    uint64_t           stamp = zk->seen.there ? (uint64_t)zk->seen.stat.pzxid : 1;
-    bool               changed = task->req->stamp != 0 && task->req->stamp != stamp;
-
-    if (news != HF_ZK_NEWS_ARMED || changed)
-        hf_zk_finish(zk, task, 0);
-}
-
-static bool make_listeners(struct hf_zk_task *task, size_t count)
-{
-    task->listener = calloc(count, sizeof *task->listener);
-    task->listeners = task->listener != NULL ? count : 0;
-    return task->listener != NULL;
-}
-
-static void watch_folder(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    int r = HF_ENOMEM;
-
-    if (make_listeners(task, 1)) {
-        task->listener->on_news = on_folder;
-        task->listener->data = task;
-        r = hf_zk_listen(zk, task->listener, HF_ZK_WATCH_CHILDREN, task->line->folder);
-    }
-    if (r < 0)
-        hf_zk_fail(zk, task, r, "out of memory");
-}
-
-enum { NOT_LISTED, LISTING, LISTED }; /* step */
-
-static void watch_named(struct hf_zk *zk, struct hf_zk_task *task);
-
-static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
-{
-    task->step = LISTED;
-    if (task->req->canceled)
-        hf_zk_finish(zk, task, HF_ECANCELED);
-    else if (error == HF_ZK_CONNECTION_LOSS)
-        hf_zk_finish(zk, task, HF_EDOWN);
-    else
-        watch_named(zk, task);
-}
-
-/* Names are known from a listing; whoever stands outside may have none yet. */
-static bool need_listing(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    for (size_t i = 0; i < task->req->count && task->step == NOT_LISTED; i++) {
-        if (hf_zk_line_find(task->line, task->req->seqs[i]) < task->line->count)
-            continue;
-        task->step = LISTING;
-        task->on_list = on_listed;
-        hf_zk_claim_look(zk, task);
-        hf_zk_line_ask(zk, task->line, task);
-        return true;
-    }
-    return false;
-}
-
-/* All must be there, as far as we know, or there is nothing to wait for. */
-static void watch_named(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    struct hf_zk_line *line = task->line;
-    char               path[HF_ZK_PATH_MAX];
-
-    if (need_listing(zk, task))
-        return;
-    if (!make_listeners(task, task->req->count)) {
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
-        return;
-    }
-    for (size_t i = 0; i < task->req->count; i++) {
-        size_t index = hf_zk_line_find(line, task->req->seqs[i]);
-        task->listener[i].on_news = on_named;
-        task->listener[i].data = task;
-        if (index == line->count || line->place[index].gone) {
-            hf_zk_finish(zk, task, 0);
-            return;
-        }
-        hf_zk_path(line, line->place[index].name, path);
-        if (hf_zk_listen(zk, &task->listener[i], HF_ZK_WATCH_DATA, path) < 0) {
-            hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
-            return;
-        }
-    }
 }
 
 /* ---- Both ends ------------------------------------------------------------------------------------ */
@@ -357,7 +242,7 @@ void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
     if (ticket != NULL && ticket->where != HF_ZK_THERE) {
         hf_zk_finish(zk, task, 0);
     } else if (task->req->count == 0) {
-        watch_folder(zk, task);
+        hf_zk_watch_folder(zk, task);
     } else if (ticket != NULL && (holds(task) || (mutex && ticket->line->plain))) {
         assert(ticket->vigil == NULL);
         ticket->vigil = task;
@@ -365,7 +250,7 @@ void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
             listen_own_later(zk, ticket);
         hf_zk_vigil_look(zk, ticket);
     } else {
-        watch_named(zk, task);
+        hf_zk_watch_named(zk, task);
     }
 }
 
@@ -380,11 +265,4 @@ void hf_zk_vigil_end(struct hf_zk *zk, struct hf_zk_task *task)
         task->ticket->vigil = NULL;
         hf_zk_unlisten(zk, &task->ticket->near, false);
     }
-}
-
-/* One that has asked for a listing ends when that has come. */
-void hf_zk_vigil_cancel(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    if (task->step != LISTING)
-        hf_zk_finish(zk, task, HF_ECANCELED);
 }

@@ -64,6 +64,7 @@ static void fire(struct hf_zk *zk, struct hf_zk_watch *watch, enum hf_zk_news ne
         struct hf_zk_listener *listener = watch->listeners;
         watch->listeners = listener->next;
         listener->watch = NULL;
+        zk->seen.path = watch->path;
         listener->on_news(zk, listener, news);
     }
     free(watch);
@@ -268,6 +269,11 @@ bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listene
 {
     return listener->watch != NULL && listener->watch->state == ARMED &&
            zk->watches.restoring == 0;
+}
+
+bool hf_zk_has_joined(const struct hf_zk_listener *listener)
+{
+    return listener->watch != NULL && listener->watch->state == ARMED;
 }
 
 uint64_t hf_zk_watch_stamp(const struct hf_zk_listener *listener)

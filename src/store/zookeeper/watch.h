@@ -10,9 +10,9 @@ struct hf_zk_watch {
     struct hf_zk_watch    *next; /* in its bucket */
     enum hf_zk_watch_kind  kind;
     enum hf_zk_watch_state state;
-    bool                   bare;  /* by `exists`: a folder that is not there */
-    bool                   goes;  /* nobody listens, and it will end by itself */
-    uint64_t               stamp; /* of a folder, as it has been since it was armed */
+    bool                   bare;    /* by `exists`: a folder that is not there */
+    bool                   goes;    /* nobody listens, and it will end by itself */
+    uint64_t               stamp;   /* of a folder, as it has been since it was armed */
     bool                   telling; /* that it is armed */
     struct hf_zk_listener *listeners;
     struct hf_zk_listener *untold; /* of those, while telling */
