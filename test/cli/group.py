@@ -202,4 +202,22 @@ def who_was_there_first_in_a_sticky_folder(t):
     t.env["HOLDFAST_URL"] = f"sqlite:{t.path('x.db')}"
 
 
+def command_of(t, user, viewer):
+    """What one user sees of the other's command."""
+    t.path("up").unlink(missing_ok=True)
+    t.folder.chmod(0o1777)
+    holder = start(t, user, "run", "-q", "job", "--", "sh", "-c", "echo >$D/up; exec sleep 1000", "-psesame")
+    t.until("it is up", t.path("up").exists)
+    shown = json.loads(run(t, viewer, "show", "--json", "job").out)["holders"][0]["command"]
+    t.end(holder)
+    return shown
+
+
+@case
+def of_commands_others_see_the_name(t):
+    make(t)
+    t.equal(command_of(t, ANA, BEN), "sh")
+    t.contains(run(t, BEN, "doctor").out, "others can look at this store")
+
+
 main()
