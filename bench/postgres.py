@@ -147,7 +147,7 @@ def layout(server, args, results):
     with server.connect(database, postgres.USER) as link:
         link.run((ROOT / "bench/postgres/one_row.sql").read_text())
         link.run("CREATE FUNCTION holdfast.open(text) RETURNS void LANGUAGE sql AS "
-                 "$$ SELECT holdfast.hello($1, 1, 30000, true, '') $$")
+                 "$$ SELECT holdfast.hello(2, $1, 1, 30000, true, '') $$")
     conninfo = server.conninfo.replace("dbname=test", f"dbname={database}")
     results["layout"] = found = {}
     print(f"\n{'layout':<15}{'rows p50':>10}{'per s':>8}{'one row p50':>13}{'per s':>8}"

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
@@ -114,6 +115,34 @@ def no_such_host(t):
     out_of_reach(t, url(at="no-such-host.invalid"), "no-such-host.invalid:5432/test is not to be found: ")
 
 
+SILENT = """
+import socket, subprocess, sys
+silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+silent.bind(("127.0.0.1", 53))
+sys.exit(subprocess.run(sys.argv[1:]).returncode)
+"""
+
+
+@case
+def a_name_that_is_looked_up_in_vain(t):
+    """Nobody answers to that for long; we wait no longer than asked to."""
+    if os.geteuid() != 0 or subprocess.run(["unshare", "-mn", "true"]).returncode != 0:
+        raise hf.Skip("this needs root, and namespaces")
+    t.path("resolv").write_text("nameserver 127.0.0.1\n")
+    t.path("service").write_text("[here]\nhost=db.example\n")
+    script = f"ip link set lo up && mount --bind {t.path('resolv')} /etc/resolv.conf && exec \"$@\""
+    inside = ["unshare", "-mn", "sh", "-c", script, "sh", sys.executable, "-c", SILENT, hf.HOLDFAST]
+    for where, env in (("postgres://db.example/test", {}), ("postgres:///test", {"PGHOST": "db.example"}),
+                       ("postgres://?service=here", {"PGSERVICEFILE": str(t.path("service"))})):
+        begin = time.monotonic()
+        done = subprocess.run([*inside, "run", "-w", "1", "a", "--url", where, "--", "true"],
+                              env=t.env | env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        seconds = time.monotonic() - begin
+        t.equal(done.returncode, 69, f"{where}: {done.stderr}")
+        t.contains(done.stderr, "db.example")
+        t.true(seconds < 1 + MANY, f"{where} took {seconds:.1f} s")
+
+
 @case
 def another_protocol(t):
     def talk(link):
@@ -166,6 +195,19 @@ def with_role(change, undo):
         yield
     finally:
         server.sql(f"ALTER ROLE {USER} {undo}")
+
+
+@case
+def a_database_in_another_encoding(t):
+    """That it cannot write a command line down is no reason to refuse a lock."""
+    server.sql(f"CREATE DATABASE latin OWNER {USER} ENCODING 'LATIN1' TEMPLATE template0 LC_COLLATE 'C' "
+               "LC_CTYPE 'C'", "postgres")
+    try:
+        done = t.run("run", "-w", "9", "a", "--url", url(database="latin"), "--", "echo", "\u65e5\u672c")
+        t.equal((done.code, done.out, done.err), (0, "\u65e5\u672c\n", ""))
+        refused(t, 69, "is not in UTF-8", "run", "-w", "9", "\u65e5", "--url", url(database="latin"), "--", "true")
+    finally:
+        server.dropdb("latin")
 
 
 @case

@@ -58,7 +58,7 @@ def whoever_may_makes_it(t):
             done = t.run("init")
             t.equal((done.code, done.out, done.err),
                     (0, "postgres: what it needs is there, and we may use it\n", ""))
-            t.equal(server.sql("SELECT version FROM holdfast.head", "own"), [(1,)])
+            t.equal(server.sql("SELECT version FROM holdfast.head", "own"), [(2,)])
             t.equal(server.sql("SELECT count(*) FROM holdfast.session", "own"), [(0,)], "sessions left")
 
 
@@ -111,6 +111,81 @@ def use_everything(t):
 
 
 @case
+def another_version_is_told_of_and_left_alone(t):
+    for version, change in ((1, "SELECT 1"), (3, "SELECT 1"),
+                            (1, "ALTER FUNCTION holdfast.hello RENAME TO hail"),
+                            (3, "ALTER FUNCTION holdfast.hello RENAME TO hail")):
+        with database(t, "other", postgres.USER):
+            t.equal(t.run("init").code, 0)
+            server.sql(f"UPDATE holdfast.head SET version = {version}; DROP FUNCTION holdfast.prove; {change}",
+                       "other")
+            for args in (["init"], ["run", "-w", "9", "a", "--", "true"]):
+                done = t.run(*args)
+                t.equal((done.code, done.out), (64, ""), f"{args} of {version}, {change}: {done.err}")
+                t.one_line(done.err)
+                t.contains(done.err, f'schema "holdfast" of another version than ours: it is of version {version}')
+            t.equal(server.sql("SELECT FROM pg_proc WHERE proname = 'prove'", "other"), [])
+            t.equal(server.sql("SELECT count(*) FROM holdfast.session", "other"), [(0,)])
+            server.sql("DROP SCHEMA holdfast CASCADE", "other")
+        with database(t, "others"):  # nor by who may only use it
+            server.sql(sql(t, "--grant", postgres.USER), "others")
+            server.sql(f"UPDATE holdfast.head SET version = {version}; {change}", "others")
+            done = t.run("run", "-w", "9", "a", "--", "true")
+            t.true(done.code in (64, 69) and done.out == "", done.err)
+            t.contains(done.err, "version")
+            server.sql("DROP SCHEMA holdfast CASCADE", "others")
+
+
+TROJAN = """
+    CREATE SCHEMA holdfast AUTHORIZATION mallory;
+    SET ROLE mallory;
+    CREATE FUNCTION holdfast.become() RETURNS void LANGUAGE plpgsql AS $$
+    BEGIN
+        IF (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) THEN
+            ALTER ROLE mallory SUPERUSER;
+        END IF;
+    END $$;
+    CREATE FUNCTION holdfast.trap() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        PERFORM holdfast.become();
+        RETURN new;
+    END $$;
+"""
+TABLE = """
+    CREATE TABLE holdfast.head (one boolean PRIMARY KEY DEFAULT true CHECK (one), version integer NOT NULL,
+                                floor bigint NOT NULL, swept text NOT NULL);
+    CREATE TRIGGER trap BEFORE INSERT ON holdfast.head FOR EACH STATEMENT EXECUTE FUNCTION holdfast.trap();
+"""
+HELLO = """
+    CREATE FUNCTION holdfast.hello(integer, text, bigint, bigint, boolean, text, OUT code integer,
+                                   OUT version integer, OUT pid integer, OUT number bigint, OUT timeline text)
+    LANGUAGE plpgsql AS $$
+    BEGIN
+        PERFORM holdfast.become();
+        code := 0; version := 2; pid := pg_backend_pid(); number := 1; timeline := '';
+    END $$;
+"""
+
+
+@case
+def a_schema_that_somebody_else_has_prepared(t):
+    server.sql("CREATE ROLE mallory")
+    for trap in (TABLE, HELLO):
+        with database(t, "trojan"):
+            server.sql(TROJAN + trap, "trojan")
+            admin = server.admin_url("trojan")
+            for args in (["init"], ["run", "-w", "9", "a", "--", "true"], ["list"]):
+                done = t.run(*args, "--url", admin) if args[0] != "run" else \
+                    t.run("run", "--url", admin, *args[1:])
+                t.equal((done.code, done.out), (69, ""), f"{args}: {done.err}")
+                t.contains(done.err, '"mallory"')
+            t.equal(t.run("init").code, 69, "as a user")
+            t.equal(server.sql("SELECT rolsuper FROM pg_roles WHERE rolname = 'mallory'"), [(False,)])
+            server.sql("DROP SCHEMA holdfast CASCADE", "trojan")
+    server.sql("DROP ROLE mallory")
+
+
+@case
 def the_rights_that_are_granted_are_enough(t):
     text = sql(t, "--grant", postgres.USER)
     with database(t, "least"):
@@ -123,7 +198,8 @@ def the_rights_that_are_granted_are_enough(t):
                                 "relnamespace = 'holdfast'::regnamespace", "least"):
             refused(t, "least", f"SELECT * FROM holdfast.{name}")
         refused(t, "least", "CREATE TABLE holdfast.more ()")
-        refused(t, "least", "SELECT holdfast.part('job', 'g', 1)")
+        refused(t, "least", "SELECT holdfast.part('job', 'g', 1, true)")
+        refused(t, "least", "SELECT holdfast.bury('0123456789abcdef', 1)")
         t.equal(t.run("init").code, 0, "init")
 
 

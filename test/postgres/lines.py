@@ -18,6 +18,8 @@ import postgres  # noqa: E402
 import pq  # noqa: E402, F401
 
 TTL = 30_000  # milliseconds; nothing here waits for it
+VERSION = 2  # of the schema
+SECRET = "5ec2e7"  # of every ticket
 
 Answer = collections.namedtuple(
     "Answer", "code state stamp seq slot since weight ahead nearest asked")
@@ -27,8 +29,8 @@ EVERYTHING = "SELECT json_build_object(" + ", ".join(
     f"'{table}', (SELECT coalesce(json_agg(x), '[]') FROM holdfast.{table} x)"
     for table in ("session", "line", "ticket", "watch", "head")) + ")::text"
 
-NAMES = ("hello", "mend", "renew", "news", "bury", "bye", "enter", "leave", "read", "amend",
-         "watch", "break_place", "ask", "prove", "list")
+NAMES = ("hello", "mend", "renew", "news", "bury", "bury_silent", "sweep", "bye", "enter", "leave",
+         "read", "amend", "watch", "break_place", "ask", "prove", "list")
 
 
 def call(link, function, *args):
@@ -101,15 +103,15 @@ class Session:
                     self.connection if connection is None else connection, *args)
 
     def hello(self, connection=None, fresh=None, ttl=TTL):
-        """On a new connection: (code, version, pid)."""
+        """On a new connection: (code, version, pid, number, timeline)."""
         fresh = self.connection == 0 if fresh is None else fresh
         self.connection = connection or self.connection + 1
-        return self.call("hello", ttl, fresh, "")[0]
+        return self.outside("hello", VERSION, self.sid, self.connection, ttl, fresh, "")[0]
 
     def enter(self, id, name, weight=1, capacity=1, claim=False, only_free=False, limit=0,
               note="", link=None):
         return Answer(*self.call("enter", id, name, weight, capacity, claim, only_free, limit,
-                                 note, link=link)[0])
+                                 note, SECRET, link=link)[0])
 
     def take(self, id, name, **more):
         """Claim it."""
@@ -133,9 +135,9 @@ class Session:
         return self.call("mend", list(ids))[0][0]
 
     def renew(self):
-        """The code, and of others {sid: (renewal, ttl)}."""
+        """The code, our number, and of those in our way {ttl: number}."""
         rows = self.call("renew")
-        return rows[0][0], {sid: (renewal, ttl) for _, sid, renewal, ttl in rows[1:]}
+        return rows[0][0], rows[0][1], {ttl: number for _, number, ttl in rows[1:]}
 
     def bye(self, **more):
         return self.call("bye", **more)[0][0]
@@ -156,9 +158,16 @@ class Session:
     def bury(self, sid, renewal):
         return self.outside("bury", sid, renewal)[0][0]
 
+    def bury_silent(self, *drawn):
+        """By numbers and their ages in milliseconds: how many."""
+        return self.outside("bury_silent", self.sid, [n for n, _ in drawn], [a for _, a in drawn])[0][0]
+
+    def sweep(self, most=1000):
+        return self.outside("sweep", most)[0][0]
+
     def news(self):
-        """{id: (state, slot, news)}"""
-        return {row[0]: (row[1], row[2], row[4]) for row in self.outside("news", self.sid)}
+        """{id: (state, news)}"""
+        return {row[0]: row[1:] for row in self.outside("news", self.sid)}
 
     def list(self, name=None):
         """The stamp, and places."""
@@ -198,7 +207,7 @@ class Actor:
         self.link.send(f"SELECT * FROM holdfast.{function}({places})", *args)
 
     def start_enter(self, id, name, weight=1, capacity=1, claim=False, only_free=False):
-        self.start("enter", id, name, weight, capacity, claim, only_free, 0, "")
+        self.start("enter", id, name, weight, capacity, claim, only_free, 0, "", SECRET)
 
     def enter(self, *args, **more):
         return self.session.enter(*args, **more, link=self.link)

@@ -1,6 +1,6 @@
 """model - what the functions of the PostgreSQL store should do: test/served/rule.py, with the
 rows that they keep of it."""
-from lines import TTL, Session, Space  # which says where rule is
+from lines import SECRET, TTL, VERSION, Session, Space  # which says where rule is
 from rule import LINES, Place, Rule, capacity, is_claim
 
 NOTES = ("", "a note", "two\nlines 1 2\n", "\u20ac")
@@ -22,16 +22,17 @@ class Model(Rule):
     def count(self, name):
         self.stamps[name] += 1
 
-    def bury(self, session):
-        """All that one has in a line leaves it at once."""
-        self.watches = {w for w in self.watches if w[1] != session.sid}
-        mine = [p for p in self.places.values() if p.session is session]
+    def bury(self, *sessions):
+        """All that they have in a line leaves it at once."""
+        sids = [session.sid for session in sessions]
+        self.watches = {w for w in self.watches if w[1] not in sids}
+        mine = [p for p in self.places.values() if p.session in sessions]
         for p in mine:
             del self.places[p.owner]
         for name in sorted({p.name for p in mine}):
             self.changed(name)
-            self.stamps[name] += sum(p.name == name for p in mine) - 1
-        self.forget_session(session)
+        for session in sessions:
+            self.forget_session(session)
 
     def made(self, name):
         """There may be a line now that was not there."""
@@ -53,8 +54,7 @@ class Model(Rule):
         assert reply.asked == p.asked, reply
 
     def check(self):
-        told = [(sid, " ".join(text.split()[:3]) if text[0] == "g" else text)
-                for sid, text in self.space.messages()]
+        told = [(sid, self.meaning(sid, text)) for sid, text in self.space.messages()]
         assert sorted(told) == sorted(self.expected), f"told {told}, should {self.expected}"
         for sid, text in self.expected:  # those who poll see by a number that there is news
             if text[0] != "c":
@@ -69,6 +69,15 @@ class Model(Rule):
         self.check_tickets(there["ticket"])
         self.check_lines(there["line"])
         assert len(there["head"]) == 1
+
+    def meaning(self, sid, text):
+        """"g" alone is believed, if it knows the secret and there is no slot; "n" makes its
+        reader look: what for is not said."""
+        if text[0] == "g":
+            assert text.endswith(f" {SECRET}") and text.split()[2] == "-1", text
+            return " ".join(text.split()[:3])
+        grants = [t for s, t in self.expected if s == sid and t.startswith(f"g {text[2:]} ")]
+        return grants[0] if text[0] == "n" and grants else text
 
     def check_tickets(self, rows):
         rows = {f"{row['sid']}:{row['id']}": row for row in rows}
@@ -108,7 +117,7 @@ class Model(Rule):
     def join(self):
         session = Session(self.space, f"{self.rng.getrandbits(64):016x}")
         reply = session.hello()
-        assert reply[:2] == (0, 1) and reply[2] in [link.pid for link in self.space.links], reply
+        assert reply[:2] == (0, VERSION) and reply[2] in [link.pid for link in self.space.links], reply
         if self.rng.random() < 0.2:  # the answer was lost
             assert session.hello(connection=1, fresh=True)[0] == 0
         self.sessions.append(session)
@@ -241,24 +250,23 @@ class Model(Rule):
         assert sorted(row[:8] + row[9:] for row in rows) == sorted(should), rows
 
     def renew(self):
-        """Those in our way are told of, and those silent longest."""
+        """Those in our way are told of: the first few of each line."""
         session = self.someone()
-        code, others = session.renew()
-        assert code == 0
+        code, number, others = session.renew()
+        assert code == 0 and number > max(self.renewals.values())
         waits = {p.name for p in self.line_of(session) if p.state == "w"}
         waits |= {name for name, sid in self.watches if sid == session.sid}
-        should = {p.session.sid for p in self.places.values() if p.name in waits}
-        silent = sorted(self.renewals, key=self.renewals.get)
-        should |= set([sid for sid in silent if sid != session.sid][:8])
-        should = {sid: (self.renewals[sid], TTL) for sid in should - {session.sid}}
+        should = {p.session.sid for name in waits for p in self.line(name)[:8]} - {session.sid}
+        should = {TTL: min(self.renewals[sid] for sid in should)} if should else {}
         assert others == should, (others, should)
         self.renewed(session)
-        if self.renewals[session.sid] % 64 == 0:
-            self.forgotten()
+
+    def sweep(self):
+        self.someone().sweep(self.rng.choice((1, 2, 1000)))
+        self.forgotten()
 
     def forgotten(self):
-        """Who says goodbye, and now and then a renewal, forgets lines that nobody was in for an
-        hour: here those that were only watched."""
+        """Lines that nobody was in for a minute: here those that were only watched."""
         left = {row["name"] for row in self.space.everything()["line"]}
         for name in set(self.stamps) - left:
             assert not self.line(name) and name not in [w[0] for w in self.watches], name
@@ -274,11 +282,12 @@ class Model(Rule):
         self.renewed(session)
         for function, args in (("renew", []), ("leave", [1, "m"]), ("read", [1]), ("amend", [1, 1]),
                                ("mend", ["{}"]), ("watch", ["m", 0, "{}"]),
-                               ("hello", [TTL, False, ""]),
-                               ("enter", [self.ids + 1, "m", 1, 1, False, False, 0, ""])):
+                               ("enter", [self.ids + 1, "m", 1, 1, False, False, 0, "", SECRET])):
             rows = session.call(function, *args, connection=session.connection - 1)
             assert rows[0][0] == 3, (function, rows)
         assert session.bye(connection=session.connection - 1) != 0
+        assert session.outside("hello", VERSION, session.sid, session.connection - 1, TTL, False,
+                               "")[0][0] == 3
         self.mend(session)
 
     def mend(self, session=None):
@@ -317,6 +326,20 @@ class Model(Rule):
             assert session.bye() == 2
             self.forgotten()
 
+    def die_together(self):
+        """Those silent since a number that somebody drew longer than their ttl ago."""
+        by_age = sorted(self.sessions, key=lambda s: self.renewals[s.sid])
+        doomed, alive = by_age[:self.rng.randint(1, 2)], by_age[2:]
+        number = self.renewals[doomed[-1].sid]
+        if alive:
+            assert alive[-1].bury_silent((number, TTL), (number - 1, TTL // 2)) == 0
+            self.bury(*doomed)
+            for session in doomed:
+                del self.renewals[session.sid]
+            assert alive[-1].bury_silent((number, TTL + TTL // 500)) == len(doomed)
+        while len(self.sessions) < 3:
+            self.join()
+
     def die(self):
         doomed = self.rng.sample(self.sessions, self.rng.randint(1, min(3, len(self.sessions))))
         for session in doomed:
@@ -353,7 +376,7 @@ class Model(Rule):
 
     STEPS = {"enter": 40, "leave": 22, "read": 8, "amend": 6, "break_": 3, "leave_broken": 3,
              "ask": 2, "prove": 2, "watch": 5, "list": 2, "renew": 4, "again": 2, "mend": 1,
-             "mismatch": 1, "bye": 1, "die": 2, "join": 1, "clock": 1, "forget": 0.3}
+             "mismatch": 1, "bye": 1, "die": 2, "die_together": 1, "sweep": 1, "join": 1, "clock": 1, "forget": 0.3}
 
     def leave_all(self):
         while self.sessions:

@@ -12,7 +12,7 @@ import threading
 import time
 
 from cases import *  # noqa: F403
-from lines import NAMES, call
+from lines import NAMES, SECRET, VERSION, call
 import pq
 
 DEADLOCK = "40P01"
@@ -193,7 +193,7 @@ def an_old_connection_is_done_before_a_new_one_begins():
     with old, new:
         old.begin()
         old.enter(1, "m")
-        new.start_outside("hello", a.sid, a.connection + 1, 1000, False, "")
+        new.start_outside("hello", VERSION, a.sid, a.connection + 1, 1000, False, "")
         assert new.is_stuck()
         old.commit()
         assert new.row()[0] == 0
@@ -301,13 +301,13 @@ class Busy(threading.Thread):
 
     def live(self):
         sid = f"{self.rng.getrandbits(64):016x}"
-        assert self.call("hello", sid, 1, 1000, True, "")[0][0] == 0
+        assert self.call("hello", VERSION, sid, 1, 1000, True, "")[0][0] == 0
         mine = []
         for id in range(1, 30):
             name = self.rng.choice(self.NAMES)
             way = self.rng.random()
             if way < 0.6:
-                self.call("enter", sid, 1, id, name, self.rng.randint(1, 3), 3, False, False, 0, "")
+                self.call("enter", sid, 1, id, name, self.rng.randint(1, 3), 3, False, False, 0, "", SECRET)
                 mine.append((id, name))
             elif way < 0.8 and mine:
                 self.call("leave", sid, 1, *self.rng.choice(mine))
@@ -316,11 +316,10 @@ class Busy(threading.Thread):
             elif way < 0.9:
                 self.call("watch", sid, 1, name, 0, [])
             elif way < 0.95:
-                others = self.call("renew", sid, 1)[1:]
-                if others:
-                    _, other, renewal, _ = self.rng.choice(others)
-                    if other[0] < "4":  # somebody thinks that it is dead
-                        self.call("bury", other, renewal)
+                number = self.call("renew", sid, 1)[0][1]
+                self.call("sweep", 100)
+                if self.rng.random() < 0.2:  # somebody thinks that they are dead
+                    self.call("bury_silent", sid, [number - 4], [10**6])
             else:
                 rows = self.call("list", name)[1:]
                 if rows:
@@ -383,9 +382,10 @@ def another_isolation_is_refused():
     a = there.session()
     seq = a.enter(1, "m").seq
     calls = {
-        "hello": [a.sid, 2, 1000, False, ""], "mend": [a.sid, 1, []], "renew": [a.sid, 1],
+        "hello": [VERSION, a.sid, 2, 1000, False, ""], "mend": [a.sid, 1, []], "renew": [a.sid, 1],
         "bury": [a.sid, renewal_of(there, a)], "bye": [a.sid, 1],
-        "enter": [a.sid, 1, 2, "m", 1, 1, False, False, 0, ""], "leave": [a.sid, 1, 1, "m"],
+        "bury_silent": [a.sid, [], []], "sweep": [1],
+        "enter": [a.sid, 1, 2, "m", 1, 1, False, False, 0, "", SECRET], "leave": [a.sid, 1, 1, "m"],
         "read": [a.sid, 1, 1], "amend": [a.sid, 1, 1, 1], "watch": [a.sid, 1, "m", 0, []],
         "break_place": ["m", seq], "ask": ["m", seq, ""]}
     assert set(NAMES) - set(calls) == {"news", "prove", "list"}  # these only look

@@ -8,7 +8,7 @@ FOLDER, where programs are built, does not matter here.  See lines.py and model.
 import random
 
 from cases import *  # noqa: F403
-from lines import NAMES, call
+from lines import NAMES, VERSION, call
 from model import Model
 import pq
 
@@ -25,6 +25,14 @@ def random_steps_do_what_the_model_does():
             print(f"# at step {i}, {list(model.done)[-1]} was new last")
             raise
     model.finish()
+
+
+def refusal(function, *args):
+    try:
+        function(*args)
+    except pq.Error as error:
+        return error.code
+    return None
 
 
 def make(link):
@@ -59,13 +67,9 @@ def it_may_be_run_in_a_transaction_that_fails():
     there.drop()
 
 
-def next_renewal_forgets(there):
-    there.change("SELECT setval('holdfast.renewal', 64 * 1000 - 1)")
-
-
 @case
 def idle_lines_are_forgotten():
-    """By a renewal now and then, though there are sessions."""
+    """In pieces, though there are sessions."""
     there = space()
     a, b = sessions(there)
     tokens = {name: a.enter(id, name).seq for id, name in
@@ -75,26 +79,98 @@ def idle_lines_are_forgotten():
             a.leave(id, name)
     b.enter(1, "waited")
     b.watch("watched")
-    hour = 3600 * 10**6
-    there.change("UPDATE holdfast.line SET last = last + $1 WHERE name = 'idle'", -2 * hour)
+    minute = 60 * 10**6
+    there.change("UPDATE holdfast.line SET last = last + $1 WHERE name = 'idle'", -2 * minute)
     there.change("UPDATE holdfast.line SET last = last + $1 WHERE name IN ('held', 'watched', 'waited')",
-                 -hour)
-    a.renew()
+                 -minute)
     assert there.counts()["line"] == 5
-    next_renewal_forgets(there)
-    a.renew()
+    assert sum(a.sweep(1) for _ in range(5)) == 1, "however small the pieces are"
     there_is = there.everything()
     assert {row["name"] for row in there_is["line"]} == {"new", "held", "watched", "waited"}
-    assert there_is["head"][0]["floor"] == tokens["idle"] - 2 * hour
+    assert there_is["head"][0]["floor"] == tokens["idle"] - 2 * minute
     a.leave(4, "watched"), a.leave(3, "held"), a.leave(5, "waited")
     assert b.read(1).state == "g"
     there.change("UPDATE holdfast.line SET last = 10 WHERE name = 'new'")
     there.change("UPDATE holdfast.head SET floor = $1", 10**17)
-    next_renewal_forgets(there)
-    a.renew()
+    a.sweep()
     assert there.everything()["head"][0]["floor"] == 10**17, "it never falls"
     assert a.enter(9, "new").seq == 10**17 + 1
     there.drop()
+
+
+@case
+def a_line_made_while_it_is_forgotten_knows_its_tokens():
+    """Though the clock is behind them."""
+    there = space()
+    a, b = Actor(there), Actor(there)
+    with a, b:
+        a.enter(1, "m")
+        a.session.leave(1, "m")
+        there.change("UPDATE holdfast.line SET last = $1", 10**17)
+        there.change("DELETE FROM holdfast.session WHERE sid = $1", a.session.sid)
+        there.change("DELETE FROM holdfast.session WHERE sid = $1", b.session.sid)
+        a.begin()
+        call(a.link, "sweep", 10)
+        fresh = Session(there)
+        assert fresh.hello()[0] == 0
+        b.session = fresh
+        b.start_enter(1, "m")
+        assert b.is_stuck()
+        a.commit()
+        assert b.answer().seq == 10**17 + 1
+    there.drop()
+
+
+@case
+def nonsense_is_refused():
+    """One row would be read by every client."""
+    there = space()
+    a = there.session()
+    for sid, ttl in (("evil", 1000), ("e" * 17, 1000), ("e" * 16, 0), ("e" * 16, -1), ("e" * 16, 499),
+                     ("e" * 16, 3600001), ("e" * 16, 2**62)):
+        assert refusal(a.outside, "hello", VERSION, sid, 1, ttl, True, "") == "23514", (sid, ttl)
+    for name, weight, capacity in (("", 1, 1), ("x" * 256, 1, 1), ("m", 0, 1), ("m", -1, 1), ("m", 2**32, 2**32),
+                                   ("m", 1, 0)):
+        assert refusal(a.enter, 1, name, weight, capacity) == "23514", (name, weight, capacity)
+    there.drop()
+
+
+@case
+def another_version_is_left_alone():
+    for version, age in ((1, "older"), (3, "later")):
+        there = space()
+        there.change("UPDATE holdfast.head SET version = $1", version)
+        there.change("CREATE OR REPLACE FUNCTION holdfast.prove(p_name text, p_token bigint) RETURNS "
+                     f"boolean LANGUAGE sql AS 'SELECT false /* {age} */'")
+        with there.connect() as link:
+            assert refusal(make, link) == "HF004"
+        assert age in there.link.call("SELECT prosrc FROM pg_proc WHERE proname = 'prove'")[0][0]
+        session = Session(there)
+        assert session.hello()[:2] == (7, version) and there.counts()["session"] == 0
+        there.drop()
+
+
+@case
+def what_belongs_to_others_is_left_alone():
+    """It would be run with our rights: a trigger, say."""
+    server().sql("CREATE ROLE mallory")
+    for prepare in ("CREATE SCHEMA holdfast AUTHORIZATION mallory",
+                    f"CREATE SCHEMA holdfast AUTHORIZATION {postgres.USER}; SET ROLE {postgres.USER}; "
+                    "GRANT ALL ON SCHEMA holdfast TO mallory; SET ROLE mallory; "
+                    "CREATE TABLE holdfast.head (version integer, floor bigint)",
+                    f"CREATE SCHEMA holdfast AUTHORIZATION {postgres.USER}; SET ROLE {postgres.USER}; "
+                    "GRANT ALL ON SCHEMA holdfast TO mallory; SET ROLE mallory; "
+                    "CREATE FUNCTION holdfast.hello() RETURNS integer LANGUAGE sql AS 'SELECT 1'"):
+        there = space(schema=False)
+        server().sql(prepare, there.database)
+        with there.connect() as link:
+            assert refusal(make, link) == "HF003", prepare
+        assert len(server().sql("SELECT FROM pg_class WHERE relnamespace = 'holdfast'::regnamespace",
+                                there.database)) <= 1
+        with there.server.connect(there.database) as admin:
+            assert refusal(make, admin) == "HF003", "by a superuser"
+        there.drop()
+    server().sql("DROP ROLE mallory")
 
 
 @case
@@ -107,14 +183,6 @@ def a_watcher_of_a_line_that_is_just_forgotten_is_told():
     a.enter(1, "m")
     assert there.messages() == [(b.sid, "c m")]
     there.drop()
-
-
-def refusal(function, *args):
-    try:
-        function(*args)
-    except pq.Error as error:
-        return error.code
-    return None
 
 
 @case
@@ -155,7 +223,7 @@ def nobodys_functions_are_called_instead():
                       "$$ BEGIN RAISE EXCEPTION 'caught'; END $$")
         link.run("CREATE TEMP TABLE line (name text); CREATE TEMP TABLE ticket (name text)")
         link.run("SET search_path = mine, pg_temp, pg_catalog")
-        assert call(link, "enter", a.sid, 1, 1, "m", 1, 1, False, False, 0, "")[0][1] == "g"
+        assert call(link, "enter", a.sid, 1, 1, "m", 1, 1, False, False, 0, "", "")[0][1] == "g"
         assert call(link, "leave", a.sid, 1, 1, "m")[0] == (0, False)
 
 

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -77,30 +78,30 @@ static const char *told(const struct hf_pg_config *config, size_t server,
 static void test_keywords(void **state)
 {
     static const char *const cases[][2] = {
-        { "postgres://", OURS NAME },
-        { "postgres://h", OURS NAME " host=h" },
+        { "postgres://", OURS NAME " port=5432" },
+        { "postgres://h", OURS NAME " host=h port=5432" },
         { "postgresql://h:1/d", OURS "dbname=d " NAME " host=h port=1" },
         { "postgres://ana:p%40%3A%2F%25%3Fw@h",
-          OURS NAME " host=h password=p@:/%?w user=ana" },
-        { "postgres://ana@h", OURS NAME " host=h user=ana" },
+          OURS NAME " host=h password=p@:/%?w port=5432 user=ana" },
+        { "postgres://ana@h", OURS NAME " host=h port=5432 user=ana" },
         { "postgres://[::1]:3/d", OURS "dbname=d " NAME " host=::1 port=3" },
-        { "postgres://%2Frun%2Fpg/d", OURS "dbname=d " NAME " host=/run/pg" },
+        { "postgres://%2Frun%2Fpg/d", OURS "dbname=d " NAME " host=/run/pg port=5432" },
         { "postgres:///d?host=/run/pg&port=7",
           OURS "dbname=d " NAME " host=/run/pg port=7" },
-        { "postgres://h?hostaddr=10.0.0.1", OURS NAME " host=h hostaddr=10.0.0.1" },
+        { "postgres://h?hostaddr=10.0.0.1", OURS NAME " host=h hostaddr=10.0.0.1 port=5432" },
         { "postgres://?service=main", OURS NAME " service=main" },
         { "postgres://h?sslmode=require&application_name=me",
-          "application_name=me " OURS NAME " host=h sslmode=require" },
-        { "postgres://h?ssl=true", OURS NAME " host=h sslmode=require" },
+          "application_name=me " OURS NAME " host=h port=5432 sslmode=require" },
+        { "postgres://h?ssl=true", OURS NAME " host=h port=5432 sslmode=require" },
         { "postgres://h?options=-c%20geqo%3Doff",
-          OURS NAME " host=h options=-c geqo=off" },
+          OURS NAME " host=h options=-c geqo=off port=5432" },
         /* what is ours to say */
-        { "postgres://h?connect_timeout=9&client_encoding=LATIN1", OURS NAME " host=h" },
-        { "postgres://h?ttl=3s", OURS NAME " host=h" },
+        { "postgres://h?connect_timeout=9&client_encoding=LATIN1", OURS NAME " host=h port=5432" },
+        { "postgres://h?ttl=3s", OURS NAME " host=h port=5432" },
         { "postgres://h?polling=no&sslmode=disable&ttl=3s",
-          OURS NAME " host=h sslmode=disable" },
+          OURS NAME " host=h port=5432 sslmode=disable" },
         { "postgres://h?sslmode=disable&ttl=3s&sslcrl=x&polling=yes",
-          OURS NAME " host=h sslcrl=x sslmode=disable" },
+          OURS NAME " host=h port=5432 sslcrl=x sslmode=disable" },
     };
 
     (void)state;
@@ -172,23 +173,51 @@ static void test_params(void **state)
     hf_pg_config_finish(&config);
 }
 
-/* Names are looked up by us, unless something else may say where they are. */
-static void test_look_up(void **state)
+static void assert_server(const struct hf_pg_config *config, size_t i, const char *host,
+                          const char *hostaddr, const char *port)
+{
+    assert_true(i < config->servers);
+    assert_string_equal(config->server[i].host, host);
+    assert_string_equal(config->server[i].hostaddr, hostaddr);
+    assert_string_equal(config->server[i].port, port);
+}
+
+/* Wherever the names of servers stand, we know them, and look them up. */
+static void test_servers_elsewhere(void **state)
 {
     struct hf_pg_config config;
+    char                file[] = "/tmp/hf-service.XXXXXX";
+    static const char   text[] = "[main]\nhost=db1,db2\nport=7\ndbname=d\n";
 
     (void)state;
-    parse_good("postgres://h", &config);
-    assert_true(config.look_up);
+    setenv("PGHOST", "db.example,other.example", 1);
+    setenv("PGPORT", "6000", 1);
+    parse_good("postgres:///d", &config);
+    assert_int_equal(config.servers, 2);
+    assert_server(&config, 0, "db.example", "", "6000");
+    assert_server(&config, 1, "other.example", "", "6000");
     hf_pg_config_finish(&config);
-    parse_good("postgres://h?service=main", &config);
-    assert_false(config.look_up);
+    parse_good("postgres://h:1/d", &config);
+    assert_int_equal(config.servers, 1);
+    assert_server(&config, 0, "h", "", "1");
+    hf_pg_config_finish(&config);
+
+    int fd = mkstemp(file);
+    assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
+    close(fd);
+    setenv("PGSERVICEFILE", file, 1);
+    parse_good("postgres://?service=main", &config);
+    assert_int_equal(config.servers, 2);
+    assert_server(&config, 1, "db2", "", "7");
     hf_pg_config_finish(&config);
     setenv("PGHOSTADDR", "10.0.0.1", 1);
     parse_good("postgres://h", &config);
-    assert_false(config.look_up);
+    assert_server(&config, 0, "h", "10.0.0.1", "6000");
     hf_pg_config_finish(&config);
-    unsetenv("PGHOSTADDR");
+    for (size_t i = 0; i < 4; i++)
+        unsetenv(
+            (const char *[]){ "PGHOST", "PGPORT", "PGSERVICEFILE", "PGHOSTADDR" }[i]);
+    unlink(file);
 }
 
 static void test_shown(void **state)
@@ -308,10 +337,10 @@ static int clear_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keywords),         cmocka_unit_test(test_servers),
-        cmocka_unit_test(test_how_many_servers), cmocka_unit_test(test_params),
-        cmocka_unit_test(test_look_up),          cmocka_unit_test(test_shown),
-        cmocka_unit_test(test_bad_urls),         cmocka_unit_test(test_long_host),
+        cmocka_unit_test(test_keywords),          cmocka_unit_test(test_servers),
+        cmocka_unit_test(test_how_many_servers),  cmocka_unit_test(test_params),
+        cmocka_unit_test(test_servers_elsewhere), cmocka_unit_test(test_shown),
+        cmocka_unit_test(test_bad_urls),          cmocka_unit_test(test_long_host),
     };
 
     return cmocka_run_group_tests(tests, clear_environment, NULL);

@@ -36,15 +36,16 @@ struct function {
 };
 
 static const struct function functions[HF_PG_FUNCTIONS] = {
-    [HF_PG_HELLO] = { "hf_hello", "SELECT * FROM holdfast.hello($1,$2,$3,$4,$5)", 5 },
+    [HF_PG_HELLO] = { "hf_hello", "SELECT * FROM holdfast.hello($1,$2,$3,$4,$5,$6)", 6 },
     [HF_PG_MEND] = { "hf_mend", "SELECT holdfast.mend($1,$2,$3)", 3 },
     [HF_PG_RENEW] = { "hf_renew", "SELECT * FROM holdfast.renew($1,$2)", 2 },
     [HF_PG_NEWS] = { "hf_news", "SELECT * FROM holdfast.news($1)", 1 },
-    [HF_PG_BURY] = { "hf_bury", "SELECT holdfast.bury($1,$2)", 2 },
+    [HF_PG_BURY] = { "hf_bury", "SELECT holdfast.bury_silent($1,$2,$3)", 3 },
+    [HF_PG_SWEEP] = { "hf_sweep", "SELECT holdfast.sweep($1)", 1 },
     [HF_PG_BYE] = { "hf_bye", "SELECT holdfast.bye($1,$2)", 2 },
     [HF_PG_ENTER] = { "hf_enter",
-                      "SELECT * FROM holdfast.enter($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)",
-                      10 },
+                      "SELECT * FROM holdfast.enter($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)",
+                      11 },
     [HF_PG_LEAVE] = { "hf_leave", "SELECT * FROM holdfast.leave($1,$2,$3,$4)", 4 },
     [HF_PG_READ] = { "hf_read", "SELECT * FROM holdfast.read($1,$2,$3)", 3 },
     [HF_PG_AMEND] = { "hf_amend", "SELECT * FROM holdfast.amend($1,$2,$3,$4)", 4 },

@@ -142,13 +142,6 @@ static int parse(struct hf_pg_config *ret, const struct hf_config *config, char 
     return 0;
 }
 
-static bool is_set(const char *variable)
-{
-    const char *value = getenv(variable);
-
-    return value != NULL && value[0] != '\0';
-}
-
 int hf_pg_config_init(struct hf_pg_config *ret, const struct hf_config *config,
                       char *errmsg)
 {
@@ -169,9 +162,6 @@ int hf_pg_config_init(struct hf_pg_config *ret, const struct hf_config *config,
         hf_pg_config_finish(ret);
         return r;
     }
-    /* A service, or the environment, may say where a name is to be found. */
-    ret->look_up = hf_pg_option(ret->option, "service")[0] == '\0' &&
-                   !is_set("PGSERVICE") && !is_set("PGHOSTADDR");
     hf_pg_config_show(ret, 0, ret->shown, sizeof ret->shown);
     return 0;
 }

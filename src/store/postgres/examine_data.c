@@ -57,9 +57,16 @@ static void tell_lines(const struct hf_pg_examine *examine, const char *name,
                        struct hf_gathered *list)
 {
     int64_t wrong = hf_pg_told_number(examine, "wrong");
+    int64_t strange = hf_pg_told_number(examine, "strange");
 
-    hf_gather(list, HF_FINE, "schema", NULL, "holdfast, version %d, owned by %s",
-              HF_PG_SCHEMA_VERSION, hf_pg_told(examine, "owner"));
+    hf_gather(list, strange > 0 ? HF_WARNING : HF_FINE, "schema",
+              strange > 0 ? "do you trust its owner, and all who may create there?  See "
+                            "docs/postgres.md"
+                          : NULL,
+              strange > 0 ? "holdfast, version %d, owned by %s; %" PRId64
+                            " of its functions are not those that init makes"
+                          : "holdfast, version %d, owned by %s",
+              HF_PG_SCHEMA_VERSION, hf_pg_told(examine, "owner"), strange);
     hf_gather(list, wrong > 0 ? HF_FAULT : HF_FINE, "integrity",
               wrong > 0
                   ? "was it changed by hand?  End all clients, DROP SCHEMA holdfast "

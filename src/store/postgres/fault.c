@@ -14,7 +14,8 @@
 struct meaning {
     const char      *state; /* how it begins */
     enum hf_pg_fault fault;
-    const char      *words; /* a clause about the server; NULL: its own are added */
+    const char *words; /* a clause about the server; NULL, or behind ": ": its own are
+                               added */
 };
 
 static const struct meaning meanings[] = {
@@ -39,6 +40,12 @@ static const struct meaning meanings[] = {
     { "42P01", HF_PG_NO_SCHEMA, "has no schema \"holdfast\" of our version" },
     { "42704", HF_PG_NO_SCHEMA, "has no schema \"holdfast\" of our version" },
     { "42501", HF_PG_DENIED, NULL },
+    { "HF003", HF_PG_DENIED,
+      "has a schema \"holdfast\" that is not of our version, nor ours to "
+      "change: " },
+    { "HF004", HF_PG_OTHER, "has a schema \"holdfast\" of another version than ours: " },
+    { "22P05", HF_PG_FAILED,
+      "cannot write that name, for its database is not in UTF-8: " },
     { "28P01", HF_PG_DENIED, "says that the password, or the user, is wrong" },
     { "28", HF_PG_DENIED, NULL },
     { "53100", HF_PG_FAILED, "has no room left on its disk" },
@@ -106,7 +113,8 @@ enum hf_pg_fault hf_pg_fault_words(const char *state, const char *message, char 
         fault = HF_PG_DOWN;
         snprintf(ret, size, "hung up: %s", line);
     } else if (meaning != NULL && meaning->words != NULL) {
-        snprintf(ret, size, "%s", meaning->words);
+        bool more = meaning->words[strlen(meaning->words) - 1] == ' ';
+        snprintf(ret, size, "%s%s", meaning->words, more ? line : "");
     } else {
         snprintf(ret, size, "%s: %s",
                  fault == HF_PG_DENIED ? "does not allow it" : "says", line);

@@ -66,9 +66,9 @@ void hf_pg_find_addresses(struct hf_pg *pg)
 }
 
 /* A name: not the folder of a socket, nor an abstract one, nor nothing at all. */
-static bool is_ours(const struct hf_pg_config *config, const struct hf_pg_server *server)
+static bool is_name(const struct hf_pg_server *server)
 {
-    return config->look_up && server->hostaddr[0] == '\0' &&
+    return server->hostaddr[0] == '\0' &&
            strchr("/@", server->host[0]) == NULL; /* "" too */
 }
 
@@ -84,7 +84,7 @@ void hf_pg_find_next(struct hf_pg *pg)
     link->phase = HF_PG_RESOLVING;
     if (link->next_address < link->addresses)
         reach(pg);
-    else if (!is_ours(&pg->config, server))
+    else if (!is_name(server))
         hf_pg_connect(pg, NULL);
     else if (hf_resolve_new(server->host, ANY_PORT, &link->resolve) < 0)
         hf_pg_link_break(pg, "cannot be looked up: out of memory");

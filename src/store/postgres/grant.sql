@@ -1,8 +1,9 @@
 -- What a role needs to use locks, and no more.
 GRANT USAGE ON SCHEMA holdfast TO :"role";
 GRANT EXECUTE ON FUNCTION
-    holdfast.hello, holdfast.renew, holdfast.news, holdfast.mend, holdfast.bury, holdfast.bye,
-    holdfast.enter, holdfast.leave, holdfast.read, holdfast.amend, holdfast.watch,
+    holdfast.hello, holdfast.renew, holdfast.news, holdfast.mend, holdfast.bye,
+    holdfast.bury_silent, holdfast.sweep, holdfast.enter, holdfast.leave, holdfast.read,
+    holdfast.amend, holdfast.watch,
     holdfast.break_place, holdfast.ask, holdfast.prove, holdfast.list, holdfast.look,
     holdfast.fence
     TO :"role";

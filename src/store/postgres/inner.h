@@ -25,6 +25,7 @@ enum hf_pg_code {
     HF_PG_MISMATCH = 4,
     HF_PG_FULL = 5,
     HF_PG_NOWHERE = 6,
+    HF_PG_ANOTHER = 7, /* version of the schema */
 };
 
 /* ---- session.c ---------------------------------------------------------------------------- */
@@ -54,25 +55,31 @@ void hf_pg_renew(struct hf_pg *pg);
 
 /* ---- observe.c ---------------------------------------------------------------------------- */
 
-struct hf_pg_seen {
-    char    sid[17];
-    int64_t renewal;
-    hf_time ttl;
-    hf_time since;  /* when we first saw this renewal's number */
-    bool    listed; /* by the last look */
+#define HF_PG_DRAWN 32
+
+struct hf_pg_drawn {
+    int64_t number;
+    hf_time when; /* we had it; the server drew it earlier */
 };
 
 struct hf_pg_observe {
-    struct hf_pg_seen *seen;
-    size_t             count, room;
-    struct hf_pg_call  call; /* a burial */
+    struct hf_pg_drawn drawn[HF_PG_DRAWN]; /* oldest first */
+    size_t             count;
+    char               timeline[9]; /* of the server */
+    hf_time            alarm;       /* somebody in our way may be dead then */
+    hf_time            round;       /* look after what is in nobody's way then */
+    struct hf_pg_call  call;
 };
 
-/* A look at other sessions: rows of { code, sid, renewal, ttl } from the second on. */
+void hf_pg_observe_init(struct hf_pg *pg);
+
+/* Hello was answered, with a number. */
+void hf_pg_observe_begin(struct hf_pg *pg, int64_t number, const char *timeline);
+
+/* A renewal was: { code, number, ttl }, of our own first, then of those in our way. */
 void    hf_pg_observe(struct hf_pg *pg, const PGresult *result);
 void    hf_pg_observe_run(struct hf_pg *pg);
 hf_time hf_pg_observe_wake(const struct hf_pg *pg);
-void    hf_pg_observe_finish(struct hf_pg *pg);
 
 /* ---- news.c -------------------------------------------------------------------------------- */
 
@@ -88,6 +95,7 @@ struct hf_pg_news {
 
 void    hf_pg_news_begin(struct hf_pg *pg); /* a connection is ready */
 void    hf_pg_news_run(struct hf_pg *pg);
+void    hf_pg_news_look(struct hf_pg *pg); /* for what was missed */
 hf_time hf_pg_news_wake(const struct hf_pg *pg);
 void    hf_pg_on_notify(struct hf_pg *pg, const char *payload);
 

@@ -27,7 +27,6 @@ struct hf_pg_config {
                                    be a password among them */
     struct hf_pg_server server[HF_PG_SERVERS]; /* tried in turn */
     size_t              servers;
-    bool                look_up; /* names of servers are looked up by us, not by libpq */
     char                shown[160]; /* "host:port/database", for messages */
     hf_time             ttl;
     bool                polling; /* never LISTEN, as behind a pooler */
@@ -72,6 +71,7 @@ enum hf_pg_function {
     HF_PG_RENEW,
     HF_PG_NEWS,
     HF_PG_BURY,
+    HF_PG_SWEEP,
     HF_PG_BYE,
     HF_PG_ENTER,
     HF_PG_LEAVE,
@@ -257,6 +257,7 @@ enum hf_pg_fault {
     HF_PG_DOWN,  /* the server ends or is starting, is read-only, or has no room: connect
                         anew */
     HF_PG_NO_SCHEMA, /* the schema, or a function of it, is not there */
+    HF_PG_OTHER,     /* the schema is of another version: HF_EUNSUPPORTED */
     HF_PG_DENIED,    /* password, permission: HF_EDENIED */
     HF_PG_FAILED,    /* anything else: HF_ESTORE */
 };
@@ -293,12 +294,12 @@ bool hf_pg_socket_look(struct hf_pg *pg, unsigned events);
 
 /* ---- schema.c ---------------------------------------------------------------------- */
 
-/* Make the schema, or bring it to our version; then `done` is called with the result of
+/* Make the schema, unless there is another; then `done` is called with the result of
  * that (NULL: the connection broke). */
 void hf_pg_schema_make(struct hf_pg *pg, hf_pg_on_result *done);
 
 const char *hf_pg_schema_text(void);
 
-#define HF_PG_SCHEMA_VERSION 1
+#define HF_PG_SCHEMA_VERSION 2
 
 #endif

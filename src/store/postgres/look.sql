@@ -19,6 +19,11 @@ SELECT current_setting('server_version') AS version,
         WHERE datname = current_database()) AS connections_here,
        pg_notification_queue_usage() AS queue,
        (SELECT pg_get_userbyid(nspowner) FROM pg_namespace WHERE nspname = 'holdfast') AS owner,
+       (SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+        WHERE nspname = 'holdfast' AND (proowner <> nspowner OR NOT prosecdef AND
+            has_function_privilege(p.oid, 'EXECUTE') AND
+            nspowner <> (SELECT oid FROM pg_roles WHERE rolname = current_user) AND NOT
+            (SELECT rolsuper FROM pg_roles WHERE rolname = current_user))) AS strange,
        current_setting('autovacuum') AS autovacuum,
        (SELECT sum(n_live_tup) FROM pg_stat_user_tables
         WHERE schemaname = 'holdfast') AS live_rows,

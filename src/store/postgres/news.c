@@ -3,7 +3,8 @@
  * By LISTEN on our session's channel, on the same connection, from when somebody waits for
  * news until a while after.  (A NOTIFY wakes all of a database's listeners, so those who
  * have nothing to wait for should be none.)  What happened before is looked for right
- * behind it.  Behind a pooler there is no LISTEN: then we look every now and then.
+ * behind it.  Behind a pooler there is no LISTEN: then we look every now and then.  We look
+ * after every renewal, too, for the server may have had no room for a message.
  */
 #include "store/postgres/inner.h"
 
@@ -21,26 +22,20 @@ static bool polls(const struct hf_pg *pg)
 
 /* ---- Looking ----------------------------------------------------------------------------------- */
 
+/* Whoever waits for news of it reads what they are: only that makes sure. */
 static void tell(struct hf_pg *pg, const PGresult *result, int row)
 {
     int64_t     id = hf_pg_number(result, row, 0);
     const char *state = hf_pg_text(result, row, 1);
-    char        text[96];
+    char        text[32];
 
     struct hf_served_place *place = hf_served_place_find(&pg->served, (uint64_t)id);
-    uint64_t                version = (uint64_t)hf_pg_number(result, row, 4);
+    uint64_t                version = (uint64_t)hf_pg_number(result, row, 2);
     if (place == NULL || state == NULL || place->version == version)
         return;
-    bool more = version - place->version > 1; /* it may have been asked for as well */
     place->version = version;
     pg->news.pause = SHORTEST;
-    bool granted = state[0] == 'g' && !place->granted;
-    if (granted)
-        hf_served_granted(place, (int)hf_pg_number(result, row, 2),
-                          hf_pg_number(result, row, 3));
-    if (granted && !more)
-        return;
-    snprintf(text, sizeof text, "%c %lld", state[0] == 'b' ? 'b' : 'a', (long long)id);
+    snprintf(text, sizeof text, "%c %lld", state[0] == 'b' ? 'b' : 'n', (long long)id);
     hf_served_message(&pg->served, text);
 }
 
@@ -53,7 +48,7 @@ static void on_news(struct hf_pg *pg, void *data, const PGresult *result)
         tell(pg, result, row);
 }
 
-static void look(struct hf_pg *pg)
+void hf_pg_news_look(struct hf_pg *pg)
 {
     struct hf_pg_news *news = &pg->news;
 
@@ -147,11 +142,11 @@ void hf_pg_news_run(struct hf_pg *pg)
         if (news->wanted <= pg->served.now && news->poll == HF_NEVER)
             news->poll = pg->served.now + news->pause;
         if (news->poll <= pg->served.now)
-            look(pg);
+            hf_pg_news_look(pg);
     } else if (news->wanted <= pg->served.now && !news->listening &&
                !news->listen.flying) {
         listen_or_not(pg, true);
-        look(pg);
+        hf_pg_news_look(pg);
     }
 }
 

@@ -1,143 +1,189 @@
 /* observe.c - who is dead.
  *
- * No time of day decides.  Every renewal shows us the renewal numbers of others: of those in
- * whose line we wait, and of those that have been silent longest.  A session whose number we
- * have seen unchanged for longer than its ttl, by our own clock, counted from when we had
- * read it, is buried; the server makes sure that the number is still the same.
+ * No time of day decides.  Every renewal, and every hello, draws a number that is higher than
+ * all before, and we remember when we had ours.  A session whose number is lower than one of
+ * ours was renewed before that, by its own clock as well; if that is longer ago than its ttl,
+ * by our clock, counted from when we had the number, it is dead.  So the clocks of all in our
+ * way run from the beginning, whether we have seen them or not, and the server buries all at
+ * once to whom it applies.
+ *
+ * When to ask for that is told by renewals: they show the leases at the head of the lines
+ * that we wait for.  What is in nobody's way is looked after now and then.
+ *
+ * A server that has lost what was committed last, as a standby that did not know of it, may
+ * draw numbers again.  It is on another timeline then: ours count no more.
  */
 #include "store/postgres/inner.h"
 
+#include "base/random.h"
 #include "core/lease.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static struct hf_pg_seen *find(const struct hf_pg_observe *observe, const char *sid)
+#define TTL_LEAST   (500 * HF_MS)
+#define TTL_MOST    (3600 * HF_SEC)
+#define ROUND_LEAST HF_SEC
+#define ROUND_MOST  (60 * HF_SEC)
+#define ROUND_SOON  (200 * HF_MS) /* there is more to sweep */
+#define LINES       1000          /* looked at in a round */
+#define BURIED_MOST 500           /* by one call: see schema.sql */
+
+static hf_time within(hf_time value, hf_time least, hf_time most)
 {
-    for (size_t i = 0; i < observe->count; i++)
-        if (strcmp(observe->seen[i].sid, sid) == 0)
-            return &observe->seen[i];
-    return NULL;
+    return value < least ? least : value > most ? most : value;
 }
 
-static struct hf_pg_seen *add(struct hf_pg_observe *observe, const char *sid)
+static void plan_round(struct hf_pg *pg, bool soon)
 {
-    if (observe->count == observe->room) {
-        size_t             room = observe->room * 2 + 16;
-        struct hf_pg_seen *grown = realloc(observe->seen, room * sizeof *grown);
-        if (grown == NULL) /* somebody else will look */
-            return NULL;
-        observe->seen = grown;
-        observe->room = room;
-    }
-    struct hf_pg_seen *seen = &observe->seen[observe->count++];
-    *seen = (struct hf_pg_seen){ 0 };
-    snprintf(seen->sid, sizeof seen->sid, "%s", sid);
-    return seen;
+    hf_time pause = within(pg->config.ttl, ROUND_LEAST, ROUND_MOST);
+
+    pause += (hf_time)(hf_random() % (uint64_t)(pause / 2)); /* not all at once */
+    pg->observe.round = pg->served.now + (soon ? ROUND_SOON : pause);
 }
 
-static void note(struct hf_pg_observe *observe, const char *sid, int64_t renewal,
-                 hf_time ttl, hf_time now)
+void hf_pg_observe_init(struct hf_pg *pg)
 {
-    struct hf_pg_seen *seen = find(observe, sid);
-
-    if (seen == NULL)
-        seen = add(observe, sid);
-    if (seen == NULL)
-        return;
-    if (seen->renewal != renewal || seen->ttl != ttl)
-        seen->since = now;
-    seen->renewal = renewal;
-    seen->ttl = ttl;
-    seen->listed = true;
+    pg->observe.alarm = HF_NEVER;
+    pg->served.now = hf_now();
+    plan_round(pg, false);
 }
 
-static void forget_unlisted(struct hf_pg_observe *observe)
+/* ---- Numbers --------------------------------------------------------------------------------- */
+
+/* Of the older half every second one goes.  To have fewer makes us later, never wrong. */
+static void thin_out(struct hf_pg_observe *observe)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < observe->count; i++)
-        if (observe->seen[i].listed)
-            observe->seen[kept++] = observe->seen[i];
+        if (i >= HF_PG_DRAWN / 2 || i % 2 == 1)
+            observe->drawn[kept++] = observe->drawn[i];
     observe->count = kept;
+}
+
+static void remember(struct hf_pg *pg, int64_t number)
+{
+    struct hf_pg_observe *observe = &pg->observe;
+    struct hf_pg_drawn   *last = &observe->drawn[observe->count - (observe->count > 0)];
+    hf_time               now = hf_now(); /* not earlier than the server drew it */
+
+    if (observe->count > 0 && number <= last->number)
+        observe->count = 0; /* it has begun anew */
+    else if (observe->count > 0 && now < last->when + pg->config.ttl / 8)
+        return; /* hf_check() may be called often */
+    if (observe->count == HF_PG_DRAWN)
+        thin_out(observe);
+    observe->drawn[observe->count++] = (struct hf_pg_drawn){ number, now };
+}
+
+void hf_pg_observe_begin(struct hf_pg *pg, int64_t number, const char *timeline)
+{
+    struct hf_pg_observe *observe = &pg->observe;
+
+    if (timeline == NULL || strcmp(timeline, observe->timeline) != 0)
+        observe->count = 0;
+    snprintf(observe->timeline, sizeof observe->timeline, "%s",
+             timeline != NULL ? timeline : "");
+    observe->alarm = HF_NEVER;
+    remember(pg, number);
+}
+
+/* When a session that is silent since that number may be taken for dead. */
+static hf_time stale_at(const struct hf_pg_observe *observe, int64_t number, hf_time ttl)
+{
+    for (size_t i = 0; i < observe->count; i++)
+        if (observe->drawn[i].number >= number)
+            return hf_lease_stale_at(observe->drawn[i].when, ttl);
+    return HF_NEVER;
 }
 
 void hf_pg_observe(struct hf_pg *pg, const PGresult *result)
 {
     struct hf_pg_observe *observe = &pg->observe;
-    hf_time               now = hf_now(); /* not earlier than the server looked */
 
-    for (size_t i = 0; i < observe->count; i++)
-        observe->seen[i].listed = false;
+    remember(pg, hf_pg_number(result, 0, 1));
+    observe->alarm = HF_NEVER;
     for (int row = 1; row < PQntuples(result); row++) {
-        const char *sid = hf_pg_text(result, row, 1);
-        if (sid != NULL && strlen(sid) < sizeof observe->seen->sid)
-            note(observe, sid, hf_pg_number(result, row, 2),
-                 hf_pg_number(result, row, 3) * HF_MS, now);
+        int64_t ms = hf_pg_number(result, row, 2);
+        hf_time ttl = within(ms, TTL_LEAST / HF_MS, TTL_MOST / HF_MS) * HF_MS;
+        hf_time at = stale_at(observe, hf_pg_number(result, row, 1), ttl);
+        if (at < observe->alarm)
+            observe->alarm = at;
     }
-    forget_unlisted(observe);
 }
 
 /* ---- Burials --------------------------------------------------------------------------------- */
 
-static const struct hf_pg_seen *first_stale(const struct hf_pg *pg, hf_time *when)
-{
-    const struct hf_pg_seen *first = NULL;
-
-    *when = HF_NEVER;
-    for (size_t i = 0; i < pg->observe.count; i++) {
-        const struct hf_pg_seen *seen = &pg->observe.seen[i];
-        hf_time                  at = hf_lease_stale_at(seen->since, seen->ttl);
-        if (at < *when) {
-            *when = at;
-            first = seen;
-        }
-    }
-    return first;
-}
-
-/* Whoever was faster, it is over; there may be more of them. */
-static void on_buried(struct hf_pg *pg, void *data, const PGresult *result)
+static void on_swept(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
+    if (hf_pg_fault(pg, result) == HF_PG_FINE && hf_pg_number(result, 0, 0) > LINES / 10)
+        plan_round(pg, true);
+}
+
+static void on_buried(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    bool    alarmed = data != NULL;
+    int64_t count = 0;
+
+    if (hf_pg_fault(pg, result) == HF_PG_FINE)
+        count = hf_pg_number(result, 0, 0);
     if (result == NULL)
         return;
-    if (hf_pg_fault(pg, result) == HF_PG_FINE && hf_pg_bool(result, 0, 0))
-        hf_pg_renew(pg);
+    if (count == BURIED_MOST)
+        pg->observe.alarm = pg->served.now;
+    if (count > 0)
+        hf_pg_renew(pg); /* who is in our way now? */
+    if (alarmed)
+        return;
+    hf_pg_begin(pg, HF_PG_SWEEP);
+    hf_pg_add_number(pg, LINES);
+    hf_pg_send(pg, &pg->observe.call, false, on_swept, NULL);
 }
 
-static void bury(struct hf_pg *pg, const struct hf_pg_seen *seen)
+/* By all numbers that are as old as the shortest lease that is looked for. */
+static void bury(struct hf_pg *pg, hf_time shortest, bool alarmed)
 {
     struct hf_pg_observe *observe = &pg->observe;
+    uint64_t              number[HF_PG_DRAWN], age[HF_PG_DRAWN];
+    hf_time               now = hf_now();
+    size_t                count = 0;
 
+    for (; count < observe->count && observe->drawn[count].when + shortest <= now;
+         count++) {
+        number[count] = (uint64_t)observe->drawn[count].number;
+        age[count] = (uint64_t)((now - observe->drawn[count].when) / HF_MS);
+    }
     hf_pg_begin(pg, HF_PG_BURY);
-    hf_pg_add(pg, seen->sid);
-    hf_pg_add_number(pg, seen->renewal);
-    observe->seen[seen - observe->seen] = observe->seen[--observe->count];
-    hf_pg_send(pg, &observe->call, false, on_buried, NULL);
+    hf_pg_add(pg, pg->session.sid);
+    hf_pg_add_numbers(pg, number, count);
+    hf_pg_add_numbers(pg, age, count);
+    hf_pg_send(pg, &observe->call, false, on_buried, alarmed ? pg : NULL);
 }
+
+/* ---- Time ------------------------------------------------------------------------------------- */
 
 void hf_pg_observe_run(struct hf_pg *pg)
 {
-    hf_time                  when;
-    const struct hf_pg_seen *seen = first_stale(pg, &when);
+    struct hf_pg_observe *observe = &pg->observe;
 
-    if (seen != NULL && pg->link.phase == HF_PG_READY && !pg->observe.call.flying &&
-        when <= pg->served.now)
-        bury(pg, seen);
+    if (pg->link.phase != HF_PG_READY || observe->call.flying)
+        return;
+    if (pg->served.now >= observe->alarm) {
+        observe->alarm = HF_NEVER;
+        bury(pg, TTL_LEAST, true);
+    } else if (pg->served.now >= observe->round) {
+        plan_round(pg, false);
+        bury(pg, pg->config.ttl, false);
+    }
 }
 
 hf_time hf_pg_observe_wake(const struct hf_pg *pg)
 {
-    hf_time when;
+    const struct hf_pg_observe *observe = &pg->observe;
 
-    first_stale(pg, &when);
-    return pg->link.phase == HF_PG_READY && !pg->observe.call.flying ? when : HF_NEVER;
-}
-
-void hf_pg_observe_finish(struct hf_pg *pg)
-{
-    free(pg->observe.seen);
-    pg->observe = (struct hf_pg_observe){ 0 };
+    if (pg->link.phase != HF_PG_READY || observe->call.flying)
+        return HF_NEVER;
+    return observe->alarm < observe->round ? observe->alarm : observe->round;
 }

@@ -1,4 +1,4 @@
-/* schema.c - make the schema, or change it to our version.
+/* schema.c - make the schema.
  *
  * All of it is one query, hence one transaction.  A lock at its beginning lets one after
  * the other make it.

@@ -1,41 +1,73 @@
 -- schema.sql - lines in a PostgreSQL database, and the functions that change them.
 --
 -- A session has a renewal number, drawn anew with every renewal; no time of day decides
--- anything.  Whoever has seen the same number for longer than the session's ttl, by a clock
--- of his own, may bury it.  A line is a row that counts what is held and who waits; it is
+-- anything.  Numbers rise: a session whose number is lower than one that somebody drew longer
+-- ago than its ttl, by a clock of his own, was not renewed since, and may be buried.  A line is a row that counts what is held and who waits; it is
 -- locked before anything in it is looked at, so tickets are numbered in the order of their
 -- commits.  A ticket's seq is its token too.
 --
 -- Functions lock our session first, then lines in the order of their names.  They answer a
 -- code first: 0 done, 2 there is no such session, 3 it has a newer connection, 4 those there
--- are of another kind, 5 too many wait, 6 there is no such place.
+-- are of another kind, 5 too many wait, 6 there is no such place, 7 this is another version.
 --
--- May be run again: it changes what is there to this version.
-SELECT pg_catalog.pg_advisory_xact_lock(4846281);
+-- May be run again.  It changes nothing that is somebody else's, nor of another version.
+SELECT pg_catalog.pg_advisory_xact_lock(4846281),
+       pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
-CREATE SCHEMA IF NOT EXISTS holdfast;
+-- What somebody else has put there would run with our rights: a trigger, a default.
+DO $$
+DECLARE
+    v_me      oid := (SELECT oid FROM pg_roles WHERE rolname = current_user);
+    v_schema  oid;
+    v_owner   oid;
+    v_other   text;
+    v_version integer;
+BEGIN
+    SELECT oid, nspowner INTO v_schema, v_owner FROM pg_namespace WHERE nspname = 'holdfast';
+    IF NOT FOUND THEN
+        CREATE SCHEMA holdfast;
+        RETURN;
+    END IF;
+    SELECT pg_get_userbyid(owner) INTO v_other FROM (
+        SELECT v_owner AS owner
+        UNION ALL SELECT relowner FROM pg_class WHERE relnamespace = v_schema
+        UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace = v_schema
+        UNION ALL SELECT typowner FROM pg_type WHERE typnamespace = v_schema) AS there
+    WHERE owner <> v_me LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION 'it, or something in it, belongs to "%"', v_other USING ERRCODE = 'HF003';
+    END IF;
+    IF NOT EXISTS (SELECT FROM pg_class WHERE relnamespace = v_schema) THEN
+        RETURN;
+    END IF;
+    EXECUTE 'SELECT version FROM holdfast.head' INTO v_version;
+    IF v_version IS DISTINCT FROM 2 THEN
+        RAISE EXCEPTION 'it is of version %', v_version USING ERRCODE = 'HF004';
+    END IF;
+END $$;
 
 CREATE TABLE IF NOT EXISTS holdfast.head (
     one     boolean PRIMARY KEY DEFAULT true CHECK (one),
     version integer NOT NULL,
-    floor   bigint  NOT NULL -- highest token of all lines that were forgotten
+    floor   bigint  NOT NULL, -- highest token of all lines that were forgotten
+    swept   text    NOT NULL  -- the line that sweep() was at
 );
-INSERT INTO holdfast.head (version, floor) VALUES (1, 0) ON CONFLICT DO NOTHING;
+INSERT INTO holdfast.head (version, floor, swept) VALUES (2, 0, '') ON CONFLICT DO NOTHING;
 
 CREATE SEQUENCE IF NOT EXISTS holdfast.renewal;
 
 CREATE TABLE IF NOT EXISTS holdfast.session (
-    sid        text   PRIMARY KEY,
+    sid        text   PRIMARY KEY CHECK (sid ~ '^[0-9a-f]{16}$'),
     connection bigint NOT NULL,
     renewal    bigint NOT NULL,
-    ttl        bigint NOT NULL, -- milliseconds
+    ttl        bigint NOT NULL CHECK (ttl BETWEEN 500 AND 3600000), -- milliseconds
     note       text   NOT NULL DEFAULT ''
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX IF NOT EXISTS session_renewal ON holdfast.session (renewal);
 
 CREATE TABLE IF NOT EXISTS holdfast.line (
-    name     text    PRIMARY KEY,
-    capacity bigint  NOT NULL,
+    name     text    PRIMARY KEY CHECK (octet_length(name) BETWEEN 1 AND 255),
+    capacity bigint  NOT NULL CHECK (capacity BETWEEN 1 AND 4294967295),
     claim    boolean NOT NULL,
     used     bigint  NOT NULL, -- weight of all that is granted
     holders  bigint  NOT NULL,
@@ -50,8 +82,9 @@ CREATE TABLE IF NOT EXISTS holdfast.ticket (
     id       bigint  NOT NULL,
     name     text    NOT NULL,
     seq      bigint  NOT NULL,
-    weight   bigint  NOT NULL,
+    weight   bigint  NOT NULL CHECK (weight BETWEEN 1 AND 4294967295),
     claim    boolean NOT NULL,
+    secret   text    NOT NULL, -- of its owner: what a message that grants it must know
     state    "char"  NOT NULL, -- g granted, w waiting, b taken away by somebody
     slot     integer NOT NULL,
     since    bigint  NOT NULL, -- microseconds since 1970, for people
@@ -64,12 +97,15 @@ CREATE INDEX IF NOT EXISTS ticket_line ON holdfast.ticket (name, seq) WHERE stat
 CREATE INDEX IF NOT EXISTS ticket_waiting ON holdfast.ticket (name, seq) WHERE state = 'w';
 CREATE UNIQUE INDEX IF NOT EXISTS ticket_claim ON holdfast.ticket (name)
     WHERE claim AND state <> 'b';
+CREATE INDEX IF NOT EXISTS ticket_patience ON holdfast.ticket (sid) WHERE state = 'w';
+CREATE INDEX IF NOT EXISTS ticket_news ON holdfast.ticket (sid) WHERE news > 0;
 
 CREATE TABLE IF NOT EXISTS holdfast.watch (
     name text NOT NULL,
     sid  text NOT NULL,
     PRIMARY KEY (name, sid)
 );
+CREATE INDEX IF NOT EXISTS watch_sid ON holdfast.watch (sid);
 
 -- The highest token that holdfast.fence() has seen of each lock.
 CREATE TABLE IF NOT EXISTS holdfast.fence (
@@ -106,6 +142,29 @@ BEGIN
     END IF;
 END $$;
 
+-- What follows is relied on: it must be on disk before it is answered, and if it is not known
+-- to a synchronous standby then, the server's warning must reach us.
+CREATE OR REPLACE FUNCTION holdfast.be_sure() RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF current_setting('synchronous_commit') = 'off' THEN
+        PERFORM set_config('synchronous_commit', 'on', true);
+    END IF;
+    IF current_setting('client_min_messages') = 'error' THEN
+        PERFORM set_config('client_min_messages', 'warning', true);
+    END IF;
+END $$;
+
+-- Where the server has no room left for messages, to send one fails, and all that was done
+-- with it.  Who is not told finds out with his next renewal.
+CREATE OR REPLACE FUNCTION holdfast.tell(p_sid text, p_text text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF pg_notification_queue_usage() < 0.9 THEN
+        PERFORM pg_notify('hf_' || p_sid, p_text);
+    END IF;
+END $$;
+
 -- What is wrong with a session; 0 if nothing is.  It cannot be buried, nor get a newer
 -- connection, before we are done.
 CREATE OR REPLACE FUNCTION holdfast.refusal(p_sid text, p_connection bigint) RETURNS integer
@@ -135,6 +194,9 @@ BEGIN
                EXISTS (SELECT FROM holdfast.watch WHERE name = p_name)
         FROM holdfast.head
         ON CONFLICT DO NOTHING;
+        -- That may have waited for whoever forgets it, and knows of no token since.
+        UPDATE holdfast.line SET last = floor
+        FROM holdfast.head WHERE name = p_name AND last < floor;
     END LOOP;
 END $$;
 
@@ -162,15 +224,20 @@ BEGIN
                      (SELECT sid FROM holdfast.watch WHERE name = p_name
                       FOR UPDATE SKIP LOCKED)
                  RETURNING sid LOOP
-        PERFORM pg_notify('hf_' || v_sid, 'c ' || p_name);
+        PERFORM holdfast.tell(v_sid, 'c ' || p_name);
     END LOOP;
 END $$;
 
 -- A line, which is locked, has changed: there is p_less weight held, p_left holders and
 -- p_gone waiters less.  Grant those who wait, in order, while they fit; tell them, but for
 -- p_sid and p_id, who hears it by an answer; and tell those who watch.
+--
+-- "g" says that it is granted.  That is enough where somebody has left (p_left_it): should
+-- this be forgotten, nobody else can have the place.  Otherwise, and where there is a slot,
+-- "n" says that there is news: read() makes sure that it is on disk.
 CREATE OR REPLACE FUNCTION holdfast.advance(p_name text, p_less bigint, p_left bigint,
-                                            p_gone bigint, p_sid text, p_id bigint)
+                                            p_gone bigint, p_sid text, p_id bigint,
+                                            p_left_it boolean)
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -194,8 +261,10 @@ BEGIN
         v_line.holders := v_line.holders + 1;
         v_line.waiting := v_line.waiting - 1;
         IF v_next.sid <> p_sid OR v_next.id <> p_id THEN
-            PERFORM pg_notify('hf_' || v_next.sid,
-                              format('g %s %s %s', v_next.id, v_next.slot, v_next.since));
+            PERFORM holdfast.tell(v_next.sid, CASE WHEN p_left_it AND v_next.slot < 0
+                                  THEN format('g %s -1 %s %s', v_next.id, v_next.since,
+                                              v_next.secret)
+                                  ELSE 'n ' || v_next.id END);
         END IF;
     END LOOP;
     UPDATE holdfast.line
@@ -208,15 +277,41 @@ BEGIN
 END $$;
 
 -- Take a ticket out of its line, which is locked.
-CREATE OR REPLACE FUNCTION holdfast.part(p_name text, p_state "char", p_weight bigint)
+CREATE OR REPLACE FUNCTION holdfast.part(p_name text, p_state "char", p_weight bigint,
+                                         p_left_it boolean)
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF p_state = 'g' THEN
-        PERFORM holdfast.advance(p_name, p_weight, 1, 0, '', 0);
+        PERFORM holdfast.advance(p_name, p_weight, 1, 0, '', 0, p_left_it);
     ELSE
-        PERFORM holdfast.advance(p_name, 0, 0, 1, '', 0);
+        PERFORM holdfast.advance(p_name, 0, 0, 1, '', 0, p_left_it);
     END IF;
+END $$;
+
+-- Take out all that sessions have, which are gone already.
+CREATE OR REPLACE FUNCTION holdfast.clear(p_sids text[]) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_name text;
+    v_less bigint;
+    v_left bigint;
+    v_gone bigint;
+BEGIN
+    -- What is locked is just being told, and gone then.  To wait for that might be in vain.
+    DELETE FROM holdfast.watch WHERE (name, sid) IN
+        (SELECT name, sid FROM holdfast.watch WHERE sid = ANY (p_sids) FOR UPDATE SKIP LOCKED);
+    PERFORM FROM holdfast.line
+    WHERE name IN (SELECT name FROM holdfast.ticket WHERE sid = ANY (p_sids))
+    ORDER BY name FOR UPDATE;
+    FOR v_name, v_less, v_left, v_gone IN
+        WITH gone AS (DELETE FROM holdfast.ticket WHERE sid = ANY (p_sids)
+                      RETURNING name, state, weight)
+        SELECT name, coalesce(sum(weight) FILTER (WHERE state = 'g'), 0),
+               count(*) FILTER (WHERE state = 'g'), count(*) FILTER (WHERE state = 'w')
+        FROM gone WHERE state <> 'b' GROUP BY name ORDER BY name LOOP
+        PERFORM holdfast.advance(v_name, v_less, v_left, v_gone, '', 0, false);
+    END LOOP;
 END $$;
 
 -- A ticket as its owner sees it.
@@ -241,18 +336,22 @@ END $$;
 -- ---- Sessions ---------------------------------------------------------------------------------
 
 -- Open a session (p_fresh), or prove that it is there and take it over to a new connection.
-CREATE OR REPLACE FUNCTION holdfast.hello(p_sid text, p_connection bigint, p_ttl bigint,
-                                          p_fresh boolean, p_note text,
-                                          OUT code integer, OUT version integer, OUT pid integer)
+-- `timeline` is another one if what was committed last may be lost.
+CREATE OR REPLACE FUNCTION holdfast.hello(p_version integer, p_sid text, p_connection bigint,
+                                          p_ttl bigint, p_fresh boolean, p_note text,
+                                          OUT code integer, OUT version integer, OUT pid integer,
+                                          OUT number bigint, OUT timeline text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_old bigint;
 BEGIN
     PERFORM holdfast.check_isolation();
-    IF current_setting('synchronous_commit') = 'off' THEN -- see renew()
-        PERFORM set_config('synchronous_commit', 'on', true);
-    END IF;
     SELECT head.version INTO version FROM holdfast.head;
+    IF version IS DISTINCT FROM p_version THEN
+        code := 7;
+        RETURN;
+    END IF;
+    PERFORM holdfast.be_sure(); -- see renew()
     pid := pg_backend_pid();
     code := 0;
     IF p_fresh THEN
@@ -268,52 +367,49 @@ BEGIN
     ELSE
         UPDATE holdfast.session
         SET connection = p_connection, renewal = nextval('holdfast.renewal'), ttl = p_ttl
-        WHERE sid = p_sid;
+        WHERE sid = p_sid RETURNING renewal INTO number;
+        timeline := left(pg_walfile_name(pg_current_wal_insert_lsn()), 8);
     END IF;
 END $$;
 
--- Our session lives.  Others that may be dead: those whose tickets are in our way, and those
--- that have been silent longest.
+-- Our session lives, by this number.  And of those at the head of lines that we wait for: how
+-- long their leases are, and since which number they are silent.
 CREATE OR REPLACE FUNCTION holdfast.renew(p_sid text, p_connection bigint)
-RETURNS TABLE (code integer, sid text, renewal bigint, ttl bigint)
+RETURNS TABLE (code integer, number bigint, ttl bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
-    v_code    integer := 0;
-    v_renewal bigint;
+    v_code   integer := 0;
+    v_number bigint;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         PERFORM holdfast.refusal(p_sid, p_connection);
     END IF;
-    IF current_setting('synchronous_commit') = 'off' THEN -- whoever saw an older number would
-        PERFORM set_config('synchronous_commit', 'on', true); -- bury us too early
-    END IF;
+    PERFORM holdfast.be_sure(); -- whoever saw an older number would bury us too early
     -- At once by UPDATE: two that had it FOR SHARE first would wait for each other.
     UPDATE holdfast.session SET renewal = nextval('holdfast.renewal')
-    WHERE sid = p_sid AND connection = p_connection RETURNING renewal INTO v_renewal;
+    WHERE sid = p_sid AND connection = p_connection RETURNING renewal INTO v_number;
     IF NOT FOUND THEN
         v_code := holdfast.refusal(p_sid, p_connection);
-    ELSIF v_renewal % 64 = 0 THEN -- somebody has to, now and then
-        PERFORM holdfast.forget_lines(100);
     END IF;
-    RETURN QUERY SELECT v_code, NULL::text, 0::bigint, 0::bigint;
+    RETURN QUERY SELECT v_code, coalesce(v_number, 0), 0::bigint;
     RETURN QUERY
-        SELECT 0, s.sid, s.renewal, s.ttl FROM holdfast.session s WHERE s.sid IN (
-            SELECT h.sid FROM holdfast.ticket h WHERE h.sid <> p_sid AND h.state <> 'b'
-            AND (h.name IN (SELECT w.name FROM holdfast.ticket w
-                            WHERE w.sid = p_sid AND w.state = 'w' LIMIT 64)
-                 OR h.name IN (SELECT o.name FROM holdfast.watch o
-                               WHERE o.sid = p_sid LIMIT 64)) LIMIT 64)
-        UNION
-        (SELECT 0, s.sid, s.renewal, s.ttl FROM holdfast.session s WHERE s.sid <> p_sid
-         ORDER BY s.renewal LIMIT 8);
+        SELECT 0, min(s.renewal), s.ttl
+        FROM (SELECT w.name FROM holdfast.ticket w WHERE w.sid = p_sid AND w.state = 'w'
+              UNION SELECT o.name FROM holdfast.watch o WHERE o.sid = p_sid
+              LIMIT 64) AS mine,
+             LATERAL (SELECT h.sid FROM holdfast.ticket h
+                      WHERE h.name = mine.name AND h.state <> 'b'
+                      ORDER BY h.seq LIMIT 8) AS head,
+             holdfast.session s
+        WHERE s.sid = head.sid AND s.sid <> p_sid GROUP BY s.ttl;
 END $$;
 
 -- Tickets of ours that were granted, asked for or taken away.
 CREATE OR REPLACE FUNCTION holdfast.news(p_sid text)
-RETURNS TABLE (id bigint, state text, slot integer, since bigint, news bigint)
+RETURNS TABLE (id bigint, state text, news bigint)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
-    SELECT t.id, t.state::text, t.slot, t.since, t.news FROM holdfast.ticket t
+    SELECT t.id, t.state::text, t.news FROM holdfast.ticket t
     WHERE t.sid = p_sid AND t.news > 0
 $$;
 
@@ -336,51 +432,86 @@ BEGIN
     RETURN 0;
 END $$;
 
--- End a session and all it has, if it was not renewed since that renewal (NULL: anyway).
+-- For administrators: end a session and all it has, if it was not renewed since that renewal
+-- (NULL: anyway).
 CREATE OR REPLACE FUNCTION holdfast.bury(p_sid text, p_renewal bigint) RETURNS boolean
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
-DECLARE
-    v_name   text;
-    v_ticket holdfast.ticket;
+LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM holdfast.check_isolation();
+    PERFORM holdfast.be_sure();
     DELETE FROM holdfast.session WHERE sid = p_sid AND renewal = coalesce(p_renewal, renewal);
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    -- What is locked is just being told, and gone then.  To wait for that might be in vain.
-    DELETE FROM holdfast.watch WHERE sid = p_sid AND name IN
-        (SELECT name FROM holdfast.watch WHERE sid = p_sid FOR UPDATE SKIP LOCKED);
-    FOR v_name IN SELECT DISTINCT name FROM holdfast.ticket WHERE sid = p_sid ORDER BY name LOOP
-        PERFORM FROM holdfast.line WHERE name = v_name FOR UPDATE;
-        FOR v_ticket IN DELETE FROM holdfast.ticket WHERE sid = p_sid AND name = v_name
-                        RETURNING * LOOP
-            IF v_ticket.state <> 'b' THEN
-                PERFORM holdfast.part(v_name, v_ticket.state, v_ticket.weight);
-            END IF;
-        END LOOP;
-    END LOOP;
+    PERFORM holdfast.clear(ARRAY[p_sid]);
     RETURN true;
 END $$;
 
--- Forget up to p_most lines that nobody is in and nobody was for an hour (or at all, if there
--- are no sessions).  Tokens go on from the highest.
-CREATE OR REPLACE FUNCTION holdfast.forget_lines(p_most integer) RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
+-- The same for all who have been silent too long, up to 500 of them: of whom somebody drew
+-- one of p_numbers later, and that is p_ages milliseconds ago by his clock, which is longer
+-- than their ttl and what clocks may differ.  Never for p_sid.  How many they were.
+CREATE OR REPLACE FUNCTION holdfast.bury_silent(p_sid text, p_numbers bigint[], p_ages bigint[])
+RETURNS integer
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_until bigint := CASE WHEN EXISTS (SELECT FROM holdfast.session)
-                           THEN holdfast.microseconds() - 3600000000
-                           ELSE 9223372036854775807 END;
-    v_floor bigint;
+    v_newest bigint := (SELECT max(n) FROM unnest(p_numbers) AS n);
+    v_sids   text[];
 BEGIN
+    PERFORM holdfast.check_isolation();
+    -- Who is locked is just doing something, or being buried.
+    SELECT array_agg(sid) INTO v_sids FROM (
+        SELECT s.sid FROM holdfast.session s
+        WHERE s.renewal <= v_newest AND s.sid <> p_sid AND EXISTS (
+            SELECT FROM unnest(p_numbers, p_ages) AS drawn (number, age)
+            WHERE drawn.number >= s.renewal AND drawn.age * 500 >= s.ttl * 501)
+        ORDER BY s.renewal LIMIT 500 FOR UPDATE OF s SKIP LOCKED) AS dead;
+    IF v_sids IS NULL THEN
+        RETURN 0;
+    END IF;
+    PERFORM holdfast.be_sure();
+    DELETE FROM holdfast.session WHERE sid = ANY (v_sids);
+    PERFORM holdfast.clear(v_sids);
+    RETURN cardinality(v_sids);
+END $$;
+
+-- Look at the next p_most lines, in the order of names, and forget those that nobody is in
+-- and nobody was for a minute (or at all, if there are no sessions).  Tokens go on from the
+-- highest.  How many were forgotten.
+CREATE OR REPLACE FUNCTION holdfast.sweep(p_most integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
+DECLARE
+    v_from  text;
+    v_names text[];
+    v_until bigint;
+    v_floor bigint;
+    v_count integer;
+BEGIN
+    PERFORM holdfast.check_isolation();
+    PERFORM set_config('synchronous_commit', 'off', true);
+    SELECT swept INTO v_from FROM holdfast.head FOR UPDATE SKIP LOCKED;
+    IF NOT FOUND THEN -- somebody else is at it
+        RETURN 0;
+    END IF;
+    v_names := ARRAY (SELECT name FROM (
+        (SELECT name, 1 AS round FROM holdfast.line WHERE name > v_from
+         ORDER BY name LIMIT p_most)
+        UNION ALL
+        (SELECT name, 2 FROM holdfast.line WHERE name <= v_from ORDER BY name LIMIT p_most)
+        ) AS next ORDER BY round, name LIMIT p_most);
+    v_until := CASE WHEN EXISTS (SELECT FROM holdfast.session)
+                    THEN holdfast.microseconds() - 60000000 ELSE 9223372036854775807 END;
     WITH idle AS (SELECT name FROM holdfast.line
-                  WHERE holders = 0 AND waiting = 0 AND last < v_until AND NOT EXISTS
+                  WHERE name = ANY (v_names) AND holders = 0 AND waiting = 0 AND
+                      last < v_until AND NOT EXISTS
                       (SELECT FROM holdfast.watch WHERE watch.name = line.name)
-                  LIMIT p_most FOR UPDATE SKIP LOCKED),
+                  FOR UPDATE SKIP LOCKED),
          gone AS (DELETE FROM holdfast.line WHERE name IN (SELECT name FROM idle)
                   RETURNING last)
-    SELECT max(last) INTO v_floor FROM gone;
-    UPDATE holdfast.head SET floor = v_floor WHERE floor < v_floor;
+    SELECT max(last), count(*) INTO v_floor, v_count FROM gone;
+    UPDATE holdfast.head
+    SET swept = coalesce(v_names[cardinality(v_names)], ''),
+        floor = greatest(floor, v_floor);
+    RETURN v_count;
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.bye(p_sid text, p_connection bigint) RETURNS integer
@@ -388,13 +519,14 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp A
 DECLARE
     v_connection bigint;
 BEGIN
+    PERFORM holdfast.check_isolation();
     SELECT connection INTO v_connection FROM holdfast.session WHERE sid = p_sid FOR UPDATE;
     IF v_connection IS NULL OR v_connection <> p_connection THEN
         RETURN 2;
     END IF;
-    PERFORM set_config('synchronous_commit', 'off', true);
-    PERFORM holdfast.bury(p_sid, NULL);
-    PERFORM holdfast.forget_lines(1000);
+    DELETE FROM holdfast.session WHERE sid = p_sid;
+    PERFORM holdfast.clear(ARRAY[p_sid]);
+    PERFORM holdfast.sweep(100); -- and waits for no disk
     RETURN 0;
 END $$;
 
@@ -403,7 +535,7 @@ END $$;
 CREATE OR REPLACE FUNCTION holdfast.enter(p_sid text, p_connection bigint, p_id bigint,
                                           p_name text, p_weight bigint, p_capacity bigint,
                                           p_claim boolean, p_only_free boolean, p_limit bigint,
-                                          p_note text)
+                                          p_note text, p_secret text)
 RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
@@ -428,8 +560,9 @@ BEGIN
         v_ret.code := CASE WHEN v_connection IS NULL THEN 2 ELSE 3 END;
         RETURN v_ret;
     END IF;
-    IF current_setting('synchronous_commit') = 'off' THEN -- a grant must not be forgotten
-        PERFORM set_config('synchronous_commit', 'on', true);
+    IF current_setting('synchronous_commit') = 'off' OR
+        current_setting('client_min_messages') = 'error' THEN
+        PERFORM holdfast.be_sure(); -- a grant must not be forgotten
     END IF;
     LOOP
         SELECT capacity, claim, used, holders, waiting, last, changes, watched
@@ -451,9 +584,9 @@ BEGIN
         v_ret.slot := CASE WHEN v_fits AND p_capacity NOT IN (1, 4294967295)
                            THEN holdfast.free_slot(p_name, p_capacity) ELSE -1 END;
         v_ret.state := CASE WHEN v_fits THEN 'g' ELSE 'w' END;
-        INSERT INTO holdfast.ticket (sid, id, name, seq, weight, claim, state, slot, since,
-                                     news, note)
-        VALUES (p_sid, p_id, p_name, v_last, p_weight, p_claim, v_ret.state::"char",
+        INSERT INTO holdfast.ticket (sid, id, name, seq, weight, claim, secret, state, slot,
+                                     since, news, note)
+        VALUES (p_sid, p_id, p_name, v_last, p_weight, p_claim, p_secret, v_ret.state::"char",
                 v_ret.slot, v_now, 0, p_note)
         ON CONFLICT (sid, id) DO NOTHING;
     END IF;
@@ -501,6 +634,7 @@ DECLARE
     v_weight     bigint;
     v_sid        text;
     v_id         bigint;
+    v_secret     text;
     v_now        bigint;
 BEGIN
     lost := false;
@@ -516,25 +650,22 @@ BEGIN
     SELECT capacity, used, holders, waiting, watched
     INTO v_capacity, v_used, v_holders, v_waiting, v_watched
     FROM holdfast.line WHERE name = p_name FOR UPDATE;
-    -- Forgotten in a crash, it is given up again when we are back.  But who waits may be told
-    -- a slot, which must not be given out twice.
-    IF v_waiting = 0 OR v_capacity IN (1, 4294967295) THEN
-        PERFORM set_config('synchronous_commit', 'off', true);
-    END IF;
+    -- Forgotten in a crash, it is given up again when we are back.
+    PERFORM set_config('synchronous_commit', 'off', true);
     DELETE FROM holdfast.ticket WHERE sid = p_sid AND id = p_id AND state <> 'b'
     RETURNING state, weight INTO v_state, v_weight;
     IF NOT FOUND THEN
         lost := EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id);
         RETURN;
     ELSIF v_state <> 'g' OR v_capacity <> 1 OR v_watched THEN
-        PERFORM holdfast.part(p_name, v_state, v_weight);
+        PERFORM holdfast.part(p_name, v_state, v_weight, true);
         RETURN;
     END IF;
     -- A mutex of which nobody but those in line wants to know: advance(), but quicker.
     v_used := 0;
     v_holders := 0;
     IF v_waiting > 0 THEN
-        SELECT sid, id INTO v_sid, v_id FROM holdfast.ticket
+        SELECT sid, id, secret INTO v_sid, v_id, v_secret FROM holdfast.ticket
         WHERE name = p_name AND state = 'w' ORDER BY seq LIMIT 1;
         v_now := extract(epoch FROM clock_timestamp()) * 1000000;
         UPDATE holdfast.ticket SET state = 'g', since = v_now, news = news + 1
@@ -542,7 +673,9 @@ BEGIN
         v_used := 1;
         v_holders := 1;
         v_waiting := v_waiting - 1;
-        PERFORM pg_notify('hf_' || v_sid, 'g ' || v_id || ' -1 ' || v_now);
+        IF pg_notification_queue_usage() < 0.9 THEN -- see tell()
+            PERFORM pg_notify('hf_' || v_sid, format('g %s -1 %s %s', v_id, v_now, v_secret));
+        END IF;
     END IF;
     UPDATE holdfast.line
     SET used = v_used, holders = v_holders, waiting = v_waiting, changes = changes + 1
@@ -553,8 +686,9 @@ CREATE OR REPLACE FUNCTION holdfast.read(p_sid text, p_connection bigint, p_id b
 RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_code integer := holdfast.refusal(p_sid, p_connection);
+    v_code integer := holdfast.refusal(p_sid, p_connection); -- a lock: so this is a write
 BEGIN
+    PERFORM holdfast.be_sure();
     IF v_code <> 0 THEN
         RETURN (v_code, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
     END IF;
@@ -570,6 +704,7 @@ DECLARE
     v_ticket holdfast.ticket;
     v_name   text;
 BEGIN
+    PERFORM holdfast.be_sure();
     IF v_code <> 0 THEN
         RETURN (v_code, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
     END IF;
@@ -579,7 +714,8 @@ BEGIN
     IF v_ticket.state <> 'b' AND p_weight < v_ticket.weight THEN
         UPDATE holdfast.ticket SET weight = p_weight WHERE sid = p_sid AND id = p_id;
         PERFORM holdfast.advance(v_name, CASE WHEN v_ticket.state = 'g'
-                                 THEN v_ticket.weight - p_weight ELSE 0 END, 0, 0, p_sid, p_id);
+                                 THEN v_ticket.weight - p_weight ELSE 0 END, 0, 0, p_sid, p_id,
+                                 false);
     END IF;
     RETURN holdfast.show(p_sid, p_id);
 END $$;
@@ -628,6 +764,7 @@ DECLARE
     v_ticket holdfast.ticket;
 BEGIN
     PERFORM holdfast.check_isolation();
+    PERFORM holdfast.be_sure();
     PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
     SELECT * INTO v_ticket FROM holdfast.ticket
     WHERE name = p_name AND seq = p_seq AND state <> 'b';
@@ -636,8 +773,8 @@ BEGIN
     END IF;
     UPDATE holdfast.ticket SET state = 'b', news = news + 1
     WHERE sid = v_ticket.sid AND id = v_ticket.id;
-    PERFORM holdfast.part(p_name, v_ticket.state, v_ticket.weight);
-    PERFORM pg_notify('hf_' || v_ticket.sid, 'b ' || v_ticket.id);
+    PERFORM holdfast.part(p_name, v_ticket.state, v_ticket.weight, false);
+    PERFORM holdfast.tell(v_ticket.sid, 'b ' || v_ticket.id);
     RETURN 0;
 END $$;
 
@@ -654,16 +791,20 @@ BEGIN
     IF NOT FOUND THEN
         RETURN 6;
     END IF;
-    PERFORM pg_notify('hf_' || v_sid, 'a ' || v_id);
+    PERFORM holdfast.tell(v_sid, 'a ' || v_id);
     RETURN 0;
 END $$;
 
--- Does somebody hold it by that token?
+-- Does somebody hold it by that token?  To lock it is a write: a server whose standby was
+-- promoted cannot say yes any more.
 CREATE OR REPLACE FUNCTION holdfast.prove(p_name text, p_token bigint) RETURNS boolean
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
-    SELECT EXISTS (SELECT FROM holdfast.ticket
-                   WHERE name = p_name AND seq = p_token AND state = 'g')
-$$;
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
+BEGIN
+    PERFORM holdfast.be_sure();
+    PERFORM FROM holdfast.ticket WHERE name = p_name AND seq = p_token AND state = 'g'
+    FOR KEY SHARE;
+    RETURN FOUND;
+END $$;
 
 -- Every place in one line, or in all (NULL); a first row with the stamp alone.
 CREATE OR REPLACE FUNCTION holdfast.list(p_name text)
@@ -706,16 +847,18 @@ $$;
 -- ---- For the data that a lock protects ----------------------------------------------------------
 
 -- Call it first in a transaction that changes what the lock protects: it fails if a later
--- holder was here before, and keeps later ones out until the transaction ends.
+-- holder was here before, and keeps later ones out until the transaction ends.  Of those who
+-- hold a lock together, as readers do, each may come whenever he still holds it.
 CREATE OR REPLACE FUNCTION holdfast.fence(p_name text, p_token bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_token bigint;
 BEGIN
     INSERT INTO holdfast.fence AS f VALUES (p_name, p_token)
-    ON CONFLICT (name) DO UPDATE SET token = p_token WHERE f.token <= p_token;
-    IF NOT FOUND THEN
-        SELECT token INTO v_token FROM holdfast.fence WHERE name = p_name;
+    ON CONFLICT (name) DO UPDATE SET token = greatest(f.token, p_token);
+    SELECT token INTO v_token FROM holdfast.fence WHERE name = p_name;
+    IF v_token > p_token AND NOT EXISTS (SELECT FROM holdfast.ticket WHERE name = p_name AND
+                                         seq = p_token AND state = 'g') THEN
         RAISE EXCEPTION 'the lock "%" was ours by token %, but token % was here since',
             p_name, p_token, v_token USING ERRCODE = 'HF002',
             HINT = 'Roll back: somebody else holds the lock by now.';

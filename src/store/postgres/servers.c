@@ -51,11 +51,38 @@ static int next_server(struct hf_pg_server *ret, const char **host, const char *
     return 0;
 }
 
-int hf_pg_config_servers(struct hf_pg_config *ret, char *errmsg)
+static void add(struct hf_pg_keywords *ret, const char *key, const char *value)
 {
-    const char *host = hf_pg_option(ret->option, "host");
-    const char *hostaddr = hf_pg_option(ret->option, "hostaddr");
-    const char *port = hf_pg_option(ret->option, "port"), *same_port = port;
+    if (value[0] == '\0')
+        return;
+    assert(ret->count + 1 < HF_PG_KEYWORDS);
+    ret->key[ret->count] = key;
+    ret->value[ret->count++] = value;
+}
+
+/* What libpq would connect to, also by a service or the environment.  It has no function to
+ * ask for that, and must not begin to connect: it would look names up, and wait.  So it is
+ * given a setting that it refuses once it knows; before that it reads files alone. */
+static PQconninfoOption *effective(const PQconninfoOption *option)
+{
+    struct hf_pg_keywords keywords = { 0 };
+
+    for (; option->keyword != NULL; option++)
+        if (option->val != NULL && strcmp(option->keyword, "sslmode") != 0)
+            add(&keywords, option->keyword, option->val);
+    add(&keywords, "sslmode", "none of them");
+    PGconn           *conn = PQconnectStartParams(keywords.key, keywords.value, 0);
+    PQconninfoOption *ret = conn != NULL ? PQconninfo(conn) : NULL;
+    PQfinish(conn);
+    return ret;
+}
+
+static int find_servers(struct hf_pg_config *ret, const PQconninfoOption *option,
+                        char *errmsg)
+{
+    const char *host = hf_pg_option(option, "host");
+    const char *hostaddr = hf_pg_option(option, "hostaddr");
+    const char *port = hf_pg_option(option, "port"), *same_port = port;
     size_t      hosts = count_parts(host), addresses = count_parts(hostaddr);
     size_t      ports = count_parts(port), count = hosts > addresses ? hosts : addresses;
 
@@ -77,6 +104,17 @@ int hf_pg_config_servers(struct hf_pg_config *ret, char *errmsg)
             port = same_port;
     }
     return 0;
+}
+
+int hf_pg_config_servers(struct hf_pg_config *ret, char *errmsg)
+{
+    PQconninfoOption *option = effective(ret->option);
+
+    if (option == NULL)
+        return HF_ENOMEM;
+    int r = find_servers(ret, option, errmsg);
+    hf_pg_options_free(option);
+    return r;
 }
 
 /* ---- For messages ------------------------------------------------------------------ */
@@ -117,15 +155,6 @@ const char *hf_pg_config_show(const struct hf_pg_config *config, size_t server, 
 }
 
 /* ---- For libpq --------------------------------------------------------------------- */
-
-static void add(struct hf_pg_keywords *ret, const char *key, const char *value)
-{
-    if (value[0] == '\0')
-        return;
-    assert(ret->count + 1 < HF_PG_KEYWORDS);
-    ret->key[ret->count] = key;
-    ret->value[ret->count++] = value;
-}
 
 /* Keys we set ourselves.  How long to wait is ours to say, as well. */
 static bool is_ours(const char *key)

@@ -58,6 +58,9 @@ static bool failed(struct hf_pg *pg, const PGresult *result,
     case HF_PG_DENIED:
         hf_pg_link_refuse(pg, HF_EDENIED, NULL);
         break;
+    case HF_PG_OTHER:
+        hf_pg_link_refuse(pg, HF_EUNSUPPORTED, NULL);
+        break;
     default:
         hf_pg_link_refuse(pg, HF_ESTORE, NULL);
         break;
@@ -69,10 +72,10 @@ static bool failed(struct hf_pg *pg, const PGresult *result,
 
 static void on_schema(struct hf_pg *pg, void *data, const PGresult *result)
 {
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
     (void)data;
-    if (result == NULL)
-        return;
-    if (hf_pg_fault(pg, result) == HF_PG_DENIED) {
+    if (state != NULL && strcmp(state, "42501") == 0) {
         snprintf(
             pg->served.base.errmsg, sizeof pg->served.base.errmsg,
             "PostgreSQL at %.100s has no schema \"holdfast\" for us, and we may not make "
@@ -92,6 +95,35 @@ static void make_schema(struct hf_pg *pg)
     }
     pg->session.made = true;
     hf_pg_schema_make(pg, on_schema);
+}
+
+static void on_owner(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    char why[HF_ERRMSG_MAX];
+
+    (void)data;
+    if (failed(pg, result, hello))
+        return;
+    if (PQntuples(result) == 0) {
+        hello(pg);
+        return;
+    }
+    snprintf(
+        why, sizeof why,
+        "has a schema \"holdfast\" of \"%.60s\", whose functions could do all that we "
+        "may, and we are a superuser: be that role, or another",
+        hf_pg_text(result, 0, 0));
+    hf_pg_link_refuse(pg, HF_EDENIED, why);
+}
+
+/* To call somebody's function is to trust him. */
+static const char owner_sql[] =
+    "SELECT rolname FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_roles r "
+    "ON r.oid = n.nspowner WHERE nspname = 'holdfast' AND NOT rolsuper";
+
+static void check_owner(struct hf_pg *pg)
+{
+    hf_pg_query(pg, &pg->link.schema, owner_sql, on_owner, NULL);
 }
 
 /* ---- Hello ----------------------------------------------------------------------------------- */
@@ -116,7 +148,8 @@ static void on_mended(struct hf_pg *pg, void *data, const PGresult *result)
         hf_pg_link_break(pg, "has a newer connection of ours");
 }
 
-/* Give up what the server has of us and we do not know of any more. */
+/* Give up what the server has of us and we do not know of any more, or know to be taken
+ * away. */
 static void mend(struct hf_pg *pg)
 {
     uint64_t *ids = malloc((pg->served.places + 1) * sizeof *ids);
@@ -128,7 +161,7 @@ static void mend(struct hf_pg *pg)
     }
     for (size_t i = 0; i < HF_SERVED_BUCKETS; i++)
         for (struct hf_served_place *at = pg->served.place[i]; at != NULL; at = at->next)
-            if (!at->leaving)
+            if (!at->leaving && !at->away)
                 ids[count++] = at->id;
     hf_pg_begin(pg, HF_PG_MEND);
     hf_pg_add(pg, pg->session.sid);
@@ -138,17 +171,24 @@ static void mend(struct hf_pg *pg)
     hf_pg_send(pg, &pg->session.call, true, on_mended, NULL);
 }
 
+static void other_version(struct hf_pg *pg, int64_t version)
+{
+    char why[HF_ERRMSG_MAX];
+
+    snprintf(why, sizeof why,
+             "has a schema \"holdfast\" of another version than ours: it is of version "
+             "%" PRId64 ", ours of %d",
+             version, HF_PG_SCHEMA_VERSION);
+    hf_pg_link_refuse(pg, HF_EUNSUPPORTED, why);
+}
+
 static void take_hello(struct hf_pg *pg, const PGresult *result)
 {
     int64_t code = hf_pg_number(result, 0, 0), version = hf_pg_number(result, 0, 1);
     bool    fresh = pg->session.fresh;
 
-    if (version < HF_PG_SCHEMA_VERSION) {
-        make_schema(pg);
-    } else if (version > HF_PG_SCHEMA_VERSION) {
-        hf_pg_link_refuse(
-            pg, HF_EUNSUPPORTED,
-            "has a schema \"holdfast\" of a later version: use that version");
+    if (code == HF_PG_ANOTHER) {
+        other_version(pg, version);
     } else if (code == HF_PG_GONE) {
         hf_pg_session_restart(pg);
     } else if (code != HF_PG_DONE) {
@@ -156,6 +196,7 @@ static void take_hello(struct hf_pg *pg, const PGresult *result)
     } else {
         pg->link.pooled = hf_pg_number(result, 0, 2) != PQbackendPID(pg->link.conn);
         pg->session.fresh = false;
+        hf_pg_observe_begin(pg, hf_pg_number(result, 0, 3), hf_pg_text(result, 0, 4));
         if (fresh)
             opened(pg);
         else
@@ -178,6 +219,7 @@ static void hello(struct hf_pg *pg)
 
     session->sent = hf_now();
     hf_pg_begin(pg, HF_PG_HELLO);
+    hf_pg_add_number(pg, HF_PG_SCHEMA_VERSION);
     hf_pg_add(pg, session->sid);
     hf_pg_add_number(pg, (int64_t)session->connection);
     hf_pg_add_number(pg, pg->config.ttl / HF_MS);
@@ -191,7 +233,11 @@ void hf_pg_session_begin(struct hf_pg *pg)
     pg->session.connection++;
     pg->session.again = pg->session.made = false;
     pg->link.pooled = true; /* until we know: nothing is prepared */
-    hello(pg);
+    const char *super = PQparameterStatus(pg->link.conn, "is_superuser");
+    if (super == NULL || strcmp(super, "on") != 0)
+        hello(pg);
+    else
+        check_owner(pg);
 }
 
 void hf_pg_session_restart(struct hf_pg *pg)
@@ -235,6 +281,8 @@ static void on_renewed(struct hf_pg *pg, void *data, const PGresult *result)
     } else {
         extend(pg);
         hf_pg_observe(pg, result);
+        if (pg->served.places > 0)
+            hf_pg_news_look(pg);
         if (pg->session.again)
             hf_pg_renew(pg);
     }
@@ -317,5 +365,7 @@ void hf_pg_session_end(struct hf_pg *pg)
         hf_pg_link_run(pg, true);
         hf_pg_link_flush(pg);
     }
-    hf_pg_link_finish(pg); /* the call is on our stack */
+    if (pg->link.first == &call)
+        pg->link.busy = false; /* a goodbye that is late need not be stopped */
+    hf_pg_link_finish(pg);     /* the call is on our stack */
 }

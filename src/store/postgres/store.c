@@ -85,7 +85,6 @@ static void close_store(struct hf_store *store)
     hf_pg_session_end(pg);
     hf_pg_link_finish(pg);
     hf_served_finish_all(&pg->served);
-    hf_pg_observe_finish(pg);
     hf_pg_args_finish(&pg->args);
     hf_pg_config_finish(&pg->config);
     hf_fork_close(store->fd);
@@ -114,6 +113,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
                                ? &hf_postgresql_store
                                : &hf_postgres_store;
     hf_pg_session_init(pg);
+    hf_pg_observe_init(pg);
     pg->news.wanted = pg->news.poll = HF_NEVER;
     hf_pg_link_init(pg, config->seed);
     *ret = &pg->served.base;

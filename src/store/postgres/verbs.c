@@ -2,6 +2,8 @@
 #include "base/name.h"
 #include "store/postgres/inner.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +37,7 @@ static bool fault(struct hf_pg *pg, struct hf_served_task *task, const PGresult 
     case HF_PG_DENIED:
         hf_served_finish(task, HF_EDENIED);
         break;
+    case HF_PG_OTHER:
     case HF_PG_FAILED:
         hf_served_finish(task, HF_ESTORE);
         break;
@@ -76,19 +79,41 @@ static void begin_own(struct hf_pg *pg, enum hf_pg_function function)
     hf_pg_add_number(pg, (int64_t)pg->session.connection);
 }
 
-/* What people wrote.  The database takes no text that is not UTF-8. */
+/* Can the database keep any text that is UTF-8? */
+static bool takes_all(const struct hf_pg *pg)
+{
+    const char *its = PQparameterStatus(pg->link.conn, "server_encoding");
+
+    return its == NULL || strcmp(its, "UTF8") == 0 || strcmp(its, "SQL_ASCII") == 0;
+}
+
+/* What people wrote.  The database takes no text that is not UTF-8, and one in another
+ * encoding not all of that: no reason to refuse a lock. */
 static void add_words(struct hf_pg *pg, const char *text)
 {
     char *copy = strdup(text != NULL ? text : "");
+    bool  all = takes_all(pg);
 
     for (char *at = copy; at != NULL && *at != '\0';) {
         size_t length = hf_utf8_length(at);
-        if (length == 0)
+        if (length == 0 || (length > 1 && !all)) {
             *at = '?';
-        at += length > 0 ? length : 1;
+            length = 1;
+        }
+        at += length;
     }
     hf_pg_add(pg, copy != NULL ? copy : "");
     free(copy);
+}
+
+/* What a message that grants the place must know. */
+static void add_secret(struct hf_pg *pg, uint64_t id)
+{
+    const struct hf_served_place *place = hf_served_place_find(&pg->served, id);
+    char                          text[17];
+
+    snprintf(text, sizeof text, "%016" PRIx64, place->secret);
+    hf_pg_add(pg, text);
 }
 
 /* { code, state, stamp, seq, slot, since, weight, ahead, nearest, asked } */
@@ -155,6 +180,7 @@ void hf_pg_enter(struct hf_served *served, struct hf_served_task *task)
     hf_pg_add_bool(pg, req->only_free);
     hf_pg_add_number(pg, req->limit);
     add_words(pg, req->note);
+    add_secret(pg, req->id);
     hf_pg_task_send(pg, task, on_entered);
 }
 
@@ -211,8 +237,10 @@ static void on_watching(struct hf_pg *pg, void *data, const PGresult *result)
 
     if (!hf_pg_answered(pg, task, result, &code))
         return;
-    if (pg->link.pooled || pg->config.polling) /* nobody will tell us */
-        task->due = pg->served.now + 250 * HF_MS;
+    /* Nobody may tell us: there is a pooler, or the server had no room for the message. */
+    task->due =
+        pg->served.now +
+        (pg->link.pooled || pg->config.polling ? 250 * HF_MS : pg->config.ttl / 3);
     hf_served_watching(task, hf_pg_bool(result, 0, 1));
 }
 
