@@ -114,6 +114,15 @@ enum hf_state {
     HF_LOST,    /* was yours and is no longer; hf_release() acknowledges it */
 };
 
+/* How the client gets on with its store. */
+enum hf_link {
+    HF_LINK_DOWN, /* it cannot be reached, and is tried again; what is held stays so
+                     for hf_left_ms() */
+    HF_LINK_UP,
+    HF_LINK_LOST, /* the session is dead: what was held is HF_LOST, what was waited
+                     for queues again.  A new session follows by itself */
+};
+
 enum hf_flags {
     HF_NO_KEEPER = 1 << 0, /* no thread of ours: you call hf_process() */
 };
@@ -145,6 +154,13 @@ struct hf_options {
     /* hf_open() has no handle to ask when it fails: it writes here if set. */
     char  *error;
     size_t error_size;
+
+    /* Called when the store is reached first, when it cannot be reached, or cannot for
+     * another reason than before, when it is back, and when the session was lost.
+     * `why` tells a person, server and reason: "Redis at db1:6379 cannot be reached:
+     * connection refused"; "" with HF_LINK_UP.  It is lent for the call. */
+    void (*on_link)(struct hf_client *client, enum hf_link link, const char *why,
+                    void *data);
 };
 
 #ifdef __cplusplus
@@ -282,8 +298,8 @@ HF_API int hf_set_max_waiters(struct hf_lock *lock, uint32_t max);
  * the line at every change of it.  Only while idle. */
 HF_API int hf_set_follow(struct hf_lock *lock, bool follow);
 
-/* Wait up to `timeout_ms`: 0 tries once and never queues (HF_EBUSY), negative
- * waits for ever.  The limit covers everything: connecting, queueing, cleaning
+/* Wait up to `timeout_ms`: 0 tries once and never queues (HF_EBUSY; HF_EDOWN if the
+ * store does not answer within 5 s, or is not there for 1 s), negative waits for ever.  The limit covers everything: connecting, queueing, cleaning
  * up.  The thread that holds the handle may acquire it again: it counts, asks
  * nobody, and needs as many releases.  Other threads wait for the handle. */
 HF_API HF_CHECK int hf_acquire(struct hf_lock *lock, int64_t timeout_ms);
@@ -320,7 +336,12 @@ HF_API int64_t hf_left_ms(const struct hf_lock *lock);
  * runs out, even if nobody drives the client.  Poll it; it stays the lock's. */
 HF_API HF_CHECK int hf_lost_fd(struct hf_lock *lock);
 
-/* ---- Looking at lines ------------------------------------------------------ */
+/* ---- Looking at lines ------------------------------------------------------
+ *
+ * Limits of time, here and below: negative waits for ever.  0 asks once, and waits for
+ * nothing but the answer: 5 s at most, and 1 s if every server of the URL refuses to be
+ * connected to; HF_EDOWN then.  Any other limit covers everything, connecting included:
+ * a server that is away may be back in that time. */
 
 /* One place in a line.  Strings are the report's. */
 struct hf_entry {
@@ -353,8 +374,8 @@ HF_API HF_CHECK int hf_inspect(struct hf_client *client, const char *name,
                                int64_t timeout_ms, struct hf_report **ret);
 HF_API void         hf_report_free(struct hf_report *report);
 
-/* Wait until `name` may look different from `seen`, then return as hf_inspect()
- * does.  `seen` NULL: at once. */
+/* Wait until `name` looks different from `seen`, then return as hf_inspect() does;
+ * HF_ETIMEOUT if it does not, with a limit of 0 at once.  `seen` NULL: at once. */
 HF_API HF_CHECK int hf_watch(struct hf_client *client, const char *name,
                              const struct hf_report *seen, int64_t timeout_ms,
                              struct hf_report **ret);

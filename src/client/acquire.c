@@ -11,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A try waits for an answer, not for the lock: this long at most. */
-#define ANSWER_LIMIT (5 * HF_SEC)
-
 bool hf_lock_is_mine(const struct hf_lock *lock)
 {
     return lock->bound && lock->depth > 0 && pthread_equal(lock->owner, pthread_self());
@@ -97,13 +94,6 @@ int hf_lock_acquire_again(struct hf_lock *lock)
     return 0;
 }
 
-hf_time hf_lock_deadline(int64_t timeout_ms)
-{
-    hf_time now = hf_now();
-
-    return timeout_ms == 0 ? now + ANSWER_LIMIT : hf_after_ms(now, timeout_ms);
-}
-
 int hf_lock_prepare(struct hf_lock *lock)
 {
     if (lock->note == NULL)
@@ -126,7 +116,7 @@ static int take_back(struct hf_lock *lock, bool once)
 static int acquire(struct hf_lock *lock, int64_t timeout_ms)
 {
     bool    once = timeout_ms == 0;
-    hf_time deadline = hf_lock_deadline(timeout_ms);
+    hf_time deadline = hf_client_limit(timeout_ms).deadline;
 
     if (hf_lock_is_mine(lock))
         return hf_lock_acquire_again(lock);
@@ -181,7 +171,7 @@ static int acquire_start(struct hf_lock *lock, int64_t timeout_ms)
     int r = hf_lock_take_for_nobody(lock);
     if (r < 0)
         return r;
-    hf_lock_post_want(lock, timeout_ms == 0, hf_lock_deadline(timeout_ms));
+    hf_lock_post_want(lock, timeout_ms == 0, hf_client_limit(timeout_ms).deadline);
     hf_drive_nudge(&client->drive);
     return 0;
 }

@@ -29,7 +29,7 @@ static bool is_settled(void *arg)
     return true;
 }
 
-static int start(struct proof *proof, hf_time deadline)
+static int start(struct proof *proof, struct hf_limit limit)
 {
     int r = 0;
 
@@ -38,7 +38,7 @@ static int start(struct proof *proof, hf_time deadline)
         /* A reader under another lock has the place of that one. */
         const struct hf_lock *host = part->shelter != NULL ? part->shelter : part;
         struct hf_req req = { .op = HF_PROVE, .name = part->name, .id = host->place };
-        r = hf_query_start(part->client, &req, deadline, &proof->query[proof->started]);
+        r = hf_query_start(part->client, &req, limit, &proof->query[proof->started]);
     }
     return r;
 }
@@ -64,7 +64,7 @@ static int not_held(struct hf_lock *lock)
                           lock->name);
 }
 
-static int check(struct proof *proof, hf_time deadline)
+static int check(struct proof *proof, struct hf_limit limit)
 {
     struct hf_lock  *lock = proof->lock;
     struct hf_drive *drive = &lock->client->drive;
@@ -72,8 +72,8 @@ static int check(struct proof *proof, hf_time deadline)
     if (lock->state != HF_HELD)
         return not_held(lock);
     proof->query = calloc(proof->count, sizeof(struct hf_query *));
-    int r = proof->query != NULL ? start(proof, deadline) : HF_ENOMEM;
-    if (r == 0 && hf_drive_wait(drive, is_settled, proof, deadline) < 0)
+    int r = proof->query != NULL ? start(proof, limit) : HF_ENOMEM;
+    if (r == 0 && hf_drive_wait(drive, is_settled, proof, limit.deadline) < 0)
         hf_drive_turn(drive, false); /* the engine keeps the same deadline */
     if (r == 0)
         r = lock->state == HF_HELD ? result(proof) : not_held(lock);
@@ -95,7 +95,7 @@ int hf_check(struct hf_lock *lock, int64_t timeout_ms)
     if (lock->ops != NULL)
         proof.part = lock->ops->parts(lock, &proof.count);
     int cancel = hf_drive_begin(&lock->client->drive);
-    r = check(&proof, hf_after_ms(hf_now(), timeout_ms));
+    r = check(&proof, hf_client_limit(timeout_ms));
     hf_drive_end(&lock->client->drive, cancel);
     return r;
 }
@@ -112,7 +112,7 @@ int hf_verify(struct hf_client *client, const char *name, uint64_t token,
     if (token == 0)
         r = hf_client_fail(client, HF_EINVAL, "0 is no token");
     else
-        r = hf_query_run(client, &req, hf_after_ms(hf_now(), timeout_ms), NULL);
+        r = hf_query_run(client, &req, hf_client_limit(timeout_ms), NULL);
     if (r == HF_ELOST)
         hf_client_fail(client, r, "\"%s\" is not held by token %llu (any more)", name,
                        (unsigned long long)token);

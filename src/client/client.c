@@ -18,6 +18,18 @@
 /* How long hf_close() lets the store take to hear of what is given up. */
 #define CLOSE_LIMIT (2 * HF_SEC)
 
+/* Who gives no time waits for an answer all the same, this long at most. */
+#define ANSWER_LIMIT (5 * HF_SEC)
+
+struct hf_limit hf_client_limit(int64_t timeout_ms)
+{
+    hf_time now = hf_now();
+    bool    once = timeout_ms == 0;
+
+    return (struct hf_limit){ once ? now + ANSWER_LIMIT : hf_after_ms(now, timeout_ms),
+                              once };
+}
+
 int hf_client_check(const struct hf_client *client)
 {
     return client->generation == hf_fork_generation() ? 0 : HF_EFORK;
@@ -101,6 +113,7 @@ static int start(struct hf_client *client, const struct hf_options *options, cha
     client->on_state = options->on_state;
     client->on_ask = options->on_ask;
     client->on_place = options->on_place;
+    client->on_link = options->on_link;
     client->data = options->data;
     client->last_notice = &client->notices;
     client->last_inbox = &client->inbox;
@@ -130,13 +143,14 @@ int hf_open(const char *url, const struct hf_options *given, struct hf_client **
 {
     struct hf_options options;
     char              errmsg[HF_ERRMSG_MAX] = "out of memory";
-    int               r = HF_ENOMEM;
-    struct hf_client *client = calloc(1, sizeof *client);
-    if (client == NULL)
-        goto fail;
+    struct hf_client *client = NULL;
 
-    r = read_options(given, &options, errmsg);
+    int r = read_options(given, &options, errmsg);
     if (r < 0)
+        goto fail;
+    r = HF_ENOMEM;
+    client = calloc(1, sizeof *client);
+    if (client == NULL)
         goto fail;
     r = open_store(client, url, &options, errmsg);
     if (r < 0)
@@ -147,9 +161,8 @@ int hf_open(const char *url, const struct hf_options *given, struct hf_client **
     *ret = client;
     return 0;
 fail:
-    if (given != NULL && sane(given) && given->size == sizeof *given &&
-        given->error != NULL && given->error_size > 0)
-        snprintf(given->error, given->error_size, "%s", errmsg);
+    if (options.error != NULL && options.error_size > 0)
+        snprintf(options.error, options.error_size, "%s", errmsg);
     if (client != NULL)
         destroy(client);
     return r;

@@ -35,13 +35,18 @@ struct hf_client {
     const void        *called;  /* the lock or lookout that the one under way is about */
     bool               closing; /* no more are made */
     char               errmsg[HF_ERRMSG_MAX];
-    char              *url; /* without passwords */
+    enum hf_link       link; /* as told; it begins as down */
+    char               link_why[HF_ERRMSG_MAX];
+    unsigned           losses; /* told of */
+    char              *url;    /* without passwords */
     char              *command;
     char              *note; /* of locks that have none of their own, encoded */
 
     void (*on_state)(struct hf_lock *lock, enum hf_state state, int why, void *data);
     void (*on_ask)(struct hf_lock *lock, const char *reason, void *data);
     void (*on_place)(struct hf_lock *lock, int64_t ahead, void *data);
+    void (*on_link)(struct hf_client *client, enum hf_link link, const char *why,
+                    void *data);
     void *data;
 
     _Atomic(hf_time) alive_until;
@@ -51,6 +56,14 @@ extern const struct hf_drive_ops hf_client_ops;
 
 /* HF_EFORK in a child of the process that opened it, else 0. */
 int hf_client_check(const struct hf_client *client);
+
+/* How long a call may wait. */
+struct hf_limit {
+    hf_time deadline;
+    bool    once; /* not for a store that is not there */
+};
+
+struct hf_limit hf_client_limit(int64_t timeout_ms);
 
 /* Wait until no callback about a lock or lookout is under way, NULL: until none is at
  * all; unless it is the caller's own.  With the mutex held. */

@@ -37,37 +37,17 @@ static void tell_ourselves(const struct hf_client *client, struct hf_gathered *l
               "their arguments");
 }
 
-/* With the mutex held.  Only what is the caller's fault is a failure. */
-static int ask_store(struct hf_client *client, const char *name, hf_time deadline,
-                     struct hf_gathered *list)
-{
-    struct hf_req    req = { .op = HF_EXAMINE, .name = name };
-    struct hf_query *query;
-
-    int r = hf_query_start(client, &req, deadline, &query);
-    if (r < 0)
-        return r;
-    r = hf_query_wait(query);
-    if (r < 0)
-        hf_gather(list, HF_FAULT, "link", NULL, "%s", client->errmsg);
-    else
-        hf_gather(list, HF_FINE, "link", NULL, "up");
-    hf_gather_all(list, query->findings.finding, query->findings.count);
-    hf_query_end(query);
-    return list->failed ? hf_client_fail(client, HF_ENOMEM, "out of memory") : 0;
-}
-
 /* Places that make no sense: whatever the store, who looks them over is the one rule. */
-static int tell_strange(struct hf_client *client, const char *name, hf_time deadline,
-                        struct hf_gathered *list)
+static void tell_strange(struct hf_client *client, const char *name,
+                         struct hf_limit limit, struct hf_gathered *list)
 {
     struct hf_req     req = { .op = HF_LIST, .name = name };
     struct hf_report *report = NULL;
     char              advice[HF_ERRMSG_MAX];
     size_t            found = 0;
 
-    if (hf_query_run(client, &req, deadline, &report) < 0)
-        return 0; /* the store has said already how it is */
+    if (hf_query_run(client, &req, limit, &report) < 0)
+        return; /* the store has said already how it is */
     for (size_t i = 0; i < report->count; i++) {
         const struct hf_entry *entry = &report->entry[i];
         if (entry->capacity != 0 || found++ >= STRANGE_MAX)
@@ -81,6 +61,27 @@ static int tell_strange(struct hf_client *client, const char *name, hf_time dead
                   entry->token, entry->name);
     }
     hf_report_free(report);
+}
+
+/* With the mutex held.  Only what is the caller's fault is a failure. */
+static int ask_store(struct hf_client *client, const char *name, struct hf_limit limit,
+                     struct hf_gathered *list)
+{
+    struct hf_req    req = { .op = HF_EXAMINE, .name = name };
+    struct hf_query *query;
+
+    int r = hf_query_start(client, &req, limit, &query);
+    if (r < 0)
+        return r;
+    r = hf_query_wait(query);
+    if (r < 0)
+        hf_gather(list, HF_FAULT, "link", NULL, "%s", client->errmsg);
+    else
+        hf_gather(list, HF_FINE, "link", NULL, "up");
+    hf_gather_all(list, query->findings.finding, query->findings.count);
+    hf_query_end(query);
+    if (r == 0)
+        tell_strange(client, name, limit, list);
     return list->failed ? hf_client_fail(client, HF_ENOMEM, "out of memory") : 0;
 }
 
@@ -97,11 +98,9 @@ int hf_doctor(struct hf_client *client, const char *name, int64_t timeout_ms,
         r = hf_client_fail(client, HF_ENOMEM, "out of memory");
         goto out;
     }
-    hf_time deadline = hf_after_ms(hf_now(), timeout_ms);
+    struct hf_limit limit = hf_client_limit(timeout_ms);
     tell_ourselves(client, &all->list);
-    r = ask_store(client, name, deadline, &all->list);
-    if (r == 0)
-        r = tell_strange(client, name, deadline, &all->list);
+    r = ask_store(client, name, limit, &all->list);
     if (r < 0) {
         hf_findings_free(&all->public);
         goto out;

@@ -10,10 +10,33 @@
 /* A turn that goes on longer gives others a chance; it is called again. */
 #define ROUNDS 64
 
+/* So long a store that is not there may take to be. */
+#define ABSENCE (1 * HF_SEC)
+#define GLANCE  (50 * HF_MS)
+
+bool hf_engine_in_vain(const struct hf_engine *engine, hf_time *missed, hf_time *next)
+{
+    if (engine->store->link == HF_LINK_UP) {
+        *missed = 0;
+        return false;
+    }
+    if (*missed == 0)
+        *missed = engine->now;
+    hf_time end = *missed + ABSENCE;
+    if (engine->now >= end && engine->store->absences > 0)
+        return true;
+    hf_time look = engine->now < end ? end : engine->now + GLANCE;
+    if (look < *next)
+        *next = look;
+    return false;
+}
+
 static void on_link(struct hf_store *store, void *data)
 {
     struct hf_engine *engine = data;
 
+    engine->soonest = 0; /* who asks once looks whether that is in vain */
+    engine->losses += store->link == HF_LINK_LOST;
     for (struct hf_job *job = engine->jobs, *next; job != NULL; job = next) {
         next = job->next; /* it may wish again, and so come last */
         if (store->link == HF_LINK_LOST)

@@ -29,6 +29,7 @@ struct hf_engine {
     struct hf_job    *dirty; /* those whose request may not be the one needed */
     struct hf_job   **last_dirty;
     struct hf_errand *errands;
+    unsigned          losses; /* sessions that died */
 };
 
 /* A hold, and the one request it has in flight. */
@@ -39,6 +40,7 @@ struct hf_job {
     const char       *note;     /* lent while not idle */
     hf_time           deadline; /* of the wait */
     hf_time           again;    /* nothing is sent before: pause after a failure */
+    hf_time           missed;   /* see hf_engine_in_vain() */
     struct hf_retry   retry;
     struct hf_req     req;
     bool              flying;    /* req is the store's */
@@ -67,6 +69,8 @@ struct hf_errand {
     struct hf_engine *engine;
     hf_time           after; /* not to be sent before */
     hf_time           deadline;
+    bool              once;   /* not for a store that is not there */
+    hf_time           missed; /* see hf_engine_in_vain() */
     bool              flying;
     bool              over; /* timed out or called off: only its end is awaited */
 

@@ -51,11 +51,14 @@ void hf_errand_start(struct hf_errand *errand, struct hf_engine *engine)
     errand->engine = engine;
     errand->flying = false;
     errand->over = false;
+    errand->missed = 0;
     errand->req.done = on_done;
     errand->req.data = errand;
     errand->next = engine->errands;
     engine->errands = errand;
     hf_time first = errand->after != 0 ? errand->after : errand->deadline;
+    if (engine->store->link != HF_LINK_UP)
+        first = 0;
     if (first < engine->soonest)
         engine->soonest = first;
 }
@@ -81,6 +84,16 @@ void hf_errands_send(struct hf_engine *engine)
     }
 }
 
+/* Is its time over? */
+static bool is_late(struct hf_errand *errand, hf_time *next)
+{
+    struct hf_engine *engine = errand->engine;
+
+    return engine->now >= errand->deadline ||
+           (errand->once && !errand->flying &&
+            hf_engine_in_vain(engine, &errand->missed, next));
+}
+
 hf_time hf_errands_check_time(struct hf_engine *engine)
 {
     struct hf_store *store = engine->store;
@@ -89,13 +102,14 @@ hf_time hf_errands_check_time(struct hf_engine *engine)
     for (struct hf_errand *errand = engine->errands, *after; errand != NULL;
          errand = after) {
         after = errand->next;
-        if (engine->now < errand->deadline) {
+        if (!is_late(errand, &next)) {
             hf_time when = errand->deadline;
             if (errand->after > engine->now && errand->after < when)
                 when = errand->after;
             next = when < next ? when : next;
         } else if (!errand->flying) {
-            errand->req.status = HF_EDOWN; /* there was never a link to send it on */
+            /* Not even sent: there was no link, or no time. */
+            errand->req.status = store->link == HF_LINK_UP ? HF_ETIMEOUT : HF_EDOWN;
             end(errand);
         } else if (!errand->over) {
             errand->over = true;

@@ -13,13 +13,13 @@ int hf_inspect(struct hf_client *client, const char *name, int64_t timeout_ms,
     int r = hf_query_begin(client, name, true, &cancel);
     if (r < 0)
         return r;
-    r = hf_query_run(client, &req, hf_after_ms(hf_now(), timeout_ms), ret);
+    r = hf_query_run(client, &req, hf_client_limit(timeout_ms), ret);
     hf_drive_end(&client->drive, cancel);
     return r;
 }
 
 static int watch(struct hf_client *client, const char *name, const struct hf_report *seen,
-                 hf_time deadline, struct hf_report **ret)
+                 struct hf_limit limit, struct hf_report **ret)
 {
     struct hf_req     list = { .op = HF_LIST, .name = name };
     struct hf_req     wait = { .op = HF_WATCH, .name = name };
@@ -27,9 +27,10 @@ static int watch(struct hf_client *client, const char *name, const struct hf_rep
 
     wait.stamp = seen != NULL ? hf_report_stamp(seen) : 0;
     for (;;) {
-        int r = seen != NULL ? hf_query_run(client, &wait, deadline, NULL) : 0;
+        int r =
+            seen != NULL && !limit.once ? hf_query_run(client, &wait, limit, NULL) : 0;
         if (r == 0)
-            r = hf_query_run(client, &list, deadline, &report);
+            r = hf_query_run(client, &list, limit, &report);
         if (r < 0)
             return r;
         /* A watch may end too often: only a difference counts. */
@@ -37,6 +38,8 @@ static int watch(struct hf_client *client, const char *name, const struct hf_rep
             break;
         wait.stamp = hf_report_stamp(report);
         hf_report_free(report);
+        if (limit.once)
+            return hf_client_fail(client, HF_ETIMEOUT, HF_SAME);
     }
     *ret = report;
     return 0;
@@ -50,25 +53,25 @@ int hf_watch(struct hf_client *client, const char *name, const struct hf_report 
     int r = hf_query_begin(client, name, false, &cancel);
     if (r < 0)
         return r;
-    r = watch(client, name, seen, hf_after_ms(hf_now(), timeout_ms), ret);
+    r = watch(client, name, seen, hf_client_limit(timeout_ms), ret);
     hf_drive_end(&client->drive, cancel);
     return r;
 }
 
 /* Stores know a place by its seq, people by its token. */
 static int break_place(struct hf_client *client, const char *name, uint64_t token,
-                       hf_time deadline)
+                       struct hf_limit limit)
 {
     struct hf_req     list = { .op = HF_LIST, .name = name };
     struct hf_report *report = NULL;
 
-    int r = hf_query_run(client, &list, deadline, &report);
+    int r = hf_query_run(client, &list, limit, &report);
     if (r < 0)
         return r;
     struct hf_req req = { .op = HF_BREAK, .name = name, .token = token };
     req.seq = hf_report_seq(report, token);
     hf_report_free(report);
-    r = req.seq != 0 ? hf_query_run(client, &req, deadline, NULL) : HF_ENOTFOUND;
+    r = req.seq != 0 ? hf_query_run(client, &req, limit, NULL) : HF_ENOTFOUND;
     if (r == HF_ENOTFOUND)
         hf_client_fail(client, r, "\"%s\" has no place %llu (any more)", name,
                        (unsigned long long)token);
@@ -83,7 +86,7 @@ int hf_break(struct hf_client *client, const char *name, uint64_t token,
     int r = hf_query_begin(client, name, false, &cancel);
     if (r < 0)
         return r;
-    r = break_place(client, name, token, hf_after_ms(hf_now(), timeout_ms));
+    r = break_place(client, name, token, hf_client_limit(timeout_ms));
     hf_drive_end(&client->drive, cancel);
     return r;
 }
@@ -91,7 +94,7 @@ int hf_break(struct hf_client *client, const char *name, uint64_t token,
 /* Leave word at every place of `report` that is held. */
 static int ask_holders(struct hf_client *client, const char *name,
                        const struct hf_report *report, const char *reason,
-                       hf_time deadline)
+                       struct hf_limit limit)
 {
     int asked = 0;
 
@@ -103,7 +106,7 @@ static int ask_holders(struct hf_client *client, const char *name,
         struct hf_req req = { .op = HF_ASK, .name = name, .note = reason };
         req.seq = hf_report_seq(report, entry->token);
         req.token = entry->token;
-        int r = hf_query_run(client, &req, deadline, NULL);
+        int r = hf_query_run(client, &req, limit, NULL);
         if (r < 0 && r != HF_ENOTFOUND)
             return r;
         asked += r == 0;
@@ -112,15 +115,15 @@ static int ask_holders(struct hf_client *client, const char *name,
 }
 
 static int ask_for(struct hf_client *client, const char *name, const char *reason,
-                   hf_time deadline)
+                   struct hf_limit limit)
 {
     struct hf_req     list = { .op = HF_LIST, .name = name };
     struct hf_report *report = NULL;
 
-    int r = hf_query_run(client, &list, deadline, &report);
+    int r = hf_query_run(client, &list, limit, &report);
     if (r < 0)
         return r;
-    r = ask_holders(client, name, report, reason, deadline);
+    r = ask_holders(client, name, report, reason, limit);
     hf_report_free(report);
     if (r == 0)
         r = hf_client_fail(client, HF_ENOTFOUND, "nobody holds \"%s\"", name);
@@ -135,8 +138,7 @@ int hf_ask(struct hf_client *client, const char *name, const char *reason,
     int r = hf_query_begin(client, name, false, &cancel);
     if (r < 0)
         return r;
-    r = ask_for(client, name, reason != NULL ? reason : "",
-                hf_after_ms(hf_now(), timeout_ms));
+    r = ask_for(client, name, reason != NULL ? reason : "", hf_client_limit(timeout_ms));
     hf_drive_end(&client->drive, cancel);
     return r;
 }

@@ -79,12 +79,14 @@ void hf_job_want(struct hf_job *job, bool once, hf_time deadline)
     unlink_job(job); /* when the link comes up, who wished first enters first */
     append(job);
     job->deadline = deadline;
-    job->again = 0;
+    job->again = job->missed = 0;
     job->asks = 0;
     job->asked[0] = job->errmsg[0] = '\0';
     job->failure = 0;
     hf_retry_reset(&job->retry);
-    if (deadline < job->engine->soonest)
+    if (job->engine->store->link != HF_LINK_UP)
+        job->engine->soonest = 0;
+    else if (deadline < job->engine->soonest)
         job->engine->soonest = deadline;
     hf_job_tell(job, &(struct hf_event){ .what = HF_WANT, .once = once });
 }
@@ -305,9 +307,11 @@ hf_time hf_job_check_time(struct hf_job *job)
 
     if (now >= job->engine->store->alive_until)
         hf_job_tell(job, &(struct hf_event){ .what = HF_EXPIRED });
-    if (waits(job) && now >= job->deadline)
+    if (waits(job) &&
+        (now >= job->deadline ||
+         (job->hold.once && hf_engine_in_vain(job->engine, &job->missed, &next))))
         hf_job_drop(job, why_late(job));
-    if (waits(job))
+    if (waits(job) && job->deadline < next)
         next = job->deadline;
     if (job->again > now && job->again < next)
         next = job->again;

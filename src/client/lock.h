@@ -110,9 +110,8 @@ int  hf_lock_take_handle(struct hf_lock *lock, bool once, hf_time deadline);
 int  hf_lock_take_for_nobody(struct hf_lock *lock);
 void hf_lock_give_back(struct hf_lock *lock);
 
-/* What it needs before it can be wanted; until when it may be waited for. */
-int     hf_lock_prepare(struct hf_lock *lock);
-hf_time hf_lock_deadline(int64_t timeout_ms);
+/* What it needs before it can be wanted. */
+int hf_lock_prepare(struct hf_lock *lock);
 
 /* May it be released by this thread?  1: yes, and all there was to do is done, a
  * count went down. */

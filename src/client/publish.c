@@ -5,6 +5,7 @@
  */
 #include "client/publish.h"
 
+#include "client/link.h"
 #include "client/lock.h"
 #include "client/lookout.h"
 #include "client/query.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { STATE, ASK, PLACE, LOOK };
+enum kind { STATE, ASK, PLACE, LOOK, LINK };
 
 struct hf_notice {
     enum kind          kind;
@@ -21,6 +22,7 @@ struct hf_notice {
     enum hf_state      state;
     int                why;
     int64_t            ahead;
+    enum hf_link       link;
     struct hf_lookout *lookout;
     struct hf_report  *report;
     struct hf_notice  *next;
@@ -66,6 +68,14 @@ void hf_notice_place(struct hf_lock *lock, int64_t ahead)
 
     if (lock->client->on_place != NULL)
         (void)add(lock->client, &notice, "");
+}
+
+void hf_notice_link(struct hf_client *client, enum hf_link link, const char *why)
+{
+    struct hf_notice notice = { .kind = LINK, .link = link };
+
+    if (client->on_link != NULL)
+        (void)add(client, &notice, why);
 }
 
 int hf_notice_look(struct hf_lookout *lookout, struct hf_report *report)
@@ -139,6 +149,8 @@ static void make_call(struct hf_client *client, const struct hf_notice *notice)
         client->on_ask(lock, notice->reason, client->data);
     else if (notice->kind == PLACE)
         client->on_place(lock, notice->ahead, client->data);
+    else if (notice->kind == LINK)
+        client->on_link(client, notice->link, notice->reason, client->data);
     else if (notice->hook != NULL)
         notice->hook(lock, notice->state, notice->why);
     else
@@ -235,6 +247,7 @@ static hf_time publish(void *owner)
     struct hf_client *client = owner;
 
     publish_deadline(client);
+    hf_link_publish(client);
     while (client->changed != NULL) {
         struct hf_lock *lock = client->changed;
         client->changed = lock->moved;

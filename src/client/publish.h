@@ -9,6 +9,9 @@ void hf_notice_state(struct hf_lock *lock, enum hf_state state, int why);
 void hf_notice_ask(struct hf_lock *lock, const char *reason);
 void hf_notice_place(struct hf_lock *lock, int64_t ahead);
 
+/* The same for on_link; `why` is copied. */
+void hf_notice_link(struct hf_client *client, enum hf_link link, const char *why);
+
 /* Remember to call a lookout's callback; the report becomes the notice's. */
 int hf_notice_look(struct hf_lookout *lookout, struct hf_report *report);
 

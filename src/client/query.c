@@ -46,12 +46,17 @@ static int keep_answer(struct hf_query *query)
     return query->findings.failed ? HF_ENOMEM : 0;
 }
 
+static const char *late(bool watch)
+{
+    return watch ? HF_SAME : "the store did not answer in time";
+}
+
 static void explain(struct hf_query *query)
 {
     const char *text = query->client->store->errmsg;
 
-    if (query->status == HF_ETIMEOUT && query->errand.req.op != HF_WATCH)
-        text = "the store did not answer in time";
+    if (query->status == HF_ETIMEOUT)
+        text = late(query->errand.req.op == HF_WATCH);
     else if (text[0] == '\0')
         text = hf_strerror(query->status);
     snprintf(query->errmsg, sizeof query->errmsg, "%s", text);
@@ -140,8 +145,8 @@ static bool copy_text(const char *text, char **ret)
     return text == NULL || *ret != NULL;
 }
 
-int hf_query_start(struct hf_client *client, const struct hf_req *req, hf_time deadline,
-                   struct hf_query **ret)
+int hf_query_start(struct hf_client *client, const struct hf_req *req,
+                   struct hf_limit limit, struct hf_query **ret)
 {
     struct hf_query *query = calloc(1, sizeof *query);
     if (query == NULL)
@@ -151,7 +156,8 @@ int hf_query_start(struct hf_client *client, const struct hf_req *req, hf_time d
         return hf_client_fail(client, HF_ENOMEM, "out of memory");
     }
     query->client = client;
-    query->errand = (struct hf_errand){ .req = *req, .deadline = deadline };
+    query->errand = (struct hf_errand){ .req = *req, .deadline = limit.deadline };
+    query->errand.once = limit.once;
     query->errand.on_done = on_done;
     query->errand.req.name = query->name;
     query->errand.req.note = query->note;
@@ -173,8 +179,12 @@ int hf_query_result(const struct hf_query *query)
 {
     struct hf_client *client = query->client;
 
-    if (!query->done)
+    if (!query->done) { /* it could not be called off in time */
+        bool watch = query->errand.req.op == HF_WATCH;
+        if (client->link == HF_LINK_UP)
+            return hf_client_fail(client, HF_ETIMEOUT, "%s", late(watch));
         return hf_client_fail(client, HF_EDOWN, "the store does not answer");
+    }
     if (query->status < 0)
         hf_client_fail(client, query->status, "%s", query->errmsg);
     return query->status;
@@ -205,12 +215,12 @@ void hf_query_end(struct hf_query *query)
     query_free(query);
 }
 
-int hf_query_run(struct hf_client *client, const struct hf_req *req, hf_time deadline,
-                 struct hf_report **ret)
+int hf_query_run(struct hf_client *client, const struct hf_req *req,
+                 struct hf_limit limit, struct hf_report **ret)
 {
     struct hf_query *query = NULL;
 
-    int r = hf_query_start(client, req, deadline, &query);
+    int r = hf_query_start(client, req, limit, &query);
     if (query == NULL)
         return r;
     r = hf_query_wait(query);

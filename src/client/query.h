@@ -2,7 +2,7 @@
  *
  * Made by a caller, worked on by whoever turns, freed by the last of the two:
  *
- *     r = hf_query_start(client, &req, deadline, &query);
+ *     r = hf_query_start(client, &req, limit, &query);
  *     ...
  *     r = hf_query_wait(query);
  *     ... query->report, query->findings: yours to take ...
@@ -15,6 +15,9 @@
 
 #include "client/client.h"
 #include "store/findings.h"
+
+/* A watch ended, and there was nothing to tell. */
+#define HF_SAME "nothing changed in the time given"
 
 struct hf_query {
     struct hf_errand   errand; /* first */
@@ -38,8 +41,8 @@ int hf_query_begin(struct hf_client *client, const char *name, bool all, int *ca
 /* All that follow: with the mutex held. */
 
 /* `req` is copied, and what it points to. */
-int hf_query_start(struct hf_client *client, const struct hf_req *req, hf_time deadline,
-                   struct hf_query **ret);
+int hf_query_start(struct hf_client *client, const struct hf_req *req,
+                   struct hf_limit limit, struct hf_query **ret);
 
 /* Until it is answered or its time is over: the status, and a message for a person
  * if that is a failure. */
@@ -48,8 +51,8 @@ int  hf_query_result(const struct hf_query *query);
 void hf_query_end(struct hf_query *query);
 
 /* Start it, wait, end it. */
-int hf_query_run(struct hf_client *client, const struct hf_req *req, hf_time deadline,
-                 struct hf_report **ret);
+int hf_query_run(struct hf_client *client, const struct hf_req *req,
+                 struct hf_limit limit, struct hf_report **ret);
 
 /* Hand new ones to the engine; make visible what it has done. */
 void hf_queries_collect(struct hf_client *client);

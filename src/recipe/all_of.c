@@ -95,7 +95,7 @@ static int all_acquire(struct hf_lock *lock, int64_t timeout_ms)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
     bool              once = timeout_ms == 0;
-    hf_time           deadline = hf_lock_deadline(timeout_ms);
+    hf_time           deadline = hf_client_limit(timeout_ms).deadline;
     int               cancel = hf_drive_begin(&lock->client->drive);
 
     int r = begin_acquire(lock, once, deadline);

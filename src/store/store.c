@@ -14,7 +14,6 @@
 #include "store/zookeeper/zookeeper.h"
 #endif
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,19 +86,6 @@ int hf_store_schema(const char *scheme, const char *role, char **ret)
         return HF_ENOMEM;
     *ret = text;
     return 0;
-}
-
-int hf_store_strange(struct hf_store *store, uint64_t token)
-{
-    char which[24] = "";
-
-    if (token != 0)
-        snprintf(which, sizeof which, " %" PRIu64, token);
-    snprintf(store->errmsg, sizeof store->errmsg,
-             "the place%s in its line makes no sense, so nobody gets past it; `holdfast "
-             "show` lists it as unknown, `holdfast break` removes it",
-             which);
-    return HF_ECORRUPT;
 }
 
 int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret)

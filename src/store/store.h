@@ -99,12 +99,6 @@ struct hf_req {
     bool           canceled;
 };
 
-enum hf_link {
-    HF_LINK_DOWN, /* not connected; the session may still be alive */
-    HF_LINK_UP,   /* connected, session alive */
-    HF_LINK_LOST, /* the session is dead, its tickets gone; a new one follows */
-};
-
 /* Parsed URL and options; lent for the time of open(). */
 struct hf_config {
     const char *url;    /* the whole, for messages; passwords removed */
@@ -182,6 +176,12 @@ struct hf_store {
     hf_time      alive_until;           /* see S4; HF_NEVER where no lease is needed */
     char         errmsg[HF_ERRMSG_MAX]; /* about the last failure */
 
+    /* Of servers, see hf_store_tried(). */
+    bool     refusing; /* the link is up only to tell why there is none */
+    unsigned failures; /* tries in vain since there was a link */
+    unsigned absences; /* rounds in a row in which no server was there at all */
+    bool     present;  /* this round one was */
+
     /* Called from process() when `link` has changed. */
     void (*on_link)(struct hf_store *store, void *data);
     void *on_link_data;
@@ -190,6 +190,14 @@ struct hf_store {
 /* Remember that a place makes no sense (see core/line.h), by its token if that is known,
  * else 0; returns HF_ECORRUPT. */
 int hf_store_strange(struct hf_store *store, uint64_t token);
+
+/* Set the link, and tell. */
+void hf_store_set_link(struct hf_store *store, enum hf_link link);
+
+/* A server was tried in vain, errmsg says why; `last`: so was every other, it is the end
+ * of a round.  Who "cannot be reached:" or "is not to be found:" is not there; who is
+ * silent, or refuses us, is. */
+void hf_store_tried(struct hf_store *store, bool last);
 
 /* Open the store that a configuration's scheme names. */
 int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret);

@@ -40,6 +40,9 @@ static void mirror(struct trace *trace)
     trace->base.wake = trace->inner->wake;
     trace->base.shared = trace->inner->shared;
     trace->base.link = trace->inner->link;
+    trace->base.refusing = trace->inner->refusing;
+    trace->base.failures = trace->inner->failures;
+    trace->base.absences = trace->inner->absences;
     trace->base.alive_until = trace->inner->alive_until;
     snprintf(trace->base.errmsg, sizeof trace->base.errmsg, "%s", trace->inner->errmsg);
 }

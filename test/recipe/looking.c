@@ -199,6 +199,44 @@ static void test_trace(void **state)
     hf_close(client);
 }
 
+/* Who gives no time is answered all the same, by a store that is well. */
+static void test_no_time_at_all(void **state)
+{
+    const char         *name = recipe_name();
+    struct hf_client   *client = recipe_open();
+    struct hf_lock     *lock = recipe_mutex(client, name);
+    struct hf_report   *seen, *report;
+    struct hf_findings *findings;
+
+    (void)state;
+    assert_int_equal(hf_inspect(client, NULL, 0, &report), 0); /* the first call */
+    hf_report_free(report);
+    assert_int_equal(hf_acquire(lock, 10000), 0);
+    assert_int_equal(hf_inspect(client, name, 0, &seen), 0);
+    assert_int_equal(seen->count, 1);
+    assert_int_equal(hf_check(lock, 0), 0);
+    assert_int_equal(hf_verify(client, name, hf_token(lock), 0), 0);
+    assert_int_equal(hf_ask(client, name, "please", 0), 1);
+    assert_int_equal(hf_doctor(client, name, 0, &findings), 0);
+    assert_string_equal(recipe_finding(findings, "link")->text, "up");
+    hf_findings_free(findings);
+
+    assert_int_equal(hf_break(client, name, 12345, 0), HF_ENOTFOUND);
+    for (int limit = 0; limit < 3; limit++) {
+        int r = hf_watch(client, name, seen, limit, &report);
+        assert_int_equal(r, HF_ETIMEOUT);
+        assert_string_equal(hf_errmsg(client), "nothing changed in the time given");
+    }
+    assert_int_equal(hf_watch(client, name, NULL, 0, &report), 0);
+    hf_report_free(report);
+    assert_int_equal(hf_break(client, name, hf_token(lock), 0), 0);
+    assert_int_equal(hf_watch(client, name, seen, 0, &report), 0);
+    assert_int_equal(report->count, 0);
+    hf_report_free(report);
+    hf_report_free(seen);
+    hf_close(client);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +244,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_broken_holder_is_lost),
         cmocka_unit_test(test_a_broken_waiter_queues_again),
         cmocka_unit_test(test_watch_tells_of_changes),
+        cmocka_unit_test(test_no_time_at_all),
         cmocka_unit_test(test_trace),
     };
 

@@ -23,7 +23,7 @@ sources="src/base/clock.c src/base/error.c src/base/random.c
     $memory/answer.c $memory/examine.c $memory/link.c $memory/queue.c $memory/serve.c
     $memory/verbs.c $memory/watch.c $memory/world.c
     src/client/engine.c src/client/errand.c src/client/job.c
-    src/store/findings.c src/store/requests.c
+    src/store/common.c src/store/findings.c src/store/requests.c
     test/lib/net.c test/lib/host.c
     test/sim/app.c test/sim/chaos.c test/sim/check.c test/sim/group.c
     test/sim/plan.c test/sim/sim.c test/sim/world.c"

@@ -102,7 +102,7 @@ static void refuse(struct hf_pg *pg, int refusal)
 {
     struct hf_pg_link *link = &pg->link;
 
-    link->refused = true;
+    link->refused = pg->served.base.refusing = true;
     link->refusal = refusal;
     link->tried = 0;
     link->addresses = 0;
@@ -121,6 +121,7 @@ static void go_on(struct hf_pg *pg, enum hf_pg_phase phase, bool hangs)
         return;
     link->addresses = 0;
     if (phase != HF_PG_READY || hangs) {
+        hf_store_tried(&pg->served.base, link->tried + 1 >= pg->config.servers);
         link->server = (link->server + 1) % pg->config.servers;
         if (++link->tried < pg->config.servers)
             return;
@@ -143,6 +144,7 @@ static void give_up(struct hf_pg *pg, const char *why, int refusal, bool hangs)
     close_conn(pg);
     link->phase = HF_PG_RESTING;
     if (refusal != 0) {
+        hf_store_tried(&pg->served.base, true);
         refuse(pg, refusal);
     } else {
         go_on(pg, phase, hangs);
@@ -222,7 +224,7 @@ void hf_pg_link_run(struct hf_pg *pg, bool readable)
     bool free_to = hf_pg_cancel_run(pg);
     if (link->phase == HF_PG_RESTING && pg->served.now >= link->due && free_to) {
         if (link->refused) {
-            link->refused = false;
+            link->refused = pg->served.base.refusing = false;
             hf_served_set_link(&pg->served, HF_LINK_DOWN);
         }
         hf_pg_find_next(pg);

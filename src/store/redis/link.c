@@ -64,7 +64,7 @@ static void refuse(struct hf_redis *redis, int refusal)
 {
     struct hf_redis_link *link = &redis->link;
 
-    link->refused = true;
+    link->refused = redis->served.base.refusing = true;
     link->refusal = refusal;
     link->tried = 0;
     link->lookup.count = 0;
@@ -90,6 +90,7 @@ static void go_on(struct hf_redis *redis, bool reaching)
     if (reaching && link->lookup.next < link->lookup.count)
         return;
     link->lookup.count = 0;
+    hf_store_tried(&redis->served.base, !first_hop && link->tried + 1 >= servers(redis));
     if (first_hop || ++link->tried < servers(redis))
         return;
     link->tried = 0;
@@ -107,10 +108,12 @@ static void give_up(struct hf_redis *redis, const char *why, int refusal)
         hf_redis_link_say(redis, why);
     hf_redis_lookup_end(redis, &link->lookup);
     link->phase = HF_REDIS_RESTING;
-    if (refusal != 0)
+    if (refusal != 0) {
+        hf_store_tried(&redis->served.base, true);
         refuse(redis, refusal);
-    else
+    } else {
         go_on(redis, reaching);
+    }
     if (!link->refused)
         hf_served_set_link(&redis->served, HF_LINK_DOWN);
     hf_redis_conn_close(redis, &link->conn);
@@ -179,7 +182,7 @@ void hf_redis_link_run(struct hf_redis *redis, bool readable)
 
     if (link->phase == HF_REDIS_RESTING && redis->served.now >= link->due) {
         if (link->refused) {
-            link->refused = false;
+            link->refused = redis->served.base.refusing = false;
             hf_served_set_link(&redis->served, HF_LINK_DOWN);
         }
         hf_redis_find_next(redis);

@@ -30,13 +30,7 @@ void hf_served_finish_all(struct hf_served *served)
 
 void hf_served_set_link(struct hf_served *served, enum hf_link link)
 {
-    struct hf_store *store = &served->base;
-
-    if (store->link == link)
-        return;
-    store->link = link;
-    if (store->on_link != NULL)
-        store->on_link(store, store->on_link_data);
+    hf_store_set_link(&served->base, link);
 }
 
 void hf_served_submit(struct hf_store *store, struct hf_req *req)

@@ -40,11 +40,7 @@ const char *hf_zk_link_server(const struct hf_zk *zk, char *ret, size_t size)
 
 void hf_zk_link_set(struct hf_zk *zk, enum hf_link link)
 {
-    if (zk->base.link == link)
-        return;
-    zk->base.link = link;
-    if (zk->base.on_link != NULL)
-        zk->base.on_link(&zk->base, zk->base.on_link_data);
+    hf_store_set_link(&zk->base, link);
 }
 
 /* How long one server may take to be reached, until the next has its turn; and then, to
@@ -111,7 +107,7 @@ static void say_why(struct hf_zk *zk, const char *why)
  * instead of letting him wait. */
 static void refuse(struct hf_zk *zk)
 {
-    zk->link.refused = true;
+    zk->link.refused = zk->base.refusing = true;
     zk->link.due = zk->now + HF_SEC;
     hf_zk_link_set(zk, HF_LINK_UP);
 }
@@ -131,6 +127,7 @@ static void next_server(struct hf_zk *zk, bool denied)
     struct hf_zk_link *link = &zk->link;
 
     link->addresses = 0;
+    hf_store_tried(&zk->base, link->tried + 1 == zk->config.servers);
     if (++link->tried < zk->config.servers)
         return;
     link->tried = 0;
@@ -227,7 +224,7 @@ static void try_next(struct hf_zk *zk)
     struct hf_zk_link *link = &zk->link;
 
     if (link->refused) {
-        link->refused = false;
+        link->refused = zk->base.refusing = false;
         hf_zk_link_set(zk, HF_LINK_DOWN);
     }
     link->due = zk->now + patience(zk, 0, HF_NEVER);

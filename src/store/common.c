@@ -1,0 +1,43 @@
+/* common.c - what stores have to say in the same way; see store.h. */
+#include "store/store.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+int hf_store_strange(struct hf_store *store, uint64_t token)
+{
+    char which[24] = "";
+
+    if (token != 0)
+        snprintf(which, sizeof which, " %" PRIu64, token);
+    snprintf(store->errmsg, sizeof store->errmsg,
+             "the place%s in its line makes no sense, so nobody gets past it; `holdfast "
+             "show` lists it as unknown, `holdfast break` removes it",
+             which);
+    return HF_ECORRUPT;
+}
+
+void hf_store_set_link(struct hf_store *store, enum hf_link link)
+{
+    if (link == HF_LINK_UP && !store->refusing)
+        store->failures = store->absences = 0;
+    if (store->link == link)
+        return;
+    store->link = link;
+    if (store->on_link != NULL)
+        store->on_link(store, store->on_link_data);
+}
+
+void hf_store_tried(struct hf_store *store, bool last)
+{
+    bool absent = strstr(store->errmsg, " cannot be reached: ") != NULL ||
+                  strstr(store->errmsg, " is not to be found: ") != NULL;
+
+    store->failures++;
+    store->present = store->present || !absent;
+    if (!last)
+        return;
+    store->absences = store->present ? 0 : store->absences + 1;
+    store->present = false;
+}
