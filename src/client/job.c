@@ -307,9 +307,10 @@ hf_time hf_job_check_time(struct hf_job *job)
 
     if (now >= job->engine->store->alive_until)
         hf_job_tell(job, &(struct hf_event){ .what = HF_EXPIRED });
-    if (waits(job) &&
-        (now >= job->deadline ||
-         (job->hold.once && hf_engine_in_vain(job->engine, &job->missed, &next))))
+    if (waits(job) && now >= job->deadline)
+        hf_job_drop(job, why_late(job));
+    if (waits(job) && job->hold.once &&
+        hf_engine_in_vain(job->engine, &job->missed, &next))
         hf_job_drop(job, why_late(job));
     if (waits(job) && job->deadline < next)
         next = job->deadline;

@@ -100,8 +100,12 @@ static void give_up(struct hf_redis *redis, struct hf_redis_sentinel *sentinel,
     hf_redis_lookup_end(redis, &sentinel->lookup);
     hf_redis_conn_close(redis, &sentinel->conn);
     sentinel->due = redis->served.now;
-    if (sentinel->lookup.next >= sentinel->lookup.count)
-        sentinel->due += hf_retry_next(&sentinel->retry);
+    if (sentinel->lookup.next < sentinel->lookup.count)
+        return;
+    sentinel->due += hf_retry_next(&sentinel->retry);
+    if (redis->link.phase != HF_REDIS_READY)
+        hf_store_tried(&redis->served.base, sentinel - redis->sentinel + 1 ==
+                                                (ptrdiff_t)redis->config.servers);
 }
 
 static void explain(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
