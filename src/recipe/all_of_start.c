@@ -32,7 +32,8 @@ int hf_bundle_acquire_start(struct hf_lock *lock, int64_t timeout_ms)
 
     int r = hf_lock_take_for_nobody(lock);
     if (r == 0) {
-        hf_bundle_take(bundle, false, timeout_ms == 0, hf_client_limit(timeout_ms).deadline);
+        hf_bundle_take(bundle, false, timeout_ms == 0,
+                       hf_client_limit(timeout_ms).deadline);
         r = bundle->phase == HF_RESTING ? bundle->why : 0;
         hf_drive_nudge(drive);
     }
