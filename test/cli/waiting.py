@@ -135,6 +135,31 @@ def a_killed_waiter_is_passed_over(t):
     t.equal(t.finish(next_one).out, "mine\n")
 
 
+def inotifies(process):
+    """How many instances of inotify a process has: a user may have 128 by default."""
+    folder = f"/proc/{process.pid}/fd"
+    return sum(os.readlink(f"{folder}/{name}") == "anon_inode:inotify" for name in os.listdir(folder))
+
+
+@case
+def only_who_holds_needs_inotify(t):
+    holder = t.hold("a")
+    waiters = [t.start("run", "a", "--", "sh", "-c", "echo on; exec sleep 1000") for _ in range(3)]
+    t.waiting("a", 3)
+    t.until("the holder watches the files", lambda: inotifies(holder) == 1)
+    end = time.monotonic() + 0.3
+    while time.monotonic() < end:
+        t.equal([inotifies(process) for process in waiters], [0, 0, 0], "of those who wait")
+        time.sleep(0.02)
+    t.end(holder)
+    first = t.until("one of them holds", lambda: next((p for p in waiters if inotifies(p) == 1), None))
+    t.equal(first.stdout.readline(), b"on\n")
+    for process in waiters:
+        process.terminate()
+    for process in waiters:
+        t.finish(process)
+
+
 @case
 def hold_ends_with_stdin_or_a_signal(t):
     process = t.start("hold", "a", stdin=subprocess.PIPE)

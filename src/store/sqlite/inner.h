@@ -158,6 +158,9 @@ void hf_sq_vigil_stop(struct hf_sq *sq);
 void hf_sq_vigil_hear(struct hf_sq *sq); /* inotify is readable */
 void hf_sq_vigil_look(struct hf_sq *sq); /* if it is time */
 
+/* A ticket of ours is granted: see that it is so in files that are still there. */
+int hf_sq_vigil_hold(struct hf_sq *sq, struct hf_sq_own *own);
+
 /* ---- write.c ---------------------------------------------------------------- */
 
 /* Take the gate.  HF_EDOWN if somebody has kept it shut for so long that he must

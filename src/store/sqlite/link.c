@@ -17,8 +17,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Those who must let go of files that are gone notice within milliseconds. */
-#define REFUSAL_LIMIT HF_SEC
+/* Who holds a lock in files that are gone notices within milliseconds, who only waits
+ * within half a second. */
+#define REFUSAL_LIMIT (1500 * HF_MS)
 
 /* ---- Connecting ----------------------------------------------------------------- */
 

@@ -45,12 +45,12 @@ static int settle_for(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row 
 
 /* Granted: nothing is in our way, though others may be ahead, if we leave them
  * room.  1, or an error. */
-static int look_as_holder(struct hf_sq *sq, const struct hf_sq_own *own)
+static int look_as_holder(struct hf_sq *sq, struct hf_sq_own *own)
 {
+    int r = hf_sq_vigil_hold(sq, own);
     hf_sq_rows_clear(sq);
-    int r = own->shape.weight < own->shape.capacity
-                ? hf_sq_sum_up(sq, own->line, own->seq)
-                : 0;
+    if (r == 0 && own->shape.weight < own->shape.capacity)
+        r = hf_sq_sum_up(sq, own->line, own->seq);
     return r < 0 ? r : 1;
 }
 

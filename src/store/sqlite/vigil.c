@@ -1,8 +1,10 @@
 /* vigil.c - noticing that the files were deleted, moved or replaced.
  *
- * While there is something to lose, inotify tells of what happens to the files
- * and to the folders above them.  Where it is not to be had, and for what it
- * does not see, such as a mount on top, we look from time to time.
+ * While we hold a lock, inotify tells of what happens to the files and to the
+ * folders above them.  Who only waits looks from time to time: a user may have
+ * 128 instances of inotify by default, and more may wait than that.  So does who
+ * holds, where inotify is not to be had, and for what it does not see, such as a
+ * mount on top.
  *
  * It takes milliseconds to close an inotify descriptor, so only those who hold
  * on for a while open one.  The kernel closes a killed process's files from the
@@ -20,7 +22,7 @@
 
 #define A_WHILE      (20 * HF_MS)
 #define WITH_INOTIFY (5 * HF_SEC)
-#define WITHOUT      HF_SEC
+#define WITHOUT      (500 * HF_MS)
 
 #define OF_FILE   (IN_ATTRIB | IN_DELETE_SELF | IN_MOVE_SELF | IN_DONT_FOLLOW)
 #define OF_FOLDER (IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
@@ -77,11 +79,16 @@ static void open_inotify(struct hf_sq *sq)
 }
 
 /* All of the files, not only those that hf_sq_current() looks at each time. */
-static void check(struct hf_sq *sq)
+static bool are_there(struct hf_sq *sq)
 {
     struct hf_sq_head now = hf_sq_head_now(&sq->files);
 
-    if (!hf_sq_current(sq) || !hf_sq_head_same_files(&now, &sq->head))
+    return hf_sq_current(sq) && hf_sq_head_same_files(&now, &sq->head);
+}
+
+static void check(struct hf_sq *sq)
+{
+    if (!are_there(sq))
         hf_sq_outdated(sq);
 }
 
@@ -89,6 +96,27 @@ void hf_sq_vigil_start(struct hf_sq *sq)
 {
     if (sq->vigil == HF_NEVER)
         sq->vigil = sq->now + A_WHILE;
+}
+
+int hf_sq_vigil_hold(struct hf_sq *sq, struct hf_sq_own *own)
+{
+    if (own->held)
+        return 0;
+    if (!are_there(sq))
+        return HF_SQ_STALE;
+    if (sq->inotify < 0 && sq->vigil > sq->now + A_WHILE)
+        sq->vigil = sq->now + A_WHILE;
+    own->held = true;
+    return 0;
+}
+
+static bool holds(const struct hf_sq *sq)
+{
+    const struct hf_sq_own *own = sq->owns.first;
+
+    while (own != NULL && !own->held)
+        own = own->next;
+    return own != NULL;
 }
 
 void hf_sq_vigil_stop(struct hf_sq *sq)
@@ -112,10 +140,13 @@ void hf_sq_vigil_look(struct hf_sq *sq)
 {
     if (sq->now < sq->vigil)
         return;
+    bool hold = holds(sq);
+    if (!hold)
+        hf_sq_vigil_stop(sq);
     sq->vigil = HF_NEVER;
     if (sq->owns.first == NULL && sq->watches == NULL)
         return;
-    if (sq->inotify < 0)
+    if (hold && sq->inotify < 0)
         open_inotify(sq);
     sq->vigil = sq->now + (sq->inotify >= 0 ? WITH_INOTIFY : WITHOUT);
     check(sq); /* after the watches are set, so that nothing falls between */
