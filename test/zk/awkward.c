@@ -186,6 +186,76 @@ static void proven_while_unsure(void **state)
     player_close(&a);
 }
 
+/* What is looked for then is looked for behind a write: `sync` would do for a leader that
+ * is one. */
+static void a_lost_place_is_looked_for_behind_a_write(void **state)
+{
+    enum { SYNC = 9, MULTI = 14, CREATE2 = 15 };
+    struct player a;
+    struct ask    mine;
+
+    (void)state;
+    open_at(&a, broken);
+    uint64_t writes = zkproxy_requests(proxy, MULTI);
+    zkproxy_rule(proxy, &(struct zkproxy_rule){ ZKPROXY_DROP_AFTER, CREATE2, 1, 0 });
+    uint64_t id = enter(&a, "search", MUTEX, &mine);
+    assert_true(zkproxy_has_struck(proxy));
+    assert_true(is_granted(&mine));
+    assert_int_equal(witness_count("/search"), 1);
+    assert_true(zkproxy_requests(proxy, MULTI) > writes);
+    assert_int_equal(zkproxy_requests(proxy, SYNC), 0);
+    assert_int_equal(leave(&a, "search", id), 0);
+    player_close(&a);
+}
+
+/* ---- One behind the other ------------------------------------------------------------- */
+
+/* A place is given up again, since too many wait, while all that is ahead of it goes.  Who
+ * stands behind it, of the same client, listens to nobody and has to be told. */
+static void one_that_is_given_up_again(void **state)
+{
+    enum { CREATE2 = 15 };
+    struct player h, c;
+    struct ask    held, view, watching, last_watching;
+    struct ask    full = { .req = { .op = HF_ENTER, .name = "full", .shape = MUTEX } };
+    struct ask    first = full, last = full;
+
+    (void)state;
+    open_at(&h, direct);
+    open_at(&c, broken);
+    full.req.id = ++c.ids;
+    full.req.limit = 1;
+    first.req.id = ++c.ids;
+    last.req.id = ++c.ids;
+    uint64_t id = enter(&h, "full", MUTEX, &held);
+    uint64_t made = zkproxy_requests(proxy, CREATE2);
+    zkproxy_delay(proxy, ZKPROXY_DOWN, 300);
+    player_submit(&c, &full); /* looks first, and sees nobody wait */
+    player_turn(&c, 0);
+    player_submit(&c, &first); /* is quicker */
+    for (int i = 0; i < 3000 && zkproxy_requests(proxy, CREATE2) < made + 2; i++)
+        player_turn(&c, 1);
+    player_submit(&c, &last);
+    assert_false(player_await(&c, &last, 150)); /* all is on its way */
+    assert_int_equal(leave(&h, "full", id), 0);
+    assert_true(player_await(&c, &first, LIMIT_MS));
+    watch(&c, "full", &first, &watching);
+    assert_true(player_await(&c, &last, LIMIT_MS));
+    watch(&c, "full", &last, &last_watching);
+    assert_true(player_await(&c, &watching, LIMIT_MS));
+    struct ask left = { .req = { .op = HF_LEAVE, .name = "full", .id = first.req.id } };
+    player_submit(&c, &left);
+    assert_true(player_await(&c, &last_watching, LIMIT_MS));
+    zkproxy_delay(proxy, ZKPROXY_DOWN, 0);
+    assert_true(player_await(&c, &full, LIMIT_MS));
+    assert_int_equal(full.req.status, HF_EFULL);
+    assert_int_equal(look(&c, "full", last.req.id, &view), 0);
+    assert_true(is_granted(&view));
+    assert_int_equal(leave(&c, "full", last.req.id), 0);
+    player_close(&h);
+    player_close(&c);
+}
+
 /* ---- Names that many have ---------------------------------------------------------------- */
 
 /* A claim is left, the answer is lost, and somebody else claims: his is not ours to
@@ -252,6 +322,8 @@ int main(void)
         cmocka_unit_test(given_up_as_it_ends),
         cmocka_unit_test(two_claims_of_one_client),
         cmocka_unit_test(proven_while_unsure),
+        cmocka_unit_test(a_lost_place_is_looked_for_behind_a_write),
+        cmocka_unit_test(one_that_is_given_up_again),
         cmocka_unit_test(left_claim_is_anothers),
         cmocka_unit_test(broken_slot_is_anothers),
     };

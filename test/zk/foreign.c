@@ -1,12 +1,14 @@
 /* foreign.c - places and other nodes that somebody else made, of a kind that we would not:
  * they count for what they are, whatever they are called.
  */
-/* needs: standalone --tick 200 --config maxSessionTimeout=30000 --jvm=-Djute.maxbuffer=50000000 */
+/* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
 #include "lib/promise.h"
 #include "lib/witness.h"
+#include "lib/zkproxy.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define LIMIT_MS 30000
 #define QUIET_MS 300
@@ -22,6 +24,69 @@ static void open_player(struct player *player)
     promise_use(url);
     player_open(player);
     list(player, "nothing", &nothing); /* connected */
+}
+
+static long peak_kb(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+}
+
+/* What we need to know of it does not grow with the number in it. */
+static void a_slot_that_is_far_out(void **state)
+{
+    struct player a;
+    struct ask    view;
+
+    (void)state;
+    open_player(&a);
+    assert_int_equal(witness_create("/far"), 0);
+    assert_int_equal(witness_create("/far/slot-4294967294"), 0);
+    assert_int_equal(witness_create("/far/slot-1"), 0);
+    long     before = peak_kb();
+    uint64_t id[2];
+    for (int i = 0; i < 2; i++) { /* 1 is taken by whoever made it */
+        id[i] = enter(&a, "far", semaphore(3, 1), &view);
+        assert_int_equal(my_ticket(&view)->slot, 2 * i);
+    }
+    assert_true(peak_kb() - before < 100 * 1024);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(leave(&a, "far", id[i]), 0);
+    player_close(&a);
+}
+
+/* More than 16 MB of names: an error that says so, and the connection is as good as
+ * before. */
+static void a_listing_that_is_too_long(void **state)
+{
+    static char     url[64], path[8100];
+    struct zkproxy *proxy = zkproxy_start(witness_server());
+    struct player   a;
+    struct ask      view = { .req = { .op = HF_ENTER, .name = "lot", .id = 77 } };
+
+    (void)state;
+    snprintf(url, sizeof url, "zk://%s?session=30s", zkproxy_address(proxy));
+    promise_use(url);
+    player_open(&a);
+    assert_int_equal(length(&a, "lot"), 0);
+    assert_int_equal(witness_create("/lot"), 0);
+    for (int i = 0; i < 2150; i++) {
+        int n = snprintf(path, sizeof path, "/lot/%d-", i);
+        memset(path + n, 'n', 8000 - (size_t)n);
+        assert_int_equal(zkraw_create(&other, path), 0);
+    }
+    view.req.shape = MUTEX;
+    assert_int_equal(player_run(&a, &view), HF_ESTORE);
+    assert_non_null(strstr(a.store->errmsg, "16 MB"));
+    assert_int_equal(leave(&a, "lot", 77), 0);
+    uint64_t id = enter(&a, "little", MUTEX, &view);
+    assert_true(is_granted(&view));
+    assert_int_equal(leave(&a, "little", id), 0);
+    assert_int_equal(zkproxy_connections(proxy), 1);
+    player_close(&a);
+    zkproxy_stop(proxy);
 }
 
 /* Nothing is too long to be waited for. */
@@ -94,6 +159,8 @@ static void two_places_with_one_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_slot_that_is_far_out),
+        cmocka_unit_test(a_listing_that_is_too_long),
         cmocka_unit_test(a_long_name_is_waited_for),
         cmocka_unit_test(two_places_with_one_number),
     };

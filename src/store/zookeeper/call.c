@@ -121,19 +121,23 @@ void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode
     size_t begin = hf_zk_call_begin(zk, call, opcode, on_reply, data);
 
     hf_zk_put_string(&zk->calls.out, path);
-    if (opcode != HF_ZK_SYNC && opcode != HF_ZK_GET_ACL)
+    if (opcode != HF_ZK_GET_ACL)
         hf_zk_put_byte(&zk->calls.out, watch);
     hf_zk_call_end(zk, begin);
 }
 
-static void on_synced(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_settled(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     (void)zk, (void)data, (void)reply; /* what is asked behind it tells */
 }
 
-void hf_zk_call_sync(struct hf_zk *zk, struct hf_zk_call *call, const char *path)
+void hf_zk_call_settle(struct hf_zk *zk, struct hf_zk_call *call, const char *path)
 {
-    hf_zk_call_get(zk, call, HF_ZK_SYNC, path, false, on_synced, NULL);
+    size_t begin = hf_zk_call_begin(zk, call, HF_ZK_MULTI, on_settled, NULL);
+
+    hf_zk_multi_check(zk, path);
+    hf_zk_multi_end(zk);
+    hf_zk_call_end(zk, begin);
 }
 
 void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
@@ -268,6 +272,19 @@ bool hf_zk_calls_answer(struct hf_zk *zk, struct hf_zk_reader frame, hf_time ans
     return true;
 }
 
+bool hf_zk_calls_overlong(struct hf_zk *zk, int32_t xid, hf_time answered)
+{
+    struct hf_zk_calls *calls = &zk->calls;
+    struct hf_zk_reply  reply = { .error = HF_ZK_OVERLONG, .body = { .bad = true } };
+
+    if (calls->first == NULL || calls->first->xid != xid)
+        return false;
+    struct hf_zk_call *call = take(calls);
+    hf_zk_beat_heard(zk, call->sent, answered, false);
+    call->on_reply(zk, call->data, &reply);
+    return true;
+}
+
 void hf_zk_calls_fail(struct hf_zk *zk)
 {
     struct hf_zk_calls *calls = &zk->calls;
@@ -296,6 +313,8 @@ static const char *reason(int error)
         return "it does not understand the request";
     case HF_ZK_NOT_READ_ONLY:
         return "the server is read-only: it has lost its quorum";
+    case HF_ZK_OVERLONG:
+        return "there is too much in it, the answer is over 16 MB";
     default:
         return NULL;
     }

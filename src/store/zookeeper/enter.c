@@ -6,7 +6,8 @@
  *     create + listing ----------------------------> answer
  *         no such folder: folder + create + listing, again
  *     a try, a limit: listing first; nothing is created if it is no use
- *     an earlier answer was lost: sync + listing, our uuid is looked for first
+ *     an earlier answer was lost: a write that changes nothing + listing, our uuid is
+ *         looked for first
  *     one of several that belong together: see group.c
  */
 #include "store/zookeeper/inner.h"
@@ -28,6 +29,7 @@ static void undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
     if (error == HF_ZK_CONNECTION_LOSS) {
         task->error = HF_EDOWN;
     } else {
+        hf_zk_ticket_step_aside(zk, task->ticket);
         hf_zk_ticket_free(zk, task->ticket);
         task->ticket = NULL;
     }

@@ -165,13 +165,34 @@ static bool make_room(struct hf_zk_link *link, size_t size)
     return true;
 }
 
+/* An answer that is longer than we take in: its call fails, and the rest is let pass by.
+ * False: it is no answer. */
+static bool skip_overlong(struct hf_zk *zk, size_t *at, hf_time answered)
+{
+    struct hf_zk_link  *link = &zk->link;
+    struct hf_zk_reader head = hf_zk_reader_on(link->in + *at, link->used - *at);
+    int32_t             length = hf_zk_get_int(&head);
+    int32_t             xid = hf_zk_get_int(&head);
+
+    if (link->phase != HF_ZK_READY || length < 0)
+        return false;
+    if (head.bad)
+        return true; /* more is to come */
+    link->skip = (size_t)length + 4 - (link->used - *at);
+    *at = link->used;
+    return hf_zk_calls_overlong(zk, xid, answered);
+}
+
 /* Take every whole frame.  Returns how many bytes the next one needs in all. */
 static size_t take_frames(struct hf_zk *zk, hf_time answered)
 {
     struct hf_zk_link *link = &zk->link;
-    size_t             at = 0;
+    size_t             at = link->skip < link->used ? link->skip : link->used;
     long               size;
 
+    link->skip -= at;
+    if (at > 0)
+        zk->beat.heard = answered;
     while ((size = hf_zk_frame_size(link->in + at, link->used - at)) >= 0) {
         struct hf_zk_reader frame = hf_zk_reader_on(link->in + at + 4, (size_t)size);
         at += 4 + (size_t)size;
@@ -182,10 +203,10 @@ static size_t take_frames(struct hf_zk *zk, hf_time answered)
         if (link->phase < HF_ZK_GREETING)
             return 0; /* it broke */
     }
-    if (size == -2) {
+    if (size == -2 && !skip_overlong(zk, &at, answered))
         hf_zk_link_break(zk, "does not speak ZooKeeper's protocol");
+    if (link->phase < HF_ZK_GREETING)
         return 0;
-    }
     link->used -= at;
     memmove(link->in, link->in + at, link->used);
     return link->used + 1;

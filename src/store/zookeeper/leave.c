@@ -14,29 +14,13 @@
 
 enum { DELETE, RESET, SYNC }; /* call[] */
 
-/* To those of us who stand behind it the place is gone as soon as its delete is on
- * its way: what we send later the server does later, and until it has done so the
- * node keeps everybody else out. */
-static void step_aside(struct hf_zk *zk, struct hf_zk_ticket *ticket)
-{
-    struct hf_zk_line *line = ticket->line;
-
-    for (size_t i = hf_zk_line_find(line, ticket->seq);
-         i < line->count && line->place[i].seq == ticket->seq; i++) {
-        if (line->place[i].ticket != ticket)
-            continue;
-        hf_zk_line_gone(zk, line, i);
-        break;
-    }
-}
-
 static void finish(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
     struct hf_zk_ticket *ticket = task->ticket;
 
     task->ticket = NULL;
-    step_aside(zk, ticket); /* a listing may have shown it again */
-    if (status == HF_ELOST) /* kept, so that a repeat is told the same */
+    hf_zk_ticket_step_aside(zk, ticket); /* a listing may have shown it again */
+    if (status == HF_ELOST)              /* kept, so that a repeat is told the same */
         hf_zk_ticket_away(zk, ticket);
     else
         hf_zk_ticket_free(zk, ticket);
@@ -144,7 +128,7 @@ static void look_for_slot(struct hf_zk *zk, struct hf_zk_task *task)
     char path[HF_ZK_PATH_MAX];
 
     hf_zk_slot_path(task->line, task->ticket->slot_tried, path);
-    hf_zk_call_sync(zk, &task->call[SYNC], path);
+    hf_zk_call_settle(zk, &task->call[SYNC], path);
     hf_zk_call_get(zk, &task->call[DELETE], HF_ZK_GET_DATA, path, false, on_slot_seen,
                    task);
 }
@@ -180,7 +164,9 @@ static void go(struct hf_zk *zk, struct hf_zk_task *task)
     if (ticket->number >= RESET_FROM)
         reset_folder(zk, task);
     hf_zk_call_delete(zk, &task->call[DELETE], ticket->path, -1, on_deleted, task);
-    step_aside(zk, ticket);
+    /* The place is gone to us as soon as its delete is on its way: what we send later the
+     * server does later, and until it has done so the node keeps everybody else out. */
+    hf_zk_ticket_step_aside(zk, ticket);
 }
 
 void hf_zk_leave(struct hf_zk *zk, struct hf_zk_task *task)

@@ -61,7 +61,7 @@ void hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line)
     *at = line->next;
     free(line->place);
     free(line->text);
-    free(line->slots);
+    free(line->slot);
     free(line->name);
     free(line->folder);
     free(line);

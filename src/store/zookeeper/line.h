@@ -100,8 +100,8 @@ struct hf_zk_line {
     size_t              text_room;
     size_t              head;  /* the first that is not gone */
     bool                plain; /* mutexes all, so that nobody can join ahead */
-    uint64_t           *slots; /* of a semaphore: a bit for each one taken */
-    size_t              slot_words;
+    uint32_t           *slot;  /* of a semaphore: those taken, sorted */
+    size_t              slots, slot_room;
     size_t              foreign;
     uint64_t            stamp;
     uint64_t            claim; /* czxid of the claim as last read: its seq */
@@ -193,6 +193,9 @@ void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
 void hf_zk_ticket_disarm(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* Listen to nothing any more; `goes` as of hf_zk_unlisten(). */
 void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes);
+/* By our own doing it is gone, or about to go: look after those of us who stand behind
+ * it and rely on our knowing. */
+void hf_zk_ticket_step_aside(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* It is not there any more, by no doing of ours. */
 void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 

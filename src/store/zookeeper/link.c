@@ -80,7 +80,7 @@ static void close_stream(struct hf_zk *zk)
         return;
     unpoll_fd(zk, zk->link.stream.fd);
     hf_stream_close(&zk->link.stream);
-    zk->link.used = 0;
+    zk->link.used = zk->link.skip = 0;
     zk->link.more = false;
 }
 

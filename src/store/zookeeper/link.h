@@ -84,11 +84,13 @@ void hf_zk_call_create(struct hf_zk *zk, struct hf_zk_call *call, const char *pa
                        void *data);
 void hf_zk_call_delete(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                        int32_t version, hf_zk_on_reply *on_reply, void *data);
-/* GET_DATA, GET_CHILDREN2, EXISTS, SYNC and the like: a path and maybe a watch. */
+/* GET_DATA, GET_CHILDREN2, EXISTS and the like: a path and maybe a watch. */
 void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
                     const char *path, bool watch, hf_zk_on_reply *on_reply, void *data);
-/* What is asked behind it shows all that the leader had done by then. */
-void hf_zk_call_sync(struct hf_zk *zk, struct hf_zk_call *call, const char *path);
+/* What is asked behind it shows all that had been done by then.  It is a write that a
+ * quorum takes and that changes nothing, whether `path` is there or not: `sync` is
+ * answered by a leader that was deposed and does not know, too. */
+void hf_zk_call_settle(struct hf_zk *zk, struct hf_zk_call *call, const char *path);
 void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                     const char *text, size_t size, int32_t version,
                     hf_zk_on_reply *on_reply, void *data);
@@ -106,6 +108,9 @@ int hf_zk_multi_error(const struct hf_zk_reply *reply, size_t index);
 /* Take the answer to the oldest call, `frame` without its length.  False: it makes
  * no sense. */
 bool hf_zk_calls_answer(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered);
+
+/* The same for an answer that is too long to be taken in. */
+bool hf_zk_calls_overlong(struct hf_zk *zk, int32_t xid, hf_time answered);
 
 /* The connection broke: answer them all so. */
 void hf_zk_calls_fail(struct hf_zk *zk);
@@ -141,6 +146,7 @@ struct hf_zk_link {
     unsigned           polled;  /* what epoll was told to look for */
     unsigned char     *in;      /* a frame and more */
     size_t             used, room;
+    size_t             skip;    /* bytes to come that nobody wants */
     bool               refused; /* it makes no sense to try again soon */
     bool               more;    /* to be read, though nobody looked */
 

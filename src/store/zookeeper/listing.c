@@ -37,21 +37,26 @@ static bool make_room(struct hf_zk_line *line, size_t count, size_t bytes)
     return true;
 }
 
+/* A number may be anything, so they are kept as they come and not as bits. */
 static bool note_slot(struct hf_zk_line *line, int64_t slot)
 {
-    size_t word = (size_t)slot / 64;
-
-    if (word >= line->slot_words) {
-        uint64_t *grown = realloc(line->slots, (word + 1) * sizeof *grown);
+    if (line->slots == line->slot_room) {
+        size_t    room = line->slot_room > 0 ? line->slot_room * 2 : 16;
+        uint32_t *grown = realloc(line->slot, room * sizeof *grown);
         if (grown == NULL)
             return false;
-        memset(grown + line->slot_words, 0,
-               (word + 1 - line->slot_words) * sizeof *grown);
-        line->slots = grown;
-        line->slot_words = word + 1;
+        line->slot = grown;
+        line->slot_room = room;
     }
-    line->slots[word] |= (uint64_t)1 << (slot % 64);
+    line->slot[line->slots++] = (uint32_t)slot;
     return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
 }
 
 static int by_seq(const void *a, const void *b)
@@ -100,11 +105,9 @@ static bool add(struct hf_zk_line *line, struct hf_zk_text name, size_t *bytes)
 
 static void clear(struct hf_zk_line *line)
 {
-    line->count = line->head = line->foreign = 0;
+    line->count = line->head = line->foreign = line->slots = 0;
     line->plain = true;
     line->stamp = 1; /* of a folder that is not there */
-    if (line->slot_words > 0)
-        memset(line->slots, 0, line->slot_words * sizeof *line->slots);
 }
 
 /* Which of the places are ours. */
@@ -139,6 +142,8 @@ static int take_in(struct hf_zk_line *line, struct hf_zk_reader *body)
         return HF_ESTORE;
     line->stamp = (uint64_t)stat.pzxid;
     qsort(line->place, line->count, sizeof *line->place, by_seq);
+    if (line->slots > 0)
+        qsort(line->slot, line->slots, sizeof *line->slot, by_number);
     match(line);
     return 0;
 }

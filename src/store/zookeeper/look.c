@@ -169,8 +169,8 @@ static void on_searched(struct hf_zk *zk, struct hf_zk_task *task, int error)
 }
 
 /* What was sent on the connection that broke is done or will never be: the server
- * has closed that connection before it greeted us on this one.  `sync` makes sure
- * that this server has heard of it. */
+ * has closed that connection before it greeted us on this one.  The write in front of
+ * the listing makes sure that this server has heard of it. */
 void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
                   void (*then)(struct hf_zk *zk, struct hf_zk_task *task))
 {
@@ -183,7 +183,7 @@ void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
     search->then = then;
     task->more = search;
     task->free_more = free;
-    hf_zk_call_sync(zk, &task->call[0], task->line->folder);
+    hf_zk_call_settle(zk, &task->call[0], task->line->folder);
     task->on_list = on_searched;
     hf_zk_line_ask(zk, task->line, task);
 }

@@ -116,7 +116,7 @@ void hf_zk_prove(struct hf_zk *zk, struct hf_zk_task *task)
     else if (ticket->where == HF_ZK_THERE && !ticket->moving)
         check(zk, task, ticket->path, ticket->shape.claim ? ticket->seq : 0);
     else {
-        hf_zk_call_sync(zk, &task->call[1], task->line->folder);
+        hf_zk_call_settle(zk, &task->call[1], task->line->folder);
         task->on_list = on_listed;
         hf_zk_line_ask(zk, task->line, task);
     }

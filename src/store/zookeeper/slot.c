@@ -18,11 +18,12 @@ void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret)
     snprintf(ret, HF_ZK_PATH_MAX, "%s/slot-%d", line->folder, slot);
 }
 
-static bool is_taken(const struct hf_zk_line *line, int slot)
+/* The first free number from `slot` on. */
+static int next_free(const struct hf_zk_line *line, int slot)
 {
-    size_t word = (size_t)slot / 64;
-
-    return word < line->slot_words && (line->slots[word] >> (slot % 64) & 1) != 0;
+    for (size_t i = 0; i < line->slots && line->slot[i] <= (uint32_t)slot; i++)
+        slot += line->slot[i] == (uint32_t)slot;
+    return slot;
 }
 
 static void done(struct hf_zk *zk, struct hf_zk_task *task, int slot)
@@ -80,8 +81,7 @@ static void try_slot(struct hf_zk *zk, struct hf_zk_task *task)
 {
     char path[HF_ZK_PATH_MAX];
 
-    while (is_taken(task->line, task->step))
-        task->step++;
+    task->step = next_free(task->line, task->step);
     if ((uint32_t)task->step >= task->ticket->shape.capacity) {
         look_again(zk, task);
         return;
@@ -122,6 +122,6 @@ void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task)
         return;
     }
     hf_zk_slot_path(task->line, task->ticket->slot_tried, path);
-    hf_zk_call_sync(zk, &task->call[2], path);
+    hf_zk_call_settle(zk, &task->call[2], path);
     hf_zk_call_get(zk, &task->call[3], HF_ZK_GET_DATA, path, false, on_seen, task);
 }

@@ -209,11 +209,21 @@ static void give_slot_up(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     ticket->slot = -1;
 }
 
-void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+void hf_zk_ticket_step_aside(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     struct hf_zk_line *line = ticket->line;
-    size_t             index = hf_zk_line_find(line, ticket->seq);
 
+    for (size_t i = hf_zk_line_find(line, ticket->seq);
+         i < line->count && line->place[i].seq == ticket->seq; i++) {
+        if (line->place[i].ticket != ticket)
+            continue;
+        hf_zk_line_gone(zk, line, i);
+        break;
+    }
+}
+
+void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
     if (ticket->where != HF_ZK_THERE)
         return;
     set_where(zk, ticket, HF_ZK_AWAY);
@@ -221,10 +231,5 @@ void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     give_slot_up(zk, ticket);
     if (ticket->vigil != NULL)
         hf_zk_finish(zk, ticket->vigil, 0);
-    for (; index < line->count && line->place[index].seq == ticket->seq; index++) {
-        if (line->place[index].ticket != ticket)
-            continue;
-        hf_zk_line_gone(zk, line, index);
-        break;
-    }
+    hf_zk_ticket_step_aside(zk, ticket);
 }

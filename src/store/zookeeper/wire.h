@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HF_ZK_FRAME_MAX (16 * 1024 * 1024) /* a longer one is not ZooKeeper's */
+#define HF_ZK_FRAME_MAX (16 * 1024 * 1024) /* we take in no more at once */
 
 enum hf_zk_opcode {
     HF_ZK_CREATE = 1,
@@ -26,7 +26,6 @@ enum hf_zk_opcode {
     HF_ZK_GET_DATA = 4,
     HF_ZK_SET_DATA = 5,
     HF_ZK_GET_ACL = 6,
-    HF_ZK_SYNC = 9,
     HF_ZK_PING = 11,
     HF_ZK_GET_CHILDREN2 = 12,
     HF_ZK_CHECK = 13,
@@ -69,6 +68,7 @@ enum hf_zk_error {
     HF_ZK_NOT_READ_ONLY = -119,
     HF_ZK_NO_WATCHER = -121,
     HF_ZK_QUOTA_EXCEEDED = -125,
+    HF_ZK_OVERLONG = -9999, /* our own: the answer is longer than a frame may be */
 };
 
 /* xids with a meaning of their own. */
@@ -132,7 +132,7 @@ struct hf_zk_stat {
 };
 
 /* Is there a whole frame in these bytes?  Its size without the length in front;
- * -1: not yet; -2: no such frame can be. */
+ * -1: not yet; -2: it is longer than HF_ZK_FRAME_MAX, or no such frame can be. */
 long hf_zk_frame_size(const void *bytes, size_t size);
 
 struct hf_zk_reader hf_zk_reader_on(const void *bytes, size_t size);
