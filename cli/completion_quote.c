@@ -63,13 +63,13 @@ static const char *follow(const char *name, const char *text, enum place *place)
 static void put_bytes(FILE *out, const char *s, size_t length, enum place place)
 {
     if (place != OUTSIDE)
-        fputc(place, out);
+        fputc((int)place, out);
     fputs("$'", out);
     for (size_t i = 0; i < length; i++)
         fprintf(out, "\\x%02x", (unsigned char)s[i]);
     fputc('\'', out);
     if (place != OUTSIDE)
-        fputc(place, out);
+        fputc((int)place, out);
 }
 
 static void put(FILE *out, char c, enum place place)
@@ -94,10 +94,10 @@ static void put(FILE *out, char c, enum place place)
 static void mend_ends(FILE *out, const char *text, enum place place)
 {
     if (place != OUTSIDE && *text == (char)place)
-        fputc(place, out);
+        fputc((int)place, out);
     fputs(text, out);
     if (place != OUTSIDE && *text != '\0' && text[strlen(text) - 1] == (char)place)
-        fputc(place, out);
+        fputc((int)place, out);
 }
 
 /* What a FILE of ours has in memory; NULL: there is no memory. */
