@@ -301,7 +301,8 @@ HF_API int hf_set_follow(struct hf_lock *lock, bool follow);
 /* Wait up to `timeout_ms`: 0 tries once and never queues (HF_EBUSY; HF_EDOWN if the
  * store does not answer within 5 s, or is not there for 1 s), negative waits for ever.  The limit covers everything: connecting, queueing, cleaning
  * up.  The thread that holds the handle may acquire it again: it counts, asks
- * nobody, and needs as many releases.  Other threads wait for the handle. */
+ * nobody, and needs as many releases.  Other threads wait for the handle.  A process that
+ * is stopped while it waits, as by Ctrl-Z, keeps its place and is granted the lock. */
 HF_API HF_CHECK int hf_acquire(struct hf_lock *lock, int64_t timeout_ms);
 
 /* 0 only if the lock was yours until now.  HF_ELOST: it was not, and what you

@@ -117,6 +117,19 @@ def killed_while_waiting_leaves_nothing(t):
 
 
 @case
+def nothing_is_said_to_have_been_ended_that_was_never_started(t):
+    holder = t.hold("a")
+    waiter = t.start("run", "-q", "a", "--", "echo", "no")
+    t.waiting("a", 1)
+    os.kill(t.guardian(waiter), signal.SIGKILL)
+    t.end(holder)
+    done = t.finish(waiter)
+    t.equal((done.code, done.out), (79, ""))
+    t.one_line(done.err)
+    t.contains(done.err, "the command was not started")
+
+
+@case
 def leftovers_keep_the_lock(t):
     holder = t.start("run", "a", "--", "sh", "-c",
                      'sh -c "while ! test -e $D/go; do sleep 0.01; done" >/dev/null 2>&1 & exit 6')
