@@ -8,7 +8,9 @@
 #include "lib/witness.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TTL_MS  2000
 #define WORKERS 4
@@ -92,6 +94,11 @@ static void who_waits_has_one_connection(void **state)
         poll(NULL, 0, 20);
     assert_int_equal(backends(), 0); /* though it still waits for the standby */
     witness_tell("back");
+    actor_open(&crowd[0], 1000, "crowd"); /* they could not say that they leave */
+    actor_take(&crowd[0]);
+    actor_give(&crowd[0]);
+    actor_close(&crowd[0]);
+    witness_empty();
 }
 
 /* ---- It is promoted ------------------------------------------------------------------- */
@@ -176,11 +183,36 @@ static void a_standby_is_promoted(void **state)
     witness_empty();
 }
 
+/* What the old primary says counts for nothing, though it lives and knows us. */
+static void a_deposed_primary_confirms_nothing(void **state)
+{
+    static struct actor holder;
+    struct hf_client   *client = NULL;
+    char                url[160];
+
+    (void)state;
+    actor_open(&holder, TTL_MS, "deposed");
+    uint64_t    token = actor_take(&holder);
+    const char *port = witness_tell("port"); /* of the primary */
+    snprintf(url, sizeof url, "postgres://tester:s3cret@127.0.0.1:%.*s/test?ttl=60s",
+             (int)strcspn(port, "\n"), port);
+    assert_int_equal(hf_open(url, NULL, &client), 0);
+    assert_int_equal(hf_verify(client, "deposed", token, ACTOR_LIMIT_MS), 0);
+    witness_tell("promote");
+    for (int i = 0; i < 3; i++)
+        assert_int_not_equal(hf_verify(client, "deposed", token, 300), 0);
+    hf_close(client);
+    (void)hf_release(holder.lock);
+    witness_tell("pair");
+    actor_close(&holder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_that_was_cancelled_proves_nothing),
         cmocka_unit_test(who_waits_has_one_connection),
+        cmocka_unit_test(a_deposed_primary_confirms_nothing),
         cmocka_unit_test(a_standby_is_promoted),
     };
 

@@ -48,6 +48,27 @@ def refused(function, *args):
 
 
 @case
+def readers_come_in_any_order():
+    """As long as they hold it; and nobody whom a writer excludes."""
+    many = 4294967295
+    there, (old, new) = bank()
+    first = old.enter(1, "bank", weight=1, capacity=many)
+    second = new.enter(1, "bank", weight=1, capacity=many)
+    assert (first.state, second.state) == ("g", "g")
+    fence(new, second.seq)
+    fence(old, first.seq)
+    assert there.link.call("SELECT token FROM holdfast.fence") == [(second.seq,)], "it never falls"
+    old.session.leave(1, "bank")
+    refused(fence, old, first.seq)
+    fence(new, second.seq)
+    waiting = old.enter(2, "bank", weight=many, capacity=many)
+    assert waiting.state == "w"
+    new.session.leave(1, "bank")
+    fence(old, waiting.seq)
+    refused(fence, new, second.seq)
+
+
+@case
 def a_stale_token_is_refused():
     there, (old, new) = bank()
     fence(new, 20)

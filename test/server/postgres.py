@@ -23,6 +23,7 @@ What can be written to HF_PG_CTL:
     restart [fast]   as after a crash, or as an administrator does it; returns when it serves
     kill   SIGKILL to all of it      stop  as an administrator      start  with its files
     freeze SIGSTOP to all of it      thaw  SIGCONT                  pid    its process
+    port
     terminate [APP]  end the connections of all who call themselves so: holdfast
     sql TEXT         in that database, as the administrator; rows as lines, columns by "|"
 
@@ -442,8 +443,8 @@ def answer(server, line):
         return server.restart(rest or "immediate") or ""
     if verb == "stop":
         return server.end() or ""
-    if verb == "pid":
-        return str(server.pid)
+    if verb in ("pid", "port"):
+        return str(getattr(server, verb))
     if verb == "terminate":
         return str(server.terminate_backends(rest or "holdfast"))
     if verb in ("away", "back", "pair", "promote"):

@@ -1,0 +1,56 @@
+/* many_dead.c - hundreds of holders die together: who waits for them waits for one lease.
+ *
+ * HF_DEAD says how many, 300 if it is not set.
+ */
+/* needs: standalone */
+#include "lib/promise.h"
+#include "lib/witness.h"
+
+#include <stdlib.h>
+
+#define TTL_MS 2000
+
+static void hold_and_die(int count)
+{
+    witness_tell("sql SELECT count(*) FROM generate_series(1, %d) i, LATERAL "
+                 "holdfast.hello(2, lpad(to_hex(i), 16, '0'), 1, %d, true, '')",
+                 count, TTL_MS);
+    witness_tell("sql SELECT count(*) FROM generate_series(1, %d) i, LATERAL "
+                 "holdfast.enter(lpad(to_hex(i), 16, '0'), 1, 1, 'crowd', 1, 4294967295, "
+                 "false, false, 0, '', '')",
+                 count);
+}
+
+static void they_are_buried_together(void **state)
+{
+    static struct actor first, writer;
+    int                 count = getenv("HF_DEAD") != NULL ? atoi(getenv("HF_DEAD")) : 300;
+
+    (void)state;
+    actor_open(&first, TTL_MS, "other"); /* makes the schema */
+    actor_take(&first);
+    actor_give(&first);
+    actor_close(&first);
+    hold_and_die(count);
+    actor_open(&writer, TTL_MS, "unused");
+    hf_lock_free(writer.lock);
+    assert_int_equal(hf_writer(writer.client, "crowd", &writer.lock), 0);
+    assert_int_equal(witness_holders("crowd"), count);
+    hf_time start = hf_now();
+    assert_int_equal(hf_acquire(writer.lock, 60000), 0);
+    int ms = (int)((hf_now() - start) / HF_MS);
+    print_message("# %d were dead, and the next waited for %d ms\n", count, ms);
+    assert_true(ms < 3 * TTL_MS);
+    assert_int_equal(witness_holders("crowd"), 1);
+    actor_give(&writer);
+    actor_close(&writer);
+    witness_empty();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(they_are_buried_together) };
+
+    witness_start();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,89 @@
+#!/usr/bin/env -S python3 -B
+"""messages - what a NOTIFY can do, and what is done without one."""
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
+os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
+sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
+import hf  # noqa: E402
+import postgres  # noqa: E402
+from hf import case  # noqa: E402
+
+server = None
+
+
+def tickets(state):
+    return server.sql("SELECT sid, id FROM holdfast.ticket WHERE name = 'job' AND state = $$%s$$" % state)
+
+
+@case
+def anybody_may_send_one(t):
+    """Who may do nothing else, and knows the ids of sessions: that alone changes nothing."""
+    t.env["HOLDFAST_URL"] = server.url + "?ttl=3s"
+    server.sql("CREATE ROLE nobody LOGIN")
+    holder = t.hold("job")
+    flag = t.path("in")
+    waiter = t.start("run", "job", "--", "touch", str(flag))
+    t.waiting("job", 1)
+    (holds, its), = tickets("g")
+    (waits, id), = tickets("w")
+    with server.connect(user="nobody") as link:
+        for text in (f"g {id} -1 0", f"g {id} -1 0 0", f"g {id} -1 0 {'0' * 16}", f"n {id}", f"b {id}",
+                     f"a {id}", "g", "g x", "", "c job"):
+            link.call("SELECT pg_notify($1, $2)", f"hf_{waits}", text)
+        for text in (f"b {its}", f"a {its}", f"n {its}"):
+            link.call("SELECT pg_notify($1, $2)", f"hf_{holds}", text)
+    t.equal(t.run("try", "job", "--", "true").code, 75, "it is held")
+    t.true(holder.poll() is None and waiter.poll() is None and not flag.exists(), "nobody believed it")
+    t.equal([len(tickets(state)) for state in "gw"], [1, 1])
+    t.equal(t.run("check", "job", "--token", t.show("job")["holders"][0]["token"]).code, 0)
+    t.end(holder)
+    t.equal(t.finish(waiter).code, 0)
+    t.true(flag.exists(), "it had its turn")
+
+
+@case
+def none_has_to_come(t):
+    """The server has no room for it: who waits, watches or is broken hears within a ttl."""
+    t.env["HOLDFAST_URL"] = server.url + "?ttl=3s"
+    server.sql("ALTER FUNCTION holdfast.tell RENAME TO say; CREATE FUNCTION holdfast.tell(text, text) RETURNS "
+               f"void LANGUAGE sql AS ''; GRANT EXECUTE ON FUNCTION holdfast.tell TO {postgres.USER}")
+    try:
+        holder = t.hold("job")
+        waiter = t.start("run", "job", "--", "true")
+        t.waiting("job", 1)
+        watcher = t.start("watch", "job")
+        t.true(watcher.stdout.readline(), "it shows how it is")
+        t.until("it is watched", lambda: server.sql("SELECT FROM holdfast.watch"))
+        t.equal(t.run("break", "-y", "job").code, 0, "break")
+        t.equal(t.finish(waiter, 20).code, 0, "the next one's status")
+        t.equal(t.finish(holder, 20).code, 79, "the holder's status")
+        t.true(watcher.stdout.readline(), "it shows that there was a change")
+        t.end(watcher)
+    finally:
+        server.sql("DROP FUNCTION holdfast.tell; ALTER FUNCTION holdfast.say RENAME TO tell")
+
+
+def main():
+    global server
+    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
+    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
+    reason = None if "postgres" in version.stdout.split() else "no PostgreSQL store in this build"
+    try:
+        if reason is None:
+            with postgres.standalone() as server:
+                subprocess.run([hf.HOLDFAST, "init", "--url", server.url], check=True,
+                               stdout=subprocess.DEVNULL)
+                hf.main()
+    except postgres.Missing as missing:
+        reason = missing
+    print(f"1..0 # SKIP {reason}")
+    sys.exit(77)
+
+
+if __name__ == "__main__":
+    main()
