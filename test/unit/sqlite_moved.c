@@ -186,14 +186,15 @@ static void no_grant_in_what_is_gone(void **state)
     uint64_t next = enter(&b, "x", MUTEX, &waits);
     settle_in(&a);
     settle_in(&b); /* it looks again in half a second */
-    delete_both(lab);
+    move_folder(lab);
     assert_true(lab_loses(&a, LIMIT));
     player_open(&c);
     assert_int_equal(enter_in_time(&c, "x", LIMIT, &held), 0);
     assert_true(is_granted(&held));
 
     struct ask view = { .req = { .op = HF_READ, .name = "x", .id = next } };
-    assert_int_equal(player_run(&b, &view), HF_EDOWN);
+    int r = player_run(&b, &view); /* 0: it has looked already, and has no place */
+    assert_true(r == HF_EDOWN || (r == 0 && !is_in_line(&view)));
     assert_int_equal(b.lost, 1);
     player_close(&a);
     player_close(&b);
