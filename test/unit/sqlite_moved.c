@@ -193,7 +193,7 @@ static void no_grant_in_what_is_gone(void **state)
     assert_true(is_granted(&held));
 
     struct ask view = { .req = { .op = HF_READ, .name = "x", .id = next } };
-    int r = player_run(&b, &view); /* 0: it has looked already, and has no place */
+    int        r = player_run(&b, &view); /* 0: it has looked already, and has no place */
     assert_true(r == HF_EDOWN || (r == 0 && !is_in_line(&view)));
     assert_int_equal(b.lost, 1);
     player_close(&a);
