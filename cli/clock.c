@@ -27,3 +27,8 @@ int64_t clock_wall_us(void)
 
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
+
+int clock_sooner(int a, int b)
+{
+    return a < 0 ? b : b < 0 || a < b ? a : b;
+}

@@ -11,6 +11,9 @@
 /* Nanoseconds of CLOCK_BOOTTIME. */
 int64_t clock_boot_ns(void);
 
+/* The earlier of two timeouts of poll(), in milliseconds; negative is never. */
+int clock_sooner(int a, int b);
+
 /* Microseconds since 1970, for ages shown to people. */
 int64_t clock_wall_us(void);
 

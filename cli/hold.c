@@ -2,6 +2,8 @@
 #include "options.h"
 
 #include "cli.h"
+#include "clock.h"
+#include "reach.h"
 #include "session.h"
 #include "take.h"
 
@@ -42,8 +44,10 @@ static void keep(const struct taking *taking, struct requests *requests)
             { .fd = taking->signals->fd, .events = POLLIN },
             { .fd = watch ? STDIN_FILENO : -1, .events = POLLIN },
         };
-        poll(on, 3, hf_timeout_ms(taking->client));
+        poll(on, 3, clock_sooner(hf_timeout_ms(taking->client), reach_timeout_ms()));
         hf_process(taking->client);
+        if (hf_state(taking->lock) == HF_HELD)
+            reach_show(taking->lock);
         if (on[2].revents != 0 && stdin_ended(&watch))
             return;
         if (signals_end(taking->signals) != 0 || yields(taking->args, requests))

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "clock.h"
 #include "entry.h"
+#include "reach.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -99,6 +100,14 @@ void notice_show(struct notice *notice)
     if (notice->quiet || clock_boot_ns() < notice->next)
         return;
     notice->next = clock_boot_ns() + (notice->terminal ? TERMINAL_NS : LOG_NS);
+    if (reach_why() != NULL) {
+        snprintf(text, sizeof text, "waiting for \"%s\": %s; trying again", notice->name,
+                 reach_why());
+        if (notice->terminal)
+            rewrite_line(text);
+        notice->shown = notice->terminal;
+        return;
+    }
     if (hf_inspect(notice->client, notice->name, ASK_MS, &report) < 0)
         return; /* the wait itself will tell what is wrong */
 

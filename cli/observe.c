@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "clock.h"
 #include "entry.h"
+#include "reach.h"
 #include "session.h"
 #include "text.h"
 
@@ -81,8 +82,9 @@ int observe_main(const struct args *args)
     }
     while (!observer.unread) {
         struct pollfd on = { .fd = hf_fd(client), .events = POLLIN };
-        poll(&on, 1, hf_timeout_ms(client));
+        poll(&on, 1, clock_sooner(hf_timeout_ms(client), reach_timeout_ms()));
         hf_process(client);
+        reach_show(NULL);
     }
     hf_election_free(election);
     hf_close(client);

@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include "cli.h"
+#include "reach.h"
 #include "url.h"
 
 #include <stdio.h>
@@ -36,10 +37,12 @@ static int open_client(const struct args *args, const struct session_shown *show
     options.note = args->note;
     options.on_trace = args->verbose ? on_trace : NULL;
     options.on_ask = requests != NULL ? requests_take : NULL;
+    options.on_link = reach_take;
     options.data = requests;
     options.error = error;
     options.error_size = size;
 
+    reach_start(args->quiet);
     int r = hf_open(args->url, &options, ret);
     if (r < 0 && error[0] == '\0')
         snprintf(error, size, "%s", hf_strerror(r));

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "clock.h"
+#include "reach.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -238,7 +239,7 @@ static void look_at_guardian(struct supervisor *s)
 
 static int patience_ms(const struct supervisor *s)
 {
-    int timeout = hf_timeout_ms(s->client);
+    int timeout = clock_sooner(hf_timeout_ms(s->client), reach_timeout_ms());
 
     return s->lost && (timeout < 0 || timeout > 50) ? 50 : timeout;
 }
@@ -258,6 +259,8 @@ void supervise(struct supervisor *s)
         };
         poll(on, 3, patience_ms(s));
         look_at_lock(s);
+        if (!s->lost)
+            reach_show(s->lock);
         look_at_requests(s);
         look_at_guardian(s);
         look_at_signals(s);

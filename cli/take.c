@@ -8,6 +8,7 @@
 #include "leftovers.h"
 #include "nested.h"
 #include "notice.h"
+#include "reach.h"
 #include "session.h"
 
 #include <inttypes.h>
@@ -16,6 +17,9 @@
 
 /* So long a store may take to let us go before we just leave. */
 #define LEAVE_NS (1 * NS_PER_SEC)
+
+/* Who waits no longer than this is told at the end. */
+#define REACH_MS 3000
 
 /* How often to look whether a run around us is in our way. */
 #define LOOK_MS 50
@@ -37,12 +41,6 @@ static int make_lock(const struct args *args, struct hf_client *client,
     return hf_mutex(client, name, ret);
 }
 
-/* The earlier of two poll() timeouts; negative is never. */
-static int sooner(int a, int b)
-{
-    return a < 0 ? b : b < 0 || a < b ? a : b;
-}
-
 static void drive(const struct taking *taking, int timeout_ms)
 {
     struct pollfd on[] = {
@@ -50,7 +48,7 @@ static void drive(const struct taking *taking, int timeout_ms)
         { .fd = taking->signals->fd, .events = POLLIN },
     };
 
-    poll(on, 2, sooner(hf_timeout_ms(taking->client), timeout_ms));
+    poll(on, 2, clock_sooner(hf_timeout_ms(taking->client), timeout_ms));
     hf_process(taking->client);
 }
 
@@ -221,6 +219,15 @@ static enum turn look_at_signals(struct taking *taking, struct notice *notice)
     return turn;
 }
 
+/* A line of its own about a store that is away, unless that is told soon anyway, or
+ * stands in the line that waits. */
+static bool says_reach(const struct taking *taking, const struct notice *notice)
+{
+    int64_t wait_ms = taking->args->wait_ms;
+
+    return !notice->terminal && (wait_ms < 0 || wait_ms >= REACH_MS);
+}
+
 /* One wish, to its end: held (0), refused (HF_E...), or ended by a signal.  It starts
  * when the store has taken notice of the end of the one before. */
 static enum turn wish(struct taking *taking, struct notice *notice, int *result)
@@ -237,13 +244,18 @@ static enum turn wish(struct taking *taking, struct notice *notice, int *result)
     }
     *result = hf_acquire_start(lock, time_left_ms(taking));
     while (*result == 0 && hf_state(lock) == HF_WAITING) {
-        drive(taking, sooner(notice_timeout_ms(notice), unsure ? LOOK_MS : -1));
+        int wake = clock_sooner(notice_timeout_ms(notice), unsure ? LOOK_MS : -1);
+        drive(taking,
+              clock_sooner(wake, says_reach(taking, notice) ? reach_timeout_ms() : -1));
         if ((turn = look_at_signals(taking, notice)) != GO_ON)
             return turn;
         if (hf_state(lock) == HF_WAITING)
             *result = look_around(taking, &unsure);
-        if (*result == 0 && hf_state(lock) == HF_WAITING)
-            notice_show(notice);
+        if (*result != 0 || hf_state(lock) != HF_WAITING)
+            break;
+        if (says_reach(taking, notice))
+            reach_show(NULL);
+        notice_show(notice);
     }
     if (*result == 0 && hf_state(lock) != HF_HELD)
         *result = hf_why(lock) != 0 ? hf_why(lock) : HF_ESTATE;

@@ -11,10 +11,15 @@
 #include "cli.h"
 #include "clock.h"
 #include "entry.h"
+#include "reach.h"
 #include "session.h"
 #include "text.h"
 
 #include <inttypes.h>
+
+/* It waits for ever, in pieces. */
+#define SHORTEST_MS 500
+#define LONGEST_MS  8000
 
 static const struct hf_entry *find(const struct hf_report *report, uint64_t token)
 {
@@ -62,6 +67,26 @@ static void tell_changes(const struct args *args, const struct hf_report *before
     }
 }
 
+/* Until there is something new.  Now and then, and more often while the store is not
+ * reached, it is heard how that is. */
+static int watch(const struct args *args, struct hf_client *client,
+                 const struct hf_report *seen, struct hf_report **ret)
+{
+    int64_t limit = seen != NULL ? LONGEST_MS : SHORTEST_MS;
+    int     r;
+
+    do {
+        r = hf_watch(client, args->operand[0], seen, limit, ret);
+        hf_process(client);
+        reach_show(NULL);
+        if (reach_why() != NULL)
+            limit = SHORTEST_MS;
+        else if (limit < LONGEST_MS)
+            limit *= 2;
+    } while (r == HF_ETIMEOUT || r == HF_EDOWN);
+    return r;
+}
+
 int watch_main(const struct args *args)
 {
     struct hf_client *client;
@@ -71,7 +96,7 @@ int watch_main(const struct args *args)
     if (code != 0)
         return code;
     for (;;) {
-        int r = hf_watch(client, args->operand[0], seen, -1, &report);
+        int r = watch(args, client, seen, &report);
         if (r < 0) {
             code = session_failed(client, r);
             break;

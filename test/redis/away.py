@@ -1,0 +1,125 @@
+#!/usr/bin/env -S python3 -B
+"""away - a server that is away is not met with silence: who waits, holds or watches is told
+once, with the server and the reason, and when it is back; who asks once is answered soon."""
+import concurrent.futures
+import contextlib
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
+os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
+sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
+import hf  # noqa: E402
+import place  # noqa: E402
+import redis  # noqa: E402
+from hf import case  # noqa: E402
+
+SOON = 3.0  # seconds: one, and what a busy machine needs
+SECRET = "hunter2"
+
+
+@contextlib.contextmanager
+def nobody():
+    """A port that stays ours, and at which nobody listens."""
+    with place.reserve_port() as keeper:
+        yield keeper.getsockname()[1]
+
+
+def said(t, process, path, part, times=1):
+    """What it has written to stderr, once that is in it."""
+    t.until(f"{part!r} is said", lambda: part in path.read_text(), 20)
+    t.equal(path.read_text().count(part), times, path.read_text())
+    t.true(process.poll() is None, path.read_text())
+    return path.read_text()
+
+
+@contextlib.contextmanager
+def started(t, *args):
+    path = t.path(f"err.{len(t.started)}")
+    with path.open("wb") as err:
+        process = t.start(*args, stderr=err, stdin=subprocess.PIPE)
+        yield process, path
+        process.terminate()
+        process.wait(hf.LIMIT)
+
+
+@case
+def who_waits_is_told_once(t):
+    with nobody() as port:
+        url = f"redis://:{SECRET}@127.0.0.1:{port}"
+        for args in (["run", "a", "--url", url, "--", "true"], ["elect", "a", "--url", url, "--", "true"],
+                     ["hold", "a", "--url", url], ["watch", "a", "--url", url],
+                     ["run", "-w", "20", "a", "--url", url, "--", "true"],
+                     ["elect", "--observe", "a", "--url", url]):
+            with started(t, *args) as (process, path):
+                text = said(t, process, path, f"Redis at 127.0.0.1:{port} cannot be reached: connection "
+                                              "refused; trying again\n")
+                t.equal(text.count("\n"), 1, args)
+                t.lacks(text, SECRET)
+
+
+@case
+def who_is_quiet_is_not_told(t):
+    with nobody() as port, started(t, "run", "-q", "a", "--url", f"redis://127.0.0.1:{port}", "--",
+                                   "true") as (quiet, path), \
+            started(t, "run", "a", "--url", f"redis://127.0.0.1:{port}", "--", "true") as (loud, other):
+        said(t, loud, other, "trying again")
+        t.true(quiet.poll() is None, "it ended")
+        t.equal(path.read_text(), "")
+
+
+@case
+def who_asks_once_is_answered_soon(t):
+    with nobody() as port, concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for url in (f"redis://127.0.0.1:{port}", f"zk://127.0.0.1:{port},127.0.0.1:{port}",
+                    f"postgres://a@127.0.0.1:{port}/x"):
+            if url.split(":")[0] not in t.run("version").out.split():
+                continue
+            verbs = [["run", "-n", "a", "--url", url, "--", "true"], ["list", "--url", url],
+                     ["show", "a", "--url", url], ["doctor", "--url", url], ["ask", "a", "--url", url],
+                     ["check", "a", "--token", "5", "--url", url]]
+            for args, done in zip(verbs, pool.map(lambda args: t.run(*args), verbs)):
+                t.equal(done.code, 69, f"{args}: {done.err}")
+                t.contains(done.out + done.err, "cannot be reached: connection refused")
+                t.true(done.seconds < SOON, f"{args} took {done.seconds:.1f} s")
+
+
+@case
+def who_holds_hears_how_long_and_that_it_is_back(t):
+    with redis.standalone() as server:
+        url = f"redis://{server.address}?ttl=8s"
+        flag = t.path("up")
+        with started(t, "run", "a", "--url", url, "--", "sh", "-c", f"touch {flag}; sleep 1000") as (run, path):
+            t.until("it holds", flag.exists)
+            with started(t, "hold", "b", "--url", url) as (hold, other):
+                said(t, hold, other, "holding")
+                server.kill()
+                for process, out, name in ((run, path, "a"), (hold, other, "b")):
+                    text = said(t, process, out, f'; trying again: "{name}" is safe for ')
+                    left = int(text.split(" is safe for ")[1].split(" s yet")[0])
+                    t.true(1 <= left < 8, text)
+                    t.contains(text, f"Redis at {server.address} ")
+                server.start()
+                for process, out in ((run, path), (hold, other)):
+                    said(t, process, out, "the store is reached again, after ")
+                    t.equal(out.read_text().count("safe for"), 1)
+
+
+def missing():
+    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
+    return None if "redis" in version.stdout.split() else "no Redis store in this build"
+
+
+if __name__ == "__main__":
+    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
+    reason = missing()
+    try:
+        if reason is None:
+            hf.main()
+    except redis.Missing as error:
+        reason = error
+    print(f"1..0 # SKIP {reason}")
+    sys.exit(77)
