@@ -23,7 +23,7 @@ def a_request_is_told_on_stderr(t):
             holder.stderr.readline()
         done = t.run("ask", "a", "--reason", "disk \x1b full")
         t.equal((done.code, done.err), (0, 'holdfast: asked 1 holder of "a"\n'))
-        t.equal(holder.stderr.readline(), b'holdfast: somebody asks for "a": disk ? full\n')
+        t.equal(holder.stderr.readline(), b'holdfast: somebody asks for "a": disk \\u001b full\n')
         t.equal(t.run("ask", "a").code, 0)
         t.equal(holder.stderr.readline(), b'holdfast: somebody asks for "a"\n')
         t.equal(t.run("try", "-q", "a", "true").code, 75, "it is still held")
