@@ -14,8 +14,7 @@ static const char *or_unknown(const char *text)
     return *text != '\0' ? text : "?";
 }
 
-/* Who is no client of ours is known by its note alone. */
-static bool is_stranger(const struct hf_entry *entry)
+bool entry_is_stranger(const struct hf_entry *entry)
 {
     return entry->pid == 0 && *entry->command == '\0' && *entry->note != '\0';
 }
@@ -45,7 +44,8 @@ const char *entry_command(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry
     if (is_left(entry, names, age))
         snprintf(raw, sizeof raw, "left %s ago: %s; by %s", age, names, entry->command);
     else
-        snprintf(raw, sizeof raw, "%s", entry->command);
+        snprintf(raw, sizeof raw, "%s",
+                 entry_is_stranger(entry) ? entry->note : entry->command);
     text_clean(out, ENTRY_TEXT_MAX, raw);
     text_cut(out, columns);
     return out;
@@ -55,7 +55,7 @@ const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry)
 {
     char command[200], names[LEFT_MAX], age[TEXT_AGE_MAX], left[LEFT_MAX + 60] = "";
 
-    if (is_stranger(entry)) {
+    if (entry_is_stranger(entry)) {
         text_clean(out, ENTRY_TEXT_MAX, entry->note);
         return out;
     }
@@ -73,6 +73,8 @@ const char *entry_address(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry
 {
     char raw[ENTRY_TEXT_MAX];
 
+    if (entry_is_stranger(entry))
+        return strcpy(out, "-");
     snprintf(raw, sizeof raw, "%s@%s:%" PRId64, or_unknown(entry->user),
              or_unknown(entry->host), entry->pid);
     text_clean(out, ENTRY_TEXT_MAX, raw);
@@ -139,7 +141,7 @@ const char *entry_holders(char out[ENTRY_TEXT_MAX], const struct hf_report *repo
     if (holders > 1)
         snprintf(more, sizeof more, " and %zu other%s", holders - 1,
                  holders > 2 ? "s" : "");
-    if (is_stranger(first))
+    if (entry_is_stranger(first))
         snprintf(out, ENTRY_TEXT_MAX, "is held by %.300s%s", entry_owner(owner, first),
                  more);
     else

@@ -13,6 +13,9 @@
 const char *entry_command(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry,
                           size_t columns);
 
+/* No client of ours: it is known by its note alone. */
+bool entry_is_stranger(const struct hf_entry *entry);
+
 /* "pg_dump (pid 4242, ana@db2)", with what is known of it. */
 const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry);
 

@@ -70,6 +70,9 @@ static void compose(char *out, size_t size, const struct notice *notice,
         snprintf(queue, sizeof queue, ", %d ahead of you", ahead);
     if (holder == NULL)
         snprintf(out, size, "waiting for \"%s\"%s", notice->name, queue);
+    else if (entry_is_stranger(holder))
+        snprintf(out, size, "waiting for \"%s\", held by %s%s", notice->name,
+                 entry_owner(owner, holder), queue);
     else
         snprintf(out, size, "waiting for \"%s\": held %s by %s%s", notice->name,
                  text_age(age, entry_age(holder)), entry_owner(owner, holder), queue);
@@ -119,9 +122,10 @@ void notice_show(struct notice *notice)
     } else if (notice->terminal) {
         rewrite_line(text);
         notice->shown = true;
-    } else if (token != 0 && token != notice->told) {
+    } else if (holder != NULL && (token != notice->told || !notice->spoken)) {
         complain("%s", text);
         notice->told = token;
+        notice->spoken = true;
     }
     hf_report_free(report);
 }

@@ -18,6 +18,7 @@ struct notice {
     bool              terminal; /* stderr is one, and can rewrite a line */
     bool              shown;    /* a line stands on the terminal */
     uint64_t          told;     /* token of the holder last told of */
+    bool              spoken;   /* anything was */
     int64_t           next;     /* when to look again, CLOCK_BOOTTIME ns */
 };
 

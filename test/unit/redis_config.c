@@ -267,7 +267,6 @@ static const char *const bad_urls[][2] = {
     { "redis://", "no server" },
     { "redis:///1", "no server" },
     { "redis://,", "no server" },
-    { "redis://h,i", "redis+sentinel:" },
     { "redis://h:0", "\"h\"" },
     { "redis://h:65536", "\"h\"" },
     { "redis://h:x", "host:port" },

@@ -1,6 +1,7 @@
 /* config.c - what a redis: URL says.
  *
  *     redis://[user:password@]host[:port][/db]?ttl=30s&...      rediss: the same by TLS
+ *     redis://host[:port],host...                               servers of one cluster
  *     redis+unix:/path/of/socket?db=...
  *     redis+sentinel://[user:password@]host[:port],host.../SERVICE?db=...
  *
@@ -64,28 +65,27 @@ static bool split_server(char *text, const char *port, struct hf_redis_server *r
     return true;
 }
 
-static int split_servers(struct hf_redis_config *ret, char *text, bool many, char *errmsg)
+static int split_servers(struct hf_redis_config *ret, char *text, bool sentinel,
+                         char *errmsg)
 {
     char *rest;
 
     for (char *part = strtok_r(text, ",", &rest); part != NULL;
          part = strtok_r(NULL, ",", &rest)) {
-        if (ret->servers > 0 && !many)
-            return hf_param_complain(errmsg, "more than one server, from", part,
-                                     "redis: takes one, redis+sentinel: several");
         if (ret->servers == HF_REDIS_SERVERS)
-            return hf_param_complain(errmsg, "too many Sentinels, from", part,
+            return hf_param_complain(errmsg, "too many servers, from", part,
                                      "give 16 at most");
         struct hf_redis_server *server = &ret->server[ret->servers++];
-        if (!split_server(part, many ? "26379" : "6379", server))
+        if (!split_server(part, sentinel ? "26379" : "6379", server))
             return hf_param_complain(errmsg, "no host and port in what starts with", part,
                                      "write host:port, and [host]:port for IPv6");
     }
     if (ret->servers == 0)
         return hf_param_complain(errmsg, "no server in",
-                                 many ? "redis+sentinel:" : "redis:",
-                                 many ? "write redis+sentinel://host:26379,host/SERVICE"
-                                      : "write redis://host:6379");
+                                 sentinel ? "redis+sentinel:" : "redis:",
+                                 sentinel
+                                     ? "write redis+sentinel://host:26379,host/SERVICE"
+                                     : "write redis://host:6379");
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "store/redis/inner.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,6 +15,7 @@
 #define PIECE      (16 * 1024)         /* read at once */
 #define PIECES     16                  /* of one run: others have their turn, too */
 #define ANSWER_MAX (256 * 1024 * 1024) /* of which no end is seen */
+#define PARTS_MAX  (4 * 1024 * 1024)   /* of an answer */
 
 static void give_up(struct hf_redis_conn *conn, const char *why)
 {
@@ -33,13 +35,46 @@ static void look(struct hf_redis *redis, struct hf_redis_conn *conn)
     conn->polled = event.events;
 }
 
+/* ---- The reader ------------------------------------------------------------------------ */
+
+/* hiredis makes room for as many parts as a server says will come, before any has. */
+static redisReplyObjectFunctions functions;
+static void *(*make_array)(const redisReadTask *, int);
+
+static void *make_array_of_sense(const redisReadTask *task, int count)
+{
+    bool nested = task->parent != NULL; /* none of our answers is */
+
+    return nested || count > PARTS_MAX ? NULL : make_array(task, count);
+}
+
+static void learn_functions(void)
+{
+    struct redisReader *reader = redisReaderCreate();
+
+    if (reader == NULL)
+        return;
+    functions = *reader->fn;
+    make_array = functions.createArray;
+    functions.createArray = make_array_of_sense;
+    redisReaderFree(reader);
+}
+
+static struct redisReader *new_reader(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, learn_functions);
+    return make_array != NULL ? redisReaderCreateWithFunctions(&functions) : NULL;
+}
+
 /* ---- Both ends ------------------------------------------------------------------------- */
 
 int hf_redis_conn_open(struct hf_redis *redis, struct hf_redis_conn *conn,
                        const struct hf_address *address, const char *host)
 {
     assert(!conn->there && conn->first == NULL && conn->polled == 0);
-    conn->reader = redisReaderCreate();
+    conn->reader = new_reader();
     if (conn->reader == NULL)
         return HF_ENOMEM;
     conn->reader->maxbuf = PIECE * 4;

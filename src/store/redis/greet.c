@@ -49,11 +49,13 @@ static void take_server(struct hf_redis *redis, const redisReply *reply)
 {
     struct hf_redis_server_info *info = &redis->link.info;
     char                         mode[16], why[HF_ERRMSG_MAX];
+    bool several = redis->config.servers > 1 && redis->config.service[0] == '\0';
 
     get(reply, "run_id", info->run_id, sizeof info->run_id);
     get(reply, "redis_version", info->version, sizeof info->version);
     get(reply, "redis_mode", mode, sizeof mode);
     info->uptime = get_number(reply, "uptime_in_seconds");
+    info->cluster = strcmp(mode, "cluster") == 0;
     if (strcmp(mode, "sentinel") == 0) {
         hf_redis_link_refuse(redis, HF_EINVAL,
                              "is a Sentinel: write redis+sentinel://host:port/SERVICE");
@@ -64,6 +66,10 @@ static void take_server(struct hf_redis *redis, const redisReply *reply)
         snprintf(why, sizeof why, "has version %.20s; 6.2 or later is needed",
                  info->version);
         hf_redis_link_refuse(redis, HF_EUNSUPPORTED, why);
+    } else if (several && !info->cluster) { /* each of them would have locks of its own */
+        hf_redis_link_refuse(redis, HF_EINVAL,
+                             "is in no cluster, so name one server only, or Sentinels as "
+                             "redis+sentinel:");
     }
 }
 
@@ -112,7 +118,7 @@ static void take_replication(struct hf_redis *redis, const redisReply *reply)
     get(reply, "master_replid2", before, sizeof before);
     info->replica = strcmp(role, "slave") == 0 || strcmp(role, "replica") == 0;
     info->promoted = before[strspn(before, "0")] != '\0';
-    if (info->replica)
+    if (info->replica && !info->cluster) /* a cluster's sends us to its master */
         deny_replica(redis, reply);
 }
 

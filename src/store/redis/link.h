@@ -25,7 +25,8 @@ struct hf_redis_server {
 };
 
 struct hf_redis_config {
-    struct hf_redis_server server[HF_REDIS_SERVERS]; /* the server, or the Sentinels */
+    struct hf_redis_server server[HF_REDIS_SERVERS]; /* the server, some of a cluster, or
+                                                        the Sentinels */
     size_t                 servers;
     char                   path[108];    /* of a Unix socket, or "" */
     char                   service[128]; /* what the Sentinels call the master, or "" */
@@ -199,6 +200,7 @@ struct hf_redis_server_info {
     char      policy[32]; /* maxmemory_policy */
     long long maxmemory;
     long long uptime;   /* seconds */
+    bool      cluster;  /* it is in one */
     bool      replica;  /* it is one, so it is read-only */
     bool      promoted; /* it was one: master_replid2 is set */
     hf_time   longest;  /* lease in the namespace since the server started, at most */

@@ -64,8 +64,8 @@ static size_t add_held_off(struct hf_ticket *ticket, size_t count, const char *n
     size_t all = count;
 
     snprintf(note, size,
-             "nobody: Redis was started anew or lost data, so nothing is granted for "
-             "another %.1f s",
+             "nobody: for %.1f s nothing is granted, for Redis was started anew or lost "
+             "data",
              (double)us / 1e6);
     for (size_t i = 0; i < count && us > 0; i++)
         if (ticket[i].asked != NULL &&

@@ -1,0 +1,431 @@
+#!/usr/bin/env -S python3 -B
+"""outside - what others do to a Redis server while locks are held and waited for there, as the
+user of the command sees it."""
+import contextlib
+import functools
+import os
+import pathlib
+import socket
+import subprocess
+import sys
+import threading
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
+os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
+sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
+import hf  # noqa: E402
+import place  # noqa: E402
+import redis  # noqa: E402
+import resp  # noqa: E402
+
+server = None
+
+
+def case(function):
+    """What is left at the end is looked for where the case began: its server is gone then."""
+    @functools.wraps(function)
+    def wrapped(t):
+        url = t.env["HOLDFAST_URL"]
+        try:
+            function(t)
+        finally:
+            t.env["HOLDFAST_URL"] = url
+    return hf.case(wrapped)
+
+
+def at(where=None, ttl="2s", prefix="holdfast"):
+    return f"redis://{(where or server).address}?ttl={ttl}&prefix={prefix}"
+
+
+def settle(t, url):
+    """A hold-off may go on: the server is young."""
+    t.env["HOLDFAST_URL"] = url
+    t.equal(t.run("run", "-w", "30", "settle", "--", "true").code, 0, "it settles")
+
+
+def holders(t, name):
+    return [e["token"] for lock in t.list() if lock["name"] == name for e in lock["holders"]]
+
+
+# ---- Names and layouts -----------------------------------------------------------------
+
+
+@case
+def a_lock_called_ast(t):
+    """It must be possible, and must not touch the token counter."""
+    settle(t, at(prefix="ast"))
+    tokens = []
+    for name in ("job", "ast", "job", "tl", "un", "job"):
+        done = t.run("run", "-w", "9", name, "--", "sh", "-c", "echo $HOLDFAST_TOKEN")
+        t.equal((done.code, done.err), (0, ""), name)
+        tokens.append(int(done.out))
+    t.equal(tokens, sorted(set(tokens)), "tokens")
+
+
+@case
+def locks_of_another_version(t):
+    """Every verb says so, and nothing is changed."""
+    settle(t, at(prefix="later"))
+    with server.client() as link:
+        link.call("HSET", "{later}:state", "layout", "99")
+        before = link.call("DUMP", "{later}:state"), link.call("DUMP", "{later}:order")
+        for args in (["run", "-w", "9", "a", "--", "true"], ["list"], ["try", "a", "--", "true"]):
+            done = t.run(*args)
+            t.equal((done.code, done.out), (64, ""), done.err)
+            t.contains(done.err, "locks of another version of Holdfast under our keys (layout 99")
+        t.equal((link.call("DUMP", "{later}:state"), link.call("DUMP", "{later}:order")), before)
+
+
+# ---- A hold-off ------------------------------------------------------------------------
+
+
+@case
+def a_hold_off_is_told(t):
+    with redis.standalone() as young:
+        t.env["HOLDFAST_URL"] = at(young, ttl="4s")
+        waiter = t.start("run", "-w", "30", "a", "--", "echo", "mine")
+        t.waiting("a", 1)
+        shown = t.run("list").out
+        t.lacks(shown, "?@?")
+        t.contains(shown, "nobody: for ")
+        done = t.finish(waiter)
+        t.equal((done.code, done.out), (0, "mine\n"), done.err)
+        t.contains(done.err, 'waiting for "a", held by nobody: for ')
+
+
+# ---- Messages that somebody else sends ---------------------------------------------------
+
+
+@contextlib.contextmanager
+def stranger():
+    """A user that may send messages, and nothing else."""
+    with server.client() as link:
+        link.call("ACL", "SETUSER", "pub", "on", ">x", "resetkeys", "allchannels", "-@all",
+                  "+publish", "+subscribe", "+pubsub|channels")
+        try:
+            with server.client(user="pub", password="x") as mine:
+                yield mine
+        finally:
+            link.call("ACL", "DELUSER", "pub")
+
+
+@case
+def nobody_else_can_grant_or_take_away(t):
+    settle(t, at(prefix="forged"))
+    holder = t.hold("job")
+    waiter = t.start("run", "-w", "30", "job", "--", "sh", "-c", "echo mine; cat >/dev/null",
+                     stdin=subprocess.PIPE)
+    t.waiting("job", 1)
+    (token,) = holders(t, "job")
+    with stranger() as link:
+        t.until("both listen", lambda: len(link.call("PUBSUB", "CHANNELS", "{forged}:wake:*")) == 2)
+        for channel in link.call("PUBSUB", "CHANNELS", "{forged}:wake:*"):
+            for number in range(1, 4):
+                for text in ("g 1 -1 5", "g 1 -1 5 0", f"g 1 -1 5 {'f' * 16}", "b 1", "a 1", "c job"):
+                    link.call("PUBLISH", channel, f"{number} {text}")
+            link.call("PUBLISH", channel, "1000000 c job")  # as if there had been as many
+    t.equal(t.run("check", "--token", str(token), "job").code, 0, "the holder still has it")
+    t.equal(waiter.poll(), None, "the waiter waits")
+    t.equal(holders(t, "job"), [token])
+    t.end(holder)
+    t.until("it is the waiter's", lambda: holders(t, "job") not in ([], [token]))
+    waiter.stdin.close()
+    waiter.stdin = None
+    t.equal(t.finish(waiter).out, "mine\n")
+
+
+# ---- Faults of one connection ------------------------------------------------------------
+
+
+@case
+def a_busy_server_and_an_ear_that_was_cut(t):
+    """The connection for news is made again while a script runs that does not end soon."""
+    with redis.standalone(options=["busy-reply-threshold 20"]) as busy:
+        settle(t, at(busy, ttl="6s"))
+        holder = t.hold("job")
+        waiter = t.start("run", "-w", "30", "job", "--", "echo", "mine")
+        t.waiting("job", 1)
+        with busy.client() as link:
+            for kind in ("pubsub", "pubsub"):
+                link.call("CLIENT", "KILL", "TYPE", kind)
+                link.call("EVAL", "local t = redis.call('TIME')[1] + 0 "
+                                  "while redis.call('TIME')[1] - t < 2 do end return 1", 0)
+        t.equal((waiter.poll(), holder.poll()), (None, None), "both go on")
+        t.end(holder)
+        done = t.finish(waiter)
+        t.equal((done.code, done.out), (0, "mine\n"), done.err)
+
+
+@case
+def no_room_for_another_ear(t):
+    """At maxclients the news connection cannot be made again; the other one is well."""
+    with redis.standalone() as narrow:
+        settle(t, at(narrow, ttl="2s"))
+        holder = t.hold("job")
+        with narrow.client() as link, contextlib.ExitStack() as stack:
+            t.until("it listens", lambda: link.call("PUBSUB", "CHANNELS", "*"))
+            link.call("CONFIG", "SET", "maxclients", 3)  # two of the holder's, and this one
+            link.call("CLIENT", "KILL", "TYPE", "pubsub")
+            stack.enter_context(socket.create_connection(("127.0.0.1", narrow.port)))
+            t.until("it was refused", lambda: int(link.info("stats")["rejected_connections"]) > 5)
+            t.equal(holder.poll(), None, "the holder goes on")
+            t.true(len(link.call("ZRANGEBYLEX", "{holdfast}:order", "[hjob", "(hjoc")) == 1, "held")
+            link.call("CONFIG", "SET", "maxclients", 100)
+            t.until("it listens again", lambda: link.call("PUBSUB", "CHANNELS", "*"))
+        t.end(holder)
+
+
+# ---- A server that was a replica meanwhile -------------------------------------------------
+
+
+@case
+def a_master_again_with_older_data(t):
+    """A grants, while B has been promoted already; A follows B, and is promoted again: its run
+    id is the same, but what it granted last is gone."""
+    with redis.pair() as both:
+        url = at(both.master)
+        settle(t, url)
+        with both.replica.client() as link:
+            t.until("it has our keys", lambda: link.call("HLEN", "{holdfast}:state"))
+        both.promote()
+        holder = t.hold("job")
+        (token,) = holders(t, "job")
+        both.follow(both.replica, both.master)
+        with both.master.client() as link:
+            link.call("REPLICAOF", "NO", "ONE")
+            t.equal(link.call("ZLEXCOUNT", "{holdfast}:order", "[hjob", "(hjoc"), 0)
+        done = t.run("run", "-w", "3", "job", "--", "true")  # longer than the hold-off
+        t.equal(done.code, 75, f"somebody else got it: {done.err}")
+        t.equal((holder.poll(), holders(t, "job")), (None, [token]), "it was put down again")
+        t.end(holder)
+
+
+# ---- A cluster -----------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def cluster():
+    """A master of all slots, a replica of it, and one that has none."""
+    with contextlib.ExitStack() as stack:
+        def one():
+            bus = stack.enter_context(place.reserve_port()).getsockname()[1]
+            return stack.enter_context(redis.standalone(options=[
+                "cluster-enabled yes", f"cluster-port {bus}", "cluster-node-timeout 2000"])), bus
+        nodes = [one() for _ in range(3)]
+        (master, bus), (replica, _), (other, _) = nodes
+        links = [stack.enter_context(node.client()) for node, _ in nodes]
+        links[0].call("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+        for link in links[1:]:
+            link.call("CLUSTER", "MEET", "127.0.0.1", master.port, bus)
+        me = links[0].call("CLUSTER", "MYID")
+        for link in links[1:]:
+            redis.until("they met", lambda: me in link.call("CLUSTER", "NODES"))
+        redis.until("it follows", lambda: follow(links[1], me))
+        for link in links:
+            redis.until("it is whole", lambda: "cluster_state:ok" in link.call("CLUSTER", "INFO"))
+        redis.until("all know", lambda: all(me in link.call("CLUSTER", "NODES") and
+                    "slave " in link.call("CLUSTER", "NODES") for link in links))
+        redis.until("it is up", lambda: "master_link_status:up" in links[1].call("INFO", "replication"))
+        yield master, replica, other, links
+
+
+def follow(link, id):
+    try:
+        return link.call("CLUSTER", "REPLICATE", id)
+    except resp.Error:
+        return None
+
+
+@case
+def any_server_of_a_cluster_can_be_named(t):
+    with cluster() as (master, replica, other, links):
+        settle(t, at(master))
+        names = [node.address for node in (master, replica, other)]
+        with place.reserve_port() as keeper:
+            nobody = f"127.0.0.1:{keeper.getsockname()[1]}"
+            for named in (*names, ",".join([nobody, *names])):
+                done = t.run("run", "-w", "9", "a", "--url", f"redis://{named}?ttl=2s", "--", "echo", "hi")
+                t.equal((done.code, done.out, done.err), (0, "hi\n", ""), named)
+        holder = t.hold("long")
+        (token,) = holders(t, "long")
+        links[1].call("CLUSTER", "FAILOVER")
+        t.until("roles are swapped", lambda: "role:slave" in links[0].call("INFO", "replication"))
+        done = t.run("run", "-w", "9", "b", "--", "echo", "hi")  # by the one that was the master
+        t.equal((done.code, done.out), (0, "hi\n"), done.err)
+        links[1].call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+        done = t.run("run", "-w", "3", "long", "--", "true")
+        t.equal((done.code, holder.poll()), (75, None), done.err)
+        t.equal(holders(t, "long"), [token])
+        t.end(holder)
+
+
+@case
+def several_servers_are_for_clusters(t):
+    with redis.standalone() as one:
+        done = t.run("run", "-w", "9", "a", "--url", f"redis://{one.address},{server.address}?ttl=1s",
+                     "--", "true")
+        t.equal(done.code, 64, done.err)
+        t.contains(done.err, "is in no cluster, so name one server only")
+
+
+# ---- A full server ---------------------------------------------------------------------------
+
+
+@case
+def a_full_server_loses_no_lock(t):
+    with redis.standalone() as full:
+        settle(t, at(full, ttl="2s"))
+        holder = t.hold("job")
+        (token,) = holders(t, "job")
+        with full.client() as link:
+            link.call("CONFIG", "SET", "maxmemory", 1)
+            link.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+            before = link.call("HGET", "{holdfast}:state", "epoch")
+            end = lambda: link.call("ZRANGEBYLEX", "{holdfast}:order", "[e", "(f")  # noqa: E731
+            for _ in range(3):  # renewals on the new connection
+                was = end()
+                t.until("it is renewed", lambda: end() != was)
+            done = t.run("run", "-w", "9", "other", "--", "true")
+            t.equal(done.code, 69, done.err)
+            t.contains(done.err, "no memory left")
+            t.equal((holder.poll(), link.call("HGET", "{holdfast}:state", "epoch")), (None, before))
+            link.call("CONFIG", "SET", "maxmemory", 0)
+        t.equal(holders(t, "job"), [token])
+        t.end(holder)
+
+
+# ---- Scripts that are forgotten ----------------------------------------------------------------
+
+
+@case
+def scripts_forgotten_long_before_the_data(t):
+    """What tells a newcomer that there was somebody is put back by those who live."""
+    settle(t, at(ttl="2s", prefix="canary"))
+    holder = t.hold("job")
+    with server.client() as link:
+        link.call("SCRIPT", "FLUSH")
+        calls = lambda: int(link.info("commandstats")["cmdstat_script|load"].split(",")[0][6:])  # noqa: E731
+        before = calls()
+        t.until("it renews", lambda: calls() > before + 1)  # the renewal's own, and the canary
+        link.call("FLUSHALL")
+        done = t.run("try", "job", "--", "true")
+        t.equal((done.code, holder.poll()), (75, None), done.err)
+    t.until("it is put down again", lambda: len(holders(t, "job")) == 1)
+    t.end(holder)
+
+
+# ---- Claims beside other programs ----------------------------------------------------------------
+
+
+@case
+def a_claim_is_had_between_those_of_others(t):
+    """Somebody gives his back long before it would expire, and tells nobody."""
+    settle(t, at(prefix="claims"))
+    with server.client() as link:
+        link.call("SET", "{claims}:claim:job", "theirs", "NX", "PX", 600000)
+        waiter = t.start("run", "--claim", "-w", "30", "job", "--", "echo", "mine")
+        t.until("it has asked", lambda: len(link.call("ZRANGEBYLEX", "{claims}:order", "[w", "(x")) > 0)
+        link.call("DEL", "{claims}:claim:job")
+        done = t.finish(waiter)
+        t.equal((done.code, done.out), (0, "mine\n"), done.err)
+        t.true(done.seconds < 20, f"it took {done.seconds:.1f} s")
+
+
+# ---- A server that is no good -----------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def liar(change):
+    """Between us and a good server; change(bytes from the server) for each piece."""
+    def carry(source, sink, function):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                sink.sendall(function(data))
+        for link in (source, sink):
+            with contextlib.suppress(OSError):
+                link.shutdown(socket.SHUT_RDWR)
+
+    def serve():
+        with contextlib.suppress(OSError):
+            while True:
+                near, _ = listener.accept()
+                far = socket.create_connection(("127.0.0.1", server.port))
+                for args in ((near, far, bytes), (far, near, change)):
+                    threads.append(threading.Thread(target=carry, args=args))
+                    threads[-1].start()
+                links.extend((near, far))
+
+    links, threads = [], []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+            for link in links:
+                with contextlib.suppress(OSError):
+                    link.shutdown(socket.SHUT_RDWR)
+            for other in threads:
+                other.join()
+            for link in links:
+                link.close()
+
+
+@case
+def a_list_with_a_stranger_of_no_name(t):
+    """{ 0, last, foreign, hold } where no name was asked for."""
+    settle(t, at(prefix="liar"))
+
+    def change(data):
+        return data.replace(b"\r\n:0\r\n:0\r\n", b"\r\n:7\r\n:0\r\n") if data.startswith(b"*4\r\n:0\r\n$16") else data
+    with liar(change) as where:
+        done = t.run("list", "--url", f"redis://{where}?ttl=2s&prefix=liar")
+        t.equal((done.code, done.err), (0, ""), done.out)
+
+
+@case
+def an_answer_of_a_thousand_million_parts(t):
+    def change(data):
+        return b"*1000000000\r\n" if data.startswith(b"*") else data
+    for nested in (False, True):
+        with liar(lambda data: change(data) if not nested else data.replace(b"*", b"*1\r\n*", 1)
+                  if data.startswith(b"*") else data) as where:
+            done = t.run("run", "-w", "1", "a", "--url", f"redis://{where}?ttl=2s", "--", "true")
+            t.equal(done.code, 69, done.err)
+            t.true(done.seconds < 10, f"it took {done.seconds:.1f} s")
+
+
+@case
+def times_of_a_thousand_years(t):
+    settle(t, at(prefix="years"))
+
+    def change(data):
+        head, *rest = data.split(b"\r\n")
+        if head not in (b"*6", b"*5", b"*11"):
+            return data
+        return b"\r\n".join([head, *(b":9223372036854775807" if part[:1] == b":" and i else part
+                                     for i, part in enumerate(rest))])
+    with liar(change) as where:
+        done = t.run("run", "-w", "1", "a", "--url", f"redis://{where}?ttl=2s&prefix=years", "--", "true")
+        t.true(done.code in (0, 69, 75), f"{done.code}: {done.err}")
+
+
+def missing():
+    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
+    return None if "redis" in version.stdout.split() else "no Redis store in this build"
+
+
+if __name__ == "__main__":
+    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
+    reason = missing()
+    try:
+        if reason is None:
+            with redis.standalone() as server:
+                hf.main()
+    except redis.Missing as error:
+        reason = error
+    print(f"1..0 # SKIP {reason}")
+    sys.exit(77)
