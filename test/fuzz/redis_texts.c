@@ -30,6 +30,7 @@ static void hear(char *text)
     hf_served_message(&served, text);
     assert(served.places == 1 && place->asks <= place->news && place->news <= 1);
     assert(!place->told || place->granted);
+    assert(!place->granted && !place->away); /* it knows no secret */
     hf_served_places_drop(&served);
 }
 

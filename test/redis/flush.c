@@ -8,7 +8,9 @@
 /* needs: standalone */
 #include "lib/actor.h"
 #include "lib/promise.h"
+#include "lib/tcpproxy.h"
 #include "lib/witness.h"
+#include "store/redis/inner.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -205,6 +207,45 @@ static void scripts_in_mid_flight(void **state)
     witness_empty();
 }
 
+/* The name of the script by which places are put down again. */
+static const char *mend(void)
+{
+    static struct hf_redis redis;
+
+    assert_int_equal(hf_redis_scripts_init(&redis), 0);
+    return redis.sha[HF_REDIS_MEND];
+}
+
+/* Hello is answered, so the new epoch is known; but the connection breaks before the lock is
+ * put down again. */
+static void cut_off_in_between(void **state)
+{
+    static struct actor holder, late;
+    struct tcpproxy    *proxy = tcpproxy_start(witness_server(), mend());
+    hf_time             end = hf_now() + ACTOR_LIMIT_MS * HF_MS;
+
+    (void)state;
+    actor_open(&holder, tcpproxy_address(proxy), 4 * TTL_MS, "flush-cut");
+    check_token(actor_take(&holder));
+    tcpproxy_hold(proxy, TCPPROXY_UP, TCPPROXY_MARKED);
+    witness_do("FLUSHALL");
+    while (tcpproxy_open(proxy, TCPPROXY_MARKED) == 0 && hf_now() < end)
+        poll(NULL, 0, 1);
+    assert_int_equal(witness_holders("flush-cut"), 0);
+    tcpproxy_drop(proxy, TCPPROXY_MARKED);
+    tcpproxy_hold(proxy, TCPPROXY_UP, TCPPROXY_NOBODY);
+    witness_await("flush-cut", 1, 0);
+    actor_open(&late, witness_server(), 4 * TTL_MS, "flush-cut");
+    assert_int_equal(hf_acquire(late.lock, 0), HF_EBUSY);
+    actor_give(&holder);
+    check_token(actor_take(&late));
+    actor_give(&late);
+    actor_close(&holder);
+    actor_close(&late);
+    tcpproxy_stop(proxy);
+    witness_empty();
+}
+
 /* Nothing is held: the data of those who wait for nothing go, and all goes on. */
 static void nothing_held(void **state)
 {
@@ -235,6 +276,7 @@ int main(void)
         cmocka_unit_test(somebody_new),
         cmocka_unit_test(somebody_new_and_hasty),
         cmocka_unit_test(scripts_in_mid_flight),
+        cmocka_unit_test(cut_off_in_between),
         cmocka_unit_test(nothing_held),
     };
 

@@ -130,6 +130,20 @@ static void test_sentinels(void **state)
     assert_non_null(strstr(errmsg, "\"more\""));
 }
 
+static void test_clusters(void **state)
+{
+    struct hf_redis_config config;
+
+    (void)state;
+    parse_good("redis://h1:1,h2,[::1]/0", &config);
+    assert_int_equal(config.servers, 3);
+    assert_string_equal(config.server[0].port, "1");
+    assert_string_equal(config.server[1].port, "6379");
+    assert_string_equal(config.server[2].host, "::1");
+    assert_string_equal(config.service, "");
+    hf_redis_config_finish(&config);
+}
+
 static void test_params(void **state)
 {
     struct hf_redis_config config;
@@ -372,10 +386,15 @@ static int no_user(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_servers),   cmocka_unit_test(test_sockets),
-        cmocka_unit_test(test_sentinels), cmocka_unit_test(test_params),
-        cmocka_unit_test(test_users),     cmocka_unit_test(test_files_that_are_no_secret),
-        cmocka_unit_test(test_bad_urls),  cmocka_unit_test(test_long_ones),
+        cmocka_unit_test(test_servers),
+        cmocka_unit_test(test_sockets),
+        cmocka_unit_test(test_sentinels),
+        cmocka_unit_test(test_clusters),
+        cmocka_unit_test(test_params),
+        cmocka_unit_test(test_users),
+        cmocka_unit_test(test_files_that_are_no_secret),
+        cmocka_unit_test(test_bad_urls),
+        cmocka_unit_test(test_long_ones),
     };
 
     return cmocka_run_group_tests(tests, no_user, NULL);
