@@ -197,8 +197,8 @@ static inline struct hf_options hf_options_init()
  *     zks://...        the same over TLS.  ?ca=FILE whom to trust, ?cert=FILE and
  *                      ?key=FILE who we are
  *     redis://HOST:PORT/DB
- *                      a Redis or Valkey server; rediss: the same over TLS, with ?ca,
- *                      ?cert and ?key as above
+ *                      a Redis or Valkey server, or any of a cluster, or several of it:
+ *                      HOST,HOST; rediss: the same over TLS, with ?ca, ?cert and ?key
  *                      ?ttl=30s      instead of ttl_ms; the same for all clients
  *                      ?prefix=NAME  of its keys
  *                      ?replicas=N   that must have heard of a grant
@@ -207,7 +207,7 @@ static inline struct hf_options hf_options_init()
  *                                    $HOLDFAST_REDIS_AUTH
  *     redis+unix:PATH  the same by a Unix socket.  ?db=N
  *     redis+sentinel://HOST:PORT,HOST:PORT.../SERVICE
- *                      the master that Sentinels name.  ?db=N
+ *                      the master that most Sentinels name: give all of them.  ?db=N
  *     postgres://USER@HOST:PORT,HOST:PORT.../DATABASE
  *                      a PostgreSQL database; postgresql: is the same.  With all that
  *                      libpq knows, as ?sslmode=, and $PGPASSWORD or ~/.pgpass
