@@ -62,7 +62,7 @@ static void a_planned_failover(void **state)
     int both = (int)((hf_now() - start) / HF_MS);
     print_message("# two masters for %d ms\n", both);
     assert_true(both > TTL_MS * 3 / 2); /* time enough for the hold-off, and more */
-    actor_give(&actor[0]); /* it was kept */
+    actor_give(&actor[0]);              /* it was kept */
     actor_await(&actor[1], HF_HELD);
     assert_true(hf_token(actor[1].lock) > token);
     actor_give(&actor[1]);
