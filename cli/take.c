@@ -105,7 +105,8 @@ static int say_busy(const struct taking *taking, int why)
         if (entry_first_holder(report) != NULL)
             entry_holders(holders, report);
         else
-            snprintf(holders, sizeof holders, "was held until just now");
+            snprintf(holders, sizeof holders,
+                     why == HF_ETIMEOUT ? "is free by now" : "was held until just now");
         hf_report_free(report);
     }
     if (!quiet)

@@ -43,7 +43,7 @@ def a_gate_that_is_shut_is_nobodys_lock(t):
     t.equal(t.run("run", "a", "true").code, 0)
     with open(t.path("locks.db-live")) as live:
         fcntl.flock(live, fcntl.LOCK_EX)  # as one does who was stopped while he wrote
-        for option in (["-w", "1.5"], ["-n"]):
+        for option in (["-w", "0.6"], ["-n"]):
             done = t.run("run", *option, "a", "true")
             t.equal(done.code, 69, option)
             t.contains(done.err, f"{t.path('locks.db')} is not answering")

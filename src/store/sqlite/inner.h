@@ -88,6 +88,7 @@ struct hf_sq {
     struct hf_requests finished; /* answered, done() not yet called */
     bool               cancels;  /* some request was canceled */
     bool               hurry;    /* one is carried out: do not stand at the gate */
+    bool               queues;   /* and it is an ENTER that may wait */
     hf_time            shut;     /* since when it is shut; 0: it is not */
 
     struct hf_sq_files files;

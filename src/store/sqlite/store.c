@@ -159,6 +159,7 @@ static bool answer(struct hf_sq *sq, struct hf_req *req)
     req->ahead = 0;
     req->findings = 0;
     sq->hurry = true;
+    sq->queues = req->op == HF_ENTER && !req->only_free;
     bool answered = carry_out(sq, req, &status);
     if (status == HF_SQ_STALE) {
         /* If nothing was lost, nobody need know.  If something was, the caller
