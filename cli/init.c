@@ -23,6 +23,13 @@ static void find_scheme(const struct args *args, char ret[SCHEME_MAX])
     snprintf(ret, SCHEME_MAX, "%.*s", (int)strcspn(url, ":"), url);
 }
 
+/* What a session makes in these: files; the chroot. */
+static bool is_made_by_coming(const char *scheme)
+{
+    return strcmp(scheme, "sqlite") == 0 || strcmp(scheme, "zk") == 0 ||
+           strcmp(scheme, "zks") == 0;
+}
+
 static int tell_ready(const struct args *args, struct hf_client *client,
                       const struct hf_report *report)
 {
@@ -51,7 +58,7 @@ int init_main(const struct args *args)
         complain("%s", hf_strerror(r));
     if (r < 0)
         return exit_for(r);
-    bool connect = !args->print && (sql != NULL || strcmp(scheme, "sqlite") == 0);
+    bool connect = !args->print && (sql != NULL || is_made_by_coming(scheme));
     if (args->print && sql != NULL)
         fputs(sql, stdout);
     else if (!connect)

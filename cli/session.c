@@ -29,7 +29,7 @@ static int open_client(const struct args *args, const struct session_shown *show
             "not passed on; name a store by --url-file or --url");
         return EXIT_USAGE;
     }
-    options.flags = HF_NO_KEEPER;
+    options.flags = HF_NO_KEEPER | (args->verb->bit == IN_INIT ? HF_INIT : 0);
     if (shown != NULL) {
         options.command = shown->to_owner;
         options.public_command = shown->to_all;

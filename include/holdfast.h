@@ -125,6 +125,8 @@ enum hf_link {
 
 enum hf_flags {
     HF_NO_KEEPER = 1 << 0, /* no thread of ours: you call hf_process() */
+    HF_INIT = 1 << 1,      /* make what the store's URL names and clients do not make by
+                              themselves: the chroot in ZooKeeper */
 };
 
 /* Start from HF_OPTIONS_INIT; zero means the default everywhere. */

@@ -48,7 +48,8 @@ int hf_client_fail(struct hf_client *client, int code, const char *format, ...)
 static bool sane(const struct hf_options *options)
 {
     return options->size >= sizeof(size_t) && options->size <= sizeof *options &&
-           options->ttl_ms >= 0 && (options->flags & ~(unsigned)HF_NO_KEEPER) == 0;
+           options->ttl_ms >= 0 &&
+           (options->flags & ~(unsigned)(HF_NO_KEEPER | HF_INIT)) == 0;
 }
 
 /* A caller built against an older header has a shorter struct. */
@@ -78,6 +79,7 @@ static int open_store(struct hf_client *client, const char *url,
         return r;
     parsed.config.ttl_ms = options->ttl_ms > 0 ? options->ttl_ms : 15000;
     parsed.config.seed = hf_random();
+    parsed.config.init = (options->flags & HF_INIT) != 0;
     client->url = strdup(parsed.config.url);
     r = client->url != NULL ? hf_store_open(&parsed.config, errmsg, &store) : HF_ENOMEM;
     hf_url_finish(&parsed);

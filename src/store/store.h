@@ -108,6 +108,7 @@ struct hf_config {
     const char *given;  /* the whole as it was written, with any password */
     int         ttl_ms;
     uint64_t    seed; /* for back-off */
+    bool        init; /* make what is not made by coming first; see HF_INIT */
 
     const struct hf_param *param;
     size_t                 params;

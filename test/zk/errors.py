@@ -172,13 +172,31 @@ def urls_that_make_no_sense(t):
 def a_chroot_that_is_not_there(t):
     for args in (["run", "-w", "2", "a", "--", "true"], ["run", "-n", "a", "--", "true"], ["show", "a"],
                  ["list"], ["break", "a", "--yes"], ["check", "a", "--token", "1"]):
-        refused(t, 69, "ZooKeeper has no node /not/there, the chroot of the store URL; create it",
+        refused(t, 69, "ZooKeeper has no node /not/there, the chroot of the store URL; "
+                "`holdfast init` makes it",
                 *args[:1], "--url", zk("/not/there"), *args[1:])
     done = t.run("doctor", "--json", "--url", zk("/not/there"))
     t.equal((done.code, done.err), (78, ""))
     fault, = [finding for finding in json.loads(done.out) if finding["level"] == "fault"]
     t.contains(fault["text"], "no node /not/there")
-    t.contains(fault["advice"], "create")
+    t.contains(fault["advice"], "holdfast init")
+
+
+@case
+def a_chroot_that_init_makes(t):
+    t.env["HOLDFAST_URL"] = zk("/made/by/init")
+    t.equal(t.run("try", "a", "--", "true").code, 69, "before")
+    for _ in range(2):
+        done = t.run("init")
+        t.equal((done.code, done.out, done.err),
+                (0, "zk: what it needs is there, and we may use it\n", ""))
+    t.equal(t.run("try", "a", "--", "true").code, 0, "after")
+    done = t.run("init", "--url", zk("/zookeeper/quota/../no"))
+    t.equal(done.code, 64, "a path that is none")
+    done = t.run("init", "--url", zk("/zookeeper/config/below"))
+    t.equal((done.code, done.out), (69, ""))
+    t.one_line(done.err)
+    t.contains(done.err, "/zookeeper/config/below")
 
 
 @case

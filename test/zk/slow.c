@@ -39,6 +39,27 @@ static void pause_is_borne(void **state)
     actor_close(&b);
 }
 
+/* It takes longer to make a session than we wait the first time.  Each try may leave a
+ * session behind, so there must not be many. */
+static void slow_to_greet(void **state)
+{
+    struct zkproxy *proxy = zkproxy_start(witness_server());
+    struct player   a;
+    struct ask      found;
+    char            url[64];
+
+    (void)state;
+    snprintf(url, sizeof url, "zk://%s?session=6s", zkproxy_address(proxy));
+    zkproxy_delay(proxy, ZKPROXY_DOWN, 1300); /* more than a sixth of the session */
+    promise_use(url);
+    player_open(&a);
+    assert_int_equal(list(&a, "greet", &found), 0);
+    print_message("# %u connections\n", (unsigned)zkproxy_connections(proxy));
+    assert_true(zkproxy_connections(proxy) <= 4);
+    player_close(&a);
+    zkproxy_stop(proxy);
+}
+
 /* ---- No longer than was said ------------------------------------------------------------- */
 
 static void returns_in_time(struct actor *actor)
@@ -163,9 +184,9 @@ static void slow_answer_is_kicked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pause_is_borne),        cmocka_unit_test(server_is_frozen),
-        cmocka_unit_test(server_is_down),        cmocka_unit_test(server_is_restarted),
-        cmocka_unit_test(slow_answer_is_kicked),
+        cmocka_unit_test(pause_is_borne),      cmocka_unit_test(slow_to_greet),
+        cmocka_unit_test(server_is_frozen),    cmocka_unit_test(server_is_down),
+        cmocka_unit_test(server_is_restarted), cmocka_unit_test(slow_answer_is_kicked),
     };
 
     witness_server();

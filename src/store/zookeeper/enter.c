@@ -88,9 +88,7 @@ static void fail(struct hf_zk *zk, struct hf_zk_task *task, int error)
     if (task->folder_error != 0 && error != HF_ZK_CONNECTION_LOSS)
         error = task->folder_error;
     if (error == HF_ZK_NO_NODE) {
-        hf_zk_fail(zk, task, HF_ENOTFOUND,
-                   "ZooKeeper has no node %.120s, the chroot of the store URL; create it",
-                   zk->config.chroot);
+        hf_zk_finish(zk, task, hf_zk_chroot_fail(zk));
         return;
     }
     hf_zk_finish(zk, task, hf_zk_fault(zk, error, "make a node in", task->line->folder));

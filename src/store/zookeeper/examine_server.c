@@ -115,7 +115,7 @@ static void tell_writing(const struct hf_zk *zk, const struct hf_zk_server_look 
 
     if (look->create_error == HF_ZK_NO_NODE)
         hf_gather(list, HF_FAULT, "read/write",
-                  "create it (zkCli.sh: create PATH), or correct the URL",
+                  "`holdfast init` makes it; or correct the URL",
                   "there is no node %s, the chroot of the store URL", chroot);
     else if (look->create_error == HF_ZK_NO_AUTH)
         hf_gather(list, HF_FAULT, "read/write",

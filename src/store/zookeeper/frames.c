@@ -44,6 +44,7 @@ static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
     link->addresses = 0;
     hf_zk_beat_start(zk, timeout * HF_MS, answered, fresh);
     introduce(zk);
+    hf_zk_chroot_make(zk);
     hf_zk_watches_restore(zk);
     hf_zk_vigils_resume(zk);
     zk->base.errmsg[0] = '\0';

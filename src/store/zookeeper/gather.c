@@ -148,9 +148,7 @@ static void finish(struct hf_zk *zk, struct gather *gather)
         return;
     }
     if (gather->error == HF_ZK_NO_NODE) {
-        hf_zk_fail(zk, task, HF_ENOTFOUND,
-                   "ZooKeeper has no node %.120s, the chroot of the store URL; create it",
-                   zk->config.chroot);
+        hf_zk_finish(zk, task, hf_zk_chroot_fail(zk));
         return;
     }
     if (gather->error != 0) {

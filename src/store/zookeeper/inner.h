@@ -4,6 +4,7 @@
  *   address.c  the URL: servers, chroot, options
  *   link.c     a connection and the session on it; every server in turn
  *   frames.c   what a server says: greeting, answers, events
+ *   chroot.c   the node that all locks are below
  *   call.c     one request on the wire and its answer
  *   beat.c     pings, heartbeats by quorum, the deadline
  *   watch.c    watched paths and who listens, across connections
@@ -168,6 +169,11 @@ void hf_zk_vigil_cancel(struct hf_zk *zk, struct hf_zk_task *task);
 int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
                        const struct hf_zk_line *line, const struct hf_zk_place *place);
 
+/* chroot.c: make it, if that is wanted; why it is missing, as the status of whoever needs
+ * it. */
+void hf_zk_chroot_make(struct hf_zk *zk);
+int  hf_zk_chroot_fail(struct hf_zk *zk);
+
 /* word.c: questions to servers outside of the session. */
 void    hf_zk_words_run(struct hf_zk *zk);
 hf_time hf_zk_words_wake(const struct hf_zk *zk);
@@ -179,6 +185,7 @@ struct hf_zk {
     struct hf_zk_config  config;
     struct hf_tls       *tls;
     uint64_t             salt[2];
+    int                  chroot_error; /* why it could not be made */
     hf_time              now;
     struct hf_zk_link    link;
     struct hf_zk_calls   calls;

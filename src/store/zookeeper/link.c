@@ -262,7 +262,7 @@ static void greet(struct hf_zk *zk)
     hf_zk_frame_end(out, begin);
     link->greeted = zk->now;
     link->due = zk->now + patience(zk, link->slow,
-                                   link->session != 0 ? link->timeout / 6
+                                   link->session != 0 ? link->timeout / 3
                                                       : zk->config.session_ms * HF_MS);
     link->phase = HF_ZK_GREETING;
     hf_zk_link_flush(zk);

@@ -37,6 +37,7 @@ struct hf_zk_config {
     int                 session_ms;           /* as asked for */
     enum hf_zk_style    style;                /* of new places */
     bool                secure;
+    bool                init;      /* the chroot is to be made */
     bool                certified; /* we show a certificate, which is an identity, too */
     char               *auth;      /* "user:password", or NULL */
     char               *acl;       /* "creator", "open", or "scheme:id,..." */

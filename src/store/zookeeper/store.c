@@ -307,6 +307,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     int r = hf_zk_config_init(&zk->config, config, errmsg);
     if (r < 0)
         goto fail;
+    zk->config.init = config->init;
     r = open_tls(zk, config, errmsg);
     if (r < 0)
         goto finish_config;
