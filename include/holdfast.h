@@ -105,7 +105,8 @@ HF_API HF_CHECK int hf_schema(const char *scheme, const char *role, char **ret);
 struct hf_client;
 struct hf_lock;
 
-/* Where a lock handle stands. */
+/* Where a lock handle stands.  (In C++, too, write `enum hf_state`: a function has the
+ * same name.) */
 enum hf_state {
     HF_IDLE,    /* not wanted */
     HF_WAITING, /* wanted, not yet had */

@@ -130,14 +130,14 @@ def words_in_bash(t):
     words_are_completed(t, "bash")
 
 
-@case
-def words_in_zsh(t):
-    words_are_completed(t, "zsh")
+if QUOTING_IS_THEIRS:
+    @case
+    def words_in_zsh(t):
+        words_are_completed(t, "zsh")
 
-
-@case
-def words_in_fish(t):
-    words_are_completed(t, "fish")
+    @case
+    def words_in_fish(t):
+        words_are_completed(t, "fish")
 
 
 @case
