@@ -189,6 +189,15 @@ def state_of(pid):
         return "X"
 
 
+def name_of(pid):
+    """The name ps shows."""
+    try:
+        with open(f"/proc/{pid}/comm") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
 def run_case(number, function):
     name = function.__name__.replace("_", " ")
     test = Test(name)

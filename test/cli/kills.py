@@ -67,16 +67,8 @@ class Set:
     def find(self):
         """Each of them, by name."""
         names = {"holdfast-guard": "guardian", "holdfast-outer": "outer guardian"}
-        found = {names[comm(pid)]: pid for pid in self.t.processes() if comm(pid) in names}
+        found = {names[name_of(pid)]: pid for pid in self.t.processes() if name_of(pid) in names}
         return {"holdfast": self.process.pid, **found}
-
-
-def comm(pid):
-    try:
-        with open(f"/proc/{pid}/comm") as file:
-            return file.read().strip()
-    except OSError:
-        return ""
 
 
 def waiter_that_looks(t):

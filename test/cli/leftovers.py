@@ -6,15 +6,15 @@ from hf import *
 
 # A daemon in a session of its own, as gpg starts gpg-agent.  It ends when $D/go is there.
 DAEMON = "until test -e $D/go; do sleep 0.02; done"
-STUBBORN = "trap '' TERM; " + DAEMON
+STUBBORN = "trap '' TERM; "
 
 
-def start(t, *options, daemon=DAEMON, verb="run", **more):
+def start(t, *options, first="", **more):
     """A command that has ended with 6 and left a daemon; returns when it has."""
-    t.path("daemon").write_text(f"echo $$ >$D/up.new; mv $D/up.new $D/up; {daemon}\n")
+    t.path("daemon").write_text(f"{first}echo $$ >$D/up.new; mv $D/up.new $D/up; {DAEMON}\n")
     script = ("setsid sh $D/daemon </dev/null >/dev/null 2>&1 & "
               "until test -e $D/up; do sleep 0.01; done; echo done; exit 6")
-    process = t.start(verb, *options, "a", "--", "sh", "-c", script, **more)
+    process = t.start("run", *options, "a", "--", "sh", "-c", script, **more)
     t.until("the daemon is up", t.path("up").exists)
     process.daemon = int(t.path("up").read_text())
     return process
@@ -111,7 +111,7 @@ def end_ends_them_and_gives_the_lock_back(t):
 
 @case
 def end_kills_what_does_not_obey_after_the_grace(t):
-    holder = start(t, "-q", "--leftovers", "end", "--grace", "300ms", daemon=STUBBORN)
+    holder = start(t, "-q", "--leftovers", "end", "--grace", "300ms", first=STUBBORN)
     done = t.finish(holder)
     t.equal((done.code, done.err), (6, ""))
     t.true(done.seconds >= 0.3, "it had no grace")
@@ -120,7 +120,7 @@ def end_kills_what_does_not_obey_after_the_grace(t):
 
 @case
 def nobody_has_the_lock_while_they_are_being_ended(t):
-    holder = start(t, "-q", "--leftovers", "end", "--grace", "1h", daemon=STUBBORN)
+    holder = start(t, "-q", "--leftovers", "end", "--grace", "1h", first=STUBBORN)
     t.until("the command has ended", lambda: "left" in t.show("a")["holders"][0])
     t.equal(t.run("try", "a", "true").code, 75)
     t.end(holder, signal.SIGKILL)
