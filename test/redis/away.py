@@ -3,10 +3,16 @@
 once, with the server and the reason, and when it is back; who asks once is answered soon."""
 import concurrent.futures
 import contextlib
+import fcntl
 import os
 import pathlib
+import pty
+import select
+import signal
+import struct
 import subprocess
 import sys
+import termios
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
@@ -69,6 +75,28 @@ def who_is_quiet_is_not_told(t):
         said(t, loud, other, "trying again")
         t.true(quiet.poll() is None, "it ended")
         t.equal(path.read_text(), "")
+
+
+@case
+def at_a_terminal_it_stands_in_the_line_that_waits(t):
+    with nobody() as port:
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.execve(hf.HOLDFAST, ["holdfast", "run", "a", "--url", f"redis://127.0.0.1:{port}", "--",
+                                    "true"], dict(t.env, TERM="xterm", COLUMNS="200"))
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
+        text, line = "", '\r\x1b[Kholdfast: waiting for "a": Redis at '
+        while text.count(line) < 3:  # it goes on
+            t.true(select.select([terminal], [], [], 20)[0], f"nothing more after {text!r}")
+            text += os.read(terminal, 4096).decode()
+        t.contains(text, f"127.0.0.1:{port} cannot be reached: connection refused; trying again")
+        t.lacks(text, "\n")
+        os.kill(pid, signal.SIGTERM)
+        with contextlib.suppress(OSError):  # the end of what it says
+            while os.read(terminal, 4096):
+                pass
+        os.waitpid(pid, 0)
+        os.close(terminal)
 
 
 @case
