@@ -16,7 +16,7 @@ local longest = math.max(ttl, tonumber(ARGV[5]), tonumber(f[6] or '0'))
 local last = math.max(tonumber(f[5] or '0'), tonumber(ARGV[7]))
 head = { hold = f[3], epoch = f[4] }
 if known ~= '0' then insist() end
-local id, replid, before = identity()
+local id, replid, before = run_id(), replication_ids()
 if lost(f[1], id, replid, before) then
   local hold = f[5] and longest or tonumber(ARGV[6])
   if not f[1] then -- what is left, if anything, does not fit together

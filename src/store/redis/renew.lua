@@ -6,7 +6,7 @@
 local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'hold', 'run', 'ttl')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
-if lost(f[4], identity()) then return { 1 } end
+if lost(f[4], match(f[4] or '', '^%x*'), replication_ids()) then return { 1 } end
 head = { epoch = f[1], hold = f[3] }
 
 local ttl = tonumber(ARGV[4])

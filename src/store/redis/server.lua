@@ -1,11 +1,12 @@
 -- server.lua - who the server is, and its clock; follows line.lua where a script looks at them:
 -- hello.lua and renew.lua.
--- Who the server is: its run id, its replication id, and the one that it had as a replica.
-local function identity()
-  local replication = call('INFO', 'replication')
-  return match(call('INFO', 'server'), 'run_id:(%x+)') or '',
-         match(replication, 'master_replid:(%x+)') or '',
-         match(replication, 'master_replid2:(%x+)') or ''
+-- Who the server is: its run id, which does not change while a connection lasts; and its
+-- replication id, with the one that it had as a replica.
+local function run_id() return match(call('INFO', 'server'), 'run_id:(%x+)') or '' end
+
+local function replication_ids()
+  local text = call('INFO', 'replication')
+  return match(text, 'master_replid:(%x+)') or '', match(text, 'master_replid2:(%x+)') or ''
 end
 
 -- May the server that wrote `run` and this one have different data?  Another run id: it was
