@@ -153,7 +153,7 @@ def sentinels(t):
         unusable(t, f"redis+sentinel://{where}/other", 'knows no service "other"')
         unusable(t, f"redis://{where}", "is a Sentinel: write redis+sentinel:", code=64)
         out_of_reach(t, f"redis+sentinel://{both.master.address}/{redis.SERVICE}", "is no Sentinel")
-        done = t.run("run", "-w", "9", "a", "--url", f"redis+sentinel://{where}/{redis.SERVICE}?ttl=1s",
+        done = t.run("run", "-q", "-w", "9", "a", "--url", f"redis+sentinel://{where}/{redis.SERVICE}?ttl=1s",
                      "--", "echo", "hi")
         t.equal((done.code, done.out, done.err), (0, "hi\n", ""))
 
@@ -163,20 +163,20 @@ def memory(t):
     with redis.standalone(options=["maxmemory 20mb", "maxmemory-policy allkeys-lru"]) as small:
         url = f"redis://{small.address}?ttl=1s"
         unusable(t, url, "may evict locks (maxmemory-policy allkeys-lru): set noeviction there", code=64)
-        done = t.run("run", "-w", "9", "a", "--url", f"{url}&evicting=yes", "--", "echo", "hi")
+        done = t.run("run", "-q", "-w", "9", "a", "--url", f"{url}&evicting=yes", "--", "echo", "hi")
         t.equal((done.code, done.out, done.err), (0, "hi\n", ""))
         with small.client() as link:
             link.call("CONFIG", "SET", "maxmemory-policy", "noeviction", "maxmemory", "1")
             unusable(t, url, "has no memory left (maxmemory)")
             link.call("CONFIG", "SET", "maxmemory", "0")
             link.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")  # nothing to evict for
-        t.equal(t.run("run", "-w", "9", "a", "--url", url, "--", "true").code, 0)
+        t.equal(t.run("run", "-q", "-w", "9", "a", "--url", url, "--", "true").code, 0)
 
 
 @case
 def databases(t):
     unusable(t, admin("/99?ttl=1s"), "has no database 99", code=64)
-    t.equal(t.run("run", "-w", "9", "a", "--url", admin("/3?ttl=1s"), "--", "true").code, 0)
+    t.equal(t.run("run", "-q", "-w", "9", "a", "--url", admin("/3?ttl=1s"), "--", "true").code, 0)
 
 
 # ---- TLS -------------------------------------------------------------------------------
@@ -190,13 +190,13 @@ def certificates(t):
     unusable(t, f"{secure}&ca={t.path('none')}", "none", code=64)
     for host in ("127.0.0.1", "localhost"):
         url = f"{secure.replace('127.0.0.1', host)}&ca={server.ca}"
-        done = t.run("run", "-w", "9", "a", "--url", url, "--", "echo", "hi")
+        done = t.run("run", "-q", "-w", "9", "a", "--url", url, "--", "echo", "hi")
         t.equal((done.code, done.out, done.err), (0, "hi\n", ""))
     with redis.standalone(tls="need") as strict:
         url = f"rediss://{strict.tls_address}?ttl=1s&ca={strict.ca}"
         unusable(t, url, "certificate")
         unusable(t, f"{url}&cert={strict.other_cert}&key={strict.other_key}", "certificate")
-        done = t.run("run", "-w", "9", "a", "--url", f"{url}&cert={strict.cert}&key={strict.key}",
+        done = t.run("run", "-q", "-w", "9", "a", "--url", f"{url}&cert={strict.cert}&key={strict.key}",
                      "--", "echo", "hi")
         t.equal((done.code, done.out, done.err), (0, "hi\n", ""))
 
@@ -224,7 +224,7 @@ def passwords(t):
     unusable(t, f"redis://{where}", "wants a password: give it by ?auth=FILE")
     for who in (":wrong", f"nobody:{SECRET}", "default:wrong"):
         unusable(t, f"redis://{who}@{where}", "says that the password, or the user, is wrong")
-    t.equal(t.run("run", "-w", "9", "a", "--url", admin(), "--", "true").code, 0)
+    t.equal(t.run("run", "-q", "-w", "9", "a", "--url", admin(), "--", "true").code, 0)
     with redis.standalone() as open_one:
         unusable(t, f"redis://:{SECRET}@{open_one.address}", "has no password set")
 
@@ -367,7 +367,7 @@ def what_is_not_always_needed(t):
         refused(t, 69, "does not allow", "run", "-w", "9", "a", "--url", f"{url}?replicas=1",
                 "--", "true")
     with user(KEYS, CHANNELS, *rules(), "+select") as url:
-        t.equal(t.run("run", "-w", "9", "a", "--url", f"{url}/3?ttl=1s", "--", "true").code, 0)
+        t.equal(t.run("run", "-q", "-w", "9", "a", "--url", f"{url}/3?ttl=1s", "--", "true").code, 0)
 
 
 # ---- Secrets ---------------------------------------------------------------------------

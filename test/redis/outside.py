@@ -246,7 +246,7 @@ def any_server_of_a_cluster_can_be_named(t):
         with place.reserve_port() as keeper:
             nobody = f"127.0.0.1:{keeper.getsockname()[1]}"
             for named in (*names, ",".join([nobody, *names])):
-                done = t.run("run", "-w", "9", "a", "--url", f"redis://{named}?ttl=2s", "--", "echo", "hi")
+                done = t.run("run", "-q", "-w", "9", "a", "--url", f"redis://{named}?ttl=2s", "--", "echo", "hi")
                 t.equal((done.code, done.out, done.err), (0, "hi\n", ""), named)
         holder = t.hold("long")
         (token,) = holders(t, "long")
