@@ -237,8 +237,10 @@ def replicas(t):
         warns(t, found, "sentinel", "1 Sentinel in the URL", "name all of them")
         is_like(t, found, "replicas", r"1, 1 online; all heard of within \d+ s")
         warns(t, found, "failover", "may be lost", "?replicas=1")
-        warns(t, found, "partition", "two may hold the same lock", "min-replicas-to-write 1")
+        t.equal(found["partition"]["level"], "ok")
 
+        found = findings(t, at(two.master, "?ttl=5s"))
+        warns(t, found, "partition", "two may hold the same lock", "min-replicas-to-write 1")
         found = findings(t, at(two.master, "?ttl=5s&replicas=1"))
         t.equal((found["failover"]["level"], found["partition"]["level"]), ("ok", "warn"))
         found = findings(t, at(two.master, "?ttl=5s&replicas=2"), code=78)

@@ -119,7 +119,11 @@ static void tell_failover(const struct hf_redis         *redis,
                   "?replicas=1: then a grant counts when a replica has heard of it",
                   "what was written last may be lost: holders that live put theirs down "
                   "again, and meanwhile nobody is granted anything");
-    if (has_limit(examine))
+    if (redis->config.service[0] != '\0')
+        hf_gather(list, HF_FINE, "partition", NULL,
+                  "what is held by a master that is cut off ends before another one, "
+                  "which most Sentinels name, grants anything");
+    else if (has_limit(examine))
         hf_gather(list, HF_FINE, "partition", NULL,
                   "a master that is cut off from its replicas stops writing");
     else
