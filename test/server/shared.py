@@ -139,7 +139,7 @@ class Redis(Server):
         dead = {field[2:] for field, value in fields.items()
                 if field[:2] == "s\n" and int(value.split()[0]) <= now}
         excused = excuses(members, dead)
-        found += [f"left a field behind: {field} {value!r}" for field, value in fields.items()
+        found += [f"left a field behind: {field!r} {value!r}" for field, value in fields.items()
                   if field not in self.HEAD and not excused(field)]
         found += [f"left a member behind: {member!r}" for member in members
                   if not excused(member)]
