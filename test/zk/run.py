@@ -91,6 +91,27 @@ def a_restarted_server_takes_nothing_away(t):
     t.equal(t.end(holder).code, 128 + signal.SIGTERM, "exit code")
 
 
+@case
+def since_when_it_is_held(t):
+    """Not since it queued; and asking for it does not change that."""
+    t.env["HOLDFAST_URL"] = url(SERVER, LONG)
+    first = t.hold("since")
+    second = t.start("run", "since", "--", "sleep", "1000")
+    t.waiting("since", 1)
+    time.sleep(2.5)
+    first.terminate()
+    ended = time.time()
+    t.finish(first)
+
+    def holder():
+        return t.show("since")["holders"][0]
+
+    t.until("it says so", lambda: holder()["age_ms"] < (time.time() - ended + 1.5) * 1000)
+    t.equal(t.run("ask", "since").code, 0, "exit code of ask")
+    t.true(holder()["age_ms"] < (time.time() - ended + 1.5) * 1000, "not since then")
+    t.equal(t.end(second).code, 128 + signal.SIGTERM, "exit code")
+
+
 @contextlib.contextmanager
 def start():
     global SERVER

@@ -172,7 +172,7 @@ static void go_on(struct hf_zk *zk, struct gather *gather);
 static void ask(struct hf_zk *zk, struct gather *gather, struct reader *reader,
                 size_t index);
 
-/* "note\nasked=...\ntoken=...": the note is up to the first line's end. */
+/* "note\nasked=...\ntoken=...\nheld=...": the note is up to the first line's end. */
 static bool take_data(struct hf_zk_item *item, struct hf_zk_text data,
                       const struct hf_zk_stat *stat)
 {
@@ -184,7 +184,7 @@ static bool take_data(struct hf_zk_item *item, struct hf_zk_text data,
     item->token = token != NULL ? strtoull(token + 7, NULL, 10) : (uint64_t)stat->czxid;
     if (item->child.shape.claim)
         item->seq = (uint64_t)stat->czxid;
-    item->since = stat->ctime * 1000;
+    item->since = hf_zk_dated(item->text, stat);
     item->version = stat->version;
     item->there = true;
     return item->note != NULL;

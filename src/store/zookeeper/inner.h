@@ -15,6 +15,7 @@
  *   answer.c   what a line looks like to an asker
  *   claim.c    claims, which all have one name
  *   enter.c leave.c look.c vigil.c amend.c list.c reach.c prove.c: the verbs
+ *   date.c     since when a place is held
  *   named.c    waiting for places that are named, or for any change
  *   hidden.c   waiting for a place that we may not read
  *   gather.c   places with what is in them, for list, reach and prove
@@ -168,6 +169,12 @@ void hf_zk_vigil_cancel(struct hf_zk *zk, struct hf_zk_task *task);
 /* Listen to a place in line, anybody's.  0 or HF_ENOMEM. */
 int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
                        const struct hf_zk_line *line, const struct hf_zk_place *place);
+
+/* date.c: it is held from now on; the own node was read: write down since when it is held, if that is not there;
+ * and of any node, since when: us since 1970. */
+void    hf_zk_date_begin(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void    hf_zk_date(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+int64_t hf_zk_dated(const char *text, const struct hf_zk_stat *stat);
 
 /* chroot.c: make it, if that is wanted; why it is missing, as the status of whoever needs
  * it. */

@@ -163,6 +163,9 @@ struct hf_zk_ticket {
     char                 *path; /* when THERE */
     uint64_t              seq, token;
     int64_t               number; /* in its name */
+    int64_t               ctime;  /* when it was made, by the server; ms since 1970 */
+    hf_time               made_at, held_at; /* by our clock; 0: not yet */
+    int                   dated; /* how often it was tried to write down since when */
     int                   slot;
     int                   slot_tried;
     bool                  slot_unsure; /* asked for slot_tried, and the answer was lost */

@@ -80,18 +80,28 @@ void hf_zk_break(struct hf_zk *zk, struct hf_zk_task *task)
 
 /* ---- ASK ------------------------------------------------------------------------------------ */
 
+/* One of the lines behind the note, with what ends the line before it; or nothing. */
+static int find_line(const char *text, const char *begin, const char **ret)
+{
+    const char *at = strstr(text, begin);
+
+    *ret = at != NULL ? at : "";
+    return at != NULL ? (int)strcspn(at + 1, "\n") + 1 : 0;
+}
+
 /* What stands there now, with our word in it.  To a node that is none of ours we
  * say what Curator's holders listen for. */
 static char *with_word(const struct hf_zk_item *item, const char *why)
 {
     char       *text = NULL;
-    const char *token = strstr(item->text, "\ntoken=");
-    int         length = token != NULL ? (int)strcspn(token + 1, "\n") + 1 : 0;
+    const char *token, *held;
+    int         token_size = find_line(item->text, "\ntoken=", &token);
+    int         held_size = find_line(item->text, "\nheld=", &held);
 
     if (!hf_zk_child_is_holdfast(item->name, strlen(item->name)))
         return strdup("__REVOKE__");
-    if (asprintf(&text, "%s%.*s\nasked=%s", item->note, length,
-                 token != NULL ? token : "", why) < 0)
+    if (asprintf(&text, "%s%.*s%.*s\nasked=%s", item->note, token_size, token, held_size,
+                 held, why) < 0)
         return NULL;
     for (char *c = text + strlen(text) - strlen(why); *c != '\0'; c++)
         if (*c == '\n')

@@ -155,6 +155,10 @@ int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char
     }
     if (ticket->token == 0)
         ticket->token = (uint64_t)stat->czxid;
+    if (ticket->ctime == 0) {
+        ticket->ctime = stat->ctime;
+        ticket->made_at = zk->now;
+    }
     ticket->number = child.number;
     set_where(zk, ticket, HF_ZK_THERE);
     return 0;

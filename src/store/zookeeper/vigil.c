@@ -78,6 +78,7 @@ static void on_own(struct hf_zk *zk, struct hf_zk_listener *listener,
             break;
         }
         hear_asked(zk, ticket);
+        hf_zk_date(zk, ticket);
         if (ticket->vigil != NULL)
             hf_zk_vigil_look(zk, ticket);
         break;
@@ -246,8 +247,11 @@ void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
     } else if (ticket != NULL && (holds(task) || (mutex && ticket->line->plain))) {
         assert(ticket->vigil == NULL);
         ticket->vigil = task;
-        if (holds(task))
+        if (holds(task)) {
+            if (ticket->held_at == 0)
+                hf_zk_date_begin(zk, ticket);
             listen_own_later(zk, ticket);
+        }
         hf_zk_vigil_look(zk, ticket);
     } else {
         hf_zk_watch_named(zk, task);

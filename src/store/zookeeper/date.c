@@ -1,0 +1,61 @@
+/* date.c - since when a place is held, for people who look.
+ *
+ * A node tells when it was made, which is when its owner queued.  Who had to wait for long
+ * writes down when that ended, in the server's time: "note\nheld=<ms since 1970>".
+ */
+#include "store/zookeeper/inner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONG_MS 1000 /* what is shorter is as good as nothing */
+#define TRIES   3    /* somebody else may be writing there */
+
+static void on_dated(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    (void)zk, (void)reply; /* if it failed, people see since when it queued */
+    free(data);
+}
+
+void hf_zk_date_begin(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    ticket->held_at = zk->now;
+    if (ticket->held_at - ticket->made_at >= LONG_MS * HF_MS)
+        hf_zk_reread(zk, &ticket->own); /* what it listens to it has read long ago */
+}
+
+void hf_zk_date(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    const struct hf_zk_seen *seen = &zk->seen;
+    int64_t held = ticket->ctime + (ticket->held_at - ticket->made_at) / HF_MS;
+    int64_t off = held - seen->stat.ctime;
+    char   *text;
+
+    if (ticket->held_at == 0 || ticket->ctime == 0 || ticket->leaving ||
+        (off < LONG_MS && off > -LONG_MS) || ticket->dated == TRIES ||
+        memmem(seen->text.bytes, seen->text.size, "\nheld=", 6) != NULL)
+        return;
+    struct hf_zk_call *call = calloc(1, sizeof *call);
+    int                length = asprintf(&text, "%.*s\nheld=%lld", (int)seen->text.size,
+                                         seen->text.bytes, (long long)held);
+    if (call != NULL && length >= 0) {
+        ticket->dated++;
+        hf_zk_call_set(zk, call, ticket->path, text, (size_t)length, seen->stat.version,
+                       on_dated, call);
+    } else {
+        free(call);
+    }
+    if (length >= 0)
+        free(text);
+}
+
+int64_t hf_zk_dated(const char *text, const struct hf_zk_stat *stat)
+{
+    const char *held = strstr(text, "\nheld=");
+    long long   ms = held != NULL ? strtoll(held + 6, NULL, 10) : 0;
+
+    if (ms <= 0 || ms > INT64_MAX / 1000)
+        ms = stat->ctime;
+    return ms * 1000;
+}
