@@ -183,7 +183,8 @@ void hf_served_proven(struct hf_served_task *task, char state)
 {
     struct hf_served_place *place = hf_served_place_find(task->served, task->req->id);
 
-    if (state == 'g') {
+    bool holds = place != NULL && place->granted;
+    if (state == 'g' || (state == 'w' && !holds)) {
         hf_served_finish(task, 0);
         return;
     }

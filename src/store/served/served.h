@@ -166,8 +166,8 @@ struct hf_ticket *hf_served_tickets(struct hf_served *served, size_t count);
 void hf_served_list(struct hf_served_task *task, struct hf_ticket *ticket, size_t count,
                     uint64_t stamp);
 
-/* PROVE of the own place: answer by its state, which must be granted.  If it is not, its
- * holder hears of it as by any other way. */
+/* PROVE of the own place: answer by its state, which must be granted if we believe that it
+ * is.  If it is not, its holder hears of it as by any other way. */
 void hf_served_proven(struct hf_served_task *task, char state);
 
 /* EXAMINE: answer by these, and clear them. */
