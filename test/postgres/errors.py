@@ -303,7 +303,7 @@ def tls(t):
 @case
 def bad_urls(t):
     for bad, says in ((f"postgres:{USER}:{SECRET}@{where()}/test", "no // in"),
-                      (f"postgres://{USER}:{SECRET}/x@{where()}/test", "in a password write %2F"),
+                      (f"postgres://{USER}:{SECRET}/x@{where()}/test", "in a password %2F"),
                       (url("?bogus=1"), 'has no parameter "bogus"'),
                       (url("?ttl=1x"), "ttl is no time"), (url("?ttl=1ms"), "no ttl can be"),
                       (url("?polling=maybe"), "polling cannot be"),
