@@ -5,8 +5,8 @@
 # in the build folder at the same path.  The other .c files of its folder are
 # linked into it, and those of test/lib into all; they are compiled once.  Nothing is
 # listed by hand.
-# What is called after something left out of the library, net_x.c without src/net,
-# is left out too.
+# What is called after something left out of the library, net_x.c without src/net or
+# test/redis without that store, is left out too.
 
 add_custom_target(tests)
 add_custom_target(benches)
@@ -21,7 +21,8 @@ function(hf_part folder ret_programs ret_parts)
     set(programs "")
     set(parts "")
     if(left_out)
-        list(FILTER files EXCLUDE REGEX "/(${left_out})_[^/]*$")
+        list(FILTER files EXCLUDE REGEX
+            "/(${left_out})_[^/]*$|^${PROJECT_SOURCE_DIR}/test/(${left_out})/")
     endif()
     foreach(file IN LISTS files)
         file(STRINGS ${file} main REGEX "^int main\\(" LIMIT_COUNT 1)
