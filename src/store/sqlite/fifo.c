@@ -55,9 +55,10 @@ static int open_own(struct hf_sq *sq, const char *path)
 
     /* For writing too: so that those who write and go do not end the reading. */
     hf_fork_pause();
-    int fd = hf_fork_adopt(open(path, O_RDWR | OPEN_FLAGS));
+    int fd = hf_fork_adopt(hf_sq_files_open_new(path, S_IFIFO, O_RDWR));
     if (fd < 0)
         return hf_sq_files_fault(errno, "open", path, sq->base.errmsg);
+    (void)fchmod(fd, hf_sq_files_mode(&sq->files)); /* whatever the umask */
     if (epoll_ctl(sq->base.fd, EPOLL_CTL_ADD, fd, &event) < 0) {
         int r = hf_sq_files_fault(errno, "watch", path, sq->base.errmsg);
         hf_fork_close(fd);
@@ -79,7 +80,6 @@ int hf_sq_fifo_make(struct hf_sq *sq)
         return hf_sq_fail(sq, HF_EINVAL, "%.160s is too long a path", sq->files.db);
     if (mkfifo(early.text, 0600) < 0)
         return hf_sq_files_fault(errno, "make", early.text, sq->base.errmsg);
-    (void)chmod(early.text, hf_sq_files_mode(&sq->files)); /* whatever the umask */
     int r = open_own(sq, early.text);
     if (r == 0 && rename(early.text, final.text) < 0) {
         r = hf_sq_files_fault(errno, "name", final.text, sq->base.errmsg);

@@ -168,10 +168,53 @@ int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg)
     return r < 0 || files->force ? r : hf_sq_volume_check(files->folder, errmsg);
 }
 
-/* 0700 whatever the umask. */
-static int make_own_dir(const char *path)
+int hf_sq_files_open_new(const char *path, mode_t type, int flags)
 {
-    return mkdir(path, 0700) < 0 ? -1 : chmod(path, 0700);
+    struct stat st;
+
+    flags |= O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    int fd = open(path, flags);
+    if (fd < 0 && errno == EACCES && /* a strange umask; root needs no mode */
+        fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+        fd = open(path, flags);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & S_IFMT) == type)
+        return fd;
+    close(fd);
+    errno = EPERM;
+    return -1;
+}
+
+/* Whatever the umask; `group` -1: as it comes. */
+static int make_own_dir(const char *path, gid_t group, mode_t mode)
+{
+    if (mkdir(path, 0700) < 0)
+        return -1;
+    int fd = hf_sq_files_open_new(path, S_IFDIR, O_RDONLY | O_DIRECTORY);
+    if (fd < 0)
+        return -1;
+    int r = group != (gid_t)-1 ? fchown(fd, (uid_t)-1, group) : 0;
+    if (r == 0)
+        r = fchmod(fd, mode);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return r;
+}
+
+/* Name what is complete, unless the name is taken: EEXIST.  Where the kernel cannot look
+ * and name in one step, a folder takes the place of an empty folder only. */
+static int name_dir(const char *early, const char *path)
+{
+    if (renameat2(AT_FDCWD, early, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL)
+        return -1;
+    int r = rename(early, path);
+    if (r < 0 && (errno == ENOTEMPTY || errno == ENOTDIR))
+        errno = EEXIST;
+    return r;
 }
 
 /* A name for what is not complete yet; NULL: no memory. */
@@ -189,23 +232,18 @@ static char *early_name(const char *path)
 static int make_dir(const struct hf_sq_files *files, const char *path)
 {
     if (!files->shared)
-        return make_own_dir(path);
+        return make_own_dir(path, (gid_t)-1, 0700);
     char *early = early_name(path);
-    int   r = early != NULL ? make_own_dir(early) : -1;
+    if (early == NULL)
+        return -1;
+    int r = make_own_dir(early, files->group, S_ISGID | 0770);
+    if (r == 0)
+        r = name_dir(early, path);
+    int error = errno;
     if (r < 0)
-        goto out;
-    r = chown(early, (uid_t)-1, files->group);
-    if (r == 0)
-        r = chmod(early, S_ISGID | 0770);
-    if (r == 0)
-        r = renameat2(AT_FDCWD, early, AT_FDCWD, path, RENAME_NOREPLACE);
-    if (r < 0) {
-        int error = errno;
         rmdir(early);
-        errno = error;
-    }
-out:
     free(early);
+    errno = error;
     return r;
 }
 
@@ -216,7 +254,8 @@ static int make_parents(const char *folder)
 
     for (char *at = path; r == 0 && (at = strchr(at + 1, '/')) != NULL;) {
         *at = '\0';
-        if (access(path, F_OK) < 0 && make_own_dir(path) < 0 && errno != EEXIST)
+        if (access(path, F_OK) < 0 && make_own_dir(path, (gid_t)-1, 0700) < 0 &&
+            errno != EEXIST)
             r = -1;
         *at = '/';
     }
@@ -328,9 +367,7 @@ int hf_sq_files_make_db(const struct hf_sq_files *files, char *errmsg)
 int hf_sq_files_open(const struct hf_sq_files *files, const char *path, char *errmsg,
                      int *ret)
 {
-    int         flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    struct stat st;
-
+    int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     int fd = open(path, flags);
     if (fd < 0 && errno == ENOENT) {
         int r = make(files, path, errmsg);
@@ -340,13 +377,6 @@ int hf_sq_files_open(const struct hf_sq_files *files, const char *path, char *er
     }
     if (fd < 0)
         return hf_sq_files_fault(errno, "open", path, errmsg);
-
-    int r = fstat(fd, &st) < 0 ? hf_sq_files_fault(errno, "look at", path, errmsg)
-                               : hf_sq_trust_file(files, path, &st, errmsg);
-    if (r < 0) {
-        close(fd);
-        return r;
-    }
     *ret = fd;
     return 0;
 }

@@ -47,7 +47,8 @@ int hf_sq_files_check(const struct hf_sq_files *files, char *errmsg);
 /* Make the database, empty, unless it is there. */
 int hf_sq_files_make_db(const struct hf_sq_files *files, char *errmsg);
 
-/* Open a file of ours for reading and writing; make it unless it is there. */
+/* Open a file of ours for reading and writing; make it unless it is there.  Whether to
+ * trust it is still to be asked. */
 int hf_sq_files_open(const struct hf_sq_files *files, const char *path, char *errmsg,
                      int *ret);
 
@@ -55,6 +56,11 @@ int hf_sq_files_open(const struct hf_sq_files *files, const char *path, char *er
  * their owner, or group. */
 int    hf_sq_files_make_wake(const struct hf_sq_files *files, char *errmsg);
 mode_t hf_sq_files_mode(const struct hf_sq_files *files);
+
+/* Open what we have just made, in a folder where others may have put something else in its
+ * place since: only if it is ours, and of that type (S_IFDIR, S_IFIFO).  Its mode and group
+ * are then set by the descriptor.  -1 with errno. */
+int hf_sq_files_open_new(const char *path, mode_t type, int flags);
 
 /* Have what was written to a file on the disk, if that can be done. */
 void hf_sq_files_sync(const char *path);

@@ -17,9 +17,20 @@
 
 #define MAGIC UINT64_C(0x6576696c646c6f68) /* "holdlive" */
 
+static void close_guarded(int *fd)
+{
+    if (*fd < 0)
+        return;
+    hf_fork_close(*fd);
+    *fd = -1;
+}
+
+/* Whether to trust it is asked when forks go on: the name of a group, for the message, may
+ * come from a server. */
 static int open_guarded(const struct hf_sq_files *files, char *errmsg, int *ret)
 {
-    int fd = -1;
+    struct stat st;
+    int         fd = -1;
 
     hf_fork_pause();
     int r = hf_sq_files_open(files, files->live, errmsg, &fd);
@@ -28,16 +39,12 @@ static int open_guarded(const struct hf_sq_files *files, char *errmsg, int *ret)
         return r;
     if (fd < 0)
         return hf_sq_files_fault(errno, "open", files->live, errmsg);
+    r = fstat(fd, &st) < 0 ? hf_sq_files_fault(errno, "look at", files->live, errmsg)
+                           : hf_sq_trust_file(files, files->live, &st, errmsg);
+    if (r < 0)
+        close_guarded(&fd);
     *ret = fd;
-    return 0;
-}
-
-static void close_guarded(int *fd)
-{
-    if (*fd < 0)
-        return;
-    hf_fork_close(*fd);
-    *fd = -1;
+    return r;
 }
 
 int hf_sq_live_open(struct hf_sq_live *live, const struct hf_sq_files *files,
