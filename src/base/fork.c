@@ -15,15 +15,24 @@ static pthread_once_t  once = PTHREAD_ONCE_INIT;
 static atomic_uint     generation;
 static int            *guarded;
 static size_t          count, room;
+static int             cancel; /* of the thread that has the mutex, as it was before */
 
-static void before(void)
+/* A thread that is canceled in open() or close() would take the mutex with it. */
+static void take(void)
 {
+    int state;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     pthread_mutex_lock(&mutex);
+    cancel = state;
 }
 
-static void in_parent(void)
+static void give(void)
 {
+    int state = cancel;
+
     pthread_mutex_unlock(&mutex);
+    pthread_setcancelstate(state, NULL);
 }
 
 static void in_child(void)
@@ -32,12 +41,12 @@ static void in_child(void)
         close(guarded[i]);
     count = 0;
     atomic_fetch_add(&generation, 1);
-    pthread_mutex_unlock(&mutex);
+    give();
 }
 
 static void install(void)
 {
-    pthread_atfork(before, in_parent, in_child);
+    pthread_atfork(take, give, in_child);
 }
 
 unsigned hf_fork_generation(void)
@@ -49,12 +58,12 @@ unsigned hf_fork_generation(void)
 void hf_fork_pause(void)
 {
     pthread_once(&once, install);
-    pthread_mutex_lock(&mutex);
+    take();
 }
 
 void hf_fork_resume(void)
 {
-    pthread_mutex_unlock(&mutex);
+    give();
 }
 
 int hf_fork_guard(int fd)

@@ -19,7 +19,8 @@
  * with the one remembered at open to learn whether we are a child. */
 unsigned hf_fork_generation(void);
 
-/* Who forks waits from pause() to resume(): a moment only. */
+/* Who forks waits from pause() to resume(): a moment only.  The calling thread is not
+ * canceled in between. */
 void hf_fork_pause(void);
 void hf_fork_resume(void);
 

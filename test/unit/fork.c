@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -141,6 +142,32 @@ static void test_what_could_not_be_opened_is_not_adopted(void **state)
     assert_true(in_child(still_open, &(int){ STDIN_FILENO })); /* forks go on */
 }
 
+static void *adopt_canceled(void *data)
+{
+    (void)data;
+    pthread_cancel(pthread_self()); /* from now on it would end in open() or close() */
+    hf_fork_pause();
+    int fd = hf_fork_adopt(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    hf_fork_close(fd);
+    pthread_testcancel();
+    return NULL;
+}
+
+/* Here it would hang for ever in fork(). */
+static void test_a_canceled_thread_does_not_keep_others_from_forking(void **state)
+{
+    pthread_t thread;
+    void     *end;
+
+    (void)state;
+    alarm(60);
+    assert_int_equal(pthread_create(&thread, NULL, adopt_canceled, NULL), 0);
+    assert_int_equal(pthread_join(thread, &end), 0);
+    assert_ptr_equal(end, PTHREAD_CANCELED);
+    assert_true(in_child(still_open, &(int){ STDIN_FILENO }));
+    alarm(0);
+}
+
 static bool another(const void *data)
 {
     return hf_fork_generation() != *(const unsigned *)data;
@@ -169,6 +196,7 @@ int main(void)
         cmocka_unit_test(test_an_unguarded_one_stays_open),
         cmocka_unit_test(test_grandchildren_do_not_close_what_the_child_opened),
         cmocka_unit_test(test_what_could_not_be_opened_is_not_adopted),
+        cmocka_unit_test(test_a_canceled_thread_does_not_keep_others_from_forking),
         cmocka_unit_test(test_every_generation_has_its_own_number),
     };
 
