@@ -250,7 +250,7 @@ int hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg)
     set_up(db);
     int r = check_kind(db);
     if (r == OLD)
-        return hf_sq_db_fill(db);
+        return HF_ENOTFOUND;
     return r == 0 ? use_log(db) : r;
 }
 
