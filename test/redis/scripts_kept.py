@@ -224,6 +224,7 @@ def a_full_server_loses_nothing():
         full(there, False)
         there.end_hold()
         full(there, True)
+        assert b.call("read", "m", 0, id=1)[2] == "w"
         assert a.leave(1, "m") == [0, 0] and there.holders("m") == [f"{b.sid}:1"]
         assert a.leave(2, "c", claim=True) == [0, 0] and b.bye() == [0]
     finally:

@@ -17,6 +17,7 @@ if not f[5] then return { 0, head.last, '-' } end
 
 local p = parse_place(f[5])
 if p.state == 'b' then return { 0, head.last, '-' } end
+insist()
 refresh(name, parse_line(f[6], p.kind), owner)
 if p.state == 'w' then
   sweep()
