@@ -235,6 +235,8 @@ static void find(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
         give_up(redis, sentinel, why);
     } else if (n > 0) {
         reach(redis, sentinel);
+    } else if (redis->served.now >= sentinel->due) {
+        give_up(redis, sentinel, "is not to be found: nobody answers in time");
     }
 }
 
@@ -243,10 +245,11 @@ static void run(struct hf_redis *redis, struct hf_redis_sentinel *sentinel, bool
     struct hf_redis_conn *conn = &sentinel->conn;
     bool                  due = redis->served.now >= sentinel->due;
 
-    if (!conn->there) {
-        if (due || sentinel->lookup.resolve != NULL)
-            find(redis, sentinel);
-    } else if (!hf_redis_conn_run(redis, conn, readable)) {
+    if (!conn->there && (due || sentinel->lookup.resolve != NULL))
+        find(redis, sentinel);
+    if (!conn->there)
+        return;
+    if (!hf_redis_conn_run(redis, conn, readable)) { /* perhaps at once */
         explain(redis, sentinel);
     } else if (sentinel->useless) {
         hf_redis_conn_close(redis, conn);
@@ -319,9 +322,11 @@ void hf_redis_sentinels_seek(struct hf_redis *redis)
         snprintf(redis->served.base.errmsg, sizeof redis->served.base.errmsg,
                  "no majority of the Sentinels names a master of \"%.100s\" yet",
                  redis->config.service);
-    for (size_t i = 0; i < redis->config.servers; i++)
+    for (size_t i = 0; i < redis->config.servers; i++) {
+        redis->sentinel[i].unknown = false;
         if (redis->sentinel[i].conn.there && redis->sentinel[i].conn.first == NULL)
             redis->sentinel[i].due = redis->served.now;
+    }
 }
 
 int hf_redis_sentinels_init(struct hf_redis *redis, uint64_t seed)
