@@ -133,7 +133,7 @@ bool hf_served_show_known(struct hf_served_task *task)
     struct hf_served_place *place = hf_served_place_find(task->served, task->req->id);
 
     if (place == NULL || !place->told || place->seq == 0 || place->away ||
-        place->asks > 0 || place->shape.weight != place->shape.capacity)
+        place->doubted || place->asks > 0 || place->shape.weight != place->shape.capacity)
         return false;
     place->told = false;
     place->read = place->news;

@@ -111,7 +111,8 @@ static void on_granted(struct hf_served_place *place, const char *rest)
     int64_t  since = 0;
     uint64_t secret = 0;
 
-    if (sscanf(rest, "%d %" SCNd64 " %" SCNx64, &slot, &since, &secret) == 3 &&
+    if (!place->granted &&
+        sscanf(rest, "%d %" SCNd64 " %" SCNx64, &slot, &since, &secret) == 3 &&
         secret == place->secret)
         hf_served_granted(place, slot, since);
     else

@@ -73,7 +73,8 @@ void hf_served_granted(struct hf_served_place *place, int slot, int64_t since);
  * the secret: a random number, another for each place, that ENTER gives to the server
  * (sixteen hexadecimal digits), which keeps it where only those can read it who might
  * change the record as well, and tells it once, in the message that the place is granted.
- * Whoever listens learns it too late: the place is granted then. */
+ * Whoever listens learns it too late: the place is granted then, or its owner is about to
+ * read that it is, and of one that is granted no such message tells anything more. */
 bool hf_served_message(struct hf_served *served, const char *text);
 
 /* ---- task.c ------------------------------------------------------------------------------ */
