@@ -143,7 +143,7 @@ static void test_servers_that_are_not_there(void **state)
     } rows[] = {
         { "zk", "zk://127.0.0.1:1,127.0.0.1:1", "ZooKeeper" },
         { "redis", "redis://127.0.0.1:1", "Redis" },
-        { "redis+sentinel", "redis+sentinel://127.0.0.1:1,127.0.0.1:1/x", "Sentinel" },
+        { "redis+sentinel", "redis+sentinel://127.0.0.1:1,127.0.0.1:2/x", "Sentinel" },
         { "postgres", "postgres://a@127.0.0.1:1,127.0.0.1:1/x", "PostgreSQL" },
     };
 

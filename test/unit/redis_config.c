@@ -323,6 +323,7 @@ static const char *const bad_urls[][2] = {
     { "redis+sentinel://h", "SERVICE" },
     { "redis+sentinel://h/", "SERVICE" },
     { "redis+sentinel://h/s/1", "?db=" },
+    { "redis+sentinel://h,i,H:26379/s", "name each Sentinel once" },
     { "redis+sentinel://h/a%20b", "SERVICE" },
     /* a password that is not written as it must be */
     { "redis://hunter2@h", "user:password" },

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define TTL_MIN      (500 * HF_MS)
 #define DB_MAX       65535
@@ -65,6 +66,17 @@ static bool split_server(char *text, const char *port, struct hf_redis_server *r
     return true;
 }
 
+/* A majority is one of the Sentinels that are named, so none may count twice. */
+static bool is_named_twice(const struct hf_redis_config *config)
+{
+    const struct hf_redis_server *last = &config->server[config->servers - 1];
+
+    for (const struct hf_redis_server *at = config->server; at < last; at++)
+        if (strcasecmp(at->host, last->host) == 0 && strcmp(at->port, last->port) == 0)
+            return true;
+    return false;
+}
+
 static int split_servers(struct hf_redis_config *ret, char *text, bool sentinel,
                          char *errmsg)
 {
@@ -79,6 +91,9 @@ static int split_servers(struct hf_redis_config *ret, char *text, bool sentinel,
         if (!split_server(part, sentinel ? "26379" : "6379", server))
             return hf_param_complain(errmsg, "no host and port in what starts with", part,
                                      "write host:port, and [host]:port for IPv6");
+        if (sentinel && is_named_twice(ret))
+            return hf_param_complain(errmsg, "two Sentinels cannot both be", server->host,
+                                     "name each Sentinel once");
     }
     if (ret->servers == 0)
         return hf_param_complain(errmsg, "no server in",
