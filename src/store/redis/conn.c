@@ -39,9 +39,14 @@ static void look(struct hf_redis *redis, struct hf_redis_conn *conn)
 
 /* hiredis makes room for as many parts as a server says will come, before any has. */
 static redisReplyObjectFunctions functions;
-static void *(*make_array)(const redisReadTask *, int);
+#if HIREDIS_MAJOR >= 1
+typedef size_t parts;
+#else
+typedef int parts;
+#endif
+static void *(*make_array)(const redisReadTask *, parts);
 
-static void *make_array_of_sense(const redisReadTask *task, int count)
+static void *make_array_of_sense(const redisReadTask *task, parts count)
 {
     bool nested = task->parent != NULL; /* none of our answers is */
 
