@@ -8,7 +8,19 @@
 
 #include <stdlib.h>
 
-#define TTL_MS 2000
+#define TTL_MS   2000
+#define LONG_MS  15000 /* a lease, */
+#define SHORT_MS 500   /* and who waits for it */
+
+static void make_schema(void)
+{
+    static struct actor first;
+
+    actor_open(&first, TTL_MS, "other");
+    actor_take(&first);
+    actor_give(&first);
+    actor_close(&first);
+}
 
 static void hold_and_die(int count)
 {
@@ -23,14 +35,11 @@ static void hold_and_die(int count)
 
 static void they_are_buried_together(void **state)
 {
-    static struct actor first, writer;
+    static struct actor writer;
     int                 count = getenv("HF_DEAD") != NULL ? atoi(getenv("HF_DEAD")) : 300;
 
     (void)state;
-    actor_open(&first, TTL_MS, "other"); /* makes the schema */
-    actor_take(&first);
-    actor_give(&first);
-    actor_close(&first);
+    make_schema();
     hold_and_die(count);
     actor_open(&writer, TTL_MS, "unused");
     hf_lock_free(writer.lock);
@@ -47,9 +56,35 @@ static void they_are_buried_together(void **state)
     witness_empty();
 }
 
+/* He draws a number every sixth of a second, and needs one that is 15 s old. */
+static void a_long_lease_ends_for_one_with_a_short(void **state)
+{
+    static struct actor waiter;
+
+    (void)state;
+    make_schema();
+    witness_tell(
+        "sql SELECT code FROM holdfast.hello(2, '00000000000000aa', 1, %d, true, '')",
+        LONG_MS);
+    witness_tell(
+        "sql SELECT code FROM holdfast.enter('00000000000000aa', 1, 1, 'long', 1, 1, "
+        "false, false, 0, '', '')");
+    actor_open(&waiter, SHORT_MS, "long");
+    hf_time start = hf_now();
+    assert_int_equal(hf_acquire(waiter.lock, 2 * LONG_MS), 0);
+    print_message("# it waited for %d ms\n", (int)((hf_now() - start) / HF_MS));
+    assert_true(hf_now() - start >= LONG_MS * HF_MS);
+    actor_give(&waiter);
+    actor_close(&waiter);
+    witness_empty();
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(they_are_buried_together) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(they_are_buried_together),
+        cmocka_unit_test(a_long_lease_ends_for_one_with_a_short),
+    };
 
     witness_start();
     return cmocka_run_group_tests(tests, NULL, NULL);

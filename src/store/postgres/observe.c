@@ -27,7 +27,6 @@
 #define ROUND_MOST  (60 * HF_SEC)
 #define ROUND_SOON  (200 * HF_MS) /* there is more to sweep */
 #define LINES       1000          /* looked at in a round */
-#define BURIED_MOST 500           /* by one call: see schema.sql */
 
 static hf_time within(hf_time value, hf_time least, hf_time most)
 {
@@ -51,15 +50,26 @@ void hf_pg_observe_init(struct hf_pg *pg)
 
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
-/* Of the older half every second one goes.  To have fewer makes us later, never wrong. */
-static void thin_out(struct hf_pg_observe *observe)
+/* One goes: the oldest if the next is old enough for every lease, else the one whose
+ * neighbours are closest to each other for its age.  So they reach far back however often we
+ * draw, and the gaps grow with the age.  To have fewer makes us later, never wrong. */
+static void thin_out(struct hf_pg_observe *observe, hf_time now)
 {
-    size_t kept = 0;
+    struct hf_pg_drawn *drawn = observe->drawn;
+    size_t              out = 0;
+    double              least = 0;
 
-    for (size_t i = 0; i < observe->count; i++)
-        if (i >= HF_PG_DRAWN / 2 || i % 2 == 1)
-            observe->drawn[kept++] = observe->drawn[i];
-    observe->count = kept;
+    if (now - drawn[1].when <= hf_lease_longer(TTL_MOST))
+        for (size_t i = 1; i + 1 < observe->count; i++) {
+            double gap = (double)(drawn[i + 1].when - drawn[i - 1].when);
+            double share = gap / (double)(now - drawn[i].when + 1); /* never by 0 */
+            if (out == 0 || share < least) {
+                out = i;
+                least = share;
+            }
+        }
+    observe->count--;
+    memmove(drawn + out, drawn + out + 1, (observe->count - out) * sizeof *drawn);
 }
 
 static void remember(struct hf_pg *pg, int64_t number)
@@ -73,7 +83,7 @@ static void remember(struct hf_pg *pg, int64_t number)
     else if (observe->count > 0 && now < last->when + pg->config.ttl / 8)
         return; /* hf_check() may be called often */
     if (observe->count == HF_PG_DRAWN)
-        thin_out(observe);
+        thin_out(observe, now);
     observe->drawn[observe->count++] = (struct hf_pg_drawn){ number, now };
 }
 
@@ -89,12 +99,13 @@ void hf_pg_observe_begin(struct hf_pg *pg, int64_t number, const char *timeline)
     remember(pg, number);
 }
 
-/* When a session that is silent since that number may be taken for dead. */
+/* When a session that is silent since that number may be taken for dead.  The server is told
+ * ages in whole milliseconds. */
 static hf_time stale_at(const struct hf_pg_observe *observe, int64_t number, hf_time ttl)
 {
     for (size_t i = 0; i < observe->count; i++)
         if (observe->drawn[i].number >= number)
-            return hf_lease_stale_at(observe->drawn[i].when, ttl);
+            return hf_lease_stale_at(observe->drawn[i].when, ttl) + HF_MS;
     return HF_NEVER;
 }
 
@@ -131,10 +142,10 @@ static void on_buried(struct hf_pg *pg, void *data, const PGresult *result)
         count = hf_pg_number(result, 0, 0);
     if (result == NULL)
         return;
-    if (count == BURIED_MOST)
-        pg->observe.alarm = pg->served.now;
-    if (count > 0)
-        hf_pg_renew(pg); /* who is in our way now? */
+    if (count > 0) {
+        pg->observe.alarm = pg->served.now; /* there may be more: see schema.sql */
+        hf_pg_renew(pg);                    /* who is in our way now? */
+    }
     if (alarmed)
         return;
     hf_pg_begin(pg, HF_PG_SWEEP);
