@@ -171,6 +171,21 @@ def who_enters_while_he_is_buried_is_told():
 
 
 @case
+def no_burial_takes_too_long():
+    """Those with many places are buried one after the other."""
+    there = space()
+    dead = [there.session() for _ in range(4)]
+    me = there.session()
+    for session, places in zip(dead, (600, 600, 10, 1200)):
+        there.link.call("SELECT count(*) FROM generate_series(1, $3::bigint) i, LATERAL holdfast.enter("
+                        "$1, $2, i, 'n' || i, 1, 4294967295, false, false, 0, '', '')",
+                        session.sid, session.connection, places)
+    drawn = (renewal_of(there, dead[-1]), 10**6)
+    assert [me.bury_silent(drawn) for _ in range(4)] == [1, 2, 1, 0]
+    assert there.counts()["ticket"] == 0
+
+
+@case
 def who_renews_is_not_buried():
     there = space()
     a, b = two(there)

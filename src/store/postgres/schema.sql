@@ -435,7 +435,7 @@ END $$;
 -- For administrators: end a session and all it has, if it was not renewed since that renewal
 -- (NULL: anyway).
 CREATE OR REPLACE FUNCTION holdfast.bury(p_sid text, p_renewal bigint) RETURNS boolean
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
 BEGIN
     PERFORM holdfast.check_isolation();
     PERFORM holdfast.be_sure();
@@ -447,9 +447,11 @@ BEGIN
     RETURN true;
 END $$;
 
--- The same for all who have been silent too long, up to 500 of them: of whom somebody drew
--- one of p_numbers later, and that is p_ages milliseconds ago by his clock, which is longer
--- than their ttl and what clocks may differ.  Never for p_sid.  How many they were.
+-- The same for those who have been silent too long: of whom somebody drew one of p_numbers
+-- later, and that is p_ages milliseconds ago by his clock, which is longer than their ttl and
+-- what clocks may differ.  Never for p_sid.  How many they were: up to 500, and no more than
+-- have 1000 places together, but for one who has more alone.  A call that takes too long is
+-- given up, and all it did: who was answered another number than 0 calls again.
 CREATE OR REPLACE FUNCTION holdfast.bury_silent(p_sid text, p_numbers bigint[], p_ages bigint[])
 RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
@@ -459,12 +461,18 @@ DECLARE
 BEGIN
     PERFORM holdfast.check_isolation();
     -- Who is locked is just doing something, or being buried.
-    SELECT array_agg(sid) INTO v_sids FROM (
-        SELECT s.sid FROM holdfast.session s
+    WITH dead AS (
+        SELECT s.sid, s.renewal FROM holdfast.session s
         WHERE s.renewal <= v_newest AND s.sid <> p_sid AND EXISTS (
             SELECT FROM unnest(p_numbers, p_ages) AS drawn (number, age)
             WHERE drawn.number >= s.renewal AND drawn.age * 500 >= s.ttl * 501)
-        ORDER BY s.renewal LIMIT 500 FOR UPDATE OF s SKIP LOCKED) AS dead;
+        ORDER BY s.renewal LIMIT 500 FOR UPDATE OF s SKIP LOCKED),
+    counted AS (
+        SELECT sid, row_number() OVER (ORDER BY renewal, sid) AS nth,
+               sum((SELECT count(*) FROM holdfast.ticket t WHERE t.sid = dead.sid))
+                   OVER (ORDER BY renewal, sid) AS places
+        FROM dead)
+    SELECT array_agg(sid) INTO v_sids FROM counted WHERE nth = 1 OR places <= 1000;
     IF v_sids IS NULL THEN
         RETURN 0;
     END IF;
