@@ -151,6 +151,23 @@ def a_user_who_may_do_everything(t):
 
 
 @case
+def nobody_elses_functions_are_run_by_it(t):
+    """A superuser asks where others may create functions, and those are found first."""
+    server.sql("CREATE DATABASE traps", "postgres")
+    server.sql("ALTER DATABASE traps SET search_path = public, pg_catalog", "postgres")
+    findings(t, server.admin_url("traps"))
+    trap = "LANGUAGE plpgsql AS $$ BEGIN RAISE 'trapped'; END $$"
+    server.sql(f"CREATE FUNCTION public.pg_total_relation_size(oid) RETURNS bigint {trap}; "
+               f"CREATE FUNCTION public.pg_has_role(text, text) RETURNS boolean {trap}; "
+               f"CREATE FUNCTION public.current_setting(text) RETURNS text {trap}; "
+               f"CREATE FUNCTION public.times(numeric, integer) RETURNS numeric {trap}; "
+               "CREATE OPERATOR public.* (FUNCTION = public.times, LEFTARG = numeric, RIGHTARG = integer); "
+               f"CREATE FUNCTION public.same(name, name) RETURNS boolean {trap}; "
+               "CREATE OPERATOR public.= (FUNCTION = public.same, LEFTARG = name, RIGHTARG = name)", "traps")
+    tells(t, findings(t, server.admin_url("traps")), "ok", "integrity", "ok")
+
+
+@case
 def functions_that_are_not_ours(t):
     server.sql("CREATE DATABASE strange", "postgres")
     server.sql("CREATE ROLE stranger", "strange")

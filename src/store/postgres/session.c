@@ -97,14 +97,21 @@ static void make_schema(struct hf_pg *pg)
     hf_pg_schema_make(pg, on_schema);
 }
 
+static void check_owner(struct hf_pg *pg);
+
 static void on_owner(struct hf_pg *pg, void *data, const PGresult *result)
 {
     char why[HF_ERRMSG_MAX];
 
     (void)data;
-    if (failed(pg, result, hello))
+    if (failed(pg, result, check_owner))
         return;
     if (PQntuples(result) == 0) {
+        make_schema(pg);
+        return;
+    }
+    const char *super = hf_pg_text(result, 0, 1);
+    if (super != NULL && super[0] == 't') {
         hello(pg);
         return;
     }
@@ -118,8 +125,9 @@ static void on_owner(struct hf_pg *pg, void *data, const PGresult *result)
 
 /* To call somebody's function is to trust him. */
 static const char owner_sql[] =
-    "SELECT rolname FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_roles r "
-    "ON r.oid = n.nspowner WHERE nspname = 'holdfast' AND NOT rolsuper";
+    "SELECT rolname, rolsuper FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_roles r "
+    "ON r.oid OPERATOR(pg_catalog.=) n.nspowner "
+    "WHERE nspname OPERATOR(pg_catalog.=) 'holdfast'";
 
 static void check_owner(struct hf_pg *pg)
 {
