@@ -52,7 +52,16 @@ def none_has_to_come(t):
     t.env["HOLDFAST_URL"] = server.url + "?ttl=3s"
     server.sql("ALTER FUNCTION holdfast.tell RENAME TO say; CREATE FUNCTION holdfast.tell(text, text) RETURNS "
                f"void LANGUAGE sql AS ''; GRANT EXECUTE ON FUNCTION holdfast.tell TO {postgres.USER}")
+    (leave,), = server.sql("SELECT pg_get_functiondef('holdfast.leave'::regproc)")
+    mute = leave.replace("pg_notification_queue_usage() < 0.9", "false")
+    t.true(mute != leave, "it tells by itself")
+    server.sql(mute)
     try:
+        holder = t.hold("job")
+        waiter = t.start("run", "job", "--", "true")
+        t.waiting("job", 1)
+        t.end(holder)
+        t.equal(t.finish(waiter, 20).code, 0, "after a release")
         holder = t.hold("job")
         waiter = t.start("run", "job", "--", "true")
         t.waiting("job", 1)
@@ -65,6 +74,7 @@ def none_has_to_come(t):
         t.true(watcher.stdout.readline(), "it shows that there was a change")
         t.end(watcher)
     finally:
+        server.sql(leave)
         server.sql("DROP FUNCTION holdfast.tell; ALTER FUNCTION holdfast.say RENAME TO tell")
 
 

@@ -308,5 +308,7 @@ bool hf_pg_calls_take(struct hf_pg *pg)
         if (link->conn == NULL || link->opened != opened)
             return false;
     }
+    if (link->warning[0] != '\0')
+        return true; /* nor are messages that came with it worth anything */
     return take_notes(pg, opened);
 }

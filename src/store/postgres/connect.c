@@ -25,6 +25,15 @@ static void cannot_connect(struct hf_pg *pg)
         hf_pg_link_break(pg, why);
 }
 
+/* Every call is warned that numbers of transactions run out, long before they do. */
+static bool is_about_numbers(const PGresult *notice)
+{
+    const char *file = PQresultErrorField(notice, PG_DIAG_SOURCE_FILE);
+
+    return file != NULL &&
+           (strcmp(file, "varsup.c") == 0 || strcmp(file, "multixact.c") == 0);
+}
+
 /* The last thing a server says may be why it ends the connection.  A warning during a call:
  * see call.c.  The rest is chatter. */
 static void on_notice(void *data, const PGresult *notice)
@@ -38,7 +47,7 @@ static void on_notice(void *data, const PGresult *notice)
         return;
     if (strcmp(severity, "FATAL") == 0)
         hf_pg_fault_words(state, words, link->parting, sizeof link->parting);
-    else if (strcmp(severity, "WARNING") == 0 && link->busy)
+    else if (strcmp(severity, "WARNING") == 0 && link->busy && !is_about_numbers(notice))
         snprintf(link->warning, sizeof link->warning, "warns: %s",
                  words != NULL ? words : state);
 }

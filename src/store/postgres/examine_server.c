@@ -131,8 +131,8 @@ static void tell_news(const struct hf_pg *pg, const struct hf_pg_examine *examin
         hf_gather(list, HF_WARNING, "queue",
                   "end the client that listens and stays in a transaction: see "
                   "pg_stat_activity",
-                  "%.0f %% of the room for notifications is used; when it is full, "
-                  "nobody is granted anything",
+                  "%.0f %% of the room for notifications is used; when it is nearly "
+                  "full, hand-overs take up to a third of the ttl",
                   100 * unread);
 }
 

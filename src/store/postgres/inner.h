@@ -85,6 +85,7 @@ hf_time hf_pg_observe_wake(const struct hf_pg *pg);
 
 struct hf_pg_news {
     bool              listening;
+    bool              again;  /* look once more, after the look that is under way */
     hf_time           wanted; /* LISTEN from then on; HF_NEVER: nobody waits */
     hf_time           idle;   /* since when nobody waits; 0: somebody does */
     hf_time           poll;   /* look for news then */

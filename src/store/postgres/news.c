@@ -46,6 +46,8 @@ static void on_news(struct hf_pg *pg, void *data, const PGresult *result)
         return; /* the next look, or call, tells */
     for (int row = 0; row < PQntuples(result); row++)
         tell(pg, result, row);
+    if (pg->news.again)
+        hf_pg_news_look(pg);
 }
 
 void hf_pg_news_look(struct hf_pg *pg)
@@ -57,6 +59,7 @@ void hf_pg_news_look(struct hf_pg *pg)
         news->poll = pg->served.now + news->pause;
         news->pause = news->pause * 2 < LONGEST ? news->pause * 2 : LONGEST;
     }
+    news->again = news->call.flying && !polls(pg); /* it may be ahead of our LISTEN */
     if (news->call.flying)
         return;
     hf_pg_begin(pg, HF_PG_NEWS);
@@ -106,7 +109,7 @@ void hf_pg_news_begin(struct hf_pg *pg)
 {
     struct hf_pg_news *news = &pg->news;
 
-    news->listening = false;
+    news->listening = news->again = false;
     news->wanted = news->poll = HF_NEVER;
     news->pause = SHORTEST;
     if (pg->served.places > 0) /* what happened while we were away? */
