@@ -1,10 +1,15 @@
 /* sqlite_new.c - what is made in a folder that others may write to. */
 #include "lib/lab.h"
 
+#include "holdfast.h"
 #include "store/sqlite/files.h"
+#include "store/store.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -41,12 +46,69 @@ static void what_was_put_in_the_place_of_a_new_one(void **state)
     rmdir(target);
 }
 
+static void *finish(void *path)
+{
+    poll(NULL, 0, 5);
+    assert_int_equal(chmod(path, 0660), 0);
+    return NULL;
+}
+
+/* SQLite makes -wal and -shm by the umask, and sets their mode a moment later: who comes in
+ * between waits that long.  One that stays so is refused. */
+static void a_file_of_sqlite_that_is_not_finished(void **state)
+{
+    struct lab        *lab = *state;
+    struct hf_sq_files files;
+    char               errmsg[HF_ERRMSG_MAX] = "";
+    pthread_t          thread;
+
+    assert_int_equal(hf_sq_files_init(&files, lab->path, false, errmsg), 0);
+    files.shared = true;
+    files.group = getegid();
+    assert_int_equal(hf_sq_files_make_db(&files, errmsg), 0);
+    int fd = open(files.shm, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(hf_sq_files_check(&files, errmsg), HF_EDENIED);
+    assert_non_null(strstr(errmsg, "locks.db-shm"));
+    assert_int_equal(pthread_create(&thread, NULL, finish, files.shm), 0);
+    assert_int_equal(hf_sq_files_check(&files, errmsg), 0);
+    pthread_join(thread, NULL);
+    hf_sq_files_finish(&files);
+}
+
+/* Whoever opened it while there was none has chosen what to show by that. */
+static void a_store_that_others_can_look_at_since(void **state)
+{
+    struct lab       *lab = *state;
+    struct hf_client *early, *late;
+    struct hf_report *report;
+    struct hf_lock   *lock;
+
+    assert_int_equal(hf_open(lab->url, NULL, &early), 0);
+    assert_int_equal(hf_open(lab->url, NULL, &late), 0);
+    assert_int_equal(hf_mutex(late, "a", &lock), 0);
+    assert_int_equal(hf_acquire(lock, -1), 0);
+    assert_int_equal(chmod(lab->path, 0644), 0);
+    assert_int_equal(hf_inspect(early, NULL, 0, &report), HF_EDENIED);
+    assert_non_null(strstr(hf_errmsg(early), "open it anew"));
+    hf_close(early);
+    assert_int_equal(hf_open(lab->url, NULL, &early), 0);
+    assert_int_equal(hf_inspect(early, NULL, 0, &report), 0);
+    hf_report_free(report);
+    hf_close(early);
+    hf_close(late);
+}
+
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_put_in_the_place_of_a_new_one, lab_setup,
-                                        lab_teardown),
+        TEST(what_was_put_in_the_place_of_a_new_one),
+        TEST(a_file_of_sqlite_that_is_not_finished),
+        TEST(a_store_that_others_can_look_at_since),
     };
+#undef TEST
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

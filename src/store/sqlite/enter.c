@@ -162,7 +162,8 @@ static int enter_new(struct hf_sq *sq, struct hf_req *req)
     if (r == 1) {
         hf_sq_owns_add(&sq->owns, own);
         hf_sq_vigil_start(sq);
-        own->held = mine.granted != 0;
+        if (mine.granted != 0)
+            hf_sq_vigil_held(sq, own);
         return hf_sq_answer(sq, req, &mine);
     }
     hf_sq_own_free(own);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ---- Names ------------------------------------------------------------------ */
@@ -168,24 +169,6 @@ int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg)
     return r < 0 || files->force ? r : hf_sq_volume_check(files->folder, errmsg);
 }
 
-int hf_sq_files_open_new(const char *path, mode_t type, int flags)
-{
-    struct stat st;
-
-    flags |= O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    int fd = open(path, flags);
-    if (fd < 0 && errno == EACCES && /* a strange umask; root needs no mode */
-        fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0)
-        fd = open(path, flags);
-    if (fd < 0)
-        return -1;
-    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & S_IFMT) == type)
-        return fd;
-    close(fd);
-    errno = EPERM;
-    return -1;
-}
-
 /* Whatever the umask; `group` -1: as it comes. */
 static int make_own_dir(const char *path, gid_t group, mode_t mode)
 {
@@ -294,13 +277,23 @@ mode_t hf_sq_files_mode(const struct hf_sq_files *files)
     return files->shared ? 0660 : 0600;
 }
 
+/* SQLite makes its files by the umask, and sets their mode a moment later. */
+#define UNFINISHED 200 /* ms at most */
+
 static int check_file(const struct hf_sq_files *files, const char *path, char *errmsg)
 {
-    struct stat st;
+    struct timespec nap = { .tv_nsec = HF_MS };
+    struct stat     st;
 
-    if (lstat(path, &st) < 0)
-        return hf_sq_files_fault(errno, "find", path, errmsg);
-    return hf_sq_trust_file(files, path, &st, errmsg);
+    for (int naps = 0;; naps++) {
+        if (lstat(path, &st) < 0)
+            return hf_sq_files_fault(errno, "find", path, errmsg);
+        int r = hf_sq_trust_file(files, path, &st, errmsg);
+        if (r == 0 || !files->shared || !S_ISREG(st.st_mode) || st.st_size > 0 ||
+            st.st_gid != files->group || naps == UNFINISHED)
+            return r;
+        nanosleep(&nap, NULL);
+    }
 }
 
 /* The others are looked at even if there is no database: they would be used with it. */

@@ -57,11 +57,6 @@ int hf_sq_files_open(const struct hf_sq_files *files, const char *path, char *er
 int    hf_sq_files_make_wake(const struct hf_sq_files *files, char *errmsg);
 mode_t hf_sq_files_mode(const struct hf_sq_files *files);
 
-/* Open what we have just made, in a folder where others may have put something else in its
- * place since: only if it is ours, and of that type (S_IFDIR, S_IFIFO).  Its mode and group
- * are then set by the descriptor.  -1 with errno. */
-int hf_sq_files_open_new(const char *path, mode_t type, int flags);
-
 /* Have what was written to a file on the disk, if that can be done. */
 void hf_sq_files_sync(const char *path);
 
@@ -84,6 +79,11 @@ int hf_sq_trust_file(const struct hf_sq_files *files, const char *path,
                      const struct stat *st, char *errmsg);
 int hf_sq_trust_wake(const struct hf_sq_files *files, const struct stat *st,
                      char *errmsg);
+
+/* Open what we have just made, in a folder where others may have put something else in its
+ * place since: only if it is ours, and of that type (S_IFDIR, S_IFIFO).  Its mode and group
+ * are then set by the descriptor.  -1 with errno. */
+int hf_sq_files_open_new(const char *path, mode_t type, int flags);
 
 /* The name of a group, or its number. */
 const char *hf_sq_group_name(gid_t group, char ret[64]);

@@ -88,7 +88,7 @@ struct hf_sq {
     struct hf_requests finished; /* answered, done() not yet called */
     bool               cancels;  /* some request was canceled */
     bool               hurry;    /* one is carried out: do not stand at the gate */
-    bool               queues;   /* and it is an ENTER that may wait */
+    bool               brief;    /* and it comes again, or can do without the gate */
     hf_time            shut;     /* since when it is shut; 0: it is not */
 
     struct hf_sq_files files;
@@ -160,7 +160,8 @@ void hf_sq_vigil_hear(struct hf_sq *sq); /* inotify is readable */
 void hf_sq_vigil_look(struct hf_sq *sq); /* if it is time */
 
 /* A ticket of ours is granted: see that it is so in files that are still there. */
-int hf_sq_vigil_hold(struct hf_sq *sq, struct hf_sq_own *own);
+int  hf_sq_vigil_hold(struct hf_sq *sq, struct hf_sq_own *own);
+void hf_sq_vigil_held(struct hf_sq *sq, struct hf_sq_own *own); /* they surely are */
 
 /* ---- write.c ---------------------------------------------------------------- */
 

@@ -174,11 +174,14 @@ int hf_sq_connect(struct hf_sq *sq, bool make)
         return r < 0 ? r : HF_ENOTFOUND;
     sq->boot = read_boot();
     r = open_files(sq);
+    /* What may be shown was decided when the store was opened. */
+    if (r == 0 && !sq->base.shared && hf_sq_files_shared(&sq->files))
+        r = hf_sq_fail(sq, HF_EDENIED, "%.160s is shared with others now; open it anew",
+                       sq->files.db);
     if (r < 0)
         hf_sq_disconnect(sq);
     else
         sq->refused = 0;
-    sq->base.shared = hf_sq_files_shared(&sq->files);
     return r;
 }
 

@@ -159,7 +159,7 @@ static bool answer(struct hf_sq *sq, struct hf_req *req)
     req->ahead = 0;
     req->findings = 0;
     sq->hurry = true;
-    sq->queues = req->op == HF_ENTER && !req->only_free;
+    sq->brief = req->op == HF_LEAVE || (req->op == HF_ENTER && !req->only_free);
     bool answered = carry_out(sq, req, &status);
     if (status == HF_SQ_STALE) {
         /* If nothing was lost, nobody need know.  If something was, the caller
@@ -312,11 +312,11 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     r = hf_sq_files_check_folder(&sq->files, sq->base.errmsg);
     if (r < 0)
         goto fail;
+    sq->base.shared = hf_sq_files_shared(&sq->files);
     r = hf_sq_connect(sq, false);
     if (r < 0 && r != HF_ENOTFOUND && r != HF_EDOWN)
         goto fail;
     sq->base.errmsg[0] = '\0';
-    sq->base.shared = hf_sq_files_shared(&sq->files);
     *ret = &sq->base;
     return 0;
 fail:

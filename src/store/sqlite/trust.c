@@ -10,6 +10,7 @@
 #include "store/store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -169,6 +170,24 @@ int hf_sq_trust_wake(const struct hf_sq_files *files, const struct stat *st, cha
     return refuse(files->wake, errmsg,
                   files->shared ? "is not a folder of the group; remove it"
                                 : "is not a folder of ours alone; remove it");
+}
+
+int hf_sq_files_open_new(const char *path, mode_t type, int flags)
+{
+    struct stat st;
+
+    flags |= O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    int fd = open(path, flags);
+    if (fd < 0 && errno == EACCES && /* a strange umask; root needs no mode */
+        fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+        fd = open(path, flags);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & S_IFMT) == type)
+        return fd;
+    close(fd);
+    errno = EPERM;
+    return -1;
 }
 
 /* ---- Plain files --------------------------------------------------------------- */

@@ -98,15 +98,20 @@ void hf_sq_vigil_start(struct hf_sq *sq)
         sq->vigil = sq->now + A_WHILE;
 }
 
+void hf_sq_vigil_held(struct hf_sq *sq, struct hf_sq_own *own)
+{
+    if (sq->inotify < 0 && sq->vigil > sq->now + A_WHILE)
+        sq->vigil = sq->now + A_WHILE;
+    own->held = true;
+}
+
 int hf_sq_vigil_hold(struct hf_sq *sq, struct hf_sq_own *own)
 {
     if (own->held)
         return 0;
     if (!are_there(sq))
         return HF_SQ_STALE;
-    if (sq->inotify < 0 && sq->vigil > sq->now + A_WHILE)
-        sq->vigil = sq->now + A_WHILE;
-    own->held = true;
+    hf_sq_vigil_held(sq, own);
     return 0;
 }
 

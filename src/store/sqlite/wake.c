@@ -2,8 +2,9 @@
  *
  * A ticket that waits in the line is told by whoever makes it be granted: it
  * needs nothing written down.  An outsider, and who wants to know of every
- * change, asks to be told by a row in the table `watcher`.  Nobody is told by those who die, so each watch also keeps
- * an eye on the sessions it waits for (peer.c).
+ * change, asks to be told by a row in the table `watcher`.  Nobody is told by
+ * those who die, so each watch also keeps an eye on the sessions it waits for
+ * (peer.c).
  */
 #include "store/sqlite/inner.h"
 

@@ -19,8 +19,8 @@ static void roll_back(struct hf_sq *sq)
 
 /* Whoever asked has a time limit of his own, and must not be kept here: his request
  * comes back to the gate until that has been shut for too long.  Who queues asks again and
- * again then, and knows why it takes so long; for others that is the end, so a process that
- * waits for a slow disk in there is given more time. */
+ * again then, and knows why it takes so long; who leaves can do without the gate; for others
+ * that is the end, so a process that waits for a slow disk in there is given more time. */
 #define A_WHILE  (10 * HF_MS)
 #define PATIENCE (150 * HF_MS)
 #define TOO_LONG HF_SEC
@@ -36,7 +36,7 @@ int hf_sq_gate(struct hf_sq *sq)
     hf_time now = hf_now();
     if (sq->shut == 0)
         sq->shut = now;
-    if (sq->hurry && now - sq->shut < (sq->queues ? PATIENCE : TOO_LONG))
+    if (sq->hurry && now - sq->shut < (sq->brief ? PATIENCE : TOO_LONG))
         return HF_SQ_SHUT;
     return hf_sq_fail(sq, HF_EDOWN,
                       "%.120s is not answering: a process that writes to it was "
