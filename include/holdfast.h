@@ -132,14 +132,12 @@ enum hf_flags {
 
 /* Start from HF_OPTIONS_INIT; zero means the default everywhere. */
 struct hf_options {
-    size_t      size;           /* sizeof(struct hf_options): lets the struct grow */
-    unsigned    flags;          /* of enum hf_flags */
-    int         ttl_ms;         /* how long a dead holder blocks the rest; 0: 15000.
+    size_t      size;    /* sizeof(struct hf_options): lets the struct grow */
+    unsigned    flags;   /* of enum hf_flags */
+    int         ttl_ms;  /* how long a dead holder blocks the rest; 0: 15000.
                             The file store needs none and ignores it */
-    const char *command;        /* what runs under the lock, shown to others */
-    const char *public_command; /* the same for stores that others than this user can look
-                                   at: servers, a group's file; NULL: `command` */
-    const char *note;           /* free text, shown to others */
+    const char *command; /* what runs under the lock, shown to others */
+    const char *note;    /* free text, shown to others */
 
     /* Called once for every change of a lock's state.  `why` is 0 or the code
      * that ended the wish: HF_ETIMEOUT with HF_IDLE, HF_ELOST with HF_LOST... */
@@ -164,6 +162,10 @@ struct hf_options {
      * connection refused"; "" with HF_LINK_UP.  It is lent for the call. */
     void (*on_link)(struct hf_client *client, enum hf_link link, const char *why,
                     void *data);
+
+    /* `command` for stores that others than this user can look at: servers, a group's
+     * file.  NULL: the same. */
+    const char *public_command;
 };
 
 #ifdef __cplusplus
@@ -302,10 +304,11 @@ HF_API int hf_set_max_waiters(struct hf_lock *lock, uint32_t max);
 HF_API int hf_set_follow(struct hf_lock *lock, bool follow);
 
 /* Wait up to `timeout_ms`: 0 tries once and never queues (HF_EBUSY; HF_EDOWN if the
- * store does not answer within 5 s, or is not there for 1 s), negative waits for ever.  The limit covers everything: connecting, queueing, cleaning
- * up.  The thread that holds the handle may acquire it again: it counts, asks
- * nobody, and needs as many releases.  Other threads wait for the handle.  A process that
- * is stopped while it waits, as by Ctrl-Z, keeps its place and is granted the lock. */
+ * store does not answer within 5 s, or is not there for 1 s), negative waits for ever.
+ * The limit covers everything: connecting, queueing, cleaning up.  The thread that holds
+ * the handle may acquire it again: it counts, asks nobody, and needs as many releases.
+ * Other threads wait for the handle.  A process that is stopped while it waits, as by
+ * Ctrl-Z, keeps its place and is granted the lock. */
 HF_API HF_CHECK int hf_acquire(struct hf_lock *lock, int64_t timeout_ms);
 
 /* 0 only if the lock was yours until now.  HF_ELOST: it was not, and what you

@@ -11,6 +11,7 @@
 #include "client/url.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,11 @@ static int read_options(const struct hf_options *given, struct hf_options *ret,
     if (given == NULL)
         return 0;
     if (!sane(given)) {
+        if (given->size >= offsetof(struct hf_options, error_size) + sizeof(size_t) &&
+            given->size <= sizeof *given) { /* where to tell it is known all the same */
+            ret->error = given->error;
+            ret->error_size = given->error_size;
+        }
         snprintf(errmsg, HF_ERRMSG_MAX,
                  "options: start from HF_OPTIONS_INIT and use known flags");
         return HF_EINVAL;
@@ -107,6 +113,7 @@ static int start(struct hf_client *client, const struct hf_options *options, cha
 
     if (client->store->shared && options->public_command != NULL)
         command = options->public_command;
+    client->bare = command != NULL && options->public_command == NULL;
     client->command = copy_of(command);
     client->note = hf_note_encode(command, options->note);
     if (client->command == NULL || client->note == NULL)

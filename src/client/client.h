@@ -40,6 +40,7 @@ struct hf_client {
     unsigned           losses; /* told of */
     char              *url;    /* without passwords */
     char              *command;
+    bool               bare; /* whoever can look at the store sees all of it */
     char              *note; /* of locks that have none of their own, encoded */
 
     void (*on_state)(struct hf_lock *lock, enum hf_state state, int why, void *data);

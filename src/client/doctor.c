@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define STRANGE_MAX 5 /* that are told of */
 
@@ -29,12 +30,12 @@ static void tell_ourselves(const struct hf_client *client, struct hf_gathered *l
               hf_stores());
     hf_gather(list, HF_FINE, "store", NULL, "%s", client->url);
     hf_gather(
-        list, HF_FINE, "shown", NULL,
-        client->store->shared
-            ? "others can look at this store: of commands they see the name, and "
-              "arguments only by --show-command"
-            : "nobody but its owner can look at this store: commands are shown with "
-              "their arguments");
+        list, HF_FINE, "shown", NULL, "%s",
+        !client->store->shared
+            ? "nobody but its owner can look at this store: commands are shown whole"
+        : client->bare
+            ? "others can look at this store, and see our command whole"
+            : "others can look at this store: of commands they see what is public");
 }
 
 /* Places that make no sense: whatever the store, who looks them over is the one rule. */
@@ -43,7 +44,7 @@ static void tell_strange(struct hf_client *client, const char *name,
 {
     struct hf_req     req = { .op = HF_LIST, .name = name };
     struct hf_report *report = NULL;
-    char              advice[HF_ERRMSG_MAX];
+    char              advice[512];
     size_t            found = 0;
 
     if (hf_query_run(client, &req, limit, &report) < 0)
@@ -52,10 +53,13 @@ static void tell_strange(struct hf_client *client, const char *name,
         const struct hf_entry *entry = &report->entry[i];
         if (entry->capacity != 0 || found++ >= STRANGE_MAX)
             continue;
+        /* It is to be copied into a shell, so it must be one word there. */
+        bool plain = strchr(entry->name, '\'') == NULL;
         snprintf(advice, sizeof advice,
                  "`holdfast break --token %" PRIu64
-                 "` removes it, if nobody relies on it",
-                 entry->token);
+                 " %s%s%s` removes it, if nobody relies on it",
+                 entry->token, plain ? "'" : "", plain ? entry->name : "NAME",
+                 plain ? "'" : "");
         hf_gather(list, HF_FAULT, "place", advice,
                   "%" PRIu64 " in the line of \"%s\" makes no sense: nobody gets past it",
                   entry->token, entry->name);

@@ -26,11 +26,19 @@ static void tell_loss(struct hf_client *client)
     tell(client, HF_LINK_LOST, *why != '\0' ? why : "the session has ended");
 }
 
+/* Of several servers each is tried in turn: that is no news if the reason is the same. */
+static const char *reason(const char *why)
+{
+    const char *at = strstr(why, " cannot be reached: ");
+
+    return at != NULL ? at : why;
+}
+
 static void tell_down(struct hf_client *client)
 {
     const struct hf_store *store = client->store;
     const char *why = *store->errmsg != '\0' ? store->errmsg : hf_strerror(HF_EDOWN);
-    bool        news = store->failures > 0 && strcmp(why, client->link_why) != 0;
+    bool news = store->failures > 0 && strcmp(reason(why), reason(client->link_why)) != 0;
 
     if (client->link == HF_LINK_UP || news)
         tell(client, HF_LINK_DOWN, why);

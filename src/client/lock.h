@@ -18,7 +18,7 @@ struct hf_lock_ops {
     int (*acquire_start)(struct hf_lock *lock, int64_t timeout_ms);
     int (*release_start)(struct hf_lock *lock);
     int (*cancel)(struct hf_lock *lock);
-    void (*free)(struct hf_lock *lock); /* with the mutex held; it is idle then */
+    void (*free)(struct hf_lock *lock); /* with the mutex held; frees it of its parts */
     /* What it is made of; lent as long as it is there. */
     struct hf_lock *const *(*parts)(const struct hf_lock *lock, size_t *count);
 };
