@@ -262,12 +262,29 @@ def a_session_with_many_places_is_ended_in_pieces():
 
 
 @case
-def who_leaves_many_places_leaves_them_to_others():
+def who_leaves_many_places_says_bye_until_they_are_ended():
+    there = space()
+    a = crowd(there, 500)
+    left = []
+    for _ in range(3):
+        reply = a.bye()
+        left.append(len(there.members("o")))
+        if reply == [2]:  # too slow: it is dead
+            break
+    assert left in ([300, 100, 0], [300, 300], [300, 100, 100]), left
+    assert reply == [2 if left[-1] else 0] and (left[-1] or a.sid not in there.fields("s"))
+
+
+@case
+def who_says_bye_only_once_leaves_many_places_to_others():
     there = space()
     b = there.session()
     a = crowd(there, 1000)
-    assert a.bye() == [0] and a.renew() == [2]
-    assert 0 < len(there.members("o")) < 1000
+    assert a.bye() == [0, 1]
+    assert int(there.fields("s")[a.sid].split()[0]) - there.now() <= 100_000
+    assert len(there.members("o")) == 800
+    there.kill(a)
+    assert a.renew() == [2]
     while there.members("o"):
         assert b.renew()[0] == 0
     assert b.renew()[0] == 0 and a.sid not in there.fields("s")
@@ -299,6 +316,21 @@ def places_are_put_down_again_in_pieces():
     there.end_hold()
     for id in ids:
         assert there.holders(f"n{id}") == ([f"{a.sid}:{id}"] if id in ours else [])
+
+
+@case
+def what_was_left_meanwhile_is_taken_away_in_pieces():
+    there = space()
+    a = crowd(there, 500)
+    held = a.read(7, "x")
+    there.lose(there.keep())
+    a.hello()
+    ours = 7, held, str(MANY), "x", ""
+    replies = [a.mend(ours) for _ in range(3)]
+    assert replies[0][:2] == [0, 0] and [r[3:] for r in replies] == [[1], [1], []], replies
+    assert sum(r[2] for r in replies) == 499, replies
+    there.end_hold()
+    assert there.holders("x") == [f"{a.sid}:7"]
 
 
 main()

@@ -19,6 +19,9 @@ static void on_bye(struct hf_redis *redis, void *data, const redisReply *reply)
     if (hf_redis_fault(redis, reply) == HF_REDIS_NO_SCRIPT) {
         hf_redis_script_load(redis, HF_REDIS_BYE);
         say_bye(redis, farewell);
+    } else if (hf_redis_number(reply, 0) == HF_REDIS_DONE &&
+               hf_redis_number(reply, 1) != 0) { /* there is more */
+        say_bye(redis, farewell);
     } else {
         farewell->done = true;
     }

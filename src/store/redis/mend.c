@@ -81,8 +81,9 @@ static void on_mended(struct hf_redis *redis, void *data, const redisReply *repl
     (void)data;
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_MEND, &code))
         return;
-    if (code == HF_REDIS_UNKNOWN) {
-        put_down(redis);
+    if (code == HF_REDIS_UNKNOWN ||
+        (code == HF_REDIS_DONE && hf_redis_number(reply, 3) != 0)) {
+        put_down(redis); /* the same piece: there is more to take away */
     } else if (code == HF_REDIS_DONE && mending->end < mending->count) {
         mending->start = mending->end;
         put_down(redis);

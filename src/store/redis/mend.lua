@@ -6,7 +6,8 @@
 --      6 ... for each place: id, state, seq, weight, slot, since, kind, name, note, secret;
 --            seq 0 if its ENTER was never answered
 -- KEYS 3 ... the claims among those that hold, in the same order
--- -> { 0, places put down again, places taken away }; { 2 } too late
+-- -> { 0, places put down again, places taken away }, and a 1 behind them if there may be
+--    more to take away: the same piece once more; { 2 } too late
 local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'hold')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
@@ -50,7 +51,9 @@ for i = 6, #ARGV, 10 do
 end
 local from = ARGV[4] == '' and '[o' .. sid .. ':' or '(o' .. sid .. ':' .. ARGV[4]
 local to = ARGV[5] == '' and '(o' .. sid .. ';' or '[o' .. sid .. ':' .. ARGV[5]
-for _, index in ipairs(call('ZRANGEBYLEX', order, from, to)) do
+local most = PIECE + (#ARGV - 5) / 10
+local there = call('ZRANGEBYLEX', order, from, to, 'LIMIT', 0, most)
+for _, index in ipairs(there) do
   local owner = sub(index, 2)
   if not mine[owner] then -- given back already, where that is not known any more
     local text = call('HGET', state, 't\n' .. owner)
@@ -59,4 +62,4 @@ for _, index in ipairs(call('ZRANGEBYLEX', order, from, to)) do
     call('ZREM', order, index)
   end
 end
-return { 0, back, away }
+return { 0, back, away, #there == most and 1 or nil }
