@@ -2,8 +2,7 @@
  *
  * A script is base.lua, line.lua and a file of its own behind each other; for some with
  * another before them, for when nobody else is there, or with server.lua between them.
- * It is called by its SHA1; a server
- * that does not know it is given it, and asked again.
+ * It is called by its SHA1; a server that does not know it is given it, and asked again.
  */
 #include "store/redis/inner.h"
 
@@ -110,6 +109,10 @@ void hf_redis_load(struct hf_redis *redis, const char *text)
     const char           *argv[] = { "SCRIPT", "LOAD", text };
     size_t                length[] = { 6, 4, text != NULL ? strlen(text) : 0 };
 
+    if (!redis->link.conn.there) { /* it broke a moment ago */
+        free(call);
+        return;
+    }
     if (text == NULL || call == NULL) {
         free(call);
         hf_redis_link_break(redis, "cannot be given a script: out of memory");
@@ -215,10 +218,11 @@ void hf_redis_add_owner(struct hf_redis *redis, uint64_t id)
 void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
                    hf_redis_on_reply *on_reply, void *data)
 {
-    if (redis->args.failed) { /* as if it had been sent and the connection had broken */
-        call->on_reply = on_reply;
-        call->data = data;
+    /* As if it had been sent and the connection had broken. */
+    if (redis->args.failed)
         hf_redis_link_break(redis, "cannot be asked: out of memory");
+    if (!redis->link.conn.there) {
+        on_reply(redis, data, NULL);
         return;
     }
     hf_redis_conn_send(redis, &redis->link.conn, call, &redis->args, on_reply, data);
