@@ -288,6 +288,8 @@ def anothers_claim(t):
         link.call("SET", "{holdfast}:claim:theirs", "me", "NX", "PX", 60000)
         found = findings(t, at(server), "theirs")
         is_like(t, found, "claim", r"another program's, .* ends in (59|60)\.\d s at the earliest")
+        link.call("PERSIST", "{holdfast}:claim:theirs")
+        is_like(t, findings(t, at(server), "theirs"), "claim", "another program's, .* has no end")
         link.call("DEL", "{holdfast}:claim:theirs")
     t.true("claim" not in findings(t, at(server), "theirs"), "a claim that is gone")
 

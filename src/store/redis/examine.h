@@ -33,7 +33,7 @@ enum {
     HF_REDIS_LOOK_NAME_HOLDERS,
     HF_REDIS_LOOK_NAME_WAITERS,
     HF_REDIS_LOOK_NOW,
-    HF_REDIS_LOOK_FOREIGN, /* how long a claim of that name lives that is none of ours */
+    HF_REDIS_LOOK_FOREIGN, /* how long a claim of that name lives that is none of ours; -1: it has no end */
 };
 
 /* The value that the server has for `key`; "" and false if it did not tell. */

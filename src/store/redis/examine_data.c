@@ -211,6 +211,9 @@ static void tell_line(const redisReply *look, const char *name, struct hf_gather
         hf_gather(list, HF_FINE, "claim", NULL,
                   "another program's, by a plain SET; it ends in %.1f s at the earliest",
                   (double)foreign / 1e6);
+    else if (foreign < 0)
+        hf_gather(list, HF_FINE, "claim", NULL,
+                  "another program's, by a plain SET; it has no end");
 }
 
 void hf_redis_data_tell(const struct hf_redis         *redis,

@@ -20,7 +20,7 @@ end
 local function claim_left(key)
   local ms = call('PTTL', key)
   if ms == -2 then return nil end
-  return ms == -1 and 1000000 or math.max(1, ms * 1000) -- without an end: no matter
+  return ms == -1 and 1000000 or math.max(1, ms * 1000) -- no end: one looks again
 end
 
 -- How long until it is worth to look at it again: nobody tells when it is given back.

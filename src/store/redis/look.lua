@@ -2,7 +2,8 @@
 --
 -- ARGV 4 name, or nothing    KEYS 3 the claim of that name
 -- -> { 0, sessions, holders, waiters, on hold for, longest ttl, last token, epoch,
---      holders and waiters of that name, time, how long a claim lives that is none of ours }
+--      holders and waiters of that name, time, how long a claim lives that is none of ours;
+--      -1 if it has no end }
 local name = ARGV[4]
 
 local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'last', 'hold', 'ttl')
@@ -19,7 +20,9 @@ local holders, waiters, foreign = 0, 0, 0
 if name then
   holders = call('ZLEXCOUNT', order, range('h', name))
   waiters = call('ZLEXCOUNT', order, range('q', name))
-  if holders == 0 then foreign = claim_left(KEYS[3]) or 0 end
+  if holders == 0 then
+    foreign = call('PTTL', KEYS[3]) == -1 and -1 or claim_left(KEYS[3]) or 0
+  end
 end
 return { 0, count('e'), count('h'), count('q'), hold_left(), tonumber(f[5]), head.last,
          f[1], holders, waiters, fmt('%.0f', now), foreign }

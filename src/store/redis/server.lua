@@ -1,5 +1,6 @@
 -- server.lua - who the server is, and its clock; follows line.lua where a script looks at them:
 -- hello.lua and renew.lua.
+
 -- Who the server is: its run id, which does not change while a connection lasts; and its
 -- replication id, with the one that it had as a replica.
 local function run_id() return match(call('INFO', 'server'), 'run_id:(%x+)') or '' end
