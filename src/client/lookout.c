@@ -35,6 +35,8 @@ static void send(struct hf_lookout *lookout, enum hf_op op, hf_time after)
 /* Tell of it if it looks different, and keep it to compare. */
 static void look(struct hf_lookout *lookout, struct hf_report *report)
 {
+    if (lookout->seen != NULL)
+        hf_report_date(report, lookout->seen, hf_wall_us());
     bool same = lookout->seen != NULL && hf_report_same(lookout->seen, report);
 
     hf_report_free(lookout->seen);

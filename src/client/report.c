@@ -133,6 +133,23 @@ uint64_t hf_report_seq(const struct hf_report *report, uint64_t token)
     return 0;
 }
 
+void hf_report_date(struct hf_report *report, const struct hf_report *before, int64_t now)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        struct hf_entry *entry = &full(report)->entry[i];
+        for (size_t k = 0; k < before->count && entry->held; k++) {
+            const struct hf_entry *then = &before->entry[k];
+            if (then->token != entry->token)
+                continue;
+            if (then->held && then->since > entry->since)
+                entry->since = then->since;
+            else if (!then->held && then->since == entry->since && entry->since < now)
+                entry->since = now;
+            break;
+        }
+    }
+}
+
 bool hf_report_same(const struct hf_report *a, const struct hf_report *b)
 {
     if (a->count != b->count)

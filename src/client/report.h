@@ -18,6 +18,11 @@ uint64_t hf_report_stamp(const struct hf_report *report);
 /* The seq of the place that `token` names, 0 if there is none. */
 uint64_t hf_report_seq(const struct hf_report *report, uint64_t token);
 
+/* What waited in `before` and is held in `report` is held since `now` (us since 1970), if
+ * the store does not say so itself; and stays so. */
+void hf_report_date(struct hf_report *report, const struct hf_report *before,
+                    int64_t now);
+
 /* Are the same places held and waited for? */
 bool hf_report_same(const struct hf_report *a, const struct hf_report *b);
 

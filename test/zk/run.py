@@ -2,6 +2,8 @@
 """run.py - `holdfast run` on a ZooKeeper server: its command is dead before the lock
 can be somebody else's, whatever stops answering."""
 import contextlib
+import datetime
+import json
 import signal
 
 from hands import *  # noqa: F403
@@ -112,6 +114,31 @@ def since_when_it_is_held(t):
     t.equal(t.run("ask", "since").code, 0, "exit code of ask")
     t.true(holder()["age_ms"] < (time.time() - ended + 1.5) * 1000, "not since then")
     t.equal(t.end(second).code, 128 + signal.SIGTERM, "exit code")
+
+
+@case
+def since_when_it_leads(t):
+    """Not since it queued, to an observer that saw it wait."""
+    t.env["HOLDFAST_URL"] = url(SERVER, LONG)
+    observer = t.start("elect", "--observe", "--json", "boss")
+
+    def leader():
+        return json.loads(observer.stdout.readline())["leader"]
+
+    t.equal(leader(), None, "nobody yet")
+    first = t.start("elect", "boss", "--", "sleep", "1000")
+    t.equal(leader()["pid"], first.pid, "the first leader")
+    second = t.start("elect", "boss", "--", "sleep", "1000")
+    t.waiting("boss", 1)
+    time.sleep(2.5)
+    ended = time.time()
+    t.end(first)
+    now = leader()
+    t.equal(now["pid"], second.pid, "the second leader")
+    since = datetime.datetime.fromisoformat(now["since"].replace("Z", "+00:00")).timestamp()
+    t.true(abs(since - ended) < 1.5, f"since {since - ended:+.3f} s")
+    t.end(second)
+    t.end(observer, signal.SIGINT)
 
 
 @contextlib.contextmanager
