@@ -266,6 +266,28 @@ def rights_in_the_folder(t):
         ana.delete(f"/{name}")
 
 
+@case
+def who_may_delete_in_a_folder_breaks_its_locks(t):
+    """Be the nodes in it another's, to read and to write; READ alone is not enough to write."""
+    for options in ([], ["--claim"]):
+        for rights in (None, READ):
+            name = random_name()
+            with witness("ana:one") as ana:
+                ana.create(f"/{name}")
+                ana.set_acl(f"/{name}", [(ALL, "digest", digest("ana:one")),
+                                         (READ | DELETE, "digest", digest("ben:one"))])
+                become(t, "ana:one")
+                holder = t.hold(name, *options)
+                if rights is not None:
+                    for path in ana.tree(f"/{name}"):
+                        ana.set_acl(path, [(ALL, "digest", digest("ana:one")),
+                                           (rights, "digest", digest("ben:one"))])
+                done = t.run("break", name, "--yes", env=as_user("ben:one"))
+                t.equal(done.code, 0, f"{options} {rights}: {done.err}")
+                t.equal(t.finish(holder).code, 79, "exit code")
+    become(t, "")
+
+
 # ---- Across connections --------------------------------------------------------------------------
 
 

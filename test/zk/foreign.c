@@ -156,6 +156,32 @@ static void two_places_with_one_number(void **state)
     player_close(&a);
 }
 
+/* The same of mutexes: the one that is listened to goes last. */
+static void two_mutexes_with_one_number(void **state)
+{
+    static const char *const paths[2] = { "/same/a-lock-0000000000",
+                                          "/same/b-lock-0000000000" };
+    struct player            a;
+    struct ask               view;
+
+    (void)state;
+    open_player(&a);
+    assert_int_equal(witness_create("/same"), 0);
+    for (int last = 0; last < 2; last++) {
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(witness_create_in(&other, paths[i], "", WITNESS_EPHEMERAL),
+                             0);
+        uint64_t id = enter(&a, "same", MUTEX, &view);
+        assert_false(wait_for_turn(&a, "same", &view, QUIET_MS)); /* it listens by now */
+        assert_int_equal(witness_delete_in(&other, paths[1 - last]), 0);
+        assert_false(wait_for_turn(&a, "same", &view, QUIET_MS));
+        assert_int_equal(witness_delete_in(&other, paths[last]), 0);
+        assert_true(wait_for_turn(&a, "same", &view, LIMIT_MS));
+        assert_int_equal(leave(&a, "same", id), 0);
+    }
+    player_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -163,6 +189,7 @@ int main(void)
         cmocka_unit_test(a_listing_that_is_too_long),
         cmocka_unit_test(a_long_name_is_waited_for),
         cmocka_unit_test(two_places_with_one_number),
+        cmocka_unit_test(two_mutexes_with_one_number),
     };
 
     assert_true(zkraw_open(&other, witness_server(), 30000));

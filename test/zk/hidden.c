@@ -7,6 +7,7 @@
 #include "lib/zkproxy.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define LIMIT_MS 30000
 
@@ -97,11 +98,40 @@ static void connection_lost_while_it_looks(void **state)
     player_close(&ben);
 }
 
+/* The folder changed, and cannot be listed any more: whoever waits is told so. */
+static void a_listing_that_cannot_be_had(void **state)
+{
+    static char   path[8100];
+    struct player ana, ben;
+    struct ask    held, view, watching;
+
+    (void)state;
+    assert_int_equal(witness_create("/lot"), 0);
+    open_as(&ana, "ana", witness_server());
+    open_as(&ben, "ben", witness_server());
+    uint64_t id = enter(&ana, "lot", MUTEX, &held);
+    uint64_t mine = enter(&ben, "lot", MUTEX, &view);
+    watch(&ben, "lot", &view, &watching);
+    assert_false(player_await(&ben, &watching, 300)); /* it listens by now */
+    for (int i = 0; i < 2150; i++) {                  /* more than 16 MB of names */
+        int n = snprintf(path, sizeof path, "/lot/%d-", i);
+        memset(path + n, 'n', 8000 - (size_t)n);
+        assert_int_equal(zkraw_create(&other, path), 0);
+    }
+    assert_true(player_await(&ben, &watching, LIMIT_MS));
+    assert_int_equal(look(&ben, "lot", mine, &view), HF_ESTORE);
+    assert_int_equal(leave(&ben, "lot", mine), 0);
+    assert_int_equal(leave(&ana, "lot", id), 0);
+    player_close(&ana);
+    player_close(&ben);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_holders_of_a_semaphore),
         cmocka_unit_test(connection_lost_while_it_looks),
+        cmocka_unit_test(a_listing_that_cannot_be_had),
     };
 
     proxy = zkproxy_start(witness_server());

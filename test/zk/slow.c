@@ -9,6 +9,7 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { EXISTS = 3 };
 
@@ -56,6 +57,31 @@ static void slow_to_greet(void **state)
     assert_int_equal(list(&a, "greet", &found), 0);
     print_message("# %u connections\n", (unsigned)zkproxy_connections(proxy));
     assert_true(zkproxy_connections(proxy) <= 4);
+    player_close(&a);
+    zkproxy_stop(proxy);
+}
+
+/* The session is dead, and who says so is slow: it is heard all the same. */
+static void slow_to_say_that_it_is_dead(void **state)
+{
+    struct zkproxy *proxy = zkproxy_start(witness_server());
+    struct player   a;
+    struct ask      found;
+    char            url[64];
+
+    (void)state;
+    snprintf(url, sizeof url, "zk://%s?session=2s", zkproxy_address(proxy));
+    promise_use(url);
+    player_open(&a);
+    assert_int_equal(list(&a, "greet", &found), 0);
+    poll(NULL, 0, 4000);                      /* nobody turns: it expires */
+    zkproxy_delay(proxy, ZKPROXY_DOWN, 1000); /* more than a third of the session */
+    for (hf_time end = hf_now() + 30 * HF_SEC;
+         hf_now() < end && strstr(a.store->errmsg, "has expired") == NULL;)
+        player_turn(&a, 10);
+    assert_non_null(strstr(a.store->errmsg, "has expired"));
+    zkproxy_delay(proxy, ZKPROXY_DOWN, 0);
+    assert_int_equal(list(&a, "greet", &found), 0);
     player_close(&a);
     zkproxy_stop(proxy);
 }
@@ -184,9 +210,13 @@ static void slow_answer_is_kicked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pause_is_borne),      cmocka_unit_test(slow_to_greet),
-        cmocka_unit_test(server_is_frozen),    cmocka_unit_test(server_is_down),
-        cmocka_unit_test(server_is_restarted), cmocka_unit_test(slow_answer_is_kicked),
+        cmocka_unit_test(pause_is_borne),
+        cmocka_unit_test(slow_to_greet),
+        cmocka_unit_test(slow_to_say_that_it_is_dead),
+        cmocka_unit_test(server_is_frozen),
+        cmocka_unit_test(server_is_down),
+        cmocka_unit_test(server_is_restarted),
+        cmocka_unit_test(slow_answer_is_kicked),
     };
 
     witness_server();

@@ -2,13 +2,19 @@
  *
  * So a claim is known by its czxid, which is its seq and token, and not by its path.  A
  * delete can be made to depend on a node's version, not on its czxid.  What we delete we
- * give a version first that the next claim does not have, and see whose it is by the answer:
+ * give a version first that a new claim does not have, and see whose it is by the answer:
  *
  *     read --ours--> mark --ours--> delete of that version
  *       ^              |               |
  *       +--changed-----+---------------+     somebody left word at it
  *
- * Not there, or another's: HF_ZK_NO_NODE.
+ * Not there, or another's: HF_ZK_NO_NODE.  Who may not read or write the node, but delete
+ * in the folder, deletes without a mark: EXISTS --ours--> delete of that version.
+ *
+ * What is left of the race: a mark that meets the next claim, if both were of version 0,
+ * writes our note into it, where it stays until that claim is released.  And a delete
+ * takes the next claim if ours is broken while it is under way, claimed again, and the new
+ * one has come to the same version by being asked for; without a mark that may be 0.
  */
 #include "store/zookeeper/inner.h"
 
@@ -51,27 +57,60 @@ static void on_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
         task->on_claim(zk, task, reply->error);
 }
 
-static void on_marked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void delete_claim(struct hf_zk *zk, struct hf_zk_task *task,
+                         const struct hf_zk_stat *stat)
+{
+    char path[HF_ZK_PATH_MAX];
+
+    if ((uint64_t)stat->czxid != task->claim) { /* it changed hands meanwhile */
+        task->on_claim(zk, task, HF_ZK_NO_NODE);
+        return;
+    }
+    hf_zk_path(task->line, "claim", path);
+    hf_zk_call_delete(zk, &task->call[STEP], path, stat->version, on_deleted, task);
+}
+
+static void on_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
     struct hf_zk_stat  stat;
-    char               path[HF_ZK_PATH_MAX];
 
-    if (reply->error == HF_ZK_BAD_VERSION) {
-        read_claim(zk, task);
-        return;
-    }
     if (reply->error != 0) {
         task->on_claim(zk, task, reply->error);
         return;
     }
     hf_zk_get_stat(&reply->body, &stat);
-    if ((uint64_t)stat.czxid != task->claim) { /* it changed hands meanwhile */
-        task->on_claim(zk, task, HF_ZK_NO_NODE);
-        return;
-    }
+    delete_claim(zk, task, &stat);
+}
+
+/* We may not read or write it: that much needs no right. */
+static void ask_exists(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    char path[HF_ZK_PATH_MAX];
+
     hf_zk_path(task->line, "claim", path);
-    hf_zk_call_delete(zk, &task->call[STEP], path, stat.version, on_deleted, task);
+    hf_zk_call_get(zk, &task->call[STEP], HF_ZK_EXISTS, path, false, on_exists, task);
+}
+
+static void on_marked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+    struct hf_zk_stat  stat;
+
+    switch (reply->error) {
+    case HF_ZK_OK:
+        hf_zk_get_stat(&reply->body, &stat);
+        delete_claim(zk, task, &stat);
+        break;
+    case HF_ZK_BAD_VERSION:
+        read_claim(zk, task);
+        break;
+    case HF_ZK_NO_AUTH:
+        ask_exists(zk, task);
+        break;
+    default:
+        task->on_claim(zk, task, reply->error);
+    }
 }
 
 static void on_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -80,6 +119,10 @@ static void on_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     struct hf_zk_stat  stat;
     char               path[HF_ZK_PATH_MAX];
 
+    if (reply->error == HF_ZK_NO_AUTH) {
+        ask_exists(zk, task);
+        return;
+    }
     if (reply->error != 0) {
         task->on_claim(zk, task, reply->error);
         return;

@@ -28,6 +28,10 @@ void hf_zk_date_begin(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 void hf_zk_date(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     const struct hf_zk_seen *seen = &zk->seen;
+
+    /* One that was made in a group has not been told when that was. */
+    if (ticket->ctime == 0 && (uint64_t)seen->stat.czxid == ticket->token)
+        ticket->ctime = seen->stat.ctime;
     int64_t held = ticket->ctime + (ticket->held_at - ticket->made_at) / HF_MS;
     int64_t off = held - seen->stat.ctime;
     char   *text;

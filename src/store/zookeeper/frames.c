@@ -179,7 +179,10 @@ static bool skip_overlong(struct hf_zk *zk, size_t *at, hf_time answered)
         return false;
     if (head.bad)
         return true; /* more is to come */
-    link->skip = (size_t)length + 4 - (link->used - *at);
+    size_t all = (size_t)length + 4, have = link->used - *at;
+    if (have >= all)
+        return false;
+    link->skip = all - have;
     *at = link->used;
     return hf_zk_calls_overlong(zk, xid, answered);
 }

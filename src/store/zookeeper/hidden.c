@@ -23,8 +23,10 @@ static void on_near(struct hf_zk *zk, struct hf_zk_listener *listener,
 {
     struct hf_zk_ticket *ticket = listener->data;
 
-    if (news != HF_ZK_NEWS_ARMED || is_news(ticket->line, listener, ticket->near_seq))
-        hf_zk_line_refresh(zk, ticket->line); /* and look at it anew */
+    if (news == HF_ZK_NEWS_ARMED && !is_news(ticket->line, listener, ticket->near_seq))
+        return;
+    ticket->doubt = true; /* nobody is listened to: without a listing it must end */
+    hf_zk_line_refresh(zk, ticket->line); /* and look at it anew */
 }
 
 int hf_zk_hidden_near(struct hf_zk *zk, struct hf_zk_ticket *ticket)

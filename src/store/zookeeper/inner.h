@@ -170,10 +170,11 @@ void hf_zk_vigil_cancel(struct hf_zk *zk, struct hf_zk_task *task);
 int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
                        const struct hf_zk_line *line, const struct hf_zk_place *place);
 
-/* date.c: it is held from now on; the own node was read: write down since when it is held, if that is not there;
- * and of any node, since when: us since 1970. */
-void    hf_zk_date_begin(struct hf_zk *zk, struct hf_zk_ticket *ticket);
-void    hf_zk_date(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+/* date.c: it is held from now on. */
+void hf_zk_date_begin(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+/* The own node was read: write down since when it is held, if that is not there. */
+void hf_zk_date(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+/* Since when any node is held: us since 1970. */
 int64_t hf_zk_dated(const char *text, const struct hf_zk_stat *stat);
 
 /* chroot.c: make it, if that is wanted; why it is missing, as the status of whoever needs

@@ -12,7 +12,7 @@
 
 #define RESET_FROM ((int64_t)1 << 30)
 
-enum { DELETE, RESET, SYNC }; /* call[] */
+enum { DELETE, RESET, SETTLE }; /* call[] */
 
 static void finish(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
@@ -128,7 +128,7 @@ static void look_for_slot(struct hf_zk *zk, struct hf_zk_task *task)
     char path[HF_ZK_PATH_MAX];
 
     hf_zk_slot_path(task->line, task->ticket->slot_tried, path);
-    hf_zk_call_settle(zk, &task->call[SYNC], path);
+    hf_zk_call_settle(zk, &task->call[SETTLE], path);
     hf_zk_call_get(zk, &task->call[DELETE], HF_ZK_GET_DATA, path, false, on_slot_seen,
                    task);
 }

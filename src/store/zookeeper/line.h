@@ -98,13 +98,13 @@ struct hf_zk_line {
     size_t              count, room;
     char               *text;
     size_t              text_room;
-    size_t              head;  /* the first that is not gone */
-    bool                plain; /* mutexes all, so that nobody can join ahead */
-    uint32_t           *slot;  /* of a semaphore: those taken, sorted */
-    size_t              slots, slot_room;
-    size_t              foreign;
-    uint64_t            stamp;
-    uint64_t            claim; /* czxid of the claim as last read: its seq */
+    size_t              head; /* the first that is not gone */
+    bool      plain; /* mutexes all, of different numbers: nobody can join ahead */
+    uint32_t *slot;  /* of a semaphore: those taken, sorted */
+    size_t    slots, slot_room;
+    size_t    foreign;
+    uint64_t  stamp;
+    uint64_t  claim; /* czxid of the claim as last read: its seq */
 
     struct hf_zk_task *asking, *asking_last; /* want a listing sent from now on */
     bool               queued;               /* in zk->listing */

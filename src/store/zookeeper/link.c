@@ -244,6 +244,13 @@ static void try_next(struct hf_zk *zk)
         take_addresses(zk);
 }
 
+/* Is there a session that may be saved by another server?  One that no server has spoken
+ * of for all its time is dead, and that too must be heard from a server that is slow. */
+static bool may_live(const struct hf_zk *zk)
+{
+    return zk->link.session != 0 && zk->now < zk->beat.heard + zk->link.timeout;
+}
+
 /* readOnly is asked for only so that a server without a quorum says so, instead of
  * hanging up without a word. */
 static void greet(struct hf_zk *zk)
@@ -262,8 +269,8 @@ static void greet(struct hf_zk *zk)
     hf_zk_frame_end(out, begin);
     link->greeted = zk->now;
     link->due = zk->now + patience(zk, link->slow,
-                                   link->session != 0 ? link->timeout / 3
-                                                      : zk->config.session_ms * HF_MS);
+                                   may_live(zk) ? link->timeout / 3
+                                                : zk->config.session_ms * HF_MS);
     link->phase = HF_ZK_GREETING;
     hf_zk_link_flush(zk);
 }

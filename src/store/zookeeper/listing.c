@@ -126,6 +126,16 @@ static void match(struct hf_zk_line *line)
     }
 }
 
+/* Two places with one number, which somebody gave them: only by name they are told apart,
+ * which a line of mutexes does not do. */
+static bool has_twins(const struct hf_zk_line *line)
+{
+    for (size_t i = 1; i < line->count; i++)
+        if (line->place[i].seq == line->place[i - 1].seq)
+            return true;
+    return false;
+}
+
 static int take_in(struct hf_zk_line *line, struct hf_zk_reader *body)
 {
     size_t count = hf_zk_get_count(body, 4), bytes = 0;
@@ -142,6 +152,7 @@ static int take_in(struct hf_zk_line *line, struct hf_zk_reader *body)
         return HF_ESTORE;
     line->stamp = (uint64_t)stat.pzxid;
     qsort(line->place, line->count, sizeof *line->place, by_seq);
+    line->plain = line->plain && !has_twins(line);
     if (line->slots > 0)
         qsort(line->slot, line->slots, sizeof *line->slot, by_number);
     match(line);
@@ -248,7 +259,9 @@ void hf_zk_lines_flush(struct hf_zk *zk)
         struct hf_zk_line *line = take(zk, &tasks);
         struct listing    *listing = calloc(1, sizeof *listing);
         if (listing == NULL) {
+            line->refreshing = false;
             tell(zk, tasks, HF_ZK_OPERATION_TIMEOUT);
+            look_all(zk, line, false);
             hf_zk_line_put(zk, line);
             continue;
         }

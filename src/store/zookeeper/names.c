@@ -209,7 +209,8 @@ bool hf_zk_child_is_holdfast(const char *name, size_t size)
 }
 
 /* A UUID, which Curator insists on, of the version that is free for such use: by it a
- * node is known to be made by Holdfast.  Six of the 128 bits are given; of the others 64 tell the ids apart, 58 the clients. */
+ * node is known to be made by Holdfast.  Six of the 128 bits are given; of the others 64
+ * tell the ids apart, 58 the clients. */
 void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret)
 {
     uint64_t mixed = id ^ salt[0];

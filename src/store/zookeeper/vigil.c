@@ -232,7 +232,7 @@ void hf_zk_vigils_resume(struct hf_zk *zk)
                 hf_zk_line_refresh(zk, t->line);
 }
 
-/* ---- Both ends ------------------------------------------------------------------------------------ */
+/* ---- Both ends -------------------------------------------------------------------------- */
 
 void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
 {
