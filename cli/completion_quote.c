@@ -20,9 +20,10 @@ enum place {
 static size_t step(const char *s, enum place *place, char *means)
 {
     unsigned byte;
+    int      length = 0;
 
     *means = '\0';
-    if (*place == BYTES && sscanf(s, "\\x%2x", &byte) == 1) {
+    if (*place == BYTES && sscanf(s, "\\x%2x%n", &byte, &length) == 1 && length == 4) {
         *means = (char)byte;
         return 4;
     }

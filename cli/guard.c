@@ -144,6 +144,8 @@ void guard_finish(struct guard *guard)
     if (guard->link >= 0)
         close(guard->link);
     guard->link = -1;
+    if (!has_ended(guard))
+        kill(guard->pid, SIGCONT); /* somebody may have stopped it */
     while (guard->pid > 0 && waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     guard->pid = 0;
@@ -176,7 +178,8 @@ static void kill_guardian(const struct guard *guard)
     close(fd);
 }
 
-/* The outer guardian ends the tree when the guardian is dead, and then itself. */
+/* The outer guardian ends the tree when the guardian is dead, and then itself.  If it was
+ * killed, too, the group is what is left to find the tree by. */
 static void leave_it_to_outer(struct guard *guard, const struct tree_stuck *stuck)
 {
     struct timespec pause = { .tv_nsec = 1000000 };
@@ -188,12 +191,19 @@ static void leave_it_to_outer(struct guard *guard, const struct tree_stuck *stuc
         kill(guard->pid, SIGCONT); /* somebody may have stopped it */
     while (!has_ended(guard)) {
         nanosleep(&pause, NULL);
-        pause.tv_nsec = pause.tv_nsec < 64000000 ? 2 * pause.tv_nsec : pause.tv_nsec;
+        if (2 * pause.tv_nsec <= TREE_MEANWHILE_NS)
+            pause.tv_nsec *= 2;
+        if (stuck->meanwhile != NULL)
+            stuck->meanwhile(stuck->data);
         if (clock_boot_ns() >= tell_at) {
             tell_at = INT64_MAX;
             stuck->tell(stuck->data);
         }
     }
+    int group = guard->guardian > 0 ? cgroup_find(guard->guardian) : -1;
+    if (group >= 0)
+        cgroup_kill(group);
+    cgroup_drop(group, guard->guardian);
 }
 
 int guard_members(const struct guard *guard, struct tree_member out[TREE_MEMBERS_MAX])

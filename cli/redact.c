@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -163,12 +164,14 @@ static bool put_word(struct sink *sink, const char *word, size_t length, bool se
     if (length < sizeof copy) {
         memcpy(copy, word, length);
         copy[length] = '\0';
-        const char *password = url_secret(copy, &hidden);
-        if (password != NULL) {
-            size_t before = (size_t)(password - copy);
-            put(sink, word, before);
+        const char *from = copy, *password;
+        while ((password = url_secret(from, &hidden)) != NULL) {
+            put(sink, from, (size_t)(password - from));
             put(sink, HIDDEN, strlen(HIDDEN));
-            put(sink, word + before + hidden, length - before - hidden);
+            from = password + hidden;
+        }
+        if (from != copy) {
+            put(sink, from, strlen(from));
             return false;
         }
     }
@@ -211,7 +214,20 @@ void redact_command(char *out, size_t size, char *const *argv)
     put_words(&sink, argv);
 }
 
-void redact_nothing(char *out, size_t size, char *const *argv)
+/* What stands between blanks is a URL, or none. */
+static void wipe_words(char *text)
+{
+    for (char *word = text; *word != '\0';) {
+        char *end = word + strcspn(word, " \t\n"), blank = *end;
+        *end = '\0';
+        if (strchr(word, ':') != NULL)
+            redact_text(word);
+        *end = blank;
+        word = end + strspn(end, " \t\n");
+    }
+}
+
+void redact_urls(char *out, size_t size, char *const *argv)
 {
     struct sink sink = { .out = out, .size = size };
 
@@ -220,7 +236,11 @@ void redact_nothing(char *out, size_t size, char *const *argv)
     for (size_t i = 0; argv[i] != NULL; i++) {
         if (i > 0)
             put(&sink, " ", 1);
-        put(&sink, argv[i], strlen(argv[i]));
+        char *copy = strdup(argv[i]); /* the whole: a URL may be cut before its @ */
+        if (copy != NULL)
+            wipe_words(copy);
+        put(&sink, copy != NULL ? copy : HIDDEN, strlen(copy != NULL ? copy : HIDDEN));
+        free(copy);
     }
 }
 

@@ -2,8 +2,9 @@
  *
  * Command lines carry passwords, and no list of patterns finds them all.  So it depends
  * on who can look at the store: nobody but its owner, then all is shown, as ps(1) does
- * it; or others, then the program's name alone.  Who wants to show more says so
- * (--show-command), and then this is hidden: the value of anything called password,
+ * it, but for the passwords in URLs, which may be those of stores; or others, then the
+ * program's name alone.  Who wants to show more says so (--show-command), and then this
+ * is hidden: the value of anything called password,
  * passwd, secret, token, apikey or credential ("--db-password=x", "PGPASSWORD=x",
  * "--token x"), also inside an `sh -c` string, and the password in a URL.
  */
@@ -13,9 +14,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A command as one line, cut to `size`: with secrets hidden, or as it is. */
+/* A command as one line, cut to `size`: with all that looks like a secret hidden, or
+ * only the passwords in URLs. */
 void redact_command(char *out, size_t size, char *const *argv);
-void redact_nothing(char *out, size_t size, char *const *argv);
+void redact_urls(char *out, size_t size, char *const *argv);
 
 /* The name of the program, without its folder. */
 const char *redact_program(char *const *argv);

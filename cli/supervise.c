@@ -17,9 +17,15 @@
 
 #define DEADLINE_STEP_NS (2 * NS_PER_MS)
 
+/* One that is ending the tree listens to nobody: its mailbox would only fill. */
+static bool listens(const struct supervisor *s)
+{
+    return !s->stuck && !s->bereft;
+}
+
 static void pass_on(struct supervisor *s, int signal)
 {
-    if (guard_tell(s->guard, GUARD_SIGNAL, signal, 0) < 0)
+    if (listens(s) && guard_tell(s->guard, GUARD_SIGNAL, signal, 0) < 0)
         s->orphaned = true;
 }
 
@@ -63,13 +69,15 @@ static void look_at_lock(struct supervisor *s)
         return;
     if (hf_state(s->lock) != HF_HELD) {
         s->lost = true;
+        if (s->stuck)
+            return; /* it does what can be done */
         s->give_up_at = clock_boot_ns() + HANG_NS;
         if (guard_tell(s->guard, GUARD_LOST, 0, 0) < 0)
             s->orphaned = true;
         return;
     }
     int64_t deadline = current_deadline(s);
-    if (differ(deadline, s->deadline)) {
+    if (listens(s) && differ(deadline, s->deadline)) {
         s->deadline = deadline;
         if (guard_tell(s->guard, GUARD_DEADLINE, 0, deadline) < 0)
             s->orphaned = true;
@@ -166,6 +174,16 @@ static void stuck_after_take_over(void *data)
         say_stuck(s, member, count);
 }
 
+/* The lock is kept until all is gone, and has to be renewed until then. */
+static void keep_meanwhile(void *data)
+{
+    struct supervisor *s = data;
+
+    hf_process(s->client);
+    if (hf_state(s->lock) != HF_HELD)
+        s->lost = true;
+}
+
 /* That a lock is kept is no news to be quiet about: nobody else can run. */
 static void say_remain(const struct supervisor *s, const struct guard_news *news)
 {
@@ -239,14 +257,17 @@ static void look_at_guardian(struct supervisor *s)
 
 static int patience_ms(const struct supervisor *s)
 {
-    int timeout = clock_sooner(hf_timeout_ms(s->client), reach_timeout_ms());
+    int timeout =
+        clock_sooner(hf_timeout_ms(s->client), s->lost ? -1 : reach_timeout_ms());
 
     return s->lost && (timeout < 0 || timeout > 50) ? 50 : timeout;
 }
 
 void supervise(struct supervisor *s)
 {
-    struct tree_stuck stuck = { .tell = stuck_after_take_over, .data = s };
+    struct tree_stuck stuck = { .tell = stuck_after_take_over,
+                                .meanwhile = keep_meanwhile,
+                                .data = s };
 
     assert(hf_state(s->lock) == HF_HELD);
     sigemptyset(&s->passed);

@@ -166,6 +166,10 @@ static int say_why(const struct taking *taking, int why)
         why = HF_ETIMEOUT; /* the time was over when we were continued */
     if (why == HF_EBUSY || why == HF_ETIMEOUT)
         return say_busy(taking, why);
+    if (why == HF_EDOWN && reach_why() != NULL) {
+        complain("%s", reach_why());
+        return exit_for(why);
+    }
     return session_failed(taking->client, why);
 }
 
@@ -229,8 +233,41 @@ static bool says_reach(const struct taking *taking, const struct notice *notice)
     return !notice->terminal && (wait_ms < 0 || wait_ms >= REACH_MS);
 }
 
-/* One wish, to its end: held (0), refused (HF_E...), or ended by a signal.  It starts
- * when the store has taken notice of the end of the one before. */
+/* What is to be said while there is no answer. */
+static void show(const struct taking *taking, struct notice *notice)
+{
+    if (says_reach(taking, notice))
+        reach_show(NULL);
+    notice_show(notice);
+}
+
+static int show_timeout_ms(const struct taking *taking, const struct notice *notice)
+{
+    return clock_sooner(notice_timeout_ms(notice),
+                        says_reach(taking, notice) ? reach_timeout_ms() : -1);
+}
+
+/* Until the store has taken notice of the end of the wish before, which it does in a
+ * moment, or is away.  *result: HF_EDOWN if that lasts longer than -w. */
+static enum turn settle(struct taking *taking, struct notice *notice, int *result)
+{
+    enum turn turn;
+
+    *result = 0;
+    while (hf_state(taking->lock) != HF_IDLE) {
+        drive(taking, clock_sooner(show_timeout_ms(taking, notice), LOOK_MS));
+        if ((turn = look_at_signals(taking, notice)) != GO_ON)
+            return turn;
+        if (time_left_ms(taking) == 0 && reach_why() != NULL) {
+            *result = HF_EDOWN;
+            break;
+        }
+        show(taking, notice);
+    }
+    return GO_ON;
+}
+
+/* One wish, to its end: held (0), refused (HF_E...), or ended by a signal. */
 static enum turn wish(struct taking *taking, struct notice *notice, int *result)
 {
     const struct args *args = taking->args;
@@ -238,25 +275,19 @@ static enum turn wish(struct taking *taking, struct notice *notice, int *result)
     bool               unsure = args->wait_ms != 0 && held_name(args->operand[0]);
     enum turn          turn;
 
-    while (hf_state(lock) != HF_IDLE) {
-        drive(taking, -1);
-        if ((turn = look_at_signals(taking, notice)) != GO_ON)
-            return turn;
-    }
+    if ((turn = settle(taking, notice, result)) != GO_ON || *result != 0)
+        return turn;
     *result = hf_acquire_start(lock, time_left_ms(taking));
     while (*result == 0 && hf_state(lock) == HF_WAITING) {
-        int wake = clock_sooner(notice_timeout_ms(notice), unsure ? LOOK_MS : -1);
         drive(taking,
-              clock_sooner(wake, says_reach(taking, notice) ? reach_timeout_ms() : -1));
+              clock_sooner(show_timeout_ms(taking, notice), unsure ? LOOK_MS : -1));
         if ((turn = look_at_signals(taking, notice)) != GO_ON)
             return turn;
         if (hf_state(lock) == HF_WAITING)
             *result = look_around(taking, &unsure);
         if (*result != 0 || hf_state(lock) != HF_WAITING)
             break;
-        if (says_reach(taking, notice))
-            reach_show(NULL);
-        notice_show(notice);
+        show(taking, notice);
     }
     if (*result == 0 && hf_state(lock) != HF_HELD)
         *result = hf_why(lock) != 0 ? hf_why(lock) : HF_ESTATE;

@@ -55,6 +55,8 @@ static const char *fate(const struct supervisor *s)
         return "the command was not started";
     if (s->stuck)
         return "not all of the command could be ended, and it ran on until now";
+    if (s->exited && WIFEXITED(s->status) && s->asked && !s->lost && !s->orphaned)
+        return "the command was asked to end, and did";
     if (s->exited && WIFEXITED(s->status))
         return "what was left of the command was ended";
     return "the command was ended";
@@ -132,7 +134,7 @@ static void serve_guarded(struct term *term, struct guard *guard)
     struct requests      requests = { 0 };
     struct taking        taking = { .args = term->args, .signals = term->signals };
 
-    redact_nothing(whole, sizeof whole, command);
+    redact_urls(whole, sizeof whole, command);
     redact_command(redacted, sizeof redacted, command);
     if (term->args->show_command)
         shown.to_all = redacted;

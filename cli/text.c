@@ -27,6 +27,9 @@ static int64_t unit_ms(const char *unit)
     return 0;
 }
 
+/* A hundred years: nobody waits longer, and it can be added to any time in ns. */
+#define LONGEST_MS (INT64_C(36525) * 24 * 3600 * 1000)
+
 int64_t text_parse_duration(const char *text)
 {
     const int64_t most = 1000000000; /* whole units: thirty years of seconds */
@@ -49,7 +52,8 @@ int64_t text_parse_duration(const char *text)
     int64_t unit = unit_ms(s);
     if (!digits || unit == 0)
         return -1;
-    return whole * unit + (part * unit + scale - 1) / scale;
+    int64_t ms = whole * unit + (part * unit + scale - 1) / scale;
+    return ms < LONGEST_MS ? ms : LONGEST_MS;
 }
 
 bool text_parse_number(const char *text, uint64_t least, uint64_t most, uint64_t *ret)

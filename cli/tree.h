@@ -39,8 +39,12 @@ pid_t tree_child(pid_t pid, const char *name);
  * or hang in the kernel. */
 struct tree_stuck {
     void (*tell)(void *data);
+    void (*meanwhile)(void *data); /* what must go on in the same thread; NULL: nothing */
     void *data;
 };
+
+/* Whoever has something to do meanwhile does it as often as this, or more often. */
+#define TREE_MEANWHILE_NS (64 * NS_PER_MS)
 
 /* SIGKILL everything below this process, over and over, and reap it, until
  * nothing is left.  If `child` is among those reaped, *status is its status.

@@ -25,7 +25,8 @@ void tree_end(pid_t child, int *status, const struct tree_stuck *stuck)
     sigset_t        chld;
     struct timespec patience = { .tv_nsec = 1000000 };
     int64_t         tell_at = clock_boot_ns() + TREE_STUCK_NS;
-    long            longest = 64000000;
+    bool            busy = stuck != NULL && stuck->meanwhile != NULL;
+    long            longest = TREE_MEANWHILE_NS;
 
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
@@ -33,10 +34,12 @@ void tree_end(pid_t child, int *status, const struct tree_stuck *stuck)
         tree_signal(getpid(), SIGKILL);
         if (clock_boot_ns() >= tell_at) {
             tell_at = INT64_MAX;
-            longest = 512000000;
+            longest = busy ? longest : 512000000;
             if (stuck != NULL)
                 stuck->tell(stuck->data);
         }
+        if (busy)
+            stuck->meanwhile(stuck->data);
         /* One that is dying in the kernel may take its time: ask less often,
          * but go on asking, since it may have forked while we looked. */
         if (sigtimedwait(&chld, NULL, &patience) < 0 && errno == EAGAIN &&

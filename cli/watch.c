@@ -19,7 +19,7 @@
 
 /* It waits for ever, in pieces. */
 #define SHORTEST_MS 500
-#define LONGEST_MS  8000
+#define LONGEST_MS  1000
 
 static const struct hf_entry *find(const struct hf_report *report, uint64_t token)
 {
