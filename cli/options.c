@@ -46,8 +46,8 @@ const struct verb verb_table[] = {
       1, false, true, doctor_main },
     { IN_INIT, "init", "", "make what a store needs before it can be used",
       "A database needs a schema of ours.  Whoever comes first makes it; this is for\n"
-      "where users may not: an administrator runs what --print writes.  Other stores\n"
-      "need nothing.",
+      "where users may not: an administrator runs what --print writes.  In ZooKeeper it\n"
+      "makes the chroot, and in the file store the files, ?group=NAME for a group.",
       0, 0, false, false, init_main },
     { IN_VERSION, "version", "", "print the version", NULL, 0, 0, false, false,
       version_main },
@@ -99,7 +99,7 @@ const struct option_row option_table[] = {
     { HOLDING | LOOKING, OPT_URL, "url", "URL", "the store to use, not $HOLDFAST_URL" },
     { HOLDING | LOOKING, OPT_URL_FILE, "url-file", "FILE",
       "the same, from the first line of FILE" },
-    { HOLDING, 'q', "quiet", NULL, "say nothing but errors" },
+    { HOLDING, 'q', "quiet", NULL, "say nothing but errors and what keeps a lock" },
     { HOLDING | LOOKING, 'v', "verbose", NULL, "tell every request to the store" },
     { ~0u, 'h', "help", NULL, "print help on this verb" },
 };
