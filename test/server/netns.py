@@ -32,6 +32,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import beside  # noqa: E402
 import zookeeper  # noqa: E402
 
 NAMES = pathlib.Path("/run/netns")
@@ -180,25 +181,19 @@ def servers(size=3, clients=1, **given):
         network.down()
 
 
-def main(argv):
-    if "--" not in argv:
-        print(__doc__, file=sys.stderr)
-        return 64
+def start(_kind, options_given, command):
     parser = zookeeper.options_parser("netns.py", options())
     parser.add_argument("--size", type=int, default=3)
     parser.add_argument("--clients", type=int, default=1)
     parser.add_argument("--at", type=int, help="the place where COMMAND runs")
-
-    def start(chosen, command):
-        at = chosen.pop("at")
-        with servers(**chosen) as cluster:
-            network = cluster.network
-            command = (network.inside(at) if at is not None else []) + command
-            names = ",".join(network.name(n) for n in range(1, network.size + 1))
-            return zookeeper.run_beside(cluster, command, {"HF_NETNS": names})
-
-    return zookeeper.command_main(argv, parser, start)
+    chosen = zookeeper.parsed(parser, options_given)
+    at = chosen.pop("at")
+    with servers(**chosen) as cluster:
+        network = cluster.network
+        command = (network.inside(at) if at is not None else []) + command
+        names = ",".join(network.name(n) for n in range(1, network.size + 1))
+        return zookeeper.run_beside(cluster, command, {"HF_NETNS": names})
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(beside.main(["netns", *sys.argv[1:]], ("netns",), "HF_ZK", __doc__, start))

@@ -44,18 +44,17 @@ import contextlib
 import os
 import pathlib
 import pwd
-import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import beside  # noqa: E402
 import certs  # noqa: E402
 import place  # noqa: E402
 import pq  # noqa: E402
+from beside import Failed, Missing  # noqa: E402
 
 START_LIMIT = 20.0  # seconds, for a busy machine
 USER, PASSWORD = "tester", "s3cret"
@@ -67,14 +66,6 @@ ALWAYS = {
     "wal_init_zero": "off", "dynamic_shared_memory_type": "mmap", "log_line_prefix": "%m [%p] ",
     "authentication_timeout": "10s", "max_replication_slots": "2", "max_wal_senders": "2",
 }
-
-
-class Missing(Exception):
-    """What is needed is not installed."""
-
-
-class Failed(Exception):
-    """A server does not do what it should."""
 
 
 def program(name):
@@ -151,7 +142,7 @@ class Frozen:
 # ---- A server ------------------------------------------------------------------------
 
 
-class Server:
+class Server(beside.Process):
     """Use it in a `with`, or call stop(); then its files go, too.
 
     `settings`: of postgresql.conf; `access`: lines of pg_hba.conf, before ours; `env`: more
@@ -160,7 +151,7 @@ class Server:
 
     def __init__(self, *, tls=None, settings=None, access=(), env=None, copy_of=None, keeper=None):
         look()
-        self.process, self.frozen, self.beside = None, None, []
+        self.process, self.frozen, self.others = None, None, []
         self._keeper = keeper or place.reserve_port()
         self.port = self._keeper.getsockname()[1]
         self.folder, self._lock = place.make_folder()
@@ -220,10 +211,6 @@ class Server:
     # ---- Where it is
 
     @property
-    def pid(self):
-        return self.process.pid
-
-    @property
     def url(self):
         return self.url_of(self.database)
 
@@ -256,22 +243,11 @@ class Server:
 
     # ---- Its life
 
-    def running(self):
-        return self.process is not None and self.process.poll() is None
-
     def start(self):
         """Returns when it serves."""
-        assert not self.running()
         argv = place.dying_with_us([program("postgres"), "-D", str(self.data)], "QUIT")
-        with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(
-                as_servant(argv), cwd=self.folder, stdin=subprocess.DEVNULL, stdout=log,
-                stderr=subprocess.STDOUT, env=os.environ | self.env)
-        end = time.monotonic() + START_LIMIT
-        while not self.serves():
-            if not self.running() or time.monotonic() > end:
-                raise Failed("a server ended or does not serve:\n" + "\n".join(self.complaints()))
-            time.sleep(0.01)
+        self.launch(as_servant(argv), env=os.environ | self.env)
+        self.wait(START_LIMIT)
 
     def serves(self):
         try:
@@ -288,13 +264,7 @@ class Server:
     def end(self, mode="fast"):
         """As an administrator does it; or "immediate", which is as good as a crash."""
         self.thaw()
-        if not self.running():
-            return
-        self.process.send_signal(signal.SIGINT if mode == "fast" else signal.SIGQUIT)
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.kill()
+        super().end(signal.SIGINT if mode == "fast" else signal.SIGQUIT)
 
     def restart(self, mode="immediate"):
         self.end(mode)
@@ -333,7 +303,7 @@ class Server:
 
     def _keep(self, other):
         """It goes when we go."""
-        self.beside.append(other)
+        self.others.append(other)
         other.start()
         return other
 
@@ -345,7 +315,7 @@ class Server:
 
     def stop(self):
         """For good, with all its files."""
-        for other in self.beside:
+        for other in self.others:
             other.stop()
         self.end("immediate")
         if self._keeper is not None:
@@ -362,19 +332,15 @@ class Server:
             number = (self.data / "postmaster.pid").read_text().splitlines()[6].split()[1]
             subprocess.run(["ipcrm", "-m", number], stderr=subprocess.DEVNULL)
 
-    def complaints(self, count=8):
-        log = self.folder / "log"
-        return log.read_text(errors="replace").splitlines()[-count:] if log.exists() else []
 
-
-class Pooler:
+class Pooler(beside.Process):
     """pgbouncer before a server."""
 
     def __init__(self, server, pool_mode, settings):
-        self.server, self.process = server, None
+        self.server = server
         self._keeper = place.reserve_port()
         self.port = self._keeper.getsockname()[1]
-        self.folder = server.folder / f"pooler{len(server.beside)}"
+        self.folder = server.folder / f"pooler{len(server.others)}"
         self.folder.mkdir()
         users = {USER: PASSWORD, ADMIN: ADMIN_PASSWORD}
         (self.folder / "users").write_text("".join(f'"{u}" "{p}"\n' for u, p in users.items()))
@@ -394,16 +360,8 @@ class Pooler:
         return self.server.url_of(database, user, password, self.port)
 
     def start(self):
-        argv = place.dying_with_us([program("pgbouncer"), str(self.folder / "ini")])
-        with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(as_servant(argv), stdin=subprocess.DEVNULL,
-                                            stdout=log, stderr=subprocess.STDOUT)
-        end = time.monotonic() + START_LIMIT
-        while not self.serves():
-            if self.process.poll() is not None or time.monotonic() > end:
-                raise Failed("pgbouncer ended or does not serve:\n" +
-                             (self.folder / "log").read_text())
-            time.sleep(0.01)
+        self.launch(as_servant(place.dying_with_us([program("pgbouncer"), str(self.folder / "ini")])))
+        self.wait(START_LIMIT)
 
     def serves(self):
         try:
@@ -413,9 +371,7 @@ class Pooler:
         return True
 
     def stop(self):
-        if self.process is not None and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        self.kill()
         self._keeper.close()
 
 
@@ -438,77 +394,35 @@ def answer(server, line):
     """What to do for one line from HF_PG_CTL, and what to say."""
     verb, _, rest = line.strip().partition(" ")
     if verb in ("kill", "freeze", "thaw", "start"):
-        return getattr(server, verb)() or ""
+        return getattr(server, verb)()
     if verb == "restart":
-        return server.restart(rest or "immediate") or ""
+        return server.restart(rest or "immediate")
     if verb == "stop":
-        return server.end() or ""
+        return server.end()
     if verb in ("pid", "port"):
         return str(getattr(server, verb))
     if verb == "terminate":
         return str(server.terminate_backends(rest or "holdfast"))
     if verb in ("away", "back", "pair", "promote"):
-        return getattr(server, verb)(*rest.split()) or ""
+        return getattr(server, verb)(*rest.split())
     if verb == "sql":
         return "\n".join("|".join(map(str, row)) for row in server.sql(rest))
     raise ValueError(f"{verb}: no such verb")
 
 
-def serve_control(server, listener):
-    link, _ = listener.accept()
-    with link:
-        link.settimeout(5)
-        try:
-            text = f"ok {answer(server, link.makefile().readline())}".rstrip()
-        except (OSError, ValueError, AssertionError, pq.Error, Failed) as error:
-            text = f"error {error}"
-        with contextlib.suppress(OSError):
-            link.sendall(f"{text}\n".encode())
-
-
-def environment(server, control):
-    env = {"HF_PG_URL": server.url, "HF_PG_PORT": str(server.port), "HF_PG_CTL": control,
+def environment(server):
+    env = {"HF_PG_URL": server.url, "HF_PG_PORT": str(server.port),
            "HF_PG_SOCKET": server.socket, "HF_PG_PID": str(server.pid),
            "HF_PG_ADMIN": server.admin_url(), "HF_PG_DIR": str(server.folder)}
-    for other in server.beside:
+    for other in server.others:
         env["HF_PG_POOLER"] = other.url
-    for name in ("ca", "cert", "key", "other_ca", "other_cert", "other_key"):
-        if server.tls:
-            env[f"HF_PG_{name.upper()}"] = server.tls[name]
-    return os.environ | env
+    return env | beside.certificates("HF_PG", server.tls)
 
 
 def run_beside(server, argv):
-    """Run a command while the server runs.  Returns its status as a shell would."""
-    control = str(server.folder / "ctl")
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(control)
-        listener.listen(16)
-        argv = [arg.replace("@PG@", server.url.partition("//")[2]) for arg in argv]
-        process = subprocess.Popen(place.dying_with_us(argv), env=environment(server, control))
-        ended = os.pidfd_open(process.pid)
-        try:
-            while ended not in (ready := select.select([listener, ended], [], [])[0]):
-                serve_control(server, ready[0])
-        finally:
-            os.close(ended)
-            if process.poll() is None:
-                process.terminate()
-            status = process.wait()
-    if status not in (0, 77):
-        for text in server.complaints():
-            print(f"# server: {text}")
-    return status if status >= 0 else 128 - status
-
-
-def control_main(words):
-    with socket.socket(socket.AF_UNIX) as link:
-        link.connect(os.environ["HF_PG_CTL"])
-        link.sendall(f"{' '.join(words)}\n".encode())
-        said = link.makefile().read().strip()
-    word, _, rest = said.partition(" ")
-    print(rest if word == "ok" else said)
-    return 0 if word == "ok" else 1
+    return beside.run([arg.replace("@PG@", server.url.partition("//")[2]) for arg in argv],
+                      "HF_PG", environment(server), server.folder,
+                      lambda line: answer(server, line), [server])
 
 
 def options_parser():
@@ -522,33 +436,20 @@ def options_parser():
     return parser
 
 
-def main(argv):
-    kind, rest = (argv or [""])[0], argv[1:]
-    if kind == "ctl":
-        return control_main(rest)
-    if kind not in ("standalone", "pair") or "--" not in rest:
-        print(__doc__, file=sys.stderr)
-        return 64
-    middle = rest.index("--")
-    options = options_parser().parse_args(rest[:middle])
+def start(kind, options, command):
+    options = options_parser().parse_args(options)
     settings = dict(text.split("=", 1) for text in options.settings)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
-    try:
+    if options.pooler:
+        program("pgbouncer")
+    import postgres_pair  # which is made of this one
+    make = postgres_pair.pair if kind == "pair" else standalone
+    with make(tls=options.tls, settings=settings) as server:
         if options.pooler:
-            program("pgbouncer")
-        import postgres_pair  # which is made of this one
-        start = postgres_pair.pair if kind == "pair" else standalone
-        with start(tls=options.tls, settings=settings) as server:
-            if options.pooler:
-                server.pgbouncer()
-            return run_beside(server, rest[middle + 1:])
-    except Missing as reason:
-        print(f"# SKIP {reason}")
-        return 77
+            server.pgbouncer()
+        return run_beside(server, command)
 
 
 if __name__ == "__main__":
     import postgres  # this module, as others know it
 
-    sys.exit(postgres.main(sys.argv[1:]))
+    sys.exit(beside.main(sys.argv[1:], ("standalone", "pair"), "HF_PG", __doc__, postgres.start))

@@ -37,22 +37,18 @@ Servers listen on free ports of 127.0.0.1, keep their files in memory, and die w
 thread that started them, however it ends; so does COMMAND.
 """
 import argparse
-import contextlib
 import os
 import pathlib
-import select
 import shutil
-import signal
-import socket
 import ssl
-import subprocess
 import sys
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import beside  # noqa: E402
 import certs  # noqa: E402
 import place  # noqa: E402
 import resp  # noqa: E402
+from beside import Failed, Missing, started  # noqa: E402,F401
 
 START_LIMIT = 20.0  # seconds, for a busy machine
 SERVICE = "holdfast"  # what sentinels call the pair
@@ -62,14 +58,6 @@ ALWAYS = [
 ]
 
 
-class Missing(Exception):
-    """What is needed is not installed."""
-
-
-class Failed(Exception):
-    """A server does not do what it should."""
-
-
 def quoted(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -77,7 +65,7 @@ def quoted(text):
 # ---- One server ----------------------------------------------------------------------
 
 
-class Server:
+class Server(beside.Process):
     """`lines`: of its redis.conf.  Use it in a `with`, or call stop(); then its files go,
     too, if the folder is its own."""
 
@@ -112,36 +100,18 @@ class Server:
 
     def __getattr__(self, name):
         """ca, cert, key, other_ca, other_cert, other_key: files."""
-        if name in ("ca", "cert", "key", "other_ca", "other_cert", "other_key"):
+        if name in beside.CERTIFICATES:
             return self.tls[name] if self.tls else None
         raise AttributeError(name)
-
-    @property
-    def pid(self):
-        return self.process.pid
 
     @property
     def tls_address(self):
         return f"127.0.0.1:{self.tls_port}"
 
-    def running(self):
-        return self.process is not None and self.process.poll() is None
-
     def start(self):
         """Returns when it serves."""
-        assert not self.running()
-        with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(
-                place.dying_with_us(self.argv), cwd=self.folder, stdin=subprocess.DEVNULL,
-                stdout=log, stderr=subprocess.STDOUT)
-        self.wait()
-
-    def wait(self, limit=START_LIMIT):
-        end = time.monotonic() + limit
-        while not self.serves():
-            if not self.running() or time.monotonic() > end:
-                raise Failed("a server ended or does not serve:\n" + "\n".join(self.complaints()))
-            time.sleep(0.005)
+        self.launch(place.dying_with_us(self.argv))
+        self.wait(START_LIMIT)
 
     def serves(self):
         try:
@@ -157,35 +127,9 @@ class Server:
         """A resp.Client on the Unix socket, as the default user."""
         return resp.Client(self.path, **{"password": self.password} | more)
 
-    def signal(self, number):
-        if self.running():
-            self.process.send_signal(number)
-
-    def kill(self):
-        self.signal(signal.SIGKILL)
-        if self.process is not None:
-            self.process.wait()
-
-    def end(self):
-        """As an administrator does it; it can be started again."""
-        self.signal(signal.SIGTERM)
-        self.signal(signal.SIGCONT)
-        if self.process is None:
-            return
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.kill()
-
     def restart(self):
         self.kill()
         self.start()
-
-    def freeze(self):
-        self.signal(signal.SIGSTOP)
-
-    def thaw(self):
-        self.signal(signal.SIGCONT)
 
     def stop(self):
         """For good, with all its files."""
@@ -195,10 +139,6 @@ class Server:
         if self._owned is not None:
             remove_folder(*self._owned)
             self._owned = None
-
-    def complaints(self, count=8):
-        log = self.folder / "log"
-        return log.read_text(errors="replace").splitlines()[-count:] if log.exists() else []
 
 
 def remove_folder(folder, lock):
@@ -231,15 +171,6 @@ def standalone(tls=None, aof=False, requirepass=None, acl=None, options=None):
         remove_folder(folder, lock)
         raise
     return started(server)
-
-
-def started(thing):
-    try:
-        thing.start()
-    except BaseException:
-        thing.stop()
-        raise
-    return thing
 
 
 # ---- Master, replica, sentinels ----------------------------------------------------------
@@ -354,12 +285,8 @@ class Pair:
             self._lock = None
 
 
-def until(what, true, limit=START_LIMIT):
-    end = time.monotonic() + limit
-    while not true():
-        if time.monotonic() > end:
-            raise Failed(f"not so after {limit:.0f} s: {what}")
-        time.sleep(0.01)
+def until(what, true):
+    beside.until(what, true, START_LIMIT)
 
 
 def pair(sentinels=0, quorum=1, down_after=300, failover=2000, tls=None, aof=False,
@@ -386,82 +313,38 @@ def answer(servers, group, line):
     """What to do for one line from HF_REDIS_CTL, and what to say."""
     verb, *rest = line.split()
     if verb in ("promote", "failover"):
-        return getattr(group, verb)() or ""
+        return getattr(group, verb)()
     server = servers[int(rest[0]) - 1]
     if verb in ("kill", "freeze", "thaw", "start", "restart"):
-        return getattr(server, verb)() or ""
+        return getattr(server, verb)()
     if verb == "stop":
-        return server.end() or ""
+        return server.end()
     if verb == "pid":
         return str(server.pid)
     raise ValueError(f"{verb}: no such verb")
 
 
-def serve_control(servers, group, listener):
-    link, _ = listener.accept()
-    with link:
-        link.settimeout(5)
-        try:
-            text = f"ok {answer(servers, group, link.makefile().readline())}".rstrip()
-        except (OSError, ValueError, TypeError, IndexError, AttributeError, AssertionError,
-                resp.Error, Failed) as error:
-            text = f"error {error}"
-        with contextlib.suppress(OSError):
-            link.sendall(f"{text}\n".encode())
-
-
-def environment(servers, group, control):
+def environment(servers, group):
     first = servers[0]
     pids = [str(server.pid) for server in servers]
     env = {"HF_REDIS_ADDRESS": first.address, "HF_REDIS_PORT": str(first.port),
-           "HF_REDIS_SOCKET": first.path, "HF_REDIS_PID": pids[0], "HF_REDIS_CTL": control,
+           "HF_REDIS_SOCKET": first.path, "HF_REDIS_PID": pids[0],
            "HF_REDIS_PIDS": ",".join(pids), "HF_REDIS_DIR": str(first.folder.parent)}
     if first.password is not None:
         env["HF_REDIS_PASS"] = first.password
     if first.tls:
         env["HF_REDIS_TLS"] = first.tls_address
-        for name in ("ca", "cert", "key", "other_ca", "other_cert", "other_key"):
-            env[f"HF_REDIS_{name.upper()}"] = first.tls[name]
     if isinstance(group, Pair):
         env["HF_REDIS_REPLICA"] = group.replica.address
         env["HF_REDIS_SENTINELS"] = group.sentinel_address
-    return os.environ | env
+    return env | beside.certificates("HF_REDIS", first.tls)
 
 
 def run_beside(group, argv):
-    """Run a command while the servers run.  Returns its status as a shell would."""
     servers = group.servers if isinstance(group, Pair) else [group]
-    control = str(servers[0].folder.parent / "ctl")
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(control)
-        listener.listen(16)
-        argv = [arg.replace("@REDIS@", servers[0].address) for arg in argv]
-        process = subprocess.Popen(place.dying_with_us(argv),
-                                   env=environment(servers, group, control))
-        ended = os.pidfd_open(process.pid)
-        try:
-            while ended not in (ready := select.select([listener, ended], [], [])[0]):
-                serve_control(servers, group, ready[0])
-        finally:
-            os.close(ended)
-            if process.poll() is None:
-                process.terminate()
-            status = process.wait()
-    if status not in (0, 77):
-        for number, server in enumerate(servers, 1):
-            for text in server.complaints():
-                print(f"# server {number}: {text}")
-    return status if status >= 0 else 128 - status
-
-
-def control_main(words):
-    with socket.socket(socket.AF_UNIX) as link:
-        link.connect(os.environ["HF_REDIS_CTL"])
-        link.sendall(f"{' '.join(words)}\n".encode())
-        said = link.makefile().read().strip()
-    word, _, rest = said.partition(" ")
-    print(rest if word == "ok" else said)
-    return 0 if word == "ok" else 1
+    return beside.run([arg.replace("@REDIS@", servers[0].address) for arg in argv], "HF_REDIS",
+                      environment(servers, group), servers[0].folder.parent,
+                      lambda line: answer(servers, group, line), servers)
 
 
 def options_parser(kind):
@@ -482,25 +365,12 @@ def options_parser(kind):
     return parser
 
 
-def main(argv):
-    kind, rest = (argv or [""])[0], argv[1:]
-    if kind == "ctl":
-        return control_main(rest)
-    if kind not in ("standalone", "pair") or "--" not in rest:
-        print(__doc__, file=sys.stderr)
-        return 64
-    middle = rest.index("--")
-    options = vars(options_parser(kind).parse_args(rest[:middle]))
+def start(kind, options, command):
+    options = vars(options_parser(kind).parse_args(options))
     options["options"] = [line.replace("=", " ", 1) for line in options["options"] or []]
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
-    try:
-        with (pair if kind == "pair" else standalone)(**options) as group:
-            return run_beside(group, rest[middle + 1:])
-    except Missing as reason:
-        print(f"# SKIP {reason}")
-        return 77
+    with (pair if kind == "pair" else standalone)(**options) as group:
+        return run_beside(group, command)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(beside.main(sys.argv[1:], ("standalone", "pair"), "HF_REDIS", __doc__, start))

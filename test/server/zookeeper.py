@@ -39,32 +39,22 @@ import hashlib
 import os
 import pathlib
 import re
-import select
 import shutil
-import signal
-import socket
-import subprocess
 import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import beside  # noqa: E402
 import certs  # noqa: E402
 import place  # noqa: E402
 import zkwire  # noqa: E402
+from beside import Failed, Missing  # noqa: E402
 
 JARS = pathlib.Path("/usr/share/java")  # where Debian puts them
 NEEDED = ("zookeeper", "slf4j-simple", "netty-codec", "netty-resolver",
           "netty-transport-native-unix-common")
 START_LIMIT = 30.0  # seconds, for a busy machine
 NETTY = "org.apache.zookeeper.server.NettyServerCnxnFactory"
-
-
-class Missing(Exception):
-    """What is needed is not installed."""
-
-
-class Failed(Exception):
-    """A server does not do what it should."""
 
 
 def class_path():
@@ -81,7 +71,7 @@ def class_path():
 # ---- One server ----------------------------------------------------------------------
 
 
-class Server:
+class Server(beside.Process):
     """`config`: lines of zoo.cfg as a dictionary; `properties`: of the JVM; `inside`: what
     to put in front of the command, and `entering`, a function that gives a context in
     which sockets are made, both for a server in a network namespace."""
@@ -101,43 +91,8 @@ class Server:
         self.argv = ["java", *flags, f"-Djava.io.tmpdir={folder / 'tmp'}", "-cp", class_path(),
                      "org.apache.zookeeper.server.quorum.QuorumPeerMain", str(folder / "zoo.cfg")]
 
-    @property
-    def pid(self):
-        return self.process.pid
-
-    def running(self):
-        return self.process is not None and self.process.poll() is None
-
     def start(self):
-        assert not self.running()
-        with open(self.folder / "log", "ab") as log:
-            self.process = subprocess.Popen(
-                self.inside + place.dying_with_us(self.argv), cwd=self.folder,
-                stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
-
-    def signal(self, number):
-        if self.running():
-            self.process.send_signal(number)
-
-    def kill(self):
-        self.signal(signal.SIGKILL)
-        if self.process is not None:
-            self.process.wait()
-
-    def stop(self):
-        """As an administrator does it."""
-        self.signal(signal.SIGTERM)
-        self.signal(signal.SIGCONT)
-        try:
-            self.process.wait(10)
-        except subprocess.TimeoutExpired:
-            self.kill()
-
-    def freeze(self):
-        self.signal(signal.SIGSTOP)
-
-    def thaw(self):
-        self.signal(signal.SIGCONT)
+        self.launch(self.inside + place.dying_with_us(self.argv))
 
     def word(self, text, timeout=2.0):
         with self.entering():
@@ -345,14 +300,16 @@ def answer(cluster, line):
     """What to do for one line from HF_ZK_CTL, and what to say."""
     verb, *rest = line.split()
     if verb in cluster.verbs:
-        return cluster.verbs[verb](*rest) or ""
+        return cluster.verbs[verb](*rest)
     if verb == "wait":
-        return cluster.wait() or ""
+        return cluster.wait()
     if verb == "leader":
         return str(cluster.leader() or "none")
     server = cluster[int(rest[0])]
-    if verb in ("kill", "stop", "freeze", "thaw", "start"):
-        return getattr(server, verb)() or ""
+    if verb in ("kill", "freeze", "thaw", "start"):
+        return getattr(server, verb)()
+    if verb == "stop":
+        return server.end()
     if verb == "mode":
         return server.mode() or "none"
     if verb == "pid":
@@ -362,63 +319,20 @@ def answer(cluster, line):
     raise ValueError(f"{verb}: no such verb")
 
 
-def serve_control(cluster, listener):
-    link, _ = listener.accept()
-    with link:
-        link.settimeout(5)
-        try:
-            line = link.makefile().readline()
-            text = f"ok {answer(cluster, line)}".rstrip()
-        except (OSError, ValueError, TypeError, IndexError, AssertionError, Failed) as error:
-            text = f"error {error}"
-        with contextlib.suppress(OSError):
-            link.sendall(f"{text}\n".encode())
-
-
-def environment(cluster, control):
+def environment(cluster):
     pids = [str(server.pid) for server in cluster.servers]
-    env = os.environ | {"HF_ZK": cluster.address, "HF_ZK_PID": pids[0], "HF_ZK_CTL": control,
-                        "HF_ZK_PIDS": ",".join(pids), "HF_ZK_DIR": str(cluster.folder)}
+    env = {"HF_ZK": cluster.address, "HF_ZK_PID": pids[0], "HF_ZK_PIDS": ",".join(pids),
+           "HF_ZK_DIR": str(cluster.folder)}
     if cluster.tls is not None:
         env["HF_ZKS"] = cluster.secure_address
-        for name in ("ca", "cert", "key", "other_ca", "other_cert", "other_key"):
-            env[f"HF_ZK_{name.upper()}"] = cluster.tls[name]
-    return env
+    return env | beside.certificates("HF_ZK", cluster.tls)
 
 
 def run_beside(cluster, argv, env=None):
-    """Run a command while the servers run.  Returns its status as a shell would."""
-    control = str(cluster.folder / "ctl")
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(control)
-        listener.listen(16)
-        argv = [arg.replace("@ZK@", cluster.address) for arg in argv]
-        process = subprocess.Popen(place.dying_with_us(argv),
-                                   env=environment(cluster, control) | (env or {}))
-        ended = os.pidfd_open(process.pid)
-        try:
-            while ended not in (ready := select.select([listener, ended], [], [])[0]):
-                serve_control(cluster, ready[0])
-        finally:
-            os.close(ended)
-            if process.poll() is None:
-                process.terminate()
-            status = process.wait()
-    if status not in (0, 77):
-        for number, server in enumerate(cluster.servers, 1):
-            for text in server.complaints():
-                print(f"# server {number}: {text}")
-    return status if status >= 0 else 128 - status
-
-
-def control_main(words):
-    with socket.socket(socket.AF_UNIX) as link:
-        link.connect(os.environ["HF_ZK_CTL"])
-        link.sendall(f"{' '.join(words)}\n".encode())
-        said = link.makefile().read().strip()
-    word, _, rest = said.partition(" ")
-    print(rest if word == "ok" else said)
-    return 0 if word == "ok" else 1
+    """`env`: more for the command."""
+    return beside.run([arg.replace("@ZK@", cluster.address) for arg in argv], "HF_ZK",
+                      environment(cluster) | (env or {}), cluster.folder,
+                      lambda line: answer(cluster, line), cluster.servers)
 
 
 def pair(text):
@@ -447,36 +361,17 @@ def options_parser(prog, defaults):
     return parser
 
 
-def command_main(argv, parser, start):
-    """Parse what stands before the "--", start servers with that, and run what follows."""
-    middle = argv.index("--")
-    options = vars(parser.parse_args(argv[:middle]))
-    options["config"] = dict(options["config"])
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    signal.signal(signal.SIGHUP, lambda *_: sys.exit(128 + signal.SIGHUP))
-    try:
-        return start(options, argv[middle + 1:])
-    except Missing as reason:
-        print(f"# SKIP {reason}")
-        return 77
+def parsed(parser, options):
+    options = vars(parser.parse_args(options))
+    return options | {"config": dict(options["config"])}
 
 
-def main(argv):
-    kind, rest = (argv or [""])[0], argv[1:]
-    if kind == "ctl":
-        return control_main(rest)
-    if kind not in ("standalone", "ensemble") or "--" not in rest:
-        print(__doc__, file=sys.stderr)
-        return 64
+def start(kind, options, command):
     parser = options_parser(f"zookeeper.py {kind}", Options())
     parser.add_argument("--size", type=int, default=1 if kind == "standalone" else 3)
-
-    def start(options, command):
-        with ensemble(**options) as cluster:
-            return run_beside(cluster, command)
-
-    return command_main(rest, parser, start)
+    with ensemble(**parsed(parser, options)) as cluster:
+        return run_beside(cluster, command)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(beside.main(sys.argv[1:], ("standalone", "ensemble"), "HF_ZK", __doc__, start))

@@ -1,0 +1,182 @@
+"""beside - servers for the time of a command, and how that tells them what to do.
+
+What redis.py, postgres.py and zookeeper.py have in common: a process that serves, the
+socket HF_..._CTL with one line for each request, and the command line
+
+    test/server/NAME.py KIND [options] -- COMMAND [ARG...]
+    test/server/NAME.py ctl VERB [WORD...]      from inside COMMAND
+"""
+import contextlib
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import place
+
+CERTIFICATES = ("ca", "cert", "key", "other_ca", "other_cert", "other_key")  # see certs.py
+
+
+class Missing(Exception):
+    """What is needed is not installed."""
+
+
+class Failed(Exception):
+    """A server does not do what it should."""
+
+
+def until(what, true, limit):
+    end = time.monotonic() + limit
+    while not true():
+        if time.monotonic() > end:
+            raise Failed(f"not so after {limit:.0f} s: {what}")
+        time.sleep(0.01)
+
+
+class Process:
+    """A server's: `self.process` in `self.folder`, where `log` is what it said."""
+    process = folder = None
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def launch(self, argv, **more):
+        """`argv` has it die with us, see place.py."""
+        assert not self.running()
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(argv, cwd=self.folder, stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=subprocess.STDOUT, **more)
+
+    def wait(self, limit):
+        """Until it serves."""
+        end = time.monotonic() + limit
+        while not self.serves():
+            if not self.running() or time.monotonic() > end:
+                raise Failed("a server ended or does not serve:\n" + "\n".join(self.complaints()))
+            time.sleep(0.005)
+
+    def send(self, number):
+        if self.running():
+            self.process.send_signal(number)
+
+    def kill(self):
+        self.send(signal.SIGKILL)
+        if self.process is not None:
+            self.process.wait()
+
+    def end(self, number=signal.SIGTERM):
+        """As an administrator does it; it can be started again."""
+        self.send(number)
+        self.send(signal.SIGCONT)
+        if self.process is None:
+            return
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def freeze(self):
+        self.send(signal.SIGSTOP)
+
+    def thaw(self):
+        self.send(signal.SIGCONT)
+
+    def complaints(self, count=8):
+        """The last lines of its log."""
+        log = self.folder / "log"
+        return log.read_text(errors="replace").splitlines()[-count:] if log.exists() else []
+
+
+def started(thing):
+    """Started; or stopped, if that fails."""
+    try:
+        thing.start()
+    except BaseException:
+        thing.stop()
+        raise
+    return thing
+
+
+# ---- The socket -------------------------------------------------------------------------
+
+
+def serve_control(answer, listener):
+    """One line in, one answer out.  Whatever fails is told, and the servers stay."""
+    link, _ = listener.accept()
+    with link:
+        link.settimeout(5)
+        try:
+            text = f"ok {answer(link.makefile().readline()) or ''}".rstrip()
+        except Exception as error:
+            text = f"error {error}"
+        with contextlib.suppress(OSError):
+            link.sendall(f"{text}\n".encode())
+
+
+def run(argv, prefix, env, folder, answer, servers):
+    """Run a command while the servers run.  `prefix`: HF_REDIS, of `env` and the socket;
+    `answer(line)` does what is asked there.  Returns its status as a shell would."""
+    control = str(folder / "ctl")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(control)
+        listener.listen(16)
+        process = subprocess.Popen(place.dying_with_us(argv),
+                                   env=os.environ | env | {f"{prefix}_CTL": control})
+        ended = os.pidfd_open(process.pid)
+        try:
+            while ended not in (ready := select.select([listener, ended], [], [])[0]):
+                serve_control(answer, ready[0])
+        finally:
+            os.close(ended)
+            if process.poll() is None:
+                process.terminate()
+            status = process.wait()
+    if status not in (0, 77):
+        for number, server in enumerate(servers, 1):
+            for text in server.complaints():
+                print(f"# server {number}: {text}")
+    return status if status >= 0 else 128 - status
+
+
+def tell(prefix, words):
+    """One request, from inside the command."""
+    with socket.socket(socket.AF_UNIX) as link:
+        link.connect(os.environ[f"{prefix}_CTL"])
+        link.sendall(f"{' '.join(words)}\n".encode())
+        said = link.makefile().read().strip()
+    word, _, rest = said.partition(" ")
+    print(rest if word == "ok" else said)
+    return 0 if word == "ok" else 1
+
+
+def certificates(prefix, tls):
+    """What the environment says of them."""
+    return {f"{prefix}_{name.upper()}": str(tls[name]) for name in CERTIFICATES} if tls else {}
+
+
+# ---- The command line --------------------------------------------------------------------
+
+
+def main(argv, kinds, prefix, doc, start):
+    """`start(kind, options, command)`: what stands before the "--", and behind it."""
+    kind, rest = (argv or [""])[0], argv[1:]
+    if kind == "ctl":
+        return tell(prefix, rest)
+    if kind not in kinds or "--" not in rest:
+        print(doc, file=sys.stderr)
+        return 64
+    middle = rest.index("--")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    try:
+        return start(kind, rest[:middle], rest[middle + 1:])
+    except Missing as reason:
+        print(f"# SKIP {reason}")
+        return 77
