@@ -311,7 +311,7 @@ static void on_proven(struct hf_pg *pg, void *data, const PGresult *result)
     if (!hf_pg_answered(pg, task, result, &code))
         return;
     char state = parse(result).state;
-    /* A crash may have made a waiter of a holder, in the tables alone: see ARCHITECTURE.md. */
+    /* A crash may have made a waiter of a holder, in the tables alone: see docs/internals. */
     hf_served_proven(task, state == 'w' ? 'g' : state);
 }
 
