@@ -11,7 +11,7 @@
 /* What a user's findings really are. */
 struct full_findings {
     struct hf_findings public; /* first */
-    struct hf_gathered list;
+    struct hf_finding_list list;
 };
 
 void hf_findings_free(struct hf_findings *findings)
@@ -20,16 +20,16 @@ void hf_findings_free(struct hf_findings *findings)
 
     if (all == NULL)
         return;
-    hf_gathered_clear(&all->list);
+    hf_finding_list_clear(&all->list);
     free(all);
 }
 
-static void tell_ourselves(const struct hf_client *client, struct hf_gathered *list)
+static void tell_ourselves(const struct hf_client *client, struct hf_finding_list *list)
 {
-    hf_gather(list, HF_FINE, "holdfast", NULL, "%s, with stores for: %s", hf_version(),
-              hf_stores());
-    hf_gather(list, HF_FINE, "store", NULL, "%s", client->url);
-    hf_gather(
+    hf_finding_add(list, HF_FINE, "holdfast", NULL, "%s, with stores for: %s",
+                   hf_version(), hf_stores());
+    hf_finding_add(list, HF_FINE, "store", NULL, "%s", client->url);
+    hf_finding_add(
         list, HF_FINE, "shown", NULL, "%s",
         !client->store->shared
             ? "nobody but its owner can look at this store: commands are shown whole"
@@ -40,7 +40,7 @@ static void tell_ourselves(const struct hf_client *client, struct hf_gathered *l
 
 /* Places that make no sense: whatever the store, who looks them over is the one rule. */
 static void tell_strange(struct hf_client *client, const char *name,
-                         struct hf_limit limit, struct hf_gathered *list)
+                         struct hf_limit limit, struct hf_finding_list *list)
 {
     struct hf_req     req = { .op = HF_LIST, .name = name };
     struct hf_report *report = NULL;
@@ -60,16 +60,17 @@ static void tell_strange(struct hf_client *client, const char *name,
                  " %s%s%s` removes it, if nobody relies on it",
                  entry->token, plain ? "'" : "", plain ? entry->name : "NAME",
                  plain ? "'" : "");
-        hf_gather(list, HF_FAULT, "place", advice,
-                  "%" PRIu64 " in the line of \"%s\" makes no sense: nobody gets past it",
-                  entry->token, entry->name);
+        hf_finding_add(list, HF_FAULT, "place", advice,
+                       "%" PRIu64
+                       " in the line of \"%s\" makes no sense: nobody gets past it",
+                       entry->token, entry->name);
     }
     hf_report_free(report);
 }
 
 /* With the mutex held.  Only what is the caller's fault is a failure. */
 static int ask_store(struct hf_client *client, const char *name, struct hf_limit limit,
-                     struct hf_gathered *list)
+                     struct hf_finding_list *list)
 {
     struct hf_req    req = { .op = HF_EXAMINE, .name = name };
     struct hf_query *query;
@@ -79,10 +80,10 @@ static int ask_store(struct hf_client *client, const char *name, struct hf_limit
         return r;
     r = hf_query_wait(query);
     if (r < 0)
-        hf_gather(list, HF_FAULT, "link", NULL, "%s", client->errmsg);
+        hf_finding_add(list, HF_FAULT, "link", NULL, "%s", client->errmsg);
     else
-        hf_gather(list, HF_FINE, "link", NULL, "up");
-    hf_gather_all(list, query->findings.finding, query->findings.count);
+        hf_finding_add(list, HF_FINE, "link", NULL, "up");
+    hf_finding_add_all(list, query->findings.finding, query->findings.count);
     hf_query_end(query);
     if (r == 0)
         tell_strange(client, name, limit, list);

@@ -13,7 +13,7 @@
 static void query_free(struct hf_query *query)
 {
     hf_report_free(query->report);
-    hf_gathered_clear(&query->findings);
+    hf_finding_list_clear(&query->findings);
     free(query->name);
     free(query->note);
     free(query);
@@ -42,7 +42,7 @@ static int keep_answer(struct hf_query *query)
     if (req->op == HF_LIST)
         return hf_report_new(&req->snapshot, req->stamp, &query->report);
     if (req->op == HF_EXAMINE)
-        hf_gather_all(&query->findings, req->finding, req->findings);
+        hf_finding_add_all(&query->findings, req->finding, req->findings);
     return query->findings.failed ? HF_ENOMEM : 0;
 }
 

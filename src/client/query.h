@@ -20,18 +20,18 @@
 #define HF_SAME "nothing changed in the time given"
 
 struct hf_query {
-    struct hf_errand   errand; /* first */
-    struct hf_client  *client;
-    char              *name;
-    char              *note;
-    struct hf_report  *report;   /* of LIST */
-    struct hf_gathered findings; /* of EXAMINE */
-    int                status;
-    bool               done;
-    bool               collected; /* the engine has it */
-    bool               abandoned; /* nobody waits for it */
-    char               errmsg[HF_ERRMSG_MAX];
-    struct hf_query   *next;
+    struct hf_errand       errand; /* first */
+    struct hf_client      *client;
+    char                  *name;
+    char                  *note;
+    struct hf_report      *report;   /* of LIST */
+    struct hf_finding_list findings; /* of EXAMINE */
+    int                    status;
+    bool                   done;
+    bool                   collected; /* the engine has it */
+    bool                   abandoned; /* nobody waits for it */
+    char                   errmsg[HF_ERRMSG_MAX];
+    struct hf_query       *next;
 };
 
 /* What every call about lines begins with: takes the mutex, as hf_drive_begin()

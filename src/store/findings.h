@@ -1,28 +1,28 @@
-/* findings.h - findings while they are gathered; the list keeps their texts. */
+/* findings.h - a list of findings, which keeps their texts. */
 #ifndef HF_STORE_FINDINGS_H
 #define HF_STORE_FINDINGS_H
 
 #include "holdfast.h"
 
 /* Zero it to begin with. */
-struct hf_gathered {
+struct hf_finding_list {
     struct hf_finding *finding;
     size_t             count, room;
     bool               failed; /* one had to be left out: no memory */
 };
 
 /* Add one.  `advice`: what to do about it; NULL or "": nothing. */
-__attribute__((format(printf, 5, 6))) void hf_gather(struct hf_gathered *list,
-                                                     enum hf_level       level,
-                                                     const char         *about,
-                                                     const char         *advice,
-                                                     const char         *format, ...);
+__attribute__((format(printf, 5, 6))) void hf_finding_add(struct hf_finding_list *list,
+                                                          enum hf_level           level,
+                                                          const char             *about,
+                                                          const char             *advice,
+                                                          const char *format, ...);
 
 /* Add those of another list. */
-void hf_gather_all(struct hf_gathered *list, const struct hf_finding *finding,
-                   size_t count);
+void hf_finding_add_all(struct hf_finding_list *list, const struct hf_finding *finding,
+                        size_t count);
 
 /* Forget them all, and free what they had. */
-void hf_gathered_clear(struct hf_gathered *list);
+void hf_finding_list_clear(struct hf_finding_list *list);
 
 #endif

@@ -1,6 +1,7 @@
 /* answer.c - what a world shows of its lines: copies, so that they can travel. */
 #include "store/memory/world.h"
 
+#include "base/grow.h"
 #include "holdfast.h"
 
 #include <stdlib.h>
@@ -10,34 +11,22 @@ void hf_answer_finish(struct hf_answer *answer)
 {
     free(answer->ticket);
     free(answer->text);
-    hf_gathered_clear(&answer->findings);
+    hf_finding_list_clear(&answer->findings);
     *answer = (struct hf_answer){ 0 };
 }
 
-static bool make_room(struct hf_answer *answer, size_t count)
+/* Room for so many tickets, and for so many bytes of their strings. */
+static bool reserve_answer(struct hf_answer *answer, size_t tickets, size_t bytes)
 {
-    if (count <= answer->room)
-        return true;
-
-    size_t            room = count * 2;
-    struct hf_ticket *grown = realloc(answer->ticket, room * sizeof *grown);
-    if (grown == NULL)
+    struct hf_ticket *ticket =
+        hf_grow(answer->ticket, &answer->room, tickets + 1, sizeof *ticket);
+    if (ticket == NULL)
         return false;
-    answer->ticket = grown;
-    answer->room = room;
-    return true;
-}
-
-static bool make_text_room(struct hf_answer *answer, size_t size)
-{
-    if (size <= answer->text_room)
-        return true;
-
-    char *grown = realloc(answer->text, size);
-    if (grown == NULL)
+    answer->ticket = ticket;
+    char *text = hf_grow(answer->text, &answer->text_room, bytes + 1, 1);
+    if (text == NULL)
         return false;
-    answer->text = grown;
-    answer->text_room = size;
+    answer->text = text;
     return true;
 }
 
@@ -75,7 +64,7 @@ static int copy_asked(struct hf_answer *answer, const char *asked)
         return 0;
 
     size_t size = strlen(asked) + 1;
-    if (!make_text_room(answer, size))
+    if (!reserve_answer(answer, answer->count, size))
         return HF_ENOMEM;
     memcpy(answer->text, asked, size);
     answer->ticket[answer->me].asked = answer->text;
@@ -105,7 +94,7 @@ int hf_answer_line(struct hf_answer *answer, const struct hf_queue *queue,
     answer->count = ahead + (mine != NULL);
     answer->me = ahead;
     answer->ahead = ahead + (ahead > 0 ? count_back(place->prev) : 0);
-    if (!make_room(answer, answer->count))
+    if (!reserve_answer(answer, answer->count, 0))
         return HF_ENOMEM;
     for (size_t i = 0; i < ahead; i++, place = place->next)
         answer->ticket[i] = place->ticket;
@@ -165,7 +154,7 @@ int hf_answer_list(struct hf_answer *answer, const struct hf_world *world,
 {
     answer->count = answer->me = 0;
     each_place(world, name, measure, answer);
-    if (!make_room(answer, answer->count) || !make_text_room(answer, answer->me)) {
+    if (!reserve_answer(answer, answer->count, answer->me)) {
         answer->count = answer->me = 0;
         return HF_ENOMEM;
     }

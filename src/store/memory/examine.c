@@ -3,18 +3,18 @@
 
 #include "holdfast.h"
 
-static void tell_lease(struct hf_gathered *list, const struct hf_session *session)
+static void tell_lease(struct hf_finding_list *list, const struct hf_session *session)
 {
     if (session->ttl > 0)
-        hf_gather(list, HF_FINE, "lease", NULL,
-                  "a session lives %lld ms after it was last heard of",
-                  (long long)(session->ttl / HF_MS));
+        hf_finding_add(list, HF_FINE, "lease", NULL,
+                       "a session lives %lld ms after it was last heard of",
+                       (long long)(session->ttl / HF_MS));
     else
-        hf_gather(list, HF_FINE, "lease", NULL,
-                  "none: a session lives as long as its client");
+        hf_finding_add(list, HF_FINE, "lease", NULL,
+                       "none: a session lives as long as its client");
 }
 
-static void tell_lines(struct hf_gathered *list, const struct hf_world *world)
+static void tell_lines(struct hf_finding_list *list, const struct hf_world *world)
 {
     size_t sessions = 0, lines = 0, places = 0;
 
@@ -26,11 +26,12 @@ static void tell_lines(struct hf_gathered *list, const struct hf_world *world)
             for (const struct hf_place *p = q->first; p != NULL; p = p->next)
                 places++;
         }
-    hf_gather(list, HF_FINE, "lines", NULL, "%zu, with %zu places, of %zu sessions",
-              lines, places, sessions);
+    hf_finding_add(list, HF_FINE, "lines", NULL, "%zu, with %zu places, of %zu sessions",
+                   lines, places, sessions);
 }
 
-static void tell_line(struct hf_gathered *list, struct hf_world *world, const char *name)
+static void tell_line(struct hf_finding_list *list, struct hf_world *world,
+                      const char *name)
 {
     const struct hf_queue *queue = hf_world_line(world, name, false);
     size_t                 hold = 0, wait = 0;
@@ -40,16 +41,17 @@ static void tell_line(struct hf_gathered *list, struct hf_world *world, const ch
         hold += p->granted;
         wait += !p->granted;
     }
-    hf_gather(list, HF_FINE, "line", NULL, "%zu hold \"%s\", %zu wait", hold, name, wait);
+    hf_finding_add(list, HF_FINE, "line", NULL, "%zu hold \"%s\", %zu wait", hold, name,
+                   wait);
 }
 
 int hf_answer_findings(struct hf_answer *answer, struct hf_world *world,
                        const struct hf_session *session, const char *name)
 {
-    struct hf_gathered *list = &answer->findings;
+    struct hf_finding_list *list = &answer->findings;
 
-    hf_gathered_clear(list);
-    hf_gather(list, HF_FINE, "reach", NULL, "this process alone: a store for tests");
+    hf_finding_list_clear(list);
+    hf_finding_add(list, HF_FINE, "reach", NULL, "this process alone: a store for tests");
     tell_lease(list, session);
     tell_lines(list, world);
     if (name != NULL)

@@ -29,12 +29,9 @@ static hf_time later(hf_time now, hf_time delay)
 
 static void set_link(struct hf_memory *memory, enum hf_link link, const char *why)
 {
-    if (memory->base.link == link)
-        return;
-    memory->base.link = link;
-    snprintf(memory->base.errmsg, sizeof memory->base.errmsg, "%s", why);
-    if (memory->base.on_link != NULL)
-        memory->base.on_link(&memory->base, memory->base.on_link_data);
+    if (memory->base.link != link)
+        snprintf(memory->base.errmsg, sizeof memory->base.errmsg, "%s", why);
+    hf_store_set_link(&memory->base, link);
 }
 
 static void beat(struct hf_memory *memory, enum hf_ask_kind kind, hf_time now)

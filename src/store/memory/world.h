@@ -36,19 +36,19 @@ struct hf_ask {
 
 /* The buffers are kept from one answer to the next; finish() frees them. */
 struct hf_answer {
-    uint64_t           serial;
-    bool               gone;    /* there is no such session (any more) */
-    uint64_t           session; /* of a HELLO */
-    int                status;
-    uint64_t           stamp;
-    uint64_t           ahead;
-    size_t             me;
-    size_t             count;
-    struct hf_ticket  *ticket;
-    size_t             room;
-    char              *text; /* what the tickets' strings point to */
-    size_t             text_room;
-    struct hf_gathered findings; /* EXAMINE */
+    uint64_t               serial;
+    bool                   gone;    /* there is no such session (any more) */
+    uint64_t               session; /* of a HELLO */
+    int                    status;
+    uint64_t               stamp;
+    uint64_t               ahead;
+    size_t                 me;
+    size_t                 count;
+    struct hf_ticket      *ticket;
+    size_t                 room;
+    char                  *text; /* what the tickets' strings point to */
+    size_t                 text_room;
+    struct hf_finding_list findings; /* EXAMINE */
 };
 
 struct hf_session {

@@ -38,7 +38,7 @@ bool hf_pg_told_is(const struct hf_pg_examine *examine, const char *column,
 static void tell(struct hf_pg *pg, struct hf_served_task *task,
                  const struct hf_pg_examine *examine)
 {
-    struct hf_gathered list = { 0 };
+    struct hf_finding_list list = { 0 };
 
     hf_pg_server_tell(pg, examine, &list);
     hf_pg_data_tell(examine, task->req->name, &list);

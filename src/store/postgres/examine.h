@@ -24,8 +24,8 @@ bool        hf_pg_told_is(const struct hf_pg_examine *examine, const char *colum
                           const char *value);
 
 void hf_pg_server_tell(const struct hf_pg *pg, const struct hf_pg_examine *examine,
-                       struct hf_gathered *list);
+                       struct hf_finding_list *list);
 void hf_pg_data_tell(const struct hf_pg_examine *examine, const char *name,
-                     struct hf_gathered *list);
+                     struct hf_finding_list *list);
 
 #endif

@@ -11,88 +11,93 @@
 
 /* ---- A crash, a failover ---------------------------------------------- */
 
-static void tell_disk(const struct hf_pg_examine *examine, struct hf_gathered *list)
+static void tell_disk(const struct hf_pg_examine *examine, struct hf_finding_list *list)
 {
     if (!hf_pg_told_is(examine, "fsync", "on"))
-        hf_gather(list, HF_WARNING, "disk", "fsync = on in its postgresql.conf",
-                  "fsync is off: if the machine fails, grants may be forgotten and given "
-                  "to others, or the data be damaged");
+        hf_finding_add(
+            list, HF_WARNING, "disk", "fsync = on in its postgresql.conf",
+            "fsync is off: if the machine fails, grants may be forgotten and given "
+            "to others, or the data be damaged");
     else if (!hf_pg_told_is(examine, "full_pages", "on"))
-        hf_gather(list, HF_WARNING, "disk",
-                  "full_page_writes = on in its postgresql.conf",
-                  "full_page_writes is off: if the machine fails, the data may be "
-                  "damaged");
+        hf_finding_add(list, HF_WARNING, "disk",
+                       "full_page_writes = on in its postgresql.conf",
+                       "full_page_writes is off: if the machine fails, the data may be "
+                       "damaged");
     else
-        hf_gather(list, HF_FINE, "disk", NULL,
-                  "grants and renewals are there before they count");
+        hf_finding_add(list, HF_FINE, "disk", NULL,
+                       "grants and renewals are there before they count");
 }
 
-static void tell_standbys(const struct hf_pg_examine *examine, struct hf_gathered *list)
+static void tell_standbys(const struct hf_pg_examine *examine,
+                          struct hf_finding_list     *list)
 {
     int64_t count = hf_pg_told_number(examine, "standbys");
     bool    named = !hf_pg_told_is(examine, "standby_names", "");
     bool    local = hf_pg_told_is(examine, "sync", "local");
 
     if (count == 0 && !named)
-        hf_gather(list, HF_FINE, "standbys", NULL,
-                  "none: without this server there are no locks");
+        hf_finding_add(list, HF_FINE, "standbys", NULL,
+                       "none: without this server there are no locks");
     else if (named && !local)
-        hf_gather(list, HF_FINE, "standbys", NULL,
-                  "%" PRId64 "; every grant is known to %s before it counts", count,
-                  hf_pg_told(examine, "standby_names"));
+        hf_finding_add(list, HF_FINE, "standbys", NULL,
+                       "%" PRId64 "; every grant is known to %s before it counts", count,
+                       hf_pg_told(examine, "standby_names"));
     else
-        hf_gather(list, HF_WARNING, "standbys",
-                  named ? "synchronous_commit = on for this user"
-                        : "set synchronous_standby_names there; and let what is "
-                          "protected check the token",
-                  "%" PRId64
-                  "%s: after a failover, grants that were told may be unknown, "
-                  "and two may hold the same lock",
-                  count, named ? ", but synchronous_commit is local" : ", asynchronous");
+        hf_finding_add(list, HF_WARNING, "standbys",
+                       named ? "synchronous_commit = on for this user"
+                             : "set synchronous_standby_names there; and let what is "
+                               "protected check the token",
+                       "%" PRId64
+                       "%s: after a failover, grants that were told may be unknown, "
+                       "and two may hold the same lock",
+                       count,
+                       named ? ", but synchronous_commit is local" : ", asynchronous");
 }
 
 /* ---- Our data ---------------------------------------------- */
 
 static void tell_lines(const struct hf_pg_examine *examine, const char *name,
-                       struct hf_gathered *list)
+                       struct hf_finding_list *list)
 {
     int64_t wrong = hf_pg_told_number(examine, "wrong");
     int64_t strange = hf_pg_told_number(examine, "strange");
 
-    hf_gather(list, strange > 0 ? HF_WARNING : HF_FINE, "schema",
-              strange > 0 ? "do you trust its owner, and all who may create there?  See "
-                            "docs/postgres.md"
-                          : NULL,
-              strange > 0 ? "holdfast, version %d, owned by %s; %" PRId64
-                            " of its functions are not those that init makes"
-                          : "holdfast, version %d, owned by %s",
-              HF_PG_SCHEMA_VERSION, hf_pg_told(examine, "owner"), strange);
-    hf_gather(list, wrong > 0 ? HF_FAULT : HF_FINE, "integrity",
-              wrong > 0
-                  ? "was it changed by hand?  End all clients, DROP SCHEMA holdfast "
-                    "CASCADE, and holdfast init"
-                  : NULL,
-              wrong > 0 ? "%" PRId64 " lines count otherwise than their tickets say"
-                        : "ok",
-              wrong);
-    hf_gather(list, HF_FINE, "lines", NULL,
-              "%" PRId64 " sessions, ours included; %" PRId64 " hold, %" PRId64
-              " wait, %" PRId64 " lines are empty",
-              hf_pg_told_number(examine, "sessions"),
-              hf_pg_told_number(examine, "holders"),
-              hf_pg_told_number(examine, "waiters"), hf_pg_told_number(examine, "empty"));
+    hf_finding_add(list, strange > 0 ? HF_WARNING : HF_FINE, "schema",
+                   strange > 0
+                       ? "do you trust its owner, and all who may create there?  See "
+                         "docs/postgres.md"
+                       : NULL,
+                   strange > 0 ? "holdfast, version %d, owned by %s; %" PRId64
+                                 " of its functions are not those that init makes"
+                               : "holdfast, version %d, owned by %s",
+                   HF_PG_SCHEMA_VERSION, hf_pg_told(examine, "owner"), strange);
+    hf_finding_add(list, wrong > 0 ? HF_FAULT : HF_FINE, "integrity",
+                   wrong > 0
+                       ? "was it changed by hand?  End all clients, DROP SCHEMA holdfast "
+                         "CASCADE, and holdfast init"
+                       : NULL,
+                   wrong > 0 ? "%" PRId64 " lines count otherwise than their tickets say"
+                             : "ok",
+                   wrong);
+    hf_finding_add(list, HF_FINE, "lines", NULL,
+                   "%" PRId64 " sessions, ours included; %" PRId64 " hold, %" PRId64
+                   " wait, %" PRId64 " lines are empty",
+                   hf_pg_told_number(examine, "sessions"),
+                   hf_pg_told_number(examine, "holders"),
+                   hf_pg_told_number(examine, "waiters"),
+                   hf_pg_told_number(examine, "empty"));
     if (name != NULL)
-        hf_gather(list, HF_FINE, "line", NULL,
-                  "%" PRId64 " hold \"%s\", %" PRId64 " wait",
-                  hf_pg_told_number(examine, "name_holders"), name,
-                  hf_pg_told_number(examine, "name_waiters"));
+        hf_finding_add(list, HF_FINE, "line", NULL,
+                       "%" PRId64 " hold \"%s\", %" PRId64 " wait",
+                       hf_pg_told_number(examine, "name_holders"), name,
+                       hf_pg_told_number(examine, "name_waiters"));
 }
 
 /* ---- Housekeeping ---------------------------------------------- */
 
 /* Every change of a line leaves a dead row, which vacuum removes once no transaction could
  * still want to see it. */
-static void tell_upkeep(const struct hf_pg_examine *examine, struct hf_gathered *list)
+static void tell_upkeep(const struct hf_pg_examine *examine, struct hf_finding_list *list)
 {
     int64_t dead = hf_pg_told_number(examine, "dead_rows");
     double  oldest = hf_pg_told_real(examine, "oldest");
@@ -101,24 +106,26 @@ static void tell_upkeep(const struct hf_pg_examine *examine, struct hf_gathered 
 
     if (oldest > LONG_OPEN || (dead > MANY_DEAD && oldest > 0))
         snprintf(open, sizeof open, "; a transaction has been open for %.0f s", oldest);
-    hf_gather(list, dead > MANY_DEAD || !vacuum ? HF_WARNING : HF_FINE, "upkeep",
-              !vacuum             ? "autovacuum = on in its postgresql.conf"
-              : dead <= MANY_DEAD ? NULL
-              : oldest > 0 ? "end that transaction: vacuum cannot remove what it may "
-                             "still want to see"
-                           : "VACUUM the tables of holdfast; see "
-                             "docs/postgres.md",
-              "%" PRId64 " rows, %" PRId64 " dead ones, %.1f MB; autovacuum is %s%s%s",
-              hf_pg_told_number(examine, "live_rows"), dead,
-              (double)hf_pg_told_number(examine, "bytes") / MB, vacuum ? "on" : "off",
-              open,
-              open[0] != '\0' && !hf_pg_told_is(examine, "sees_all", "t")
-                  ? ", as far as this user may see"
-                  : "");
+    hf_finding_add(list, dead > MANY_DEAD || !vacuum ? HF_WARNING : HF_FINE, "upkeep",
+                   !vacuum             ? "autovacuum = on in its postgresql.conf"
+                   : dead <= MANY_DEAD ? NULL
+                   : oldest > 0
+                       ? "end that transaction: vacuum cannot remove what it may "
+                         "still want to see"
+                       : "VACUUM the tables of holdfast; see "
+                         "docs/postgres.md",
+                   "%" PRId64 " rows, %" PRId64
+                   " dead ones, %.1f MB; autovacuum is %s%s%s",
+                   hf_pg_told_number(examine, "live_rows"), dead,
+                   (double)hf_pg_told_number(examine, "bytes") / MB,
+                   vacuum ? "on" : "off", open,
+                   open[0] != '\0' && !hf_pg_told_is(examine, "sees_all", "t")
+                       ? ", as far as this user may see"
+                       : "");
 }
 
 void hf_pg_data_tell(const struct hf_pg_examine *examine, const char *name,
-                     struct hf_gathered *list)
+                     struct hf_finding_list *list)
 {
     tell_disk(examine, list);
     tell_standbys(examine, list);

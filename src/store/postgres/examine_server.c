@@ -50,152 +50,162 @@ static bool is_verified(const struct hf_pg *pg)
 }
 
 static void tell_server(const struct hf_pg *pg, const struct hf_pg_examine *examine,
-                        struct hf_gathered *list)
+                        struct hf_finding_list *list)
 {
     const char *version = hf_pg_told(examine, "version"); /* "15.4 (Debian ...)" */
     char        name[160];
 
-    hf_gather(list, HF_FINE, "server", NULL, "%s, PostgreSQL %.*s, by %s",
-              hf_pg_link_server(pg, name, sizeof name), (int)strcspn(version, " "),
-              version,
-              PQsslInUse(pg->link.conn) ? "TLS"
-              : is_socket(pg)           ? "a Unix socket"
-                                        : "TCP");
-    hf_gather(list, HF_FINE, "round trip", NULL, "all of this was answered in %.1f ms",
-              (double)examine->took / (double)HF_MS);
+    hf_finding_add(list, HF_FINE, "server", NULL, "%s, PostgreSQL %.*s, by %s",
+                   hf_pg_link_server(pg, name, sizeof name), (int)strcspn(version, " "),
+                   version,
+                   PQsslInUse(pg->link.conn) ? "TLS"
+                   : is_socket(pg)           ? "a Unix socket"
+                                             : "TCP");
+    hf_finding_add(list, HF_FINE, "round trip", NULL,
+                   "all of this was answered in %.1f ms",
+                   (double)examine->took / (double)HF_MS);
 }
 
 /* That this user may do all that is needed is shown by our session being there. */
 static void tell_identity(const struct hf_pg *pg, const struct hf_pg_examine *examine,
-                          struct hf_gathered *list)
+                          struct hf_finding_list *list)
 {
     bool super = hf_pg_told_is(examine, "super", "t");
 
-    hf_gather(list, super ? HF_WARNING : HF_FINE, "identity",
-              super ? "have a role for locks alone: holdfast init --print --grant ROLE"
-                    : NULL,
-              "user %s%s%s; database %s", hf_pg_told(examine, "user_name"),
-              PQconnectionUsedPassword(pg->link.conn) ? ", by password" : "",
-              super ? ", who may do everything there" : "",
-              hf_pg_told(examine, "database"));
+    hf_finding_add(list, super ? HF_WARNING : HF_FINE, "identity",
+                   super
+                       ? "have a role for locks alone: holdfast init --print --grant ROLE"
+                       : NULL,
+                   "user %s%s%s; database %s", hf_pg_told(examine, "user_name"),
+                   PQconnectionUsedPassword(pg->link.conn) ? ", by password" : "",
+                   super ? ", who may do everything there" : "",
+                   hf_pg_told(examine, "database"));
 }
 
-static void tell_encryption(const struct hf_pg *pg, struct hf_gathered *list)
+static void tell_encryption(const struct hf_pg *pg, struct hf_finding_list *list)
 {
     if (is_near(pg) && !PQsslInUse(pg->link.conn))
-        hf_gather(list, HF_FINE, "encryption", NULL, "none, and not needed: this host");
+        hf_finding_add(list, HF_FINE, "encryption", NULL,
+                       "none, and not needed: this host");
     else if (!PQsslInUse(pg->link.conn))
-        hf_gather(list, HF_WARNING, "encryption",
-                  "ssl = on there, and sslmode=verify-full in the URL",
-                  "none: on the way all can be read and locks be taken over");
+        hf_finding_add(list, HF_WARNING, "encryption",
+                       "ssl = on there, and sslmode=verify-full in the URL",
+                       "none: on the way all can be read and locks be taken over");
     else if (is_verified(pg))
-        hf_gather(list, HF_FINE, "encryption", NULL,
-                  "TLS; the server's certificate is verified");
+        hf_finding_add(list, HF_FINE, "encryption", NULL,
+                       "TLS; the server's certificate is verified");
     else
-        hf_gather(list, is_near(pg) ? HF_FINE : HF_WARNING, "encryption",
-                  is_near(pg) ? NULL : "sslmode=verify-full in the URL, and sslrootcert",
-                  "TLS; nobody makes sure that it is the right server");
+        hf_finding_add(list, is_near(pg) ? HF_FINE : HF_WARNING, "encryption",
+                       is_near(pg) ? NULL
+                                   : "sslmode=verify-full in the URL, and sslrootcert",
+                       "TLS; nobody makes sure that it is the right server");
 }
 
 /* ---- How we hear of things ---------------------------------------------- */
 
-static void tell_listening(const struct hf_pg_examine *examine, struct hf_gathered *list)
+static void tell_listening(const struct hf_pg_examine *examine,
+                           struct hf_finding_list     *list)
 {
     int64_t here = hf_pg_told_number(examine, "connections_here");
     int64_t others = here - hf_pg_told_number(examine, "sessions");
     bool    many = others > MANY_OTHERS;
 
-    hf_gather(list, many ? HF_WARNING : HF_FINE, "news",
-              many ? "give locks a database of their own on that server" : NULL,
-              "by NOTIFY, at once; one wakes every client that listens in this database, "
-              "which has %" PRId64 " connection%s",
-              here, here == 1 ? "" : "s");
+    hf_finding_add(
+        list, many ? HF_WARNING : HF_FINE, "news",
+        many ? "give locks a database of their own on that server" : NULL,
+        "by NOTIFY, at once; one wakes every client that listens in this database, "
+        "which has %" PRId64 " connection%s",
+        here, here == 1 ? "" : "s");
 }
 
 static void tell_news(const struct hf_pg *pg, const struct hf_pg_examine *examine,
-                      struct hf_gathered *list)
+                      struct hf_finding_list *list)
 {
     double unread = hf_pg_told_real(examine, "queue");
 
     if (pg->config.polling)
-        hf_gather(list, HF_FINE, "news", NULL,
-                  "by looking now and then: polling=yes in the URL");
+        hf_finding_add(list, HF_FINE, "news", NULL,
+                       "by looking now and then: polling=yes in the URL");
     else if (pg->link.pooled)
-        hf_gather(list, HF_WARNING, "news",
-                  "name the server itself, if waiting should end at once; if not, say "
-                  "polling=yes",
-                  "by looking now and then: there is a pooler between");
+        hf_finding_add(
+            list, HF_WARNING, "news",
+            "name the server itself, if waiting should end at once; if not, say "
+            "polling=yes",
+            "by looking now and then: there is a pooler between");
     else
         tell_listening(examine, list);
     if (unread > MUCH_UNREAD)
-        hf_gather(list, HF_WARNING, "queue",
-                  "end the client that listens and stays in a transaction: see "
-                  "pg_stat_activity",
-                  "%.0f %% of the room for notifications is used; when it is nearly "
-                  "full, hand-overs take up to a third of the ttl",
-                  100 * unread);
+        hf_finding_add(list, HF_WARNING, "queue",
+                       "end the client that listens and stays in a transaction: see "
+                       "pg_stat_activity",
+                       "%.0f %% of the room for notifications is used; when it is nearly "
+                       "full, hand-overs take up to a third of the ttl",
+                       100 * unread);
 }
 
 /* ---- Session and clock ---------------------------------------------- */
 
 static void tell_session(const struct hf_pg *pg, const struct hf_pg_examine *examine,
-                         struct hf_gathered *list)
+                         struct hf_finding_list *list)
 {
     hf_time left = pg->served.base.alive_until - hf_now(), ttl = pg->config.ttl;
     hf_time idle = hf_pg_told_number(examine, "idle_ms") * HF_MS;
 
-    hf_gather(list, HF_FINE, "session", NULL, "%g s: so long a dead holder is waited for",
-              seconds(ttl));
-    hf_gather(list, left > 0 ? HF_FINE : HF_WARNING, "deadline", NULL,
-              "what is held now is surely ours for %.1f s, even if the server is not "
-              "heard",
-              left > 0 ? seconds(left) : 0.0);
+    hf_finding_add(list, HF_FINE, "session", NULL,
+                   "%g s: so long a dead holder is waited for", seconds(ttl));
+    hf_finding_add(
+        list, left > 0 ? HF_FINE : HF_WARNING, "deadline", NULL,
+        "what is held now is surely ours for %.1f s, even if the server is not "
+        "heard",
+        left > 0 ? seconds(left) : 0.0);
     if (idle > 0 && idle < ttl / 2)
-        hf_gather(list, HF_WARNING, "idle",
-                  "ALTER ROLE ... SET idle_session_timeout = 0, or a shorter ttl",
-                  "the server ends a connection that is silent for %g s, and ours may be "
-                  "for %g s",
-                  seconds(idle), seconds(ttl / 3));
+        hf_finding_add(
+            list, HF_WARNING, "idle",
+            "ALTER ROLE ... SET idle_session_timeout = 0, or a shorter ttl",
+            "the server ends a connection that is silent for %g s, and ours may be "
+            "for %g s",
+            seconds(idle), seconds(ttl / 3));
 }
 
 /* Of the server's time nothing but tokens and what people are shown is made. */
-static void tell_clock(const struct hf_pg_examine *examine, struct hf_gathered *list)
+static void tell_clock(const struct hf_pg_examine *examine, struct hf_finding_list *list)
 {
     double  off = (double)examine->ahead / 1e6;
     int64_t token = hf_pg_told_number(examine, "token");
     double  ahead = (double)(token - hf_pg_told_number(examine, "clock")) / 1e6;
 
-    hf_gather(list, HF_FINE, "clock", NULL,
-              "the server's is %.3f s %s ours; no lease depends on it",
-              off < 0 ? -off : off, off < 0 ? "behind" : "ahead of");
+    hf_finding_add(list, HF_FINE, "clock", NULL,
+                   "the server's is %.3f s %s ours; no lease depends on it",
+                   off < 0 ? -off : off, off < 0 ? "behind" : "ahead of");
     if (ahead > 1)
-        hf_gather(list, HF_FINE, "tokens", NULL,
-                  "above %" PRId64
-                  ", %.0f s ahead of the server's clock, which was set back; they go on "
-                  "rising",
-                  token, ahead);
+        hf_finding_add(
+            list, HF_FINE, "tokens", NULL,
+            "above %" PRId64
+            ", %.0f s ahead of the server's clock, which was set back; they go on "
+            "rising",
+            token, ahead);
     else
-        hf_gather(list, HF_FINE, "tokens", NULL, "above %" PRId64, token);
+        hf_finding_add(list, HF_FINE, "tokens", NULL, "above %" PRId64, token);
 }
 
 /* ---- Connections ---------------------------------------------- */
 
 static void tell_connections(const struct hf_pg_examine *examine,
-                             struct hf_gathered         *list)
+                             struct hf_finding_list     *list)
 {
     int64_t used = hf_pg_told_number(examine, "connections");
     int64_t most = hf_pg_told_number(examine, "most_connections");
     bool    full = (double)used > NEARLY_ALL * (double)most;
 
-    hf_gather(list, full ? HF_WARNING : HF_FINE, "connections",
-              full ? "raise max_connections, or let clients share some by a pooler"
-                   : NULL,
-              "%" PRId64 " of %" PRId64 " are in use%s", used, most,
-              full ? "; when all are, nobody else gets in" : "");
+    hf_finding_add(list, full ? HF_WARNING : HF_FINE, "connections",
+                   full ? "raise max_connections, or let clients share some by a pooler"
+                        : NULL,
+                   "%" PRId64 " of %" PRId64 " are in use%s", used, most,
+                   full ? "; when all are, nobody else gets in" : "");
 }
 
 void hf_pg_server_tell(const struct hf_pg *pg, const struct hf_pg_examine *examine,
-                       struct hf_gathered *list)
+                       struct hf_finding_list *list)
 {
     tell_server(pg, examine, list);
     tell_identity(pg, examine, list);

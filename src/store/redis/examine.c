@@ -87,7 +87,7 @@ static void on_config(struct hf_redis *redis, void *data, const redisReply *repl
 static void tell(struct hf_redis *redis, struct hf_served_task *task,
                  struct hf_redis_examine *examine, const redisReply *look)
 {
-    struct hf_gathered list = { .failed = examine->failed };
+    struct hf_finding_list list = { .failed = examine->failed };
 
     hf_redis_server_tell(redis, examine, &list);
     hf_redis_data_tell(redis, examine, look, task->req->name, &list);

@@ -46,9 +46,9 @@ long long hf_redis_told_number(const struct hf_redis_examine *examine, const cha
 
 void hf_redis_server_tell(const struct hf_redis         *redis,
                           const struct hf_redis_examine *examine,
-                          struct hf_gathered            *list);
+                          struct hf_finding_list        *list);
 void hf_redis_data_tell(const struct hf_redis         *redis,
                         const struct hf_redis_examine *examine, const redisReply *look,
-                        const char *name, struct hf_gathered *list);
+                        const char *name, struct hf_finding_list *list);
 
 #endif

@@ -16,111 +16,121 @@ static double seconds(hf_time time)
 /* ---- Who serves us -------------------------------------------------------------------------- */
 
 static void tell_server(const struct hf_redis         *redis,
-                        const struct hf_redis_examine *examine, struct hf_gathered *list)
+                        const struct hf_redis_examine *examine,
+                        struct hf_finding_list        *list)
 {
     char name[300], version[32];
     bool valkey = hf_redis_told(examine, "valkey_version", version, sizeof version);
 
     if (!valkey)
         snprintf(version, sizeof version, "%s", redis->link.info.version);
-    hf_gather(list, HF_FINE, "server", NULL, "%s, %s %s, by %s",
-              hf_redis_link_server(redis, name, sizeof name), valkey ? "Valkey" : "Redis",
-              version,
-              redis->config.path[0] != '\0' ? "a Unix socket"
-              : redis->tls != NULL          ? "TLS"
-                                            : "TCP");
-    hf_gather(list, HF_FINE, "round trip", NULL, "all of this was answered in %.1f ms",
-              (double)examine->took / (double)HF_MS);
+    hf_finding_add(list, HF_FINE, "server", NULL, "%s, %s %s, by %s",
+                   hf_redis_link_server(redis, name, sizeof name),
+                   valkey ? "Valkey" : "Redis", version,
+                   redis->config.path[0] != '\0' ? "a Unix socket"
+                   : redis->tls != NULL          ? "TLS"
+                                                 : "TCP");
+    hf_finding_add(list, HF_FINE, "round trip", NULL,
+                   "all of this was answered in %.1f ms",
+                   (double)examine->took / (double)HF_MS);
 }
 
 static void tell_finding(const struct hf_redis         *redis,
-                         const struct hf_redis_examine *examine, struct hf_gathered *list)
+                         const struct hf_redis_examine *examine,
+                         struct hf_finding_list        *list)
 {
     const struct hf_redis_config *config = &redis->config;
     char                          mode[16];
 
     if (config->service[0] != '\0')
-        hf_gather(list, config->servers > 1 ? HF_FINE : HF_WARNING, "sentinel",
-                  config->servers > 1 ? NULL
-                                      : "name all of them: "
-                                        "redis+sentinel://host,host,host/SERVICE",
-                  "it is the master of \"%s\"; %zu Sentinel%s in the URL",
-                  config->service, config->servers, config->servers > 1 ? "s" : "");
+        hf_finding_add(list, config->servers > 1 ? HF_FINE : HF_WARNING, "sentinel",
+                       config->servers > 1 ? NULL
+                                           : "name all of them: "
+                                             "redis+sentinel://host,host,host/SERVICE",
+                       "it is the master of \"%s\"; %zu Sentinel%s in the URL",
+                       config->service, config->servers, config->servers > 1 ? "s" : "");
     if (hf_redis_told(examine, "redis_mode", mode, sizeof mode) &&
         strcmp(mode, "cluster") == 0)
-        hf_gather(list, HF_FINE, "cluster", NULL,
-                  "all keys of %s are in one slot, so on one server at a time",
-                  config->prefix);
+        hf_finding_add(list, HF_FINE, "cluster", NULL,
+                       "all keys of %s are in one slot, so on one server at a time",
+                       config->prefix);
 }
 
 /* ---- The way there ---------------------------------------------------------------------------- */
 
 /* That this user may do all that is needed is shown by our session being there. */
-static void tell_way(const struct hf_redis *redis, struct hf_gathered *list)
+static void tell_way(const struct hf_redis *redis, struct hf_finding_list *list)
 {
     const struct hf_redis_config *config = &redis->config;
     bool                          near = hf_address_is_local(&redis->link.at.at);
     bool                          known = config->password != NULL;
 
     if (known)
-        hf_gather(list, HF_FINE, "identity", NULL, "user %s, by password",
-                  config->user != NULL ? config->user : "default");
+        hf_finding_add(list, HF_FINE, "identity", NULL, "user %s, by password",
+                       config->user != NULL ? config->user : "default");
     else
-        hf_gather(list, near || redis->tls != NULL ? HF_FINE : HF_WARNING, "identity",
-                  near || redis->tls != NULL
-                      ? NULL
-                      : "set a password there, best for a user with the few rights that "
-                        "docs/redis.md lists",
-                  "none: no password is needed");
+        hf_finding_add(
+            list, near || redis->tls != NULL ? HF_FINE : HF_WARNING, "identity",
+            near || redis->tls != NULL
+                ? NULL
+                : "set a password there, best for a user with the few rights that "
+                  "docs/redis.md lists",
+            "none: no password is needed");
     if (redis->tls != NULL)
-        hf_gather(list, HF_FINE, "encryption", NULL,
-                  "TLS; the server's certificate is verified");
+        hf_finding_add(list, HF_FINE, "encryption", NULL,
+                       "TLS; the server's certificate is verified");
     else if (near)
-        hf_gather(list, HF_FINE, "encryption", NULL, "none, and not needed: this host");
+        hf_finding_add(list, HF_FINE, "encryption", NULL,
+                       "none, and not needed: this host");
     else
-        hf_gather(list, HF_WARNING, "encryption", "use rediss: and the server's tls-port",
-                  "none: on the way %snotes can be read and locks be taken over",
-                  known ? "the password and " : "");
+        hf_finding_add(list, HF_WARNING, "encryption",
+                       "use rediss: and the server's tls-port",
+                       "none: on the way %snotes can be read and locks be taken over",
+                       known ? "the password and " : "");
 }
 
 /* ---- Session and clock -------------------------------------------------------------------------- */
 
 static void tell_session(const struct hf_redis         *redis,
-                         const struct hf_redis_examine *examine, struct hf_gathered *list)
+                         const struct hf_redis_examine *examine,
+                         struct hf_finding_list        *list)
 {
     hf_time left = redis->served.base.alive_until - hf_now();
     hf_time ttl = redis->config.ttl, longest = examine->longest;
 
-    hf_gather(list, longest > ttl ? HF_WARNING : HF_FINE, "session",
-              longest > ttl ? "give all clients of this prefix the same ttl" : NULL,
-              "%g s: so long a dead holder is waited for%s", seconds(ttl),
-              longest > ttl ? "; others use a longer one, see hold-off" : "");
-    hf_gather(list, left > 0 ? HF_FINE : HF_WARNING, "deadline", NULL,
-              "what is held now is surely ours for %.1f s, even if the server is not "
-              "heard",
-              left > 0 ? seconds(left) : 0.0);
+    hf_finding_add(list, longest > ttl ? HF_WARNING : HF_FINE, "session",
+                   longest > ttl ? "give all clients of this prefix the same ttl" : NULL,
+                   "%g s: so long a dead holder is waited for%s", seconds(ttl),
+                   longest > ttl ? "; others use a longer one, see hold-off" : "");
+    hf_finding_add(
+        list, left > 0 ? HF_FINE : HF_WARNING, "deadline", NULL,
+        "what is held now is surely ours for %.1f s, even if the server is not "
+        "heard",
+        left > 0 ? seconds(left) : 0.0);
 }
 
 /* Leases are counted by its clock, and tokens come from it. */
 static void tell_clock(const struct hf_redis         *redis,
-                       const struct hf_redis_examine *examine, struct hf_gathered *list)
+                       const struct hf_redis_examine *examine,
+                       struct hf_finding_list        *list)
 {
     double off = (double)examine->ahead / 1e6;
     bool   far = off > seconds(redis->config.ttl) || -off > seconds(redis->config.ttl);
 
-    hf_gather(list, far ? HF_WARNING : HF_FINE, "clock",
-              far ? "let both clocks be kept right, by slewing: tokens come from the "
-                    "server's, and where that is set forward, leases end early"
-                  : NULL,
-              "the server's is %.3f s %s ours; leases rely on its rate, and on its never "
-              "being set forward",
-              off < 0 ? -off : off, off < 0 ? "behind" : "ahead of");
+    hf_finding_add(
+        list, far ? HF_WARNING : HF_FINE, "clock",
+        far ? "let both clocks be kept right, by slewing: tokens come from the "
+              "server's, and where that is set forward, leases end early"
+            : NULL,
+        "the server's is %.3f s %s ours; leases rely on its rate, and on its never "
+        "being set forward",
+        off < 0 ? -off : off, off < 0 ? "behind" : "ahead of");
 }
 
 /* ---- Memory ---------------------------------------------------------------------------------------- */
 
 static void tell_eviction(const struct hf_redis_examine *examine,
-                          struct hf_gathered            *list)
+                          struct hf_finding_list        *list)
 {
     long long most = hf_redis_told_number(examine, "maxmemory", -1);
     long long used = hf_redis_told_number(examine, "used_memory", 0);
@@ -129,10 +139,11 @@ static void tell_eviction(const struct hf_redis_examine *examine,
     if (!hf_redis_told(examine, "maxmemory_policy", policy, sizeof policy) || most < 0)
         return;
     if (most == 0) {
-        hf_gather(list, HF_FINE, "eviction", NULL, "nothing is evicted: no maxmemory");
+        hf_finding_add(list, HF_FINE, "eviction", NULL,
+                       "nothing is evicted: no maxmemory");
     } else if (strcmp(policy, "noeviction") != 0) {
         bool claims = strncmp(policy, "volatile-", 9) == 0;
-        hf_gather(
+        hf_finding_add(
             list, HF_WARNING, "eviction",
             "set maxmemory-policy noeviction there, or keep locks on another server",
             "%s may be evicted (maxmemory-policy %s), as the URL allows it: then "
@@ -141,17 +152,17 @@ static void tell_eviction(const struct hf_redis_examine *examine,
             claims ? "its holder has lost it" : "it is as after FLUSHALL");
     } else {
         bool full = (double)used > NEARLY_FULL * (double)most;
-        hf_gather(list, full ? HF_WARNING : HF_FINE, "eviction",
-                  full ? "raise maxmemory" : NULL,
-                  "nothing is evicted (noeviction); %.0f of %.0f MB are used%s",
-                  (double)used / MB, (double)most / MB,
-                  full ? ", and when it is full nobody gets a lock" : "");
+        hf_finding_add(list, full ? HF_WARNING : HF_FINE, "eviction",
+                       full ? "raise maxmemory" : NULL,
+                       "nothing is evicted (noeviction); %.0f of %.0f MB are used%s",
+                       (double)used / MB, (double)most / MB,
+                       full ? ", and when it is full nobody gets a lock" : "");
     }
 }
 
 void hf_redis_server_tell(const struct hf_redis         *redis,
                           const struct hf_redis_examine *examine,
-                          struct hf_gathered            *list)
+                          struct hf_finding_list        *list)
 {
     tell_server(redis, examine, list);
     tell_finding(redis, examine, list);

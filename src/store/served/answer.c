@@ -195,7 +195,7 @@ void hf_served_proven(struct hf_served_task *task, char state)
     hf_served_fail(task, HF_ELOST, "our place in \"%.100s\" is gone", task->req->name);
 }
 
-void hf_served_findings(struct hf_served_task *task, struct hf_gathered *list)
+void hf_served_findings(struct hf_served_task *task, struct hf_finding_list *list)
 {
     if (list->failed) {
         hf_served_fail(task, HF_ENOMEM, "out of memory");
@@ -204,5 +204,5 @@ void hf_served_findings(struct hf_served_task *task, struct hf_gathered *list)
         task->req->findings = list->count;
         hf_served_finish(task, 0);
     }
-    hf_gathered_clear(list);
+    hf_finding_list_clear(list);
 }

@@ -172,7 +172,7 @@ void hf_served_list(struct hf_served_task *task, struct hf_ticket *ticket, size_
 void hf_served_proven(struct hf_served_task *task, char state);
 
 /* EXAMINE: answer by these, and clear them. */
-void hf_served_findings(struct hf_served_task *task, struct hf_gathered *list);
+void hf_served_findings(struct hf_served_task *task, struct hf_finding_list *list);
 
 /* Answer READ by what a message said, if that is all there is to know: to have a lock alone
  * means that nobody is ahead.  False: the server has to be asked. */

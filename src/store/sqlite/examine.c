@@ -35,34 +35,36 @@ static const char *size_text(char out[32], unsigned long long bytes)
 
 static void tell_file(struct hf_sq *sq)
 {
-    struct hf_gathered *list = &sq->findings;
-    struct stat         db = { 0 }, wal = { 0 };
-    char                size[32], log[32];
+    struct hf_finding_list *list = &sq->findings;
+    struct stat             db = { 0 }, wal = { 0 };
+    char                    size[32], log[32];
 
     if (stat(sq->files.db, &db) < 0) {
-        hf_gather(list, HF_FAULT, "file", NULL, "cannot look at %s: %s", sq->files.db,
-                  strerror(errno));
+        hf_finding_add(list, HF_FAULT, "file", NULL, "cannot look at %s: %s",
+                       sq->files.db, strerror(errno));
         return;
     }
     (void)stat(sq->files.wal, &wal); /* none: nothing in it */
     bool is_long = (unsigned long long)wal.st_size > LOG_WARN;
-    hf_gather(list, is_long ? HF_WARNING : HF_FINE, "file",
-              is_long ? "end what keeps the log from being written back: a transaction "
-                        "left open in another program"
-                      : NULL,
-              "%s, %s, log %s", sq->files.db,
-              size_text(size, (unsigned long long)db.st_size),
-              size_text(log, (unsigned long long)wal.st_size));
+    hf_finding_add(list, is_long ? HF_WARNING : HF_FINE, "file",
+                   is_long
+                       ? "end what keeps the log from being written back: a transaction "
+                         "left open in another program"
+                       : NULL,
+                   "%s, %s, log %s", sq->files.db,
+                   size_text(size, (unsigned long long)db.st_size),
+                   size_text(log, (unsigned long long)wal.st_size));
 
     bool open = (db.st_mode & S_IRWXO) != 0;
     char group[64] = "", name[64];
     if (sq->files.shared)
         snprintf(group, sizeof group, ", shared with group %.40s",
                  hf_sq_group_name(sq->files.group, name));
-    hf_gather(list, open ? HF_WARNING : HF_FINE, "permissions",
-              open ? "others can see who holds what, and more: chmod o-rwx it" : NULL,
-              "%04o, owner %lu%s", (unsigned)db.st_mode & 07777u,
-              (unsigned long)db.st_uid, group);
+    hf_finding_add(list, open ? HF_WARNING : HF_FINE, "permissions",
+                   open ? "others can see who holds what, and more: chmod o-rwx it"
+                        : NULL,
+                   "%04o, owner %lu%s", (unsigned)db.st_mode & 07777u,
+                   (unsigned long)db.st_uid, group);
 }
 
 /* Who owns a folder can put other files in it, whoever owns those that are there. */
@@ -73,10 +75,10 @@ static void tell_folder(struct hf_sq *sq)
     if (stat(sq->files.folder, &st) < 0 || st.st_uid == 0 || st.st_uid == geteuid() ||
         sq->files.shared)
         return;
-    hf_gather(&sq->findings, HF_WARNING, "folder",
-              "use a folder of your own: who owns one can replace what is in it",
-              "%s belongs to another user, %lu", sq->files.folder,
-              (unsigned long)st.st_uid);
+    hf_finding_add(&sq->findings, HF_WARNING, "folder",
+                   "use a folder of your own: who owns one can replace what is in it",
+                   "%s belongs to another user, %lu", sq->files.folder,
+                   (unsigned long)st.st_uid);
 }
 
 static void tell_volume(struct hf_sq *sq)
@@ -87,11 +89,11 @@ static void tell_volume(struct hf_sq *sq)
         return; /* there is no folder yet */
     const char *unsafe = hf_sq_volume_name((unsigned long)fs.f_type);
     if (unsafe != NULL)
-        hf_gather(&sq->findings, HF_WARNING, "file system",
-                  "use a local disk, unless all users of it are on this machine",
-                  "%s, forced by ?force=1", unsafe);
+        hf_finding_add(&sq->findings, HF_WARNING, "file system",
+                       "use a local disk, unless all users of it are on this machine",
+                       "%s, forced by ?force=1", unsafe);
     else
-        hf_gather(&sq->findings, HF_FINE, "file system", NULL, "local");
+        hf_finding_add(&sq->findings, HF_FINE, "file system", NULL, "local");
 }
 
 static void tell_disk(struct hf_sq *sq)
@@ -106,9 +108,9 @@ static void tell_disk(struct hf_sq *sq)
     left = (unsigned long long)disk.f_bavail * disk.f_frsize;
     if (left < DISK_WARN)
         level = left < DISK_FULL ? HF_FAULT : HF_WARNING;
-    hf_gather(&sq->findings, level, "disk",
-              level != HF_FINE ? "make room: a full disk lets nobody queue" : NULL,
-              "%s free", size_text(text, left));
+    hf_finding_add(&sq->findings, level, "disk",
+                   level != HF_FINE ? "make room: a full disk lets nobody queue" : NULL,
+                   "%s free", size_text(text, left));
 }
 
 /* ---- Database ----------------------------------------------------------------- */
@@ -130,19 +132,20 @@ static bool ask_text(struct hf_sq *sq, const char *pragma, char *ret, size_t siz
 
 static void tell_database(struct hf_sq *sq)
 {
-    struct hf_gathered *list = &sq->findings;
-    char                text[512];
+    struct hf_finding_list *list = &sq->findings;
+    char                    text[512];
 
     bool wal = ask_text(sq, "PRAGMA journal_mode", text, sizeof text) &&
                strcmp(text, "wal") == 0;
-    hf_gather(list, wal ? HF_FINE : HF_FAULT, "SQLite",
-              wal ? NULL : "another program changed it: PRAGMA journal_mode = WAL",
-              "%s, journal mode %s", sqlite3_libversion(), text);
+    hf_finding_add(list, wal ? HF_FINE : HF_FAULT, "SQLite",
+                   wal ? NULL : "another program changed it: PRAGMA journal_mode = WAL",
+                   "%s, journal mode %s", sqlite3_libversion(), text);
 
     bool whole = ask_text(sq, "PRAGMA quick_check(1)", text, sizeof text) &&
                  strcmp(text, "ok") == 0;
-    hf_gather(list, whole ? HF_FINE : HF_FAULT, "integrity",
-              whole ? NULL : "move the files away once nobody uses them", "%s", text);
+    hf_finding_add(list, whole ? HF_FINE : HF_FAULT, "integrity",
+                   whole ? NULL : "move the files away once nobody uses them", "%s",
+                   text);
 }
 
 /* A process that was stopped in there keeps everybody out. */
@@ -154,9 +157,9 @@ static int tell_gate(struct hf_sq *sq)
         return r;
     if (r == 0)
         hf_sq_gate_give(&sq->live);
-    hf_gather(&sq->findings, r == 0 ? HF_FINE : HF_FAULT, "gate",
-              r == 0 ? NULL : "continue that process (kill -CONT), or end it", "%s",
-              r == 0 ? "open" : sq->base.errmsg);
+    hf_finding_add(&sq->findings, r == 0 ? HF_FINE : HF_FAULT, "gate",
+                   r == 0 ? NULL : "continue that process (kill -CONT), or end it", "%s",
+                   r == 0 ? "open" : sq->base.errmsg);
     return 0;
 }
 
@@ -190,37 +193,38 @@ static int count_rows(struct hf_sq *sq, struct count *ret)
 
 static void tell_lines(struct hf_sq *sq)
 {
-    struct hf_gathered *list = &sq->findings;
-    struct count        count = { 0 };
-    size_t              sessions, stale;
+    struct hf_finding_list *list = &sq->findings;
+    struct count            count = { 0 };
+    size_t                  sessions, stale;
 
     if (count_rows(sq, &count) < 0) {
-        hf_gather(list, HF_FAULT, "lines", NULL, "%s", sq->base.errmsg);
+        hf_finding_add(list, HF_FAULT, "lines", NULL, "%s", sq->base.errmsg);
         return;
     }
     hf_sq_fifo_count(sq, &sessions, &stale);
-    hf_gather(list, HF_FINE, "lines", NULL, "%zu, with %zu places, of %zu sessions",
-              count.lines, count.places, sessions - stale);
+    hf_finding_add(list, HF_FINE, "lines", NULL, "%zu, with %zu places, of %zu sessions",
+                   count.lines, count.places, sessions - stale);
     if (count.dead + stale > 0)
-        hf_gather(list, HF_FINE, "leftovers", NULL,
-                  "of dead sessions: places %zu, FIFOs %zu; whoever comes next clears "
-                  "them away",
-                  count.dead, stale);
+        hf_finding_add(
+            list, HF_FINE, "leftovers", NULL,
+            "of dead sessions: places %zu, FIFOs %zu; whoever comes next clears "
+            "them away",
+            count.dead, stale);
     else
-        hf_gather(list, HF_FINE, "leftovers", NULL, "none");
-    hf_gather(list, HF_FINE, "token", NULL, "the highest given out is %llu",
-              (unsigned long long)sq->head.last);
+        hf_finding_add(list, HF_FINE, "leftovers", NULL, "none");
+    hf_finding_add(list, HF_FINE, "token", NULL, "the highest given out is %llu",
+                   (unsigned long long)sq->head.last);
 }
 
 static void tell_line(struct hf_sq *sq, struct hf_req *req)
 {
-    struct hf_gathered *list = &sq->findings;
-    size_t              hold = 0;
+    struct hf_finding_list *list = &sq->findings;
+    size_t                  hold = 0;
 
     int r = hf_sq_list(sq, req);
     if (r < 0) {
-        hf_gather(list, HF_FAULT, "line", NULL, "%s",
-                  r == HF_SQ_STALE ? "the files were replaced" : sq->base.errmsg);
+        hf_finding_add(list, HF_FAULT, "line", NULL, "%s",
+                       r == HF_SQ_STALE ? "the files were replaced" : sq->base.errmsg);
         return;
     }
     const struct hf_line *line = &req->snapshot;
@@ -228,17 +232,17 @@ static void tell_line(struct hf_sq *sq, struct hf_req *req)
         struct hf_line ahead = hf_line_ahead(line, i);
         hold += hf_line_judge(&ahead, &line->ticket[i].shape).granted;
     }
-    hf_gather(list, HF_FINE, "line", NULL, "%zu hold \"%s\", %zu wait", hold, req->name,
-              line->count - hold);
+    hf_finding_add(list, HF_FINE, "line", NULL, "%zu hold \"%s\", %zu wait", hold,
+                   req->name, line->count - hold);
     req->snapshot = (struct hf_line){ 0 };
     req->me = 0;
 }
 
 int hf_sq_examine(struct hf_sq *sq, struct hf_req *req)
 {
-    struct hf_gathered *list = &sq->findings;
+    struct hf_finding_list *list = &sq->findings;
 
-    hf_gathered_clear(list);
+    hf_finding_list_clear(list);
     int r = hf_sq_connect(sq, false);
     if (r < 0 && r != HF_ENOTFOUND)
         return r;
@@ -249,8 +253,8 @@ int hf_sq_examine(struct hf_sq *sq, struct hf_req *req)
     if (there)
         tell_file(sq);
     else
-        hf_gather(list, HF_FINE, "file", NULL,
-                  "%s is not there yet; the first lock makes it", sq->files.db);
+        hf_finding_add(list, HF_FINE, "file", NULL,
+                       "%s is not there yet; the first lock makes it", sq->files.db);
     tell_volume(sq);
     tell_disk(sq);
     if (there) {

@@ -115,13 +115,13 @@ struct hf_sq {
     int     seat;    /* a low descriptor kept free for it; see vigil.c */
     hf_time vigil;   /* when to look after the files */
 
-    struct hf_sq_rows  rows;   /* of the line last looked at */
-    struct hf_sq_rows  dead;   /* those found dead then */
-    struct hf_sq_sum   sum;    /* all of it; count is 0 if that is not known */
-    struct hf_ticket  *ticket; /* the snapshot lent out */
-    size_t             ticket_room;
-    struct hf_sq_text *texts; /* its strings */
-    struct hf_gathered findings;
+    struct hf_sq_rows      rows;   /* of the line last looked at */
+    struct hf_sq_rows      dead;   /* those found dead then */
+    struct hf_sq_sum       sum;    /* all of it; count is 0 if that is not known */
+    struct hf_ticket      *ticket; /* the snapshot lent out */
+    size_t                 ticket_room;
+    struct hf_sq_text     *texts; /* its strings */
+    struct hf_finding_list findings;
 };
 
 /* Write base.errmsg and return `code`. */

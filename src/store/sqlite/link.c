@@ -248,13 +248,6 @@ bool hf_sq_current(struct hf_sq *sq)
     return true;
 }
 
-static void set_link(struct hf_sq *sq, enum hf_link link)
-{
-    sq->base.link = link;
-    if (sq->base.on_link != NULL)
-        sq->base.on_link(&sq->base, sq->base.on_link_data);
-}
-
 bool hf_sq_outdated(struct hf_sq *sq)
 {
     bool loss = sq->owns.first != NULL || sq->watches != NULL;
@@ -267,7 +260,7 @@ bool hf_sq_outdated(struct hf_sq *sq)
         hf_sq_owns_drop(&sq->owns, sq->owns.first, true);
     hf_sq_fail(sq, HF_ELOST, "%.160s was deleted, moved or replaced while in use",
                sq->files.db);
-    set_link(sq, HF_LINK_LOST);
-    set_link(sq, HF_LINK_UP);
+    hf_store_set_link(&sq->base, HF_LINK_LOST);
+    hf_store_set_link(&sq->base, HF_LINK_UP);
     return true;
 }

@@ -1,6 +1,7 @@
 /* list.c - LIST, and snapshots in general. */
 #include "store/sqlite/inner.h"
 
+#include "base/grow.h"
 #include "holdfast.h"
 
 #include <assert.h>
@@ -9,14 +10,11 @@
 
 static int reserve_tickets(struct hf_sq *sq, size_t count)
 {
-    if (count <= sq->ticket_room)
-        return 0;
-    size_t            room = count * 2;
-    struct hf_ticket *grown = realloc(sq->ticket, room * sizeof *grown);
+    struct hf_ticket *grown = hf_grow(sq->ticket, &sq->ticket_room, count, sizeof *grown);
+
     if (grown == NULL)
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
     sq->ticket = grown;
-    sq->ticket_room = room;
     return 0;
 }
 

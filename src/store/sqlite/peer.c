@@ -11,6 +11,7 @@
  */
 #include "store/sqlite/inner.h"
 
+#include "base/grow.h"
 #include "holdfast.h"
 
 #include <assert.h>
@@ -178,14 +179,11 @@ int hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t word)
     for (size_t i = 0; i < sq->news_count; i++)
         if (sq->news[i].sid == sid && sq->news[i].word == word)
             return 0;
-    if (sq->news_count == sq->news_room) {
-        size_t             room = sq->news_room > 0 ? sq->news_room * 2 : 16;
-        struct hf_sq_news *grown = realloc(sq->news, room * sizeof *grown);
-        if (grown == NULL)
-            return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
-        sq->news = grown;
-        sq->news_room = room;
-    }
+    struct hf_sq_news *grown =
+        hf_grow(sq->news, &sq->news_room, sq->news_count + 1, sizeof *grown);
+    if (grown == NULL)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+    sq->news = grown;
     sq->news[sq->news_count++] = (struct hf_sq_news){ sid, word };
     return 0;
 }

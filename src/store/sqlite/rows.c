@@ -1,6 +1,7 @@
 /* rows.c - reading a line, and who of it is alive. */
 #include "store/sqlite/inner.h"
 
+#include "base/grow.h"
 #include "holdfast.h"
 
 #include <assert.h>
@@ -22,14 +23,11 @@ void hf_sq_row_read(sqlite3_stmt *query, struct hf_sq_row *ret)
 
 int hf_sq_rows_add(struct hf_sq *sq, struct hf_sq_rows *rows, const struct hf_sq_row *row)
 {
-    if (rows->count == rows->room) {
-        size_t            room = rows->room > 0 ? rows->room * 2 : 16;
-        struct hf_sq_row *grown = realloc(rows->row, room * sizeof *grown);
-        if (grown == NULL)
-            return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
-        rows->row = grown;
-        rows->room = room;
-    }
+    struct hf_sq_row *grown =
+        hf_grow(rows->row, &rows->room, rows->count + 1, sizeof *grown);
+    if (grown == NULL)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+    rows->row = grown;
     rows->row[rows->count++] = *row;
     return 0;
 }

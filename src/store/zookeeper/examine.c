@@ -33,7 +33,7 @@ struct examine {
     hf_time                  began;
     struct hf_zk_server_look server;
     struct hf_zk_folder_look folder;
-    struct hf_gathered       list;
+    struct hf_finding_list   list;
 };
 
 static void examine_free(void *data)
@@ -41,14 +41,14 @@ static void examine_free(void *data)
     struct examine *examine = data;
 
     hf_zk_word_end(&examine->word);
-    hf_gathered_clear(&examine->list);
+    hf_finding_list_clear(&examine->list);
     free(examine);
 }
 
 static void go_on(struct hf_zk *zk, struct examine *examine)
 {
-    struct hf_zk_task  *task = examine->task;
-    struct hf_gathered *list = &examine->list;
+    struct hf_zk_task      *task = examine->task;
+    struct hf_finding_list *list = &examine->list;
 
     if (examine->flying > 0 || (examine->word.asking && !examine->broken))
         return;

@@ -56,7 +56,8 @@ struct hf_zk_folder_look {
 void hf_zk_folder_take_list(struct hf_zk_folder_look *look, struct hf_zk_reply *reply);
 void hf_zk_folder_take_acl(struct hf_zk_folder_look *look, struct hf_zk_reply *reply);
 void hf_zk_folder_tell(const struct hf_zk *zk, const struct hf_zk_line *line,
-                       const struct hf_zk_folder_look *look, struct hf_gathered *list);
+                       const struct hf_zk_folder_look *look,
+                       struct hf_finding_list         *list);
 
 /* ---- examine_server.c ---------------------------------------------------------------- */
 
@@ -69,6 +70,6 @@ struct hf_zk_server_look {
 };
 
 void hf_zk_server_tell(const struct hf_zk *zk, const struct hf_zk_server_look *look,
-                       struct hf_gathered *list);
+                       struct hf_finding_list *list);
 
 #endif

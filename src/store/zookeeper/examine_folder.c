@@ -162,24 +162,27 @@ void hf_zk_folder_take_acl(struct hf_zk_folder_look *look, struct hf_zk_reply *r
 /* ---- Telling --------------------------------------------------------------------------- */
 
 static void tell_folder(const struct hf_zk *zk, const struct hf_zk_line *line,
-                        const struct hf_zk_folder_look *look, struct hf_gathered *list)
+                        const struct hf_zk_folder_look *look,
+                        struct hf_finding_list         *list)
 {
     int  changes = PERMIT_CREATE | PERMIT_DELETE | PERMIT_ADMIN;
     bool known = zk->config.auth != NULL || zk->config.certified;
     bool open = look->acl_known && (look->anyone & changes) != 0;
     bool wanted = strcmp(zk->config.acl, "open") == 0;
 
-    hf_gather(list, open && known && !wanted ? HF_WARNING : HF_FINE, "folder",
-              open && known && !wanted
-                  ? "somebody without an identity made it: delete it when nobody is in "
-                    "it, or set its ACL"
-                  : NULL,
-              "%s%s", line->folder, open && known ? ", which anybody may change" : "");
+    hf_finding_add(
+        list, open && known && !wanted ? HF_WARNING : HF_FINE, "folder",
+        open && known && !wanted
+            ? "somebody without an identity made it: delete it when nobody is in "
+              "it, or set its ACL"
+            : NULL,
+        "%s%s", line->folder, open && known ? ", which anybody may change" : "");
     if (look->enter_error == HF_ZK_NO_AUTH || look->leave_error == HF_ZK_NO_AUTH)
-        hf_gather(list, HF_FAULT, "rights",
-                  "use the identity that made it, or acl= for a group that shares it",
-                  "this client may not %s there",
-                  look->enter_error != 0 ? "make nodes" : "delete nodes");
+        hf_finding_add(
+            list, HF_FAULT, "rights",
+            "use the identity that made it, or acl= for a group that shares it",
+            "this client may not %s there",
+            look->enter_error != 0 ? "make nodes" : "delete nodes");
 }
 
 /* The server shows twice the number of nodes ever made, less those there now. */
@@ -189,19 +192,21 @@ static uint32_t next_number(const struct hf_zk_stat *stat)
 }
 
 /* A server does not tell whether a folder is a container. */
-static void tell_numbers(const struct hf_zk_folder_look *look, struct hf_gathered *list)
+static void tell_numbers(const struct hf_zk_folder_look *look,
+                         struct hf_finding_list         *list)
 {
     uint32_t      next = next_number(&look->stat);
     enum hf_level level = next >= HF_ZK_SEQUENCE_END ? HF_FAULT
                           : next >= NUMBERS_WARN     ? HF_WARNING
                                                      : HF_FINE;
 
-    hf_gather(list, level, "numbers",
-              level == HF_FINE ? NULL
-                               : "they start again in a new folder: leave it empty for "
-                                 "some minutes, and if it is still there, delete it",
-              "the next is %" PRIu32 " of %d%s", next, HF_ZK_SEQUENCE_END,
-              level == HF_FAULT ? ": they are used up" : "");
+    hf_finding_add(list, level, "numbers",
+                   level == HF_FINE
+                       ? NULL
+                       : "they start again in a new folder: leave it empty for "
+                         "some minutes, and if it is still there, delete it",
+                   "the next is %" PRIu32 " of %d%s", next, HF_ZK_SEQUENCE_END,
+                   level == HF_FAULT ? ": they are used up" : "");
 }
 
 /* The worst pair of kinds of which one does not see the other. */
@@ -221,47 +226,49 @@ static enum sight find_blind(const struct hf_zk_folder_look *look, enum kind *wh
     return worst;
 }
 
-static void tell_kinds(const struct hf_zk_folder_look *look, struct hf_gathered *list)
+static void tell_kinds(const struct hf_zk_folder_look *look, struct hf_finding_list *list)
 {
     enum kind  who = MUTEX, whom = MUTEX;
     enum sight worst = find_blind(look, &who, &whom);
 
     if (worst == BLIND)
-        hf_gather(list, HF_FAULT, "names",
-                  "use one library for this lock, or names that all of them see: "
-                  "docs/zookeeper.md",
-                  "whoever makes %s does not see %s: two may hold it at once",
-                  kind_names[who], kind_names[whom]);
+        hf_finding_add(list, HF_FAULT, "names",
+                       "use one library for this lock, or names that all of them see: "
+                       "docs/zookeeper.md",
+                       "whoever makes %s does not see %s: two may hold it at once",
+                       kind_names[who], kind_names[whom]);
     else if (worst == CAN_SEE)
-        hf_gather(list, HF_WARNING, "names",
-                  whom == SHARED
-                      ? "give kazoo extra_lock_patterns=[\"__READ__\", \"__WRIT__\"], or "
-                        "Holdfast's URL style=kazoo"
-                      : "give kazoo extra_lock_patterns=[\"-lock-\"], or Holdfast's URL "
-                        "style=kazoo",
-                  "kazoo sees %s only if it is told to", kind_names[whom]);
+        hf_finding_add(
+            list, HF_WARNING, "names",
+            whom == SHARED
+                ? "give kazoo extra_lock_patterns=[\"__READ__\", \"__WRIT__\"], or "
+                  "Holdfast's URL style=kazoo"
+                : "give kazoo extra_lock_patterns=[\"-lock-\"], or Holdfast's URL "
+                  "style=kazoo",
+            "kazoo sees %s only if it is told to", kind_names[whom]);
     else
-        hf_gather(list, HF_FINE, "names", NULL, "all who are there see each other");
+        hf_finding_add(list, HF_FINE, "names", NULL, "all who are there see each other");
     if (look->blocker[0] != '\0')
-        hf_gather(list, HF_FAULT, "other nodes", "delete that node",
-                  "%zu; \"%s\" sorts before all places: Curator waits for it for ever",
-                  look->foreign, look->blocker);
+        hf_finding_add(
+            list, HF_FAULT, "other nodes", "delete that node",
+            "%zu; \"%s\" sorts before all places: Curator waits for it for ever",
+            look->foreign, look->blocker);
     else if (look->foreign > 0)
-        hf_gather(list, HF_WARNING, "other nodes", "keep other data elsewhere",
-                  "%zu that are no places, \"%s\" one of them", look->foreign,
-                  look->foreign_name);
+        hf_finding_add(list, HF_WARNING, "other nodes", "keep other data elsewhere",
+                       "%zu that are no places, \"%s\" one of them", look->foreign,
+                       look->foreign_name);
 }
 
 void hf_zk_folder_tell(const struct hf_zk *zk, const struct hf_zk_line *line,
-                       const struct hf_zk_folder_look *look, struct hf_gathered *list)
+                       const struct hf_zk_folder_look *look, struct hf_finding_list *list)
 {
     if (look->list_error == HF_ZK_NO_NODE) {
-        hf_gather(list, HF_FINE, "folder", NULL,
-                  "%s is not there; the first lock makes it", line->folder);
+        hf_finding_add(list, HF_FINE, "folder", NULL,
+                       "%s is not there; the first lock makes it", line->folder);
         return;
     }
     if (look->list_error != 0) {
-        hf_gather(
+        hf_finding_add(
             list, HF_FAULT, "folder",
             look->list_error == HF_ZK_NO_AUTH
                 ? "use the identity that made it, or acl= for a group that shares it"
@@ -272,8 +279,8 @@ void hf_zk_folder_tell(const struct hf_zk *zk, const struct hf_zk_line *line,
         return;
     }
     tell_folder(zk, line, look, list);
-    hf_gather(list, HF_FINE, "line", NULL, "%zu hold \"%s\", %zu wait", look->holders,
-              line->name, look->waiters);
+    hf_finding_add(list, HF_FINE, "line", NULL, "%zu hold \"%s\", %zu wait",
+                   look->holders, line->name, look->waiters);
     tell_numbers(look, list);
     tell_kinds(look, list);
 }

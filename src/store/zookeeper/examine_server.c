@@ -33,21 +33,21 @@ static bool is_old(const char *version)
 }
 
 static void tell_server(const struct hf_zk *zk, const char *srvr,
-                        struct hf_gathered *list)
+                        struct hf_finding_list *list)
 {
     char name[256], version[32], role[32];
 
     hf_zk_link_server(zk, name, sizeof name);
     if (!find(srvr, "version: ", "-, \n", version, sizeof version) ||
         !find(srvr, "Mode: ", " \n", role, sizeof role)) {
-        hf_gather(list, HF_WARNING, "server",
-                  "to have them told: 4lw.commands.whitelist=srvr in its zoo.cfg",
-                  "%s; it does not tell version and role", name);
+        hf_finding_add(list, HF_WARNING, "server",
+                       "to have them told: 4lw.commands.whitelist=srvr in its zoo.cfg",
+                       "%s; it does not tell version and role", name);
         return;
     }
-    hf_gather(list, is_old(version) ? HF_FAULT : HF_FINE, "server",
-              is_old(version) ? "locks need 3.5 or later: upgrade it" : NULL,
-              "%s, ZooKeeper %s, %s", name, version, role);
+    hf_finding_add(list, is_old(version) ? HF_FAULT : HF_FINE, "server",
+                   is_old(version) ? "locks need 3.5 or later: upgrade it" : NULL,
+                   "%s, ZooKeeper %s, %s", name, version, role);
 }
 
 static bool is_address(const char *host)
@@ -60,32 +60,33 @@ static bool is_address(const char *host)
 
 /* Alone it has no list of servers. */
 static void tell_ensemble(const struct hf_zk *zk, const struct hf_zk_server_look *look,
-                          struct hf_gathered *list)
+                          struct hf_finding_list *list)
 {
     bool   alone = strstr(look->srvr, "Mode: standalone") != NULL;
     size_t named = zk->config.servers;
     bool   few = look->size > 1 && named == 1 && is_address(zk->config.server[0].host);
 
     if (alone || look->size == 1)
-        hf_gather(list, HF_WARNING, "ensemble",
-                  "three or more servers go on when one is lost",
-                  "one server: without it there are no locks");
+        hf_finding_add(list, HF_WARNING, "ensemble",
+                       "three or more servers go on when one is lost",
+                       "one server: without it there are no locks");
     else if (look->size == 0)
-        hf_gather(list, HF_FINE, "ensemble", NULL,
-                  "its size is not to be read from /zookeeper/config");
+        hf_finding_add(list, HF_FINE, "ensemble", NULL,
+                       "its size is not to be read from /zookeeper/config");
     else
-        hf_gather(list, few || look->size == 2 ? HF_WARNING : HF_FINE, "ensemble",
-                  few               ? "name all of them in the URL: zk://host,host,host"
-                  : look->size == 2 ? "a third server would make it safer, not slower"
-                                    : NULL,
-                  "%zu servers, which can do without %zu; %zu in the URL", look->size,
-                  (look->size - 1) / 2, named);
+        hf_finding_add(list, few || look->size == 2 ? HF_WARNING : HF_FINE, "ensemble",
+                       few ? "name all of them in the URL: zk://host,host,host"
+                       : look->size == 2
+                           ? "a third server would make it safer, not slower"
+                           : NULL,
+                       "%zu servers, which can do without %zu; %zu in the URL",
+                       look->size, (look->size - 1) / 2, named);
 }
 
 /* ---- Session -------------------------------------------------------------------------- */
 
 static void tell_session(const struct hf_zk *zk, const struct hf_zk_server_look *look,
-                         struct hf_gathered *list)
+                         struct hf_finding_list *list)
 {
     double  asked = zk->config.session_ms / 1000.0;
     double  given = (double)zk->link.timeout / (double)HF_SEC;
@@ -93,14 +94,16 @@ static void tell_session(const struct hf_zk *zk, const struct hf_zk_server_look 
     bool    brief = zk->link.timeout < SESSION_SHORT && look->size > 1;
     bool    cut = zk->link.timeout < zk->config.session_ms * HF_MS;
 
-    hf_gather(list, brief ? HF_WARNING : HF_FINE, "session",
-              brief && cut ? "raise maxSessionTimeout of the servers; 30 s outlast a "
-                             "leader that hangs"
-              : brief      ? "write session=30s: it outlasts a leader that hangs"
+    hf_finding_add(list, brief ? HF_WARNING : HF_FINE, "session",
+                   brief && cut
+                       ? "raise maxSessionTimeout of the servers; 30 s outlast a "
+                         "leader that hangs"
+                   : brief ? "write session=30s: it outlasts a leader that hangs"
                            : NULL,
-              "%g s, asked for %g s: so long a dead holder is waited for", given, asked);
+                   "%g s, asked for %g s: so long a dead holder is waited for", given,
+                   asked);
     if (look->create_error == 0) /* a write has proven it */
-        hf_gather(
+        hf_finding_add(
             list, left > 0 ? HF_FINE : HF_WARNING, "deadline", NULL,
             "what is held now is surely ours for %.1f s, even if no server is heard",
             left > 0 ? (double)left / (double)HF_SEC : 0.0);
@@ -109,60 +112,63 @@ static void tell_session(const struct hf_zk *zk, const struct hf_zk_server_look 
 /* ---- Rights ----------------------------------------------------------------------------- */
 
 static void tell_writing(const struct hf_zk *zk, const struct hf_zk_server_look *look,
-                         struct hf_gathered *list)
+                         struct hf_finding_list *list)
 {
     const char *chroot = zk->config.chroot[0] != '\0' ? zk->config.chroot : "/";
 
     if (look->create_error == HF_ZK_NO_NODE)
-        hf_gather(list, HF_FAULT, "read/write",
-                  "`holdfast init` makes it; or correct the URL",
-                  "there is no node %s, the chroot of the store URL", chroot);
+        hf_finding_add(list, HF_FAULT, "read/write",
+                       "`holdfast init` makes it; or correct the URL",
+                       "there is no node %s, the chroot of the store URL", chroot);
     else if (look->create_error == HF_ZK_NO_AUTH)
-        hf_gather(list, HF_FAULT, "read/write",
-                  "give it create, delete and read there (zkCli.sh: setAcl), or use "
-                  "another user",
-                  "this client may make no nodes in %s", chroot);
+        hf_finding_add(list, HF_FAULT, "read/write",
+                       "give it create, delete and read there (zkCli.sh: setAcl), or use "
+                       "another user",
+                       "this client may make no nodes in %s", chroot);
     else if (look->create_error == HF_ZK_INVALID_ACL)
-        hf_gather(list, HF_FAULT, "read/write",
-                  "see acl= in the URL; with a certificate alone the server must ask "
-                  "for it (ssl.clientAuth)",
-                  "the server takes no such acl, or does not know who we are");
+        hf_finding_add(
+            list, HF_FAULT, "read/write",
+            "see acl= in the URL; with a certificate alone the server must ask "
+            "for it (ssl.clientAuth)",
+            "the server takes no such acl, or does not know who we are");
     else if (look->create_error != 0)
-        hf_gather(list, HF_FAULT, "read/write", NULL,
-                  "no node can be made in %s: ZooKeeper's error %d", chroot,
-                  look->create_error);
+        hf_finding_add(list, HF_FAULT, "read/write", NULL,
+                       "no node can be made in %s: ZooKeeper's error %d", chroot,
+                       look->create_error);
     else if (look->delete_error != 0)
-        hf_gather(list, HF_FAULT, "read/write",
-                  "give it the right to delete there, or no lock can be released",
-                  "this client may make nodes in %s, and not delete them", chroot);
+        hf_finding_add(list, HF_FAULT, "read/write",
+                       "give it the right to delete there, or no lock can be released",
+                       "this client may make nodes in %s, and not delete them", chroot);
     else
-        hf_gather(list, HF_FINE, "read/write", NULL,
-                  "a node in %s was made and deleted in %.1f ms", chroot,
-                  (double)look->took / (double)HF_MS);
+        hf_finding_add(list, HF_FINE, "read/write", NULL,
+                       "a node in %s was made and deleted in %.1f ms", chroot,
+                       (double)look->took / (double)HF_MS);
 }
 
-static void tell_identity(const struct hf_zk *zk, struct hf_gathered *list)
+static void tell_identity(const struct hf_zk *zk, struct hf_finding_list *list)
 {
     const struct hf_zk_config *config = &zk->config;
     bool                       known = config->auth != NULL || config->certified;
     bool                       open = strcmp(config->acl, "open") == 0;
 
     if (config->auth != NULL)
-        hf_gather(list, HF_FINE, "identity", NULL, "user %.*s%s",
-                  (int)strcspn(config->auth, ":"), config->auth,
-                  config->certified ? ", and a certificate" : "");
+        hf_finding_add(list, HF_FINE, "identity", NULL, "user %.*s%s",
+                       (int)strcspn(config->auth, ":"), config->auth,
+                       config->certified ? ", and a certificate" : "");
     else
-        hf_gather(list, HF_FINE, "identity", NULL, "%s",
-                  known ? "a certificate" : "none");
+        hf_finding_add(list, HF_FINE, "identity", NULL, "%s",
+                       known ? "a certificate" : "none");
     if (strcmp(config->acl, "creator") == 0)
-        hf_gather(list, HF_FINE, "acl", NULL, "new nodes are for this identity alone");
+        hf_finding_add(list, HF_FINE, "acl", NULL,
+                       "new nodes are for this identity alone");
     else if (!open)
-        hf_gather(list, HF_FINE, "acl", NULL, "new nodes are for those named in acl=");
+        hf_finding_add(list, HF_FINE, "acl", NULL,
+                       "new nodes are for those named in acl=");
     else
-        hf_gather(list, known ? HF_FINE : HF_WARNING, "acl",
-                  known ? NULL : "give clients an identity: ?auth=FILE",
-                  "new nodes are open: whoever reaches the server may delete them%s",
-                  known ? ", as the URL wants it" : "");
+        hf_finding_add(list, known ? HF_FINE : HF_WARNING, "acl",
+                       known ? NULL : "give clients an identity: ?auth=FILE",
+                       "new nodes are open: whoever reaches the server may delete them%s",
+                       known ? ", as the URL wants it" : "");
 }
 
 /* ---- The way there ----------------------------------------------------------------------- */
@@ -177,22 +183,23 @@ static bool is_near(int fd)
     return hf_address_is_local(&at);
 }
 
-static void tell_way(const struct hf_zk *zk, struct hf_gathered *list)
+static void tell_way(const struct hf_zk *zk, struct hf_finding_list *list)
 {
     if (zk->tls != NULL)
-        hf_gather(list, HF_FINE, "encryption", NULL,
-                  "TLS; the server's certificate is verified");
+        hf_finding_add(list, HF_FINE, "encryption", NULL,
+                       "TLS; the server's certificate is verified");
     else if (is_near(zk->link.stream.fd))
-        hf_gather(list, HF_FINE, "encryption", NULL, "none, and not needed: this host");
+        hf_finding_add(list, HF_FINE, "encryption", NULL,
+                       "none, and not needed: this host");
     else
-        hf_gather(list, HF_WARNING, "encryption",
-                  "use zks: and the servers' secureClientPort",
-                  "none: on the way %snotes can be read and locks be taken over",
-                  zk->config.auth != NULL ? "the password and " : "");
+        hf_finding_add(list, HF_WARNING, "encryption",
+                       "use zks: and the servers' secureClientPort",
+                       "none: on the way %snotes can be read and locks be taken over",
+                       zk->config.auth != NULL ? "the password and " : "");
 }
 
 void hf_zk_server_tell(const struct hf_zk *zk, const struct hf_zk_server_look *look,
-                       struct hf_gathered *list)
+                       struct hf_finding_list *list)
 {
     tell_server(zk, look->srvr, list);
     tell_ensemble(zk, look, list);
@@ -200,6 +207,6 @@ void hf_zk_server_tell(const struct hf_zk *zk, const struct hf_zk_server_look *l
     tell_writing(zk, look, list);
     tell_identity(zk, list);
     tell_way(zk, list);
-    hf_gather(list, HF_FINE, "clock", NULL,
-              "clock skew is irrelevant: no clock of a server is used");
+    hf_finding_add(list, HF_FINE, "clock", NULL,
+                   "clock skew is irrelevant: no clock of a server is used");
 }
