@@ -29,7 +29,7 @@ static int choose(const struct args *args, const struct hf_report *report,
     size_t                 holders = 0;
 
     for (size_t i = 0; i < report->count; i++) {
-        const struct hf_entry *entry = &report->entry[i];
+        const struct hf_entry *entry = report->entry[i];
         holders += entry->held;
         if (args->token != 0 ? entry->token == args->token
                              : entry->held && chosen == NULL)

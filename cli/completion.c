@@ -52,7 +52,7 @@ static int print_names(const struct args *args, struct hf_client *client,
 {
     (void)client;
     for (size_t i = 0; i < report->count; i += entry_same_name(report, i)) {
-        const char *name = report->entry[i].name;
+        const char *name = report->entry[i]->name;
         if (args->operand[1] == NULL) {
             puts(name);
             continue;

@@ -20,11 +20,11 @@ static void print_lines(const struct hf_findings *findings)
     size_t width = 0;
 
     for (size_t i = 0; i < findings->count; i++) {
-        size_t columns = strlen(findings->finding[i].about);
+        size_t columns = strlen(findings->finding[i]->about);
         width = columns > width ? columns : width;
     }
     for (size_t i = 0; i < findings->count; i++) {
-        const struct hf_finding *finding = &findings->finding[i];
+        const struct hf_finding *finding = findings->finding[i];
         char                     text[1024], advice[1024];
         text_clean(text, sizeof text, finding->text);
         text_clean(advice, sizeof advice, finding->advice);
@@ -41,7 +41,7 @@ static void print_json(const struct hf_findings *findings)
 
     json_open(&json, NULL, '[');
     for (size_t i = 0; i < findings->count; i++) {
-        const struct hf_finding *finding = &findings->finding[i];
+        const struct hf_finding *finding = findings->finding[i];
         json_open(&json, NULL, '{');
         json_string(&json, "level",
                     finding->level == HF_FAULT ? "fault" : words[finding->level]);
@@ -60,7 +60,7 @@ static int print(const struct args *args, const struct hf_findings *findings)
     int code = 0;
 
     for (size_t i = 0; i < findings->count; i++) {
-        const struct hf_finding *finding = &findings->finding[i];
+        const struct hf_finding *finding = findings->finding[i];
         if (finding->level != HF_FAULT)
             continue;
         if (strcmp(finding->about, "link") == 0)
@@ -78,12 +78,15 @@ static int print(const struct args *args, const struct hf_findings *findings)
 /* It cannot even be opened: that is what there is to tell. */
 static void print_closed(const struct args *args, const char *why)
 {
-    struct hf_finding finding[] = {
-        { HF_FINE, "holdfast", hf_version(), "" },
-        { HF_FAULT, "link", why, "" },
+    const struct hf_finding version = {
+        .level = HF_FINE, .about = "holdfast", .text = hf_version(), .advice = ""
     };
+    const struct hf_finding link = {
+        .level = HF_FAULT, .about = "link", .text = why, .advice = ""
+    };
+    const struct hf_finding *both[] = { &version, &link };
 
-    (void)print(args, &(struct hf_findings){ finding, 2 });
+    (void)print(args, &(struct hf_findings){ .finding = both, .count = 2 });
 }
 
 int doctor_main(const struct args *args)

@@ -103,8 +103,8 @@ int64_t entry_age(const struct hf_entry *entry)
 const struct hf_entry *entry_first_holder(const struct hf_report *report)
 {
     for (size_t i = 0; i < report->count; i++)
-        if (report->entry[i].held)
-            return &report->entry[i];
+        if (report->entry[i]->held)
+            return report->entry[i];
     return NULL;
 }
 
@@ -121,7 +121,7 @@ size_t entry_same_name(const struct hf_report *report, size_t first)
     size_t count = 1;
 
     while (first + count < report->count &&
-           strcmp(report->entry[first].name, report->entry[first + count].name) == 0)
+           strcmp(report->entry[first]->name, report->entry[first + count]->name) == 0)
         count++;
     return count;
 }
@@ -137,7 +137,7 @@ const char *entry_holders(char out[ENTRY_TEXT_MAX], const struct hf_report *repo
         return out;
     }
     for (size_t i = 0; i < report->count; i++)
-        holders += report->entry[i].held;
+        holders += report->entry[i]->held;
     if (holders > 1)
         snprintf(more, sizeof more, " and %zu other%s", holders - 1,
                  holders > 2 ? "s" : "");
@@ -198,21 +198,21 @@ void entry_json(struct json *json, const struct hf_entry *entry)
 }
 
 static void entry_json_array(struct json *json, const char *key,
-                             const struct hf_entry *entry, size_t count, bool held)
+                             const struct hf_entry *const *entry, size_t count, bool held)
 {
     json_open(json, key, '[');
     for (size_t i = 0; i < count; i++) {
-        if (entry[i].held != held)
+        if (entry[i]->held != held)
             continue;
         json_open(json, NULL, '{');
-        entry_json(json, &entry[i]);
+        entry_json(json, entry[i]);
         json_close(json, '}');
     }
     json_close(json, ']');
 }
 
-void entry_json_lock(struct json *json, const char *name, const struct hf_entry *entry,
-                     size_t count)
+void entry_json_lock(struct json *json, const char *name,
+                     const struct hf_entry *const *entry, size_t count)
 {
     json_open(json, NULL, '{');
     json_string(json, "name", name);

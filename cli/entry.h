@@ -46,7 +46,7 @@ size_t entry_same_name(const struct hf_report *report, size_t first);
 void entry_json(struct json *json, const struct hf_entry *entry);
 
 /* A whole lock as an object: `count` entries of one name. */
-void entry_json_lock(struct json *json, const char *name, const struct hf_entry *entry,
-                     size_t count);
+void entry_json_lock(struct json *json, const char *name,
+                     const struct hf_entry *const *entry, size_t count);
 
 #endif

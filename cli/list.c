@@ -17,23 +17,25 @@ static bool matches(const struct args *args, const char *name)
     return pattern == NULL || fnmatch(pattern, name, 0) == 0;
 }
 
-static void add_row(struct table *table, const struct hf_entry *entry, size_t count)
+static void add_row(struct table *table, const struct hf_entry *const *entry,
+                    size_t count)
 {
     char   address[ENTRY_TEXT_MAX] = "-", age[TEXT_AGE_MAX] = "-", waiting[24];
     char   holder[ENTRY_TEXT_MAX + 24] = "-", command[ENTRY_TEXT_MAX] = "-";
     size_t holders = 0;
+    const struct hf_entry *first = entry[0];
 
     for (size_t i = 0; i < count; i++)
-        holders += entry[i].held;
-    if (entry->held) { /* the first of the line, if any */
-        entry_address(address, entry);
-        text_age(age, entry_age(entry));
-        entry_command(command, entry, 40);
+        holders += entry[i]->held;
+    if (first->held) { /* the first of the line, if any */
+        entry_address(address, first);
+        text_age(age, entry_age(first));
+        entry_command(command, first, 40);
         snprintf(holder, sizeof holder, holders > 1 ? "%s +%zu" : "%s", address,
                  holders - 1);
     }
     snprintf(waiting, sizeof waiting, "%zu", count - holders);
-    table_row(table, (const char *[]){ entry->name, entry->kind, holder, age, waiting,
+    table_row(table, (const char *[]){ first->name, first->kind, holder, age, waiting,
                                        command });
 }
 
@@ -44,7 +46,7 @@ static void print_table(const struct args *args, const struct hf_report *report)
 
     for (size_t i = 0; i < report->count; i += count) {
         count = entry_same_name(report, i);
-        if (!matches(args, report->entry[i].name))
+        if (!matches(args, report->entry[i]->name))
             continue;
         if (table.rows == 0)
             table_row(&table, (const char *[]){ "NAME", "KIND", "HOLDER", "HELD",
@@ -62,8 +64,8 @@ static void print_json(const struct args *args, const struct hf_report *report)
     json_open(&json, NULL, '[');
     for (size_t i = 0; i < report->count; i += count) {
         count = entry_same_name(report, i);
-        if (matches(args, report->entry[i].name))
-            entry_json_lock(&json, report->entry[i].name, &report->entry[i], count);
+        if (matches(args, report->entry[i]->name))
+            entry_json_lock(&json, report->entry[i]->name, &report->entry[i], count);
     }
     json_close(&json, ']');
     putchar('\n');

@@ -11,7 +11,7 @@ enum nested nested_judge(const struct hf_report *report, const char *name,
     bool     behind = false;
 
     for (size_t i = 0; i < report->count; i++) {
-        const struct hf_entry *entry = &report->entry[i];
+        const struct hf_entry *entry = report->entry[i];
         if (!entry->held || !held_place(name, entry->token, entry->host, entry->pid))
             continue;
         if (entry->capacity != capacity)
@@ -23,7 +23,7 @@ enum nested nested_judge(const struct hf_report *report, const char *name,
     if (around + weight > capacity)
         return NESTED_STUCK;
     for (size_t i = 0; i < report->count; i++) {
-        const struct hf_entry *entry = &report->entry[i];
+        const struct hf_entry *entry = report->entry[i];
         if (entry_is_ours(entry))
             return behind ? NESTED_BEHIND : NESTED_FINE;
         behind = behind || (!entry->held && around + entry->weight > entry->capacity);

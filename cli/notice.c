@@ -47,7 +47,7 @@ static int count_ahead(const struct hf_report *report)
     int ahead = 0;
 
     for (size_t i = 0; i < report->count; i++) {
-        const struct hf_entry *entry = &report->entry[i];
+        const struct hf_entry *entry = report->entry[i];
         if (entry->held)
             continue;
         if (entry_is_ours(entry))

@@ -32,7 +32,7 @@ static void print_table(const struct hf_report *report)
     table_row(&table, (const char *[]){ "STATE", "KIND", "WHO", "AGE", "TOKEN", "COMMAND",
                                         "NOTE" });
     for (size_t i = 0; i < report->count; i++)
-        add_row(&table, &report->entry[i]);
+        add_row(&table, report->entry[i]);
     table_print(&table, stdout);
 }
 

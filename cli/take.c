@@ -126,7 +126,7 @@ static int say_full(const struct taking *taking)
         return args->busy_exit;
     if (hf_inspect(taking->client, args->operand[0], 1000, &report) == 0) {
         for (size_t i = 0; i < report->count; i++)
-            waiting += !report->entry[i].held;
+            waiting += !report->entry[i]->held;
         hf_report_free(report);
     }
     if (waiting >= args->max_waiters)
@@ -148,8 +148,8 @@ static int say_mismatch(const struct taking *taking)
     if (report->count > 0)
         complain("\"%s\" is in use as %s by %s; use the same kind everywhere, or another "
                  "name",
-                 name, entry_kind(kind, report->entry),
-                 entry_owner(owner, report->entry));
+                 name, entry_kind(kind, report->entry[0]),
+                 entry_owner(owner, report->entry[0]));
     else
         complain("\"%s\" was in use as another kind of lock until just now", name);
     hf_report_free(report);

@@ -24,8 +24,8 @@
 static const struct hf_entry *find(const struct hf_report *report, uint64_t token)
 {
     for (size_t i = 0; report != NULL && i < report->count; i++)
-        if (report->entry[i].token == token)
-            return &report->entry[i];
+        if (report->entry[i]->token == token)
+            return report->entry[i];
     return NULL;
 }
 
@@ -56,10 +56,10 @@ static void tell_changes(const struct args *args, const struct hf_report *before
                          const struct hf_report *after)
 {
     for (size_t i = 0; before != NULL && i < before->count; i++)
-        if (find(after, before->entry[i].token) == NULL)
-            tell(args, before->entry[i].held ? "released" : "left", &before->entry[i]);
+        if (find(after, before->entry[i]->token) == NULL)
+            tell(args, before->entry[i]->held ? "released" : "left", before->entry[i]);
     for (size_t i = 0; i < after->count; i++) {
-        const struct hf_entry *now = &after->entry[i], *was = find(before, now->token);
+        const struct hf_entry *now = after->entry[i], *was = find(before, now->token);
         if (was == NULL)
             tell(args, now->held ? "granted" : "entered", now);
         else if (now->held && !was->held)

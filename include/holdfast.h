@@ -19,6 +19,11 @@
  * hf_findings_free(), the client last with hf_close().  Strings passed in are
  * copied.  Freeing NULL is fine.
  *
+ * Growth.  Structs get new members at their end, and a program built before goes on
+ * working with the library built after.  So structs that you make tell their size, and
+ * start from their ..._INIT; those that we make come as pointers, one for each, as in
+ * report->entry[i]->name.
+ *
  * Threads.  With the keeper thread (the default) every function may be called
  * from any thread, short of freeing what another thread is using.  With
  * HF_NO_KEEPER too; then somebody must call hf_process() while a lock is held
@@ -132,7 +137,8 @@ enum hf_flags {
 
 /* Start from HF_OPTIONS_INIT; zero means the default everywhere. */
 struct hf_options {
-    size_t      size;    /* sizeof(struct hf_options): lets the struct grow */
+    size_t      size;    /* sizeof(struct hf_options): lets the struct grow.  Members that
+                            the library is too old to know must be zero */
     unsigned    flags;   /* of enum hf_flags */
     int         ttl_ms;  /* how long a dead holder blocks the rest; 0: 15000.
                             The file store needs none and ignores it */
@@ -372,8 +378,8 @@ struct hf_entry {
 
 /* Entries sorted by name, then first come first served. */
 struct hf_report {
-    const struct hf_entry *entry;
-    size_t                 count;
+    const struct hf_entry *const *entry; /* entry[0]->name, entry[1]->name... */
+    size_t                        count;
 };
 
 /* Who holds and who waits for `name`; NULL: for every name in the store. */
@@ -411,8 +417,8 @@ struct hf_finding {
 
 /* Strings are its own. */
 struct hf_findings {
-    const struct hf_finding *finding;
-    size_t                   count;
+    const struct hf_finding *const *finding; /* finding[0]->text... */
+    size_t                          count;
 };
 
 /* Is the lock I hold still mine?  Asks the store once, by all the authority it has.
@@ -457,6 +463,7 @@ HF_API HF_CHECK int hf_ask_fd(struct hf_lock *lock);
  * 2^(i-1); the last one counts the rest. */
 #define HF_BUCKETS 40
 
+/* The one struct that never grows: it stands inside another. */
 struct hf_histogram {
     uint64_t count;
     uint64_t total_us;
@@ -477,7 +484,8 @@ struct hf_stats {
     struct hf_histogram hold; /* from grant to release or loss */
 };
 
-HF_API void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret);
+/* `size` is sizeof *ret: lets the struct grow. */
+HF_API void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret, size_t size);
 
 /* ---- Election ---------------------------------------------------------------------
  *
@@ -491,7 +499,7 @@ struct hf_election;
 
 /* Start from HF_ELECTION_INIT. */
 struct hf_election_options {
-    size_t      size;
+    size_t      size;    /* as that of struct hf_options */
     const char *note;    /* shown to the others, as hf_set_note() */
     bool        observe; /* only watch who leads, do not take part */
     bool        once;    /* do not queue again after being deposed */

@@ -6,12 +6,12 @@
 #include "client/lock.h"
 #include "client/lookout.h"
 #include "client/note.h"
+#include "client/options.h"
 #include "client/publish.h"
 #include "client/query.h"
 #include "client/url.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,34 +44,6 @@ int hf_client_fail(struct hf_client *client, int code, const char *format, ...)
     vsnprintf(client->errmsg, sizeof client->errmsg, format, args);
     va_end(args);
     return code;
-}
-
-static bool sane(const struct hf_options *options)
-{
-    return options->size >= sizeof(size_t) && options->size <= sizeof *options &&
-           options->ttl_ms >= 0 &&
-           (options->flags & ~(unsigned)(HF_NO_KEEPER | HF_INIT)) == 0;
-}
-
-/* A caller built against an older header has a shorter struct. */
-static int read_options(const struct hf_options *given, struct hf_options *ret,
-                        char *errmsg)
-{
-    *ret = (struct hf_options)HF_OPTIONS_INIT;
-    if (given == NULL)
-        return 0;
-    if (!sane(given)) {
-        if (given->size >= offsetof(struct hf_options, error_size) + sizeof(size_t) &&
-            given->size <= sizeof *given) { /* where to tell it is known all the same */
-            ret->error = given->error;
-            ret->error_size = given->error_size;
-        }
-        snprintf(errmsg, HF_ERRMSG_MAX,
-                 "options: start from HF_OPTIONS_INIT and use known flags");
-        return HF_EINVAL;
-    }
-    memcpy(ret, given, given->size);
-    return 0;
 }
 
 static int open_store(struct hf_client *client, const char *url,
@@ -154,7 +126,7 @@ int hf_open(const char *url, const struct hf_options *given, struct hf_client **
     char              errmsg[HF_ERRMSG_MAX] = "out of memory";
     struct hf_client *client = NULL;
 
-    int r = read_options(given, &options, errmsg);
+    int r = hf_options_read(given, &options, errmsg);
     if (r < 0)
         goto fail;
     r = HF_ENOMEM;

@@ -1,6 +1,7 @@
 /* doctor.c - hf_doctor(): what the client knows, then what the store tells. */
 #include "client/query.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 /* What a user's findings really are. */
 struct full_findings {
     struct hf_findings public; /* first */
-    struct hf_finding_list list;
+    struct hf_finding_list    list;
+    const struct hf_finding **each; /* of the list */
 };
 
 void hf_findings_free(struct hf_findings *findings)
@@ -21,6 +23,7 @@ void hf_findings_free(struct hf_findings *findings)
     if (all == NULL)
         return;
     hf_finding_list_clear(&all->list);
+    free(all->each);
     free(all);
 }
 
@@ -50,7 +53,7 @@ static void tell_strange(struct hf_client *client, const char *name,
     if (hf_query_run(client, &req, limit, &report) < 0)
         return; /* the store has said already how it is */
     for (size_t i = 0; i < report->count; i++) {
-        const struct hf_entry *entry = &report->entry[i];
+        const struct hf_entry *entry = report->entry[i];
         if (entry->capacity != 0 || found++ >= STRANGE_MAX)
             continue;
         /* It is to be copied into a shell, so it must be one word there. */
@@ -90,6 +93,19 @@ static int ask_store(struct hf_client *client, const char *name, struct hf_limit
     return list->failed ? hf_client_fail(client, HF_ENOMEM, "out of memory") : 0;
 }
 
+/* The list is whole now, and stays where it is. */
+static int show_each(struct full_findings *all)
+{
+    assert(all->list.count > 0); /* we tell of ourselves, if of nobody else */
+    all->each = calloc(all->list.count, sizeof *all->each);
+    if (all->each == NULL)
+        return HF_ENOMEM;
+    for (size_t i = 0; i < all->list.count; i++)
+        all->each[i] = &all->list.finding[i];
+    all->public = (struct hf_findings){ .finding = all->each, .count = all->list.count };
+    return 0;
+}
+
 int hf_doctor(struct hf_client *client, const char *name, int64_t timeout_ms,
               struct hf_findings **ret)
 {
@@ -106,11 +122,12 @@ int hf_doctor(struct hf_client *client, const char *name, int64_t timeout_ms,
     struct hf_limit limit = hf_client_limit(timeout_ms);
     tell_ourselves(client, &all->list);
     r = ask_store(client, name, limit, &all->list);
+    if (r == 0 && show_each(all) < 0)
+        r = hf_client_fail(client, HF_ENOMEM, "out of memory");
     if (r < 0) {
         hf_findings_free(&all->public);
         goto out;
     }
-    all->public = (struct hf_findings){ all->list.finding, all->list.count };
     *ret = &all->public;
 out:
     hf_drive_end(&client->drive, cancel);

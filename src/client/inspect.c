@@ -100,7 +100,7 @@ static int ask_holders(struct hf_client *client, const char *name,
 
     assert(report != NULL);
     for (size_t i = 0; i < report->count; i++) {
-        const struct hf_entry *entry = &report->entry[i];
+        const struct hf_entry *entry = report->entry[i];
         if (!entry->held)
             continue;
         struct hf_req req = { .op = HF_ASK, .name = name, .note = reason };

@@ -10,12 +10,13 @@
 /* What a user's report really is. */
 struct full_report {
     struct hf_report public; /* first */
-    atomic_uint      owners;
-    uint64_t         stamp;
-    struct hf_entry *entry;
-    struct hf_note  *note;
-    char           **name;
-    uint64_t        *seq;
+    atomic_uint             owners;
+    uint64_t                stamp;
+    struct hf_entry        *entry;
+    const struct hf_entry **each; /* of these */
+    struct hf_note         *note;
+    char                  **name;
+    uint64_t               *seq;
 };
 
 static struct full_report *full(const struct hf_report *report)
@@ -35,6 +36,7 @@ void hf_report_free(struct hf_report *report)
         free(all->name[i]);
     }
     free(all->entry);
+    free(all->each);
     free(all->note);
     free(all->name);
     free(all->seq);
@@ -80,6 +82,7 @@ static int fill(struct full_report *all, const struct hf_line *line, size_t i)
     if (all->name[i] == NULL || hf_note_decode(ticket->note, note) < 0)
         return HF_ENOMEM;
     all->seq[i] = ticket->seq;
+    all->each[i] = &all->entry[i];
     all->entry[i] = (struct hf_entry){
         .name = all->name[i],
         .kind = hf_shape_kind(&ticket->shape),
@@ -108,13 +111,14 @@ int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report *
     all->stamp = stamp;
     all->owners = 1;
     all->entry = calloc(count, sizeof *all->entry);
+    all->each = calloc(count, sizeof *all->each);
     all->note = calloc(count, sizeof *all->note);
     all->name = calloc(count, sizeof *all->name);
     all->seq = calloc(count, sizeof *all->seq);
-    bool made =
-        all->entry != NULL && all->note != NULL && all->name != NULL && all->seq != NULL;
+    bool made = all->entry != NULL && all->each != NULL && all->note != NULL &&
+                all->name != NULL && all->seq != NULL;
     if (made)
-        all->public = (struct hf_report){ .entry = all->entry, .count = line->count };
+        all->public = (struct hf_report){ .entry = all->each, .count = line->count };
     for (size_t i = 0; made && i < line->count; i++)
         made = fill(all, line, i) == 0;
     if (!made) {
@@ -128,7 +132,7 @@ int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report *
 uint64_t hf_report_seq(const struct hf_report *report, uint64_t token)
 {
     for (size_t i = 0; i < report->count; i++)
-        if (report->entry[i].token == token)
+        if (report->entry[i]->token == token)
             return full(report)->seq[i];
     return 0;
 }
@@ -138,7 +142,7 @@ void hf_report_date(struct hf_report *report, const struct hf_report *before, in
     for (size_t i = 0; i < report->count; i++) {
         struct hf_entry *entry = &full(report)->entry[i];
         for (size_t k = 0; k < before->count && entry->held; k++) {
-            const struct hf_entry *then = &before->entry[k];
+            const struct hf_entry *then = before->entry[k];
             if (then->token != entry->token)
                 continue;
             if (then->held && then->since > entry->since)
@@ -155,8 +159,8 @@ bool hf_report_same(const struct hf_report *a, const struct hf_report *b)
     if (a->count != b->count)
         return false;
     for (size_t i = 0; i < a->count; i++)
-        if (a->entry[i].token != b->entry[i].token ||
-            a->entry[i].held != b->entry[i].held)
+        if (a->entry[i]->token != b->entry[i]->token ||
+            a->entry[i]->held != b->entry[i]->held)
             return false;
     return true;
 }

@@ -1,6 +1,8 @@
 /* stats.c - see stats.h. */
 #include "client/stats.h"
 
+#include <string.h>
+
 static void record(struct hf_histogram *histogram, hf_time took)
 {
     uint64_t us = took > 0 ? (uint64_t)took / 1000 : 0;
@@ -51,13 +53,16 @@ void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state af
         stats->released++;
 }
 
-void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret)
+void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret, size_t size)
 {
-    if (hf_client_check(lock->client) < 0) {
-        *ret = (struct hf_stats){ 0 };
-        return;
+    struct hf_stats stats = { 0 };
+
+    if (hf_client_check(lock->client) == 0) {
+        int cancel = hf_drive_begin(&lock->client->drive);
+        stats = lock->stats;
+        hf_drive_end(&lock->client->drive, cancel);
     }
-    int cancel = hf_drive_begin(&lock->client->drive);
-    *ret = lock->stats;
-    hf_drive_end(&lock->client->drive, cancel);
+    /* The caller's struct may be of an older header, or of a newer one. */
+    memset(ret, 0, size);
+    memcpy(ret, &stats, size < sizeof stats ? size : sizeof stats);
 }

@@ -10,10 +10,10 @@
  */
 #include "client/lock.h"
 #include "client/lookout.h"
+#include "client/options.h"
 #include "client/publish.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct hf_election {
     struct hf_client          *client;
@@ -124,8 +124,8 @@ static void on_look(struct hf_lookout *lookout, const struct hf_report *report)
     const struct hf_entry *leader = NULL;
 
     for (size_t i = 0; i < report->count && leader == NULL; i++)
-        if (report->entry[i].held)
-            leader = &report->entry[i];
+        if (report->entry[i]->held)
+            leader = report->entry[i];
 
     uint64_t token = leader != NULL ? leader->token : 0;
     if (election->told && token == election->leader)
@@ -157,23 +157,38 @@ static int start(struct hf_election *election)
     return options->observe ? 0 : hf_election_join(election);
 }
 
+static int read_options(struct hf_client *client, const struct hf_election_options *given,
+                        struct hf_election_options *ret)
+{
+    char errmsg[HF_ERRMSG_MAX];
+
+    int r = hf_client_check(client);
+    if (r < 0)
+        return r;
+    r = hf_options_copy(given, sizeof *ret, "HF_ELECTION_INIT", ret, errmsg);
+    if (r < 0) {
+        int cancel = hf_drive_begin(&client->drive);
+        hf_client_fail(client, r, "%s", errmsg);
+        hf_drive_end(&client->drive, cancel);
+    }
+    return r;
+}
+
 int hf_election_new(struct hf_client *client, const char *name,
                     const struct hf_election_options *given, struct hf_election **ret)
 {
     struct hf_election_options options = HF_ELECTION_INIT;
 
-    if (given != NULL) {
-        if (given->size < sizeof(size_t) || given->size > sizeof options)
-            return HF_EINVAL;
-        memcpy(&options, given, given->size);
-    }
+    int r = given != NULL ? read_options(client, given, &options) : 0;
+    if (r < 0)
+        return r;
     struct hf_election *election = calloc(1, sizeof *election);
     if (election == NULL)
         return HF_ENOMEM;
     election->client = client;
     election->options = options;
 
-    int r = hf_mutex(client, name, &election->lock);
+    r = hf_mutex(client, name, &election->lock);
     if (r < 0)
         goto fail;
     r = start(election);

@@ -116,8 +116,8 @@ const struct hf_finding *recipe_finding(const struct hf_findings *findings,
                                         const char               *about)
 {
     for (size_t i = 0; i < findings->count; i++)
-        if (strcmp(findings->finding[i].about, about) == 0)
-            return &findings->finding[i];
+        if (strcmp(findings->finding[i]->about, about) == 0)
+            return findings->finding[i];
     fail_msg("no finding about \"%s\"", about);
     return NULL;
 }

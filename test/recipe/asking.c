@@ -215,7 +215,7 @@ static void test_statistics(void **state)
     recipe_await(lock, HF_LOST);
     assert_int_equal(hf_release(lock), HF_ELOST);
 
-    hf_get_stats(lock, &stats);
+    hf_get_stats(lock, &stats, sizeof stats);
     assert_int_equal(stats.acquired, 4);
     assert_int_equal(stats.released, 3);
     assert_int_equal(stats.lost, 1);

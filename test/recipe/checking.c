@@ -204,7 +204,7 @@ static void test_verify(void **state)
     assert_int_equal(hf_acquire_start(next, -1), 0);
     recipe_await_line(a, name, 2);
     assert_int_equal(hf_inspect(a, name, 5000, &report), 0);
-    assert_int_equal(hf_verify(a, name, report->entry[1].token, 5000), HF_ELOST);
+    assert_int_equal(hf_verify(a, name, report->entry[1]->token, 5000), HF_ELOST);
     hf_report_free(report);
     assert_int_equal(hf_release(held), 0);
     recipe_await(next, HF_HELD);
@@ -228,7 +228,7 @@ static void test_doctor(void **state)
     assert_string_equal(recipe_finding(store, "link")->text, "up");
     assert_non_null(strstr(recipe_finding(store, "holdfast")->text, hf_version()));
     for (size_t i = 0; i < store->count; i++) {
-        const struct hf_finding *finding = &store->finding[i];
+        const struct hf_finding *finding = store->finding[i];
         if (finding->level == HF_FAULT)
             fail_msg("%s: %s", finding->about, finding->text);
         assert_true(finding->about[0] != '\0' && finding->text[0] != '\0');

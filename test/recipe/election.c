@@ -126,8 +126,8 @@ static void test_leadership_passes_on(void **state)
     struct hf_report *report = NULL;
     assert_int_equal(hf_election_list(b.election, 1000, &report), 0);
     assert_int_equal(report->count, 2);
-    assert_true(report->entry[0].held);
-    assert_string_equal(report->entry[1].note, "second");
+    assert_true(report->entry[0]->held);
+    assert_string_equal(report->entry[1]->note, "second");
     hf_report_free(report);
 
     assert_int_equal(hf_election_resign(a.election), 0);

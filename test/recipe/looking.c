@@ -34,25 +34,25 @@ static void test_report_names_holder_and_waiters(void **state)
     recipe_await_line(a, name, 2);
     assert_int_equal(hf_inspect(b, name, 1000, &report), 0);
 
-    const struct hf_entry *entry = report->entry;
-    assert_string_equal(entry[0].name, name);
-    assert_string_equal(entry[0].kind, "mutex");
-    assert_true(entry[0].held);
-    assert_int_equal(entry[0].token, hf_token(held));
-    assert_int_equal(entry[0].pid, getpid());
-    assert_string_equal(entry[0].command, "./backup.sh -v");
-    assert_string_equal(entry[0].note, "before 50% release");
-    assert_true(entry[0].user[0] != '\0' && entry[0].host[0] != '\0');
-    assert_in_range(entry[0].since / 1000000, before, before + 60);
-    assert_false(entry[1].held);
-    assert_true(entry[1].token > entry[0].token);
-    assert_string_equal(entry[1].note, "second");
+    const struct hf_entry *first = report->entry[0], *second = report->entry[1];
+    assert_string_equal(first->name, name);
+    assert_string_equal(first->kind, "mutex");
+    assert_true(first->held);
+    assert_int_equal(first->token, hf_token(held));
+    assert_int_equal(first->pid, getpid());
+    assert_string_equal(first->command, "./backup.sh -v");
+    assert_string_equal(first->note, "before 50% release");
+    assert_true(first->user[0] != '\0' && first->host[0] != '\0');
+    assert_in_range(first->since / 1000000, before, before + 60);
+    assert_false(second->held);
+    assert_true(second->token > first->token);
+    assert_string_equal(second->note, "second");
     hf_report_free(report);
 
     assert_int_equal(hf_inspect(b, NULL, 1000, &report), 0);
     size_t mine = 0;
     for (size_t i = 0; i < report->count; i++)
-        mine += strcmp(report->entry[i].name, name) == 0;
+        mine += strcmp(report->entry[i]->name, name) == 0;
     assert_int_equal(mine, 2);
     hf_report_free(report);
     hf_report_free(NULL);
@@ -115,7 +115,7 @@ static void test_a_broken_waiter_queues_again(void **state)
     assert_int_equal(hf_acquire_start(next, -1), 0);
     recipe_await_line(a, name, 2);
     assert_int_equal(hf_inspect(a, name, 1000, &report), 0);
-    uint64_t token = report->entry[1].token;
+    uint64_t token = report->entry[1]->token;
     hf_report_free(report);
     assert_int_equal(hf_break(a, name, token, 1000), 0);
     recipe_await_line(a, name, 2);

@@ -40,11 +40,11 @@ static void test_some_locks_fail_to_lock(void **state)
     assert_int_equal(hf_state(set.all), HF_IDLE);
     bool            at_once = strncmp(recipe_url(), "zk", 2) == 0;
     struct hf_stats stats;
-    hf_get_stats(set.part[0], &stats);
+    hf_get_stats(set.part[0], &stats, sizeof stats);
     assert_int_equal(stats.acquired, stats.released);
     if (!at_once)
         assert_int_equal(stats.acquired, 1);
-    hf_get_stats(set.part[2], &stats);
+    hf_get_stats(set.part[2], &stats, sizeof stats);
     assert_int_equal(stats.acquired, stats.released);
     if (!at_once)
         assert_int_equal(stats.acquired + stats.failed, 0);

@@ -70,11 +70,11 @@ static void test_participants(void **state)
     assert_int_equal(hf_election_list(crowd[0].election, 1000, &first), 0);
     assert_int_equal(first->count, 10);
     for (size_t i = 0; i < 10; i++) {
-        assert_int_equal(first->entry[i].held, i == 0);
+        assert_int_equal(first->entry[i]->held, i == 0);
         assert_int_equal(hf_election_list(crowd[i].election, 1000, &report), 0);
         assert_int_equal(report->count, 10);
         for (size_t k = 0; k < 10; k++)
-            assert_int_equal(report->entry[k].token, first->entry[k].token);
+            assert_int_equal(report->entry[k]->token, first->entry[k]->token);
         hf_report_free(report);
     }
     hf_report_free(first);

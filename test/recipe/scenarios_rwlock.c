@@ -27,9 +27,9 @@ static void test_get_participant_nodes(void **state)
 
     assert_int_equal(hf_inspect(client, name, 1000, &report), 0);
     for (size_t i = 0; i < report->count; i++) {
-        readers += strcmp(report->entry[i].kind, "reader") == 0;
-        writers += strcmp(report->entry[i].kind, "writer") == 0;
-        held += report->entry[i].held;
+        readers += strcmp(report->entry[i]->kind, "reader") == 0;
+        writers += strcmp(report->entry[i]->kind, "writer") == 0;
+        held += report->entry[i]->held;
     }
     assert_int_equal(readers, READERS);
     assert_int_equal(writers, WRITERS);
@@ -157,7 +157,7 @@ static void test_set_node_data(void **state)
     assert_int_equal(hf_acquire(w, 1000), 0);
     assert_int_equal(hf_inspect(client, name, 1000, &report), 0);
     assert_int_equal(report->count, 1);
-    assert_string_equal(report->entry[0].note, "mine");
+    assert_string_equal(report->entry[0]->note, "mine");
     hf_report_free(report);
     hf_close(client);
 }

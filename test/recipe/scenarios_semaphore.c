@@ -49,9 +49,9 @@ static void test_get_participant_nodes(void **state)
     assert_int_equal(hf_inspect(client, name, 1000, &report), 0);
     assert_int_equal(report->count, 3);
     for (size_t i = 0; i < 3; i++) {
-        assert_true(report->entry[i].held);
-        assert_string_equal(report->entry[i].kind, "semaphore");
-        assert_int_equal(report->entry[i].capacity, 3);
+        assert_true(report->entry[i]->held);
+        assert_string_equal(report->entry[i]->kind, "semaphore");
+        assert_int_equal(report->entry[i]->capacity, 3);
     }
     hf_report_free(report);
     hf_close(client);
@@ -274,7 +274,7 @@ static void test_no_orphaned_nodes(void **state)
     assert_int_equal(hf_acquire_start(next, -1), 0);
     recipe_await_line(client, name, 2);
     assert_int_equal(hf_inspect(client, name, 1000, &report), 0);
-    assert_int_equal(hf_break(client, name, report->entry[1].token, 1000), 0);
+    assert_int_equal(hf_break(client, name, report->entry[1]->token, 1000), 0);
     hf_report_free(report);
     recipe_await_line(client, name, 2); /* it has queued again */
     assert_int_equal(hf_release(held), 0);

@@ -149,8 +149,8 @@ static void test_check(void **state)
     r = hf_verify(client, "checked", hf_token(lock), 100);
     assert_true(r == HF_ETIMEOUT || r == HF_EDOWN);
     assert_int_equal(hf_doctor(client, NULL, 100, &findings), 0);
-    assert_string_equal(findings->finding[findings->count - 1].about, "link");
-    assert_int_equal(findings->finding[findings->count - 1].level, HF_FAULT);
+    assert_string_equal(findings->finding[findings->count - 1]->about, "link");
+    assert_int_equal(findings->finding[findings->count - 1]->level, HF_FAULT);
     hf_findings_free(findings);
     stalled = false;
     assert_int_equal(hf_check(lock, 5000), 0);

@@ -132,7 +132,7 @@ static void broken(struct scene *scene)
     assert_int_equal(hf_acquire_start(scene->mine, LIMIT_MS), 0);
     await_some(2);
     assert_int_equal(hf_inspect(b, scene->name, LIMIT_MS, &report), 0);
-    assert_int_equal(hf_break(b, scene->name, report->entry[0].token, LIMIT_MS), 0);
+    assert_int_equal(hf_break(b, scene->name, report->entry[0]->token, LIMIT_MS), 0);
     hf_report_free(report);
     hf_time end = hf_now() + LIMIT_MS * HF_MS;
     while (hf_state(scene->mine) != HF_HELD && hf_now() < end)
