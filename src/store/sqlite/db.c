@@ -2,9 +2,9 @@
 #include "store/sqlite/db.h"
 
 #include "holdfast.h"
-#include "store/sqlite/limit.h"
 #include "store/sqlite/queries.sql.h"
 #include "store/sqlite/schema.sql.h"
+#include "store/sqlite/ulimit.h"
 #include "store/sqlite/upgrade.sql.h"
 #include "store/store.h"
 
@@ -24,7 +24,7 @@
 
 /* ---- Errors ----------------------------------------------------------------- */
 
-static int say(struct hf_sq_db *db, int code, const char *text)
+static int db_fail(struct hf_sq_db *db, int code, const char *text)
 {
     snprintf(db->errmsg, HF_ERRMSG_MAX, "%.140s %s", db->path, text);
     return code;
@@ -32,41 +32,41 @@ static int say(struct hf_sq_db *db, int code, const char *text)
 
 static int fault_of_system(struct hf_sq_db *db, int rc)
 {
-    int error = hf_sq_limit_hit() ? EFBIG : sqlite3_system_errno(db->handle);
+    int error = hf_sq_ulimit_hit() ? EFBIG : sqlite3_system_errno(db->handle);
 
     if (rc == SQLITE_IOERR_SHORT_READ)
-        return say(db, HF_ESTORE,
-                   "has lost its -wal file while in use; end those who use it");
+        return db_fail(db, HF_ESTORE,
+                       "has lost its -wal file while in use; end those who use it");
     if (error == 0 || error == ENOENT)
-        return say(db, HF_ESTORE, sqlite3_errmsg(db->handle));
+        return db_fail(db, HF_ESTORE, sqlite3_errmsg(db->handle));
     return hf_sq_files_fault(error, "use", db->path, db->errmsg);
 }
 
-static int fault(struct hf_sq_db *db, int rc)
+static int db_fault(struct hf_sq_db *db, int rc)
 {
     switch (rc & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL:
-        return say(db, HF_EDOWN, "is locked by another program; end its transaction");
+        return db_fail(db, HF_EDOWN, "is locked by another program; end its transaction");
     case SQLITE_FULL:
-        return say(db, HF_EFULL, "cannot grow: the disk is full; make room");
+        return db_fail(db, HF_EFULL, "cannot grow: the disk is full; make room");
     case SQLITE_NOMEM:
-        return say(db, HF_ENOMEM, "could not be read: out of memory");
+        return db_fail(db, HF_ENOMEM, "could not be read: out of memory");
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return say(db, HF_ECORRUPT,
-                   "is damaged, or no database; it was left as it is. "
-                   "Move it away once nobody uses it");
+        return db_fail(db, HF_ECORRUPT,
+                       "is damaged, or no database; it was left as it is. "
+                       "Move it away once nobody uses it");
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-        return say(db, HF_EDENIED, "may only be read; it must be writable");
+        return db_fail(db, HF_EDENIED, "may only be read; it must be writable");
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR:
         return fault_of_system(db, rc);
     default:
-        return say(db, HF_ESTORE, sqlite3_errmsg(db->handle));
+        return db_fail(db, HF_ESTORE, sqlite3_errmsg(db->handle));
     }
 }
 
@@ -79,7 +79,7 @@ int hf_sq_db_step(struct hf_sq_db *db, sqlite3_stmt *query)
     if (rc == SQLITE_ROW)
         return 1;
     sqlite3_reset(query);
-    return rc == SQLITE_DONE ? 0 : fault(db, rc);
+    return rc == SQLITE_DONE ? 0 : db_fault(db, rc);
 }
 
 int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which)
@@ -112,7 +112,7 @@ int hf_sq_db_prepare(struct hf_sq_db *db)
         int rc = sqlite3_prepare_v3(db->handle, text, -1, SQLITE_PREPARE_PERSISTENT,
                                     &db->query[i], &text);
         if (rc != SQLITE_OK)
-            return fault(db, rc);
+            return db_fault(db, rc);
         assert(db->query[i] != NULL);
     }
     return 0;
@@ -140,7 +140,7 @@ void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure)
     sqlite3_exec(db->handle, text, NULL, NULL, NULL);
 }
 
-static void set_up(struct hf_sq_db *db)
+static void set_up_handle(struct hf_sq_db *db)
 {
     sqlite3_extended_result_codes(db->handle, 1);
     sqlite3_busy_timeout(db->handle, STRANGERS_MS);
@@ -163,7 +163,7 @@ static int ask_number(struct hf_sq_db *db, const char *text, int *ret)
         rc = SQLITE_OK;
     }
     sqlite3_finalize(query);
-    return rc == SQLITE_OK ? 0 : fault(db, rc);
+    return rc == SQLITE_OK ? 0 : db_fault(db, rc);
 }
 
 /* Kept by the file once it is so, unless a stranger undid it. */
@@ -181,9 +181,9 @@ static int use_log(struct hf_sq_db *db)
     }
     sqlite3_finalize(query);
     if (rc != SQLITE_OK)
-        return fault(db, rc);
+        return db_fault(db, rc);
     if (!is_log)
-        return say(db, HF_EUNSUPPORTED, "cannot have a write-ahead log where it is");
+        return db_fail(db, HF_EUNSUPPORTED, "cannot have a write-ahead log where it is");
     return 0;
 }
 
@@ -201,11 +201,11 @@ static int check_kind(struct hf_sq_db *db)
     if (application == 0 && version == 0 && objects == 0)
         return HF_ENOTFOUND;
     if (application != APPLICATION_ID)
-        return say(db, HF_EUNSUPPORTED,
-                   "is the database of another program; name another file");
+        return db_fail(db, HF_EUNSUPPORTED,
+                       "is the database of another program; name another file");
     if (version > VERSION)
-        return say(db, HF_EUNSUPPORTED,
-                   "was made by a newer Holdfast; use that one, or another file");
+        return db_fail(db, HF_EUNSUPPORTED,
+                       "was made by a newer Holdfast; use that one, or another file");
     return version < VERSION ? OLD : 0;
 }
 
@@ -239,26 +239,26 @@ int hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg)
 {
     *db = (struct hf_sq_db){ .path = path, .errmsg = errmsg };
     if (sqlite3_threadsafe() == 0)
-        return say(db, HF_EUNSUPPORTED, "needs an SQLite built for threads");
+        return db_fail(db, HF_EUNSUPPORTED, "needs an SQLite built for threads");
     int rc = open_itself(db);
     if (db->handle == NULL && rc != SQLITE_NOMEM)
         return hf_sq_files_fault(errno, "find the folder of", path, errmsg);
     if (db->handle == NULL)
-        return say(db, HF_ENOMEM, "could not be opened: out of memory");
+        return db_fail(db, HF_ENOMEM, "could not be opened: out of memory");
     if (rc != SQLITE_OK)
-        return fault(db, rc);
-    set_up(db);
+        return db_fault(db, rc);
+    set_up_handle(db);
     int r = check_kind(db);
     if (r == OLD)
         return HF_ENOTFOUND;
     return r == 0 ? use_log(db) : r;
 }
 
-static int run(struct hf_sq_db *db, const char *text)
+static int run_sql(struct hf_sq_db *db, const char *text)
 {
     int rc = sqlite3_exec(db->handle, text, NULL, NULL, NULL);
 
-    return rc == SQLITE_OK ? 0 : fault(db, rc);
+    return rc == SQLITE_OK ? 0 : db_fault(db, rc);
 }
 
 /* All or nothing, and whoever else does the same has done it, or waits. */
@@ -267,19 +267,19 @@ int hf_sq_db_fill(struct hf_sq_db *db)
     int r = use_log(db);
     if (r < 0)
         return r;
-    r = run(db, "BEGIN IMMEDIATE");
+    r = run_sql(db, "BEGIN IMMEDIATE");
     if (r < 0)
         return r;
     r = check_kind(db);
     if (r == HF_ENOTFOUND) {
-        r = run(db, schema_sql);
+        r = run_sql(db, schema_sql);
         if (r == 0)
             r = OLD;
     }
     if (r == OLD)
-        r = run(db, upgrade_sql);
+        r = run_sql(db, upgrade_sql);
     if (r == 0)
-        r = run(db, "COMMIT");
+        r = run_sql(db, "COMMIT");
     if (r < 0) /* some failures have done it already */
         sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
     return r;

@@ -7,7 +7,7 @@
 
 #define END INT64_MAX /* behind every ticket */
 
-static int look_from_end(struct hf_sq *sq, const struct hf_req *req,
+static int read_from_end(struct hf_sq *sq, const struct hf_req *req,
                          struct hf_sq_view *ret)
 {
     return hf_sq_rows_ahead(sq, req->name, END, &req->shape, ret);
@@ -15,13 +15,13 @@ static int look_from_end(struct hf_sq *sq, const struct hf_req *req,
 
 /* There is no place for us: what is in the way, and if we shall wait outside, what
  * the line looked like before. */
-static int look_from_outside(struct hf_sq *sq, struct hf_req *req, struct hf_sq_view *ret)
+static int read_from_outside(struct hf_sq *sq, struct hf_req *req, struct hf_sq_view *ret)
 {
     int r = req->shape.claim ? hf_sq_rows_all(sq, req->name, &req->stamp) : 0;
 
     if (r == 0)
         r = hf_sq_sum_up(sq, req->name, END);
-    return r < 0 ? r : look_from_end(sq, req, ret);
+    return r < 0 ? r : read_from_end(sq, req, ret);
 }
 
 /* A try against a lock that is held should cost nobody anything: it is refused
@@ -34,16 +34,17 @@ static int refuse_early(struct hf_sq *sq, struct hf_req *req)
     if (r == HF_ENOTFOUND)
         return 0;
     if (r == 0)
-        r = hf_sq_current(sq) ? look_from_end(sq, req, &view) : HF_SQ_STALE;
+        r = hf_sq_current(sq) ? read_from_end(sq, req, &view) : HF_SQ_STALE;
     if (r == 0 && !view.granted)
-        r = look_from_outside(sq, req, &view);
+        r = read_from_outside(sq, req, &view);
     if (r < 0 || view.granted)
         return r;
     r = hf_sq_answer(sq, req, NULL);
     return r < 0 ? r : 1;
 }
 
-static int insert(struct hf_sq *sq, const struct hf_req *req, const struct hf_sq_row *row)
+static int insert_row(struct hf_sq *sq, const struct hf_req *req,
+                      const struct hf_sq_row *row)
 {
     sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_ENTER, req->name, row->seq);
 
@@ -58,7 +59,8 @@ static int insert(struct hf_sq *sq, const struct hf_req *req, const struct hf_sq
     return hf_sq_db_step(&sq->db, query);
 }
 
-static int mismatch(struct hf_sq *sq, const char *line, const struct hf_sq_row *row)
+static int refuse_mismatch(struct hf_sq *sq, const char *line,
+                           const struct hf_sq_row *row)
 {
     const struct hf_shape *shape = &row->shape;
 
@@ -80,7 +82,7 @@ static int keep_limit(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_v
         return hf_sq_fail(sq, HF_EFULL,
                           "%llu wait for \"%.120s\" already: the limit is %u",
                           (unsigned long long)sq->sum.waiting, req->name, req->limit);
-    return r < 0 ? r : look_from_end(sq, req, ret);
+    return r < 0 ? r : read_from_end(sq, req, ret);
 }
 
 /* Inside the transaction: 1 if there is a place for us, 0 if it is refused. */
@@ -88,16 +90,16 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mi
 {
     struct hf_sq_view view;
 
-    int r = look_from_end(sq, req, &view);
+    int r = read_from_end(sq, req, &view);
     if (r == 0 && sq->dead.count > 0) {
         r = hf_sq_sweep(sq, req->name);
         if (r == 0)
-            r = look_from_end(sq, req, &view);
+            r = read_from_end(sq, req, &view);
     }
     if (r < 0)
         return r;
     if (req->only_free && !view.granted)
-        return look_from_outside(sq, req, &view);
+        return read_from_outside(sq, req, &view);
     if (req->limit != 0 && !view.granted && !view.mismatch) {
         r = keep_limit(sq, req, &view);
         if (r < 0)
@@ -105,13 +107,13 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mi
     }
     /* Not even for a moment: those behind would be told that they do not fit. */
     if (view.mismatch)
-        return mismatch(sq, req->name, &sq->rows.row[0]);
+        return refuse_mismatch(sq, req->name, &sq->rows.row[0]);
     mine->queued = hf_wall_us();
     mine->granted = view.granted ? mine->queued : 0;
     if (view.granted && hf_shape_has_slots(&req->shape))
         r = hf_sq_free_slot(sq, &mine->slot);
     if (r == 0)
-        r = insert(sq, req, mine);
+        r = insert_row(sq, req, mine);
     if (r == 0)
         r = hf_sq_tell_watchers(sq, req->name, false);
     if (r == 0 && view.granted)
@@ -123,8 +125,8 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mi
 
 /* The byte is locked before the row can be seen: a row without it is a dead
  * ticket. */
-static int enter(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own,
-                 struct hf_sq_row *mine)
+static int enter_line(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own,
+                      struct hf_sq_row *mine)
 {
     *mine = (struct hf_sq_row){ .sid = sq->sid, .shape = req->shape, .slot = -1 };
     int r = hf_sq_begin_drawn(sq, &mine->seq);
@@ -158,12 +160,12 @@ static int enter_new(struct hf_sq *sq, struct hf_req *req)
     struct hf_sq_own *own = hf_sq_own_new(&sq->owns, req->id, req->name, &req->shape);
     if (own == NULL)
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
-    r = enter(sq, req, own, &mine);
+    r = enter_line(sq, req, own, &mine);
     if (r == 1) {
         hf_sq_owns_add(&sq->owns, own);
-        hf_sq_vigil_start(sq);
+        hf_sq_patrol_start(sq);
         if (mine.granted != 0)
-            hf_sq_vigil_held(sq, own);
+            hf_sq_patrol_holder(sq, own);
         return hf_sq_answer(sq, req, &mine);
     }
     hf_sq_own_free(own);

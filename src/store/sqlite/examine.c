@@ -183,10 +183,10 @@ static int count_rows(struct hf_sq *sq, struct count *ret)
             continue;
         }
         const char *name = (const char *)sqlite3_column_text(query, 8);
-        uint64_t    word = hf_sq_line_word(name != NULL ? name : "");
-        ret->lines += word != line;
+        uint64_t    hash = hf_sq_line_hash(name != NULL ? name : "");
+        ret->lines += hash != line;
         ret->places++;
-        line = word;
+        line = hash;
     }
     return r;
 }

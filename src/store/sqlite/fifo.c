@@ -29,7 +29,8 @@ struct path {
 };
 
 /* `mark` "." while it is not yet read. */
-static bool name(const struct hf_sq *sq, const char *mark, uint64_t sid, struct path *ret)
+static bool fifo_path(const struct hf_sq *sq, const char *mark, uint64_t sid,
+                      struct path *ret)
 {
     int n = snprintf(ret->text, sizeof ret->text, "%s/%s%016llx", sq->files.wake, mark,
                      (unsigned long long)sid);
@@ -76,7 +77,7 @@ int hf_sq_fifo_make(struct hf_sq *sq)
     struct path early, final;
 
     assert(sq->sid == 0 && sq->fifo < 0);
-    if (!name(sq, ".", sid, &early) || !name(sq, "", sid, &final))
+    if (!fifo_path(sq, ".", sid, &early) || !fifo_path(sq, "", sid, &final))
         return hf_sq_fail(sq, HF_EINVAL, "%.160s is too long a path", sq->files.db);
     if (mkfifo(early.text, 0600) < 0)
         return hf_sq_files_fault(errno, "make", early.text, sq->base.errmsg);
@@ -99,7 +100,7 @@ void hf_sq_fifo_close(struct hf_sq *sq)
 
     if (sq->fifo < 0)
         return;
-    if (sq->sid != 0 && name(sq, "", sq->sid, &path))
+    if (sq->sid != 0 && fifo_path(sq, "", sq->sid, &path))
         unlink(path.text);
     /* By itself it would stay in epoll as long as a guardian has a copy. */
     epoll_ctl(sq->base.fd, EPOLL_CTL_DEL, sq->fifo, NULL);
@@ -110,15 +111,15 @@ void hf_sq_fifo_close(struct hf_sq *sq)
 
 void hf_sq_fifo_drain(struct hf_sq *sq)
 {
-    uint64_t word[512];
+    uint64_t about[512];
     size_t   total = 0;
     ssize_t  n;
 
-    while (sq->fifo >= 0 && (n = read(sq->fifo, word, sizeof word)) > 0) {
+    while (sq->fifo >= 0 && (n = read(sq->fifo, about, sizeof about)) > 0) {
         total += (size_t)n;
-        for (size_t i = 0; i < (size_t)n / sizeof *word; i++)
-            hf_sq_hear(sq, word[i]);
-        if ((size_t)n < sizeof word)
+        for (size_t i = 0; i < (size_t)n / sizeof *about; i++)
+            hf_sq_hear(sq, about[i]);
+        if ((size_t)n < sizeof about)
             break;
     }
     /* It was nearly full: something may not have gone in. */
@@ -133,7 +134,7 @@ int hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid)
     struct path path;
     struct stat st;
 
-    if (!name(sq, "", sid, &path))
+    if (!fifo_path(sq, "", sid, &path))
         return -1;
     int fd = open(path.text, O_WRONLY | OPEN_FLAGS);
     if (fd < 0) {
@@ -148,12 +149,12 @@ int hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid)
     return fd;
 }
 
-bool hf_sq_fifo_write(int fd, uint64_t word)
+bool hf_sq_fifo_write(int fd, uint64_t about)
 {
-    ssize_t n = write(fd, &word, sizeof word);
+    ssize_t n = write(fd, &about, sizeof about);
 
     /* Full is as good: it will find that out, and look at everything. */
-    return n == (ssize_t)sizeof word || (n < 0 && errno == EAGAIN);
+    return n == (ssize_t)sizeof about || (n < 0 && errno == EAGAIN);
 }
 
 /* ---- Those of the dead --------------------------------------------------------- */

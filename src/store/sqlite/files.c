@@ -150,7 +150,7 @@ static bool may_make(const struct hf_sq_files *files)
     bool  there = parent != NULL && access(parent, F_OK) == 0;
 
     free(parent);
-    return there || (!files->asked && is_users(files->folder));
+    return there || (!files->group_given && is_users(files->folder));
 }
 
 int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg)
@@ -322,13 +322,13 @@ bool hf_sq_files_shared(const struct hf_sq_files *files)
 {
     struct stat st;
 
-    return files->asked || (lstat(files->db, &st) == 0 && (st.st_mode & 0077) != 0);
+    return files->group_given || (lstat(files->db, &st) == 0 && (st.st_mode & 0077) != 0);
 }
 
 /* Empty.  It is made under another name and then linked, so that nobody meets it before it
  * is whose it should be.  And to close a descriptor of the database itself would take away
  * the locks that SQLite has on it elsewhere in this process. */
-static int make(const struct hf_sq_files *files, const char *path, char *errmsg)
+static int make_file(const struct hf_sq_files *files, const char *path, char *errmsg)
 {
     int   flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     char *early = early_name(path);
@@ -354,7 +354,7 @@ out:
 
 int hf_sq_files_make_db(const struct hf_sq_files *files, char *errmsg)
 {
-    return make(files, files->db, errmsg);
+    return make_file(files, files->db, errmsg);
 }
 
 int hf_sq_files_open(const struct hf_sq_files *files, const char *path, char *errmsg,
@@ -363,7 +363,7 @@ int hf_sq_files_open(const struct hf_sq_files *files, const char *path, char *er
     int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     int fd = open(path, flags);
     if (fd < 0 && errno == ENOENT) {
-        int r = make(files, path, errmsg);
+        int r = make_file(files, path, errmsg);
         if (r < 0)
             return r;
         fd = open(path, flags);

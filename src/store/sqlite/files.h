@@ -23,11 +23,11 @@ struct hf_sq_files {
     char *shm;
     char *journal; /* we have none, but SQLite would use one that it finds */
     char *live;
-    char *wake;   /* a folder */
-    bool  force;  /* any file system will do */
-    bool  asked;  /* for a group's: ?group= */
-    bool  shared; /* it is a group's */
-    gid_t group;  /* that one */
+    char *wake;        /* a folder */
+    bool  force;       /* any file system will do */
+    bool  group_given; /* ?group= was given */
+    bool  shared;      /* it is a group's */
+    gid_t group;       /* that one */
 };
 
 /* `errmsg` everywhere: HF_ERRMSG_MAX bytes, written on failure. */

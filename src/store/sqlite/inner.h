@@ -1,21 +1,20 @@
 /* inner.h - the store as its own files see it.
  *
  *   store.c    requests in, answers out
- *   files.c    the files: names, making; trust.c  whom they belong to
- *   link.c     connecting, the session, losing it
- *   vigil.c    noticing that the files were deleted, moved or replaced
+ *   files.c    the files: their names, making them; trust.c  whose they are
+ *   link.c     opening the files, the session, losing it
+ *   patrol.c   noticing that the files were deleted, moved or replaced
  *   write.c    one transaction, behind the gate
- *   rows.c     reading a line; who of it is alive
- *   settle.c   what follows from a departure: who is granted, who is told
+ *   rows.c     reading a line, and who in it is alive
+ *   grant.c    after a departure: who is granted, who is told
  *   sweep.c    clearing away what the dead left
- *   enter.c    ENTER
- *   verbs.c    READ, LEAVE, PROVE
- *   amend.c    AMEND, ASK, BREAK
- *   list.c     LIST, and snapshots in general
- *   examine.c  EXAMINE
- *   wake.c     WATCH
+ *   answer.c   snapshots and their stamps
  *   fifo.c     how a session is told, and how it hears
  *   peer.c     the sessions we wait for, and their death
+ *   ulimit.c   a limit for the size of files is an error, not our end
+ *
+ * The verbs are in the files of their names: enter.c, read.c, watch.c, leave.c, list.c,
+ * break.c, amend.c, ask.c, prove.c, examine.c.
  *
  * Functions return 0 or HF_E..., with the text in base.errmsg.
  */
@@ -30,10 +29,11 @@
 #include "store/sqlite/own.h"
 #include "store/store.h"
 
-/* The files are not those we opened: hf_sq_outdated() is due. */
+/* The files are not those we opened: hf_sq_outdated() is due.  This code and the next stay
+ * inside the store: store.c turns them into one of holdfast.h. */
 #define HF_SQ_STALE (-100)
 
-/* The gate is shut: the request is to be carried out a little later. */
+/* The gate is shut: the request is carried out a little later. */
 #define HF_SQ_SHUT (-101)
 
 /* A place in a line, as it is written down. */
@@ -44,7 +44,7 @@ struct hf_sq_row {
     int64_t         queued;
     int64_t         granted; /* 0: not yet */
     int             slot;
-    bool            proven; /* seen alive in this look */
+    bool            proven; /* its byte was seen locked while we read the line */
     const char     *asked;  /* of one ticket: the word left at it, or NULL */
 };
 
@@ -53,7 +53,7 @@ struct hf_sq_rows {
     size_t            count, room;
 };
 
-/* A line as a whole, the dead that nobody has met yet included. */
+/* A line as a whole.  The dead count too, until somebody meets them. */
 struct hf_sq_sum {
     uint64_t count;
     uint64_t ahead;   /* of the ticket in question */
@@ -62,10 +62,10 @@ struct hf_sq_sum {
     uint64_t last; /* highest seq */
 };
 
-/* Somebody to be told: of a ticket, by its seq, or of a line, by its word. */
+/* Who is told of what: the session `sid`, about a ticket (its seq) or a line (its hash). */
 struct hf_sq_news {
     uint64_t sid;
-    uint64_t word;
+    uint64_t about;
 };
 
 struct hf_sq_text {
@@ -87,9 +87,9 @@ struct hf_sq {
     struct hf_requests waiting;  /* submitted */
     struct hf_requests finished; /* answered, done() not yet called */
     bool               cancels;  /* some request was canceled */
-    bool               hurry;    /* one is carried out: do not stand at the gate */
-    bool               brief;    /* and it comes again, or can do without the gate */
-    hf_time            shut;     /* since when it is shut; 0: it is not */
+    bool               hurry;    /* a request is carried out: do not stand at the gate */
+    bool               brief;    /* ... and it comes again, or can do without the gate */
+    hf_time            shut;     /* since when the gate is shut; 0: it is not */
 
     struct hf_sq_files files;
     struct hf_sq_live  live;
@@ -112,10 +112,10 @@ struct hf_sq {
     size_t              news_count, news_room;
 
     int     inotify; /* -1: none */
-    int     seat;    /* a low descriptor kept free for it; see vigil.c */
-    hf_time vigil;   /* when to look after the files */
+    int     seat;    /* a low descriptor kept free for it; see patrol.c */
+    hf_time patrol;  /* when to see whether the files are there */
 
-    struct hf_sq_rows      rows;   /* of the line last looked at */
+    struct hf_sq_rows      rows;   /* of the line last read */
     struct hf_sq_rows      dead;   /* those found dead then */
     struct hf_sq_sum       sum;    /* all of it; count is 0 if that is not known */
     struct hf_ticket      *ticket; /* the snapshot lent out */
@@ -152,25 +152,28 @@ bool hf_sq_current(struct hf_sq *sq);
 /* It is not.  True if something was lost by it, and the link said so. */
 bool hf_sq_outdated(struct hf_sq *sq);
 
-/* ---- vigil.c ---------------------------------------------------------------- */
+/* ---- patrol.c --------------------------------------------------------------- */
 
-void hf_sq_vigil_start(struct hf_sq *sq); /* there is something to lose now */
-void hf_sq_vigil_stop(struct hf_sq *sq);
-void hf_sq_vigil_hear(struct hf_sq *sq); /* inotify is readable */
-void hf_sq_vigil_look(struct hf_sq *sq); /* if it is time */
+void hf_sq_patrol_start(struct hf_sq *sq); /* there is something to lose now */
+void hf_sq_patrol_stop(struct hf_sq *sq);
+void hf_sq_patrol_notified(struct hf_sq *sq); /* inotify is readable */
+void hf_sq_patrol_run(struct hf_sq *sq);      /* if it is time */
 
-/* A ticket of ours is granted: see that it is so in files that are still there. */
-int  hf_sq_vigil_hold(struct hf_sq *sq, struct hf_sq_own *own);
-void hf_sq_vigil_held(struct hf_sq *sq, struct hf_sq_own *own); /* they surely are */
+/* A ticket of ours is granted.  confirm() first sees whether the files are still there, or
+ * answers HF_SQ_STALE; holder() is for where that is known. */
+int  hf_sq_patrol_confirm(struct hf_sq *sq, struct hf_sq_own *own);
+void hf_sq_patrol_holder(struct hf_sq *sq, struct hf_sq_own *own);
 
 /* ---- write.c ---------------------------------------------------------------- */
 
-/* Take the gate.  HF_EDOWN if somebody has kept it shut for so long that he must
- * have been stopped in there; before that, in a hurry, HF_SQ_SHUT. */
+/* Take the gate.  HF_SQ_SHUT: somebody is inside, and the request comes back later.
+ * HF_EDOWN: he is there for so long that he must have been stopped. */
 int hf_sq_gate(struct hf_sq *sq);
 
+/* begin() takes the gate, and commit() and abort() give it back.  commit() also tells the
+ * news; if it fails, it has aborted. */
 int  hf_sq_begin(struct hf_sq *sq);
-int  hf_sq_commit(struct hf_sq *sq); /* and tell the news */
+int  hf_sq_commit(struct hf_sq *sq);
 void hf_sq_abort(struct hf_sq *sq);
 
 /* Write the log back to the database if it has grown by so many pages. */
@@ -195,38 +198,38 @@ int  hf_sq_rows_add(struct hf_sq *sq, struct hf_sq_rows *rows,
 /* One ticket: 1 if it is there, 0 if not. */
 int hf_sq_row_find(struct hf_sq *sq, const char *line, uint64_t seq,
                    struct hf_sq_row *ret);
+int hf_sq_row_remove(struct hf_sq *sq, const char *line, uint64_t seq);
 
 /* What is ahead of `before` as far as it matters to a ticket of that shape, into
  * sq->rows.  Dead ones in the way are left out, and noted in sq->dead. */
 int hf_sq_rows_ahead(struct hf_sq *sq, const char *line, uint64_t before,
                      const struct hf_shape *shape, struct hf_sq_view *ret);
 
-/* Forget the line last looked at. */
+/* Forget the line last read. */
 void hf_sq_rows_clear(struct hf_sq *sq);
 
-/* The living of a line into sq->rows, and how it looks to an outsider. */
+/* The living of a line into sq->rows, and the stamp that it has for an outsider. */
 int hf_sq_rows_all(struct hf_sq *sq, const char *line, uint64_t *stamp);
 
-/* The whole of it, and what is ahead of `seq`, into sq->sum.  As it is not one
- * look with that at the rows, it comes first where `sum` is to tell what has
- * changed since. */
+/* The whole line, and what is ahead of `seq`, into sq->sum.  Outside a transaction it is
+ * called before the rows are read: a change in between then makes the stamp too old, and
+ * a WATCH completes too often.  The other way round it would sleep. */
 int hf_sq_sum_up(struct hf_sq *sq, const char *line, uint64_t seq);
 
-/* The same where it is known: sq->rows is all of the line, but for a holder behind
- * them. */
+/* The same without asking: sq->rows is the whole line ahead of a holder's place `mine`. */
 void hf_sq_sum_rows(struct hf_sq *sq, const struct hf_sq_row *mine);
 
 /* What is ahead of our own place, as far as it matters, and in all. */
-int hf_sq_look_ahead(struct hf_sq *sq, const struct hf_sq_own *own,
-                     struct hf_sq_view *ret);
+int hf_sq_rows_ahead_of_own(struct hf_sq *sq, const struct hf_sq_own *own,
+                            struct hf_sq_view *ret);
 
 /* Remember in `own` who is in the way: sq->rows. */
 int hf_sq_rows_keep(struct hf_sq *sq, struct hf_sq_own *own);
 
-/* ---- settle.c: inside a transaction ------------------------------------------- */
+/* ---- grant.c, sweep.c: inside a transaction ------------------------------------ */
 
 /* Grant what fits now, and have it told. */
-int hf_sq_settle(struct hf_sq *sq, const char *line);
+int hf_sq_grant_fitting(struct hf_sq *sq, const char *line);
 
 /* The ticket `seq` has been removed from the line. */
 int hf_sq_departed(struct hf_sq *sq, const char *line, uint64_t seq);
@@ -250,14 +253,14 @@ int hf_sq_sweep_all(struct hf_sq *sq);
 /* Have the watchers of a line told: of any change, or of a departure. */
 int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure);
 
-/* Those behind `seq` for whom it may have been in the way: have them told.
- * Also works outside a transaction. */
+/* Have those behind `seq` told for whom it may have been in the way.  Also works outside
+ * a transaction. */
 int hf_sq_tell_followers(struct hf_sq *sq, const char *line, uint64_t seq);
 
 /* The lowest slot that none of sq->rows has. */
 int hf_sq_free_slot(struct hf_sq *sq, int *ret);
 
-/* ---- enter.c, verbs.c, amend.c, list.c ----------------------------------------- */
+/* ---- The verbs, and what they share ------------------------------------------- */
 
 int hf_sq_enter(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_read(struct hf_sq *sq, struct hf_req *req);
@@ -275,22 +278,38 @@ void hf_sq_tidy(struct hf_sq *sq);
 /* Give up every ticket, as far as that can be done. */
 void hf_sq_leave_all(struct hf_sq *sq);
 
-/* Answer with what a place of ours looks like now. */
+/* Whatever the database says, that ticket is ours no more. */
+void hf_sq_lose_own(struct hf_sq *sq, struct hf_sq_own *own);
+
+/* Change a living place, whoever has it, by the seq and token of the request: in a
+ * transaction, and without a session.  HF_ENOTFOUND: it is gone. */
+int hf_sq_change_place(struct hf_sq *sq, const struct hf_req *req,
+                       int (*change)(struct hf_sq *sq, const struct hf_req *req,
+                                     const struct hf_sq_row *row));
+
+/* ---- answer.c ------------------------------------------------------------------ */
+
+/* Answer with a place of ours as it is now.  It is in read.c. */
 int hf_sq_answer_own(struct hf_sq *sq, struct hf_sq_own *own, struct hf_req *req);
 
 /* Answer with sq->rows, sq->sum and, unless NULL, our own place behind them. */
 int hf_sq_answer(struct hf_sq *sq, struct hf_req *req, const struct hf_sq_row *mine);
 
+/* Put a place into the snapshot at index `count`, with its line and note as the row that
+ * `query` stands at has them. */
+int hf_sq_answer_add(struct hf_sq *sq, size_t count, const struct hf_sq_row *row,
+                     sqlite3_stmt *query);
+
 /* Strings lent out with a snapshot.  NULL: no memory. */
 const char *hf_sq_keep_text(struct hf_sq *sq, const unsigned char *text);
 void        hf_sq_forget_texts(struct hf_sq *sq);
 
-/* What a line looks like, as a number: see hf_req.stamp.  To an outsider, living
- * place by place, starting with 0; and to one in the line. */
+/* See hf_req.stamp.  For an outsider it is made of the living places, one by one, starting
+ * with 0; for one in the line, of the sum. */
 uint64_t hf_sq_stamp(uint64_t stamp, const struct hf_sq_row *row);
 uint64_t hf_sq_sum_stamp(const struct hf_sq_sum *sum);
 
-/* ---- wake.c ------------------------------------------------------------------- */
+/* ---- watch.c ------------------------------------------------------------------ */
 
 /* Take a WATCH on.  True: it stays; else it is answered with *status. */
 bool hf_sq_watch(struct hf_sq *sq, struct hf_req *req, int *status);
@@ -300,18 +319,18 @@ void hf_sq_watches_end_canceled(struct hf_sq *sq);
 void hf_sq_watches_drop(struct hf_sq *sq);
 void hf_sq_watches_drop_own(struct hf_sq *sq, const struct hf_sq_own *own);
 
-/* Have nothing written down any more that we want to be told. */
+/* Remove the rows that say what we want to be told. */
 void hf_sq_unwatch(struct hf_sq *sq);
 
-/* We were told `word`; 0: something, we do not know what. */
-void hf_sq_hear(struct hf_sq *sq, uint64_t word);
+/* We were told about a ticket or a line; 0: about something, we do not know what. */
+void hf_sq_hear(struct hf_sq *sq, uint64_t about);
 
 /* The session `sid` may have died: complete what waited for it.  True if
  * anything still waits for it. */
 bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid);
 
-/* A line as a number: no seq, and hardly another line, has the same. */
-uint64_t hf_sq_line_word(const char *line);
+/* A line as a number.  No seq has the same, and hardly another line. */
+uint64_t hf_sq_line_hash(const char *line);
 
 /* ---- fifo.c ------------------------------------------------------------------- */
 
@@ -328,18 +347,18 @@ void hf_sq_fifo_count(const struct hf_sq *sq, size_t *all, size_t *stale);
 /* Open another session's for writing; -1 if it is dead.  Put 8 bytes in one;
  * false: it is dead, and SIGPIPE has been raised. */
 int  hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid);
-bool hf_sq_fifo_write(int fd, uint64_t word);
+bool hf_sq_fifo_write(int fd, uint64_t about);
 
 /* ---- peer.c ------------------------------------------------------------------- */
 
-/* Have somebody told, by tell_all(), which commit() calls. */
-int  hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t word);
+/* Note that somebody is to be told; tell_all(), which commit() calls, does it. */
+int  hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about);
 void hf_sq_tell_all(struct hf_sq *sq);
 
 /* Notice the death of a session. */
 int     hf_sq_peer_need(struct hf_sq *sq, uint64_t sid);
 void    hf_sq_peer_gone(struct hf_sq *sq, uint64_t sid); /* its FIFO said so */
-void    hf_sq_peers_look(struct hf_sq *sq);
+void    hf_sq_peers_check(struct hf_sq *sq);
 hf_time hf_sq_peers_wake(const struct hf_sq *sq);
 void    hf_sq_peers_close(struct hf_sq *sq);
 

@@ -34,7 +34,7 @@ static uint64_t read_boot(void)
     if (n <= 0) /* not to be known: then every time counts as another boot */
         return hf_random();
     text[n] = '\0';
-    return hf_sq_line_word(text);
+    return hf_sq_line_hash(text);
 }
 
 /* Has a ticket written down here a living owner, as far as FIFOs can tell?
@@ -55,7 +55,7 @@ static int has_living(struct hf_sq *sq)
     return fd >= 0 ? 1 : r;
 }
 
-static int refuse(struct hf_sq *sq)
+static int refuse_files(struct hf_sq *sq)
 {
     if (sq->refused == 0)
         sq->refused = sq->now;
@@ -94,13 +94,13 @@ static int put_in_order(struct hf_sq *sq)
     sq->head = hf_sq_head_now(&sq->files);
     bool same = is_known && hf_sq_head_same_files(&known, &sq->head);
     if (!same && hf_sq_live_has_any(&sq->live))
-        return refuse(sq);
+        return refuse_files(sq);
     int r = open_db(sq);
     if (r < 0 || same)
         return r;
     r = is_known ? 0 : has_living(sq);
     if (r != 0)
-        return r < 0 ? r : refuse(sq);
+        return r < 0 ? r : refuse_files(sq);
     /* What is known of numbers is kept, and checked as after a boot. */
     sq->head = hf_sq_head_now(&sq->files);
     sq->head.last = is_known ? known.last : 0;
@@ -188,7 +188,7 @@ int hf_sq_connect(struct hf_sq *sq, bool make)
 void hf_sq_disconnect(struct hf_sq *sq)
 {
     assert(!sq->live.taken);
-    hf_sq_vigil_stop(sq);
+    hf_sq_patrol_stop(sq);
     hf_sq_peers_close(sq);
     hf_sq_fifo_close(sq);
     sq->watched = false;
@@ -200,7 +200,7 @@ void hf_sq_disconnect(struct hf_sq *sq)
 
 /* What is open when a process dies is closed from the newest to the oldest, so
  * far.  So the FIFO comes first: when its end is noticed, the bytes are free. */
-static int start(struct hf_sq *sq)
+static int start_session(struct hf_sq *sq)
 {
     int r = hf_sq_files_make_wake(&sq->files, sq->base.errmsg);
     if (r == 0)
@@ -229,7 +229,7 @@ int hf_sq_session(struct hf_sq *sq)
 
     if (r < 0 || sq->sid != 0)
         return r;
-    r = start(sq);
+    r = start_session(sq);
     if (r == 0)
         clean_up_after_others(sq);
     return r;

@@ -1,121 +1,9 @@
-/* list.c - LIST, and snapshots in general. */
+/* list.c - LIST: every living place of one line, or of all. */
 #include "store/sqlite/inner.h"
 
-#include "base/grow.h"
 #include "holdfast.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
-static int reserve_tickets(struct hf_sq *sq, size_t count)
-{
-    struct hf_ticket *grown = hf_grow(sq->ticket, &sq->ticket_room, count, sizeof *grown);
-
-    if (grown == NULL)
-        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
-    sq->ticket = grown;
-    return 0;
-}
-
-static struct hf_ticket ticket_of(const struct hf_sq_row *row)
-{
-    return (struct hf_ticket){
-        .seq = row->seq,
-        .token = row->seq,
-        .shape = row->shape,
-        .slot = row->slot,
-        .since = row->granted != 0 ? row->granted : row->queued,
-        .asked = row->asked,
-    };
-}
-
-int hf_sq_answer(struct hf_sq *sq, struct hf_req *req, const struct hf_sq_row *mine)
-{
-    size_t ahead = sq->rows.count;
-
-    assert(mine == NULL || ahead == 0 || sq->rows.row[ahead - 1].seq < mine->seq);
-    int r = reserve_tickets(sq, ahead + 1);
-    if (r < 0)
-        return r;
-    for (size_t i = 0; i < ahead; i++)
-        sq->ticket[i] = ticket_of(&sq->rows.row[i]);
-    if (mine != NULL)
-        sq->ticket[ahead] = ticket_of(mine);
-    req->snapshot = (struct hf_line){ sq->ticket, ahead + (mine != NULL) };
-    req->me = ahead;
-    req->ahead = sq->sum.ahead;
-    if (mine != NULL && sq->sum.count > 0)
-        req->stamp = hf_sq_sum_stamp(&sq->sum);
-    return 0;
-}
-
-/* FNV-1a. */
-static uint64_t mix(uint64_t stamp, const uint64_t *word, size_t count)
-{
-    uint64_t hash = stamp != 0 ? stamp : UINT64_C(0xcbf29ce484222325);
-
-    for (size_t i = 0; i < count; i++)
-        for (int byte = 0; byte < 8; byte++)
-            hash = (hash ^ (word[i] >> 8 * byte & 0xff)) * UINT64_C(0x100000001b3);
-    return hash != 0 ? hash : 1;
-}
-
-/* What can change about a place. */
-uint64_t hf_sq_stamp(uint64_t stamp, const struct hf_sq_row *row)
-{
-    uint64_t word[] = { row->seq, row->granted != 0, row->shape.weight };
-
-    return mix(stamp, word, 3);
-}
-
-/* Whoever comes raises `last`, whoever goes lowers `count`. */
-uint64_t hf_sq_sum_stamp(const struct hf_sq_sum *sum)
-{
-    uint64_t word[] = { sum->count, sum->waiting, sum->weight, sum->last };
-
-    return mix(0, word, 4);
-}
-
-const char *hf_sq_keep_text(struct hf_sq *sq, const unsigned char *text)
-{
-    if (text == NULL) /* SQLite is out of memory */
-        return NULL;
-    size_t             size = strlen((const char *)text) + 1;
-    struct hf_sq_text *kept = malloc(sizeof *kept + size);
-    if (kept == NULL)
-        return NULL;
-    memcpy(kept->text, text, size);
-    kept->next = sq->texts;
-    sq->texts = kept;
-    return kept->text;
-}
-
-void hf_sq_forget_texts(struct hf_sq *sq)
-{
-    while (sq->texts != NULL) {
-        struct hf_sq_text *text = sq->texts;
-        sq->texts = text->next;
-        free(text);
-    }
-}
-
-static int add_ticket(struct hf_sq *sq, sqlite3_stmt *query, const struct hf_sq_row *row,
-                      size_t count)
-{
-    int r = reserve_tickets(sq, count + 1);
-    if (r < 0)
-        return r;
-    struct hf_ticket *ticket = &sq->ticket[count];
-    *ticket = ticket_of(row);
-    ticket->line = hf_sq_keep_text(sq, sqlite3_column_text(query, 8));
-    ticket->note = hf_sq_keep_text(sq, sqlite3_column_text(query, 9));
-    if (ticket->line == NULL || ticket->note == NULL)
-        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
-    return 0;
-}
-
-static int list(struct hf_sq *sq, sqlite3_stmt *query, struct hf_req *req)
+static int list_rows(struct hf_sq *sq, sqlite3_stmt *query, struct hf_req *req)
 {
     uint64_t stamp = hf_sq_stamp(0, &(struct hf_sq_row){ 0 });
     size_t   count = 0;
@@ -127,7 +15,7 @@ static int list(struct hf_sq *sq, sqlite3_stmt *query, struct hf_req *req)
         hf_sq_row_read(query, &row);
         if (!hf_sq_live_has(&sq->live, row.seq))
             continue;
-        r = add_ticket(sq, query, &row, count);
+        r = hf_sq_answer_add(sq, count, &row, query);
         if (r < 0)
             break;
         stamp = hf_sq_stamp(stamp, &row);
@@ -157,5 +45,5 @@ int hf_sq_list(struct hf_sq *sq, struct hf_req *req)
     sqlite3_stmt *query = req->name != NULL
                               ? hf_sq_db_bind(&sq->db, HF_SQ_LINE, req->name, 0)
                               : sq->db.query[HF_SQ_ALL];
-    return list(sq, query, req);
+    return list_rows(sq, query, req);
 }

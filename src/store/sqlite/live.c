@@ -143,7 +143,7 @@ void hf_sq_gate_give(struct hf_sq_live *live)
 
 /* ---- Tickets ---------------------------------------------------------------- */
 
-static bool set(int fd, uint64_t seq, short type)
+static bool set_byte(int fd, uint64_t seq, short type)
 {
     struct flock lock = {
         .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)seq, .l_len = 1
@@ -165,13 +165,13 @@ static bool is_locked(int fd, uint64_t from, off_t length)
 bool hf_sq_live_hold(struct hf_sq_live *live, uint64_t seq)
 {
     assert(live->keep >= 0 && hf_sq_live_can(seq));
-    return set(live->keep, seq, F_WRLCK);
+    return set_byte(live->keep, seq, F_WRLCK);
 }
 
 void hf_sq_live_drop(struct hf_sq_live *live, uint64_t seq)
 {
     assert(live->keep >= 0);
-    set(live->keep, seq, F_UNLCK);
+    set_byte(live->keep, seq, F_UNLCK);
 }
 
 bool hf_sq_live_can(uint64_t seq)

@@ -23,8 +23,8 @@
 
 struct hf_sq_peer {
     uint64_t           sid;
-    int                fd;   /* -1: it has no FIFO, or no reader any more */
-    hf_time            look; /* HF_NEVER: nothing waits for it */
+    int                fd;  /* -1: it has no FIFO, or no reader any more */
+    hf_time            due; /* HF_NEVER: nothing waits for it */
     unsigned           tries;
     struct hf_sq_peer *next;
 };
@@ -34,7 +34,7 @@ struct hf_sq_peer {
 #define OPEN_MAX     64 /* more are only looked at now and then */
 #define IDLE_MAX     16 /* kept open for the next time */
 
-static struct hf_sq_peer *find(const struct hf_sq *sq, uint64_t sid)
+static struct hf_sq_peer *find_peer(const struct hf_sq *sq, uint64_t sid)
 {
     struct hf_sq_peer *peer = sq->peers;
 
@@ -43,7 +43,7 @@ static struct hf_sq_peer *find(const struct hf_sq *sq, uint64_t sid)
     return peer;
 }
 
-static void shut(struct hf_sq_peer *peer)
+static void close_peer(struct hf_sq_peer *peer)
 {
     if (peer->fd >= 0)
         close(peer->fd); /* which takes it out of epoll too */
@@ -67,7 +67,7 @@ static void free_idle(struct hf_sq *sq)
 
     for (struct hf_sq_peer **at = &sq->peers; *at != NULL;) {
         struct hf_sq_peer *peer = *at;
-        bool               keep = peer->look != HF_NEVER;
+        bool               keep = peer->due != HF_NEVER;
         if (!keep && peer->fd >= 0)
             keep = ++idle <= IDLE_MAX;
         if (keep) {
@@ -75,7 +75,7 @@ static void free_idle(struct hf_sq *sq)
             continue;
         }
         *at = peer->next;
-        shut(peer);
+        close_peer(peer);
         free(peer);
     }
 }
@@ -88,66 +88,66 @@ static void open_peer(struct hf_sq *sq, struct hf_sq_peer *peer)
         return;
     peer->fd = hf_sq_fifo_open(sq, peer->sid);
     if (peer->fd >= 0 && epoll_ctl(sq->base.fd, EPOLL_CTL_ADD, peer->fd, &event) < 0)
-        shut(peer);
+        close_peer(peer);
 }
 
-static void look_later(const struct hf_sq *sq, struct hf_sq_peer *peer)
+static void check_later(const struct hf_sq *sq, struct hf_sq_peer *peer)
 {
     hf_time soon = HF_MS << (peer->tries < 10 ? peer->tries : 10);
 
     peer->tries++;
-    peer->look = sq->now + (peer->fd >= 0     ? NOW_AND_THEN
-                            : soon < SOON_MAX ? soon
-                                              : SOON_MAX);
+    peer->due = sq->now + (peer->fd >= 0     ? NOW_AND_THEN
+                           : soon < SOON_MAX ? soon
+                                             : SOON_MAX);
 }
 
 int hf_sq_peer_need(struct hf_sq *sq, uint64_t sid)
 {
     if (sid == sq->sid)
         return 0;
-    struct hf_sq_peer *peer = find(sq, sid);
+    struct hf_sq_peer *peer = find_peer(sq, sid);
     if (peer == NULL) {
         free_idle(sq);
         peer = calloc(1, sizeof *peer);
         if (peer == NULL)
             return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
-        *peer = (struct hf_sq_peer){ .sid = sid, .fd = -1, .look = HF_NEVER };
+        *peer = (struct hf_sq_peer){ .sid = sid, .fd = -1, .due = HF_NEVER };
         peer->next = sq->peers;
         sq->peers = peer;
     }
-    if (peer->look == HF_NEVER) {
+    if (peer->due == HF_NEVER) {
         if (peer->fd < 0)
             open_peer(sq, peer);
         peer->tries = 0;
-        look_later(sq, peer);
+        check_later(sq, peer);
     }
     return 0;
 }
 
-static void look_at(struct hf_sq *sq, struct hf_sq_peer *peer)
+static void check_peer(struct hf_sq *sq, struct hf_sq_peer *peer)
 {
     if (hf_sq_watches_check(sq, peer->sid))
-        look_later(sq, peer);
+        check_later(sq, peer);
     else
-        peer->look = HF_NEVER;
+        peer->due = HF_NEVER;
 }
 
 void hf_sq_peer_gone(struct hf_sq *sq, uint64_t sid)
 {
-    struct hf_sq_peer *peer = find(sq, sid);
+    struct hf_sq_peer *peer = find_peer(sq, sid);
 
     if (peer == NULL)
         return;
-    shut(peer);
+    close_peer(peer);
     peer->tries = 0;
-    look_at(sq, peer);
+    check_peer(sq, peer);
 }
 
-void hf_sq_peers_look(struct hf_sq *sq)
+void hf_sq_peers_check(struct hf_sq *sq)
 {
     for (struct hf_sq_peer *peer = sq->peers; peer != NULL; peer = peer->next)
-        if (peer->look <= sq->now)
-            look_at(sq, peer);
+        if (peer->due <= sq->now)
+            check_peer(sq, peer);
 }
 
 hf_time hf_sq_peers_wake(const struct hf_sq *sq)
@@ -155,8 +155,8 @@ hf_time hf_sq_peers_wake(const struct hf_sq *sq)
     hf_time wake = HF_NEVER;
 
     for (const struct hf_sq_peer *peer = sq->peers; peer != NULL; peer = peer->next)
-        if (peer->look < wake)
-            wake = peer->look;
+        if (peer->due < wake)
+            wake = peer->due;
     return wake;
 }
 
@@ -165,40 +165,40 @@ void hf_sq_peers_close(struct hf_sq *sq)
     while (sq->peers != NULL) {
         struct hf_sq_peer *peer = sq->peers;
         sq->peers = peer->next;
-        shut(peer);
+        close_peer(peer);
         free(peer);
     }
 }
 
 /* ---- Telling them ------------------------------------------------------------- */
 
-int hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t word)
+int hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about)
 {
-    if (word == 0) /* that would mean everything; no ticket has it */
+    if (about == 0) /* that would mean everything; no ticket has it */
         return 0;
     for (size_t i = 0; i < sq->news_count; i++)
-        if (sq->news[i].sid == sid && sq->news[i].word == word)
+        if (sq->news[i].sid == sid && sq->news[i].about == about)
             return 0;
     struct hf_sq_news *grown =
         hf_grow(sq->news, &sq->news_room, sq->news_count + 1, sizeof *grown);
     if (grown == NULL)
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
     sq->news = grown;
-    sq->news[sq->news_count++] = (struct hf_sq_news){ sid, word };
+    sq->news[sq->news_count++] = (struct hf_sq_news){ sid, about };
     return 0;
 }
 
 /* False if the kernel raised SIGPIPE. */
-static bool send(struct hf_sq *sq, const struct hf_sq_news *news)
+static bool send_news(struct hf_sq *sq, const struct hf_sq_news *news)
 {
-    struct hf_sq_peer *peer = find(sq, news->sid);
+    struct hf_sq_peer *peer = find_peer(sq, news->sid);
 
     if (peer != NULL && peer->fd >= 0)
-        return hf_sq_fifo_write(peer->fd, news->word);
+        return hf_sq_fifo_write(peer->fd, news->about);
     int fd = hf_sq_fifo_open(sq, news->sid);
     if (fd < 0)
         return true;
-    bool sent = hf_sq_fifo_write(fd, news->word);
+    bool sent = hf_sq_fifo_write(fd, news->about);
     close(fd);
     return sent;
 }
@@ -206,7 +206,7 @@ static bool send(struct hf_sq *sq, const struct hf_sq_news *news)
 /* A reader may die between our opening and our writing, and then the kernel
  * raises SIGPIPE: that must not reach the program, and handlers are not ours to
  * set.  It comes to this thread alone, so we can take it back. */
-static void send_all(struct hf_sq *sq)
+static void send_all_news(struct hf_sq *sq)
 {
     static const struct timespec none = { 0 };
     sigset_t                     pipe, old, pending;
@@ -218,7 +218,7 @@ static void send_all(struct hf_sq *sq)
     sigpending(&pending);
     for (size_t i = 0; i < sq->news_count; i++)
         if (sq->news[i].sid != sq->sid)
-            raised |= !send(sq, &sq->news[i]);
+            raised |= !send_news(sq, &sq->news[i]);
     if (raised && !sigismember(&pending, SIGPIPE))
         sigtimedwait(&pipe, NULL, &none);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -230,11 +230,11 @@ void hf_sq_tell_all(struct hf_sq *sq)
 
     for (size_t i = 0; i < sq->news_count; i++) {
         if (sq->news[i].sid == sq->sid)
-            hf_sq_hear(sq, sq->news[i].word);
+            hf_sq_hear(sq, sq->news[i].about);
         else
             others = true;
     }
     if (others)
-        send_all(sq);
+        send_all_news(sq);
     sq->news_count = 0;
 }

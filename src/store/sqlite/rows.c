@@ -52,6 +52,11 @@ int hf_sq_row_find(struct hf_sq *sq, const char *line, uint64_t seq,
     return 1;
 }
 
+int hf_sq_row_remove(struct hf_sq *sq, const char *line, uint64_t seq)
+{
+    return hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_REMOVE, line, seq));
+}
+
 void hf_sq_rows_clear(struct hf_sq *sq)
 {
     sq->rows.count = sq->dead.count = 0;
@@ -112,7 +117,7 @@ void hf_sq_sum_rows(struct hf_sq *sq, const struct hf_sq_row *mine)
 /* ---- What is ahead ------------------------------------------------------------ */
 
 /* Is the last of sq->rows, with all the others, in the way of that shape? */
-static bool in_the_way(const struct hf_sq *sq, const struct hf_shape *shape)
+static bool last_is_in_the_way(const struct hf_sq *sq, const struct hf_shape *shape)
 {
     uint64_t weight = shape->weight;
 
@@ -155,8 +160,8 @@ static void reverse(struct hf_sq_rows *rows)
 
 /* Go back from our place, and ask who is alive only when something is in the
  * way: where there is room anyway it does not matter. */
-static int walk(struct hf_sq *sq, sqlite3_stmt *query, const struct hf_shape *shape,
-                struct hf_sq_view *ret)
+static int walk_back(struct hf_sq *sq, sqlite3_stmt *query, const struct hf_shape *shape,
+                     struct hf_sq_view *ret)
 {
     uint64_t weight = shape->weight;
     int      r;
@@ -176,7 +181,7 @@ static int walk(struct hf_sq *sq, sqlite3_stmt *query, const struct hf_shape *sh
         r = leave_out_dead(sq);
         if (r < 0)
             break;
-        if (in_the_way(sq, shape)) {
+        if (last_is_in_the_way(sq, shape)) {
             *ret = (struct hf_sq_view){ .mismatch = !agrees };
             break;
         }
@@ -195,7 +200,7 @@ int hf_sq_rows_ahead(struct hf_sq *sq, const char *line, uint64_t before,
 
     assert(shape->weight >= 1 && shape->weight <= shape->capacity);
     sq->rows.count = sq->dead.count = 0;
-    int r = walk(sq, query, shape, &view);
+    int r = walk_back(sq, query, shape, &view);
     sqlite3_reset(query);
     if (r < 0)
         return r;
@@ -204,8 +209,8 @@ int hf_sq_rows_ahead(struct hf_sq *sq, const char *line, uint64_t before,
     return 0;
 }
 
-int hf_sq_look_ahead(struct hf_sq *sq, const struct hf_sq_own *own,
-                     struct hf_sq_view *ret)
+int hf_sq_rows_ahead_of_own(struct hf_sq *sq, const struct hf_sq_own *own,
+                            struct hf_sq_view *ret)
 {
     int r = hf_sq_sum_up(sq, own->line, own->seq);
     if (r == 0)

@@ -4,8 +4,8 @@
  * a WATCH stays.
  */
 #include "store/sqlite/inner.h"
-#include "store/sqlite/limit.h"
 #include "store/sqlite/sqlite.h"
+#include "store/sqlite/ulimit.h"
 
 #include "base/fork.h"
 #include "holdfast.h"
@@ -150,7 +150,7 @@ static bool is_about_own(const struct hf_req *req)
 }
 
 /* False if it must wait at the gate, and so must all behind it. */
-static bool answer(struct hf_sq *sq, struct hf_req *req)
+static bool answer_request(struct hf_sq *sq, struct hf_req *req)
 {
     int status = 0;
 
@@ -194,7 +194,7 @@ static void hear_events(struct hf_sq *sq)
         else if (event[i].data.u64 != HF_SQ_EVENT_INOTIFY)
             hf_sq_peer_gone(sq, event[i].data.u64);
         else if (sq->inotify >= 0)
-            hf_sq_vigil_hear(sq);
+            hf_sq_patrol_notified(sq);
     }
 }
 
@@ -208,33 +208,34 @@ static hf_time next_wake(const struct hf_sq *sq)
         return sq->shut != 0 ? sq->now + HF_MS : 0;
     if (sq->tidy < next)
         next = sq->tidy;
-    return sq->vigil < next ? sq->vigil : next;
+    return sq->patrol < next ? sq->patrol : next;
 }
 
 static void store_process(struct hf_store *store, hf_time now, bool readable)
 {
-    struct hf_sq      *sq = (struct hf_sq *)store;
-    struct hf_req     *req;
-    struct hf_sq_limit limit;
+    struct hf_sq       *sq = (struct hf_sq *)store;
+    struct hf_req      *req;
+    struct hf_sq_ulimit limit;
 
-    hf_sq_limit_begin(&limit);
+    hf_sq_ulimit_begin(&limit);
     sq->now = now;
     if (readable)
         hear_events(sq);
-    hf_sq_peers_look(sq);
-    hf_sq_vigil_look(sq);
+    hf_sq_peers_check(sq);
+    hf_sq_patrol_run(sq);
     hf_sq_tidy(sq);
     for (int round = 0; round < ROUNDS; round++) {
         end_canceled(sq);
         if ((req = hf_requests_take(&sq->finished)) != NULL)
             req->done(req);
-        else if ((req = hf_requests_take(&sq->waiting)) == NULL || !answer(sq, req))
+        else if ((req = hf_requests_take(&sq->waiting)) == NULL ||
+                 !answer_request(sq, req))
             break;
     }
     if (sq->waiting.first == NULL)
         sq->shut = 0;
     store->wake = next_wake(sq);
-    hf_sq_limit_end(&limit);
+    hf_sq_ulimit_end(&limit);
 }
 
 /* ---- Both ends of its life -------------------------------------------------------- */
@@ -259,20 +260,20 @@ static void destroy(struct hf_sq *sq)
 
 static void store_close(struct hf_store *store)
 {
-    struct hf_sq      *sq = (struct hf_sq *)store;
-    struct hf_sq_limit limit;
+    struct hf_sq       *sq = (struct hf_sq *)store;
+    struct hf_sq_ulimit limit;
 
     /* In a forked child everything, the database above all, is the parent's. */
     if (sq->generation != hf_fork_generation())
         return;
-    hf_sq_limit_begin(&limit);
+    hf_sq_ulimit_begin(&limit);
     hf_sq_watches_drop(sq);
     hf_sq_leave_all(sq);
     hf_sq_unwatch(sq);
     if (sq->db.handle != NULL)
         hf_sq_write_back(sq, HF_SQ_LOG_CLOSE);
     destroy(sq);
-    hf_sq_limit_end(&limit);
+    hf_sq_ulimit_end(&limit);
 }
 
 static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
@@ -294,7 +295,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     sq->live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
     sq->fifo = sq->inotify = -1;
     sq->seat = fcntl(sq->base.fd, F_DUPFD_CLOEXEC, 0);
-    sq->vigil = sq->tidy = HF_NEVER;
+    sq->patrol = sq->tidy = HF_NEVER;
     sq->now = hf_now();
     if (sq->base.fd < 0) {
         r = hf_sq_fail(sq, HF_ESTORE, "cannot make a descriptor to wait with: %s",
@@ -327,11 +328,11 @@ fail:
 
 static int store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
-    struct hf_sq_limit limit;
+    struct hf_sq_ulimit limit;
 
-    hf_sq_limit_begin(&limit);
+    hf_sq_ulimit_begin(&limit);
     int r = open_store(config, errmsg, ret);
-    hf_sq_limit_end(&limit);
+    hf_sq_ulimit_end(&limit);
     return r;
 }
 

@@ -89,7 +89,7 @@ int hf_sq_is_full(struct hf_sq *sq, const char *line, uint64_t limit)
     return r < 0 ? r : sq->sum.waiting >= limit;
 }
 
-static bool is_dead(struct hf_sq *sq, uint64_t sid)
+static bool session_is_dead(struct hf_sq *sq, uint64_t sid)
 {
     if (sid == sq->sid)
         return false;
@@ -108,7 +108,7 @@ static int sweep_watchers(struct hf_sq *sq)
 
     while (count < 64 && (r = hf_sq_db_step(&sq->db, query)) == 1) {
         uint64_t sid = (uint64_t)sqlite3_column_int64(query, 0);
-        if (is_dead(sq, sid))
+        if (session_is_dead(sq, sid))
             dead[count++] = sid;
     }
     sqlite3_reset(query);

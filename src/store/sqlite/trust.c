@@ -18,10 +18,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static int refuse(const char *path, char *errmsg, const char *format, ...)
+static int distrust(const char *path, char *errmsg, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static int refuse(const char *path, char *errmsg, const char *format, ...)
+static int distrust(const char *path, char *errmsg, const char *format, ...)
 {
     va_list args;
     int     n = snprintf(errmsg, HF_ERRMSG_MAX, "%.120s ", path);
@@ -91,7 +91,7 @@ int hf_sq_files_share(struct hf_sq_files *files, const char *group, char *errmsg
                  group);
         return HF_EDENIED;
     }
-    files->asked = files->shared = true;
+    files->group_given = files->shared = true;
     return 0;
 }
 
@@ -117,22 +117,24 @@ static int trust_groups(struct hf_sq_files *files, const struct stat *st, char *
 
     hf_sq_group_name(st->st_gid, name);
     if ((st->st_mode & S_ISGID) != 0 && !is_member(st->st_gid))
-        return refuse(files->folder, errmsg,
-                      "is shared by group %s, which you are not in; have yourself added, "
-                      "and log in again",
-                      name);
-    if (files->asked && st->st_gid != files->group)
-        return refuse(files->folder, errmsg, "is of group %s, and not of group %s", name,
-                      hf_sq_group_name(files->group, other));
-    if (!files->asked && !has_shared(files, st->st_gid))
-        return refuse(
+        return distrust(
+            files->folder, errmsg,
+            "is shared by group %s, which you are not in; have yourself added, "
+            "and log in again",
+            name);
+    if (files->group_given && st->st_gid != files->group)
+        return distrust(files->folder, errmsg, "is of group %s, and not of group %s",
+                        name, hf_sq_group_name(files->group, other));
+    if (!files->group_given && !has_shared(files, st->st_gid))
+        return distrust(
             files->folder, errmsg,
             "may be written by its group; chmod go-w it, or add ?group=%s to the "
             "URL to share the locks with that group",
             name);
     if ((st->st_mode & S_ISGID) == 0)
-        return refuse(files->folder, errmsg,
-                      "does not hand its group on to what is made in it; chmod 2770 it");
+        return distrust(
+            files->folder, errmsg,
+            "does not hand its group on to what is made in it; chmod 2770 it");
     files->shared = true;
     files->group = st->st_gid;
     return 0;
@@ -143,14 +145,15 @@ int hf_sq_trust_folder(struct hf_sq_files *files, const struct stat *st, char *e
     char name[64];
 
     if ((st->st_mode & S_IWOTH) != 0 && (st->st_mode & S_ISVTX) == 0)
-        return refuse(files->folder, errmsg, "may be written by others; chmod go-w it");
+        return distrust(files->folder, errmsg, "may be written by others; chmod go-w it");
     if (is_groups(st->st_mode))
         return trust_groups(files, st, errmsg);
-    if (files->asked)
-        return refuse(files->folder, errmsg,
-                      "is no group's folder; name one that is not there yet, or chgrp %s "
-                      "and chmod 2770 it",
-                      hf_sq_group_name(files->group, name));
+    if (files->group_given)
+        return distrust(
+            files->folder, errmsg,
+            "is no group's folder; name one that is not there yet, or chgrp %s "
+            "and chmod 2770 it",
+            hf_sq_group_name(files->group, name));
     files->shared = false;
     return 0;
 }
@@ -167,9 +170,9 @@ int hf_sq_trust_wake(const struct hf_sq_files *files, const struct stat *st, cha
                (st->st_mode & S_IWGRP) == 0;
     if (fine)
         return 0;
-    return refuse(files->wake, errmsg,
-                  files->shared ? "is not a folder of the group; remove it"
-                                : "is not a folder of ours alone; remove it");
+    return distrust(files->wake, errmsg,
+                    files->shared ? "is not a folder of the group; remove it"
+                                  : "is not a folder of ours alone; remove it");
 }
 
 int hf_sq_files_open_new(const char *path, mode_t type, int flags)
@@ -198,14 +201,14 @@ int hf_sq_trust_file(const struct hf_sq_files *files, const char *path,
     char name[64];
 
     if (!S_ISREG(st->st_mode))
-        return refuse(path, errmsg, "is not a plain file; name another");
+        return distrust(path, errmsg, "is not a plain file; name another");
     if (files->shared) {
         if (st->st_gid == files->group && (st->st_mode & 0662) == 0660)
             return 0;
-        return refuse(path, errmsg, "is not for group %s to read and write; remove it",
-                      hf_sq_group_name(files->group, name));
+        return distrust(path, errmsg, "is not for group %s to read and write; remove it",
+                        hf_sq_group_name(files->group, name));
     }
     if (st->st_uid == 0 || st->st_uid == geteuid())
         return 0;
-    return refuse(path, errmsg, "belongs to another user; name a file of your own");
+    return distrust(path, errmsg, "belongs to another user; name a file of your own");
 }

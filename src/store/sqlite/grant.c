@@ -1,4 +1,4 @@
-/* settle.c - what follows from a departure: who is granted, who is told.
+/* grant.c - what follows from a departure: who is granted, who is told.
  *
  * Whoever changes a line does so: he writes down which tickets are granted by
  * it, gives them their slots, and tells exactly their sessions.  Dead tickets
@@ -14,11 +14,6 @@
 
 /* Of more holders than this, not every one is asked whether it is alive. */
 #define MANY 64
-
-static int remove_row(struct hf_sq *sq, const char *line, uint64_t seq)
-{
-    return hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_REMOVE, line, seq));
-}
 
 /* The tickets that fit, from the head of the line, into sq->rows; and the first
  * that does not: 1 if there is one. */
@@ -53,7 +48,7 @@ static int remove_dead(struct hf_sq *sq, const char *line, bool all)
         const struct hf_sq_row *row = &sq->rows.row[i];
         if ((!all && row->granted != 0) || hf_sq_live_has(&sq->live, row->seq))
             continue;
-        int r = remove_row(sq, line, row->seq);
+        int r = hf_sq_row_remove(sq, line, row->seq);
         if (r < 0)
             return r;
         removed++;
@@ -79,7 +74,7 @@ int hf_sq_free_slot(struct hf_sq *sq, int *ret)
     return 0;
 }
 
-static int grant(struct hf_sq *sq, const char *line, struct hf_sq_row *row)
+static int grant_row(struct hf_sq *sq, const char *line, struct hf_sq_row *row)
 {
     sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_GRANT, line, row->seq);
 
@@ -94,19 +89,19 @@ static int grant(struct hf_sq *sq, const char *line, struct hf_sq_row *row)
     return r < 0 ? r : hf_sq_tell(sq, row->sid, row->seq);
 }
 
-static int grant_fitting(struct hf_sq *sq, const char *line)
+static int grant_rows(struct hf_sq *sq, const char *line)
 {
     for (size_t i = 0; i < sq->rows.count; i++) {
         if (sq->rows.row[i].granted != 0)
             continue;
-        int r = grant(sq, line, &sq->rows.row[i]);
+        int r = grant_row(sq, line, &sq->rows.row[i]);
         if (r < 0)
             return r;
     }
     return 0;
 }
 
-int hf_sq_settle(struct hf_sq *sq, const char *line)
+int hf_sq_grant_fitting(struct hf_sq *sq, const char *line)
 {
     struct hf_sq_row blocked;
     int              waits, removed;
@@ -126,7 +121,7 @@ int hf_sq_settle(struct hf_sq *sq, const char *line)
         }
     } while (removed > 0);
 
-    int r = grant_fitting(sq, line);
+    int r = grant_rows(sq, line);
     if (r == 0 && waits == 1 && sq->rows.count > MANY)
         r = hf_sq_tell(sq, blocked.sid, blocked.seq); /* let it find out itself */
     return r;
@@ -166,7 +161,7 @@ static bool handed_on(const struct hf_sq *sq)
 
 static int made_room(struct hf_sq *sq, const char *line, uint64_t seq, bool departure)
 {
-    int r = hf_sq_settle(sq, line);
+    int r = hf_sq_grant_fitting(sq, line);
 
     if (r == 0 && sq->rows.count > 0 && !handed_on(sq))
         r = hf_sq_tell_followers(sq, line, seq);
@@ -197,7 +192,7 @@ int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)
     while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
         any = true;
         r = hf_sq_tell(sq, (uint64_t)sqlite3_column_int64(query, 0),
-                       hf_sq_line_word(line));
+                       hf_sq_line_hash(line));
         if (r < 0)
             break;
     }
@@ -212,11 +207,11 @@ int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)
 int hf_sq_sweep(struct hf_sq *sq, const char *line)
 {
     for (size_t i = 0; i < sq->dead.count; i++) {
-        int r = remove_row(sq, line, sq->dead.row[i].seq);
+        int r = hf_sq_row_remove(sq, line, sq->dead.row[i].seq);
         if (r < 0)
             return r;
     }
-    int r = hf_sq_settle(sq, line);
+    int r = hf_sq_grant_fitting(sq, line);
     for (size_t i = 0; r == 0 && i < sq->dead.count; i++)
         r = hf_sq_tell_followers(sq, line, sq->dead.row[i].seq);
     return r < 0 ? r : hf_sq_tell_watchers(sq, line, true);

@@ -1,4 +1,4 @@
-/* wake.c - WATCH: who waits for what, and when that has come true.
+/* watch.c - WATCH: who waits for what, and when that has come true.
  *
  * A ticket that waits in the line is told by whoever makes it be granted: it
  * needs nothing written down.  An outsider, and who wants to know of every
@@ -15,27 +15,27 @@
 
 struct hf_sq_watch {
     struct hf_req      *req;
-    struct hf_sq_own   *own;  /* NULL: an outsider's */
-    bool                any;  /* of any change, from whatever place */
-    uint64_t            word; /* of the line */
+    struct hf_sq_own   *own; /* NULL: an outsider's */
+    bool                any; /* of any change, from whatever place */
+    uint64_t            line_hash;
     struct hf_sq_watch *next;
     size_t              count;
     struct hf_sq_tie    tie[]; /* tickets whose end would end the wait */
 };
 
 /* FNV-1a, told apart from every seq by its highest bit. */
-uint64_t hf_sq_line_word(const char *line)
+uint64_t hf_sq_line_hash(const char *line)
 {
-    uint64_t word = UINT64_C(0xcbf29ce484222325);
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
     for (; *line != '\0'; line++)
-        word = (word ^ (unsigned char)*line) * UINT64_C(0x100000001b3);
-    return word | UINT64_C(1) << 63;
+        hash = (hash ^ (unsigned char)*line) * UINT64_C(0x100000001b3);
+    return hash | UINT64_C(1) << 63;
 }
 
 /* ---- Ending ------------------------------------------------------------------- */
 
-static void end(struct hf_sq *sq, struct hf_sq_watch **at, int status)
+static void end_watch(struct hf_sq *sq, struct hf_sq_watch **at, int status)
 {
     struct hf_sq_watch *watch = *at;
 
@@ -48,7 +48,7 @@ void hf_sq_watches_end_canceled(struct hf_sq *sq)
 {
     for (struct hf_sq_watch **at = &sq->watches; *at != NULL;) {
         if ((*at)->req->canceled)
-            end(sq, at, HF_ECANCELED);
+            end_watch(sq, at, HF_ECANCELED);
         else
             at = &(*at)->next;
     }
@@ -57,44 +57,46 @@ void hf_sq_watches_end_canceled(struct hf_sq *sq)
 void hf_sq_watches_drop(struct hf_sq *sq)
 {
     while (sq->watches != NULL)
-        end(sq, &sq->watches, HF_EDOWN);
+        end_watch(sq, &sq->watches, HF_EDOWN);
 }
 
 void hf_sq_watches_drop_own(struct hf_sq *sq, const struct hf_sq_own *own)
 {
     for (struct hf_sq_watch **at = &sq->watches; *at != NULL;) {
         if ((*at)->own == own)
-            end(sq, at, 0);
+            end_watch(sq, at, 0);
         else
             at = &(*at)->next;
     }
 }
 
-static bool concerns(const struct hf_sq_watch *watch, uint64_t word)
+static bool concerns(const struct hf_sq_watch *watch, uint64_t about)
 {
-    if (watch->own != NULL && watch->own->seq == word)
+    if (watch->own != NULL && watch->own->seq == about)
         return true;
-    return word == 0 || ((watch->own == NULL || watch->any) && watch->word == word);
+    return about == 0 ||
+           ((watch->own == NULL || watch->any) && watch->line_hash == about);
 }
 
-void hf_sq_hear(struct hf_sq *sq, uint64_t word)
+void hf_sq_hear(struct hf_sq *sq, uint64_t about)
 {
     /* If it came before its WATCH, that will hear of it. */
     for (struct hf_sq_own *own = sq->owns.first; own != NULL; own = own->next)
-        if (word == 0 || own->seq == word)
+        if (about == 0 || own->seq == about)
             own->woken = true;
     for (struct hf_sq_watch **at = &sq->watches; *at != NULL;) {
-        if (!concerns(*at, word)) {
+        if (!concerns(*at, about)) {
             at = &(*at)->next;
             continue;
         }
         if ((*at)->own != NULL)
             (*at)->own->woken = false;
-        end(sq, at, 0);
+        end_watch(sq, at, 0);
     }
 }
 
-static bool broken(const struct hf_sq *sq, const struct hf_sq_watch *watch, uint64_t sid)
+static bool has_dead_tie(const struct hf_sq *sq, const struct hf_sq_watch *watch,
+                         uint64_t sid)
 {
     for (size_t i = 0; i < watch->count; i++)
         if ((sid == 0 || watch->tie[i].sid == sid) &&
@@ -124,9 +126,9 @@ bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid)
     bool still = false;
 
     for (struct hf_sq_watch **at = &sq->watches; *at != NULL;) {
-        if (broken(sq, *at, sid)) {
+        if (has_dead_tie(sq, *at, sid)) {
             raise_alarm(*at);
-            end(sq, at, 0);
+            end_watch(sq, at, 0);
         } else {
             still |= waits_for(*at, sid);
             at = &(*at)->next;
@@ -137,7 +139,7 @@ bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid)
 
 /* ---- Beginning ---------------------------------------------------------------- */
 
-static bool has(const uint64_t *seqs, size_t count, uint64_t seq)
+static bool contains(const uint64_t *seqs, size_t count, uint64_t seq)
 {
     for (size_t i = 0; i < count; i++)
         if (seqs[i] == seq)
@@ -145,7 +147,7 @@ static bool has(const uint64_t *seqs, size_t count, uint64_t seq)
     return false;
 }
 
-static struct hf_sq_watch *watch_new(struct hf_sq *sq, struct hf_req *req, size_t ties)
+static struct hf_sq_watch *make_watch(struct hf_sq *sq, struct hf_req *req, size_t ties)
 {
     struct hf_sq_watch *watch = calloc(1, sizeof *watch + ties * sizeof *watch->tie);
 
@@ -156,7 +158,7 @@ static struct hf_sq_watch *watch_new(struct hf_sq *sq, struct hf_req *req, size_
     }
     watch->req = req;
     watch->any = req->count == 0;
-    watch->word = hf_sq_line_word(req->name);
+    watch->line_hash = hf_sq_line_hash(req->name);
     return watch;
 }
 
@@ -167,12 +169,12 @@ static void add_tie(struct hf_sq_watch *watch, uint64_t seq, uint64_t sid)
 
 /* First an eye on every session, then a look at its ticket: whoever dies after
  * the look is noticed, whoever died before is seen. */
-static bool begin(struct hf_sq *sq, struct hf_sq_watch *watch, int *status)
+static bool start_watch(struct hf_sq *sq, struct hf_sq_watch *watch, int *status)
 {
     *status = 0;
     for (size_t i = 0; i < watch->count && *status == 0; i++)
         *status = hf_sq_peer_need(sq, watch->tie[i].sid);
-    bool died = *status == 0 && broken(sq, watch, 0);
+    bool died = *status == 0 && has_dead_tie(sq, watch, 0);
     if (died)
         raise_alarm(watch);
     if (*status < 0 || died) {
@@ -191,23 +193,23 @@ static bool watch_inside(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own 
     struct hf_sq_watch *watch = NULL;
 
     *status = 0;
-    bool waits = !has(req->seqs, req->count, own->seq);
+    bool waits = !contains(req->seqs, req->count, own->seq);
     if (waits && own->count == 0)
         return false;
-    watch = watch_new(sq, req, own->count);
+    watch = make_watch(sq, req, own->count);
     if (watch == NULL) {
         *status = HF_ENOMEM;
         return false;
     }
     watch->own = own;
     for (size_t i = 0; waits && i < own->count; i++)
-        if (has(req->seqs, req->count, own->ahead[i].seq))
+        if (contains(req->seqs, req->count, own->ahead[i].seq))
             add_tie(watch, own->ahead[i].seq, own->ahead[i].sid);
     if (waits && watch->count < req->count) { /* asks for more than we know of */
         free(watch);
         return false;
     }
-    return begin(sq, watch, status);
+    return start_watch(sq, watch, status);
 }
 
 /* Has anything happened since we last looked, from our place? */
@@ -240,7 +242,7 @@ static int ask_to_be_told(struct hf_sq *sq, const struct hf_req *req,
     if (r < 0 || own != NULL)
         return r < 0 ? r : changed_inside(sq, req, own);
     for (size_t i = 0; i < sq->rows.count; i++)
-        there += has(req->seqs, req->count, sq->rows.row[i].seq);
+        there += contains(req->seqs, req->count, sq->rows.row[i].seq);
     bool changed = req->count == 0 && req->stamp != 0 && req->stamp != stamp;
     return changed || there < req->count;
 }
@@ -263,7 +265,7 @@ static bool watch_all(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *ow
     if (r != 0)
         return false;
 
-    struct hf_sq_watch *watch = watch_new(sq, req, sq->rows.count);
+    struct hf_sq_watch *watch = make_watch(sq, req, sq->rows.count);
     if (watch == NULL) {
         *status = HF_ENOMEM;
         return false;
@@ -271,10 +273,10 @@ static bool watch_all(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *ow
     watch->own = own;
     sq->watched = true;
     for (size_t i = 0; i < sq->rows.count; i++)
-        if (req->count == 0 || has(req->seqs, req->count, sq->rows.row[i].seq))
+        if (req->count == 0 || contains(req->seqs, req->count, sq->rows.row[i].seq))
             add_tie(watch, sq->rows.row[i].seq, sq->rows.row[i].sid);
-    hf_sq_vigil_start(sq);
-    return begin(sq, watch, status);
+    hf_sq_patrol_start(sq);
+    return start_watch(sq, watch, status);
 }
 
 bool hf_sq_watch(struct hf_sq *sq, struct hf_req *req, int *status)

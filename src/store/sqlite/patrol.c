@@ -1,4 +1,4 @@
-/* vigil.c - noticing that the files were deleted, moved or replaced.
+/* patrol.c - noticing that the files were deleted, moved or replaced.
  *
  * While we hold a lock, inotify tells of what happens to the files and to the
  * folders above them.  Who only waits looks from time to time: a user may have
@@ -79,43 +79,43 @@ static void open_inotify(struct hf_sq *sq)
 }
 
 /* All of the files, not only those that hf_sq_current() looks at each time. */
-static bool are_there(struct hf_sq *sq)
+static bool files_are_there(struct hf_sq *sq)
 {
     struct hf_sq_head now = hf_sq_head_now(&sq->files);
 
     return hf_sq_current(sq) && hf_sq_head_same_files(&now, &sq->head);
 }
 
-static void check(struct hf_sq *sq)
+static void check_files(struct hf_sq *sq)
 {
-    if (!are_there(sq))
+    if (!files_are_there(sq))
         hf_sq_outdated(sq);
 }
 
-void hf_sq_vigil_start(struct hf_sq *sq)
+void hf_sq_patrol_start(struct hf_sq *sq)
 {
-    if (sq->vigil == HF_NEVER)
-        sq->vigil = sq->now + A_WHILE;
+    if (sq->patrol == HF_NEVER)
+        sq->patrol = sq->now + A_WHILE;
 }
 
-void hf_sq_vigil_held(struct hf_sq *sq, struct hf_sq_own *own)
+void hf_sq_patrol_holder(struct hf_sq *sq, struct hf_sq_own *own)
 {
-    if (sq->inotify < 0 && sq->vigil > sq->now + A_WHILE)
-        sq->vigil = sq->now + A_WHILE;
+    if (sq->inotify < 0 && sq->patrol > sq->now + A_WHILE)
+        sq->patrol = sq->now + A_WHILE;
     own->held = true;
 }
 
-int hf_sq_vigil_hold(struct hf_sq *sq, struct hf_sq_own *own)
+int hf_sq_patrol_confirm(struct hf_sq *sq, struct hf_sq_own *own)
 {
     if (own->held)
         return 0;
-    if (!are_there(sq))
+    if (!files_are_there(sq))
         return HF_SQ_STALE;
-    hf_sq_vigil_held(sq, own);
+    hf_sq_patrol_holder(sq, own);
     return 0;
 }
 
-static bool holds(const struct hf_sq *sq)
+static bool holds_any(const struct hf_sq *sq)
 {
     const struct hf_sq_own *own = sq->owns.first;
 
@@ -124,35 +124,35 @@ static bool holds(const struct hf_sq *sq)
     return own != NULL;
 }
 
-void hf_sq_vigil_stop(struct hf_sq *sq)
+void hf_sq_patrol_stop(struct hf_sq *sq)
 {
     if (sq->inotify >= 0)
         close_inotify(sq, sq->inotify);
     sq->inotify = -1;
-    sq->vigil = HF_NEVER;
+    sq->patrol = HF_NEVER;
 }
 
-void hf_sq_vigil_hear(struct hf_sq *sq)
+void hf_sq_patrol_notified(struct hf_sq *sq)
 {
     char events[4096];
 
     while (read(sq->inotify, events, sizeof events) > 0)
         continue;
-    check(sq);
+    check_files(sq);
 }
 
-void hf_sq_vigil_look(struct hf_sq *sq)
+void hf_sq_patrol_run(struct hf_sq *sq)
 {
-    if (sq->now < sq->vigil)
+    if (sq->now < sq->patrol)
         return;
-    bool hold = holds(sq);
+    bool hold = holds_any(sq);
     if (!hold)
-        hf_sq_vigil_stop(sq);
-    sq->vigil = HF_NEVER;
+        hf_sq_patrol_stop(sq);
+    sq->patrol = HF_NEVER;
     if (sq->owns.first == NULL && sq->watches == NULL)
         return;
     if (hold && sq->inotify < 0)
         open_inotify(sq);
-    sq->vigil = sq->now + (sq->inotify >= 0 ? WITH_INOTIFY : WITHOUT);
-    check(sq); /* after the watches are set, so that nothing falls between */
+    sq->patrol = sq->now + (sq->inotify >= 0 ? WITH_INOTIFY : WITHOUT);
+    check_files(sq); /* after the watches are set, so that nothing falls between */
 }

@@ -1,0 +1,91 @@
+/* leave.c - LEAVE: giving a place up, and what is done when one was taken from us. */
+#include "store/sqlite/inner.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+
+/* Whatever the database says, the ticket is ours no more. */
+void hf_sq_lose_own(struct hf_sq *sq, struct hf_sq_own *own)
+{
+    hf_sq_live_drop(&sq->live, own->seq);
+    hf_sq_watches_drop_own(sq, own);
+    hf_sq_owns_drop(&sq->owns, own, true);
+}
+
+/* Remove the row and say who is next.  1 if it was there.
+ *
+ * As soon as we are sure that it was, it is given up and the next are told:
+ * while they wake up, we write.  Whoever is quicker than that, or if it cannot
+ * be written, finds our row, but its byte free: that is all he needs. */
+static int remove_own(struct hf_sq *sq, const struct hf_sq_own *own)
+{
+    int r = hf_sq_begin(sq);
+    if (r < 0)
+        return r;
+    r = hf_sq_row_remove(sq, own->line, own->seq);
+    if (r == 0 && sqlite3_changes(sq->db.handle) == 0) {
+        hf_sq_abort(sq);
+        return 0;
+    }
+    if (r == 0)
+        r = hf_sq_departed(sq, own->line, own->seq);
+    if (r < 0) {
+        hf_sq_abort(sq);
+        return r;
+    }
+    hf_sq_live_drop(&sq->live, own->seq);
+    hf_sq_tell_all(sq);
+    hf_sq_commit(sq);
+    return 1;
+}
+
+/* The row cannot be removed: full disk, or a stopped process in the gate.  We
+ * let go of the byte, which is what counts, and wake those behind us. */
+static int leave_anyway(struct hf_sq *sq, const struct hf_sq_own *own)
+{
+    struct hf_sq_row mine;
+
+    int r = hf_sq_row_find(sq, own->line, own->seq, &mine);
+    hf_sq_live_drop(&sq->live, own->seq);
+    sq->news_count = 0;
+    if (r == 1 && hf_sq_tell_followers(sq, own->line, own->seq) == 0)
+        hf_sq_tell_all(sq);
+    return r == 1 ? 1 : 0; /* what cannot be shown to be ours counts as lost */
+}
+
+static int leave_own(struct hf_sq *sq, struct hf_sq_own *own)
+{
+    int r = remove_own(sq, own);
+
+    assert(!sq->live.taken);
+    if (r == HF_SQ_STALE || r == HF_SQ_SHUT)
+        return r;
+    if (r < 0)
+        r = leave_anyway(sq, own);
+    if (r == 0) {
+        hf_sq_lose_own(sq, own);
+        return hf_sq_fail(sq, HF_ELOST, "the place in the line was taken away");
+    }
+    hf_sq_watches_drop_own(sq, own);
+    hf_sq_owns_drop(&sq->owns, own, false);
+    return 0;
+}
+
+int hf_sq_leave(struct hf_sq *sq, struct hf_req *req)
+{
+    struct hf_sq_own *own = hf_sq_owns_find(&sq->owns, req->id);
+
+    if (own != NULL)
+        return leave_own(sq, own);
+    if (hf_sq_owns_lost(&sq->owns, req->id))
+        return hf_sq_fail(sq, HF_ELOST, "the place in the line was lost before");
+    return 0; /* a repeat, or nothing ever came of the ENTER */
+}
+
+void hf_sq_leave_all(struct hf_sq *sq)
+{
+    while (sq->owns.first != NULL)
+        if (leave_own(sq, sq->owns.first) == HF_SQ_STALE)
+            return; /* what is lost goes with the session */
+}
