@@ -10,9 +10,9 @@
  *             hf_release(lock);
  *     }
  *
- * Results.  A function that can fail returns 0 or a negative HF_E... code, and
- * leaves what it was to return untouched on failure.  hf_errmsg() tells a
- * person what went wrong and what to do.
+ * Results.  A function that can fail returns 0 or a negative HF_E... code; on
+ * failure it leaves its outputs untouched.  hf_errmsg() tells a person what
+ * went wrong and what to do.
  *
  * Ownership.  What a constructor gives you is yours to free: locks with
  * hf_lock_free(), reports with hf_report_free(), findings with
@@ -25,8 +25,8 @@
  * report->entry[i]->name.
  *
  * Threads.  With the keeper thread (the default) every function may be called
- * from any thread, short of freeing what another thread is using.  With
- * HF_NO_KEEPER too; then somebody must call hf_process() while a lock is held
+ * from any thread, short of freeing what another thread is using.  The same is
+ * true with HF_NO_KEEPER; then you must call hf_process() while a lock is held
  * or waited for.  Callbacks come from the keeper or from hf_process(), one at a
  * time, with no lock of ours held: they may call anything but hf_close().
  * Blocking calls are not cancellation points.
@@ -36,9 +36,9 @@
  * locks.  exec() closes all our descriptors.
  *
  * Signals, output.  The library installs no handlers, never prints, never
- * exits.  SIGPIPE and SIGXFSZ that it brings about reach nobody: a file that may not
- * grow any more (RLIMIT_FSIZE) is HF_EFULL.  hf_left_ms() may be called from a signal
- * handler.
+ * exits.  A SIGPIPE or SIGXFSZ that it causes does not reach your program: a file that
+ * may not grow any more (RLIMIT_FSIZE) is HF_EFULL.  hf_left_ms() may be called from a
+ * signal handler.
  */
 #ifndef HOLDFAST_H
 #define HOLDFAST_H
@@ -100,9 +100,9 @@ HF_API bool hf_err_lost(int code);
 HF_API const char *hf_version(void);
 HF_API const char *hf_stores(void);
 
-/* The SQL that makes what a store needs in a database, for whoever runs it himself; with
- * a `role`, and lets that role use it.  `scheme` is one of hf_stores().  *ret is yours to
- * free(); NULL if nothing has to be made.  Stores make it themselves where they may. */
+/* The SQL that makes what a store needs in a database, for an administrator to run.  With
+ * a `role`, it also lets that role use it.  `scheme` is one of hf_stores().  *ret is yours
+ * to free(); NULL if nothing has to be made.  Stores make it themselves where they may. */
 HF_API HF_CHECK int hf_schema(const char *scheme, const char *role, char **ret);
 
 /* ---- Client: one session in one store ------------------------------------ */
@@ -131,8 +131,8 @@ enum hf_link {
 
 enum hf_flags {
     HF_NO_KEEPER = 1 << 0, /* no thread of ours: you call hf_process() */
-    HF_INIT = 1 << 1,      /* make what the store's URL names and clients do not make by
-                              themselves: the chroot in ZooKeeper */
+    HF_INIT = 1 << 1,      /* make what the store's URL names, if clients do not make it
+                              by themselves: the chroot in ZooKeeper */
 };
 
 /* Start from HF_OPTIONS_INIT; zero means the default everywhere. */
@@ -153,19 +153,20 @@ struct hf_options {
     /* Called when a waiting lock's place in line changed; see hf_set_follow(). */
     void (*on_place)(struct hf_lock *lock, int64_t ahead, void *data);
     /* Called for every request to the store and its answer, one line each, by the
-     * thread that is at work with the store, in the middle of that: it must not call
-     * us. */
+     * thread that works with the store, in the middle of that work: it must not call
+     * the library. */
     void (*on_trace)(const char *text, void *data);
     void *data;
 
-    /* hf_open() has no handle to ask when it fails: it writes here if set. */
+    /* If set, hf_open() writes its message here when it fails: then there is no client
+     * for hf_errmsg(). */
     char  *error;
     size_t error_size;
 
-    /* Called when the store is reached first, when it cannot be reached, or cannot for
-     * another reason than before, when it is back, and when the session was lost.
-     * `why` tells a person, server and reason: "Redis at db1:6379 cannot be reached:
-     * connection refused"; "" with HF_LINK_UP.  It is lent for the call. */
+    /* Called when the store is first reached, when it cannot be reached, when the reason
+     * for that changes, when it is back, and when the session was lost.  `why` tells a
+     * person the server and the reason: "Redis at db1:6379 cannot be reached: connection
+     * refused"; "" with HF_LINK_UP.  It is lent for the call. */
     void (*on_link)(struct hf_client *client, enum hf_link link, const char *why,
                     void *data);
 
@@ -191,12 +192,12 @@ static inline struct hf_options hf_options_init()
 
 /* Open a session.  `url` NULL or "": $HOLDFAST_URL if set, else your own file
  * holdfast/locks.db in $XDG_STATE_HOME or ~/.local/state; without HOME the home
- * directory is that of the list of users.  Another user, or another XDG_STATE_HOME,
+ * directory is the one in the user database.  Another user, or another XDG_STATE_HOME,
  * means another file: hf_where() tells which.
  *
  *     sqlite:PATH      a file on this machine
  *                      ?group=NAME   makes it one that this group shares: its folder
- *                                    2770, its files 0660.  Later on that shows by itself
+ *                                    2770, its files 0660.  Later the plain path is enough
  *                      ?force=1      allows file systems on which it may be unsafe
  *     zk://HOST:PORT,HOST:PORT.../CHROOT
  *                      ZooKeeper servers; in one line with Curator and kazoo.
@@ -227,26 +228,26 @@ static inline struct hf_options hf_options_init()
  *     memory:NAME      inside this process, for tests.  ?lease=MS gives sessions a
  *                      lease, as servers do
  *
- * Opening a server's store does not wait for it: the first call that needs it
- * does, within its own time limit. */
+ * Opening a store on a server does not wait for the server: the first call that
+ * needs it does, within its own time limit. */
 HF_API HF_CHECK int hf_open(const char *url, const struct hf_options *options,
                             struct hf_client **ret);
 
-/* Release and free every lock still there, end the session, free the client.  Waits
- * for a callback that is under way; none comes any more. */
+/* Release and free every lock that is left, end the session, free the client.  Waits
+ * for a callback that is under way; after that none comes any more. */
 HF_API void hf_close(struct hf_client *client);
 
-/* About the last failure on this client.  The text is the calling thread's
+/* About the last failure on this client.  The text belongs to the calling thread,
  * until its next hf_errmsg(). */
 HF_API const char *hf_errmsg(struct hf_client *client);
 
-/* Which store it is: the URL as it may be shown, without passwords; of the default
- * store, too.  Lent until hf_close(). */
+/* Which store it is: its URL, without passwords, so that it may be shown; the default
+ * store has one, too.  Lent until hf_close(). */
 HF_API const char *hf_where(const struct hf_client *client);
 
 /* ---- Locks -----------------------------------------------------------------
  *
- * Constructors differ in who excludes whom; all that follows is the same.
+ * The constructors differ in who excludes whom; all calls after that are the same.
  * They only make a handle; the store is not asked.
  *
  * A name is 1 to 255 bytes of UTF-8 without control characters, without '/',
@@ -260,8 +261,8 @@ HF_API HF_CHECK int hf_mutex(struct hf_client *client, const char *name,
  *
  * A thread that holds the writer may take a reader of the same name and client
  * too: it is granted at once.  If the writer is released first, the reader keeps
- * its place: that is a downgrade.  The other way round, from reader to writer,
- * nobody could ever pass: a thread that tries gets HF_EDEADLOCK. */
+ * its place: that is a downgrade.  The other way round, from reader to writer, two
+ * would wait for each other: a thread that tries gets HF_EDEADLOCK. */
 HF_API HF_CHECK int hf_reader(struct hf_client *client, const char *name,
                               struct hf_lock **ret);
 HF_API HF_CHECK int hf_writer(struct hf_client *client, const char *name,
@@ -278,7 +279,7 @@ HF_API HF_CHECK int hf_semaphore(struct hf_client *client, const char *name,
  * writer again when it is next acquired. */
 HF_API int hf_downgrade(struct hf_lock *writer);
 
-/* One holder at a time, no queue: whoever comes first when it is free. */
+/* One holder at a time, no queue: when it is free, the first to come gets it. */
 HF_API HF_CHECK int hf_claim(struct hf_client *client, const char *name,
                              struct hf_lock **ret);
 
@@ -290,8 +291,8 @@ HF_API HF_CHECK int hf_claim(struct hf_client *client, const char *name,
 HF_API HF_CHECK int hf_all_of(struct hf_lock *const *locks, size_t count,
                               struct hf_lock **ret);
 
-/* Gives the lock up first if need be.  Does not wait for the store, but for a
- * callback about it that is under way in another thread. */
+/* Gives the lock up first if it is held or waited for.  Does not wait for the store.
+ * Waits for a callback about this lock that is under way in another thread. */
 HF_API void hf_lock_free(struct hf_lock *lock);
 
 /* Text shown to others from the next acquire on; NULL: the client's. */
@@ -312,7 +313,8 @@ HF_API int hf_set_follow(struct hf_lock *lock, bool follow);
 /* Wait up to `timeout_ms`: 0 tries once and never queues (HF_EBUSY; HF_EDOWN if the
  * store does not answer within 5 s, or is not there for 1 s), negative waits for ever.
  * The limit covers everything: connecting, queueing, cleaning up.  The thread that holds
- * the handle may acquire it again: it counts, asks nobody, and needs as many releases.
+ * the handle may acquire it again: that is counted, asks no store, and needs as many
+ * releases.
  * Other threads wait for the handle.  A process that is stopped while it waits, as by
  * Ctrl-Z, keeps its place and is granted the lock. */
 HF_API HF_CHECK int hf_acquire(struct hf_lock *lock, int64_t timeout_ms);
@@ -321,8 +323,8 @@ HF_API HF_CHECK int hf_acquire(struct hf_lock *lock, int64_t timeout_ms);
  * did under it was not protected to the end; the handle is idle again. */
 HF_API int hf_release(struct hf_lock *lock);
 
-/* The same without waiting; on_state or hf_state() tells how it went.  A lock
- * taken so belongs to no thread: any may release it. */
+/* The same without waiting; on_state or hf_state() tells how it went.  A lock that is
+ * taken in this way belongs to no thread: any thread may release it. */
 HF_API HF_CHECK int hf_acquire_start(struct hf_lock *lock, int64_t timeout_ms);
 HF_API int          hf_release_start(struct hf_lock *lock);
 
@@ -346,15 +348,15 @@ HF_API int64_t hf_ahead(const struct hf_lock *lock);
 HF_API int64_t hf_left_ms(const struct hf_lock *lock);
 
 /* A descriptor that becomes readable when the lock is lost, or when its time
- * runs out, even if nobody drives the client.  Poll it; it stays the lock's. */
+ * runs out, even if nobody drives the client.  Poll it, do not close it. */
 HF_API HF_CHECK int hf_lost_fd(struct hf_lock *lock);
 
 /* ---- Looking at lines ------------------------------------------------------
  *
- * Limits of time, here and below: negative waits for ever.  0 asks once, and waits for
- * nothing but the answer: 5 s at most, and 1 s if every server of the URL refuses to be
- * connected to; HF_EDOWN then.  Any other limit covers everything, connecting included:
- * a server that is away may be back in that time. */
+ * Time limits, here and below: negative waits for ever.  0 asks once, and waits for
+ * nothing but the answer: 5 s at most, and 1 s if every server of the URL refuses the
+ * connection; then it fails with HF_EDOWN.  Any other limit covers everything, connecting
+ * included: a server that is away may be back in that time. */
 
 /* One place in a line.  Strings are the report's. */
 struct hf_entry {
@@ -393,9 +395,8 @@ HF_API HF_CHECK int hf_watch(struct hf_client *client, const char *name,
                              const struct hf_report *seen, int64_t timeout_ms,
                              struct hf_report **ret);
 
-/* Take the place `token` in `name` away from whoever has it.  A holder finds
- * itself LOST, a waiter queues again.  HF_ENOTFOUND: that place is gone; no
- * other is touched. */
+/* Take the place `token` in `name` away from its owner.  A holder is HF_LOST then, a
+ * waiter queues again.  HF_ENOTFOUND: that place is gone; no other is touched. */
 HF_API HF_CHECK int hf_break(struct hf_client *client, const char *name, uint64_t token,
                              int64_t timeout_ms);
 
@@ -415,21 +416,21 @@ struct hf_finding {
     const char   *advice; /* what to do about it; "" when nothing */
 };
 
-/* Strings are its own. */
+/* The strings belong to it. */
 struct hf_findings {
     const struct hf_finding *const *finding; /* finding[0]->text... */
     size_t                          count;
 };
 
-/* Is the lock I hold still mine?  Asks the store once, by all the authority it has.
- * 0: yes, and where locks have a time it was renewed, so hf_left_ms() is as long as
- * it gets.  HF_ELOST: it is not, and its state is HF_LOST.  HF_EDOWN, HF_ETIMEOUT:
+/* Is the lock I hold still mine?  Asks the store once, with all the authority it has.
+ * 0: yes; and on a store with leases the lease was renewed, so hf_left_ms() is as long
+ * as it gets.  HF_ELOST: it is not, and its state is HF_LOST.  HF_EDOWN, HF_ETIMEOUT:
  * nobody knows; where it matters, stop as if it were lost.  HF_ESTATE: it is not
  * held.  From any thread. */
 HF_API HF_CHECK int hf_check(struct hf_lock *lock, int64_t timeout_ms);
 
-/* The same for others than the holder, who know its token: a child process, or
- * what the lock protects.  Does `token` still hold `name`?  0, or HF_ELOST: not, or
+/* The same for others than the holder, if they know its token: a child process, or
+ * what the lock protects.  Does `token` still hold `name`?  0: yes.  HF_ELOST: no, or
  * not yet. */
 HF_API HF_CHECK int hf_verify(struct hf_client *client, const char *name, uint64_t token,
                               int64_t timeout_ms);
@@ -442,10 +443,9 @@ HF_API void         hf_findings_free(struct hf_findings *findings);
 
 /* ---- Asking the holder -------------------------------------------------------- */
 
-/* Ask whoever holds `name` to give it up, and say why (NULL: no reason).  Nothing
- * is taken away: the answer is the holder's to give.  The same words again are
- * not told twice.  Returns how many holders
- * were asked, or HF_ENOTFOUND if nobody holds it. */
+/* Ask all holders of `name` to give it up, and say why (NULL: no reason).  Nothing is
+ * taken away: the holders decide.  The same words again are not told twice.  Returns
+ * how many holders were asked, or HF_ENOTFOUND if nobody holds it. */
 HF_API HF_CHECK int hf_ask(struct hf_client *client, const char *name, const char *reason,
                            int64_t timeout_ms);
 
@@ -454,7 +454,7 @@ HF_API HF_CHECK int hf_ask(struct hf_client *client, const char *name, const cha
 HF_API bool hf_asked(struct hf_lock *lock, char *reason, size_t size);
 
 /* A descriptor that is readable from when the lock is asked for until it is
- * released.  Poll it; it stays the lock's. */
+ * released.  Poll it, do not close it. */
 HF_API HF_CHECK int hf_ask_fd(struct hf_lock *lock);
 
 /* ---- Statistics ------------------------------------------------------------------ */
@@ -474,7 +474,7 @@ struct hf_histogram {
 /* Of one handle since it was made. */
 struct hf_stats {
     uint64_t            acquired;
-    uint64_t            busy; /* by what it was not acquired: HF_EBUSY... */
+    uint64_t            busy; /* not acquired, by reason: HF_EBUSY... */
     uint64_t            timeouts;
     uint64_t            canceled;
     uint64_t            failed;
@@ -489,11 +489,11 @@ HF_API void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret, size_t size
 
 /* ---- Election ---------------------------------------------------------------------
  *
- * A mutex with manners: whoever holds it leads, the rest queue, everybody can
- * know who leads.  Callbacks come as all do, one at a time; between `elected` and
- * `deposed` you lead.  `deposed` comes before anybody else can be elected, as far
- * as time tells: on a store with leases at the deadline, when resigning before
- * the store is told. */
+ * A mutex with manners: the holder leads, the rest queue, everybody can know who
+ * leads.  Callbacks come one at a time, as all do; between `elected` and `deposed`
+ * you lead.  `deposed` comes before anybody else can be elected, as far as clocks can
+ * tell: at the deadline on a store with leases, and when you resign before the store
+ * is told. */
 
 struct hf_election;
 
@@ -504,8 +504,8 @@ struct hf_election_options {
     bool        observe; /* only watch who leads, do not take part */
     bool        once;    /* do not queue again after being deposed */
     void (*elected)(struct hf_election *election, uint64_t token, void *data);
-    /* `why`: 0 after resigning, HF_ELOST, or, without having led, the error for
-     * which one cannot take part any longer. */
+    /* `why`: 0 after resigning; HF_ELOST; or, if you did not lead, the error that ends
+     * your part in the election. */
     void (*deposed)(struct hf_election *election, int why, void *data);
     /* `leader` is lent for the call; NULL: nobody leads. */
     void (*leader)(struct hf_election *election, const struct hf_entry *leader,
@@ -543,13 +543,13 @@ HF_API bool hf_election_leads(const struct hf_election *election);
 /* The mutex underneath: hf_token(), hf_left_ms(), hf_lost_fd() of it. */
 HF_API struct hf_lock *hf_election_lock(struct hf_election *election);
 
-/* Step down, or out of the queue, and do not come back by oneself. */
+/* Step down, or out of the queue, until hf_election_join(). */
 HF_API int hf_election_resign(struct hf_election *election);
 
 /* Queue again after resigning or, with `once`, being deposed. */
 HF_API int hf_election_join(struct hf_election *election);
 
-/* The leader first, then who would follow: as hf_inspect(). */
+/* The leader first, then those who would follow, in order; as hf_inspect(). */
 HF_API HF_CHECK int hf_election_list(struct hf_election *election, int64_t timeout_ms,
                                      struct hf_report **ret);
 
@@ -569,8 +569,8 @@ HF_API int hf_process(struct hf_client *client);
 /* Descriptors that keep this session alive as long as any process has a copy
  * open (file store), so that a guardian outlives a killed holder.  Returns how
  * many were written to `fds`, 0 if the store works by leases: then only
- * hf_left_ms() counts.  They stay the client's: pass copies on, close none.  After
- * a loss they are others: ask again. */
+ * hf_left_ms() counts.  They belong to the client: pass copies on, close none.  After a
+ * loss there are new ones: ask again. */
 HF_API int hf_lifeline(struct hf_client *client, int *fds, int size);
 
 #ifdef __cplusplus
