@@ -32,7 +32,7 @@ endforeach()
 configure_package_config_file(cmake/holdfastConfig.cmake.in holdfastConfig.cmake
     INSTALL_DESTINATION ${config_folder} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(holdfastConfigVersion.cmake
-    COMPATIBILITY SameMinorVersion)
+    COMPATIBILITY ${compatibility})
 install(EXPORT holdfast NAMESPACE holdfast:: DESTINATION ${config_folder}
     FILE holdfastTargets.cmake)
 install(FILES ${PROJECT_BINARY_DIR}/holdfastConfig.cmake

@@ -42,9 +42,11 @@ uses() { # HEADER'S FOLDER, LIBRARY'S FOLDER, FLAG...
     LD_LIBRARY_PATH=$library "$work/uses"
 }
 
-version=$(sed -n 's/^#define HF_VERSION_M[AJINO]*R //p' include/holdfast.h | paste -sd.)
-for header in "test/abi/$version"*; do
-    [ -d "$header" ] || { echo "grown.sh: no header of $version in test/abi" >&2; exit 1; }
+# Those that programs with this name of the library were built with: 0.1, 0.1.4...
+version=${soname#libholdfast.so.}
+[ -d "test/abi/$version" ] || { echo "grown.sh: there is no test/abi/$version" >&2; exit 1; }
+for header in "test/abi/$version" "test/abi/$version".*; do
+    [ -d "$header" ] || continue
     uses "$header" "$build"
     uses "$header" "$work/lib"
 done
