@@ -105,24 +105,24 @@ static void copy_req(struct net_letter *letter, const struct hf_req *req)
     for (size_t i = 0; i < req->count; i++)
         letter->seqs[i] = req->seqs[i];
     letter->req.seqs = letter->seqs;
-    letter->ask.req = &letter->req;
+    letter->call.req = &letter->req;
 }
 
-static void wire_send(struct hf_wire *base, const struct hf_ask *ask, hf_time now)
+static void wire_send(struct hf_wire *base, const struct hf_call *call, hf_time now)
 {
     struct net_wire *wire = (struct net_wire *)base;
 
     (void)now; /* by the client's clock */
-    if (ask->kind == HF_ASK_HELLO) {
-        wire->connection = ask->connection;
+    if (call->kind == HF_CALL_HELLO) {
+        wire->connection = call->connection;
         wire->deaf = wire->mute = false;
         wire->last_asked = wire->last_answered = 0;
     }
     struct net_letter *letter = letter_new(wire->net, wire);
     letter->to_world = true;
-    letter->ask = *ask;
-    if (ask->req != NULL)
-        copy_req(letter, ask->req);
+    letter->call = *call;
+    if (call->req != NULL)
+        copy_req(letter, call->req);
     post(wire->net, letter);
 }
 
@@ -231,7 +231,7 @@ static void send_news(struct net *net)
 
 static void serve(struct net *net, struct net_letter *letter)
 {
-    bool answered = hf_world_ask(&net->world, &letter->ask, net->now, &net->scratch);
+    bool answered = hf_world_call(&net->world, &letter->call, net->now, &net->scratch);
 
     if (net->served != NULL)
         net->served(net, letter, answered ? &net->scratch : NULL);

@@ -25,7 +25,7 @@ struct net_letter {
     struct net_wire   *wire;
     uint64_t           connection;
     bool               to_world;
-    struct hf_ask      ask; /* to the world, and what it points to: */
+    struct hf_call     call; /* to the world, and what it points to: */
     struct hf_req      req;
     char               name[NET_NAME];
     char               note[NET_NAME]; /* of an ASK; others stay behind */

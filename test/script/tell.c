@@ -91,13 +91,13 @@ void tell_served(struct net *net, const struct net_letter *letter,
     struct actor *actor = letter != NULL ? sender(stage, letter) : NULL;
     if (actor == NULL)
         return;
-    struct hf_session *session = hf_world_session(&net->world, letter->ask.session);
+    struct hf_session *session = hf_world_session(&net->world, letter->call.session);
     if (answer == NULL && session != NULL && letter->connection < session->connection)
         stage_tell(stage, "    what %s sent on an earlier connection is dropped",
                    actor->name);
-    else if (letter->ask.kind == HF_ASK_HELLO && answer != NULL && !answer->gone)
+    else if (letter->call.kind == HF_CALL_HELLO && answer != NULL && !answer->gone)
         actor->session = answer->session;
-    else if (letter->ask.kind == HF_ASK_VERB && (answer == NULL || !answer->gone))
+    else if (letter->call.kind == HF_CALL_VERB && (answer == NULL || !answer->gone))
         tell_verb(stage, actor->name, &letter->req, answer);
 }
 

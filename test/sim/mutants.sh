@@ -18,7 +18,7 @@ out=$(cd "$1/mutants" && pwd)
 : "${CC:=cc}" "${CFLAGS:=-O1}" "${SCHEDULES:=20000}"
 flags="-std=c11 -D_GNU_SOURCE -UNDEBUG -I$root/include -I$root/src -I$root/test"
 # The memory store, but for what opens it by a URL.
-memory=$(cd "$root" && find src/store/memory -name '*.c' ! -name store.c ! -name wake.c)
+memory=$(cd "$root" && find src/store/memory -name '*.c' ! -name store.c ! -name local.c)
 sources="src/base/clock.c src/base/error.c src/base/grow.c src/base/random.c
     src/core/hold.c src/core/lease.c src/core/line.c src/core/retry.c
     $memory

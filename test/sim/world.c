@@ -76,7 +76,7 @@ static void check_world(struct sim *sim)
 
 static bool is_verb(const struct net_letter *letter, enum hf_op op)
 {
-    return letter != NULL && letter->ask.kind == HF_ASK_VERB && letter->req.op == op;
+    return letter != NULL && letter->call.kind == HF_CALL_VERB && letter->req.op == op;
 }
 
 /* As long as its watch has not come true, a follower knows its place. */
@@ -152,16 +152,16 @@ static void tell_served(struct sim *sim, const struct net_letter *letter,
 
     if (letter == NULL)
         sim_say(sim, "        a session dies");
-    else if (letter->ask.kind != HF_ASK_VERB)
+    else if (letter->call.kind != HF_CALL_VERB)
         sim_say(sim, "        world: %s of session %d, connection %d%s",
-                kinds[letter->ask.kind], (int)letter->ask.session,
-                (int)letter->ask.connection,
+                kinds[letter->call.kind], (int)letter->call.session,
+                (int)letter->call.connection,
                 answer == NULL ? ""
                 : answer->gone ? ": gone"
                                : ": ok");
     else
         sim_say(sim, "        world: %s %s #%d of session %d%s", verbs[letter->req.op],
-                letter->req.name, (int)letter->req.id, (int)letter->ask.session,
+                letter->req.name, (int)letter->req.id, (int)letter->call.session,
                 answer == NULL   ? ": nothing yet"
                 : answer->gone   ? ": gone"
                 : answer->status ? ": failed"
@@ -226,7 +226,7 @@ static void check_asked(struct sim *sim, const struct hf_req *req)
 static void check_sleep(struct sim *sim, const struct net_letter *letter)
 {
     const struct hf_req *req = &letter->req;
-    struct hf_session   *session = hf_world_session(&sim->net.world, letter->ask.session);
+    struct hf_session *session = hf_world_session(&sim->net.world, letter->call.session);
     const struct hf_place *place =
         session != NULL ? hf_session_place(session, req->id) : NULL;
 
@@ -243,7 +243,7 @@ static void check_answer(struct sim *sim, const struct net_letter *letter,
 
     if (is_verb(letter, HF_WATCH) && answer == NULL)
         check_sleep(sim, letter);
-    if (answer == NULL || answer->gone || letter->ask.kind != HF_ASK_VERB)
+    if (answer == NULL || answer->gone || letter->call.kind != HF_CALL_VERB)
         return;
     if (req->op == HF_ENTER && answer->status == HF_EFULL)
         check_full(sim, req);
@@ -256,8 +256,8 @@ static void check_answer(struct sim *sim, const struct net_letter *letter,
 /* A letter that only keeps a session, or has it forget a watch, changes no line. */
 static bool concerns_lines(const struct net_letter *letter)
 {
-    return letter == NULL || letter->ask.kind == HF_ASK_VERB ||
-           letter->ask.kind == HF_ASK_BYE;
+    return letter == NULL || letter->call.kind == HF_CALL_VERB ||
+           letter->call.kind == HF_CALL_BYE;
 }
 
 void world_served(struct net *net, const struct net_letter *letter,

@@ -1,4 +1,4 @@
-/* client.h - the near side of the memory store, shared by link.c and verbs.c. */
+/* client.h - the near side of the memory store, shared by link.c and flight.c. */
 #ifndef HF_MEMORY_CLIENT_H
 #define HF_MEMORY_CLIENT_H
 
@@ -27,7 +27,7 @@ struct hf_memory {
     struct hf_retry retry;
     uint64_t        serials; /* given out */
 
-    /* verbs.c */
+    /* flight.c */
     struct hf_requests waiting; /* not yet sent */
     struct hf_requests failed;  /* to be completed with their status */
     struct hf_flight  *flight;

@@ -14,7 +14,7 @@ static void tell_lease(struct hf_finding_list *list, const struct hf_session *se
                        "none: a session lives as long as its client");
 }
 
-static void tell_lines(struct hf_finding_list *list, const struct hf_world *world)
+static void tell_totals(struct hf_finding_list *list, const struct hf_world *world)
 {
     size_t sessions = 0, lines = 0, places = 0;
 
@@ -30,8 +30,8 @@ static void tell_lines(struct hf_finding_list *list, const struct hf_world *worl
                    lines, places, sessions);
 }
 
-static void tell_line(struct hf_finding_list *list, struct hf_world *world,
-                      const char *name)
+static void tell_queue(struct hf_finding_list *list, struct hf_world *world,
+                       const char *name)
 {
     const struct hf_queue *queue = hf_world_line(world, name, false);
     size_t                 hold = 0, wait = 0;
@@ -45,16 +45,16 @@ static void tell_line(struct hf_finding_list *list, struct hf_world *world,
                    wait);
 }
 
-int hf_answer_findings(struct hf_answer *answer, struct hf_world *world,
-                       const struct hf_session *session, const char *name)
+int hf_world_examine(struct hf_world *world, const struct hf_session *session,
+                     const char *name, struct hf_answer *answer)
 {
     struct hf_finding_list *list = &answer->findings;
 
     hf_finding_list_clear(list);
     hf_finding_add(list, HF_FINE, "reach", NULL, "this process alone: a store for tests");
     tell_lease(list, session);
-    tell_lines(list, world);
+    tell_totals(list, world);
     if (name != NULL)
-        tell_line(list, world, name);
+        tell_queue(list, world, name);
     return list->failed ? HF_ENOMEM : 0;
 }

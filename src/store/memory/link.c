@@ -34,18 +34,18 @@ static void set_link(struct hf_memory *memory, enum hf_link link, const char *wh
     hf_store_set_link(&memory->base, link);
 }
 
-static void beat(struct hf_memory *memory, enum hf_ask_kind kind, hf_time now)
+static void beat(struct hf_memory *memory, enum hf_call_kind kind, hf_time now)
 {
     memory->beat = hf_memory_serial(memory, HF_MEMORY_BEAT);
     memory->sent = now;
     memory->due = later(now, patience(memory));
     memory->wire->send(memory->wire,
-                       &(struct hf_ask){ .kind = kind,
-                                         .session = memory->session,
-                                         .connection = memory->connection,
-                                         .serial = memory->beat,
-                                         .ttl = memory->ttl,
-                                         .owner = memory->wire },
+                       &(struct hf_call){ .kind = kind,
+                                          .session = memory->session,
+                                          .connection = memory->connection,
+                                          .serial = memory->beat,
+                                          .ttl = memory->ttl,
+                                          .owner = memory->wire },
                        now);
 }
 
@@ -53,7 +53,7 @@ static void connect(struct hf_memory *memory, hf_time now)
 {
     memory->connection++;
     memory->wire->broken = false;
-    beat(memory, HF_ASK_HELLO, now);
+    beat(memory, HF_CALL_HELLO, now);
 }
 
 /* The wire is dead, or does not answer: what is in flight fails, and may or may
@@ -89,7 +89,7 @@ void hf_memory_link_run(struct hf_memory *memory, hf_time now)
     if (memory->beat != 0 || now < memory->due)
         return;
     if (memory->base.link == HF_LINK_UP)
-        beat(memory, HF_ASK_RENEW, now);
+        beat(memory, HF_CALL_RENEW, now);
     else
         connect(memory, now);
 }
@@ -169,9 +169,9 @@ void hf_memory_close(struct hf_store *store)
 
     if (store->link == HF_LINK_UP)
         memory->wire->send(memory->wire,
-                           &(struct hf_ask){ .kind = HF_ASK_BYE,
-                                             .session = memory->session,
-                                             .connection = memory->connection },
+                           &(struct hf_call){ .kind = HF_CALL_BYE,
+                                              .session = memory->session,
+                                              .connection = memory->connection },
                            0);
     memory->wire->close(memory->wire);
     free(memory->flight);

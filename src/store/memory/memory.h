@@ -4,9 +4,9 @@
  *     memory:NAME?lease=MS   sessions die when not renewed for MS; without it
  *                            they live as long as their store is open
  *
- * The store proper (link.c, verbs.c) knows a world (world.h) only through a
- * wire.  The one used for URLs asks at once, under a mutex, and rings the other
- * clients' eventfd (wake.c).  A simulation brings wires of its own, that lose
+ * The store proper (link.c, flight.c) knows a world (world.h) only through a
+ * wire.  The one used for URLs calls it at once, under a mutex, and rings the other
+ * clients' eventfd (local.c).  A simulation brings wires of its own, that lose
  * and delay what it likes in a time it makes up.
  */
 #ifndef HF_MEMORY_H
@@ -16,13 +16,13 @@
 
 extern const struct hf_store_impl hf_memory_store;
 
-/* How asks get to a world and answers back.  Embed it first. */
+/* How calls get to a world, and answers back.  Embed it first. */
 struct hf_wire {
     int  fd;     /* readable when answers came; -1 if time alone tells */
     bool broken; /* the connection is gone; a HELLO makes a new one */
 
     /* Takes a copy of what it needs. */
-    void (*send)(struct hf_wire *wire, const struct hf_ask *ask, hf_time now);
+    void (*send)(struct hf_wire *wire, const struct hf_call *call, hf_time now);
 
     /* The next answer, lent until the next call; NULL: none yet.  The answer to
      * a WATCH is its serial alone. */

@@ -58,7 +58,7 @@ static bool slot_taken(const struct hf_queue *queue, int slot)
     return false;
 }
 
-static void grant(struct hf_queue *queue, struct hf_place *place, int64_t wall)
+static void grant_place(struct hf_queue *queue, struct hf_place *place, int64_t wall)
 {
     assert(place->prev == NULL || place->prev->granted);
     if (hf_shape_has_slots(&place->ticket.shape)) {
@@ -81,7 +81,7 @@ static void grant_more(struct hf_queue *queue, int64_t wall)
     while (next != NULL && next->granted)
         next = next->next;
     for (; next != NULL && has_room(queue, &next->ticket.shape); next = next->next)
-        grant(queue, next, wall);
+        grant_place(queue, next, wall);
 }
 
 void hf_queue_join(struct hf_queue *queue, struct hf_place *place, int64_t wall)
@@ -101,7 +101,7 @@ void hf_queue_join(struct hf_queue *queue, struct hf_place *place, int64_t wall)
     queue->last = place;
     queue->waiting++;
     if (at_once)
-        grant(queue, place, wall);
+        grant_place(queue, place, wall);
 }
 
 static void unlink_place(struct hf_queue *queue, struct hf_place *place)
@@ -154,7 +154,16 @@ struct hf_place *hf_queue_find(const struct hf_queue *queue, uint64_t seq)
     return place != NULL && place->ticket.seq == seq ? place : NULL;
 }
 
-static bool names(const struct hf_watch *watch, uint64_t seq)
+struct hf_place *hf_queue_find_named(const struct hf_queue *queue, uint64_t seq,
+                                     uint64_t token)
+{
+    struct hf_place *place = queue != NULL ? hf_queue_find(queue, seq) : NULL;
+    bool             other = place != NULL && token != 0 && token != place->ticket.token;
+
+    return other ? NULL : place;
+}
+
+static bool watches_seq(const struct hf_watch *watch, uint64_t seq)
 {
     for (size_t i = 0; i < watch->count; i++)
         if (watch->seqs[i] == seq)
@@ -163,7 +172,7 @@ static bool names(const struct hf_watch *watch, uint64_t seq)
 }
 
 /* It waits in line, and has got what it waits for or lost its place. */
-static bool served(const struct hf_watch *watch)
+static bool has_its_turn(const struct hf_watch *watch)
 {
     return watch->waits && (watch->mine == NULL || watch->mine->granted);
 }
@@ -172,9 +181,9 @@ bool hf_watch_hit(const struct hf_watch *watch, enum hf_habit habit, uint64_t se
 {
     if (watch->count == 0)
         return true;
-    if (habit != HF_WAKE_LEFT && served(watch))
+    if (habit != HF_WAKE_LEFT && has_its_turn(watch))
         return true;
-    return (habit != HF_WAKE_GRANT || !watch->waits) && names(watch, seq);
+    return (habit != HF_WAKE_GRANT || !watch->waits) && watches_seq(watch, seq);
 }
 
 bool hf_watch_due(const struct hf_watch *watch, enum hf_habit habit, uint64_t since)
@@ -183,7 +192,7 @@ bool hf_watch_due(const struct hf_watch *watch, enum hf_habit habit, uint64_t si
         return true;
     if (watch->mine != NULL && watch->mine->asked_at > since)
         return true;
-    if (habit != HF_WAKE_LEFT && served(watch))
+    if (habit != HF_WAKE_LEFT && has_its_turn(watch))
         return true;
     if (habit == HF_WAKE_GRANT && watch->waits)
         return false;

@@ -2,7 +2,7 @@
 #include "store/memory/client.h"
 
 #include "holdfast.h"
-#include "store/memory/wake.h"
+#include "store/memory/local.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static int open_url(const struct hf_config *config, char *errmsg, struct hf_stor
     int r = parse_lease(config, errmsg, &lease);
     if (r < 0)
         return r;
-    r = hf_wake_open(config->rest, &wire);
+    r = hf_local_open(config->rest, &wire);
     if (r < 0)
         goto fail;
     r = hf_memory_open(wire, lease, config->seed, ret);

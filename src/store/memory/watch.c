@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct hf_watch *watch_new(struct hf_session *session, uint64_t serial,
-                                  const struct hf_req *req)
+static struct hf_watch *copy_watch(struct hf_session *session, uint64_t serial,
+                                   const struct hf_req *req)
 {
     struct hf_watch *watch = calloc(1, sizeof *watch + req->count * sizeof *req->seqs);
     if (watch == NULL)
@@ -34,7 +34,7 @@ bool hf_world_watch(struct hf_world *world, struct hf_session *session, uint64_t
                     const struct hf_req *req, struct hf_answer *answer)
 {
     struct hf_queue *queue = hf_world_line(world, req->name, true);
-    struct hf_watch *new = watch_new(session, serial, req);
+    struct hf_watch *new = copy_watch(session, serial, req);
 
     if (queue != NULL && new != NULL) {
         new->queue = queue;

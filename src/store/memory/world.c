@@ -64,7 +64,7 @@ void hf_world_tidy(struct hf_world *world, struct hf_queue *queue)
 
 /* ---- News ------------------------------------------------------------------- */
 
-static void append(struct hf_watch **list, struct hf_watch *watch)
+static void append_news(struct hf_watch **list, struct hf_watch *watch)
 {
     while (*list != NULL)
         list = &(*list)->next;
@@ -73,14 +73,14 @@ static void append(struct hf_watch **list, struct hf_watch *watch)
 }
 
 /* The watch at *at has come true: its session is to hear of it. */
-static void fire(struct hf_world *world, struct hf_watch **at,
-                 const struct hf_session *by)
+static void fire_watch(struct hf_world *world, struct hf_watch **at,
+                       const struct hf_session *by)
 {
     struct hf_watch *watch = *at;
 
     *at = watch->next;
     watch->queue = NULL;
-    append(&watch->session->news, watch);
+    append_news(&watch->session->news, watch);
     if (world->bell != NULL && watch->session != by)
         world->bell(watch->session->owner);
 }
@@ -93,7 +93,7 @@ void hf_world_changed(struct hf_world *world, struct hf_queue *queue, uint64_t s
     queue->changed = ++world->stamp;
     while (*at != NULL) {
         if (hf_watch_hit(*at, world->habit, seq))
-            fire(world, at, by);
+            fire_watch(world, at, by);
         else
             at = &(*at)->next;
     }
@@ -106,7 +106,7 @@ void hf_world_asked(struct hf_world *world, const struct hf_place *place,
 
     while (*at != NULL) {
         if ((*at)->mine == place)
-            fire(world, at, by);
+            fire_watch(world, at, by);
         else
             at = &(*at)->next;
     }
@@ -185,77 +185,78 @@ hf_time hf_world_pass(struct hf_world *world, hf_time now)
     return next;
 }
 
-static void renew(struct hf_session *session, hf_time now)
+static void renew_lease(struct hf_session *session, hf_time now)
 {
     session->until = session->ttl > 0 ? now + session->ttl : HF_NEVER;
 }
 
-static struct hf_session *hello_new(struct hf_world *world, const struct hf_ask *ask)
+static struct hf_session *session_new(struct hf_world *world, const struct hf_call *call)
 {
     struct hf_session *session = calloc(1, sizeof *session);
     if (session == NULL)
         return NULL;
     session->number = ++world->number;
-    session->ttl = ask->ttl;
+    session->ttl = call->ttl;
     session->next = world->sessions;
     return world->sessions = session;
 }
 
-static bool hello(struct hf_world *world, const struct hf_ask *ask, hf_time now,
+static bool greet(struct hf_world *world, const struct hf_call *call, hf_time now,
                   struct hf_answer *answer)
 {
-    struct hf_session *session =
-        ask->session == 0 ? hello_new(world, ask) : hf_world_session(world, ask->session);
+    struct hf_session *session = call->session == 0
+                                     ? session_new(world, call)
+                                     : hf_world_session(world, call->session);
 
     if (session == NULL) {
-        answer->gone = ask->session != 0;
-        answer->status = ask->session != 0 ? HF_ELOST : HF_ENOMEM;
+        answer->gone = call->session != 0;
+        answer->status = call->session != 0 ? HF_ELOST : HF_ENOMEM;
         return true;
     }
-    if (ask->connection <= session->connection)
+    if (call->connection <= session->connection)
         return false;
     drop_watches(world, session);
-    session->connection = ask->connection;
-    session->owner = ask->owner;
-    renew(session, now);
+    session->connection = call->connection;
+    session->owner = call->owner;
+    renew_lease(session, now);
     answer->session = session->number;
     return true;
 }
 
-bool hf_world_ask(struct hf_world *world, const struct hf_ask *ask, hf_time now,
-                  struct hf_answer *answer)
+bool hf_world_call(struct hf_world *world, const struct hf_call *call, hf_time now,
+                   struct hf_answer *answer)
 {
-    answer->serial = ask->serial;
+    answer->serial = call->serial;
     answer->gone = false;
     answer->session = 0;
     answer->status = 0;
     answer->ahead = 0;
     answer->count = answer->me = 0;
     hf_world_pass(world, now);
-    if (ask->kind == HF_ASK_HELLO)
-        return hello(world, ask, now, answer);
+    if (call->kind == HF_CALL_HELLO)
+        return greet(world, call, now, answer);
 
-    struct hf_session *session = hf_world_session(world, ask->session);
+    struct hf_session *session = hf_world_session(world, call->session);
     if (session == NULL) {
         answer->gone = true;
-        return ask->kind != HF_ASK_FORGET && ask->kind != HF_ASK_BYE;
+        return call->kind != HF_CALL_FORGET && call->kind != HF_CALL_BYE;
     }
-    if (ask->connection != session->connection)
+    if (call->connection != session->connection)
         return false;
 
-    switch (ask->kind) {
-    case HF_ASK_RENEW:
-        renew(session, now);
+    switch (call->kind) {
+    case HF_CALL_RENEW:
+        renew_lease(session, now);
         return true;
-    case HF_ASK_VERB:
-        if (ask->req->op == HF_PROVE && ask->req->id != 0)
-            renew(session, now);
-        return hf_world_verb(world, session, ask->serial, ask->req, answer);
-    case HF_ASK_FORGET:
-        hf_world_unwatch(world, session, ask->serial);
+    case HF_CALL_VERB:
+        if (call->req->op == HF_PROVE && call->req->id != 0)
+            renew_lease(session, now);
+        return hf_world_verb(world, session, call->serial, call->req, answer);
+    case HF_CALL_FORGET:
+        hf_world_unwatch(world, session, call->serial);
         return false;
     default:
-        assert(ask->kind == HF_ASK_BYE);
+        assert(call->kind == HF_CALL_BYE);
         hf_world_end(world, session);
         return false;
     }

@@ -16,16 +16,16 @@
 #include "store/memory/queue.h"
 #include "store/store.h"
 
-enum hf_ask_kind {
-    HF_ASK_HELLO,  /* connect: session 0 for a new one, with the ttl */
-    HF_ASK_RENEW,  /* the session lives */
-    HF_ASK_VERB,   /* a request */
-    HF_ASK_FORGET, /* the watch asked for as `serial`; no answer */
-    HF_ASK_BYE,    /* the session ends; no answer */
+enum hf_call_kind {
+    HF_CALL_HELLO,  /* connect: session 0 for a new one, with the ttl */
+    HF_CALL_RENEW,  /* the session lives */
+    HF_CALL_VERB,   /* a request */
+    HF_CALL_FORGET, /* the watch asked for as `serial`; no answer */
+    HF_CALL_BYE,    /* the session ends; no answer */
 };
 
-struct hf_ask {
-    enum hf_ask_kind     kind;
+struct hf_call {
+    enum hf_call_kind    kind;
     uint64_t             session;
     uint64_t             connection; /* rising within the session, from 1 */
     uint64_t             serial;     /* names the answer */
@@ -84,8 +84,8 @@ void hf_world_init(struct hf_world *world, uint64_t token);
 void hf_world_finish(struct hf_world *world);
 
 /* False if there is nothing to answer now, or ever. */
-bool hf_world_ask(struct hf_world *world, const struct hf_ask *ask, hf_time now,
-                  struct hf_answer *answer);
+bool hf_world_call(struct hf_world *world, const struct hf_call *call, hf_time now,
+                   struct hf_answer *answer);
 
 /* The serial of a watch of this session that came true, or 0. */
 uint64_t hf_world_news(struct hf_world *world, uint64_t session);
@@ -111,24 +111,49 @@ void hf_world_asked(struct hf_world *world, const struct hf_place *place,
                     const struct hf_session *by);
 void hf_world_tidy(struct hf_world *world, struct hf_queue *queue);
 
-/* A verb.  False if the answer comes later. */
+/* Hand a request to its verb.  False if the answer comes later. */
 bool hf_world_verb(struct hf_world *world, struct hf_session *session, uint64_t serial,
+                   const struct hf_req *req, struct hf_answer *answer);
+
+/* The verbs: 0 or HF_E..., but for a WATCH: false if it is answered later, as news. */
+int  hf_world_enter(struct hf_world *world, struct hf_session *session,
+                    const struct hf_req *req, struct hf_answer *answer);
+int  hf_world_read(struct hf_world *world, const struct hf_session *session,
                    const struct hf_req *req, struct hf_answer *answer);
 bool hf_world_watch(struct hf_world *world, struct hf_session *session, uint64_t serial,
                     const struct hf_req *req, struct hf_answer *answer);
+int  hf_world_leave(struct hf_world *world, struct hf_session *session,
+                    const struct hf_req *req);
+int  hf_world_list(const struct hf_world *world, const char *name,
+                   struct hf_answer *answer);
+int  hf_world_break(struct hf_world *world, const struct hf_session *session,
+                    const struct hf_req *req);
+int  hf_world_amend(struct hf_world *world, const struct hf_session *session,
+                    const struct hf_req *req, struct hf_answer *answer);
+int  hf_world_ask(struct hf_world *world, const struct hf_session *session,
+                  const struct hf_req *req);
+int  hf_world_prove(struct hf_world *world, const struct hf_session *session,
+                    const struct hf_req *req);
+int  hf_world_examine(struct hf_world *world, const struct hf_session *session,
+                      const char *name, struct hf_answer *answer);
+
+/* Forget a watch of the session by its serial; 0: all of them. */
 void hf_world_unwatch(struct hf_world *world, const struct hf_session *session,
                       uint64_t serial);
+
+/* Take a place out of its line, for `by`, and tell who watches.  Its memory stays. */
+void hf_world_depart(struct hf_world *world, struct hf_place *place,
+                     const struct hf_session *by);
 
 /* The place a session took by that id; NULL: it has none. */
 struct hf_place *hf_session_place(const struct hf_session *session, uint64_t id);
 
-/* Write what is asked for into the answer: 0 or HF_ENOMEM.  A line is shown to
- * the place `mine`; or to an outsider of that shape; or, to NULL, whole. */
+/* Room for so many tickets, and for so many bytes of their strings.  False: no memory. */
+bool hf_answer_reserve(struct hf_answer *answer, size_t tickets, size_t bytes);
+
+/* Write the line into the answer, as the place `mine` has to see it; or, if that is NULL,
+ * an outsider of that shape; or, if that is NULL too, the whole line.  0 or HF_ENOMEM. */
 int hf_answer_line(struct hf_answer *answer, const struct hf_queue *queue,
                    const struct hf_place *mine, const struct hf_shape *shape);
-int hf_answer_list(struct hf_answer *answer, const struct hf_world *world,
-                   const char *name);
-int hf_answer_findings(struct hf_answer *answer, struct hf_world *world,
-                       const struct hf_session *session, const char *name);
 
 #endif

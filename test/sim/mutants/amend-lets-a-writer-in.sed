@@ -1,5 +1,5 @@
-# src/store/memory/serve.c: a writer is let in between a writer and the reader it becomes
-/^static int amend/,/^}/ {
+# src/store/memory/amend.c: a writer is let in between a writer and the reader it becomes
+/^int hf_world_amend/,/^}/ {
     s/hf_queue_lessen(queue, place, req->shape.weight, world->wall);/uint64_t old = place->ticket.seq;\
         hf_queue_part(queue, place, world->wall);\
         place->ticket.shape.weight = req->shape.weight;\

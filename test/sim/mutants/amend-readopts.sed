@@ -1,5 +1,5 @@
-# src/store/memory/serve.c: AMEND takes a place again that was lost
-/^static int amend/,/^}/ s/^    if (queue != NULL/    if (place != NULL \&\& queue == NULL) {\
+# src/store/memory/amend.c: AMEND takes a place again that was lost
+/^int hf_world_amend/,/^}/ s/^    if (queue != NULL/    if (place != NULL \&\& queue == NULL) {\
         queue = hf_world_line(world, req->name, true);\
         place->ticket.seq = ++world->seq;\
         place->ticket.token = ++world->token;\

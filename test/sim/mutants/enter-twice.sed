@@ -1,2 +1,2 @@
-# src/store/memory/serve.c: a repeated ENTER takes a second place
+# src/store/memory/enter.c: a repeated ENTER takes a second place
 s/bool repeat = place != NULL;/bool repeat = false;/

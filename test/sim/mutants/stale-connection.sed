@@ -1,2 +1,2 @@
 # src/store/memory/world.c: what an older connection sent still takes effect
-s/if (ask->connection != session->connection)/if (ask->connection > session->connection)/
+s/if (call->connection != session->connection)/if (call->connection > session->connection)/

@@ -1,4 +1,4 @@
-/* verbs.c - requests on their way: waiting, in flight, answered.
+/* flight.c - requests on their way: waiting, in flight, answered.
  *
  * submit() only queues.  process() sends what waits once the link is up, and
  * hands out answers; a request that failed or was canceled passes through a
@@ -75,16 +75,16 @@ static struct hf_flight *free_flight(struct hf_memory *memory)
     return flight;
 }
 
-static void send(struct hf_memory *memory, enum hf_ask_kind kind, uint64_t serial,
-                 const struct hf_req *req, hf_time now)
+static void send_call(struct hf_memory *memory, enum hf_call_kind kind, uint64_t serial,
+                      const struct hf_req *req, hf_time now)
 {
-    struct hf_ask ask = { .kind = kind,
-                          .session = memory->session,
-                          .connection = memory->connection,
-                          .serial = serial,
-                          .req = req };
+    struct hf_call call = { .kind = kind,
+                            .session = memory->session,
+                            .connection = memory->connection,
+                            .serial = serial,
+                            .req = req };
 
-    memory->wire->send(memory->wire, &ask, now);
+    memory->wire->send(memory->wire, &call, now);
 }
 
 /* Send what has waited longest.  False if there is nothing to send. */
@@ -102,7 +102,7 @@ static bool send_next(struct hf_memory *memory, hf_time now)
     flight->req = req;
     flight->sent = now;
     flight->serial = hf_memory_serial(memory, (size_t)(flight - memory->flight));
-    send(memory, HF_ASK_VERB, flight->serial, req, now);
+    send_call(memory, HF_CALL_VERB, flight->serial, req, now);
     return true;
 }
 
@@ -140,7 +140,7 @@ static void end_canceled(struct hf_memory *memory, hf_time now)
         if (flight->serial == 0 || !flight->req->canceled || !only_asks(flight->req))
             continue;
         if (flight->req->op == HF_WATCH)
-            send(memory, HF_ASK_FORGET, flight->serial, NULL, now);
+            send_call(memory, HF_CALL_FORGET, flight->serial, NULL, now);
         flight->serial = 0;
         fail(memory, flight->req, HF_ECANCELED);
     }
@@ -148,7 +148,7 @@ static void end_canceled(struct hf_memory *memory, hf_time now)
 
 /* ---- Answers ---------------------------------------------------------------- */
 
-static void complete(struct hf_memory *memory, struct hf_req *req)
+static void answer_request(struct hf_memory *memory, struct hf_req *req)
 {
     char  *errmsg = memory->base.errmsg;
     size_t size = sizeof memory->base.errmsg;
@@ -161,7 +161,7 @@ static void complete(struct hf_memory *memory, struct hf_req *req)
     req->done(req);
 }
 
-static void complete_failed(struct hf_memory *memory)
+static void answer_failed(struct hf_memory *memory)
 {
     struct hf_requests all = memory->failed;
     struct hf_req     *req;
@@ -172,7 +172,7 @@ static void complete_failed(struct hf_memory *memory)
         req->me = 0;
         req->ahead = 0;
         req->findings = 0;
-        complete(memory, req);
+        answer_request(memory, req);
     }
 }
 
@@ -203,7 +203,7 @@ static void take_answer(struct hf_memory *memory, const struct hf_answer *answer
     }
     if (req->op == HF_PROVE && req->id != 0 && req->status == 0 && memory->ttl > 0)
         hf_memory_extend(memory, flight->sent);
-    complete(memory, req);
+    answer_request(memory, req);
 }
 
 static bool take_answers(struct hf_memory *memory, hf_time now)
@@ -230,7 +230,7 @@ static hf_time next_wake(const struct hf_memory *memory)
     return memory->due < next ? memory->due : next;
 }
 
-/* After each ask the answers are read: a wire may keep no more than one. */
+/* After each call the answers are read: a wire may keep no more than one. */
 void hf_memory_process(struct hf_store *store, hf_time now, bool readable)
 {
     struct hf_memory *memory = (struct hf_memory *)store;
@@ -243,7 +243,7 @@ void hf_memory_process(struct hf_store *store, hf_time now, bool readable)
         hf_memory_link_run(memory, now);
         take_answers(memory, now);
         end_canceled(memory, now);
-        complete_failed(memory);
+        answer_failed(memory);
         while (send_next(memory, now))
             take_answers(memory, now);
     } while (take_answers(memory, now));

@@ -1,10 +1,10 @@
-/* wake.c - see wake.h.
+/* local.c - see local.h.
  *
  * Worlds are found by name in a list under one mutex; each has a mutex of its
- * own, held for the time of one ask.  Whoever changes a line finds there whom
+ * own, held for the time of one call.  Whoever changes a line finds there whom
  * that concerns, and rings their eventfd.  Nobody is called with a mutex held.
  */
-#include "store/memory/wake.h"
+#include "store/memory/local.h"
 
 #include "holdfast.h"
 
@@ -27,7 +27,7 @@ struct wire {
     struct hf_wire   base;
     struct shared   *shared;
     uint64_t         session;
-    struct hf_answer answer; /* to the last ask, or news */
+    struct hf_answer answer; /* to the last call, or news */
     bool             answered;
     hf_time          next;
 };
@@ -36,7 +36,7 @@ static pthread_mutex_t list_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct shared  *list;
 static uint64_t        highest_token; /* of worlds that are gone (S5) */
 
-static void ring(void *owner)
+static void ring_bell(void *owner)
 {
     struct wire *wire = owner;
     uint64_t     one = 1;
@@ -60,11 +60,11 @@ static struct shared *shared_new(const char *name)
     }
     pthread_mutex_init(&shared->mutex, NULL);
     hf_world_init(&shared->world, highest_token);
-    shared->world.bell = ring;
+    shared->world.bell = ring_bell;
     return shared;
 }
 
-static struct shared *join(const char *name)
+static struct shared *join_shared(const char *name)
 {
     pthread_mutex_lock(&list_mutex);
     struct shared *shared = list;
@@ -83,7 +83,7 @@ static struct shared *join(const char *name)
     return shared;
 }
 
-static void part(struct shared *shared)
+static void part_shared(struct shared *shared)
 {
     pthread_mutex_lock(&list_mutex);
     bool last = --shared->wires == 0;
@@ -106,16 +106,16 @@ static void part(struct shared *shared)
 
 /* ---- The wire ------------------------------------------------------------------- */
 
-static void wire_send(struct hf_wire *base, const struct hf_ask *ask, hf_time now)
+static void wire_send(struct hf_wire *base, const struct hf_call *call, hf_time now)
 {
     struct wire *wire = (struct wire *)base;
 
     assert(!wire->answered); /* the store reads before it sends again */
     pthread_mutex_lock(&wire->shared->mutex);
     wire->shared->world.wall = hf_wall_us();
-    wire->answered = hf_world_ask(&wire->shared->world, ask, now, &wire->answer);
+    wire->answered = hf_world_call(&wire->shared->world, call, now, &wire->answer);
     pthread_mutex_unlock(&wire->shared->mutex);
-    if (ask->kind == HF_ASK_HELLO)
+    if (call->kind == HF_CALL_HELLO)
         wire->session = wire->answer.session;
 }
 
@@ -158,13 +158,13 @@ static void wire_close(struct hf_wire *base)
 {
     struct wire *wire = (struct wire *)base;
 
-    part(wire->shared);
+    part_shared(wire->shared);
     close(wire->base.fd);
     hf_answer_finish(&wire->answer);
     free(wire);
 }
 
-int hf_wake_open(const char *name, struct hf_wire **ret)
+int hf_local_open(const char *name, struct hf_wire **ret)
 {
     struct wire *wire = calloc(1, sizeof *wire);
     int          r = HF_ENOMEM;
@@ -182,7 +182,7 @@ int hf_wake_open(const char *name, struct hf_wire **ret)
         r = HF_ESTORE;
         goto fail;
     }
-    wire->shared = join(name);
+    wire->shared = join_shared(name);
     if (wire->shared == NULL)
         goto close_fd;
     *ret = &wire->base;

@@ -1,0 +1,29 @@
+/* ask.c - ASK: leaving word at a place that somebody would like it to be given up.
+ *
+ * The last word stays until the place goes.  Its stamp makes a WATCH of the owner complete
+ * that arrives after it.
+ */
+#include "store/memory/world.h"
+
+#include "holdfast.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int hf_world_ask(struct hf_world *world, const struct hf_session *session,
+                 const struct hf_req *req)
+{
+    struct hf_queue *queue = hf_world_line(world, req->name, false);
+    struct hf_place *place = hf_queue_find_named(queue, req->seq, req->token);
+    if (place == NULL)
+        return HF_ENOTFOUND;
+
+    char *reason = strdup(req->note != NULL ? req->note : "");
+    if (reason == NULL)
+        return HF_ENOMEM;
+    free(place->asked);
+    place->asked = reason;
+    place->asked_at = ++world->stamp;
+    hf_world_asked(world, place, session);
+    return 0;
+}
