@@ -1,4 +1,4 @@
-/* break.c - break: take a place away from whoever has it. */
+/* break.c - break: take a place away from its owner. */
 #include "options.h"
 
 #include "cli.h"

@@ -1,8 +1,8 @@
 /* cgroup.h - a control group for the command, where we may make one.
  *
- * The kernel then ends all of it at once, which not even a command that forks
- * as fast as it can escapes.  Without the right to make one, or on a kernel
- * older than 5.14, everything works without it.
+ * The kernel then ends all of it at once: not even a command that forks as fast
+ * as it can escapes.  Without the right to make one, or on a kernel older than
+ * 5.14, everything works without it.
  */
 #ifndef CGROUP_H
 #define CGROUP_H

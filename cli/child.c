@@ -16,8 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Always set or removed, so that nobody can hand the command a token of his own
- * through our environment. */
+/* Always set or removed: a token in our own environment must not reach the command. */
 static int set_environment(const struct guard_plan *plan, const struct guard_order *go)
 {
     char token[32], slot[16];
@@ -37,7 +36,7 @@ static _Noreturn void become(const struct guard_plan *plan, const struct guard_o
     setpgid(0, 0);
     if (cgroup >= 0)
         cgroup_enter(cgroup);
-    setpriority(PRIO_PROCESS, 0, plan->nice); /* as before the guardian made haste */
+    setpriority(PRIO_PROCESS, 0, plan->nice); /* as before the guardian raised its own */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guardian) /* it died before that */
         _exit(EXIT_FAILURE);
@@ -68,7 +67,7 @@ pid_t child_start(const struct guard_plan *plan, const struct guard_order *go, i
         close(ends[0]);
         return -1;
     }
-    setpgid(pid, pid); /* whoever comes first */
+    setpgid(pid, pid); /* parent and child both do it: one of them comes first */
     *report = ends[0];
     return pid;
 }

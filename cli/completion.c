@@ -1,6 +1,6 @@
 /* completion.c - completion: scripts for shells, and what they ask; see completion.h.
  *
- * A hidden verb: whoever builds Holdfast writes its output to files.
+ * A hidden verb: the build writes its output to files.
  *
  *     completion bash|zsh|fish      the script
  *     completion names              the names of locks in use, a line each

@@ -24,8 +24,8 @@ const char *completion_words(const struct option_row *row);
 void completion_print_options(const struct verb *verb, bool valued);
 
 /* What to write on bash's command line for a name.  The word there is `head`, which
- * stays, and what is behind it, which goes; quotes may be open at the end of `head`.
- * NULL: the name does not begin with what both mean.  Free it. */
+ * stays, and the text behind it, which is replaced; quotes may be open at the end of
+ * `head`.  NULL: the name does not begin with what is written there.  Free it. */
 char *completion_quote(const char *name, const char *head, const char *text);
 
 #endif

@@ -16,8 +16,8 @@
 #define LONGEST_NS  (30 * NS_PER_SEC)
 #define QUICK_NS    (5 * NS_PER_SEC)
 
-/* `led`: in this term or an earlier one.  A store that was there then comes back;
- * one that never was is more likely misspelt. */
+/* `led`: we led in this term or an earlier one.  A store that was there then will be
+ * back; a store that never was there is more likely misspelt. */
 static bool goes_on(const struct term *term, bool led)
 {
     if (term->stop)

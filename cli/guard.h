@@ -12,16 +12,16 @@
  *     in time    when the deadline it was last told comes near, even if
  *                holdfast is stopped or hangs: first --signal, then SIGKILL
  *
- * Is the guardian killed, holdfast does the same with what is then its tree.  That
- * would take in the children that holdfast had before (`x & exec holdfast run`) and,
- * where it is process 1, everybody's orphans: nothing tells theirs from ours.  So
- * whoever inherits from the guardian must have no other children; if holdfast has, a
+ * If the guardian is killed, holdfast inherits the tree and ends it.  But holdfast may
+ * have other children: those it had before (`x & exec holdfast run`) and, if it is
+ * process 1, everybody's orphans.  Nothing tells them from the tree.  So the process
+ * that inherits from the guardian must have no other children; if holdfast has some, a
  * process that does nothing else stands in between, the outer guardian:
  *
  *     holdfast run -+-- outer guardian ---- guardian ---- command ---- ...
  *                   +-- x
  *
- * Is that one killed, the guardian ends the tree.
+ * If that one is killed, the guardian ends the tree.
  */
 #ifndef GUARD_H
 #define GUARD_H

@@ -29,7 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* So long a command's leftovers may take before anybody is told. */
+/* How long a command's leftovers may take to end before anybody is told. */
 #define PATIENCE_NS (400 * NS_PER_MS)
 
 /* By this we hear that our parent has died; sent by others it means nothing. */
@@ -148,7 +148,7 @@ static void pass_on(struct guardian *g, int signal)
 static void ask_to_end(struct guardian *g)
 {
     pass_on(g, g->plan->signal);
-    pass_on(g, SIGCONT); /* who is stopped cannot obey */
+    pass_on(g, SIGCONT); /* a stopped process cannot obey */
 }
 
 void guard_let_go_of_stdio(void)

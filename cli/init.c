@@ -1,7 +1,7 @@
 /* init.c - init: make what a store needs before it can be used.
  *
- * Clients make it themselves when they come first.  This is for where they may not, and for
- * whoever wants it done, or wants to see it, beforehand.
+ * The first client makes it by itself, if it may.  This verb is for stores where clients may
+ * not, and for people who want it done, or want to see it, beforehand.
  */
 #include "cli.h"
 #include "session.h"
@@ -12,7 +12,7 @@
 
 #define SCHEME_MAX 32
 
-/* Of the store that is meant; without any URL, for --print, of the only one that needs
+/* The scheme of the store; without a URL, for --print, that of the only store that needs
  * something. */
 static void find_scheme(const struct args *args, char ret[SCHEME_MAX])
 {

@@ -39,7 +39,8 @@ static char *find_title(size_t *size, size_t *most)
     return (char *)at[0]; // NOLINT(performance-no-int-to-ptr): the kernel says so
 }
 
-/* What does not fit our command line goes over the environment: the command has had it. */
+/* Text that does not fit our command line overwrites the environment, which the command
+ * has got already. */
 void leftovers_announce(void)
 {
     char   text[sizeof TITLE + TEXT_TIME_MAX], time[TEXT_TIME_MAX];

@@ -71,7 +71,7 @@ static void print_json(const struct args *args, const struct hf_report *report)
     putchar('\n');
 }
 
-/* For people, who may have meant another one. */
+/* People see which store it is: they may have meant another one. */
 static void print_store(struct hf_client *client, bool any)
 {
     char store[1024];

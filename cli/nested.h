@@ -1,13 +1,13 @@
 /* nested.h - a run inside a run must not wait for itself.
  *
- * Whoever is around us holds on until we are gone.  So we would wait for ever if
+ * The runs around us hold their locks until we are gone.  So we would wait for ever if
  *
  *     we do not fit in beside them, or
  *     somebody waits ahead of us who does not: first come, first served.
  *
- * The line itself tells, with held.h: however the store is named, and if a place was
- * lost meanwhile, we do the right thing.  Nobody joins ahead of a place once taken: one
- * look at the line with our own place in it is enough.
+ * The line itself tells which of its places are around us (held.h).  So we do the right
+ * thing however the store is named, and if a place was lost meanwhile.  Nobody joins ahead
+ * of a place once it is taken: one look at the line with our own place in it is enough.
  */
 #ifndef NESTED_H
 #define NESTED_H

@@ -1,4 +1,4 @@
-/* notice.h - tells somebody who waits what he waits for.
+/* notice.h - tells a user who waits what he waits for.
  *
  * On a terminal one line that updates itself every second; elsewhere a line
  * once, and another when the holder changes.

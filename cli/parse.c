@@ -255,7 +255,7 @@ static int take_options(int argc, char **argv, const struct grammar *grammar,
         char  letter[3] = { '-', (char)optopt, '\0' };
         bool  is_letter = optopt > 0 && optopt < 256 && strncmp(word, "--", 2) != 0;
 
-        if (id == ':' || id == '?') /* not what is behind it: that may be a secret */
+        if (id == ':' || id == '?') /* without the value, which may be a secret */
             word[strcspn(word, "=")] = '\0';
         if (id == ':')
             return usage(args->verb, "an argument is missing after",
@@ -289,7 +289,7 @@ static int check_limit(const struct args *args)
     return 0;
 }
 
-/* We connect as a client does, who has nothing to grant. */
+/* --grant needs --print: when we connect ourselves we are a client, and grant nothing. */
 static int check_grant(const struct args *args)
 {
     if (args->grant != NULL && !args->print)

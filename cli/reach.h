@@ -1,4 +1,4 @@
-/* reach.h - tells who waits or holds that the store cannot be reached.
+/* reach.h - tells a user who waits or holds that the store cannot be reached.
  *
  * A process has one session at a time, so there is one of these.  What the library tells
  * from inside hf_process() is kept, and said when it has lasted for a moment.

@@ -1,12 +1,12 @@
 /* redact.h - what others may see of a command line.
  *
  * Command lines carry passwords, and no list of patterns finds them all.  So it depends
- * on who can look at the store: nobody but its owner, then all is shown, as ps(1) does
- * it, but for the passwords in URLs, which may be those of stores; or others, then the
- * program's name alone.  Who wants to show more says so (--show-command), and then this
- * is hidden: the value of anything called password,
- * passwd, secret, token, apikey or credential ("--db-password=x", "PGPASSWORD=x",
- * "--token x"), also inside an `sh -c` string, and the password in a URL.
+ * on who can look at the store.  If only its owner can, all is shown, as ps(1) does it,
+ * except for the passwords in URLs, which may be those of stores.  If others can, only the
+ * program's name is shown.  --show-command shows more; then these are hidden: the value of
+ * anything called password, passwd, secret, token, apikey or credential
+ * ("--db-password=x", "PGPASSWORD=x", "--token x"), also inside an `sh -c` string, and
+ * the password in a URL.
  */
 #ifndef REDACT_H
 #define REDACT_H

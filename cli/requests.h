@@ -20,7 +20,7 @@ void requests_take(struct hf_lock *lock, const char *reason, void *data);
 /* Did somebody ask?  Once for each time, with the last reason. */
 bool requests_next(struct requests *requests);
 
-/* Tell the user who is asked, and `then`: what becomes of it. */
+/* Tell the user that somebody asks, and what follows from it: `then`. */
 void requests_say(const struct requests *requests, const char *name, const char *then);
 
 #endif

@@ -8,14 +8,14 @@
 #include <holdfast.h>
 
 /* How long a question to the store may take: as long as one that is there needs to
- * answer, see "Limits of time" in holdfast.h. */
+ * answer, see "Time limits" in holdfast.h. */
 #define SESSION_PATIENCE_MS 0
 
 /* Open the store args name, to look at it.  0, or an exit code after having
  * complained. */
 int session_open(const struct args *args, struct hf_client **ret);
 
-/* The same, but it is for the caller to complain, of `error`. */
+/* The same, but the caller complains, by `error`. */
 int session_try(const struct args *args, char *error, size_t size,
                 struct hf_client **ret);
 

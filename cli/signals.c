@@ -21,8 +21,8 @@ static bool is_ignored(int signal)
     return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* Those that we were given when we were executed, or adopt as process 1, as well as
- * the guardian, whose end shows on its socket. */
+/* Children that we had when we were executed, orphans that we adopt as process 1, and the
+ * guardian, whose end shows on its socket. */
 static void reap_strangers(void)
 {
     while (waitpid(-1, NULL, WNOHANG) > 0)

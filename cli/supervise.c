@@ -84,7 +84,7 @@ static void look_at_lock(struct supervisor *s)
     }
 }
 
-/* The answer is the command's to give: it ends when it sees fit, or does not. */
+/* The command decides: it ends when it sees fit, or does not. */
 static void look_at_requests(struct supervisor *s)
 {
     if (!requests_next(s->requests))
@@ -184,7 +184,7 @@ static void keep_meanwhile(void *data)
         s->lost = true;
 }
 
-/* That a lock is kept is no news to be quiet about: nobody else can run. */
+/* Told even with -q: while the lock is kept nobody else can run. */
 static void say_remain(const struct supervisor *s, const struct guard_news *news)
 {
     char who[TREE_NAMES_MAX];

@@ -15,10 +15,10 @@
 #include <poll.h>
 #include <stdio.h>
 
-/* So long a store may take to let us go before we just leave. */
+/* How long a store may take to let us go, before we just leave. */
 #define LEAVE_NS (1 * NS_PER_SEC)
 
-/* Who waits no longer than this is told at the end. */
+/* A wait that is no longer than this is told of only at its end. */
 #define REACH_MS 3000
 
 /* How often to look whether a run around us is in our way. */
@@ -64,8 +64,8 @@ static void leave(struct taking *taking)
         drive(taking, 10);
 }
 
-/* Whoever is stopped must not be granted a lock: it would hold it and do nothing.  So
- * it is in no line meanwhile. */
+/* A process that is stopped must not be granted a lock: it would hold it and do nothing.
+ * So it is in no line meanwhile. */
 static void pause_wait(struct taking *taking, struct notice *notice)
 {
     notice_clear(notice);
@@ -84,7 +84,7 @@ static int64_t time_left_ms(const struct taking *taking)
     return taking->args->wait_ms <= 0 ? taking->args->wait_ms : left > 0 ? left : 0;
 }
 
-/* Nobody is quiet about that: it may go on for ever, and nothing is ever run. */
+/* Told even with -q: it may go on for ever, and nothing is ever run. */
 static bool is_left_over(const struct hf_entry *holder)
 {
     struct leftovers_found found;
@@ -224,8 +224,8 @@ static enum turn look_at_signals(struct taking *taking, struct notice *notice)
     return turn;
 }
 
-/* A line of its own about a store that is away, unless that is told soon anyway, or
- * stands in the line that waits. */
+/* An extra line about a store that is away, unless that is told soon anyway, or is part
+ * of the line that tells what we wait for. */
 static bool says_reach(const struct taking *taking, const struct notice *notice)
 {
     int64_t wait_ms = taking->args->wait_ms;
@@ -247,8 +247,8 @@ static int show_timeout_ms(const struct taking *taking, const struct notice *not
                         says_reach(taking, notice) ? reach_timeout_ms() : -1);
 }
 
-/* Until the store has taken notice of the end of the wish before, which it does in a
- * moment, or is away.  *result: HF_EDOWN if that lasts longer than -w. */
+/* Wait until the store knows that the last wish has ended, which takes a moment unless it
+ * is away.  *result: HF_EDOWN if it takes longer than -w. */
 static enum turn settle(struct taking *taking, struct notice *notice, int *result)
 {
     enum turn turn;

@@ -18,9 +18,9 @@ struct taking {
 };
 
 /* Make the lock that args describe and wait for it.  False: it is not held, and
- * it was said why.  A signal ends the wait: the queue is left at once.  So it is for
- * SIGTSTP, and joined again when we are continued.  In any case the lock is the
- * caller's to free. */
+ * the user was told why.  A signal ends the wait: the queue is left at once.  SIGTSTP
+ * only interrupts it: the queue is joined again when we are continued.  In any case the
+ * lock is the caller's to free. */
 bool take(struct taking *taking);
 
 #endif

@@ -32,7 +32,7 @@ const char *text_time(char out[TEXT_TIME_MAX], int64_t microseconds);
  * looks, or shows nothing itself. */
 void text_clean(char *out, size_t size, const char *text);
 
-/* So much longer a text may become by that. */
+/* How much longer a text may become by that. */
 #define TEXT_CLEAN_FACTOR 6
 
 /* Cut to so many columns, with "..." at the end if anything had to go. */

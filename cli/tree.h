@@ -32,7 +32,7 @@ const char *tree_names(char out[TREE_NAMES_MAX], const struct tree_member *membe
 /* A child of `pid` by its name, or 0. */
 pid_t tree_child(pid_t pid, const char *name);
 
-/* What SIGKILL has not ended by then is told. */
+/* Processes that SIGKILL has not ended after this time are told of. */
 #define TREE_STUCK_NS (400 * NS_PER_MS)
 
 /* Whom to tell that some of a tree does not end: it may belong to another user,
@@ -43,7 +43,7 @@ struct tree_stuck {
     void *data;
 };
 
-/* Whoever has something to do meanwhile does it as often as this, or more often. */
+/* `meanwhile` is called as often as this, or more often. */
 #define TREE_MEANWHILE_NS (64 * NS_PER_MS)
 
 /* SIGKILL everything below this process, over and over, and reap it, until

@@ -17,7 +17,7 @@
 
 /* ---- From a file -------------------------------------------------------------- */
 
-/* Root may share a file with a group; nobody else's secret is for others. */
+/* Root may share a file with a group; everybody else must keep it to himself. */
 static bool is_private(const struct stat *st)
 {
     mode_t others = st->st_uid == 0 ? S_IRWXO | S_IWGRP : S_IRWXO | S_IRWXG;

@@ -68,7 +68,7 @@ static void tell_changes(const struct args *args, const struct hf_report *before
 }
 
 /* Until there is something new.  Now and then, and more often while the store is not
- * reached, it is heard how that is. */
+ * reached, look how the link is. */
 static int watch(const struct args *args, struct hf_client *client,
                  const struct hf_report *seen, struct hf_report **ret)
 {

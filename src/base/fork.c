@@ -15,7 +15,7 @@ static pthread_once_t  once = PTHREAD_ONCE_INIT;
 static atomic_uint     generation;
 static int            *guarded;
 static size_t          count, room;
-static int             cancel; /* of the thread that has the mutex, as it was before */
+static int             cancel; /* state that the thread with the mutex had before */
 
 /* A thread that is canceled in open() or close() would take the mutex with it. */
 static void take(void)

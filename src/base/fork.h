@@ -4,8 +4,8 @@
  * a child that keeps one keeps its dead parent's locks.  Descriptors on this
  * list are closed in every child, right after fork().
  *
- * To make one and to put it on the list is one step only if nobody forks in
- * between, and so is to take it off and to close it:
+ * Nobody may fork between opening a descriptor and putting it on the list, nor
+ * between taking it off and closing it:
  *
  *     hf_fork_pause();
  *     int fd = hf_fork_adopt(open(...));
@@ -19,12 +19,12 @@
  * with the one remembered at open to learn whether we are a child. */
 unsigned hf_fork_generation(void);
 
-/* Who forks waits from pause() to resume(): a moment only.  The calling thread is not
- * canceled in between. */
+/* A thread that forks waits from pause() to resume(): a moment only.  The calling thread
+ * is not canceled in between. */
 void hf_fork_pause(void);
 void hf_fork_resume(void);
 
-/* While paused: close `fd` in children from now on, 0 or HF_ENOMEM; or no more. */
+/* While paused: put `fd` on the list (0 or HF_ENOMEM); take it off. */
 int  hf_fork_guard(int fd);
 void hf_fork_unguard(int fd);
 
@@ -32,7 +32,7 @@ void hf_fork_unguard(int fd);
  * negative; else ENOMEM, and `fd` is closed. */
 int hf_fork_adopt(int fd);
 
-/* Close what is guarded, with no child in between that keeps it. */
+/* Take `fd` off the list and close it, with no fork in between. */
 void hf_fork_close(int fd);
 
 #endif

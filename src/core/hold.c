@@ -158,7 +158,7 @@ static void on_line(struct hf_hold *hold, const struct hf_event *event)
     }
 }
 
-/* Only downwards: more could not be granted without waiting. */
+/* A hold can only be made lighter: a heavier one could not be granted without waiting. */
 static void on_lessen(struct hf_hold *hold, const struct hf_shape *shape)
 {
     assert(shape->weight >= 1 && shape->weight <= hf_hold_shape(hold)->weight);
@@ -204,7 +204,7 @@ static void on_drop(struct hf_hold *hold, int why)
 
 static void on_left(struct hf_hold *hold, int why)
 {
-    /* What we gave up for comes first: a timeout stays a timeout. */
+    /* The reason why we gave up stays: a timeout stays a timeout. */
     rest(hold, HF_HOLD_IDLE, hold->why != 0 ? hold->why : why);
 }
 
@@ -223,7 +223,7 @@ static void on_gone(struct hf_hold *hold)
     case HF_HOLD_HELD:
         lose(hold, true);
         break;
-    case HF_HOLD_LEAVING: /* a release that the death of the session overtook */
+    case HF_HOLD_LEAVING: /* the session died before the release was answered */
         rest(hold, HF_HOLD_IDLE, hold->why != 0 ? hold->why : HF_ELOST);
         break;
     case HF_HOLD_LOST:

@@ -1,7 +1,7 @@
 /* hold.h - one wish for one lock, from wanting it to having left.
  *
  * Pure: no I/O, no clock, no allocation.  A hold is told what happened and
- * says which request should be in flight now.  Whoever drives it makes it so:
+ * says which request should be in flight now.  Its driver makes it so:
  *
  *     hf_hold_step(hold, &event);
  *     need = hf_hold_needs(hold);        HF_NOTHING when it is at rest

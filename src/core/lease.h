@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A duration shortened, or lengthened, by what clock rates may differ. */
+/* A duration, made shorter or longer by as much as clock rates may differ. */
 hf_time hf_lease_shorter(hf_time ttl);
 hf_time hf_lease_longer(hf_time ttl);
 
@@ -48,22 +48,22 @@ hf_time hf_lease_stale_at(hf_time answered, hf_time ttl);
  * Connecting itself is heard by the leader directly, so as an i it needs no
  * gap.
  *
- * delta = 2 x the longest round trip from i to w, both included, + 20 ms, is for
- * the question's way to the follower.  Older round trips do not matter.  The
- * question that has to come between a_i and s_w was asked at most T/4 after a_i;
- * if it comes later than s_w it was on its way for delta just before.  What the
- * leader sends comes in order, so a write answered meanwhile was late as well, and
- * we saw it.  So a slow answer widens the gap while it lies in it, not after.
+ * delta = 2 x the longest round trip from i to w, both included, + 20 ms, is the time
+ * that the leader's question may take to reach the follower.  Older round trips do not
+ * matter.  The question that has to come between a_i and s_w was asked at most T/4
+ * after a_i.  If it comes later than s_w, it was on its way for delta just before.
+ * What the leader sends comes in order, so a write that was answered meanwhile was late
+ * as well, and we saw it.  So a slow answer widens the gap only while it lies in it.
  *
- * T is the least that the session ever had.  Servers may allow different times: with
- * a new connection the leader counts by the new one, what comes late from the old
- * server is counted by the old one, and a new leader counts by the one that the
- * session was made with.  If the new one is shorter, the leader may have begun to count
- * it when connecting was sent, so the deadline comes nearer then.
+ * T is the least that the session ever had.  Servers may allow different times.  After
+ * a new connection the leader counts by the new time; messages that come late from the
+ * old server count by the old time; and a new leader counts by the time that the session
+ * was made with.  If the new time is shorter, the leader may have begun to count it when
+ * connecting was sent, so the deadline comes nearer then.
  *
  * When to write.  Right after a write 3/4 T are left at most, for it proves what is a
- * gap old.  With h from one write to the next, 3/4 T - h are left just before one, if
- * each comes just a gap after one of those before it.  With two in each gap:
+ * gap old.  With h from one write to the next, 3/4 T - h are left just before a write, if
+ * each write comes just a gap after an earlier one.  With two writes in each gap:
  *
  *      w0      w1      w2      w3      w4        w2 proves w0, w3 proves w1, ...
  *       |------ gap -----|
@@ -71,8 +71,8 @@ hf_time hf_lease_stale_at(hf_time answered, hf_time ttl);
  *
  * h = 2/15 T is a little more than half of T/4, so that a write may be answered late by
  * 1/120 T and still prove something.  If answers take longer than that, each write waits
- * until it can prove the one before the last; and one that proved nothing is followed by
- * the next as soon as that can.
+ * until it can prove the one before the last.  After a write that proved nothing, the
+ * next one follows as soon as it can prove something.
  *
  * Connecting anew proves most of all: T is left then.  It is worth it when even the
  * next write that can move the deadline would leave less than 3/8 T: after an answer
@@ -92,13 +92,13 @@ struct hf_lease_quorum {
     struct hf_lease_mark mark[HF_LEASE_MARKS]; /* a ring, oldest overwritten */
     size_t               count;                /* marks ever set */
     hf_time              deadline;
-    hf_time              since; /* when that was sent which the deadline counts from */
+    hf_time              since; /* the deadline counts from what was sent then */
 };
 
 void hf_lease_quorum_init(struct hf_lease_quorum *lease, hf_time timeout, hf_time guard);
 
-/* A connection was made, in the same session, which has the time `timeout` now: earlier
- * answers count no more. */
+/* A new connection in the same session was made; `timeout` is the session's time now.
+ * Earlier answers count no more. */
 void hf_lease_quorum_connected(struct hf_lease_quorum *lease, hf_time sent,
                                hf_time answered, hf_time timeout);
 

@@ -19,7 +19,7 @@ bool hf_shape_strange(const struct hf_shape *shape)
 
 struct hf_shape hf_shape_read(int64_t weight, int64_t capacity, bool claim)
 {
-    /* Heavier than any capacity: what adds weights up finds that it does not fit. */
+    /* Heavier than any capacity: wherever weights are added up, it does not fit. */
     const struct hf_shape strange = { .weight = HF_ALL, .capacity = 0 };
     struct hf_shape       shape = { .claim = claim };
 

@@ -35,14 +35,14 @@ struct hf_ticket {
     uint64_t        token;
     struct hf_shape shape;
     int             slot;  /* semaphores: 0 .. capacity-1 once granted; else -1 */
-    int64_t         since; /* granted, or else queued, at: wall clock us, for people */
+    int64_t         since; /* granted, or else queued: wall clock us, for people */
     const char     *line;  /* LIST: the lock's name; else may be NULL */
     const char     *note;  /* LIST: whose it is, for people; else may be NULL */
     const char     *asked; /* READ of the own place: why somebody asks for it; NULL:
                               nobody does */
 };
 
-/* A snapshot of a line, sorted by seq.  Borrowed from whoever handed it out. */
+/* A snapshot of a line, sorted by seq.  Borrowed from the one that handed it out. */
 struct hf_line {
     const struct hf_ticket *ticket;
     size_t                  count;

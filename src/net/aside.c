@@ -1,9 +1,9 @@
 /* aside.c - see aside.h.
  *
- * It belongs to two: its owner, and the thread, which nothing can hurry.  Whoever is last
- * frees it.  Each has an end of a pipe of its own to close, so that one that is abandoned
- * takes its descriptor out of every poll set at once, and the thread can write to nothing
- * but its own end.
+ * A call aside belongs to two: its owner, and the thread, which nothing can hurry.  The
+ * last of the two frees it.  Each closes its own end of a pipe.  So a call that is
+ * abandoned leaves every poll set at once, and the thread can write to nothing but its
+ * own end.
  */
 #include "net/aside.h"
 
@@ -52,7 +52,7 @@ static void *run(void *data)
     return NULL;
 }
 
-/* A thread that no signal of the program's is delivered to; SIGPIPE included. */
+/* A thread to which no signal of the program is delivered, SIGPIPE included. */
 static int start_thread(struct hf_aside *aside)
 {
     pthread_attr_t attributes;

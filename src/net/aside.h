@@ -1,7 +1,7 @@
 /* aside.h - a call that may take long, done in a thread that nobody waits for.
  *
- * When it is done a descriptor becomes readable.  One that is abandoned ends by itself,
- * whenever that is: so what it works on belongs to whoever is last.
+ * When it is done a descriptor becomes readable.  A call that is abandoned ends by itself,
+ * some time later: so its data belongs to the last of the two, owner and thread.
  */
 #ifndef HF_ASIDE_H
 #define HF_ASIDE_H

@@ -102,7 +102,7 @@ static void explain_failure(struct hf_stream *stream, struct hf_tls *tls,
     }
 }
 
-/* The connection ended; recv or send have told why, unless it was in good order. */
+/* The connection ended; recv or send have told why, unless it was closed properly. */
 static void explain_end(struct hf_stream *stream)
 {
     size_t length;
@@ -184,10 +184,10 @@ BIO_METHOD *hf_secure_method(void)
 
 /* ---- One connection -------------------------------------------------------------- */
 
-/* Whom the certificate must be for.  Only names are told to the server. */
+/* The certificate must be for `host`.  The server is told of it only if it is a name. */
 static bool expect(SSL *ssl, const char *host)
 {
-    if (host[0] == '\0') /* which OpenSSL takes for: do not look */
+    if (host[0] == '\0') /* to OpenSSL that means: do not check */
         return false;
     if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host))
         return true;

@@ -49,8 +49,8 @@ static void break_by(struct hf_stream *stream, int error)
 
 /* ---- Connecting ---------------------------------------------------------------- */
 
-/* A port of this machine that nobody listens at may be picked for our own end:
- * then TCP connects us to ourselves. */
+/* If we connect to a port of this machine where nobody listens, the kernel may pick the
+ * same port for our own end: then TCP connects us to ourselves. */
 static bool to_itself(int fd)
 {
     struct sockaddr_storage here = { 0 }, there = { 0 };
@@ -185,7 +185,7 @@ long hf_stream_send(struct hf_stream *stream, const void *data, size_t size)
         return n;
     if (errno == EAGAIN)
         return 0;
-    if (errno != EPIPE) /* which says less than what will be read */
+    if (errno != EPIPE) /* it says less than what we shall read */
         explain(stream, errno);
     if (errno != EPIPE && errno != ECONNRESET)
         return -1;
@@ -210,8 +210,8 @@ long hf_stream_read(struct hf_stream *stream, void *ret, size_t size)
     return n;
 }
 
-/* Make room for `size` bytes more.  Bytes are moved only over at least as many that
- * are done, and the room doubles, so every byte costs the same in the end. */
+/* Make room for `size` bytes more.  Bytes are moved only if at least as many were sent
+ * before them, and the room doubles, so every byte costs the same in the end. */
 static bool make_room(struct hf_stream *stream, size_t size)
 {
     size_t         left = stream->used - stream->done, room = stream->room;

@@ -1,6 +1,6 @@
 /* stream.h - bytes to and from a server, without ever waiting.
  *
- * TCP or a Unix socket, plain or TLS.  Whoever owns a stream polls its
+ * TCP or a Unix socket, plain or TLS.  The owner of a stream polls its
  * descriptor for what hf_stream_events() says, then calls hf_stream_step()
  * until it is open, and hf_stream_read() and hf_stream_flush() after that.
  *
@@ -12,9 +12,9 @@
  * What is to be sent is appended to `out` with hf_stream_append(), so that many
  * small messages leave in one segment.
  *
- * A server that refuses us says why and closes.  When we were just sending,
- * that failure comes first, so it alone breaks no stream: what the server said
- * is read, and then comes the end.
+ * A server that refuses us says why and closes.  If we are just sending then,
+ * sending fails first.  That alone breaks no stream: first we read what the
+ * server said, up to the end.
  */
 #ifndef HF_STREAM_H
 #define HF_STREAM_H
@@ -67,8 +67,8 @@ void hf_stream_step(struct hf_stream *stream);
 unsigned hf_stream_events(const struct hf_stream *stream);
 
 /* Read up to `size` bytes: how many; 0: none now; -1: BROKEN, the end of the
- * stream included.  Read until it gives none: TLS may have bytes in hand of which
- * the descriptor knows nothing. */
+ * stream included.  Read until there are none: TLS may keep bytes for which the
+ * descriptor does not become readable. */
 long hf_stream_read(struct hf_stream *stream, void *ret, size_t size);
 
 /* `size` (not 0) bytes at the end of `out`, to be filled at once; NULL: out of memory. */

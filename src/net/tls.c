@@ -28,8 +28,8 @@ static bool is(unsigned long error, int library, int reason)
     return ERR_GET_LIB(error) == library && ERR_GET_REASON(error) == reason;
 }
 
-/* What OpenSSL thinks is wrong with a file in which `what` should be.  The last error
- * is the most general one: those before it may tell more. */
+/* Why OpenSSL cannot use a file that should contain `what`.  The last error is the most
+ * general one: those before it may tell more. */
 static int complain_of(const struct complaint *complaint, const char *file,
                        const char *what)
 {
@@ -55,7 +55,7 @@ static int complain_of(const struct complaint *complaint, const char *file,
     return complain(complaint, file, why);
 }
 
-/* Plain words for what OpenSSL would tell in its own. */
+/* Plain words for OpenSSL's reasons. */
 static int check_readable(const struct complaint *complaint, const char *file)
 {
     FILE *stream = fopen(file, "re");
@@ -83,7 +83,7 @@ static int refuse_passphrase(char *ret, int size, int writing, void *data)
 static int load_trust(SSL_CTX *context, const char *ca, const struct complaint *complaint)
 {
     if (ca == NULL) {
-        SSL_CTX_set_default_verify_paths(context); /* that there are none shows later */
+        SSL_CTX_set_default_verify_paths(context); /* none: verifying fails */
         return 0;
     }
     if (check_readable(complaint, ca) < 0)
@@ -121,9 +121,9 @@ static void configure(SSL_CTX *context)
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
     SSL_CTX_set_default_passwd_cb(context, refuse_passphrase);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-    /* Without it sending never has to wait for something to read. */
+    /* Without renegotiation sending never has to wait for something to read. */
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
-    /* What is sent lies in a buffer that grows and so moves. */
+    /* What we send is in a buffer that grows, and so moves. */
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS);

@@ -44,7 +44,7 @@ static void on_lost(struct hf_lock *part)
 
 /* ---- Blocking ------------------------------------------------------------------ */
 
-/* Which thread may, and how deep it is, is settled as for any lock. */
+/* As for any lock: may this thread acquire it, and how often has it done so? */
 static int begin_acquire(struct hf_lock *lock, bool once, hf_time deadline)
 {
     if (hf_lock_is_mine(lock)) {
@@ -59,8 +59,8 @@ static int begin_acquire(struct hf_lock *lock, bool once, hf_time deadline)
     return 0;
 }
 
-/* A store that is well has taken a failed attempt back before we return; for one that
- * does not answer nobody waits: the time is over. */
+/* A store that is well has taken a failed attempt back before we return.  For one that
+ * does not answer we do not wait: the time is over. */
 static void wait_for_all(struct hf_bundle *bundle)
 {
     struct hf_drive *drive = &bundle->self->client->drive;
@@ -243,7 +243,7 @@ static int make(struct hf_bundle *bundle, struct hf_lock **ret)
         part->on_lost = on_lost;
         part->hook_data = bundle;
         bundle->any_thread[i] = part->any_thread;
-        part->any_thread = true; /* which thread may is the whole's concern */
+        part->any_thread = true; /* the whole checks which thread may */
     }
     hf_drive_end(&lock->client->drive, cancel);
     *ret = lock;

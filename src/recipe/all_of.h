@@ -34,7 +34,7 @@ struct hf_bundle {
     hf_time              deadline;
     bool                 once;
     int                  why;
-    struct hf_lock      *culprit; /* whose fault that is */
+    struct hf_lock      *culprit; /* the part that failed */
 };
 
 struct hf_bundle *hf_bundle_of(const struct hf_lock *lock);
@@ -59,7 +59,7 @@ void hf_bundle_step(struct hf_bundle *bundle);
 /* Make a state visible; an idle one gives the handle back. */
 void hf_bundle_show(struct hf_bundle *bundle, enum hf_state state, int why);
 
-/* Let the parts tell us how they fare, or no more. */
+/* Have the parts tell us of their changes, or no more. */
 void hf_bundle_listen(struct hf_bundle *bundle, bool on);
 
 int hf_bundle_acquire_start(struct hf_lock *lock, int64_t timeout_ms);

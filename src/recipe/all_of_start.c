@@ -1,6 +1,6 @@
 /* all_of_start.c - several locks as one, without blocking; see all_of.h.
  *
- * Each part tells by its hook how it fares, and that is when we look what comes next.
+ * Each part tells of its changes by its hook: then we look what comes next.
  */
 #include "recipe/all_of.h"
 
@@ -10,7 +10,7 @@ static void hook(struct hf_lock *part, enum hf_state state, int why)
     struct hf_drive *drive = &part->client->drive;
     int              cancel = hf_drive_begin(drive);
 
-    (void)state, (void)why; /* it may have fared on since */
+    (void)state, (void)why; /* it may have changed again since */
     if (part->hook == hook) /* else nobody listens any more: the whole may be gone */
         hf_bundle_step(hf_bundle_of(part));
     if (drive->posted)

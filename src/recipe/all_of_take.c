@@ -1,19 +1,19 @@
 /* all_of_take.c - what comes next when several locks are taken, or given back, as one.
  *
- * The parts are in the order of their names, which is the same for everybody.  Whoever
- * waits for a part has only such as come before it: so nobody waits in a circle,
- * neither with other sets nor with those who take single locks in that order.
+ * The parts are in the order of their names, which is the same for everybody.  A set
+ * that waits for a part has only parts that come before it: so nobody waits in a circle,
+ * neither with other sets nor with clients that take single locks in that order.
  *
  * A store that takes several places in one step is asked for all of them at once.  If
  * all are free, that was it.  If not, we keep what comes before the first that is not
- * free, wait for that one, and give the places behind it up again, at once: to hold
- * them while we wait for an earlier one is what circles are made of.  (Places taken in
- * one step could be kept if everybody took his so.  But somebody who has the first lock
- * already and then queues for the second, behind us, waits for us as we do for him.)
+ * free, wait for that one, and give up the places behind it at once: if we held them
+ * while we wait for an earlier one, a circle could form.  (Places taken in one step could
+ * be kept if everybody took several in that way.  But a client that has the first lock
+ * already and then queues for the second, behind us, waits for us while we wait for it.)
  * Then the rest is asked for, again at once.
  *
- * Whoever found somebody in the way asks for the first alone the next time, so that
- * those who take turns do not get into each other's way with places they cannot use.
+ * A set that found somebody in the way asks for the first part alone the next time, so
+ * that sets that take turns are not in each other's way with places they cannot use.
  *
  * A claim has no queue, and is asked for by itself, when its turn comes.
  */
@@ -202,7 +202,7 @@ static void on_fail(struct hf_bundle *bundle, struct hf_lock *part)
 {
     bool lost = hf_state(part) == HF_LOST;
 
-    /* Nobody has had the whole yet, so that nobody need be told. */
+    /* The whole was not held yet, so nobody need be told. */
     bundle->again = lost && hf_now() < bundle->deadline;
     fail(bundle, part, lost ? HF_ELOST : hf_why(part));
 }

@@ -1,4 +1,4 @@
-/* claim.c - one holder at a time, no queue: whoever comes first when it is free. */
+/* claim.c - one holder at a time, no queue: when it is free, the first to come gets it. */
 #include "client/lock.h"
 
 int hf_claim(struct hf_client *client, const char *name, struct hf_lock **ret)

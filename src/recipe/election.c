@@ -80,7 +80,7 @@ static void on_idle(struct hf_election *election, int why)
         election->options.deposed(election, why, election->options.data);
 }
 
-/* Also if he has joined again meanwhile: then he queues, at the end. */
+/* Also if the user has joined again meanwhile: then he queues, at the end. */
 static void step_down(struct hf_election *election)
 {
     if (!atomic_exchange(&election->resigns, false))
@@ -93,7 +93,7 @@ static void step_down(struct hf_election *election)
     }
 }
 
-/* How the lock fares. */
+/* The lock has changed. */
 static void on_state(struct hf_lock *lock, enum hf_state state, int why)
 {
     struct hf_election *election = lock->hook_data;
@@ -117,7 +117,7 @@ static void on_state(struct hf_lock *lock, enum hf_state state, int why)
     }
 }
 
-/* How the line looks. */
+/* The line has changed. */
 static void on_look(struct hf_lookout *lookout, const struct hf_report *report)
 {
     struct hf_election    *election = lookout->data;
