@@ -69,7 +69,8 @@ class Test:
         self.true(part in text, f"{part!r} is not in {text!r}")
 
     def lacks(self, text, part):
-        self.true(part not in text, f"{part!r} is in {text!r}")
+        at = text.find(part)
+        self.true(at < 0, f"{part!r} is in ...{text[max(at - 99, 0):at + 99]!r}...")
 
     def one_line(self, text):
         self.true(text.startswith("holdfast: ") and text.count("\n") == 1 and text[-1] == "\n",

@@ -2,43 +2,16 @@
 """doctor - what doctor tells of PostgreSQL servers, and of what can happen to locks there."""
 import contextlib
 import json
-import os
-import pathlib
-import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
-sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
-import hf  # noqa: E402
+sys.path.append(f"{sys.path[0]}/../server")
+from command import *  # noqa: E402,F403
 import postgres  # noqa: E402
-from hf import case  # noqa: E402
+
 
 server = None
 secure = None  # by TLS
-
-
-def findings(t, url, *args, code=0):
-    """{about: finding}"""
-    done = t.run("doctor", "--json", *args, "--url", url)
-    t.equal((done.code, done.err), (code, ""), done.out)
-    return {finding["about"]: finding for finding in json.loads(done.out)}
-
-
-def levels(found):
-    return {about: finding["level"] for about, finding in found.items() if finding["level"] != "ok"}
-
-
-def tells(t, found, level, about, text, advice=""):
-    t.equal(found[about]["level"], level, about)
-    t.contains(found[about]["text"], text)
-    t.contains(found[about]["advice"], advice)
-
-
-def is_like(t, found, about, pattern):
-    t.true(re.fullmatch(pattern, found[about]["text"]), found[about]["text"])
 
 
 @contextlib.contextmanager
@@ -299,19 +272,6 @@ def servers():
         yield
 
 
-def main():
-    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
-    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
-    reason = None if "postgres" in version.stdout.split() else "no PostgreSQL store in this build"
-    try:
-        if reason is None:
-            with servers():
-                hf.main()
-    except postgres.Missing as missing:
-        reason = missing
-    print(f"1..0 # SKIP {reason}")
-    sys.exit(77)
-
-
 if __name__ == "__main__":
-    main()
+    with store("postgres"), servers():
+        hf.main()

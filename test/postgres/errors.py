@@ -1,28 +1,17 @@
 #!/usr/bin/env -S python3 -B
-"""errors - what can be wrong with a PostgreSQL store: each is one clear line, in time, and
-tells no secret.  (What its user must be allowed: see init.py.)"""
+"""errors - what can be wrong with a PostgreSQL server that is reached: each is one clear line,
+in time, and tells no secret.  (One that is not reached: see test/fault; what its user must be
+allowed: see init.py.)"""
 import contextlib
 import os
-import pathlib
-import random
-import socket
 import subprocess
 import sys
-import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
-sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
-import hf  # noqa: E402
-import place  # noqa: E402
+sys.path.append(f"{sys.path[0]}/../server")
+from command import *  # noqa: E402,F403
 import postgres  # noqa: E402
-from hf import case  # noqa: E402
 
-MANY = 6.0  # seconds that `-w 0.5` may take on a busy machine
-SOON = 6.0  # seconds for what needs no waiting, on a busy machine
-SECRET = f"hunter{random.randrange(10**9)}"  # that of no other test
 USER = postgres.USER
 server = None  # with TLS for who wants it
 
@@ -35,84 +24,21 @@ def url(rest="?ttl=2s", database="test", user=f"{USER}:{SECRET}", at=None):
     return f"postgres://{user}@{where() if at is None else at}/{database}{rest}"
 
 
-def refused(t, code, says, *args, limit=SOON, **more):
-    done = t.run(*args, **more)
-    t.equal((done.code, done.out), (code, ""), f"{args}: {done.err}")
-    t.one_line(done.err)
-    t.contains(done.err, says)
-    t.lacks(done.err, SECRET)
-    t.true(done.seconds < limit, f"{args} took {done.seconds:.1f} s")
-
-
-def out_of_reach(t, url, says):
-    """It may come back, so one waits, and no longer than asked to."""
-    refused(t, 69, says, "run", "-w", "0.5", "a", "--url", url, "--", "true", limit=MANY)
-    done = t.run("doctor", "-w", "0.5", "--url", url)
-    t.equal((done.code, done.err), (69, ""), done.out)
-    t.lacks(done.out, SECRET)
-    t.true(done.seconds < MANY, f"doctor took {done.seconds:.1f} s")
-
-
-def unusable(t, url, says, code=69):
-    """No use to wait: every verb says why at once."""
-    refused(t, code, says, "run", "-w", "9", "a", "--url", url, "--", "true")
-    refused(t, code, says, "try", "a", "--url", url, "--", "true")
-    refused(t, code, says, "list", "--url", url)
-
-
-def works(t, url):
-    done = t.run("run", "-w", "9", "a", "--url", url, "--", "echo", "hi")
-    t.equal((done.code, done.out, done.err), (0, "hi\n", ""), url)
-
-
 # ---- Servers ---------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def peer(talk):
-    """A server that is none of PostgreSQL: talk(link) for each connection.  Gives its
-    host:port."""
-    links = []
-
-    def serve():
-        with contextlib.suppress(OSError):
-            while True:
-                link, _ = listener.accept()
-                links.append(link)
-                with contextlib.suppress(OSError):
-                    talk(link)
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=serve)
-        thread.start()
-        try:
-            yield f"127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            thread.join()
-            for link in links:
-                link.close()
-
-
 @case
-def it_works_when_nothing_is_wrong(t):
-    works(t, url())
+def other_ways_to_name_it(t):
     works(t, f"postgresql://{USER}:{SECRET}@{where()}/test?ttl=2s")
     works(t, f"postgres:///test?host={server.socket}&port={server.port}&user={USER}&ttl=2s")
 
 
 @case
 def nobody_listens(t):
-    with place.reserve_port() as keeper:
-        at = f"127.0.0.1:{keeper.getsockname()[1]}"
-        out_of_reach(t, url(at=at), f"PostgreSQL at {at}/test cannot be reached: connection refused")
+    """As for every store, in ways that this one alone has; see test/fault/reach.py."""
+    with nobody() as at:
         works(t, url(at=f"{at},{where()}"))  # another one is there
     out_of_reach(t, f"postgres:///test?host=/no/such&user={USER}", "/no/such:5432/test cannot be reached")
-
-
-@case
-def no_such_host(t):
-    out_of_reach(t, url(at="no-such-host.invalid"), "no-such-host.invalid:5432/test is not to be found: ")
 
 
 SILENT = """
@@ -141,43 +67,6 @@ def a_name_that_is_looked_up_in_vain(t):
         t.equal(done.returncode, 69, f"{where}: {done.stderr}")
         t.contains(done.stderr, "db.example")
         t.true(seconds < 1 + MANY, f"{where} took {seconds:.1f} s")
-
-
-@case
-def another_protocol(t):
-    def talk(link):
-        link.recv(4096)
-        link.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-    with peer(talk) as at:
-        refused(t, 69, at, "run", "-w", "0.5", "a", "--url", url(at=at), "--", "true", limit=MANY)
-
-
-@case
-def one_that_says_nothing(t):
-    with peer(lambda link: None) as at:
-        out_of_reach(t, url(at=at), f"{at}/test does not answer")
-
-
-@case
-def a_server_that_is_stopped(t):
-    server.freeze()
-    try:
-        out_of_reach(t, url(), "does not answer")
-    finally:
-        server.thaw()
-    works(t, url())
-
-
-@case
-def a_server_that_is_down_and_comes_back(t):
-    server.end()
-    try:
-        out_of_reach(t, url(), "cannot be reached: connection refused")
-        run = t.start("run", "-w", "20", "a", "--url", url(), "--", "echo", "hi")
-    finally:
-        server.start()
-    done = t.finish(run)
-    t.equal((done.code, done.out), (0, "hi\n"), done.err)
 
 
 @case
@@ -279,15 +168,9 @@ def passwords_elsewhere(t):
     t.equal((done.code, done.err), (0, ""), "service")
 
 
-# ---- TLS -------------------------------------------------------------------------------
-
-
 @case
-def tls(t):
-    ca, other = server.tls["ca"], server.tls["other_ca"]
-    works(t, url(f"?ttl=2s&sslmode=verify-full&sslrootcert={ca}"))
-    unusable(t, url(f"?sslmode=verify-full&sslrootcert={other}"), "certificate verify failed")
-    unusable(t, url("?sslmode=verify-full&sslrootcert=/no/such"), "/no/such")
+def with_tls_or_without(t):
+    """One port is for both; see test/fault/tls.py for certificates."""
     with postgres.standalone() as plain:
         unusable(t, url("?sslmode=require", at=f"127.0.0.1:{plain.port}"), "does not support SSL")
     with postgres.standalone(tls="only") as only:
@@ -310,46 +193,6 @@ def bad_urls(t):
                       (url("?sslmode=bogus"), "sslmode"), (url(at="127.0.0.1:99999"), "port"),
                       (url(at="127.0.0.1:x"), "port"), (url(at="[::1"), "libpq cannot read")):
         unusable(t, bad, says, code=64)
-
-
-# ---- Secrets ---------------------------------------------------------------------------
-
-
-def look_around(t, *args, **more):
-    """Everything that somebody else may see of a run: output and processes."""
-    seen = t.path("seen")
-    script = f"cat /proc/$PPID/cmdline /proc/self/environ >{seen}; ps -eo args >>{seen}"
-    done = t.run("run", "-v", *args, "a", "--", "sh", "-c", script, **more)
-    t.equal(done.code, 0, done.err)
-    text = seen.read_bytes().decode(errors="replace")
-    t.contains(text, "HOLDFAST_TOKEN=")
-    seen.unlink()
-    return done.out + done.err + text
-
-
-@case
-def passwords_are_not_shown(t):
-    file = t.path("url")
-    file.touch(mode=0o600)
-    file.write_text(url() + "\n")
-    t.lacks(look_around(t, "--url", url()), SECRET)
-    t.lacks(look_around(t, "--url", url(f"?ttl=2s&password={SECRET}", user=USER)), SECRET)
-    t.lacks(look_around(t, "--url-file", str(file)), SECRET)
-    t.lacks(look_around(t, env={"HOLDFAST_URL": url()}), SECRET)
-    with place.reserve_port() as keeper:
-        nobody = f"127.0.0.1:{keeper.getsockname()[1]}"
-        for bad in (url("?x=1"), url(at=nobody), url(at="[::1"), url(at=f"{nobody}:x"),
-                    url(user=f"{USER}:{SECRET}%zz"), url(f"?password={SECRET}&x=1", user=USER),
-                    url(f"?password={SECRET}&sslmode=x", user=USER), url(at=""), url(database="x"),
-                    f"postgres://{USER}:{SECRET}", f"postgres:{SECRET}@{nobody}",
-                    f"postgres://{USER}:{SECRET}/x@{nobody}", f"postgres://{USER}:{SECRET}?x@{nobody}",
-                    f"postgres://{USER}:{SECRET}@{USER}@{nobody}/x", f"postgresql://:{SECRET}@/x",
-                    f"postgres://{USER}:a%00{SECRET}@{nobody}/x",
-                    f"postgres://{USER}:{SECRET}@{nobody}/x?passfile=/no/{SECRET}x"[:-8]):
-            for args in (["doctor", "-w", "0.1"], ["run", "-w", "0.1", "a", "true"]):
-                done = t.run(*args, env={"HOLDFAST_URL": bad})
-                t.lacks(done.out + done.err, SECRET)
-                t.true(done.code in (64, 69), f"{bad}: {done.code}")
 
 
 @case
@@ -379,25 +222,7 @@ def a_place_that_makes_no_sense(t):
     server.dropdb("strange")
 
 
-def missing():
-    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
-    return None if "postgres" in version.stdout.split() else "no PostgreSQL store in this build"
-
-
-def main():
-    global server
-    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
-    reason = missing()
-    try:
-        if reason is None:
-            with postgres.standalone(tls="want") as server:
-                server.sql(f"ALTER ROLE {USER} PASSWORD '{SECRET}'")
-                hf.main()
-    except postgres.Missing as error:
-        reason = error
-    print(f"1..0 # SKIP {reason}")
-    sys.exit(77)
-
-
 if __name__ == "__main__":
-    main()
+    with store("postgres"), postgres.standalone() as server:
+        server.sql(f"ALTER ROLE {USER} PASSWORD '{SECRET}'")
+        hf.main()

@@ -3,19 +3,13 @@
 import contextlib
 import json
 import os
-import pathlib
 import re
-import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
-sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
-import hf  # noqa: E402
+sys.path.append(f"{sys.path[0]}/../server")
+from command import *  # noqa: E402,F403
 import postgres  # noqa: E402
 import pq  # noqa: E402
-from hf import case  # noqa: E402
 
 SOURCE = ROOT / "src/store/postgres"
 server = None
@@ -254,20 +248,6 @@ def the_manuals_transaction_is_fenced(t):
         t.equal(server.sql("SELECT balance FROM account", "bank"), [(130,)])
 
 
-def main():
-    global server
-    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
-    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
-    reason = None if "postgres" in version.stdout.split() else "no PostgreSQL store in this build"
-    try:
-        if reason is None:
-            with postgres.standalone() as server:
-                hf.main()
-    except postgres.Missing as missing:
-        reason = missing
-    print(f"1..0 # SKIP {reason}")
-    sys.exit(77)
-
-
 if __name__ == "__main__":
-    main()
+    with store("postgres"), postgres.standalone() as server:
+        hf.main()

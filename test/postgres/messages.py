@@ -1,17 +1,12 @@
 #!/usr/bin/env -S python3 -B
 """messages - what a NOTIFY can do, and what is done without one."""
-import os
-import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
-sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
-import hf  # noqa: E402
+sys.path.append(f"{sys.path[0]}/../server")
+from command import *  # noqa: E402,F403
 import postgres  # noqa: E402
-from hf import case  # noqa: E402
+
 
 server = None
 
@@ -78,22 +73,8 @@ def none_has_to_come(t):
         server.sql("DROP FUNCTION holdfast.tell; ALTER FUNCTION holdfast.say RENAME TO tell")
 
 
-def main():
-    global server
-    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
-    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
-    reason = None if "postgres" in version.stdout.split() else "no PostgreSQL store in this build"
-    try:
-        if reason is None:
-            with postgres.standalone() as server:
-                subprocess.run([hf.HOLDFAST, "init", "--url", server.url], check=True,
-                               stdout=subprocess.DEVNULL)
-                hf.main()
-    except postgres.Missing as missing:
-        reason = missing
-    print(f"1..0 # SKIP {reason}")
-    sys.exit(77)
-
-
 if __name__ == "__main__":
-    main()
+    with store("postgres"), postgres.standalone() as server:
+        subprocess.run([hf.HOLDFAST, "init", "--url", server.url], check=True,
+                       stdout=subprocess.DEVNULL)
+        hf.main()

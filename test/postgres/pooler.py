@@ -5,19 +5,15 @@ What promises and recipes ask for is run on that, too (test/run); here is what i
 about it: that it is noticed, that nothing stays in a connection of the server's, how soon
 a waiter hears, and what happens when the pooler or the server is restarted."""
 import os
-import pathlib
 import re
 import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
-sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
-import hf  # noqa: E402
+sys.path.append(f"{sys.path[0]}/../server")
+from command import *  # noqa: E402,F403
 import postgres  # noqa: E402
-from hf import case  # noqa: E402
+
 
 server = None
 COUNT = 'n=$(cat count); echo $((n + 1)) >count; echo "$HOLDFAST_TOKEN" >>tokens'
@@ -161,25 +157,8 @@ def the_server_is_restarted(t):
     leave_nothing(t)
 
 
-def missing():
-    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
-    return None if "postgres" in version.stdout.split() else "no PostgreSQL store in this build"
-
-
-def main():
-    global server
-    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
-    reason = missing()
-    try:
-        if reason is None:
-            postgres.program("pgbouncer")
-            with postgres.standalone() as server:
-                hf.main()
-    except postgres.Missing as error:
-        reason = error
-    print(f"1..0 # SKIP {reason}")
-    sys.exit(77)
-
-
 if __name__ == "__main__":
-    main()
+    with store("postgres"):
+        postgres.program("pgbouncer")
+        with postgres.standalone() as server:
+            hf.main()

@@ -5,7 +5,6 @@ import concurrent.futures
 import contextlib
 import fcntl
 import os
-import pathlib
 import pty
 import select
 import signal
@@ -14,24 +13,11 @@ import subprocess
 import sys
 import termios
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
-sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
-import hf  # noqa: E402
-import place  # noqa: E402
+sys.path.append(f"{sys.path[0]}/../server")
+from command import *  # noqa: E402,F403
 import redis  # noqa: E402
-from hf import case  # noqa: E402
 
 SOON = 4.0  # seconds: one, and what a busy machine needs
-SECRET = "hunter2"
-
-
-@contextlib.contextmanager
-def nobody():
-    """A port that stays ours, and at which nobody listens."""
-    with place.reserve_port() as keeper:
-        yield keeper.getsockname()[1]
 
 
 def said(t, process, path, part, times=1):
@@ -54,14 +40,14 @@ def started(t, *args):
 
 @case
 def who_waits_is_told_once(t):
-    with nobody() as port:
-        url = f"redis://:{SECRET}@127.0.0.1:{port}"
+    with nobody() as where:
+        url = f"redis://:{SECRET}@{where}"
         for args in (["run", "a", "--url", url, "--", "true"], ["elect", "a", "--url", url, "--", "true"],
                      ["hold", "a", "--url", url], ["watch", "a", "--url", url],
                      ["run", "-w", "20", "a", "--url", url, "--", "true"],
                      ["elect", "--observe", "a", "--url", url]):
             with started(t, *args) as (process, path):
-                text = said(t, process, path, f"Redis at 127.0.0.1:{port} cannot be reached: connection "
+                text = said(t, process, path, f"Redis at {where} cannot be reached: connection "
                                               "refused; trying again\n")
                 t.equal(text.count("\n"), 1, args)
                 t.lacks(text, SECRET)
@@ -69,9 +55,9 @@ def who_waits_is_told_once(t):
 
 @case
 def who_is_quiet_is_not_told(t):
-    with nobody() as port, started(t, "run", "-q", "a", "--url", f"redis://127.0.0.1:{port}", "--",
+    with nobody() as where, started(t, "run", "-q", "a", "--url", f"redis://{where}", "--",
                                    "true") as (quiet, path), \
-            started(t, "run", "a", "--url", f"redis://127.0.0.1:{port}", "--", "true") as (loud, other):
+            started(t, "run", "a", "--url", f"redis://{where}", "--", "true") as (loud, other):
         said(t, loud, other, "trying again")
         t.true(quiet.poll() is None, "it ended")
         t.equal(path.read_text(), "")
@@ -79,17 +65,17 @@ def who_is_quiet_is_not_told(t):
 
 @case
 def at_a_terminal_it_stands_in_the_line_that_waits(t):
-    with nobody() as port:
+    with nobody() as where:
         pid, terminal = pty.fork()
         if pid == 0:
-            os.execve(hf.HOLDFAST, ["holdfast", "run", "a", "--url", f"redis://127.0.0.1:{port}", "--",
+            os.execve(hf.HOLDFAST, ["holdfast", "run", "a", "--url", f"redis://{where}", "--",
                                     "true"], dict(t.env, TERM="xterm", COLUMNS="200"))
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
         text, line = "", '\r\x1b[Kholdfast: waiting for "a": Redis at '
         while text.count(line) < 3:  # it goes on
             t.true(select.select([terminal], [], [], 20)[0], f"nothing more after {text!r}")
             text += os.read(terminal, 4096).decode()
-        t.contains(text, f"127.0.0.1:{port} cannot be reached: connection refused; trying again")
+        t.contains(text, f"{where} cannot be reached: connection refused; trying again")
         t.lacks(text, "\n")
         os.kill(pid, signal.SIGTERM)
         with contextlib.suppress(OSError):  # the end of what it says
@@ -101,9 +87,9 @@ def at_a_terminal_it_stands_in_the_line_that_waits(t):
 
 @case
 def who_asks_once_is_answered_soon(t):
-    with nobody() as port, concurrent.futures.ThreadPoolExecutor(8) as pool:
-        for url in (f"redis://127.0.0.1:{port}", f"zk://127.0.0.1:{port},127.0.0.1:{port}",
-                    f"postgres://a@127.0.0.1:{port}/x"):
+    with nobody() as where, concurrent.futures.ThreadPoolExecutor(8) as pool:
+        for url in (f"redis://{where}", f"zk://{where},{where}",
+                    f"postgres://a@{where}/x"):
             if url.split(":")[0] not in t.run("version").out.split():
                 continue
             verbs = [["run", "-n", "a", "--url", url, "--", "true"], ["list", "--url", url],
@@ -136,18 +122,6 @@ def who_holds_hears_how_long_and_that_it_is_back(t):
                     t.equal(out.read_text().count("safe for"), 1)
 
 
-def missing():
-    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
-    return None if "redis" in version.stdout.split() else "no Redis store in this build"
-
-
 if __name__ == "__main__":
-    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
-    reason = missing()
-    try:
-        if reason is None:
-            hf.main()
-    except redis.Missing as error:
-        reason = error
-    print(f"1..0 # SKIP {reason}")
-    sys.exit(77)
+    with store("redis"):
+        hf.main()

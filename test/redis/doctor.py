@@ -2,44 +2,17 @@
 """doctor - what doctor tells of Redis servers, and of what can happen to locks there."""
 import contextlib
 import json
-import os
-import pathlib
 import re
-import socket
-import subprocess
 import sys
-import threading
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
-sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
-import hf  # noqa: E402
-import place  # noqa: E402
+sys.path.append(f"{sys.path[0]}/../server")
+from command import *  # noqa: E402,F403
 import redis  # noqa: E402
-from hf import case  # noqa: E402
 
 HOUR = 3600 * 10**6  # microseconds
 server = None  # without any file
 limited = None  # with a user who has the least rights
 cluster = None  # of one server
-
-
-def findings(t, url, *args, code=0):
-    """{about: finding}"""
-    done = t.run("doctor", "--json", *args, "--url", url)
-    t.equal((done.code, done.err), (code, ""), done.out)
-    return {finding["about"]: finding for finding in json.loads(done.out)}
-
-
-def levels(found):
-    return {about: finding["level"] for about, finding in found.items() if finding["level"] != "ok"}
-
-
-def warns(t, found, about, text, advice):
-    t.equal(found[about]["level"], "warn", about)
-    t.contains(found[about]["text"], text)
-    t.contains(found[about]["advice"], advice)
 
 
 def at(where, rest="?ttl=5s", user=""):
@@ -49,10 +22,6 @@ def at(where, rest="?ttl=5s", user=""):
 def settle(t, url):
     """A server that has just started is in its hold-off."""
     t.until("the hold-off is over", lambda: findings(t, url)["hold-off"]["level"] == "ok")
-
-
-def is_like(t, found, about, pattern):
-    t.true(re.fullmatch(pattern, found[about]["text"]), found[about]["text"])
 
 
 # ---- The server and the way there ------------------------------------------------------------
@@ -95,51 +64,12 @@ def the_way_there(t):
 # ---- Something between client and server -----------------------------------------------------
 
 
-@contextlib.contextmanager
-def between(where, change):
-    """Yields the address of a proxy; change(from the server?, data) gives what to send on,
-    or None to cut the connection."""
-    ends = []
-
-    def pump(source, target, back):
-        with contextlib.suppress(OSError):
-            while (data := source.recv(65536)) and (data := change(back, data)) is not None:
-                target.sendall(data)
-        for end in (source, target):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def serve():
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = listener.accept()
-                link = socket.create_connection(("127.0.0.1", where.port))
-                ends.extend((client, link))
-                for words in ((client, link, False), (link, client, True)):
-                    threads.append(threading.Thread(target=pump, args=words))
-                    threads[-1].start()
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        threads = [threading.Thread(target=serve)]
-        threads[0].start()
-        try:
-            yield f"127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            for end in [listener, *ends]:
-                with contextlib.suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
-            for thread in threads:
-                thread.join()
-            for end in ends:
-                end.close()
-
-
 @case
 def a_server_of_another_name(t):
     def change(_back, data):
         return data.replace(b"redis_git_sha1:00000000", b"valkey_version:8.0.1\r\nx")
 
-    with between(server, change) as address:
+    with between(server.port, change) as address:
         found = findings(t, f"redis://{address}?ttl=5s")
     t.contains(found["server"]["text"], "Valkey 8.0.1, by TCP")
 
@@ -150,12 +80,12 @@ def a_clock_that_is_wrong(t):
         return re.sub(rb"(:0\r\n:0\r\n\$16\r\n)(\d{16})(\r\n:0\r\n)",
                       lambda m: m[1] + b"%d" % (int(m[2]) - HOUR) + m[3], data)
 
-    with between(server, change) as address:
+    with between(server.port, change) as address:
         found = t.until("an answer came in one piece", lambda: (
             found := findings(t, f"redis://{address}?ttl=5s"))["clock"]["level"] == "warn" and found)
-    warns(t, found, "clock", "the server's is 36", "be kept right")
+    tells(t, found, "warn", "clock", "the server's is 36", "be kept right")
     t.contains(found["clock"]["text"], "s behind ours")
-    warns(t, found, "tokens", "ahead of the server's clock", "tokens would fall back")
+    tells(t, found, "warn", "tokens", "ahead of the server's clock", "tokens would fall back")
 
 
 @case
@@ -168,7 +98,7 @@ def a_connection_that_breaks_between_the_answers(t):
             return None
         return data
 
-    with between(server, change) as address:
+    with between(server.port, change) as address:
         found = findings(t, f"redis://{address}?ttl=5s", "-w", "0.5", code=69)
     t.equal(levels(found).get("link"), "fault")
     t.true(asked, "nothing was asked")
@@ -203,7 +133,7 @@ def one_that_cannot_save(t):
         with other.client() as link:
             link.call("BGSAVE")
             redis.until("it failed", lambda: link.info("persistence")["rdb_last_bgsave_status"] == "err")
-        warns(t, findings(t, at(other)), "saving", "could not be done", "disk full")
+        tells(t, findings(t, at(other)), "warn", "saving", "could not be done", "disk full")
 
 
 @case
@@ -213,16 +143,16 @@ def evicting(t):
         t.one_line(done.err)
         t.contains(done.err, "?evicting=yes takes the risk")
         url = at(other, "?ttl=5s&evicting=yes")
-        warns(t, findings(t, url), "eviction", "all locks may be evicted", "noeviction")
+        tells(t, findings(t, url), "warn", "eviction", "all locks may be evicted", "noeviction")
         with other.client() as link:
             link.call("CONFIG", "SET", "maxmemory-policy", "volatile-ttl")
-            warns(t, findings(t, url), "eviction", "claims may be evicted", "noeviction")
+            tells(t, findings(t, url), "warn", "eviction", "claims may be evicted", "noeviction")
             link.call("CONFIG", "SET", "maxmemory-policy", "noeviction")
             t.equal(findings(t, url)["eviction"]["level"], "ok")
             link.call("SETRANGE", "much", 20 * 10**6, "x")
             used = int(link.info("memory")["used_memory"])
             link.call("CONFIG", "SET", "maxmemory", used + 10**6)
-        warns(t, findings(t, url), "eviction", "nobody gets a lock", "raise maxmemory")
+        tells(t, findings(t, url), "warn", "eviction", "nobody gets a lock", "raise maxmemory")
 
 
 # ---- Others --------------------------------------------------------------------------------------
@@ -234,13 +164,13 @@ def replicas(t):
         redis.until("it is online", lambda: "state=online" in link.info("replication").get("slave0", ""))
         found = findings(t, f"redis+sentinel://{two.sentinel_address}/{redis.SERVICE}?ttl=5s")
         t.contains(found["server"]["text"], two.master.address)
-        warns(t, found, "sentinel", "1 Sentinel in the URL", "name all of them")
+        tells(t, found, "warn", "sentinel", "1 Sentinel in the URL", "name all of them")
         is_like(t, found, "replicas", r"1, 1 online; all heard of within \d+ s")
-        warns(t, found, "failover", "may be lost", "?replicas=1")
+        tells(t, found, "warn", "failover", "may be lost", "?replicas=1")
         t.equal(found["partition"]["level"], "ok")
 
         found = findings(t, at(two.master, "?ttl=5s"))
-        warns(t, found, "partition", "two may hold the same lock", "min-replicas-to-write 1")
+        tells(t, found, "warn", "partition", "two may hold the same lock", "min-replicas-to-write 1")
         found = findings(t, at(two.master, "?ttl=5s&replicas=1"))
         t.equal((found["failover"]["level"], found["partition"]["level"]), ("ok", "warn"))
         found = findings(t, at(two.master, "?ttl=5s&replicas=2"), code=78)
@@ -257,7 +187,7 @@ def replicas(t):
 def several_times_to_live(t):
     t.equal(levels(findings(t, at(server, "?ttl=9s&prefix=ttl"))).get("session"), None)
     found = findings(t, at(server, "?ttl=5s&prefix=ttl"))
-    warns(t, found, "session", "5 s: so long", "the same ttl")
+    tells(t, found, "warn", "session", "5 s: so long", "the same ttl")
     t.contains(found["restart"]["text"], "for 9 s nobody else")
 
 
@@ -270,7 +200,7 @@ def lost_data(t):
     with server.client() as link:
         link.call("FLUSHALL")
     found = findings(t, url, "job")
-    warns(t, found, "hold-off", "data were lost", "wait")
+    tells(t, found, "warn", "hold-off", "data were lost", "wait")
     is_like(t, found, "hold-off", r".* another [12]\.\d s")
     t.until("the holder is there again",
             lambda: findings(t, url, "job")["line"]["text"] == '1 hold "job", 0 wait')
@@ -303,7 +233,7 @@ def users_who_may_not_ask_everything(t):
         t.equal(found["identity"]["text"], "user ana, by password")
         t.contains(found["persistence"]["text"], "this user may not ask")
         found = findings(t, at(other, user="ben:kept@"))
-        warns(t, found, "persistence", "does not tell", "INFO persistence")
+        tells(t, found, "warn", "persistence", "does not tell", "INFO persistence")
         t.equal(levels(found), {"persistence": "warn", "hold-off": "warn"})
 
 
@@ -349,19 +279,6 @@ def servers():
         yield
 
 
-def main():
-    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
-    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
-    reason = None if "redis" in version.stdout.split() else "no Redis store in this build"
-    try:
-        if reason is None:
-            with servers():
-                hf.main()
-    except redis.Missing as missing:
-        reason = missing
-    print(f"1..0 # SKIP {reason}")
-    sys.exit(77)
-
-
 if __name__ == "__main__":
-    main()
+    with store("redis"), servers():
+        hf.main()

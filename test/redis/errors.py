@@ -1,139 +1,34 @@
 #!/usr/bin/env -S python3 -B
-"""errors - what can be wrong with a Redis store: each is one clear line, in time, and tells
-no secret; and what a user of the server must be allowed, no more and no less."""
+"""errors - what can be wrong with a Redis server that is reached: each is one clear line, in
+time, and tells no secret; and what a user of the server must be allowed, no more and no less.
+(One that is not reached: see test/fault.)"""
 import concurrent.futures
 import contextlib
-import os
-import pathlib
-import socket
-import subprocess
 import sys
-import threading
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
-sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
-import hf  # noqa: E402
-import place  # noqa: E402
+sys.path.append(f"{sys.path[0]}/../server")
+from command import *  # noqa: E402,F403
 import redis  # noqa: E402
 import resp  # noqa: E402
-from hf import case  # noqa: E402
 
-MANY = 5.0  # seconds that `-w 0.5` may take on a busy machine
-SOON = 4.0  # seconds for what needs no waiting, on a busy machine
-SECRET = "hunter2"
-server = None  # with a password, and TLS
-
-
-@contextlib.contextmanager
-def start():
-    global server
-    with redis.standalone(tls=True, requirepass=SECRET) as server:
-        yield
+server = None  # with a password
 
 
 def admin(rest="?ttl=1s"):
     return f"redis://:{SECRET}@{server.address}{rest}"
 
 
-def refused(t, code, says, *args, limit=SOON, **more):
-    done = t.run(*args, **more)
-    t.equal((done.code, done.out), (code, ""), f"{args}: {done.err}")
-    t.one_line(done.err)
-    t.contains(done.err, says)
-    t.lacks(done.err, SECRET)
-    t.true(done.seconds < limit, f"{args} took {done.seconds:.1f} s")
-    return done
-
-
-def out_of_reach(t, url, says, verbs=1):
-    """It may come back, so one waits, and no longer than asked to."""
-    refused(t, 69, says, "run", "-w", "0.5", "a", "--url", url, "--", "true", limit=MANY)
-    if verbs == 1:
-        return
-    done = t.run("doctor", "-w", "0.5", "--url", url)
-    t.equal((done.code, done.err), (69, ""), done.out)
-    t.contains(done.out, says)
-    t.lacks(done.out, SECRET)
-    t.true(done.seconds < MANY, f"doctor took {done.seconds:.1f} s")
-
-
-def unusable(t, url, says, code=69):
-    """No use to wait: every verb says why at once."""
-    refused(t, code, says, "run", "-w", "9", "a", "--url", url, "--", "true")
-    refused(t, code, says, "try", "a", "--url", url, "--", "true")
-    refused(t, code, says, "list", "--url", url)
-
-
 # ---- Servers ---------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def peer(talk):
-    """A server that is none of Redis: talk(link) for each connection.  Gives its
-    host:port."""
-    links = []
-
-    def serve():
-        with contextlib.suppress(OSError):
-            while True:
-                link, _ = listener.accept()
-                links.append(link)
-                with contextlib.suppress(OSError):
-                    talk(link)
-
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=serve)
-        thread.start()
-        try:
-            yield f"127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            thread.join()
-            for link in links:
-                link.close()
 
 
 @case
 def nobody_listens(t):
-    with place.reserve_port() as keeper:
-        where = f"127.0.0.1:{keeper.getsockname()[1]}"
-        for scheme in ("redis", "rediss"):
-            out_of_reach(t, f"{scheme}://{where}", f"{where} cannot be reached: connection refused",
-                         verbs=2)
+    """As for every store, in ways that this one alone has; see test/fault/reach.py."""
+    with nobody() as where:
+        out_of_reach(t, f"rediss://{where}", f"{where} cannot be reached: connection refused")
         out_of_reach(t, f"redis+sentinel://{where}/x", f"Sentinel at {where} cannot be reached")
     missing = t.path("no.sock")
     out_of_reach(t, f"redis+unix:{missing}", f"{missing} cannot be reached: ")
-
-
-@case
-def no_such_host(t):
-    out_of_reach(t, "redis://no-such-host.invalid", "no-such-host.invalid:6379 is not to be found: ")
-
-
-@case
-def another_protocol(t):
-    def talk(link):
-        link.recv(4096)
-        link.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-    with peer(talk) as where:
-        out_of_reach(t, f"redis://{where}", f"{where} does not speak Redis's protocol")
-
-
-@case
-def one_that_says_nothing(t):
-    with peer(lambda link: None) as where:
-        out_of_reach(t, f"redis://{where}", f"{where} does not answer")
-
-
-@case
-def a_server_that_is_stopped(t):
-    server.freeze()
-    try:
-        out_of_reach(t, admin(), "does not answer", verbs=2)
-    finally:
-        server.thaw()
 
 
 @case
@@ -153,9 +48,7 @@ def sentinels(t):
         unusable(t, f"redis+sentinel://{where}/other", 'knows no service "other"')
         unusable(t, f"redis://{where}", "is a Sentinel: write redis+sentinel:", code=64)
         out_of_reach(t, f"redis+sentinel://{both.master.address}/{redis.SERVICE}", "is no Sentinel")
-        done = t.run("run", "-q", "-w", "9", "a", "--url", f"redis+sentinel://{where}/{redis.SERVICE}?ttl=1s",
-                     "--", "echo", "hi")
-        t.equal((done.code, done.out, done.err), (0, "hi\n", ""))
+        works(t, f"redis+sentinel://{where}/{redis.SERVICE}?ttl=1s")
 
 
 @case
@@ -163,56 +56,19 @@ def memory(t):
     with redis.standalone(options=["maxmemory 20mb", "maxmemory-policy allkeys-lru"]) as small:
         url = f"redis://{small.address}?ttl=1s"
         unusable(t, url, "may evict locks (maxmemory-policy allkeys-lru): set noeviction there", code=64)
-        done = t.run("run", "-q", "-w", "9", "a", "--url", f"{url}&evicting=yes", "--", "echo", "hi")
-        t.equal((done.code, done.out, done.err), (0, "hi\n", ""))
+        works(t, f"{url}&evicting=yes")
         with small.client() as link:
             link.call("CONFIG", "SET", "maxmemory-policy", "noeviction", "maxmemory", "1")
             unusable(t, url, "has no memory left (maxmemory)")
             link.call("CONFIG", "SET", "maxmemory", "0")
             link.call("CONFIG", "SET", "maxmemory-policy", "allkeys-lru")  # nothing to evict for
-        t.equal(t.run("run", "-q", "-w", "9", "a", "--url", url, "--", "true").code, 0)
+        works(t, url)
 
 
 @case
 def databases(t):
     unusable(t, admin("/99?ttl=1s"), "has no database 99", code=64)
-    t.equal(t.run("run", "-q", "-w", "9", "a", "--url", admin("/3?ttl=1s"), "--", "true").code, 0)
-
-
-# ---- TLS -------------------------------------------------------------------------------
-
-
-@case
-def certificates(t):
-    secure = f"rediss://:{SECRET}@{server.tls_address}?ttl=1s"
-    unusable(t, secure, "certificate")  # nobody vouches for it
-    unusable(t, f"{secure}&ca={server.other_ca}", "certificate")
-    unusable(t, f"{secure}&ca={t.path('none')}", "none", code=64)
-    for host in ("127.0.0.1", "localhost"):
-        url = f"{secure.replace('127.0.0.1', host)}&ca={server.ca}"
-        done = t.run("run", "-q", "-w", "9", "a", "--url", url, "--", "echo", "hi")
-        t.equal((done.code, done.out, done.err), (0, "hi\n", ""))
-    with redis.standalone(tls="need") as strict:
-        url = f"rediss://{strict.tls_address}?ttl=1s&ca={strict.ca}"
-        unusable(t, url, "certificate")
-        unusable(t, f"{url}&cert={strict.other_cert}&key={strict.other_key}", "certificate")
-        done = t.run("run", "-q", "-w", "9", "a", "--url", f"{url}&cert={strict.cert}&key={strict.key}",
-                     "--", "echo", "hi")
-        t.equal((done.code, done.out, done.err), (0, "hi\n", ""))
-
-
-@case
-def a_certificate_for_another_host(t):
-    name = socket.gethostname()
-    with contextlib.suppress(OSError):
-        if socket.gethostbyname(name).startswith("127."):
-            unusable(t, f"rediss://:{SECRET}@{name}:{server.tls_port}?ca={server.ca}", "certificate")
-
-
-@case
-def plain_and_secure_mixed_up(t):
-    out_of_reach(t, f"redis://:{SECRET}@{server.tls_address}", "if it speaks TLS, write rediss:")
-    out_of_reach(t, f"rediss://:{SECRET}@{server.address}?ca={server.ca}&ttl=1s", "TLS")
+    works(t, admin("/3?ttl=1s"))
 
 
 # ---- Who we are ------------------------------------------------------------------------
@@ -224,7 +80,7 @@ def passwords(t):
     unusable(t, f"redis://{where}", "wants a password: give it by ?auth=FILE")
     for who in (":wrong", f"nobody:{SECRET}", "default:wrong"):
         unusable(t, f"redis://{who}@{where}", "says that the password, or the user, is wrong")
-    t.equal(t.run("run", "-q", "-w", "9", "a", "--url", admin(), "--", "true").code, 0)
+    works(t, admin())
     with redis.standalone() as open_one:
         unusable(t, f"redis://:{SECRET}@{open_one.address}", "has no password set")
 
@@ -246,7 +102,6 @@ ASKED = ["info", "script|exists", "script|load", "evalsha", "subscribe"]
 INSIDE = ["del", "get", "hdel", "hexists", "hget", "hincrby", "hmget", "hset", "pexpire", "pttl",
           "publish", "set", "time", "zadd", "zlexcount", "zrangebylex", "zrem", "zremrangebylex",
           "zrevrangebylex"]
-
 
 
 class Exercise:
@@ -367,45 +222,7 @@ def what_is_not_always_needed(t):
         refused(t, 69, "does not allow", "run", "-w", "9", "a", "--url", f"{url}?replicas=1",
                 "--", "true")
     with user(KEYS, CHANNELS, *rules(), "+select") as url:
-        t.equal(t.run("run", "-q", "-w", "9", "a", "--url", f"{url}/3?ttl=1s", "--", "true").code, 0)
-
-
-# ---- Secrets ---------------------------------------------------------------------------
-
-
-def look_around(t, *args, **more):
-    """Everything that somebody else may see of a run: output and processes."""
-    seen = t.path("seen")
-    script = f"cat /proc/$PPID/cmdline /proc/self/environ >{seen}; ps -eo args >>{seen}"
-    done = t.run("run", "-v", *args, "a", "--", "sh", "-c", script, **more)
-    t.equal(done.code, 0, done.err)
-    text = seen.read_bytes().decode(errors="replace")
-    t.contains(text, "HOLDFAST_TOKEN=")
-    seen.unlink()
-    return done.out + done.err + text
-
-
-@case
-def passwords_are_not_shown(t):
-    file, url_file = t.path("auth"), t.path("url")
-    for path, text in ((file, f":{SECRET}"), (url_file, admin() + "\n")):
-        path.touch(mode=0o600)
-        path.write_text(text)
-    bare = f"redis://{server.address}?ttl=1s"
-    t.lacks(look_around(t, "--url", admin()), SECRET)
-    t.lacks(look_around(t, "--url-file", str(url_file)), SECRET)
-    t.lacks(look_around(t, "--url", f"{bare}&auth={file}"), SECRET)
-    t.lacks(look_around(t, env={"HOLDFAST_URL": admin()}), SECRET)
-    t.lacks(look_around(t, "--url", bare, env={"HOLDFAST_REDIS_AUTH": f":{SECRET}"}), SECRET)
-    with place.reserve_port() as keeper:
-        nobody = f"127.0.0.1:{keeper.getsockname()[1]}"
-        for url in (admin(), admin("?x=1"), admin("/x"), admin("/99"), f"redis://:{SECRET}@{nobody}",
-                    f"redis://:{SECRET}", f"redis://:{SECRET}/x@{nobody}", f"redis:{SECRET}@{nobody}",
-                    f"rediss://:{SECRET}@{server.tls_address}", f"redis+unix::{SECRET}@/x",
-                    f"redis+sentinel://:{SECRET}@{nobody}/x", f"redis+sentinel://:{SECRET}@{nobody}"):
-            for args in (["doctor", "-w", "0.1"], ["run", "-w", "0.1", "a", "true"]):
-                done = t.run(*args, env={"HOLDFAST_URL": url})
-                t.lacks(done.out + done.err, SECRET)
+        works(t, f"{url}/3?ttl=1s")
 
 
 # ---- Data that make no sense --------------------------------------------------------------------
@@ -438,19 +255,6 @@ def a_place_that_makes_no_sense(t):
     t.env["HOLDFAST_URL"] = f"sqlite:{t.folder}/locks.db"
 
 
-def missing():
-    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
-    return None if "redis" in version.stdout.split() else "no Redis store in this build"
-
-
 if __name__ == "__main__":
-    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
-    reason = missing()
-    try:
-        if reason is None:
-            with start():
-                hf.main()
-    except redis.Missing as error:
-        reason = error
-    print(f"1..0 # SKIP {reason}")
-    sys.exit(77)
+    with store("redis"), redis.standalone(requirepass=SECRET) as server:
+        hf.main()

@@ -3,22 +3,15 @@
 user of the command sees it."""
 import contextlib
 import functools
-import os
-import pathlib
 import socket
-import subprocess
 import sys
-import threading
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
-sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
-import hf  # noqa: E402
-import place  # noqa: E402
+sys.path.append(f"{sys.path[0]}/../server")
+from command import *  # noqa: E402,F403
 import redis  # noqa: E402
 import resp  # noqa: E402
+
 
 server = None
 
@@ -336,43 +329,9 @@ def a_claim_is_had_between_those_of_others(t):
 # ---- A server that is no good -----------------------------------------------------------------------
 
 
-@contextlib.contextmanager
 def liar(change):
     """Between us and a good server; change(bytes from the server) for each piece."""
-    def carry(source, sink, function):
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                sink.sendall(function(data))
-        for link in (source, sink):
-            with contextlib.suppress(OSError):
-                link.shutdown(socket.SHUT_RDWR)
-
-    def serve():
-        with contextlib.suppress(OSError):
-            while True:
-                near, _ = listener.accept()
-                far = socket.create_connection(("127.0.0.1", server.port))
-                for args in ((near, far, bytes), (far, near, change)):
-                    threads.append(threading.Thread(target=carry, args=args))
-                    threads[-1].start()
-                links.extend((near, far))
-
-    links, threads = [], []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=serve)
-        thread.start()
-        try:
-            yield f"127.0.0.1:{listener.getsockname()[1]}"
-        finally:
-            listener.shutdown(socket.SHUT_RDWR)
-            thread.join()
-            for link in links:
-                with contextlib.suppress(OSError):
-                    link.shutdown(socket.SHUT_RDWR)
-            for other in threads:
-                other.join()
-            for link in links:
-                link.close()
+    return between(server.port, lambda back, data: change(data) if back else data)
 
 
 @case
@@ -414,19 +373,6 @@ def times_of_a_thousand_years(t):
         t.true(done.code in (0, 69, 75), f"{done.code}: {done.err}")
 
 
-def missing():
-    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
-    return None if "redis" in version.stdout.split() else "no Redis store in this build"
-
-
 if __name__ == "__main__":
-    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
-    reason = missing()
-    try:
-        if reason is None:
-            with redis.standalone() as server:
-                hf.main()
-    except redis.Missing as error:
-        reason = error
-    print(f"1..0 # SKIP {reason}")
-    sys.exit(77)
+    with store("redis"), redis.standalone() as server:
+        hf.main()

@@ -167,9 +167,9 @@ class Server(beside.Process):
             with open(self.data / "postgresql.auto.conf", "a") as file:
                 for name, value in (own | (settings or {})).items():
                     file.write(f"{name} = '{value}'\n")
-            asked = "clientcert=verify-full" if tls == "need" else ""
+            asked = "clientcert=verify-ca" if tls == "need" else ""
             rules = [*access, "local all all trust", "local replication all trust",
-                     f"{'hostssl' if tls == 'only' else 'host'} all all all scram-sha-256 {asked}",
+                     f"{'hostssl' if tls in ('only', 'need') else 'host'} all all all scram-sha-256 {asked}",
                      "host replication all all scram-sha-256"]
             (self.data / "pg_hba.conf").write_text("\n".join(rules) + "\n")
         except BaseException:

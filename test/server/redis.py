@@ -314,7 +314,7 @@ def answer(servers, group, line):
     verb, *rest = line.split()
     if verb in ("promote", "failover"):
         return getattr(group, verb)()
-    server = servers[int(rest[0]) - 1]
+    server = servers[int(rest[0] if rest else 1) - 1]
     if verb in ("kill", "freeze", "thaw", "start", "restart"):
         return getattr(server, verb)()
     if verb == "stop":

@@ -15,12 +15,6 @@ ANYONE = [(ALL, "world", "anyone")]
 cluster = None
 
 
-def start():
-    global cluster
-    cluster = zookeeper.standalone(config={"maxSessionTimeout": 20000})
-    return cluster
-
-
 def zk(rest=""):
     return f"zk://{cluster.address}{rest}"
 
@@ -317,4 +311,5 @@ def a_new_connection_has_the_same_identity(t):
 
 
 if __name__ == "__main__":
-    play(start)
+    with store("zk"), zookeeper.standalone(config={"maxSessionTimeout": 20000}) as cluster:
+        hf.main()

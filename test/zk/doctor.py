@@ -16,23 +16,6 @@ END = 2**31 - 1  # of a folder's numbers
 cluster = None
 
 
-def start():
-    global cluster
-    cluster = zookeeper.standalone(config={"maxSessionTimeout": 40000})
-    return cluster
-
-
-def findings(t, url, *args, code=0):
-    """{about: finding}"""
-    done = t.run("doctor", "--json", *args, "--url", url)
-    t.equal((done.code, done.err), (code, ""), done.out)
-    return {finding["about"]: finding for finding in json.loads(done.out)}
-
-
-def levels(found):
-    return {about: finding["level"] for about, finding in found.items() if finding["level"] != "ok"}
-
-
 def zk(rest=""):
     return f"zk://{cluster.address}{rest}"
 
@@ -83,53 +66,21 @@ def servers_that_cut_sessions_short(t):
         t.contains(found["session"]["advice"], "maxSessionTimeout")
 
 
-@contextlib.contextmanager
-def between(filter_in, host="127.0.0.1"):
+def behind(filter_in, host="127.0.0.1"):
     """Something between client and server: filter_in(link, first bytes) may answer itself
-    and return False; or what to do with later answers of the server: a function."""
-    links = []
-
-    def pump(source, target, change=lambda data: data):
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                target.sendall(change(data))
-
-    def serve_one(link):
+    and return None; or what to do with later answers of the server: a function."""
+    def serve_one(link, keep):
         first = link.recv(65536)
         change = filter_in(link, first)
-        if not change:
+        if change is None:
             return
-        server = socket.create_connection(zkwire.address(cluster.address))
-        links.append(server)
-        server.sendall(first)
-        back = threading.Thread(target=pump, args=(server, link, change))
+        far = keep(socket.create_connection(zkwire.address(cluster.address)))
+        far.sendall(first)
+        back = threading.Thread(target=carry, args=(far, link, change))
         back.start()
-        pump(link, server)
-        with contextlib.suppress(OSError):
-            server.shutdown(socket.SHUT_RDWR)
+        carry(link, far, same)
         back.join()
-
-    def serve():
-        with contextlib.suppress(OSError):
-            while True:
-                link, _ = listener.accept()
-                links.append(link)
-                threads.append(threading.Thread(target=serve_one, args=(link,)))
-                threads[-1].start()
-
-    with socket.create_server((host, 0)) as listener:
-        threads = [threading.Thread(target=serve)]
-        threads[0].start()
-        try:
-            yield listener.getsockname()[1]
-        finally:
-            for link in [listener, *links]:
-                with contextlib.suppress(OSError):
-                    link.shutdown(socket.SHUT_RDWR)
-            for thread in threads:
-                thread.join()
-            for link in links:
-                link.close()
+    return listening(serve_one, host)
 
 
 def same(data):
@@ -154,8 +105,8 @@ def a_server_that_does_not_answer_srvr(t):
         return silent(link, first)
 
     for behaviour in (silent, unwilling, babbling):
-        with between(behaviour) as port:
-            found = findings(t, f"zk://127.0.0.1:{port}?session=30s", "-w", "5")
+        with behind(behaviour) as where:
+            found = findings(t, f"zk://{where}?session=30s", "-w", "5")
             t.equal(found["server"]["level"], "warn", behaviour.__name__)
             t.contains(found["server"]["advice"], "4lw.commands.whitelist")
             t.equal(found["read/write"]["level"], "ok")
@@ -171,8 +122,8 @@ def a_server_that_falls_silent_while_it_is_asked(t):
             return data if len(heard) == 1 else b""
         return None if first.startswith(b"srvr") else change
 
-    with between(greets_only) as port:
-        done = t.run("doctor", "-w", "2", "--url", f"zk://127.0.0.1:{port}")
+    with behind(greets_only) as where:
+        done = t.run("doctor", "-w", "2", "--url", f"zk://{where}")
         t.equal((done.code, done.err), (69, ""), done.out)
         t.contains(done.out, "FAULT  link")
 
@@ -182,8 +133,8 @@ def plain_text_to_another_host(t):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, contextlib.suppress(OSError):
         probe.connect(("192.0.2.1", 9))  # sends nothing; tells which address we would use
         host = probe.getsockname()[0]
-        with between(lambda _link, first: same, "0.0.0.0") as port:
-            found = findings(t, f"zk://ana:hunter2@{host}:{port}?session=30s")
+        with behind(lambda _link, first: same, "0.0.0.0") as where:
+            found = findings(t, f"zk://ana:hunter2@{host}:{where.partition(':')[2]}?session=30s")
             t.equal(found["encryption"]["level"], "warn")
             t.contains(found["encryption"]["text"], "the password")
             t.equal(found["identity"]["text"], "user ana")
@@ -384,4 +335,5 @@ def a_place_that_makes_no_sense(t):
 
 
 if __name__ == "__main__":
-    play(start)
+    with store("zk"), zookeeper.standalone(config={"maxSessionTimeout": 40000}) as cluster:
+        hf.main()

@@ -11,12 +11,6 @@ LONG = 40  # where a busy machine must not take anything away
 cluster = None
 
 
-def start():
-    global cluster
-    cluster = zookeeper.ensemble(3, tick=200, sync_limit=5, config={"maxSessionTimeout": 60000})
-    return cluster
-
-
 def all_up():
     for server in cluster.servers:
         server.thaw()
@@ -187,4 +181,7 @@ def another_server_the_same_session(t):
     t.true(lost < deadline - 1, "it waited for the deadline")
 
 
-play(start)
+if __name__ == "__main__":
+    with store("zk"), zookeeper.ensemble(
+            3, tick=200, sync_limit=5, config={"maxSessionTimeout": 60000}) as cluster:
+        hf.main()

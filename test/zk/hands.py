@@ -11,22 +11,16 @@ Times are seconds of CLOCK_BOOTTIME, the same for all processes of a machine, in
 namespace or not.  What a hand says is told in hand.c; cases are written as those of the
 command, see test/cli/hf.py.
 """
-import os
-import pathlib
 import random
 import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
-sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
-import hf  # noqa: E402
+sys.path.append(f"{sys.path[0]}/../server")
+from command import *  # noqa: E402,F403
 import netns  # noqa: E402,F401
 import zkwire  # noqa: E402,F401
-import zookeeper  # noqa: E402
-from hf import case, Failure  # noqa: E402,F401
+import zookeeper  # noqa: E402,F401
 
 PATIENCE = 60  # seconds that anything may take at most
 
@@ -132,27 +126,3 @@ def check_turns(test, hands, counter):
 
 def random_name():
     return f"{random.getrandbits(64):016x}"
-
-
-def missing():
-    """Why none of this can be run here, or None."""
-    try:
-        zookeeper.class_path()
-    except zookeeper.Missing as reason:
-        return str(reason)
-    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
-    return None if "zk" in version.stdout.split() else "no ZooKeeper store in this build"
-
-
-def play(start):
-    """Run the cases with the servers that start() gives; a `with` ends them."""
-    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
-    reason = missing()
-    try:
-        if reason is None:
-            with start():
-                hf.main()
-    except zookeeper.Missing as error:
-        reason = error
-    print(f"1..0 # SKIP {reason}")
-    sys.exit(77)

@@ -5,7 +5,6 @@ HF_HANG_SESSION (15, as it is without an option), HF_HANG (5): seconds.  HF_HANG
 (12): so many runs, which beat at different times.  HF_HANG_ENDED: how many of them may be
 ended; with another session or hang this is a way to measure what is survived.
 """
-import contextlib
 
 from hands import *  # noqa: F403
 
@@ -37,12 +36,6 @@ def no_command_is_ended(t):
             t.end(holder)
 
 
-@contextlib.contextmanager
-def start():
-    global SERVER
-    with zookeeper.standalone(tick=2000) as SERVER:
-        yield
-
-
 if __name__ == "__main__":
-    play(start)
+    with store("zk"), zookeeper.standalone(tick=2000) as SERVER:
+        hf.main()

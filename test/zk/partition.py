@@ -21,13 +21,6 @@ OLD, NEW, DUMB, DEAF = 4, 5, 6, 7  # places for clients
 cluster = None
 
 
-@netns.contextlib.contextmanager
-def start():
-    global cluster
-    with netns.servers(3, clients=4) as cluster:
-        yield
-
-
 def roles():
     """(leader, a follower, the other)"""
     heal()
@@ -242,4 +235,5 @@ def the_leader_is_cut_off_with_clients(t):
 
 
 if __name__ == "__main__":
-    play(start)
+    with store("zk"), netns.servers(3, clients=4) as cluster:
+        hf.main()

@@ -4,7 +4,6 @@ servers' maxSessionTimeout is another: the old holder stops before the next is l
 
 The server is started anew each time, which is a new leader, too.
 """
-import contextlib
 import signal
 
 from hands import *  # noqa: F403
@@ -70,12 +69,6 @@ def a_longer_time_than_before(t):
     check(t, old, Hand(t, "hold", url(SERVER, LONG), "longer"), deadline)
 
 
-@contextlib.contextmanager
-def start():
-    global SERVER
-    with zookeeper.standalone(tick=200) as SERVER:
-        yield
-
-
 if __name__ == "__main__":
-    play(start)
+    with store("zk"), zookeeper.standalone(tick=200) as SERVER:
+        hf.main()

@@ -1,7 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """run.py - `holdfast run` on a ZooKeeper server: its command is dead before the lock
 can be somebody else's, whatever stops answering."""
-import contextlib
 import datetime
 import json
 import signal
@@ -141,12 +140,7 @@ def since_when_it_leads(t):
     t.end(observer, signal.SIGINT)
 
 
-@contextlib.contextmanager
-def start():
-    global SERVER
-    with zookeeper.standalone(tick=200, config={"maxSessionTimeout": LONG * 1000}) as SERVER:
-        yield
-
-
 if __name__ == "__main__":
-    play(start)
+    with store("zk"), zookeeper.standalone(
+            tick=200, config={"maxSessionTimeout": LONG * 1000}) as SERVER:
+        hf.main()

@@ -1,0 +1,62 @@
+#!/usr/bin/env -S python3 -B
+"""reach - a server that cannot be reached, or is none: one clear line, in time, that tells no
+secret; and when it is back, all goes on.
+
+    test/fault/reach.py [FOLDER] redis|postgres|zk [CASE ...]
+"""
+from stores import *  # noqa: F403
+
+
+@case
+def it_works_when_nothing_is_wrong(t):
+    works(t, row.url())
+
+
+@case
+def nobody_listens(t):
+    with nobody() as at:
+        out_of_reach(t, row.url(at), f"{row.called(at)} cannot be reached: connection refused")
+
+
+@case
+def no_such_host(t):
+    host = "no-host-since-it-is-longer-than-the-63-bytes-that-a-label-may-have"  # no DNS is asked
+    out_of_reach(t, row.url(f"{host}:99"), f"{row.called(f'{host}:99')} is not to be found: ")
+
+
+@case
+def another_protocol(t):
+    for text in (b"HTTP/1.1 400 Bad Request\r\n\r\n", bytes(40)):
+        with answering(text) as at:
+            out_of_reach(t, row.url(at), row.not_ours(at))
+
+
+@case
+def one_that_says_nothing(t):
+    with answering(b"") as at:
+        out_of_reach(t, row.url(at), f"{row.called(at)} does not answer")
+
+
+@case
+def a_server_that_is_stopped(t):
+    row.freeze()
+    try:
+        out_of_reach(t, row.url(), "does not answer")
+    finally:
+        row.thaw()
+    works(t, row.url())
+
+
+@case
+def a_server_that_is_down_and_comes_back(t):
+    row.down()
+    try:
+        out_of_reach(t, row.url(), "cannot be reached: connection refused")
+        run = t.start("run", "-w", "20", "a", "--url", row.url(), "--", "echo", "hi")
+    finally:
+        row.up()
+    done = t.finish(run)
+    t.equal((done.code, done.out), (0, "hi\n"), done.err)
+
+
+play()

@@ -1,0 +1,235 @@
+"""stores - a row for each store that has servers: how to start one, what its URLs are, and what
+is said when something is wrong with it.
+
+    from stores import *
+
+    @case
+    def a_name_that_tells(t):
+        works(t, row.url())
+
+    play()
+
+test/run gives every script here the name of one store; see test/server/command.py for the rest.
+"""
+import pathlib
+import sys
+
+sys.path.append(f"{sys.path[0]}/../server")
+from command import *  # noqa: E402,F403
+import postgres  # noqa: E402
+import redis  # noqa: E402
+import zkwire  # noqa: E402
+import zookeeper  # noqa: E402
+
+
+class Redis:
+    """With a password, and TLS."""
+    name = "redis"
+    bad_file, bad_files = 64, 6  # the status when one of TLS cannot be used; see tls.py
+    expired = "expired"  # what is said of a certificate that has
+    stranger = "certificate"  # and of one of ours that the server does not take
+    greeting = b""  # what a server says before it speaks TLS
+
+    def start(self, tls="want", **more):
+        return redis.standalone(tls=tls, **{"requirepass": SECRET} | more)
+
+    def called(self, at):
+        """What messages call a server."""
+        return f"Redis at {at}"
+
+    def not_ours(self, at):
+        """What is said of one that speaks something else."""
+        return f"{at} does not speak Redis's protocol"
+
+    def url(self, at=None, more="", who=f":{SECRET}"):
+        return f"redis://{who}@{at or server.address}?ttl=1s{more}"
+
+    def secure(self, at=None, ca=None, cert=None, key=None, of=None):
+        of = of or server
+        return with_files(f"rediss://:{SECRET}@{at or of.tls_address}?ttl=1s", ca=ca, cert=cert, key=key)
+
+    def mixed_up(self):
+        """Plain where it should be TLS, and the other way round: [(URL, what is said)]."""
+        return [(self.url(server.tls_address), "if it speaks TLS, write rediss:"),
+                (self.secure(server.address, server.ca), "TLS")]
+
+    def down(self):
+        server.end()
+
+    def up(self):
+        server.start()
+
+    def freeze(self):
+        server.freeze()
+
+    def thaw(self):
+        server.thaw()
+
+    def kept(self):
+        """All that is on the server, as text."""
+        with server.client() as link:
+            return repr([(key, link.call("DUMP", key)) for key in link.call("KEYS", "*")])
+
+    def other_ways(self, t):
+        """To give the password: [(arguments, environment)]."""
+        bare = f"redis://{server.address}?ttl=1s"
+        return [(["--url", f"{bare}&auth={private(t, f':{SECRET}')}"], {}),
+                (["--url", bare], {"HOLDFAST_REDIS_AUTH": f":{SECRET}"})]
+
+    def useless(self, at):
+        """URLs with a password that lead nowhere or make no sense; nobody is at `at`."""
+        here = f"redis://:{SECRET}@{server.address}"
+        return [f"{here}?x=1", f"{here}/x", f"{here}/99", f"redis://:{SECRET}@{at}",
+                f"redis://:{SECRET}", f"redis://:{SECRET}/x@{at}", f"redis:{SECRET}@{at}",
+                self.secure(), f"redis+unix::{SECRET}@/x", f"redis+sentinel://:{SECRET}@{at}/x",
+                f"redis+sentinel://:{SECRET}@{at}"]
+
+
+class Postgres:
+    """With TLS for who wants it."""
+    name = "postgres"
+    bad_file, bad_files = 69, 5  # to libpq a key without a certificate is none
+    expired, stranger = "certificate verify failed", "alert"
+    greeting = b"S"
+
+    def start(self, tls="want"):
+        made = postgres.standalone(tls=tls)
+        made.sql(f"ALTER ROLE {postgres.USER} PASSWORD '{SECRET}'")
+        made.ca, made.address = made.tls["ca"], f"127.0.0.1:{made.port}"
+        return made
+
+    def called(self, at):
+        return f"PostgreSQL at {at}/test"
+
+    def not_ours(self, at):
+        return f"{at}/test"  # what libpq says then differs
+
+    def url(self, at=None, more="", who=f"{postgres.USER}:{SECRET}"):
+        return f"postgres://{who}@{at or server.address}/test?ttl=2s{more}"
+
+    def secure(self, at=None, ca=None, cert=None, key=None, of=None):
+        return with_files(self.url(at or (of or server).address, "&sslmode=verify-full"),
+                          sslrootcert=ca, sslcert=cert, sslkey=key)
+
+    def mixed_up(self):
+        return []  # one port for both; see test/postgres/errors.py
+
+    def down(self):
+        server.end()
+
+    def up(self):
+        server.start()
+
+    def freeze(self):
+        server.freeze()
+
+    def thaw(self):
+        server.thaw()
+
+    def kept(self):
+        tables = [name for name, in server.sql("SELECT tablename::text FROM pg_tables "
+                                               "WHERE schemaname = 'holdfast'")]
+        return repr([server.sql(f"SELECT x::text FROM holdfast.{name} x") for name in tables])
+
+    def other_ways(self, t):
+        bare = self.url(who=postgres.USER)
+        return [(["--url", f"{bare}&password={SECRET}"], {})]
+
+    def useless(self, at):
+        who = f"{postgres.USER}:{SECRET}"
+        return [self.url(more="&x=1"), self.url(at), self.url("[::1"), self.url(f"{at}:x"),
+                self.url(who=f"{who}%zz"), self.url(more=f"&password={SECRET}&x=1", who=postgres.USER),
+                self.url(more=f"&password={SECRET}&sslmode=x", who=postgres.USER),
+                f"postgres://{who}@/test", f"postgres://{who}@{server.address}/x",
+                f"postgres://{who}", f"postgres:{SECRET}@{at}", f"postgres://{who}/x@{at}",
+                f"postgres://{who}?x@{at}", f"postgres://{who}@{postgres.USER}@{at}/x",
+                f"postgresql://:{SECRET}@/x", f"postgres://{postgres.USER}:a%00{SECRET}@{at}/x",
+                f"postgres://{who}@{at}/x?passfile=/no/such"]
+
+
+class ZooKeeper:
+    """With TLS.  It knows no passwords but those that nodes are made with."""
+    name = "zk"
+    bad_file, bad_files = 64, 6
+    expired, stranger = Redis.expired, Redis.stranger
+    greeting = b""
+
+    def start(self, tls="want"):
+        made = zookeeper.standalone(tls=tls, config={"maxSessionTimeout": 20000})
+        made.ca = made.tls["ca"]
+        return made
+
+    def called(self, at):
+        return f"ZooKeeper at {at}"
+
+    def not_ours(self, at):
+        return f"{at} does not speak ZooKeeper's protocol"
+
+    def url(self, at=None, more="", who=f"ana:{SECRET}"):
+        return f"zk://{who}@{at or server.address}?session=5s{more}"
+
+    def secure(self, at=None, ca=None, cert=None, key=None, of=None):
+        return with_files(f"zks://{at or (of or server).secure_address}?session=5s",
+                          ca=ca, cert=cert, key=key)
+
+    def mixed_up(self):
+        return [(self.url(server.secure_address), server.secure_address),
+                (self.secure(server.address, server.ca), server.address)]
+
+    def down(self):
+        server[1].end()
+
+    def up(self):
+        server[1].start()
+        server.wait()
+
+    def freeze(self):
+        server[1].freeze()
+
+    def thaw(self):
+        server[1].thaw()
+
+    def kept(self):
+        with zkwire.Client(server.address) as link:
+            link.auth("digest", f"ana:{SECRET}")
+            return repr([(path, link.data(path), link.acl(path)) for path in link.tree("/")
+                         if not path.startswith("/zookeeper")])
+
+    def other_ways(self, t):
+        bare = f"zk://{server.address}"
+        return [(["--url", f"{bare}?auth={private(t, f'ana:{SECRET}')}"], {}),
+                (["--url", bare], {"HOLDFAST_ZK_AUTH": f"ana:{SECRET}"})]
+
+    def useless(self, at):
+        who = f"ana:{SECRET}"
+        return [f"zk://{who}@{at}", f"zk://{who}@{server.address}/nothing",
+                f"zk://{who}@{server.address}?x=1", f"zk://{who}/x@{server.address}", f"zk://{who}"]
+
+
+def with_files(url, **files):
+    return url + "".join(f"&{name}={path}" for name, path in files.items() if path is not None)
+
+
+def private(t, text):
+    """A file of its own, with this in it, that nobody else may read."""
+    path = t.path(f"private.{len(list(t.folder.iterdir()))}")
+    path.touch(mode=0o600)
+    path.write_text(f"{text}\n")
+    return path
+
+
+def certificates():
+    """The folder of those that the server has."""
+    return pathlib.Path(server.ca).parent
+
+
+ROWS = {row.name: row for row in (Redis(), Postgres(), ZooKeeper())}
+row = ROWS[next(arg for arg in sys.argv[1:] if arg in ROWS)]
+server = None
+
+
+def play():
+    global server
+    sys.argv.remove(row.name)
+    with store(row.name), row.start() as server:
+        hf.main()

@@ -1,0 +1,99 @@
+#!/usr/bin/env -S python3 -B
+"""tls - who is let in and who is talked to over TLS: certificates that should not be taken, and
+those that should.
+
+    test/fault/tls.py [FOLDER] redis|postgres|zk [CASE ...]
+"""
+import contextlib
+import pathlib
+import ssl
+
+from stores import *  # noqa: F403
+import certs  # where stores.py found the rest
+import stores
+
+
+def here():
+    return stores.server
+
+
+# ---- Who the server is -------------------------------------------------------------------------
+
+
+@case
+def by_name_or_by_address(t):
+    works(t, row.secure(ca=here().ca))
+    works(t, row.secure(ca=here().ca).replace("127.0.0.1", "localhost"))
+
+
+@case
+def a_server_that_nobody_vouches_for(t):
+    unusable(t, row.secure(ca=certificates() / "other_ca.pem"), "certificate")
+    unusable(t, row.secure(), "certificate")
+
+
+@contextlib.contextmanager
+def pretender(name, names, days):
+    """A server with a certificate of the right authority, for these names and so many days;
+    nobody gets further than that.  Gives its host:port."""
+    folder = certificates()
+    (folder / f"{name}.ext").write_text(f"subjectAltName={names}\n")
+    certs.openssl(folder, "x509", "-req", "-in", "server.csr", "-out", f"{name}.pem", "-CA", "ca.pem",
+                  "-CAkey", "ca.key", "-CAcreateserial", "-days", str(days), "-extfile", f"{name}.ext")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / f"{name}.pem", folder / "server.key")
+
+    def talk(link):
+        if row.greeting:
+            link.recv(4096)
+            link.sendall(row.greeting)
+        with context.wrap_socket(link, server_side=True) as secure:
+            secure.recv(1)
+
+    with peer(talk) as at:
+        yield at
+
+
+@case
+def a_certificate_for_another_host(t):
+    with pretender("elsewhere", "DNS:elsewhere.example", 2) as at:
+        unusable(t, row.secure(at, here().ca), "certificate")
+
+
+@case
+def a_certificate_that_has_expired(t):
+    with pretender("expired", "IP:127.0.0.1", -1) as at:
+        unusable(t, row.secure(at, here().ca), row.expired)
+
+
+@case
+def plain_and_secure_mixed_up(t):
+    for url, says in row.mixed_up():
+        out_of_reach(t, url, says)
+
+
+# ---- Who we are --------------------------------------------------------------------------------
+
+
+@case
+def a_certificate_is_required(t):
+    with row.start(tls="need") as strict:
+        folder = pathlib.Path(strict.ca).parent
+        works(t, row.secure(of=strict, ca=strict.ca, cert=folder / "client.pem", key=folder / "client.key"))
+        unusable(t, row.secure(of=strict, ca=strict.ca), "certificate")
+        unusable(t, row.secure(of=strict, ca=strict.ca, cert=folder / "other.pem", key=folder / "other.key"),
+                 row.stranger)
+
+
+@case
+def files_that_are_no_certificates(t):
+    folder, junk = certificates(), t.path("junk")
+    junk.write_text("junk\n")
+    cert, key = folder / "client.pem", folder / "client.key"
+    for files in ({"ca": junk}, {"ca": "/not/there"}, {"cert": junk, "key": key},
+                  {"cert": cert, "key": folder / "other.key"}, {"cert": cert}, {"key": key})[:row.bad_files]:
+        refused(t, row.bad_file, "", "run", "-w", "9", "a", "--url", row.secure(**{"ca": here().ca} | files),
+                "--", "true")
+
+
+play()
