@@ -8,7 +8,7 @@
  */
 /* needs: standalone */
 #include "lib/promise.h"
-#include "lib/witness.h"
+#include "lib/witness_postgres.h"
 
 #include <poll.h>
 #include <stdatomic.h>
@@ -97,7 +97,7 @@ static void crash_now_and_then(hf_time start)
 
 static long rows(const char *what)
 {
-    return witness_number("SELECT count(*) FROM holdfast.%s", what);
+    return postgres_number("SELECT count(*) FROM holdfast.%s", what);
 }
 
 /* Whoever could not say goodbye is buried by one who stays a while; with him all goes. */

@@ -5,7 +5,7 @@
  */
 /* needs: pair */
 #include "lib/promise.h"
-#include "lib/witness.h"
+#include "lib/witness_postgres.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@
 /* Somebody, or a timeout, ends what waits for the standby: the server says "done" then. */
 static long cancel_waits(void)
 {
-    return witness_number("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity "
-                          "WHERE wait_event = 'SyncRep'");
+    return postgres_number("SELECT count(pg_cancel_backend(pid)) FROM pg_stat_activity "
+                           "WHERE wait_event = 'SyncRep'");
 }
 
 static void a_wait_that_was_cancelled_proves_nothing(void **state)
@@ -61,8 +61,8 @@ static void a_wait_that_was_cancelled_proves_nothing(void **state)
 
 static long backends(void)
 {
-    return witness_number("SELECT count(*) FROM pg_stat_activity "
-                          "WHERE application_name = 'holdfast'");
+    return postgres_number("SELECT count(*) FROM pg_stat_activity "
+                           "WHERE application_name = 'holdfast'");
 }
 
 /* However long it is away: the server has no more to do for us than before.  (One that was

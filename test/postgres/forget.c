@@ -7,7 +7,7 @@
  */
 /* needs: standalone --setting wal_writer_delay=10s */
 #include "lib/promise.h"
-#include "lib/witness.h"
+#include "lib/witness_postgres.h"
 
 #define TTL_MS 3000
 
@@ -20,10 +20,10 @@ static void hurry(const char *value)
 static void break_first(const char *name)
 {
     assert_int_equal(
-        witness_number("SET synchronous_commit = off; SELECT holdfast.break_place('%s', "
-                       "(SELECT min(seq) FROM holdfast.ticket WHERE name = '%s' "
-                       "AND state = 'g'))",
-                       name, name),
+        postgres_number("SET synchronous_commit = off; SELECT holdfast.break_place('%s', "
+                        "(SELECT min(seq) FROM holdfast.ticket WHERE name = '%s' "
+                        "AND state = 'g'))",
+                        name, name),
         0);
 }
 
@@ -80,9 +80,9 @@ static void a_slot_is_not_given_out_twice(void **state)
     actor_await(&third, HF_HELD);
     witness_tell("restart");
     assert_int_equal(
-        witness_number("SELECT slot FROM holdfast.ticket WHERE state = 'g' AND "
-                       "seq = %llu",
-                       (unsigned long long)hf_token(third.lock)),
+        postgres_number("SELECT slot FROM holdfast.ticket WHERE state = 'g' AND "
+                        "seq = %llu",
+                        (unsigned long long)hf_token(third.lock)),
         hf_slot(third.lock));
     assert_int_not_equal(hf_slot(third.lock), hf_slot(two.lock));
     witness_await("slots", 2, 0);

@@ -9,7 +9,7 @@
 /* needs: standalone */
 #include "lib/promise.h"
 #include "lib/tcpproxy.h"
-#include "lib/witness.h"
+#include "lib/witness_postgres.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -121,7 +121,7 @@ static void at_every_step(void (*play)(struct stage *stage), const char *how)
     do {
         aim(++step, how);
         play(&stage);
-        steps = witness_number("SELECT last_value FROM trap.step");
+        steps = postgres_number("SELECT last_value FROM trap.step");
     } while (steps >= step && step < STEPS);
     aim(0, "");
     print_message("# %ld steps\n", step - 1);

@@ -6,10 +6,9 @@
  * processes share the work, each in a namespace of its own.
  */
 /* needs: standalone */
-#include "lib/actor.h"
 #include "lib/promise.h"
 #include "lib/tcpproxy.h"
-#include "lib/witness.h"
+#include "lib/witness_redis.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -55,8 +54,8 @@ static void settle(struct stage *stage)
 static void stage_open(struct stage *stage, const char *name)
 {
     snprintf(stage->name, sizeof stage->name, "cut-%s", name);
-    actor_open(&stage->a, tcpproxy_address(proxy), TTL_MS, stage->name);
-    actor_open(&stage->b, witness_server(), TTL_MS, stage->name);
+    actor_open_at(&stage->a, tcpproxy_address(proxy), TTL_MS, stage->name);
+    actor_open(&stage->b, TTL_MS, stage->name);
 }
 
 static void stage_close(struct stage *stage)
@@ -241,7 +240,7 @@ static int work(void)
     char prefix[16];
 
     snprintf(prefix, sizeof prefix, "cut-%u", share);
-    witness_use(prefix);
+    redis_use(prefix);
     proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");
     int status = cmocka_run_group_tests(tests, NULL, NULL);
     tcpproxy_stop(proxy);
@@ -280,7 +279,7 @@ int main(void)
     pid_t pid[SHARES];
     int   failed = 0, status;
 
-    witness_server();
+    witness_start();
     for (share = 0; share < SHARES; share++) {
         file[share] = tmpfile();
         pid[share] = file[share] != NULL ? start_worker(file[share]) : -1;

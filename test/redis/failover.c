@@ -4,10 +4,9 @@
  * With replicas=1 nobody holds what no replica has heard of.
  */
 /* needs: pair */
-#include "lib/actor.h"
 #include "lib/promise.h"
 #include "lib/tcpproxy.h"
-#include "lib/witness.h"
+#include "lib/witness_redis.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -29,7 +28,7 @@ static void until_replica_says(const char *text, const char *command)
 {
     hf_time end = hf_now() + ACTOR_LIMIT_MS * HF_MS;
 
-    while (strstr(witness_ask_of(2, "%s", command), text) == NULL) {
+    while (strstr(redis_ask_of(2, "%s", command), text) == NULL) {
         if (hf_now() > end)
             fail_msg("the replica does not say %s", text);
         poll(NULL, 0, 5);
@@ -44,7 +43,7 @@ static void await_replica(void)
 
     until_replica_says("master_link_status:up", "INFO replication");
     snprintf(text, sizeof text, "probe-%u", count++);
-    witness_do("SET probe %s", text);
+    redis_do("SET probe %s", text);
     until_replica_says(text, "GET probe");
 }
 
@@ -56,8 +55,8 @@ static int set_up(void **state)
     (void)state;
     witness_tell("thaw 2");
     witness_tell("restart 1");
-    witness_ask_of(2, "REPLICAOF NO ONE"); /* or it waits before it tries again */
-    witness_ask_of(2, "REPLICAOF 127.0.0.1 %s", strchr(address, ':') + 1);
+    redis_ask_of(2, "REPLICAOF NO ONE"); /* or it waits before it tries again */
+    redis_ask_of(2, "REPLICAOF 127.0.0.1 %s", strchr(address, ':') + 1);
     await_replica();
     tcpproxy_aim(proxy, address);
     tcpproxy_drop(proxy, TCPPROXY_ALL);
@@ -67,13 +66,13 @@ static int set_up(void **state)
 /* The replica hears no more; what is written from now on is lost. */
 static void cut_off_replica(void)
 {
-    witness_ask_of(2, "REPLICAOF NO ONE");
+    redis_ask_of(2, "REPLICAOF NO ONE");
 }
 
 static void fail_over(void)
 {
     witness_tell("kill 1");
-    tcpproxy_aim(proxy, witness_other("REPLICA"));
+    tcpproxy_aim(proxy, redis_other("REPLICA"));
     tcpproxy_drop(proxy, TCPPROXY_ALL);
 }
 
@@ -87,7 +86,7 @@ struct stage {
 static void stage_open(struct stage *stage, const char *name, bool hold_first)
 {
     for (size_t i = 0; i < 2; i++)
-        actor_open(&stage->actor[i], tcpproxy_address(proxy), TTL_MS, name);
+        actor_open_at(&stage->actor[i], tcpproxy_address(proxy), TTL_MS, name);
     if (hold_first) {
         check_token(actor_take(&stage->actor[0]));
         poll(NULL, 0, 50);
@@ -100,7 +99,7 @@ static void stage_open(struct stage *stage, const char *name, bool hold_first)
         check_token(actor_take(&stage->actor[0]));
     }
     actor_queue(&stage->actor[1], 1);
-    rival_start(&stage->rival, tcpproxy_address(proxy), TTL_MS, name, stage->actor, 2);
+    rival_start_at(&stage->rival, tcpproxy_address(proxy), TTL_MS, name, stage->actor, 2);
     poll(NULL, 0, 50);
 }
 
@@ -150,8 +149,8 @@ static void the_release_is_lost(void **state)
     static struct actor a, b;
 
     (void)state;
-    actor_open(&a, tcpproxy_address(proxy), TTL_MS, "release-lost");
-    actor_open(&b, tcpproxy_address(proxy), TTL_MS, "release-lost");
+    actor_open_at(&a, tcpproxy_address(proxy), TTL_MS, "release-lost");
+    actor_open_at(&b, tcpproxy_address(proxy), TTL_MS, "release-lost");
     check_token(actor_take(&a));
     poll(NULL, 0, 50);
     cut_off_replica();
@@ -173,12 +172,12 @@ static void a_newcomer_first(void **state)
     static struct actor holder, late;
 
     (void)state;
-    actor_open(&holder, tcpproxy_address(proxy), TTL_MS, "newcomer");
+    actor_open_at(&holder, tcpproxy_address(proxy), TTL_MS, "newcomer");
     cut_off_replica(); /* before anything was written */
     check_token(actor_take(&holder));
     tcpproxy_refuse(proxy, true);
     fail_over();
-    actor_open(&late, witness_other("REPLICA"), TTL_MS, "newcomer");
+    actor_open_at(&late, redis_other("REPLICA"), TTL_MS, "newcomer");
     hf_time end = hf_now() + TTL_MS / 2 * HF_MS;
     while (hf_now() < end)
         if (hf_acquire(late.lock, 10) == 0 && actor_has(&holder) && actor_has(&late))
@@ -230,7 +229,7 @@ static void no_replica_is_there(void **state)
     cut_off_replica();
     is_undone(&a, "none");
     is_undone(&a, "none");
-    witness_ask_of(2, "REPLICAOF 127.0.0.1 %s", strchr(witness_server(), ':') + 1);
+    redis_ask_of(2, "REPLICAOF 127.0.0.1 %s", strchr(witness_server(), ':') + 1);
     await_replica();
     check_token(actor_take(&a));
     actor_give(&a);
@@ -271,8 +270,8 @@ static void what_was_heard_stays(void **state)
     open_careful(&a, "heard");
     check_token(actor_take(&a));
     fail_over();
-    witness_ask_of(2, "REPLICAOF NO ONE");
-    actor_open(&b, witness_other("REPLICA"), TTL_MS, "heard");
+    redis_ask_of(2, "REPLICAOF NO ONE");
+    actor_open_at(&b, redis_other("REPLICA"), TTL_MS, "heard");
     assert_int_equal(hf_acquire(b.lock, 0), HF_EBUSY);
     poll(NULL, 0, 2 * TTL_MS);
     assert_true(actor_has(&a));
@@ -295,6 +294,7 @@ int main(void)
         cmocka_unit_test_setup(what_was_heard_stays, set_up),
     };
 
+    witness_start();
     proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");
     int status = cmocka_run_group_tests(tests, NULL, NULL);
     tcpproxy_stop(proxy);

@@ -4,10 +4,9 @@
  * to the connection it comes by, delays a waiter and never loses it.
  */
 /* needs: standalone */
-#include "lib/actor.h"
 #include "lib/promise.h"
 #include "lib/tcpproxy.h"
-#include "lib/witness.h"
+#include "lib/witness_redis.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -26,8 +25,8 @@ struct stage {
 
 static void stage_open(struct stage *stage, const char *name)
 {
-    actor_open(&stage->holder, witness_server(), TTL_MS, name);
-    actor_open(&stage->waiter, tcpproxy_address(proxy), TTL_MS, name);
+    actor_open(&stage->holder, TTL_MS, name);
+    actor_open_at(&stage->waiter, tcpproxy_address(proxy), TTL_MS, name);
     actor_take(&stage->holder);
     actor_queue(&stage->waiter, 1);
     poll(NULL, 0, 30); /* it listens by now */
@@ -58,18 +57,18 @@ static void one_is_told_of_each_release(void **state)
 
     (void)state;
     for (size_t i = 0; i <= CROWD; i++) /* nothing is renewed while we count */
-        actor_open(&actor[i], witness_server(), 30000, "crowd");
+        actor_open(&actor[i], 30000, "crowd");
     actor_take(&actor[0]);
     for (size_t i = 1; i <= CROWD; i++)
         actor_queue(&actor[i], i);
-    long before = witness_calls("publish");
+    long before = redis_calls("publish");
     for (size_t i = 0; i < CROWD; i++) {
         actor_give(&actor[i]);
         actor_await(&actor[i + 1], HF_HELD);
-        assert_int_equal(witness_calls("publish"), before + (long)i + 1);
+        assert_int_equal(redis_calls("publish"), before + (long)i + 1);
     }
     actor_give(&actor[CROWD]);
-    assert_int_equal(witness_calls("publish"), before + CROWD);
+    assert_int_equal(redis_calls("publish"), before + CROWD);
     for (size_t i = 0; i <= CROWD; i++)
         actor_close(&actor[i]);
     witness_empty();
@@ -81,16 +80,16 @@ static void a_grant_is_not_looked_up(void **state)
     static struct actor a, b;
 
     (void)state;
-    actor_open(&a, witness_server(), 30000, "scripts");
-    actor_open(&b, witness_server(), 30000, "scripts");
+    actor_open(&a, 30000, "scripts");
+    actor_open(&b, 30000, "scripts");
     actor_take(&a);
     actor_queue(&b, 1);
     poll(NULL, 0, 100);
-    long before = witness_calls("evalsha");
+    long before = redis_calls("evalsha");
     actor_give(&a);
     actor_await(&b, HF_HELD);
     poll(NULL, 0, 20);
-    long asked = witness_calls("evalsha") - before;
+    long asked = redis_calls("evalsha") - before;
     print_message("# %ld scripts for a hand-over\n", asked);
     assert_in_range(asked, 1, 2);
     actor_give(&b);
@@ -193,8 +192,8 @@ static void bad_news_are_lost(void **state)
     static struct actor a, b;
 
     (void)state;
-    actor_open(&a, tcpproxy_address(proxy), TTL_MS, "bad");
-    actor_open(&b, witness_server(), TTL_MS, "bad");
+    actor_open_at(&a, tcpproxy_address(proxy), TTL_MS, "bad");
+    actor_open(&b, TTL_MS, "bad");
     uint64_t token = actor_take(&a);
     poll(NULL, 0, 30);
     tcpproxy_swallow(proxy, TCPPROXY_DOWN, TCPPROXY_MARKED);
@@ -216,8 +215,8 @@ static void a_holder_dies_silently(void **state)
     static struct actor holder, waiter;
 
     (void)state;
-    actor_open(&holder, tcpproxy_address(proxy), TTL_MS, "silent");
-    actor_open(&waiter, witness_server(), 20000, "silent"); /* does not renew in time */
+    actor_open_at(&holder, tcpproxy_address(proxy), TTL_MS, "silent");
+    actor_open(&waiter, 20000, "silent"); /* does not renew in time */
     actor_take(&holder);
     actor_queue(&waiter, 1);
     tcpproxy_hold(proxy, TCPPROXY_BOTH, TCPPROXY_ALL);
@@ -242,8 +241,8 @@ static void a_claim_dies_silently(void **state)
     struct hf_lock     *claim, *wish;
 
     (void)state;
-    actor_open(&holder, tcpproxy_address(proxy), TTL_MS, "unused");
-    actor_open(&waiter, witness_server(), 20000, "unused");
+    actor_open_at(&holder, tcpproxy_address(proxy), TTL_MS, "unused");
+    actor_open(&waiter, 20000, "unused");
     assert_int_equal(hf_claim(holder.client, "claim", &claim), 0);
     assert_int_equal(hf_claim(waiter.client, "claim", &wish), 0);
     assert_int_equal(hf_acquire(claim, ACTOR_LIMIT_MS), 0);
@@ -270,9 +269,9 @@ static void await_sessions(long count)
 {
     hf_time end = hf_now() + 500 * HF_MS; /* less than a ttl */
 
-    while (witness_sessions() != count && hf_now() < end)
+    while (redis_sessions() != count && hf_now() < end)
         poll(NULL, 0, 5);
-    assert_int_equal(witness_sessions(), count);
+    assert_int_equal(redis_sessions(), count);
 }
 
 /* It says so, whether or not it has a lock; and though nobody did before. */
@@ -281,11 +280,11 @@ static void who_leaves_leaves_nothing(void **state)
     static struct actor a, b;
 
     (void)state;
-    witness_use("leaves");
-    witness_do("SCRIPT FLUSH");
-    actor_open(&a, witness_server(), TTL_MS, "leaves");
+    redis_use("leaves");
+    redis_do("SCRIPT FLUSH");
+    actor_open(&a, TTL_MS, "leaves");
     actor_take(&a);
-    actor_open(&b, witness_server(), TTL_MS, "leaves");
+    actor_open(&b, TTL_MS, "leaves");
     actor_queue(&b, 1);
     await_sessions(2);
     hf_time start = hf_now();
@@ -296,8 +295,8 @@ static void who_leaves_leaves_nothing(void **state)
     actor_give(&b);
     actor_close(&b);
     await_sessions(0);
-    witness_do("SCRIPT FLUSH");
-    actor_open(&a, witness_server(), TTL_MS, "leaves");
+    redis_do("SCRIPT FLUSH");
+    actor_open(&a, TTL_MS, "leaves");
     actor_take(&a);
     actor_give(&a);
     actor_close(&a);
@@ -320,8 +319,9 @@ int main(void)
         cmocka_unit_test(who_leaves_leaves_nothing),
     };
 
+    witness_start();
     proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");
-    witness_settle(TTL_MS);
+    redis_settle(TTL_MS);
     int status = cmocka_run_group_tests(tests, NULL, NULL);
     tcpproxy_stop(proxy);
     return status;

@@ -1,8 +1,7 @@
 /* sentinel.c - redis+sentinel: follows the master, whoever that is. */
 /* needs: pair --sentinels 3 --quorum 2 */
-#include "lib/actor.h"
 #include "lib/promise.h"
-#include "lib/witness.h"
+#include "lib/witness_redis.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -15,7 +14,7 @@ static const char *url(void)
     static char text[256];
 
     snprintf(text, sizeof text, "redis+sentinel://%s/holdfast?ttl=%dms",
-             witness_other("SENTINELS"), TTL_MS);
+             redis_other("SENTINELS"), TTL_MS);
     return text;
 }
 
@@ -26,7 +25,7 @@ static void open_by_sentinel(struct actor *actor, const char *name)
 
 static bool says(int nth, const char *command, const char *text)
 {
-    return strstr(witness_ask_of(nth, "%s", command), text) != NULL;
+    return strstr(redis_ask_of(nth, "%s", command), text) != NULL;
 }
 
 static void until_says(int nth, const char *command, const char *text)
@@ -145,6 +144,7 @@ int main(void)
         cmocka_unit_test(most_sentinels_are_away), /* they do nothing for long after it */
     };
 
-    witness_other("SENTINELS");
+    witness_start();
+    redis_other("SENTINELS");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

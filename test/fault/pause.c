@@ -1,11 +1,11 @@
 /* pause.c - a client that is stopped for longer than its ttl, requests that arrive when
  * their time is over, and a server that is stopped.
  *
- * The next gets the lock when the ttl is over and not before; who was stopped knows at
- * once that its time is over, and nothing it asked before changes anything.
+ * The next gets the lock when the ttl is over, and not before; who was stopped knows at once
+ * that its time is over, and nothing it asked before changes anything.
  */
-/* needs: standalone */
-#include "lib/actor.h"
+/* needs redis: standalone */
+/* needs postgres: standalone */
 #include "lib/promise.h"
 #include "lib/tcpproxy.h"
 #include "lib/witness.h"
@@ -13,10 +13,20 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
-#define TTL_MS   800
-#define SLACK_MS 400 /* for a busy machine */
+static const struct row {
+    const char *store;
+    int         ttl_ms, long_ms; /* of sessions; the second where nothing is to be lost */
+    int         ends_ms; /* when a session that was stopped has ended for others */
+    const char *news;    /* what marks a connection by which messages come */
+} rows[] = {
+    { "redis", 800, 800, 800 + 400, "SUBSCRIBE" },
+    /* Others go by when they last saw it renew. */
+    { "postgres", 1200, 2400, 2 * 1200 + 800, NULL },
+};
+static const struct row *row;
 
 /* What the other process shows of itself. */
 static struct shown {
@@ -25,6 +35,14 @@ static struct shown {
     _Atomic int     state, released;
     atomic_bool     give, end;
 } * shown;
+
+static const char *url_here(void)
+{
+    char params[32];
+
+    snprintf(params, sizeof params, "ttl=%dms", row->ttl_ms);
+    return witness_url(params);
+}
 
 /* ---- The other process ------------------------------------------------------------- */
 
@@ -57,12 +75,10 @@ static void puppet(const char *name, struct child *parent)
     struct hf_options options = HF_OPTIONS_INIT;
     struct hf_client *client = NULL;
     struct hf_lock   *lock = NULL;
-    char              url[128];
     bool              told = false;
 
     options.flags = HF_NO_KEEPER;
-    snprintf(url, sizeof url, "redis://%s?ttl=%dms", witness_server(), TTL_MS);
-    must(hf_open(url, &options, &client) == 0);
+    must(hf_open(url_here(), &options, &client) == 0);
     must(hf_mutex(client, name, &lock) == 0);
     must(hf_acquire_start(lock, ACTOR_LIMIT_MS) == 0);
     while (!shown->end) {
@@ -113,7 +129,7 @@ static void finish(struct child *child)
 
 /* ---- Stopped clients ---------------------------------------------------------------- */
 
-static void a_holder_that_is_stopped(void **state)
+static void test_a_holder_that_is_stopped_knows_that_it_lost(void **state)
 {
     struct child        child;
     static struct actor next;
@@ -121,15 +137,15 @@ static void a_holder_that_is_stopped(void **state)
     (void)state;
     start(&child);
     assert_true(child_hear(&child, ACTOR_LIMIT_MS));
-    actor_open(&next, witness_server(), TTL_MS, "pause");
+    actor_open(&next, row->ttl_ms, "pause");
     actor_queue(&next, 1);
-    poll(NULL, 0, TTL_MS); /* renewed by now */
+    poll(NULL, 0, row->ttl_ms); /* renewed by now */
     assert_int_equal(hf_state(next.lock), HF_WAITING);
     kill(child.pid, SIGSTOP);
     hf_time stopped = hf_now();
     actor_await(&next, HF_HELD);
     assert_true(next.held > shown->deadline);
-    assert_true(next.held < stopped + (TTL_MS + SLACK_MS) * HF_MS);
+    assert_true(next.held < stopped + row->ends_ms * HF_MS);
     hf_time acted = shown->acted;
     kill(child.pid, SIGCONT);
     until_shown(HF_LOST);
@@ -146,25 +162,25 @@ static void a_holder_that_is_stopped(void **state)
 }
 
 /* Its turn comes while it is stopped: the one behind waits for a ttl, not for ever. */
-static void a_waiter_that_is_stopped(void **state)
+static void test_a_waiter_that_is_stopped_holds_up_nobody(void **state)
 {
     struct child        child;
     static struct actor first, next;
 
     (void)state;
-    actor_open(&first, witness_server(), TTL_MS, "pause");
+    actor_open(&first, row->ttl_ms, "pause");
     actor_take(&first);
     start(&child); /* does not use what this process has opened */
     witness_await("pause", 1, 1);
-    actor_open(&next, witness_server(), TTL_MS, "pause");
+    actor_open(&next, row->ttl_ms, "pause");
     actor_queue(&next, 2);
     kill(child.pid, SIGSTOP);
     hf_time stopped = hf_now();
     actor_give(&first);
     actor_await(&next, HF_HELD);
-    assert_true(next.held < stopped + (TTL_MS + SLACK_MS) * HF_MS);
+    assert_true(next.held < stopped + row->ends_ms * HF_MS);
     kill(child.pid, SIGCONT);
-    poll(NULL, 0, TTL_MS / 2);
+    poll(NULL, 0, row->ttl_ms / 2);
     assert_int_equal(shown->acted, 0);
     assert_true(actor_has(&next));
     witness_await("pause", 1, 1); /* it queues again */
@@ -177,21 +193,21 @@ static void a_waiter_that_is_stopped(void **state)
 
 /* ---- Late requests -------------------------------------------------------------------- */
 
-static void a_release_that_is_late(void **state)
+static void test_a_release_that_is_late_changes_nothing(void **state)
 {
-    struct tcpproxy    *proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");
+    struct tcpproxy    *proxy = tcpproxy_start(witness_server(), row->news);
     static struct actor a, b;
 
     (void)state;
-    actor_open(&a, tcpproxy_address(proxy), TTL_MS, "late");
-    actor_open(&b, witness_server(), TTL_MS, "late");
+    actor_open_at(&a, tcpproxy_address(proxy), row->ttl_ms, "late");
+    actor_open(&b, row->ttl_ms, "late");
     actor_take(&a);
     actor_queue(&b, 1);
     tcpproxy_hold(proxy, TCPPROXY_UP, TCPPROXY_ALL);
     hf_time start_of_it = hf_now();
     assert_int_equal(hf_release_start(a.lock), 0);
     actor_await(&b, HF_HELD);
-    assert_true(b.held > start_of_it + TTL_MS * HF_MS / 2);
+    assert_true(b.held > start_of_it + row->ttl_ms * HF_MS / 2);
     tcpproxy_hold(proxy, TCPPROXY_UP, TCPPROXY_NOBODY);
     poll(NULL, 0, 100);
     assert_int_equal(hf_check(b.lock, ACTOR_LIMIT_MS), 0);
@@ -207,14 +223,14 @@ static void a_release_that_is_late(void **state)
 
 /* Asked on a connection that was given up: it takes effect by the newer one, or not at
  * all. */
-static void an_enter_that_is_late(void **state)
+static void test_an_enter_that_is_late_changes_nothing(void **state)
 {
-    struct tcpproxy    *proxy = tcpproxy_start(witness_server(), "SUBSCRIBE");
+    struct tcpproxy    *proxy = tcpproxy_start(witness_server(), row->news);
     static struct actor a, b;
 
     (void)state;
-    actor_open(&a, tcpproxy_address(proxy), 3 * TTL_MS, "late");
-    actor_open(&b, witness_server(), TTL_MS, "late");
+    actor_open_at(&a, tcpproxy_address(proxy), 3 * row->ttl_ms, "late");
+    actor_open(&b, row->ttl_ms, "late");
     actor_take(&a);
     actor_give(&a);
     tcpproxy_strand(proxy, true);
@@ -237,23 +253,23 @@ static void an_enter_that_is_late(void **state)
 
 /* ---- A stopped server ------------------------------------------------------------------ */
 
-static void a_server_that_is_stopped_shortly(void **state)
+static void test_a_server_that_is_stopped_shortly_loses_no_lock(void **state)
 {
     static struct actor a, b;
 
     (void)state;
-    actor_open(&a, witness_server(), TTL_MS, "server");
-    actor_open(&b, witness_server(), TTL_MS, "server");
+    actor_open(&a, row->long_ms, "short");
+    actor_open(&b, row->long_ms, "short");
     actor_take(&a);
     actor_queue(&b, 1);
     for (int i = 0; i < 2; i++) {
-        poll(NULL, 0, TTL_MS / 2); /* renewed */
-        witness_tell("freeze 1");
-        poll(NULL, 0, TTL_MS / 3);
-        witness_tell("thaw 1");
+        poll(NULL, 0, row->long_ms / 2); /* renewed */
+        witness_tell("freeze");
+        poll(NULL, 0, row->long_ms / 4);
+        witness_tell("thaw");
         assert_int_equal(hf_state(b.lock), HF_WAITING);
     }
-    poll(NULL, 0, TTL_MS);
+    poll(NULL, 0, row->long_ms);
     assert_true(actor_has(&a));
     actor_give(&a);
     actor_await(&b, HF_HELD);
@@ -263,24 +279,24 @@ static void a_server_that_is_stopped_shortly(void **state)
     witness_empty();
 }
 
-static void a_server_that_is_stopped_for_long(void **state)
+static void test_a_server_that_is_stopped_for_long_loses_it_in_time(void **state)
 {
     static struct actor a, b;
     static struct rival rival;
 
     (void)state;
-    actor_open(&a, witness_server(), TTL_MS, "server");
-    actor_open(&b, witness_server(), TTL_MS, "server");
+    actor_open(&a, row->ttl_ms, "long");
+    actor_open(&b, row->ttl_ms, "long");
     uint64_t token = actor_take(&a);
     actor_queue(&b, 1);
-    rival_start(&rival, witness_server(), TTL_MS, "server", &a, 1);
-    witness_tell("freeze 1");
+    rival_start(&rival, row->ttl_ms, "long", &a, 1);
+    witness_tell("freeze");
     hf_time frozen = hf_now();
-    poll(NULL, 0, TTL_MS + 100);
+    poll(NULL, 0, row->ttl_ms + 100);
     assert_int_equal(hf_state(a.lock), HF_LOST);
-    assert_true(a.lost <= frozen + TTL_MS * HF_MS);
-    poll(NULL, 0, TTL_MS / 2);
-    witness_tell("thaw 1");
+    assert_true(a.lost <= frozen + row->ttl_ms * HF_MS);
+    poll(NULL, 0, row->ttl_ms / 2);
+    witness_tell("thaw");
     assert_int_equal(hf_release(a.lock), HF_ELOST);
     actor_await(&b, HF_HELD);
     assert_true(hf_token(b.lock) > token);
@@ -296,15 +312,18 @@ static void a_server_that_is_stopped_for_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_holder_that_is_stopped),
-        cmocka_unit_test(a_waiter_that_is_stopped),
-        cmocka_unit_test(a_release_that_is_late),
-        cmocka_unit_test(an_enter_that_is_late),
-        cmocka_unit_test(a_server_that_is_stopped_shortly),
-        cmocka_unit_test(a_server_that_is_stopped_for_long),
+        cmocka_unit_test(test_a_holder_that_is_stopped_knows_that_it_lost),
+        cmocka_unit_test(test_a_waiter_that_is_stopped_holds_up_nobody),
+        cmocka_unit_test(test_a_release_that_is_late_changes_nothing),
+        cmocka_unit_test(test_an_enter_that_is_late_changes_nothing),
+        cmocka_unit_test(test_a_server_that_is_stopped_shortly_loses_no_lock),
+        cmocka_unit_test(test_a_server_that_is_stopped_for_long_loses_it_in_time),
     };
 
-    witness_server();
+    const char *store = witness_start();
+
+    for (row = rows; strcmp(row->store, store) != 0; row++)
+        continue;
     shown = mmap(NULL, sizeof *shown, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
                  -1, 0);
     return shown == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
