@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <assert.h>
+#include <netinet/tcp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -72,6 +73,29 @@ void port_listen(struct port *port, bool listening)
     r = listen(fd, 128);
     assert(r == 0);
     port->listener = fd;
+}
+
+static int without_delay(int fd)
+{
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+    return fd;
+}
+
+int port_accept(const struct port *port)
+{
+    int fd = accept4(port->listener, NULL, NULL, SOCK_CLOEXEC);
+
+    return fd < 0 ? -1 : without_delay(fd);
+}
+
+int port_reach(const struct sockaddr_in *target)
+{
+    int fd = tcp_socket(0);
+
+    if (connect(fd, (const struct sockaddr *)target, sizeof *target) == 0)
+        return without_delay(fd);
+    close(fd);
+    return -1;
 }
 
 struct sockaddr_in port_parse(const char *text)

@@ -18,6 +18,11 @@ void port_close(struct port *port);
 /* Refuse connections, those too that were not accepted yet; or listen again. */
 void port_listen(struct port *port, bool listen);
 
+/* Take a connection that waits there, and connect to somebody else; what is sent goes out at
+ * once.  Or -1. */
+int port_accept(const struct port *port);
+int port_reach(const struct sockaddr_in *target);
+
 /* "1.2.3.4:5" as an address. */
 struct sockaddr_in port_parse(const char *text);
 

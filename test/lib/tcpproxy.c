@@ -5,7 +5,6 @@
 #include "lib/port.h"
 
 #include <assert.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -55,7 +54,6 @@ static unsigned kind(const struct link *link)
 
 static void set_up(int fd)
 {
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
     /* A server that is frozen must not stop this thread for good. */
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &(struct timeval){ .tv_sec = 1 },
                sizeof(struct timeval));
@@ -63,16 +61,14 @@ static void set_up(int fd)
 
 static void accept_one(struct tcpproxy *proxy)
 {
-    int          client = accept4(proxy->port.listener, NULL, NULL, SOCK_CLOEXEC);
+    int          client = port_accept(&proxy->port);
     struct link *link = proxy->link;
 
     if (client < 0)
         return;
     proxy->connections++;
-    int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert(server >= 0);
-    if (connect(server, (struct sockaddr *)&proxy->target, sizeof proxy->target) < 0) {
-        close(server);
+    int server = port_reach(&proxy->target);
+    if (server < 0) {
         close(client);
         return;
     }

@@ -1,13 +1,9 @@
 /* zkproxy.c - see zkproxy.h: the calls, the thread and the port. */
 #include "lib/zkproxy_inner.h"
 
-#include "base/random.h"
-
-#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,95 +15,27 @@
 
 /* ---- The port ------------------------------------------------------------------------- */
 
-/* The lowest of the ports that the kernel gives to outgoing connections.  One of those
- * will not do: a client that tries again and again while we refuse could meet itself. */
-static unsigned first_outgoing_port(void)
-{
-    unsigned first = 32768;
-    FILE    *file = fopen("/proc/sys/net/ipv4/ip_local_port_range", "re");
-
-    if (file != NULL) {
-        if (fscanf(file, "%u", &first) != 1 || first < 20000)
-            first = 32768;
-        fclose(file);
-    }
-    return first;
-}
-
-static int tcp_socket(void)
-{
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    assert(fd >= 0);
-    return fd;
-}
-
-static void allow_reuse(int fd)
-{
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-}
-
-/* Bind a port that nobody has; others may join us there only if they say so. */
-static void keep_port(struct zkproxy *proxy)
-{
-    unsigned first = first_outgoing_port();
-
-    proxy->keeper = tcp_socket();
-    proxy->own = (struct sockaddr_in){ .sin_family = AF_INET };
-    proxy->own.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int r = -1;
-    for (int i = 0; i < 1000 && r < 0; i++) {
-        proxy->own.sin_port = htons((uint16_t)(first - 1 - hf_random() % 16000));
-        r = bind(proxy->keeper, (struct sockaddr *)&proxy->own, sizeof proxy->own);
-    }
-    assert(r == 0);
-    allow_reuse(proxy->keeper);
-}
-
-static void set_listening(struct zkproxy *proxy, bool listening)
-{
-    if (listening == (proxy->listener >= 0))
-        return;
-    if (!listening) {
-        /* Now, and not only when the thread no longer polls it. */
-        shutdown(proxy->listener, SHUT_RDWR);
-        close(proxy->listener);
-        proxy->listener = -1;
-        return;
-    }
-    int fd = tcp_socket();
-    allow_reuse(fd);
-    int r = bind(fd, (struct sockaddr *)&proxy->own, sizeof proxy->own);
-    assert(r == 0);
-    r = listen(fd, 128);
-    assert(r == 0);
-    fcntl(fd, F_SETFL, O_NONBLOCK);
-    proxy->listener = fd;
-}
-
 void port_settle(struct zkproxy *proxy)
 {
-    set_listening(proxy, proxy->refuse_until <= hf_now());
+    port_listen(&proxy->port, proxy->refuse_until <= hf_now());
 }
 
 static void accept_one(struct zkproxy *proxy)
 {
-    int client = accept4(proxy->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int client = port_accept(&proxy->port);
 
     if (client < 0)
         return;
     proxy->connections++;
-    int server = tcp_socket();
-    if (connect(server, (struct sockaddr *)&proxy->target, sizeof proxy->target) < 0) {
-        close(server);
+    int server = port_reach(&proxy->target);
+    if (server < 0) {
         setsockopt(client, SOL_SOCKET, SO_LINGER, &(struct linger){ 1, 0 },
                    sizeof(struct linger));
         close(client);
         return;
     }
+    fcntl(client, F_SETFL, O_NONBLOCK);
     fcntl(server, F_SETFL, O_NONBLOCK);
-    setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
-    setsockopt(server, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
     link_add(proxy, client, server);
 }
 
@@ -122,7 +50,7 @@ static size_t prepare(struct zkproxy *proxy, struct pollfd *ends, int *timeout)
     if (proxy->refuse_until > now)
         wake = proxy->refuse_until;
     ends[0] = (struct pollfd){ .fd = proxy->wake, .events = POLLIN };
-    ends[1] = (struct pollfd){ .fd = proxy->listener, .events = POLLIN };
+    ends[1] = (struct pollfd){ .fd = proxy->port.listener, .events = POLLIN };
     for (struct link *link = proxy->links; link != NULL; link = link->next, n += 2) {
         assert(n < 2 * LINKS_MAX);
         link_prepare(proxy, link, ends + n, &wake);
@@ -141,7 +69,7 @@ static void process(struct zkproxy *proxy, const struct pollfd *ends)
     for (struct link *link = proxy->links; link != NULL; link = link->next, n += 2)
         link_process(proxy, link, ends + n);
     links_sweep(proxy, false);
-    if (ends[1].revents != 0 && proxy->listener >= 0)
+    if (ends[1].revents != 0 && proxy->port.listener >= 0)
         accept_one(proxy); /* last: the new link was not polled */
 }
 
@@ -171,16 +99,9 @@ static void *run(void *data)
 struct zkproxy *zkproxy_start(const char *target)
 {
     struct zkproxy *proxy = calloc(1, sizeof *proxy);
-    char            host[INET_ADDRSTRLEN];
-    unsigned        port;
 
     assert(proxy != NULL);
-    int fields = sscanf(target, "%15[0-9.]:%u", host, &port);
-    assert(fields == 2);
-    proxy->target =
-        (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-    int r = inet_pton(AF_INET, host, &proxy->target.sin_addr);
-    assert(r == 1);
+    proxy->target = port_parse(target);
     pthread_condattr_t attr;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -189,12 +110,8 @@ struct zkproxy *zkproxy_start(const char *target)
     pthread_mutex_init(&proxy->mutex, NULL);
     proxy->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     assert(proxy->wake >= 0);
-    proxy->listener = -1;
-    keep_port(proxy);
-    port_settle(proxy);
-    snprintf(proxy->address, sizeof proxy->address, "127.0.0.1:%u",
-             ntohs(proxy->own.sin_port));
-    r = pthread_create(&proxy->thread, NULL, run, proxy);
+    port_open(&proxy->port);
+    int r = pthread_create(&proxy->thread, NULL, run, proxy);
     assert(r == 0);
     return proxy;
 }
@@ -218,8 +135,7 @@ void zkproxy_stop(struct zkproxy *proxy)
     proxy->ending = true;
     unlock_and_wake(proxy);
     pthread_join(proxy->thread, NULL);
-    set_listening(proxy, false);
-    close(proxy->keeper);
+    port_close(&proxy->port);
     close(proxy->wake);
     pthread_mutex_destroy(&proxy->mutex);
     pthread_cond_destroy(&proxy->strike);
@@ -228,7 +144,7 @@ void zkproxy_stop(struct zkproxy *proxy)
 
 const char *zkproxy_address(const struct zkproxy *proxy)
 {
-    return proxy->address;
+    return proxy->port.address;
 }
 
 void zkproxy_rule(struct zkproxy *proxy, const struct zkproxy_rule *rule)

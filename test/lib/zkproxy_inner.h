@@ -9,6 +9,7 @@
 #define HF_TEST_ZKPROXY_INNER_H
 
 #include "base/clock.h"
+#include "lib/port.h"
 #include "lib/zkproxy.h"
 
 #include <netinet/in.h>
@@ -55,10 +56,8 @@ struct zkproxy {
     pthread_t          thread;
     int                wake; /* an eventfd: something was asked for */
     bool               ending;
-    struct sockaddr_in target, own;
-    char               address[32];
-    int                keeper;   /* keeps the port while nobody listens */
-    int                listener; /* -1: connections are refused */
+    struct sockaddr_in target;
+    struct port        port;
     struct link       *links;
 
     struct zkproxy_rule rule;

@@ -4,6 +4,7 @@
  * deadline is HF_NEVER, which the stores' tests look at.)
  */
 #include "core/lease.h"
+#include "lib/quorum_hand.h"
 
 #include "base/random.h"
 
@@ -85,22 +86,6 @@ static void test_no_overlap_when_clocks_differ_by_the_margin(void **state)
 
 /* T = 12 s, so T/4 = 3 s and T(1-rho) = 11.976 s.  Every answer takes 10 ms, so
  * delta = 40 ms: a write sent at s proves what was answered by s - 3.04 s. */
-#define T      (12 * HF_SEC)
-#define LEASED (11976 * HF_MS)
-
-static struct hf_lease_quorum connected(hf_time sent)
-{
-    struct hf_lease_quorum lease;
-
-    hf_lease_quorum_init(&lease, T, 0);
-    hf_lease_quorum_connected(&lease, sent, sent + 10 * HF_MS, T);
-    return lease;
-}
-
-static void answer(struct hf_lease_quorum *lease, hf_time sent, bool committed)
-{
-    hf_lease_quorum_answered(lease, sent, sent + 10 * HF_MS, committed);
-}
 
 static void test_pings_prove_nothing(void **state)
 {

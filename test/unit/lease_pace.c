@@ -3,29 +3,13 @@
  * moment.
  */
 #include "core/lease.h"
+#include "lib/quorum_hand.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
-
-#define T      (12 * HF_SEC)
-#define LEASED (11976 * HF_MS) /* T(1-rho) */
-
-static struct hf_lease_quorum connected(hf_time sent)
-{
-    struct hf_lease_quorum lease;
-
-    hf_lease_quorum_init(&lease, T, 0);
-    hf_lease_quorum_connected(&lease, sent, sent + 10 * HF_MS, T);
-    return lease;
-}
-
-static void answer(struct hf_lease_quorum *lease, hf_time sent, bool committed)
-{
-    hf_lease_quorum_answered(lease, sent, sent + 10 * HF_MS, committed);
-}
 
 /* ---- A session whose time changes --------------------------------------------- */
 

@@ -8,6 +8,7 @@
 
 #include "client/url.h"
 #include "holdfast.h"
+#include "lib/urls.h"
 #include "store/postgres/inner.h"
 
 #include <stdio.h>
@@ -41,6 +42,17 @@ static void parse_good(const char *text, struct hf_pg_config *ret)
 
     if (parse(text, ret, errmsg) != 0)
         fail_msg("%s: %s", text, errmsg);
+}
+
+/* Nothing of it is kept. */
+static int try_url(const char *text, char *errmsg)
+{
+    struct hf_pg_config config;
+
+    int r = parse(text, &config, errmsg);
+    if (r == 0)
+        hf_pg_config_finish(&config);
+    return r;
 }
 
 /* What libpq is told of one of the servers, as "key=value ...", in alphabetical order. */
@@ -301,14 +313,7 @@ static const char *const bad_urls[][2] = {
 static void test_bad_urls(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(bad_urls); i++) {
-        struct hf_pg_config config;
-        char                errmsg[HF_ERRMSG_MAX] = "";
-        if (parse(bad_urls[i][0], &config, errmsg) != HF_EINVAL ||
-            strstr(errmsg, bad_urls[i][1]) == NULL || strstr(errmsg, "hunter2") != NULL ||
-            strpbrk(errmsg, "\r\n") != NULL)
-            fail_msg("%s: %s", bad_urls[i][0], errmsg);
-    }
+    urls_refused(try_url, bad_urls, COUNT(bad_urls));
 }
 
 static void test_long_host(void **state)

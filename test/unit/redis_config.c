@@ -8,14 +8,12 @@
 
 #include "client/url.h"
 #include "holdfast.h"
+#include "lib/urls.h"
 #include "store/redis/inner.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -44,6 +42,18 @@ static void parse_good(const char *text, struct hf_redis_config *ret)
 
     if (parse(text, ret, errmsg) != 0)
         fail_msg("%s: %s", text, errmsg);
+}
+
+/* Nothing of it is kept. */
+static int try_url(const char *text, char *errmsg)
+{
+    struct hf_redis_config config;
+
+    int r = parse(text, &config, errmsg);
+    if (r == 0)
+        hf_redis_config_finish(&config);
+    assert_null(config.password);
+    return r;
 }
 
 /* ---- Good ones ------------------------------------------------------------------- */
@@ -172,24 +182,6 @@ static void test_params(void **state)
 
 /* ---- Users ------------------------------------------------------------------------ */
 
-static void write_file(const char *path, const char *text, mode_t mode)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
-    assert_int_equal(chmod(path, mode), 0);
-}
-
-static void make_folder(char *ret, size_t size)
-{
-    const char *base = getenv("TMPDIR");
-
-    snprintf(ret, size, "%.80s/config.XXXXXX", base != NULL ? base : "/tmp");
-    assert_non_null(mkdtemp(ret));
-}
-
 /* `user` NULL: none. */
 static void check_auth(const char *url, const char *user, const char *password)
 {
@@ -208,7 +200,7 @@ static void check_auth(const char *url, const char *user, const char *password)
 
 static void test_users(void **state)
 {
-    char folder[128], path[160], url[256];
+    char path[160], url[256];
 
     (void)state;
     setenv("HOLDFAST_REDIS_AUTH", "cat:environment", 1);
@@ -218,28 +210,21 @@ static void test_users(void **state)
     check_auth("redis://ana:p%40%3A%2F%25%3Fw@h/1", "ana", "p@:/%?w");
     check_auth("redis+sentinel://:old@h/main", NULL, "old");
 
-    make_folder(folder, sizeof folder);
-    snprintf(path, sizeof path, "%s/auth", folder);
+    urls_file_init(path);
     snprintf(url, sizeof url, "redis://ana:url@h?auth=%s", path);
-    write_file(path, "ben:from:file\r\nmore\n", 0600);
+    urls_file_write(path, "ben:from:file\r\nmore\n", 0600);
     check_auth(url, "ben", "from:file");
-    write_file(path, ":a:b", 0400);
+    urls_file_write(path, ":a:b", 0400);
     check_auth(url, NULL, "a:b");
-    unlink(path);
-    write_file(path, "just this\n", 0600);
+    urls_file_write(path, "just this\n", 0600);
     check_auth(url, NULL, "just this");
-    unlink(path);
-    rmdir(folder);
+    urls_file_remove(path);
     unsetenv("HOLDFAST_REDIS_AUTH");
 }
 
 static void test_files_that_are_no_secret(void **state)
 {
-    static const struct {
-        const char *text;
-        mode_t      mode;
-        const char *says;
-    } cases[] = {
+    static const struct urls_file cases[] = {
         { "ana:hunter2\n", 0640, "chmod 600" },
         { "hunter2\n", 0604, "chmod 600" },
         { "", 0600, "no password" },
@@ -247,27 +232,9 @@ static void test_files_that_are_no_secret(void **state)
         { ":\n", 0600, "no password" },
         { "\nana:hunter2\n", 0600, "no password" },
     };
-    struct hf_redis_config config;
-    char                   folder[128], path[160], url[256], errmsg[HF_ERRMSG_MAX];
 
     (void)state;
-    make_folder(folder, sizeof folder);
-    snprintf(path, sizeof path, "%s/auth", folder);
-    snprintf(url, sizeof url, "redis://h?auth=%s", path);
-    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
-    assert_non_null(strstr(errmsg, "No such file"));
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        write_file(path, cases[i].text, cases[i].mode);
-        assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
-        assert_non_null(strstr(errmsg, cases[i].says));
-        assert_null(strstr(errmsg, "hunter2"));
-    }
-    unlink(path);
-    assert_int_equal(mkdir(path, 0700), 0);
-    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
-    assert_non_null(strstr(errmsg, "directory"));
-    rmdir(path);
-    rmdir(folder);
+    urls_no_secrets(try_url, "redis", cases, COUNT(cases));
 }
 
 /* ---- Bad ones ------------------------------------------------------------------------ */
@@ -343,15 +310,7 @@ static const char *const bad_urls[][2] = {
 static void test_bad_urls(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT(bad_urls); i++) {
-        struct hf_redis_config config;
-        char                   errmsg[HF_ERRMSG_MAX] = "";
-        if (parse(bad_urls[i][0], &config, errmsg) != HF_EINVAL ||
-            strstr(errmsg, bad_urls[i][1]) == NULL || strstr(errmsg, "hunter2") != NULL ||
-            strchr(errmsg, '\n') != NULL)
-            fail_msg("%s: %s", bad_urls[i][0], errmsg);
-        assert_null(config.password);
-    }
+    urls_refused(try_url, bad_urls, COUNT(bad_urls));
 }
 
 static void check_length(const char *format, int good)

@@ -8,14 +8,12 @@
 
 #include "client/url.h"
 #include "holdfast.h"
+#include "lib/urls.h"
 #include "store/zookeeper/inner.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static int parse(const char *text, struct hf_zk_config *ret, char *errmsg)
 {
@@ -36,6 +34,17 @@ static void parse_good(const char *text, struct hf_zk_config *ret)
 
     if (parse(text, ret, errmsg) != 0)
         fail_msg("%s: %s", text, errmsg);
+}
+
+/* Nothing of it is kept. */
+static int try_url(const char *text, char *errmsg)
+{
+    struct hf_zk_config config;
+
+    int r = parse(text, &config, errmsg);
+    if (r == 0)
+        hf_zk_config_finish(&config);
+    return r;
 }
 
 static void test_servers(void **state)
@@ -107,33 +116,14 @@ static void test_params(void **state)
 
 /* ---- Users ---------------------------------------------------------------------- */
 
-static void write_file(const char *path, const char *text, mode_t mode)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    close(fd);
-    assert_int_equal(chmod(path, mode), 0);
-}
-
-static void make_folder(char *ret, size_t size)
-{
-    const char *base = getenv("TMPDIR");
-
-    snprintf(ret, size, "%.80s/address.XXXXXX", base != NULL ? base : "/tmp");
-    assert_non_null(mkdtemp(ret));
-}
-
 static void test_users(void **state)
 {
     struct hf_zk_config config;
-    char                folder[128], path[160], url[256];
+    char                path[160], url[256];
 
     (void)state;
-    make_folder(folder, sizeof folder);
-    snprintf(path, sizeof path, "%s/auth", folder);
-    write_file(path, "ben:from:file\r\nmore\n", 0600);
+    urls_file_init(path);
+    urls_file_write(path, "ben:from:file\r\nmore\n", 0600);
 
     setenv("HOLDFAST_ZK_AUTH", "cat:environment", 1);
     parse_good("zk://h", &config);
@@ -154,42 +144,19 @@ static void test_users(void **state)
     assert_null(config.auth);
 
     unsetenv("HOLDFAST_ZK_AUTH");
-    unlink(path);
-    rmdir(folder);
+    urls_file_remove(path);
 }
 
 static void test_files_that_are_no_secret(void **state)
 {
-    static const struct {
-        const char *text;
-        mode_t      mode;
-        const char *says;
-    } cases[] = {
+    static const struct urls_file cases[] = {
         { "ana:hunter2\n", 0640, "chmod 600" }, { "ana:hunter2\n", 0604, "chmod 600" },
         { "hunter2\n", 0600, "SASL" },          { "", 0600, "no user:password" },
         { "\nana:hunter2\n", 0600, "no user" },
     };
-    struct hf_zk_config config;
-    char                folder[128], path[160], url[256], errmsg[HF_ERRMSG_MAX];
 
     (void)state;
-    make_folder(folder, sizeof folder);
-    snprintf(path, sizeof path, "%s/auth", folder);
-    snprintf(url, sizeof url, "zk://h?auth=%s", path);
-    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
-    assert_non_null(strstr(errmsg, "No such file"));
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        write_file(path, cases[i].text, cases[i].mode);
-        assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
-        assert_non_null(strstr(errmsg, cases[i].says));
-        assert_null(strstr(errmsg, "hunter2"));
-    }
-    unlink(path);
-    assert_int_equal(mkdir(path, 0700), 0);
-    assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
-    assert_non_null(strstr(errmsg, "directory"));
-    rmdir(path);
-    rmdir(folder);
+    urls_no_secrets(try_url, "zk", cases, sizeof cases / sizeof *cases);
 }
 
 /* ---- Bad ones ---------------------------------------------------------------------- */
@@ -230,13 +197,7 @@ static void test_bad_urls(void **state)
 
     (void)state;
     unsetenv("HOLDFAST_ZK_AUTH");
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct hf_zk_config config;
-        char                errmsg[HF_ERRMSG_MAX] = "";
-        if (parse(cases[i][0], &config, errmsg) != HF_EINVAL ||
-            strstr(errmsg, cases[i][1]) == NULL || strstr(errmsg, "hunter2") != NULL)
-            fail_msg("%s: %s", cases[i][0], errmsg);
-    }
+    urls_refused(try_url, cases, sizeof cases / sizeof *cases);
 }
 
 static void test_long_ones(void **state)
