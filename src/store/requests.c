@@ -1,6 +1,8 @@
 /* requests.c - see requests.h. */
 #include "store/requests.h"
 
+#include <assert.h>
+
 void hf_requests_append(struct hf_requests *list, struct hf_req *req)
 {
     req->next = NULL;
@@ -29,4 +31,12 @@ void hf_requests_put_back(struct hf_requests *list, struct hf_req *req)
     list->first = req;
     if (list->last == NULL)
         list->last = req;
+}
+
+bool hf_req_may_end(const struct hf_req *req, bool begun)
+{
+    assert(req->op > HF_NOTHING && req->op <= HF_EXAMINE);
+    if (req->op == HF_WATCH)
+        return true;
+    return !begun && req->op != HF_LEAVE && req->op != HF_AMEND;
 }

@@ -1,4 +1,5 @@
-/* requests.h - requests in the order they came, linked by hf_req.next. */
+/* requests.h - requests in the order they came, linked by hf_req.next; and which of them
+ * may end early. */
 #ifndef HF_REQUESTS_H
 #define HF_REQUESTS_H
 
@@ -15,5 +16,16 @@ struct hf_req *hf_requests_take(struct hf_requests *list);
 
 /* To the front again: it comes next. */
 void hf_requests_put_back(struct hf_requests *list, struct hf_req *req);
+
+/* May a canceled request end with HF_ECANCELED?  `begun`: something may have been done for
+ * it, or a server be asked.
+ *
+ *     request       not begun  begun
+ *     WATCH         yes        yes    it waits for what may never happen
+ *     LEAVE, AMEND  no         no     they are wanted in any case
+ *     all others    yes        no     the answer comes soon, or the connection breaks; and
+ *                                     what was done must be heard of
+ */
+bool hf_req_may_end(const struct hf_req *req, bool begun);
 
 #endif

@@ -147,9 +147,10 @@ struct hf_store_impl {
     /* Take a request on.  Sets `wake` so that process() is called. */
     void (*submit)(struct hf_store *store, struct hf_req *req);
 
-    /* Ask for an early end.  done() still comes, once, with HF_ECANCELED or
-     * with the answer if that was quicker.  Only READ, WATCH, LIST and ENTERs
-     * not yet sent end early. */
+    /* Ask for an early end.  done() still comes, once, with HF_ECANCELED, and then
+     * nothing was done, or with the answer.  What has been begun is answered; of
+     * that a WATCH alone ends early.  Of what has not, all but LEAVE and AMEND do:
+     * hf_req_may_end() in requests.h. */
     void (*cancel)(struct hf_store *store, struct hf_req *req);
 
     /* Do what can be done without waiting and call done() for what is

@@ -108,12 +108,6 @@ static bool send_next(struct hf_memory *memory, hf_time now)
 
 /* ---- Ending early ----------------------------------------------------------- */
 
-static bool only_asks(const struct hf_req *req)
-{
-    return req->op == HF_READ || req->op == HF_WATCH || req->op == HF_LIST ||
-           req->op == HF_PROVE || req->op == HF_EXAMINE;
-}
-
 static void end_waiting(struct hf_memory *memory)
 {
     struct hf_requests all = memory->waiting;
@@ -121,7 +115,7 @@ static void end_waiting(struct hf_memory *memory)
 
     memory->waiting = (struct hf_requests){ 0 };
     while ((req = hf_requests_take(&all)) != NULL) {
-        if (req->canceled && (only_asks(req) || req->op == HF_ENTER))
+        if (req->canceled && hf_req_may_end(req, false))
             fail(memory, req, HF_ECANCELED);
         else
             hf_requests_append(&memory->waiting, req);
@@ -136,11 +130,10 @@ static void end_canceled(struct hf_memory *memory, hf_time now)
     end_waiting(memory);
     for (size_t i = 0; i < memory->room; i++) {
         struct hf_flight *flight = &memory->flight[i];
-        /* What may have been carried out must be heard to the end. */
-        if (flight->serial == 0 || !flight->req->canceled || !only_asks(flight->req))
+        if (flight->serial == 0 || !flight->req->canceled ||
+            !hf_req_may_end(flight->req, true))
             continue;
-        if (flight->req->op == HF_WATCH)
-            send_call(memory, HF_CALL_FORGET, flight->serial, NULL, now);
+        send_call(memory, HF_CALL_FORGET, flight->serial, NULL, now);
         flight->serial = 0;
         fail(memory, flight->req, HF_ECANCELED);
     }

@@ -75,14 +75,6 @@ static void store_cancel(struct hf_store *store, struct hf_req *req)
     store->wake = 0;
 }
 
-/* What changes something that is there is never called off: it is wanted in any
- * case. */
-static bool may_end_early(const struct hf_req *req)
-{
-    return req->op == HF_ENTER || req->op == HF_READ || req->op == HF_WATCH ||
-           req->op == HF_LIST || req->op == HF_PROVE || req->op == HF_EXAMINE;
-}
-
 static void end_canceled(struct hf_sq *sq)
 {
     if (!sq->cancels)
@@ -93,7 +85,7 @@ static void end_canceled(struct hf_sq *sq)
     struct hf_req     *req;
     sq->waiting = (struct hf_requests){ 0 };
     while ((req = hf_requests_take(&all)) != NULL) {
-        if (req->canceled && may_end_early(req))
+        if (req->canceled && hf_req_may_end(req, false))
             hf_sq_finish(sq, req, HF_ECANCELED);
         else
             hf_requests_append(&sq->waiting, req);
