@@ -4,8 +4,8 @@
 # Adds src/store/NAME to the library.  PACKAGE is what find_package() must find, LINK
 # the targets it gives, or plain names of libraries that come without a package, whose
 # HEADER may be in a folder NAMEd after the store; LIBRARY what -l wants of those who link
-# libholdfast.a by pkg-config.  NET: it speaks to a server, and needs src/net and OpenSSL.
-# SERVED: it is one of those that share src/store/served.
+# libholdfast.a by pkg-config.  NET: it speaks to a server, and needs src/net, OpenSSL and
+# src/store/remote.  SERVED: it is one of those that share src/store/served.
 # OPTIONAL makes an option HF_STORE_<NAME>; in src/store/store.c, and there only, the macro
 # of that name is defined when the store is in: whoever changes the option need not compile
 # all else again.  HF_LEFT_OUT has the names of what is not in.
@@ -13,7 +13,7 @@ set(HF_STORE_LIBRARIES "")
 set(HF_STORE_PACKAGES "")
 set(HF_STORE_LINKS "")
 set(HF_STORE_INCLUDES "") # folders of headers, for tests that look inside
-set(HF_LEFT_OUT net)
+set(HF_LEFT_OUT net remote served)
 
 macro(hf_library package targets names)
     if(NOT "${package}" STREQUAL "")
@@ -25,11 +25,11 @@ macro(hf_library package targets names)
     list(APPEND HF_STORE_LINKS ${names})
 endmacro()
 
-# src/net, once for however many stores.
+# src/net and src/store/remote, once for however many stores.
 macro(hf_net)
     if(net IN_LIST HF_LEFT_OUT)
-        list(REMOVE_ITEM HF_LEFT_OUT net)
-        file(GLOB net_sources CONFIGURE_DEPENDS src/net/*.c)
+        list(REMOVE_ITEM HF_LEFT_OUT net remote)
+        file(GLOB net_sources CONFIGURE_DEPENDS src/net/*.c src/store/remote/*.c)
         target_sources(hf_objects PRIVATE ${net_sources})
         hf_library(OpenSSL OpenSSL::SSL "ssl;crypto")
     endif()
@@ -37,7 +37,8 @@ endmacro()
 
 # src/store/served, likewise.
 macro(hf_served)
-    if(NOT served_sources)
+    if(served IN_LIST HF_LEFT_OUT)
+        list(REMOVE_ITEM HF_LEFT_OUT served)
         file(GLOB served_sources CONFIGURE_DEPENDS src/store/served/*.c)
         target_sources(hf_objects PRIVATE ${served_sources})
     endif()

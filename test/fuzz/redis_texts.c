@@ -19,12 +19,14 @@ static char *copy(const uint8_t *bytes, size_t size)
 /* A message is about a place of ours or about none; it never makes one. */
 static void hear(char *text)
 {
-    static const struct hf_served_ops ops = { .tail = 0 };
+    static const struct hf_served_ops ops;
+    static const struct hf_remote_ops remote_ops = { .task_size =
+                                                         sizeof(struct hf_redis_task) };
     static struct hf_served           served;
     struct hf_req req = { .id = 7, .name = "a", .shape = { 1, 1, false } };
 
-    served = (struct hf_served){ .now = 0 };
-    hf_served_init(&served, &ops);
+    memset(&served, 0, sizeof served);
+    hf_served_init(&served, &ops, &remote_ops);
     struct hf_served_place *place = hf_served_place_new(&served, &req);
     assert(place != NULL);
     hf_served_message(&served, text);

@@ -148,17 +148,86 @@ static void a_canceled_watch(void **state)
     player_close(&a);
 }
 
+/* Submit a request, turn so often, cancel it, and wait for its end. */
+static void submit_and_cancel(struct player *player, struct counted *counted, int turns)
+{
+    submit(player, counted);
+    while (turns-- > 0)
+        turn(player);
+    player->store->impl->cancel(player->store, &counted->req);
+    turn_until(player, counted, 1);
+}
+
+/* What is canceled before the store has seen it ends early: nothing was done. */
 static void canceled_before_it_was_seen(void **state)
 {
-    struct player  a;
-    struct counted counted = { .req = { .op = HF_LIST, .name = "unseen" } };
+    static const enum hf_op ops[] = { HF_ENTER, HF_READ, HF_WATCH, HF_LIST,
+                                      HF_BREAK, HF_ASK,  HF_PROVE, HF_EXAMINE };
+    struct player           a;
+    struct ask              ask;
 
     (void)state;
     player_open(&a);
-    submit(&a, &counted);
-    a.store->impl->cancel(a.store, &counted.req);
-    turn_until(&a, &counted, 1);
-    assert_true(counted.req.status == HF_ECANCELED || counted.req.status == 0);
+    uint64_t id = enter(&a, "unseen", MUTEX, &ask);
+    uint64_t seq = my_ticket(&ask)->seq;
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        struct counted counted = { .req = { .op = ops[i],
+                                            .name = "unseen",
+                                            .id = id + (ops[i] == HF_ENTER),
+                                            .shape = MUTEX,
+                                            .note = "",
+                                            .seq = seq,
+                                            .seqs = &seq,
+                                            .count = 1 } };
+        submit_and_cancel(&a, &counted, 0);
+        assert_int_equal(counted.req.status, HF_ECANCELED);
+    }
+    assert_int_equal(look(&a, "unseen", id, &ask), 0);
+    assert_true(is_granted(&ask)); /* BREAK did not take it away */
+    assert_null(my_ticket(&ask)->asked);
+    assert_int_equal(length(&a, "unseen"), 1);
+    player_close(&a);
+}
+
+/* What has been begun is heard to the end: a place that was taken is never kept quiet
+ * about, nor one that was broken. */
+static void canceled_after_it_was_begun(void **state)
+{
+    struct player  a;
+    struct ask     ask;
+    struct counted enter_ = { .req = { .op = HF_ENTER, .name = "begun", .note = "" } };
+    struct counted break_ = { .req = { .op = HF_BREAK, .name = "begun" } };
+
+    (void)state;
+    player_open(&a);
+    enter_.req.id = ++a.ids;
+    enter_.req.shape = MUTEX;
+    submit_and_cancel(&a, &enter_, 1);
+    assert_true(enter_.req.status == 0 || enter_.req.status == HF_ECANCELED);
+    assert_int_equal(list(&a, "begun", &ask), 0);
+    assert_int_equal(ask.count, enter_.req.status == 0);
+    if (ask.count == 1) {
+        break_.req.seq = ask.seen[0].seq;
+        submit_and_cancel(&a, &break_, 1);
+        assert_true(break_.req.status == 0 || break_.req.status == HF_ECANCELED);
+        assert_int_equal(length(&a, "begun"), break_.req.status != 0);
+    }
+    player_close(&a);
+}
+
+/* Of a WATCH by somebody outside the server may be just being told. */
+static void a_watch_from_outside_canceled_at_any_time(void **state)
+{
+    struct player a;
+
+    (void)state;
+    player_open(&a);
+    for (int turns = 0; turns < 4; turns++) {
+        struct counted counted = { .req = { .op = HF_WATCH, .name = "outside" } };
+        submit_and_cancel(&a, &counted, turns);
+        /* On any change: to be told too often is no fault. */
+        assert_true(counted.req.status == 0 || counted.req.status == HF_ECANCELED);
+    }
     player_close(&a);
 }
 
@@ -231,6 +300,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(again_from_done),
         cmocka_unit_test(a_canceled_watch),
         cmocka_unit_test(canceled_before_it_was_seen),
+        cmocka_unit_test(canceled_after_it_was_begun),
+        cmocka_unit_test(a_watch_from_outside_canceled_at_any_time),
         cmocka_unit_test(a_leave_cannot_be_called_off),
         cmocka_unit_test(nor_can_an_amend),
         cmocka_unit_test(idle_is_quiet),

@@ -45,7 +45,7 @@ void hf_pg_cancel_begin(struct hf_pg *pg)
     cancel->conn = hf_pg_socket_detach(pg);
     cancel->server = pg->link.server;
     cancel->generation = hf_fork_generation();
-    cancel->limit = pg->served.now + hf_pg_link_patience(pg);
+    cancel->limit = pg->remote.now + hf_pg_link_patience(pg);
     epoll_ctl(pg->served.base.fd, EPOLL_CTL_ADD, hf_aside_fd(cancel->aside), &event);
 }
 
@@ -68,7 +68,7 @@ bool hf_pg_cancel_run(struct hf_pg *pg)
     struct hf_pg_cancel *cancel = &pg->link.cancel;
 
     if (cancel->aside != NULL &&
-        (hf_aside_done(cancel->aside) || pg->served.now >= cancel->limit))
+        (hf_aside_done(cancel->aside) || pg->remote.now >= cancel->limit))
         hf_pg_cancel_end(pg);
     return cancel->aside == NULL || cancel->server != pg->link.server;
 }

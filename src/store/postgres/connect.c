@@ -79,7 +79,7 @@ void hf_pg_connect_more(struct hf_pg *pg)
     bool               fine = true;
 
     for (int i = 0; i < STEPS && fine && is_due(link); i++) {
-        link->due = pg->served.now + hf_pg_link_patience(pg); /* each step has its own */
+        link->due = pg->remote.now + hf_pg_link_patience(pg); /* each step has its own */
         switch (hf_pg_socket_step(pg)) {
         case PGRES_POLLING_OK:
             connected(pg);
@@ -106,7 +106,7 @@ void hf_pg_connect(struct hf_pg *pg, const char *hostaddr)
 
     assert(link->conn == NULL && link->first == NULL);
     link->phase = HF_PG_CONNECTING;
-    link->due = pg->served.now + hf_pg_link_patience(pg);
+    link->due = pg->remote.now + hf_pg_link_patience(pg);
     link->generation = hf_fork_generation();
     link->opened++;
     link->pooled = link->more = false;

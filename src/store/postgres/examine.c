@@ -41,7 +41,7 @@ static void tell(struct hf_pg *pg, struct hf_served_task *task,
     struct hf_finding_list list = { 0 };
 
     hf_pg_server_tell(pg, examine, &list);
-    hf_pg_data_tell(examine, task->req->name, &list);
+    hf_pg_data_tell(examine, task->base.req->name, &list);
     hf_served_findings(task, &list);
 }
 
@@ -51,7 +51,7 @@ static void on_looked(struct hf_pg *pg, void *data, const PGresult *result)
     struct hf_served_task *task = data;
     struct hf_pg_examine   examine = { .result = result };
 
-    examine.took = hf_now() - hf_pg_task_call(task)->sent;
+    examine.took = hf_now() - ((struct hf_pg_task *)task)->call.sent;
     if (!hf_pg_answered(pg, task, result, NULL))
         return;
     examine.ahead =
@@ -64,6 +64,6 @@ void hf_pg_examine(struct hf_served *served, struct hf_served_task *task)
     struct hf_pg *pg = (struct hf_pg *)served;
 
     hf_pg_begin(pg, HF_PG_LOOK);
-    hf_pg_add(pg, task->req->name);
+    hf_pg_add(pg, task->base.req->name);
     hf_pg_task_send(pg, task, on_looked);
 }

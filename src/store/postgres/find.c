@@ -80,7 +80,7 @@ void hf_pg_find_next(struct hf_pg *pg)
     if (pg->served.base.errmsg[0] ==
         '\0') /* should somebody give up before we know more */
         hf_pg_link_say(pg, "does not answer");
-    link->due = pg->served.now + hf_pg_link_patience(pg);
+    link->due = pg->remote.now + hf_pg_link_patience(pg);
     link->phase = HF_PG_RESOLVING;
     if (link->next_address < link->addresses)
         reach(pg);

@@ -110,7 +110,10 @@ char *hf_pg_schema_print(const char *role);
 
 /* ---- verbs.c -------------------------------------------------------------------------------- */
 
-struct hf_pg_call *hf_pg_task_call(struct hf_served_task *task);
+struct hf_pg_task {
+    struct hf_served_task base;
+    struct hf_pg_call     call;
+};
 
 /* Call the function begun for a task.  Then, of its result: is it one to go on with?
  * If not, all that is needed was done, and the task may be gone.  `code` NULL: the function
@@ -132,7 +135,10 @@ void hf_pg_list(struct hf_served *served, struct hf_served_task *task);
 void hf_pg_examine(struct hf_served *served, struct hf_served_task *task);
 
 struct hf_pg {
-    struct hf_served     served;
+    union { /* the same by two names */
+        struct hf_remote remote;
+        struct hf_served served;
+    };
     struct hf_pg_config  config;
     struct hf_pg_link    link;
     struct hf_pg_args    args;

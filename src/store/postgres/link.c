@@ -106,8 +106,8 @@ static void refuse(struct hf_pg *pg, int refusal)
     link->refusal = refusal;
     link->tried = 0;
     link->addresses = 0;
-    link->due = pg->served.now + HF_SEC;
-    hf_served_set_link(&pg->served, HF_LINK_UP);
+    link->due = pg->remote.now + HF_SEC;
+    hf_store_set_link(&pg->served.base, HF_LINK_UP);
 }
 
 /* The next address or server has its turn, at once; after all of them, a pause.  One that
@@ -116,7 +116,7 @@ static void go_on(struct hf_pg *pg, enum hf_pg_phase phase, bool hangs)
 {
     struct hf_pg_link *link = &pg->link;
 
-    link->due = pg->served.now;
+    link->due = pg->remote.now;
     if (phase == HF_PG_CONNECTING && link->next_address < link->addresses)
         return;
     link->addresses = 0;
@@ -148,7 +148,7 @@ static void give_up(struct hf_pg *pg, const char *why, int refusal, bool hangs)
         refuse(pg, refusal);
     } else {
         go_on(pg, phase, hangs);
-        hf_served_set_link(&pg->served, HF_LINK_DOWN);
+        hf_store_set_link(&pg->served.base, HF_LINK_DOWN);
     }
     hf_pg_calls_drop(pg);
     hf_pg_session_broken(pg);
@@ -222,10 +222,10 @@ void hf_pg_link_run(struct hf_pg *pg, bool readable)
     struct hf_pg_link *link = &pg->link;
 
     bool free_to = hf_pg_cancel_run(pg);
-    if (link->phase == HF_PG_RESTING && pg->served.now >= link->due && free_to) {
+    if (link->phase == HF_PG_RESTING && pg->remote.now >= link->due && free_to) {
         if (link->refused) {
             link->refused = pg->served.base.refusing = false;
-            hf_served_set_link(&pg->served, HF_LINK_DOWN);
+            hf_store_set_link(&pg->served.base, HF_LINK_DOWN);
         }
         hf_pg_find_next(pg);
     }
@@ -237,7 +237,7 @@ void hf_pg_link_run(struct hf_pg *pg, bool readable)
     if (link->phase >= HF_PG_OPENING && (readable || link->more))
         read_more(pg);
     if (link->phase != HF_PG_RESTING && link->phase < HF_PG_OPENING &&
-        pg->served.now >= link->due)
+        pg->remote.now >= link->due)
         hung(pg, hf_pg_link_patience(pg));
 }
 
@@ -276,7 +276,7 @@ void hf_pg_link_ready(struct hf_pg *pg)
     link->tried = link->rounds = 0;
     hf_retry_reset(&link->retry);
     pg->served.base.errmsg[0] = '\0';
-    hf_served_set_link(&pg->served, HF_LINK_UP);
+    hf_store_set_link(&pg->served.base, HF_LINK_UP);
 }
 
 /* ---- Both ends of its life --------------------------------------------------------- */

@@ -29,7 +29,7 @@ static void on_listed(struct hf_pg *pg, void *data, const PGresult *result)
     struct hf_ticket *ticket =
         hf_served_tickets(&pg->served, (size_t)PQntuples(result) + 1);
     if (ticket == NULL) {
-        hf_served_fail(task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
     for (int row = 1; row < PQntuples(result); row++)
@@ -42,6 +42,6 @@ void hf_pg_list(struct hf_served *served, struct hf_served_task *task)
     struct hf_pg *pg = (struct hf_pg *)served;
 
     hf_pg_begin(pg, HF_PG_LIST);
-    hf_pg_add(pg, task->req->name); /* NULL: all */
+    hf_pg_add(pg, task->base.req->name); /* NULL: all */
     hf_pg_task_send(pg, task, on_listed);
 }

@@ -56,7 +56,7 @@ void hf_pg_news_look(struct hf_pg *pg)
 
     news->poll = HF_NEVER;
     if (polls(pg)) {
-        news->poll = pg->served.now + news->pause;
+        news->poll = pg->remote.now + news->pause;
         news->pause = news->pause * 2 < LONGEST ? news->pause * 2 : LONGEST;
     }
     news->again = news->call.flying && !polls(pg); /* it may be ahead of our LISTEN */
@@ -94,14 +94,14 @@ static void listen_or_not(struct hf_pg *pg, bool on)
 void hf_pg_news_want(struct hf_pg *pg, bool at_once)
 {
     struct hf_pg_news *news = &pg->news;
-    hf_time            when = pg->served.now + (at_once ? 0 : SOON);
+    hf_time            when = pg->remote.now + (at_once ? 0 : SOON);
 
     if (when < news->wanted)
         news->wanted = when;
     if (polls(pg) && at_once) {
         news->pause = SHORTEST;
-        if (news->poll > pg->served.now + SHORTEST)
-            news->poll = pg->served.now + SHORTEST;
+        if (news->poll > pg->remote.now + SHORTEST)
+            news->poll = pg->remote.now + SHORTEST;
     }
 }
 
@@ -121,16 +121,16 @@ static void notice_idleness(struct hf_pg *pg)
 {
     struct hf_pg_news *news = &pg->news;
 
-    if (pg->served.tasks != NULL) {
+    if (pg->remote.tasks != NULL) {
         news->idle = 0;
         return;
     }
     if (news->idle == 0)
-        news->idle = pg->served.now;
+        news->idle = pg->remote.now;
     news->wanted = HF_NEVER;
     if (polls(pg))
         news->poll = HF_NEVER;
-    if (news->listening && !news->listen.flying && pg->served.now >= news->idle + IDLE)
+    if (news->listening && !news->listen.flying && pg->remote.now >= news->idle + IDLE)
         listen_or_not(pg, false);
 }
 
@@ -142,11 +142,11 @@ void hf_pg_news_run(struct hf_pg *pg)
         return;
     notice_idleness(pg);
     if (polls(pg)) {
-        if (news->wanted <= pg->served.now && news->poll == HF_NEVER)
-            news->poll = pg->served.now + news->pause;
-        if (news->poll <= pg->served.now)
+        if (news->wanted <= pg->remote.now && news->poll == HF_NEVER)
+            news->poll = pg->remote.now + news->pause;
+        if (news->poll <= pg->remote.now)
             hf_pg_news_look(pg);
-    } else if (news->wanted <= pg->served.now && !news->listening &&
+    } else if (news->wanted <= pg->remote.now && !news->listening &&
                !news->listen.flying) {
         listen_or_not(pg, true);
         hf_pg_news_look(pg);

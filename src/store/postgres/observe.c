@@ -38,13 +38,13 @@ static void plan_round(struct hf_pg *pg, bool soon)
     hf_time pause = within(pg->config.ttl, ROUND_LEAST, ROUND_MOST);
 
     pause += (hf_time)(hf_random() % (uint64_t)(pause / 2)); /* not all at once */
-    pg->observe.round = pg->served.now + (soon ? ROUND_SOON : pause);
+    pg->observe.round = pg->remote.now + (soon ? ROUND_SOON : pause);
 }
 
 void hf_pg_observe_init(struct hf_pg *pg)
 {
     pg->observe.alarm = HF_NEVER;
-    pg->served.now = hf_now();
+    pg->remote.now = hf_now();
     plan_round(pg, false);
 }
 
@@ -143,7 +143,7 @@ static void on_buried(struct hf_pg *pg, void *data, const PGresult *result)
     if (result == NULL)
         return;
     if (count > 0) {
-        pg->observe.alarm = pg->served.now; /* there may be more: see schema.sql */
+        pg->observe.alarm = pg->remote.now; /* there may be more: see schema.sql */
         hf_pg_renew(pg);                    /* who is in our way now? */
     }
     if (alarmed)
@@ -181,10 +181,10 @@ void hf_pg_observe_run(struct hf_pg *pg)
 
     if (pg->link.phase != HF_PG_READY || observe->call.flying)
         return;
-    if (pg->served.now >= observe->alarm) {
+    if (pg->remote.now >= observe->alarm) {
         observe->alarm = HF_NEVER;
         bury(pg, TTL_LEAST, true);
-    } else if (pg->served.now >= observe->round) {
+    } else if (pg->remote.now >= observe->round) {
         plan_round(pg, false);
         bury(pg, pg->config.ttl, false);
     }

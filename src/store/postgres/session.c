@@ -255,7 +255,7 @@ void hf_pg_session_restart(struct hf_pg *pg)
              "PostgreSQL at %.160s does not know our session any more: its lease ended",
              pg->config.shown);
     start_afresh(pg);
-    hf_served_lose(&pg->served);
+    hf_remote_lose(&pg->remote);
     if (pg->link.phase < HF_PG_OPENING)
         return;
     pg->link.phase = HF_PG_OPENING;
@@ -324,9 +324,9 @@ void hf_pg_session_run(struct hf_pg *pg)
 {
     if (pg->link.phase < HF_PG_OPENING)
         return;
-    if (pg->served.now >= oldest_call(pg))
+    if (pg->remote.now >= oldest_call(pg))
         hf_pg_link_hung(pg);
-    else if (pg->link.phase == HF_PG_READY && pg->served.now >= pg->session.due &&
+    else if (pg->link.phase == HF_PG_READY && pg->remote.now >= pg->session.due &&
              !pg->session.call.flying)
         hf_pg_renew(pg);
 }
@@ -369,7 +369,7 @@ void hf_pg_session_end(struct hf_pg *pg)
     while (!done && hf_now() < end) {
         struct pollfd poll_fd = { .fd = pg->served.base.fd, .events = POLLIN };
         poll(&poll_fd, 1, hf_poll_ms(hf_now(), end));
-        pg->served.now = hf_now();
+        pg->remote.now = hf_now();
         hf_pg_link_run(pg, true);
         hf_pg_link_flush(pg);
     }

@@ -1,6 +1,6 @@
 /* store.c - the PostgreSQL store: puts the parts of this folder together.
  *
- * process() reads what has come, begins what waits (served/store.c), and sends the next
+ * process() reads what has come, begins what waits (remote/task.c), and sends the next
  * call.
  */
 #include "store/postgres/postgres.h"
@@ -14,9 +14,9 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-static int ready(const struct hf_served *served)
+static int ready(const struct hf_remote *remote)
 {
-    const struct hf_pg *pg = (const struct hf_pg *)served;
+    const struct hf_pg *pg = (const struct hf_pg *)remote;
 
     return pg->link.refused ? pg->link.refusal : pg->link.phase == HF_PG_READY;
 }
@@ -29,7 +29,6 @@ static void look_in(struct hf_served *served, int64_t us)
 }
 
 static const struct hf_served_ops ops = {
-    .tail = sizeof(struct hf_pg_call),
     .verb = { [HF_ENTER] = hf_pg_enter,
               [HF_READ] = hf_pg_look,
               [HF_WATCH] = hf_pg_watch,
@@ -42,7 +41,16 @@ static const struct hf_served_ops ops = {
               [HF_EXAMINE] = hf_pg_examine },
     .watch_line = hf_pg_watch_line,
     .look_in = look_in,
+};
+
+static const struct hf_remote_ops remote_ops = {
+    .task_size = sizeof(struct hf_pg_task),
     .ready = ready,
+    .begin = hf_served_begin,
+    .end_watch = hf_served_end_watch,
+    .end_task = hf_served_end_task,
+    .may_have = hf_served_may_have,
+    .lose = hf_served_lose,
 };
 
 static hf_time sooner(hf_time a, hf_time b)
@@ -62,10 +70,11 @@ static void process(struct hf_store *store, hf_time now, bool readable)
 {
     struct hf_pg *pg = (struct hf_pg *)store;
 
-    pg->served.now = now;
+    pg->remote.now = now;
     store->wake = HF_NEVER;
     hf_pg_link_run(pg, readable);
-    bool more = hf_served_run(&pg->served);
+    hf_served_watches_run(&pg->served);
+    bool more = hf_remote_run(&pg->remote);
     hf_pg_observe_run(pg);
     hf_pg_news_run(pg);
     hf_pg_session_run(pg);
@@ -79,12 +88,10 @@ static void close_store(struct hf_store *store)
 {
     struct hf_pg *pg = (struct hf_pg *)store;
 
-    pg->served.closing = true;
-    pg->served.now = hf_now();
-    store->on_link = NULL;
+    hf_remote_hush(&pg->remote);
     hf_pg_session_end(pg);
     hf_pg_link_finish(pg);
-    hf_served_finish_all(&pg->served);
+    hf_served_finish(&pg->served);
     hf_pg_args_finish(&pg->args);
     hf_pg_config_finish(&pg->config);
     hf_fork_close(store->fd);
@@ -98,7 +105,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         return HF_ENOMEM;
     }
-    hf_served_init(&pg->served, &ops);
+    hf_served_init(&pg->served, &ops, &remote_ops);
     int r = hf_pg_config_init(&pg->config, config, errmsg);
     if (r < 0)
         goto fail;
@@ -129,8 +136,8 @@ static const char *const params[] = { "ttl", "polling", NULL };
 
 /* clang-format off */
 #define IMPL(name) { .scheme = (name), .params = params, .users = true, .any = true,          \
-                     .open = open_store, .close = close_store, .submit = hf_served_submit, \
-                     .cancel = hf_served_cancel, .process = process,               \
+                     .open = open_store, .close = close_store, .submit = hf_remote_submit, \
+                     .cancel = hf_remote_cancel, .process = process,               \
                      .schema = hf_pg_schema_print }
 /* clang-format on */
 

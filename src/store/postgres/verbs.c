@@ -9,16 +9,11 @@
 
 /* ---- What they have in common ----------------------------------------------------------------- */
 
-struct hf_pg_call *hf_pg_task_call(struct hf_served_task *task)
-{
-    return (struct hf_pg_call *)task->tail;
-}
-
 void hf_pg_task_send(struct hf_pg *pg, struct hf_served_task *task,
                      hf_pg_on_result *on_result)
 {
     task->flying = true;
-    hf_pg_send(pg, hf_pg_task_call(task), false, on_result, task);
+    hf_pg_send(pg, &((struct hf_pg_task *)task)->call, false, on_result, task);
 }
 
 static bool fault(struct hf_pg *pg, struct hf_served_task *task, const PGresult *result)
@@ -27,19 +22,19 @@ static bool fault(struct hf_pg *pg, struct hf_served_task *task, const PGresult 
     case HF_PG_FINE:
         return false;
     case HF_PG_AGAIN:
-        hf_served_again(task);
+        hf_task_again(&task->base);
         break;
     case HF_PG_DOWN:
     case HF_PG_NO_SCHEMA: /* dropped under our feet: hello makes it anew */
-        hf_served_finish(task, HF_EDOWN);
+        hf_task_finish(&task->base, HF_EDOWN);
         hf_pg_link_break(pg, NULL);
         break;
     case HF_PG_DENIED:
-        hf_served_finish(task, HF_EDENIED);
+        hf_task_finish(&task->base, HF_EDENIED);
         break;
     case HF_PG_OTHER:
     case HF_PG_FAILED:
-        hf_served_finish(task, HF_ESTORE);
+        hf_task_finish(&task->base, HF_ESTORE);
         break;
     }
     return true;
@@ -50,7 +45,7 @@ bool hf_pg_answered(struct hf_pg *pg, struct hf_served_task *task, const PGresul
 {
     task->flying = false;
     if (result == NULL) {
-        hf_served_finish(task, HF_EDOWN);
+        hf_task_finish(&task->base, HF_EDOWN);
         return false;
     }
     if (fault(pg, task, result))
@@ -59,13 +54,13 @@ bool hf_pg_answered(struct hf_pg *pg, struct hf_served_task *task, const PGresul
         return true;
     *code = (int)hf_pg_number(result, 0, 0);
     if (*code == HF_PG_GONE) {
-        hf_served_finish(task, HF_EDOWN);
+        hf_task_finish(&task->base, HF_EDOWN);
         if (pg->link.phase == HF_PG_READY)
             hf_pg_session_restart(pg);
         return false;
     }
     if (*code == HF_PG_STALE) {
-        hf_served_finish(task, HF_EDOWN);
+        hf_task_finish(&task->base, HF_EDOWN);
         hf_pg_link_break(pg, "has a newer connection of ours");
         return false;
     }
@@ -167,7 +162,7 @@ static void on_entered(struct hf_pg *pg, void *data, const PGresult *result)
 void hf_pg_enter(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_pg        *pg = (struct hf_pg *)served;
-    const struct hf_req *req = task->req;
+    const struct hf_req *req = task->base.req;
 
     if (!hf_served_enter(task))
         return;
@@ -192,7 +187,7 @@ void hf_pg_look(struct hf_served *served, struct hf_served_task *task)
         return;
     hf_served_remember_news(task);
     begin_own(pg, HF_PG_READ);
-    hf_pg_add_number(pg, (int64_t)task->req->id);
+    hf_pg_add_number(pg, (int64_t)task->base.req->id);
     hf_pg_task_send(pg, task, on_shown);
 }
 
@@ -202,8 +197,8 @@ void hf_pg_amend(struct hf_served *served, struct hf_served_task *task)
 
     hf_served_remember_news(task);
     begin_own(pg, HF_PG_AMEND);
-    hf_pg_add_number(pg, (int64_t)task->req->id);
-    hf_pg_add_number(pg, task->req->shape.weight);
+    hf_pg_add_number(pg, (int64_t)task->base.req->id);
+    hf_pg_add_number(pg, task->base.req->shape.weight);
     hf_pg_task_send(pg, task, on_shown);
 }
 
@@ -223,8 +218,8 @@ void hf_pg_leave(struct hf_served *served, struct hf_served_task *task)
 
     (void)hf_served_leave(task);
     begin_own(pg, HF_PG_LEAVE);
-    hf_pg_add_number(pg, (int64_t)task->req->id);
-    hf_pg_add(pg, task->req->name);
+    hf_pg_add_number(pg, (int64_t)task->base.req->id);
+    hf_pg_add(pg, task->base.req->name);
     hf_pg_task_send(pg, task, on_left);
 }
 
@@ -239,7 +234,7 @@ static void on_watching(struct hf_pg *pg, void *data, const PGresult *result)
         return;
     /* Nobody may tell us: there is a pooler, or the server had no room for the message. */
     task->due =
-        pg->served.now +
+        pg->remote.now +
         (pg->link.pooled || pg->config.polling ? 250 * HF_MS : pg->config.ttl / 3);
     hf_served_watching(task, hf_pg_bool(result, 0, 1));
 }
@@ -249,7 +244,7 @@ static void on_watching(struct hf_pg *pg, void *data, const PGresult *result)
 void hf_pg_watch_line(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_pg        *pg = (struct hf_pg *)served;
-    const struct hf_req *req = task->req;
+    const struct hf_req *req = task->base.req;
 
     begin_own(pg, HF_PG_WATCH);
     hf_pg_add(pg, req->name);
@@ -261,7 +256,8 @@ void hf_pg_watch_line(struct hf_served *served, struct hf_served_task *task)
 void hf_pg_watch(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_pg                 *pg = (struct hf_pg *)served;
-    const struct hf_served_place *place = hf_served_place_find(served, task->req->id);
+    const struct hf_served_place *place =
+        hf_served_place_find(served, task->base.req->id);
 
     hf_pg_news_want(pg, place == NULL || !place->granted);
     hf_pg_news_run(pg); /* LISTEN goes first */
@@ -281,7 +277,7 @@ static void on_reached(struct hf_pg *pg, void *data, const PGresult *result)
 void hf_pg_reach(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_pg        *pg = (struct hf_pg *)served;
-    const struct hf_req *req = task->req;
+    const struct hf_req *req = task->base.req;
 
     if (req->token != 0 && req->token != req->seq) { /* here they are the same */
         hf_served_reached(task, false);
@@ -320,15 +316,15 @@ void hf_pg_prove(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_pg *pg = (struct hf_pg *)served;
 
-    if (task->req->id == 0) {
+    if (task->base.req->id == 0) {
         hf_pg_begin(pg, HF_PG_PROVE);
-        hf_pg_add(pg, task->req->name);
-        hf_pg_add_number(pg, (int64_t)task->req->token);
+        hf_pg_add(pg, task->base.req->name);
+        hf_pg_add_number(pg, (int64_t)task->base.req->token);
         hf_pg_task_send(pg, task, on_token);
         return;
     }
     hf_pg_renew(pg);
     begin_own(pg, HF_PG_READ);
-    hf_pg_add_number(pg, (int64_t)task->req->id);
+    hf_pg_add_number(pg, (int64_t)task->base.req->id);
     hf_pg_task_send(pg, task, on_proven);
 }

@@ -150,7 +150,7 @@ static void enlist(struct hf_redis *redis, struct hf_redis_conn *conn,
 {
     assert(!call->flying);
     *call = (struct hf_redis_call){
-        .sent = redis->served.now, .on_reply = on_reply, .data = data, .flying = true
+        .sent = redis->remote.now, .on_reply = on_reply, .data = data, .flying = true
     };
     if (conn->first == NULL)
         conn->first = call;

@@ -31,7 +31,7 @@ static struct hf_served_answer parse(const redisReply *reply, uint32_t weight)
 static void show(struct hf_redis *redis, struct hf_served_task *task,
                  const redisReply *reply)
 {
-    struct hf_served_answer answer = parse(reply, task->req->shape.weight);
+    struct hf_served_answer answer = parse(reply, task->base.req->shape.weight);
     struct hf_served_place *place = hf_served_take(task, &answer);
 
     if (redis->config.replicas > 0 && place != NULL && place->granted && !place->safe)
@@ -68,7 +68,7 @@ static void on_entered(struct hf_redis *redis, void *data, const redisReply *rep
 void hf_redis_enter(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_redis     *redis = (struct hf_redis *)served;
-    const struct hf_req *req = task->req;
+    const struct hf_req *req = task->base.req;
 
     if (!hf_served_enter(task))
         return;
@@ -93,14 +93,15 @@ void hf_redis_enter(struct hf_served *served, struct hf_served_task *task)
 void hf_redis_look(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_redis        *redis = (struct hf_redis *)served;
-    struct hf_served_place *place = hf_served_place_find(&redis->served, task->req->id);
+    struct hf_served_place *place =
+        hf_served_place_find(&redis->served, task->base.req->id);
 
     if (redis->config.replicas == 0 && hf_served_show_known(task))
         return;
     hf_served_remember_news(task);
     hf_redis_script(redis, task->script = HF_REDIS_READ, 0);
-    hf_redis_add_owner(redis, task->req->id);
-    hf_redis_add(redis, task->req->name);
+    hf_redis_add_owner(redis, task->base.req->id);
+    hf_redis_add(redis, task->base.req->name);
     hf_redis_add(redis,
                  redis->config.replicas > 0 && place != NULL && !place->safe ? "1" : "0");
     hf_redis_task_send(redis, task, on_shown);
@@ -114,9 +115,9 @@ void hf_redis_amend(struct hf_served *served, struct hf_served_task *task)
 
     hf_served_remember_news(task);
     hf_redis_script(redis, task->script = HF_REDIS_AMEND, 0);
-    hf_redis_add_owner(redis, task->req->id);
-    hf_redis_add(redis, task->req->name);
-    hf_redis_add_number(redis, task->req->shape.weight);
+    hf_redis_add_owner(redis, task->base.req->id);
+    hf_redis_add(redis, task->base.req->name);
+    hf_redis_add_number(redis, task->base.req->shape.weight);
     hf_redis_task_send(redis, task, on_shown);
 }
 
@@ -140,8 +141,8 @@ void hf_redis_leave(struct hf_served *served, struct hf_served_task *task)
 
     hf_redis_script(redis, task->script = HF_REDIS_LEAVE, claim);
     if (claim)
-        hf_redis_add_claim(redis, task->req->name);
-    hf_redis_add_owner(redis, task->req->id);
-    hf_redis_add(redis, task->req->name);
+        hf_redis_add_claim(redis, task->base.req->name);
+    hf_redis_add_owner(redis, task->base.req->id);
+    hf_redis_add(redis, task->base.req->name);
     hf_redis_task_send(redis, task, on_left);
 }

@@ -90,7 +90,7 @@ static void tell(struct hf_redis *redis, struct hf_served_task *task,
     struct hf_finding_list list = { .failed = examine->failed };
 
     hf_redis_server_tell(redis, examine, &list);
-    hf_redis_data_tell(redis, examine, look, task->req->name, &list);
+    hf_redis_data_tell(redis, examine, look, task->base.req->name, &list);
     hf_served_findings(task, &list);
 }
 
@@ -136,7 +136,7 @@ static void ask_server(struct hf_redis *redis, struct hf_redis_examine *examine)
 void hf_redis_examine(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_redis         *redis = (struct hf_redis *)served;
-    const char              *name = task->req->name;
+    const char              *name = task->base.req->name;
     struct hf_redis_examine *examine = calloc(1, sizeof *examine);
 
     hf_redis_script(redis, task->script = HF_REDIS_LOOK, name != NULL);
@@ -147,7 +147,7 @@ void hf_redis_examine(struct hf_served *served, struct hf_served_task *task)
         hf_redis_add(redis, name);
     if (examine == NULL || redis->args.failed) {
         free(examine);
-        hf_served_fail(task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
     task->more = examine;

@@ -15,7 +15,7 @@ static void reach(struct hf_redis *redis)
 
     link->at = *address;
     link->phase = HF_REDIS_REACHING;
-    link->due = redis->served.now + hf_redis_link_patience(redis);
+    link->due = redis->remote.now + hf_redis_link_patience(redis);
     if (hf_redis_conn_open(redis, &link->conn, address, link->host) < 0)
         hf_redis_link_break(redis, "cannot be reached: out of memory");
 }
@@ -40,7 +40,7 @@ static void look_up(struct hf_redis *redis)
     struct hf_redis_link *link = &redis->link;
 
     link->phase = HF_REDIS_RESOLVING;
-    link->due = redis->served.now + hf_redis_link_patience(redis);
+    link->due = redis->remote.now + hf_redis_link_patience(redis);
     if (hf_redis_lookup_start(redis, &link->lookup, link->host, link->port) < 0)
         hf_redis_link_break(redis, "cannot be looked up: out of memory");
     else

@@ -187,7 +187,10 @@ void hf_redis_news_count(struct hf_redis *redis, uint64_t sent, uint64_t heard);
 
 /* ---- task.c -------------------------------------------------------------------------------- */
 
-struct hf_redis_call *hf_redis_task_call(struct hf_served_task *task);
+struct hf_redis_task {
+    struct hf_served_task base;
+    struct hf_redis_call  call;
+};
 
 /* Call the script begun for a task.  Then, of its answer: is it one to go on with?
  * If not, all that is needed was done, and the task may be gone. */
@@ -214,7 +217,10 @@ bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret);
 void hf_redis_replicas_wait(struct hf_redis *redis, struct hf_served_task *task);
 
 struct hf_redis {
-    struct hf_served          served;
+    union { /* the same by two names */
+        struct hf_remote remote;
+        struct hf_served served;
+    };
     struct hf_redis_config    config;
     struct hf_tls            *tls;
     struct hf_redis_link      link;

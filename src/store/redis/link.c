@@ -69,8 +69,8 @@ static void refuse(struct hf_redis *redis, int refusal)
     link->tried = 0;
     link->lookup.count = 0;
     link->moved_host[0] = '\0';
-    link->due = redis->served.now + HF_SEC;
-    hf_served_set_link(&redis->served, HF_LINK_UP);
+    link->due = redis->remote.now + HF_SEC;
+    hf_store_set_link(&redis->served.base, HF_LINK_UP);
 }
 
 /* To be tried one after the other. */
@@ -86,7 +86,7 @@ static void go_on(struct hf_redis *redis, bool reaching)
     struct hf_redis_link *link = &redis->link;
     bool                  first_hop = link->moved_host[0] != '\0' && !link->following;
 
-    link->due = redis->served.now;
+    link->due = redis->remote.now;
     if (reaching && link->lookup.next < link->lookup.count)
         return;
     link->lookup.count = 0;
@@ -94,7 +94,7 @@ static void go_on(struct hf_redis *redis, bool reaching)
     if (first_hop || ++link->tried < servers(redis))
         return;
     link->tried = 0;
-    link->due = redis->served.now + pause_for(redis);
+    link->due = redis->remote.now + pause_for(redis);
 }
 
 static void give_up(struct hf_redis *redis, const char *why, int refusal)
@@ -115,7 +115,7 @@ static void give_up(struct hf_redis *redis, const char *why, int refusal)
         go_on(redis, reaching);
     }
     if (!link->refused)
-        hf_served_set_link(&redis->served, HF_LINK_DOWN);
+        hf_store_set_link(&redis->served.base, HF_LINK_DOWN);
     hf_redis_conn_close(redis, &link->conn);
     hf_redis_session_broken(redis);
 }
@@ -180,10 +180,10 @@ void hf_redis_link_run(struct hf_redis *redis, bool readable)
 {
     struct hf_redis_link *link = &redis->link;
 
-    if (link->phase == HF_REDIS_RESTING && redis->served.now >= link->due) {
+    if (link->phase == HF_REDIS_RESTING && redis->remote.now >= link->due) {
         if (link->refused) {
             link->refused = redis->served.base.refusing = false;
-            hf_served_set_link(&redis->served, HF_LINK_DOWN);
+            hf_store_set_link(&redis->served.base, HF_LINK_DOWN);
         }
         hf_redis_find_next(redis);
     }
@@ -197,7 +197,7 @@ void hf_redis_link_run(struct hf_redis *redis, bool readable)
             explain(redis);
     }
     if (link->phase != HF_REDIS_RESTING && link->phase < HF_REDIS_OPENING &&
-        redis->served.now >= link->due)
+        redis->remote.now >= link->due)
         time_out(redis);
 }
 
@@ -228,7 +228,7 @@ void hf_redis_link_ready(struct hf_redis *redis)
     link->following = false;
     hf_retry_reset(&link->retry);
     redis->served.base.errmsg[0] = '\0';
-    hf_served_set_link(&redis->served, HF_LINK_UP);
+    hf_store_set_link(&redis->served.base, HF_LINK_UP);
 }
 
 /* ---- Both ends of its life ---------------------------------------------------------------- */

@@ -80,7 +80,7 @@ static size_t add_held_off(struct hf_ticket *ticket, size_t count, const char *n
 static void on_listed(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     struct hf_served_task *task = data;
-    struct hf_req         *req = task->req;
+    struct hf_req         *req = task->base.req;
     char                   note[128];
     size_t                 count = 0;
     int                    code;
@@ -89,7 +89,7 @@ static void on_listed(struct hf_redis *redis, void *data, const redisReply *repl
         return;
     struct hf_ticket *ticket = hf_served_tickets(&redis->served, reply->elements * 2);
     if (ticket == NULL) {
-        hf_served_fail(task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
     bool foreign = hf_redis_number(reply, 2) > 0;
@@ -111,7 +111,7 @@ static void on_listed(struct hf_redis *redis, void *data, const redisReply *repl
 void hf_redis_list(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_redis *redis = (struct hf_redis *)served;
-    const char      *name = task->req->name;
+    const char      *name = task->base.req->name;
 
     hf_redis_script(redis, task->script = HF_REDIS_LIST, name != NULL);
     if (name != NULL)

@@ -32,7 +32,7 @@ void hf_redis_news_count(struct hf_redis *redis, uint64_t sent, uint64_t heard)
     if (news->heard >= sent)
         news->miss = HF_NEVER;
     else if (news->miss == HF_NEVER)
-        news->miss = redis->served.now + LATE;
+        news->miss = redis->remote.now + LATE;
 }
 
 /* The connection may be dead without our knowing: another one is made. */
@@ -108,7 +108,7 @@ static void rest(struct hf_redis *redis)
 
     hf_redis_conn_close(redis, &redis->news_conn);
     news->subscribed = news->failed = false;
-    news->due = redis->served.now + hf_retry_next(&news->retry);
+    news->due = redis->remote.now + hf_retry_next(&news->retry);
 }
 
 void hf_redis_news_close(struct hf_redis *redis)
@@ -141,7 +141,7 @@ static void begin(struct hf_redis *redis)
 {
     struct hf_redis_news *news = &redis->news;
 
-    news->due = redis->served.now + redis->config.ttl / 3; /* to give up then */
+    news->due = redis->remote.now + redis->config.ttl / 3; /* to give up then */
     redis->news_conn.on_push = on_push;
     if (hf_redis_conn_open(redis, &redis->news_conn, &redis->link.at, redis->link.host) <
         0) {
@@ -158,18 +158,18 @@ void hf_redis_news_run(struct hf_redis *redis, bool readable)
 
     if (redis->link.phase != HF_REDIS_READY)
         return;
-    if (!redis->news_conn.there && redis->served.now >= news->due)
+    if (!redis->news_conn.there && redis->remote.now >= news->due)
         begin(redis);
     if (redis->news_conn.there &&
         (!hf_redis_conn_run(redis, &redis->news_conn, readable) || news->failed ||
-         (!news->subscribed && redis->served.now >= news->due)))
+         (!news->subscribed && redis->remote.now >= news->due)))
         rest(redis);
     if (news->refused) {
         news->refused = false;
         hf_redis_link_refuse(redis, HF_EDENIED, NULL);
         return;
     }
-    if (redis->served.now >= news->miss)
+    if (redis->remote.now >= news->miss)
         missed(redis, news->sent);
 }
 

@@ -13,7 +13,7 @@ static void on_reached(struct hf_redis *redis, void *data, const redisReply *rep
 static void reach(struct hf_redis *redis, struct hf_served_task *task, const char *verb,
                   uint64_t seq)
 {
-    const struct hf_req *req = task->req;
+    const struct hf_req *req = task->base.req;
 
     hf_redis_script(redis, task->script = HF_REDIS_REACH, 1);
     hf_redis_add_claim(redis, req->name);
@@ -28,7 +28,7 @@ static void reach(struct hf_redis *redis, struct hf_served_task *task, const cha
 void hf_redis_reach(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_redis     *redis = (struct hf_redis *)served;
-    const struct hf_req *req = task->req;
+    const struct hf_req *req = task->base.req;
 
     if (req->token != 0 && req->token != req->seq) /* here they are the same */
         hf_served_reached(task, false);
@@ -53,14 +53,14 @@ static void on_proven(struct hf_redis *redis, void *data, const redisReply *repl
 void hf_redis_prove(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_redis *redis = (struct hf_redis *)served;
-    if (task->req->id == 0) {
-        reach(redis, task, "prove", task->req->token);
+    if (task->base.req->id == 0) {
+        reach(redis, task, "prove", task->base.req->token);
         return;
     }
     hf_redis_renew(redis);
     hf_redis_script(redis, task->script = HF_REDIS_READ, 0);
-    hf_redis_add_owner(redis, task->req->id);
-    hf_redis_add(redis, task->req->name);
+    hf_redis_add_owner(redis, task->base.req->id);
+    hf_redis_add(redis, task->base.req->name);
     hf_redis_add(redis, "1");
     hf_redis_task_send(redis, task, on_proven);
 }

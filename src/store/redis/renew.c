@@ -86,11 +86,11 @@ void hf_redis_renew(struct hf_redis *redis)
     session->again = session->call.flying;
     if (session->again || redis->link.phase != HF_REDIS_READY)
         return;
-    if (redis->served.now >= session->due)
+    if (redis->remote.now >= session->due)
         hf_redis_canary_load(redis); /* somebody may have flushed the scripts */
-    session->sent = redis->served.now;
+    session->sent = redis->remote.now;
     session->heard = redis->news.heard;
-    session->due = redis->served.now + redis->config.ttl / 3;
+    session->due = redis->remote.now + redis->config.ttl / 3;
     hf_redis_script(redis, HF_REDIS_RENEW, hf_redis_each_claim(redis, NULL));
     hf_redis_each_claim(redis, hf_redis_add_claim_key);
     hf_redis_add_who(redis);
@@ -120,14 +120,14 @@ void hf_redis_renew_run(struct hf_redis *redis)
 
     if (redis->link.phase != HF_REDIS_OPENING && redis->link.phase != HF_REDIS_READY)
         return;
-    if (redis->served.now >= oldest_call(redis)) {
+    if (redis->remote.now >= oldest_call(redis)) {
         hf_redis_link_break(redis, "does not answer");
         return;
     }
     if (redis->link.phase != HF_REDIS_READY || session->call.flying)
         return;
-    if (redis->served.now >= session->due ||
-        (redis->served.now >= session->look && somebody_waits(redis)))
+    if (redis->remote.now >= session->due ||
+        (redis->remote.now >= session->look && somebody_waits(redis)))
         hf_redis_renew(redis);
 }
 

@@ -11,27 +11,27 @@ static void too_few(struct hf_redis *redis, struct hf_served_task *task, long lo
 {
     char server[300];
 
-    hf_served_fail(
-        task, HF_ESTORE,
-        "Redis at %.100s: only %lld of %d replicas have heard that \"%.60s\" is "
-        "ours, so it is given up",
-        hf_redis_link_server(redis, server, sizeof server), count, redis->config.replicas,
-        task->req->name);
+    hf_task_fail(&task->base, HF_ESTORE,
+                 "Redis at %.100s: only %lld of %d replicas have heard that \"%.60s\" is "
+                 "ours, so it is given up",
+                 hf_redis_link_server(redis, server, sizeof server), count,
+                 redis->config.replicas, task->base.req->name);
 }
 
 static void on_waited(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     struct hf_served_task  *task = data;
-    struct hf_served_place *place = hf_served_place_find(&redis->served, task->req->id);
+    struct hf_served_place *place =
+        hf_served_place_find(&redis->served, task->base.req->id);
 
     task->flying = false;
     if (reply != NULL && reply->type != REDIS_REPLY_INTEGER) {
         bool denied = hf_redis_fault(redis, reply) == HF_REDIS_DENIED;
-        hf_served_finish(task, denied ? HF_EDENIED : HF_ESTORE);
+        hf_task_finish(&task->base, denied ? HF_EDENIED : HF_ESTORE);
     } else if (reply != NULL && reply->integer < redis->config.replicas) {
         too_few(redis, task, reply->integer);
     } else if (reply == NULL || place == NULL) {
-        hf_served_finish(task, HF_EDOWN); /* without a place nobody asks any more */
+        hf_task_finish(&task->base, HF_EDOWN); /* without a place nobody asks any more */
     } else {
         place->safe = true;
         hf_served_show_place(task, place);
@@ -46,6 +46,6 @@ void hf_redis_replicas_wait(struct hf_redis *redis, struct hf_served_task *task)
     snprintf(count, sizeof count, "%d", redis->config.replicas);
     snprintf(ms, sizeof ms, "%lld", (long long)(redis->config.ttl / HF_MS / 6));
     task->flying = true;
-    hf_redis_conn_call(redis, &redis->link.conn, hf_redis_task_call(task), 3, argv, NULL,
-                       on_waited, task);
+    hf_redis_conn_call(redis, &redis->link.conn, &((struct hf_redis_task *)task)->call, 3,
+                       argv, NULL, on_waited, task);
 }

@@ -99,7 +99,7 @@ static void give_up(struct hf_redis *redis, struct hf_redis_sentinel *sentinel,
     say(redis, sentinel, why);
     hf_redis_lookup_end(redis, &sentinel->lookup);
     hf_redis_conn_close(redis, &sentinel->conn);
-    sentinel->due = redis->served.now;
+    sentinel->due = redis->remote.now;
     if (sentinel->lookup.next < sentinel->lookup.count)
         return;
     sentinel->due += hf_retry_next(&sentinel->retry);
@@ -148,7 +148,7 @@ static hf_time next_question(const struct hf_redis          *redis,
                    names(sentinel, redis->link.host, redis->link.port);
 
     return settled ? sentinel->call[0].sent + redis->config.ttl / 3
-                   : redis->served.now + soon;
+                   : redis->remote.now + soon;
 }
 
 static void on_asked(struct hf_redis *redis, void *data, const redisReply *reply)
@@ -199,7 +199,7 @@ static void ask(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
     sentinel->greeted = sentinel->auth;
     hf_redis_conn_call(redis, &sentinel->conn, &sentinel->call[0], 3, argv, NULL,
                        on_asked, sentinel);
-    sentinel->due = redis->served.now + hf_redis_link_patience(redis); /* to answer */
+    sentinel->due = redis->remote.now + hf_redis_link_patience(redis); /* to answer */
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------- */
@@ -208,7 +208,7 @@ static void reach(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
 {
     struct hf_redis_lookup *lookup = &sentinel->lookup;
 
-    sentinel->due = redis->served.now + hf_redis_link_patience(redis);
+    sentinel->due = redis->remote.now + hf_redis_link_patience(redis);
     sentinel->greeted = sentinel->useless = false;
     if (hf_redis_conn_open(redis, &sentinel->conn, &lookup->address[lookup->next++],
                            server_of(redis, sentinel)->host) < 0)
@@ -222,7 +222,7 @@ static void find(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
     char                    why[HF_ERRMSG_MAX];
 
     if (lookup->next >= lookup->count && lookup->resolve == NULL) {
-        sentinel->due = redis->served.now + hf_redis_link_patience(redis);
+        sentinel->due = redis->remote.now + hf_redis_link_patience(redis);
         if (hf_redis_lookup_start(redis, lookup, server->host, server->port) < 0) {
             give_up(redis, sentinel, "cannot be looked up: out of memory");
             return;
@@ -235,7 +235,7 @@ static void find(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
         give_up(redis, sentinel, why);
     } else if (n > 0) {
         reach(redis, sentinel);
-    } else if (redis->served.now >= sentinel->due) {
+    } else if (redis->remote.now >= sentinel->due) {
         give_up(redis, sentinel, "is not to be found: nobody answers in time");
     }
 }
@@ -243,7 +243,7 @@ static void find(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
 static void run(struct hf_redis *redis, struct hf_redis_sentinel *sentinel, bool readable)
 {
     struct hf_redis_conn *conn = &sentinel->conn;
-    bool                  due = redis->served.now >= sentinel->due;
+    bool                  due = redis->remote.now >= sentinel->due;
 
     if (!conn->there && (due || sentinel->lookup.resolve != NULL))
         find(redis, sentinel);
@@ -253,12 +253,12 @@ static void run(struct hf_redis *redis, struct hf_redis_sentinel *sentinel, bool
         explain(redis, sentinel);
     } else if (sentinel->useless) {
         hf_redis_conn_close(redis, conn);
-        sentinel->due = redis->served.now + hf_retry_next(&sentinel->retry);
+        sentinel->due = redis->remote.now + hf_retry_next(&sentinel->retry);
     } else if (conn->stream.state == HF_STREAM_OPEN && conn->first == NULL &&
-               (conn->heard == 0 || redis->served.now >= sentinel->due)) {
+               (conn->heard == 0 || redis->remote.now >= sentinel->due)) {
         ask(redis, sentinel);
         hf_redis_conn_flush(redis, conn);
-    } else if (redis->served.now >= sentinel->due) {
+    } else if (redis->remote.now >= sentinel->due) {
         give_up(redis, sentinel, "does not answer");
     }
 }
@@ -280,7 +280,7 @@ static void conclude(struct hf_redis *redis)
     else if (!seeking && one != NULL && !names(one, link->host, link->port))
         hf_redis_link_break(redis, "is not the master any more, say the Sentinels");
     else if (link->phase == HF_REDIS_READY &&
-             redis->served.now >= redis->served.base.alive_until)
+             redis->remote.now >= redis->served.base.alive_until)
         hf_redis_link_break(redis, "is not named by a majority of the Sentinels");
     else if (link->phase == HF_REDIS_READY)
         hf_redis_session_extend(redis);
@@ -316,7 +316,7 @@ hf_time hf_redis_sentinels_wake(const struct hf_redis *redis)
 /* What they said before does not count. */
 void hf_redis_sentinels_seek(struct hf_redis *redis)
 {
-    redis->link.sought = redis->served.now;
+    redis->link.sought = redis->remote.now;
     if (redis->served.base.errmsg[0] ==
         '\0') /* should somebody give up before we know more */
         snprintf(redis->served.base.errmsg, sizeof redis->served.base.errmsg,
@@ -325,7 +325,7 @@ void hf_redis_sentinels_seek(struct hf_redis *redis)
     for (size_t i = 0; i < redis->config.servers; i++) {
         redis->sentinel[i].unknown = false;
         if (redis->sentinel[i].conn.there && redis->sentinel[i].conn.first == NULL)
-            redis->sentinel[i].due = redis->served.now;
+            redis->sentinel[i].due = redis->remote.now;
     }
 }
 

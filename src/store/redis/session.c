@@ -64,7 +64,7 @@ void hf_redis_session_longest(struct hf_redis *redis, hf_time longest)
 
 void hf_redis_look_after(struct hf_redis *redis, hf_time time)
 {
-    hf_time at = redis->served.now + time + HF_MS;
+    hf_time at = redis->remote.now + time + HF_MS;
 
     if (time > 0 && at < redis->session.look)
         redis->session.look = at;
@@ -129,7 +129,7 @@ static void take_hello(struct hf_redis *redis, const redisReply *reply, const ch
     struct hf_redis_session *session = &redis->session;
     bool                     fresh = strcmp(session->epoch, "0") == 0;
     bool                     other = strcmp(session->epoch, epoch) != 0;
-    bool                     late = redis->served.now >= redis->served.base.alive_until;
+    bool                     late = redis->remote.now >= redis->served.base.alive_until;
 
     hf_redis_session_longest(redis, hf_redis_time(reply, 4));
     redis->link.info.longest = session->longest;
@@ -207,7 +207,7 @@ void hf_redis_hello(struct hf_redis *redis)
     struct hf_redis_session *session = &redis->session;
 
     assert(!session->call.flying);
-    session->sent = redis->served.now;
+    session->sent = redis->remote.now;
     hf_redis_script(redis, HF_REDIS_HELLO, 0);
     hf_redis_add_who(redis);
     hf_redis_add_number(redis, (uint64_t)(redis->config.ttl / 1000));
@@ -246,7 +246,7 @@ void hf_redis_session_restart(struct hf_redis *redis)
              hf_redis_link_server(redis, server, sizeof server));
     start_afresh(redis);
     hf_redis_news_close(redis);
-    hf_served_lose(&redis->served);
+    hf_remote_lose(&redis->remote);
     if (redis->link.phase >= HF_REDIS_OPENING) {
         redis->link.phase = HF_REDIS_OPENING;
         redis->session.again = redis->session.call.flying;

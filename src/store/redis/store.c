@@ -1,6 +1,6 @@
 /* store.c - the Redis store: puts the parts of this folder together.
  *
- * process() reads what has come, begins what waits (served/store.c), and sends it all in
+ * process() reads what has come, begins what waits (remote/task.c), and sends it all in
  * one piece.
  */
 #include "store/redis/redis.h"
@@ -16,9 +16,9 @@
 
 #define PUT_OFF 8 /* the longest that news waits for, in turns */
 
-static int ready(const struct hf_served *served)
+static int ready(const struct hf_remote *remote)
 {
-    const struct hf_redis *redis = (const struct hf_redis *)served;
+    const struct hf_redis *redis = (const struct hf_redis *)remote;
 
     return redis->link.refused ? redis->link.refusal
                                : redis->link.phase == HF_REDIS_READY;
@@ -30,7 +30,6 @@ static void look_in(struct hf_served *served, int64_t us)
 }
 
 static const struct hf_served_ops ops = {
-    .tail = sizeof(struct hf_redis_call),
     .verb = { [HF_ENTER] = hf_redis_enter,
               [HF_READ] = hf_redis_look,
               [HF_WATCH] = hf_served_watch,
@@ -43,7 +42,16 @@ static const struct hf_served_ops ops = {
               [HF_EXAMINE] = hf_redis_examine },
     .watch_line = hf_redis_watch_line,
     .look_in = look_in,
+};
+
+static const struct hf_remote_ops remote_ops = {
+    .task_size = sizeof(struct hf_redis_task),
     .ready = ready,
+    .begin = hf_served_begin,
+    .end_watch = hf_served_end_watch,
+    .end_task = hf_served_end_task,
+    .may_have = hf_served_may_have,
+    .lose = hf_served_lose,
 };
 
 static hf_time sooner(hf_time a, hf_time b)
@@ -73,7 +81,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
 {
     struct hf_redis *redis = (struct hf_redis *)store;
 
-    redis->served.now = now;
+    redis->remote.now = now;
     store->wake = HF_NEVER;
     hf_time heard = redis->link.conn.heard;
     hf_redis_link_run(redis, readable);
@@ -81,7 +89,8 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     bool others = readable && !may_wait(&redis->news, answered);
     hf_redis_sentinels_run(redis, others);
     hf_redis_news_run(redis, others);
-    bool more = hf_served_run(&redis->served);
+    hf_served_watches_run(&redis->served);
+    bool more = hf_remote_run(&redis->remote);
     hf_redis_renew_run(redis);
     hf_redis_link_flush(redis);
     hf_redis_news_run(redis, false);
@@ -95,14 +104,12 @@ static void close_store(struct hf_store *store)
 {
     struct hf_redis *redis = (struct hf_redis *)store;
 
-    redis->served.closing = true;
-    redis->served.now = hf_now();
-    store->on_link = NULL;
+    hf_remote_hush(&redis->remote);
     hf_redis_news_close(redis);
     hf_redis_bye(redis);
     hf_redis_link_finish(redis);
     hf_redis_mend_end(redis);
-    hf_served_finish_all(&redis->served);
+    hf_served_finish(&redis->served);
     hf_redis_args_finish(&redis->args);
     hf_redis_config_finish(&redis->config);
     hf_tls_free(redis->tls);
@@ -145,7 +152,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         return HF_ENOMEM;
     }
-    hf_served_init(&redis->served, &ops);
+    hf_served_init(&redis->served, &ops, &remote_ops);
     int r = hf_redis_config_init(&redis->config, config, errmsg);
     if (r < 0)
         goto fail;
@@ -190,7 +197,7 @@ static const char *const params[] = { "ttl",  "prefix", "replicas", "evicting", 
 /* clang-format off */
 #define IMPL(name) { .scheme = (name), .params = params, .users = true, \
                      .open = open_store, .close = close_store,           \
-                     .submit = hf_served_submit, .cancel = hf_served_cancel, .process = process }
+                     .submit = hf_remote_submit, .cancel = hf_remote_cancel, .process = process }
 /* clang-format on */
 
 const struct hf_store_impl hf_redis_store = IMPL("redis");

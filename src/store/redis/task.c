@@ -2,16 +2,11 @@
  * comes. */
 #include "store/redis/inner.h"
 
-struct hf_redis_call *hf_redis_task_call(struct hf_served_task *task)
-{
-    return (struct hf_redis_call *)task->tail;
-}
-
 void hf_redis_task_send(struct hf_redis *redis, struct hf_served_task *task,
                         hf_redis_on_reply *on_reply)
 {
     task->flying = true;
-    hf_redis_send(redis, hf_redis_task_call(task), on_reply, task);
+    hf_redis_send(redis, &((struct hf_redis_task *)task)->call, on_reply, task);
 }
 
 static bool fault(struct hf_redis *redis, struct hf_served_task *task,
@@ -23,18 +18,18 @@ static bool fault(struct hf_redis *redis, struct hf_served_task *task,
     case HF_REDIS_FINE:
         return false;
     case HF_REDIS_NO_SCRIPT:
-        hf_served_again(task);
+        hf_task_again(&task->base);
         hf_redis_script_load(redis, script);
         break;
     case HF_REDIS_AGAIN:
-        hf_served_finish(task, HF_EDOWN);
+        hf_task_finish(&task->base, HF_EDOWN);
         hf_redis_link_break(redis, NULL);
         break;
     case HF_REDIS_DENIED:
-        hf_served_finish(task, HF_EDENIED);
+        hf_task_finish(&task->base, HF_EDENIED);
         break;
     case HF_REDIS_FAILED:
-        hf_served_finish(task, HF_ESTORE);
+        hf_task_finish(&task->base, HF_ESTORE);
         break;
     }
     return true;
@@ -45,7 +40,7 @@ bool hf_redis_answered(struct hf_redis *redis, struct hf_served_task *task,
 {
     task->flying = false;
     if (reply == NULL) {
-        hf_served_finish(task, HF_EDOWN);
+        hf_task_finish(&task->base, HF_EDOWN);
         return false;
     }
     if (fault(redis, task, reply))
@@ -53,16 +48,16 @@ bool hf_redis_answered(struct hf_redis *redis, struct hf_served_task *task,
     *code = (int)hf_redis_number(reply, 0);
     switch (*code) {
     case HF_REDIS_EPOCH:
-        hf_served_again(task);
+        hf_task_again(&task->base);
         hf_redis_session_again(redis);
         return false;
     case HF_REDIS_GONE:
-        hf_served_finish(task, HF_EDOWN);
+        hf_task_finish(&task->base, HF_EDOWN);
         if (redis->link.phase == HF_REDIS_READY)
             hf_redis_session_restart(redis);
         return false;
     case HF_REDIS_STALE:
-        hf_served_finish(task, HF_EDOWN);
+        hf_task_finish(&task->base, HF_EDOWN);
         hf_redis_link_break(redis, "has a newer connection of ours");
         return false;
     default:

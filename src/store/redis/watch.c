@@ -10,14 +10,14 @@ static void on_watching(struct hf_redis *redis, void *data, const redisReply *re
         return;
     hf_redis_look_after(redis, hf_redis_time(reply, 2));
     if (hf_redis_time(reply, 3) > 0) /* whoever is in the way tells nobody */
-        task->due = redis->served.now + hf_redis_time(reply, 3) + HF_MS;
+        task->due = redis->remote.now + hf_redis_time(reply, 3) + HF_MS;
     hf_served_watching(task, hf_redis_number(reply, 1) != 0);
 }
 
 void hf_redis_watch_line(struct hf_served *served, struct hf_served_task *task)
 {
     struct hf_redis     *redis = (struct hf_redis *)served;
-    const struct hf_req *req = task->req;
+    const struct hf_req *req = task->base.req;
 
     hf_redis_script(redis, HF_REDIS_WATCH, 1);
     task->script = HF_REDIS_WATCH;

@@ -30,9 +30,9 @@ static struct hf_ticket own_ticket(const struct hf_served_place *place)
 static void give(struct hf_served_task *task, const struct hf_ticket *ticket,
                  size_t count, size_t me)
 {
-    task->req->snapshot = (struct hf_line){ .ticket = ticket, .count = count };
-    task->req->me = me;
-    hf_served_finish(task, 0);
+    task->base.req->snapshot = (struct hf_line){ .ticket = ticket, .count = count };
+    task->base.req->me = me;
+    hf_task_finish(&task->base, 0);
 }
 
 static bool is_in_line(const struct hf_served_answer *answer)
@@ -50,10 +50,11 @@ static void look_in(struct hf_served *served, const struct hf_served_answer *ans
 
 static struct hf_served_place *no_place(struct hf_served_task *task)
 {
-    struct hf_served_place *place = hf_served_place_find(task->served, task->req->id);
+    struct hf_served_place *place =
+        hf_served_place_find(hf_served_of(task), task->base.req->id);
 
-    if (task->req->op == HF_ENTER)
-        hf_served_place_drop(task->served, task->req->id);
+    if (task->base.req->op == HF_ENTER)
+        hf_served_place_drop(hf_served_of(task), task->base.req->id);
     else if (place != NULL)
         place->away = true;
     return NULL;
@@ -62,10 +63,10 @@ static struct hf_served_place *no_place(struct hf_served_task *task)
 struct hf_served_place *hf_served_take(struct hf_served_task         *task,
                                        const struct hf_served_answer *answer)
 {
-    struct hf_served       *served = task->served;
-    struct hf_served_place *place = hf_served_place_find(served, task->req->id);
+    struct hf_served       *served = hf_served_of(task);
+    struct hf_served_place *place = hf_served_place_find(served, task->base.req->id);
 
-    task->req->stamp = answer->stamp;
+    task->base.req->stamp = answer->stamp;
     if (place == NULL || !is_in_line(answer))
         return no_place(task);
     place->seq = answer->seq;
@@ -81,7 +82,7 @@ struct hf_served_place *hf_served_take(struct hf_served_task         *task,
         place->slot = answer->slot;
         place->since = answer->since;
     }
-    task->req->ahead = answer->ahead;
+    task->base.req->ahead = answer->ahead;
     return place;
 }
 
@@ -99,17 +100,18 @@ void hf_served_show_place(struct hf_served_task        *task,
 static void show_no_place(struct hf_served_task         *task,
                           const struct hf_served_answer *answer)
 {
-    struct hf_ticket ahead = in_the_way(answer->nearest, &task->req->shape);
+    struct hf_ticket ahead = in_the_way(answer->nearest, &task->base.req->shape);
     bool             refused = answer->state == 'r';
 
     if (refused)
-        look_in(task->served, answer);
+        look_in(hf_served_of(task), answer);
     give(task, &ahead, refused, refused);
 }
 
 void hf_served_show(struct hf_served_task *task, const struct hf_served_answer *answer)
 {
-    struct hf_served_place *place = hf_served_place_find(task->served, task->req->id);
+    struct hf_served_place *place =
+        hf_served_place_find(hf_served_of(task), task->base.req->id);
 
     if (place == NULL || !is_in_line(answer)) {
         show_no_place(task, answer);
@@ -124,13 +126,14 @@ void hf_served_show(struct hf_served_task *task, const struct hf_served_answer *
     };
     ticket[1].asked = answer->asked;
     if (!place->granted)
-        look_in(task->served, answer);
+        look_in(hf_served_of(task), answer);
     give(task, ticket + place->granted, 2 - (size_t)place->granted, !place->granted);
 }
 
 bool hf_served_show_known(struct hf_served_task *task)
 {
-    struct hf_served_place *place = hf_served_place_find(task->served, task->req->id);
+    struct hf_served_place *place =
+        hf_served_place_find(hf_served_of(task), task->base.req->id);
 
     if (place == NULL || !place->told || place->seq == 0 || place->away ||
         place->doubted || place->asks > 0 || place->shape.weight != place->shape.capacity)
@@ -173,7 +176,7 @@ void hf_served_list(struct hf_served_task *task, struct hf_ticket *ticket, size_
                     uint64_t stamp)
 {
     hf_served_sort(ticket, count);
-    task->req->stamp = stamp;
+    task->base.req->stamp = stamp;
     give(task, ticket, count, count);
 }
 
@@ -181,28 +184,30 @@ void hf_served_list(struct hf_served_task *task, struct hf_ticket *ticket, size_
 
 void hf_served_proven(struct hf_served_task *task, char state)
 {
-    struct hf_served_place *place = hf_served_place_find(task->served, task->req->id);
+    struct hf_served_place *place =
+        hf_served_place_find(hf_served_of(task), task->base.req->id);
 
     bool holds = place != NULL && place->granted;
     if (state == 'g' || (state == 'w' && !holds)) {
-        hf_served_finish(task, 0);
+        hf_task_finish(&task->base, 0);
         return;
     }
     if (place != NULL) {
         place->away = true;
         hf_served_place_news(place);
     }
-    hf_served_fail(task, HF_ELOST, "our place in \"%.100s\" is gone", task->req->name);
+    hf_task_fail(&task->base, HF_ELOST, "our place in \"%.100s\" is gone",
+                 task->base.req->name);
 }
 
 void hf_served_findings(struct hf_served_task *task, struct hf_finding_list *list)
 {
     if (list->failed) {
-        hf_served_fail(task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
     } else {
-        task->req->finding = list->finding;
-        task->req->findings = list->count;
-        hf_served_finish(task, 0);
+        task->base.req->finding = list->finding;
+        task->base.req->findings = list->count;
+        hf_task_finish(&task->base, 0);
     }
     hf_finding_list_clear(list);
 }

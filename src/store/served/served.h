@@ -1,7 +1,7 @@
 /* served.h - what stores share whose server decides who is granted.
  *
- *   store.c    requests in, answers out: what stands behind submit, cancel and process
- *   task.c     requests at work            place.c   places we have, or have asked for
+ *   store.c    what requests at work (remote/task.h) need of such a store
+ *   place.c    places we have, or have asked for
  *   watch.c    WATCH                       answer.c  what ENTER, READ and AMEND are answered
  *   verb.c     what the other verbs have in common
  *
@@ -14,11 +14,7 @@
 #define HF_SERVED_H
 
 #include "store/findings.h"
-#include "store/requests.h"
-#include "store/store.h"
-
-#include <stdalign.h>
-#include <stddef.h>
+#include "store/remote/task.h"
 
 #define HF_SERVED_BUCKETS 1024 /* of places */
 
@@ -77,45 +73,32 @@ void hf_served_granted(struct hf_served_place *place, int slot, int64_t since);
  * read that it is, and of one that is granted no such message tells anything more. */
 bool hf_served_message(struct hf_served *served, const char *text);
 
-/* ---- task.c ------------------------------------------------------------------------------ */
+/* ---- Tasks ------------------------------------------------------------------------------- */
 
+/* A store embeds it first in a task of its own. */
 struct hf_served_task {
-    struct hf_served       *served;
-    struct hf_req          *req;
-    struct hf_served_task  *next, **prev;
+    struct hf_task          base;
     struct hf_served_task  *next_watch; /* of the same place */
-    struct hf_served_task  *next_canceled, **prev_canceled;
-    struct hf_served_place *place;   /* whose watch it is */
-    bool                    flying;  /* the server is being asked */
-    bool                    outside; /* a watch of a whole line */
-    bool                    fired;   /* ... that is over, once the server has answered */
-    hf_time                 due;     /* ... at the latest then; 0: no such time */
-    uint64_t                news;    /* of the place, when the server was asked */
+    struct hf_served_place *place;      /* whose watch it is */
+    bool                    flying;     /* the server is being asked */
+    bool                    outside;    /* a watch of a whole line */
+    bool                    fired; /* ... that is over, once the server has answered */
+    hf_time                 due;   /* ... at the latest then; 0: no such time */
+    uint64_t                news;  /* of the place, when the server was asked */
     uint64_t                asks;
     int                     script; /* the store's: what was asked */
     void                   *more;   /* the store's */
-    max_align_t             tail[]; /* the store's: ops->tail bytes */
 };
 
-/* Finish it: done() is called, the task is gone. */
-void hf_served_finish(struct hf_served_task *task, int status);
-/* The same with base.errmsg set. */
-void hf_served_fail(struct hf_served_task *task, int status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static inline struct hf_served *hf_served_of(const struct hf_served_task *task)
+{
+    return (struct hf_served *)task->base.remote;
+}
 
-/* To be begun again, before all that was not begun yet, in the same order. */
-void hf_served_again(struct hf_served_task *task);
+/* ---- verb.c: what verbs have in common, whatever the server ------------------------------- */
 
 /* For an answer to come: what news of the place it will have taken into account. */
 void hf_served_remember_news(struct hf_served_task *task);
-
-/* The connection broke.  Those that fly are left to end by the answer that there is none. */
-void hf_served_tasks_fail(struct hf_served *served);
-
-/* The session is dead, and all that was in it. */
-void hf_served_lose(struct hf_served *served);
-
-/* ---- verb.c: what verbs have in common, whatever the server ------------------------------- */
 
 /* ENTER: have a place to be asked for.  False: there is no memory, the task is gone. */
 bool hf_served_enter(struct hf_served_task *task);
@@ -200,8 +183,6 @@ hf_time hf_served_watches_wake(const struct hf_served *served);
 /* ---- store.c ----------------------------------------------------------------------------- */
 
 struct hf_served_ops {
-    size_t tail; /* bytes at the end of a task */
-
     /* Begin a request; WATCH is hf_served_watch(). */
     void (*verb[HF_EXAMINE + 1])(struct hf_served *served, struct hf_served_task *task);
 
@@ -210,46 +191,35 @@ struct hf_served_ops {
 
     /* Look again in so many microseconds. */
     void (*look_in)(struct hf_served *served, int64_t us);
-
-    /* May requests be begun?  1: yes; 0: not yet; else what they are all answered. */
-    int (*ready)(const struct hf_served *served);
 };
 
 struct hf_served {
-    struct hf_store             base;
+    union { /* the same by two names */
+        struct hf_store  base;
+        struct hf_remote remote;
+    };
     const struct hf_served_ops *ops;
-    hf_time                     now;
     uint64_t                    token; /* highest seen */
     struct hf_served_place     *place[HF_SERVED_BUCKETS];
     unsigned                    places;
-    struct hf_requests          repeat;  /* to be begun again, before those waiting */
-    struct hf_requests          waiting; /* not yet begun */
-    struct hf_served_task      *tasks, **tasks_end; /* oldest first */
-    size_t                      outsiders;          /* those that watch a line */
-    struct hf_served_task      *canceled;           /* WATCHes that are to end */
-    bool                        cancels;            /* some not yet begun are */
-    bool                        closing;
-    struct hf_ticket           *ticket; /* of the LIST being answered */
+    size_t                      outsiders; /* tasks that watch a line */
+    struct hf_ticket           *ticket;    /* of the LIST being answered */
     size_t                      ticket_room;
 };
 
-void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops);
+void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops,
+                    const struct hf_remote_ops *remote_ops);
 /* Nothing flies any more. */
-void hf_served_finish_all(struct hf_served *served);
+void hf_served_finish(struct hf_served *served);
 
-void hf_served_submit(struct hf_store *store, struct hf_req *req);
-void hf_served_cancel(struct hf_store *store, struct hf_req *req);
+/* For the store's struct hf_remote_ops. */
+void hf_served_begin(struct hf_task *task);
+void hf_served_end_watch(struct hf_task *task);
+void hf_served_end_task(struct hf_task *task);
+bool hf_served_may_have(const struct hf_remote *remote, uint64_t id);
+void hf_served_lose(struct hf_remote *remote);
 
-/* Begin what can be begun.  True: there is more, call process() again at once. */
-bool hf_served_run(struct hf_served *served);
-
-/* Make the state of the link known. */
-void hf_served_set_link(struct hf_served *served, enum hf_link link);
-
-/* For task.c: it need not be ended early any more. */
-void hf_served_uncancel(struct hf_served_task *task);
-
-/* For store.c: begin to work on a request.  NULL: no memory. */
-struct hf_served_task *hf_served_task_new(struct hf_served *served, struct hf_req *req);
+/* The connection broke.  Those that fly are left to end by the answer that there is none. */
+void hf_served_tasks_fail(struct hf_served *served);
 
 #endif

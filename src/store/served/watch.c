@@ -28,18 +28,24 @@ void hf_served_watch_fire(struct hf_served_task *task)
         hf_served_watch_end(task);
         task->fired = true;
     } else {
-        hf_served_finish(task, 0);
+        hf_task_finish(&task->base, 0);
     }
 }
 
-/* One is fired at a time, for done() may end others. */
-static struct hf_served_task *find(const struct hf_served *served, const char *name)
+static bool is_open(const struct hf_served_task *task)
 {
-    for (struct hf_served_task *task = served->outsiders > 0 ? served->tasks : NULL;
-         task != NULL; task = task->next)
-        if (task->outside && !task->fired &&
-            (name == NULL || strcmp(task->req->name, name) == 0))
-            return task;
+    return task->outside && !task->fired;
+}
+
+/* One is fired at a time, for done() may end others. */
+static struct hf_served_task *find_watching(const struct hf_served *served,
+                                            const char             *name)
+{
+    for (struct hf_task *at = served->outsiders > 0 ? served->remote.tasks : NULL;
+         at != NULL; at = at->next)
+        if (is_open((struct hf_served_task *)at) &&
+            (name == NULL || strcmp(at->req->name, name) == 0))
+            return (struct hf_served_task *)at;
     return NULL;
 }
 
@@ -47,7 +53,7 @@ void hf_served_changed(struct hf_served *served, const char *name)
 {
     struct hf_served_task *task;
 
-    while ((task = find(served, name)) != NULL)
+    while ((task = find_watching(served, name)) != NULL)
         hf_served_watch_fire(task);
 }
 
@@ -57,11 +63,12 @@ static struct hf_served_task *first_due(const struct hf_served *served)
 {
     struct hf_served_task *first = NULL;
 
-    for (struct hf_served_task *task = served->outsiders > 0 ? served->tasks : NULL;
-         task != NULL; task = task->next)
-        if (task->outside && !task->fired && task->due != 0 &&
-            (first == NULL || task->due < first->due))
+    for (struct hf_task *at = served->outsiders > 0 ? served->remote.tasks : NULL;
+         at != NULL; at = at->next) {
+        struct hf_served_task *task = (struct hf_served_task *)at;
+        if (is_open(task) && task->due != 0 && (first == NULL || task->due < first->due))
             first = task;
+    }
     return first;
 }
 
@@ -69,7 +76,7 @@ void hf_served_watches_run(struct hf_served *served)
 {
     struct hf_served_task *task;
 
-    while ((task = first_due(served)) != NULL && task->due <= served->now)
+    while ((task = first_due(served)) != NULL && task->due <= served->remote.now)
         hf_served_watch_fire(task);
 }
 
@@ -84,10 +91,10 @@ hf_time hf_served_watches_wake(const struct hf_served *served)
 
 void hf_served_watching(struct hf_served_task *task, bool changed)
 {
-    if (task->req->canceled)
-        hf_served_finish(task, HF_ECANCELED);
+    if (task->base.req->canceled)
+        hf_task_finish(&task->base, HF_ECANCELED);
     else if (task->fired || changed)
-        hf_served_finish(task, 0);
+        hf_task_finish(&task->base, 0);
 }
 
 static void watch_place(struct hf_served_task *task, struct hf_served_place *place)
@@ -99,11 +106,11 @@ static void watch_place(struct hf_served_task *task, struct hf_served_place *pla
 
 void hf_served_watch(struct hf_served *served, struct hf_served_task *task)
 {
-    const struct hf_req    *req = task->req;
+    const struct hf_req    *req = task->base.req;
     struct hf_served_place *place = hf_served_place_find(served, req->id);
 
     if (req->id != 0 && (place == NULL || place->away || place->news != place->read)) {
-        hf_served_finish(task, 0);
+        hf_task_finish(&task->base, 0);
         return;
     }
     if (place != NULL)

@@ -19,7 +19,7 @@ static void on_amended(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     ticket->moving = false;
     if (reply->error == HF_ZK_CONNECTION_LOSS) {
         hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
-        hf_zk_finish(zk, task, HF_EDOWN);
+        hf_task_finish(&task->base, HF_EDOWN);
         return;
     }
     if (reply->error == HF_ZK_NO_NODE) {
@@ -28,16 +28,16 @@ static void on_amended(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
         return;
     }
     if (reply->error != 0) {
-        hf_zk_finish(zk, task, hf_zk_fault(zk, reply->error, "amend", ticket->path));
+        hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "amend", ticket->path));
         return;
     }
     struct hf_zk_stat stat = { .owner = zk->link.session };
-    hf_zk_child_name(zk->config.style, &task->req->shape, ticket->uuid, ticket->number,
-                     name);
+    hf_zk_child_name(zk->config.style, &task->base.req->shape, ticket->uuid,
+                     ticket->number, name);
     hf_zk_ticket_set(zk, ticket, HF_ZK_NOWHERE);
     if (hf_zk_ticket_found(zk, ticket, name, strlen(name), &stat) < 0) {
         hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
     hf_zk_look(zk, task);
@@ -46,13 +46,13 @@ static void on_amended(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 static void rename_node(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = task->ticket;
-    const struct hf_req *req = task->req;
+    const struct hf_req *req = task->base.req;
     char                 name[HF_ZK_CHILD_MAX], path[HF_ZK_PATH_MAX];
     char                *text;
 
     if (asprintf(&text, "%s\ntoken=%llu", req->note != NULL ? req->note : "",
                  (unsigned long long)ticket->token) < 0) {
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
     hf_zk_child_name(zk->config.style, &req->shape, ticket->uuid, ticket->number, name);
@@ -73,7 +73,8 @@ static void go(struct hf_zk *zk, struct hf_zk_task *task)
 
     if (ticket->where == HF_ZK_NOWHERE) /* searched for in vain */
         hf_zk_ticket_set(zk, ticket, HF_ZK_AWAY);
-    if (ticket->where == HF_ZK_THERE && task->req->shape.weight < ticket->shape.weight)
+    if (ticket->where == HF_ZK_THERE &&
+        task->base.req->shape.weight < ticket->shape.weight)
         rename_node(zk, task);
     else
         hf_zk_look(zk, task);
@@ -81,7 +82,7 @@ static void go(struct hf_zk *zk, struct hf_zk_task *task)
 
 void hf_zk_amend(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    task->ticket = hf_zk_ticket_find(zk, task->req->id);
+    task->ticket = hf_zk_ticket_find(zk, task->base.req->id);
     if (task->ticket == NULL)
         hf_zk_look(zk, task);
     else if (task->ticket->where == HF_ZK_UNSURE)

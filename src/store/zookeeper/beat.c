@@ -55,7 +55,7 @@ void hf_zk_beat_start(struct hf_zk *zk, hf_time timeout, hf_time answered, bool 
         hf_lease_quorum_init(&beat->lease, timeout, guard(timeout));
     hf_zk_beat_greeted(zk, timeout, answered);
     beat->wrote = beat->tried = 0; /* due at once: nothing is proven yet */
-    beat->spoke = zk->now;
+    beat->spoke = zk->remote.now;
     beat->began = beat->heard = answered;
     beat->pinged = 0;
     beat->kicked = 0;
@@ -124,7 +124,7 @@ static void check(struct hf_zk *zk)
 {
     struct hf_zk_beat *beat = &zk->beat;
 
-    beat->tried = zk->now;
+    beat->tried = zk->remote.now;
     choose(zk);
     if (beat->checks == 0)
         return;
@@ -143,7 +143,7 @@ static void ping(struct hf_zk *zk)
     hf_zk_put_int(out, HF_ZK_XID_PING);
     hf_zk_put_int(out, HF_ZK_PING);
     hf_zk_frame_end(out, begin);
-    zk->beat.pinged = zk->now;
+    zk->beat.pinged = zk->remote.now;
 }
 
 /* ---- Time ------------------------------------------------------------------------------- */
@@ -212,20 +212,20 @@ void hf_zk_beat_run(struct hf_zk *zk)
 
     if (zk->link.phase != HF_ZK_READY)
         return;
-    if (zk->now >= dead_due(zk)) {
+    if (zk->remote.now >= dead_due(zk)) {
         hf_zk_link_break(zk, "does not answer any more");
         return;
     }
-    if (zk->now >= renew_due(zk)) {
+    if (zk->remote.now >= renew_due(zk)) {
         hf_zk_link_break(zk, "answers too slowly");
         return;
     }
-    if (zk->now >= beat_due(zk))
+    if (zk->remote.now >= beat_due(zk))
         check(zk);
-    if (zk->now >= ping_due(zk))
+    if (zk->remote.now >= ping_due(zk))
         ping(zk);
-    if (zk->now >= kick_due(zk)) {
-        zk->beat.kicked = zk->now;
+    if (zk->remote.now >= kick_due(zk)) {
+        zk->beat.kicked = zk->remote.now;
         hf_zk_call_get(zk, &zk->beat.kick, HF_ZK_EXISTS, root, false, on_kicked, NULL);
     }
 }

@@ -18,7 +18,7 @@ size_t hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call,
     calls->xid = calls->xid == INT32_MAX ? 1 : calls->xid + 1;
     *call = (struct hf_zk_call){ .xid = calls->xid,
                                  .opcode = opcode,
-                                 .sent = zk->now,
+                                 .sent = zk->remote.now,
                                  .on_reply = on_reply,
                                  .data = data,
                                  .flying = true };

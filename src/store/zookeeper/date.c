@@ -20,7 +20,7 @@ static void on_dated(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 
 void hf_zk_date_begin(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    ticket->held_at = zk->now;
+    ticket->held_at = zk->remote.now;
     if (ticket->held_at - ticket->made_at >= LONG_MS * HF_MS)
         hf_zk_reread(zk, &ticket->own); /* what it listens to it has read long ago */
 }

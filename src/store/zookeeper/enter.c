@@ -33,7 +33,7 @@ static void undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
         hf_zk_ticket_free(zk, task->ticket);
         task->ticket = NULL;
     }
-    hf_zk_finish(zk, task, task->error);
+    hf_task_finish(&task->base, task->error);
 }
 
 static void on_undone(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -66,15 +66,15 @@ static void undo_exhausted(struct hf_zk *zk, struct hf_zk_task *task)
 static void undo_full(struct hf_zk *zk, struct hf_zk_task *task)
 {
     snprintf(zk->base.errmsg, sizeof zk->base.errmsg,
-             "as many wait for \"%.128s\" as the limit of %u allows", task->req->name,
-             task->req->limit);
+             "as many wait for \"%.128s\" as the limit of %u allows",
+             task->base.req->name, task->base.req->limit);
     if (task->ticket->where == HF_ZK_THERE) {
         undo(zk, task, HF_EFULL);
         return;
     }
     hf_zk_ticket_free(zk, task->ticket);
     task->ticket = NULL;
-    hf_zk_finish(zk, task, HF_EFULL);
+    hf_task_finish(&task->base, HF_EFULL);
 }
 
 static void fail(struct hf_zk *zk, struct hf_zk_task *task, int error)
@@ -82,16 +82,17 @@ static void fail(struct hf_zk *zk, struct hf_zk_task *task, int error)
     int status = hf_zk_group_failed(zk, task);
 
     if (status < 0) {
-        hf_zk_finish(zk, task, status);
+        hf_task_finish(&task->base, status);
         return;
     }
     if (task->folder_error != 0 && error != HF_ZK_CONNECTION_LOSS)
         error = task->folder_error;
     if (error == HF_ZK_NO_NODE) {
-        hf_zk_finish(zk, task, hf_zk_chroot_fail(zk));
+        hf_task_finish(&task->base, hf_zk_chroot_fail(zk));
         return;
     }
-    hf_zk_finish(zk, task, hf_zk_fault(zk, error, "make a node in", task->line->folder));
+    hf_task_finish(&task->base,
+                   hf_zk_fault(zk, error, "make a node in", task->line->folder));
 }
 
 /* ---- In line ------------------------------------------------------------------------------ */
@@ -103,10 +104,10 @@ static bool is_full(const struct hf_zk_task *task)
     size_t                   end = hf_zk_line_find(line, task->ticket->seq);
     bool                     free_for;
 
-    if (task->req->limit == 0)
+    if (task->base.req->limit == 0)
         return false; /* and there may be very many of us */
-    size_t waiting = hf_zk_line_waiting(line, end, &task->req->shape, &free_for);
-    return !free_for && waiting >= task->req->limit;
+    size_t waiting = hf_zk_line_waiting(line, end, &task->base.req->shape, &free_for);
+    return !free_for && waiting >= task->base.req->limit;
 }
 
 static bool is_exhausted(const struct hf_zk_ticket *ticket)
@@ -220,13 +221,14 @@ void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret
 {
     char prefix[HF_ZK_CHILD_MAX];
 
-    hf_zk_child_prefix(zk->config.style, &task->req->shape, task->ticket->uuid, prefix);
+    hf_zk_child_prefix(zk->config.style, &task->base.req->shape, task->ticket->uuid,
+                       prefix);
     hf_zk_path(task->line, prefix, ret);
 }
 
 void hf_zk_enter_list(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    if (task->req->shape.claim)
+    if (task->base.req->shape.claim)
         hf_zk_claim_look(zk, task);
     task->on_list = on_placed;
     hf_zk_line_ask(zk, task->line, task);
@@ -235,7 +237,7 @@ void hf_zk_enter_list(struct hf_zk *zk, struct hf_zk_task *task)
 /* Create and listing in one flight; from the second time on the folder, too. */
 void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    const struct hf_req *req = task->req;
+    const struct hf_req *req = task->base.req;
     const char          *note = req->note != NULL ? req->note : "";
     char                 path[HF_ZK_PATH_MAX];
 
@@ -260,7 +262,7 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
 
 static void on_looked(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    const struct hf_req *req = task->req;
+    const struct hf_req *req = task->base.req;
     bool                 free_for;
 
     if (error != 0 && error != HF_ZK_NO_NODE) {
@@ -291,14 +293,14 @@ static void keep_place(struct hf_zk *zk, struct hf_zk_task *task)
 
 static void begin(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    bool look_first = task->req->only_free || task->req->limit != 0;
+    bool look_first = task->base.req->only_free || task->base.req->limit != 0;
 
     if (task->ticket->where == HF_ZK_THERE) {
         keep_place(zk, task);
     } else if (task->ticket->where == HF_ZK_AWAY) {
         hf_zk_look(zk, task);
     } else if (look_first) {
-        if (task->req->shape.claim)
+        if (task->base.req->shape.claim)
             hf_zk_claim_look(zk, task);
         task->on_list = on_looked;
         hf_zk_line_ask(zk, task->line, task);
@@ -309,13 +311,13 @@ static void begin(struct hf_zk *zk, struct hf_zk_task *task)
 
 void hf_zk_enter(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    task->ticket = hf_zk_ticket_find(zk, task->req->id);
+    task->ticket = hf_zk_ticket_find(zk, task->base.req->id);
     if (task->ticket == NULL)
-        task->ticket = hf_zk_ticket_new(zk, task->req);
-    if (task->req->group != 0)
+        task->ticket = hf_zk_ticket_new(zk, task->base.req);
+    if (task->base.req->group != 0)
         hf_zk_group_join(zk, task);
     if (task->ticket == NULL)
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
     else if (task->ticket->where == HF_ZK_UNSURE)
         hf_zk_search(zk, task, begin);
     else

@@ -53,7 +53,7 @@ static void go_on(struct hf_zk *zk, struct examine *examine)
     if (examine->flying > 0 || (examine->word.asking && !examine->broken))
         return;
     if (examine->broken) {
-        hf_zk_finish(zk, task, HF_EDOWN); /* the link has said why */
+        hf_task_finish(&task->base, HF_EDOWN); /* the link has said why */
         return;
     }
     examine->server.srvr = examine->word.text;
@@ -61,12 +61,12 @@ static void go_on(struct hf_zk *zk, struct examine *examine)
     if (task->line != NULL)
         hf_zk_folder_tell(zk, task->line, &examine->folder, list);
     if (list->failed) {
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
-    task->req->finding = list->finding;
-    task->req->findings = list->count;
-    hf_zk_finish(zk, task, 0);
+    task->base.req->finding = list->finding;
+    task->base.req->findings = list->count;
+    hf_task_finish(&task->base, 0);
 }
 
 static void on_word(struct hf_zk *zk, void *data)
@@ -188,7 +188,7 @@ void hf_zk_examine(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct examine *examine = calloc(1, sizeof *examine);
     if (examine == NULL) {
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
     examine->task = task;

@@ -144,18 +144,17 @@ static void finish(struct hf_zk *zk, struct gather *gather)
     struct hf_zk_task *task = gather->task;
 
     if (gather->error == HF_ENOMEM) {
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
     if (gather->error == HF_ZK_NO_NODE) {
-        hf_zk_finish(zk, task, hf_zk_chroot_fail(zk));
+        hf_task_finish(&task->base, hf_zk_chroot_fail(zk));
         return;
     }
     if (gather->error != 0) {
-        hf_zk_finish(zk, task,
-                     hf_zk_fault(zk, gather->error, "list",
-                                 task->line != NULL ? task->line->folder
-                                                    : zk->config.chroot));
+        hf_task_finish(&task->base, hf_zk_fault(zk, gather->error, "list",
+                                                task->line != NULL ? task->line->folder
+                                                                   : zk->config.chroot));
         return;
     }
     if (gather->items.count > 0)
@@ -343,7 +342,7 @@ void hf_zk_gather(struct hf_zk *zk, struct hf_zk_task *task,
 {
     struct gather *gather = calloc(1, sizeof *gather);
     if (gather == NULL) {
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
     assert(task->more == NULL);

@@ -50,9 +50,9 @@ static struct hf_zk_group *get(struct hf_zk *zk, uint64_t number)
 
 void hf_zk_group_join(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    struct hf_zk_group *group = get(zk, task->req->group);
+    struct hf_zk_group *group = get(zk, task->base.req->group);
 
-    assert(!task->req->shape.claim);
+    assert(!task->base.req->shape.claim);
     if (group == NULL)
         return; /* it does without */
     task->group = group;
@@ -82,7 +82,7 @@ static void free_if_empty(struct hf_zk *zk, struct hf_zk_group *group)
 void hf_zk_group_leave(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
     struct hf_zk_group  *group = task->group;
-    const struct hf_req *req = task->req;
+    const struct hf_req *req = task->base.req;
     bool refused = status == 0 && req->only_free && req->me == req->snapshot.count;
 
     if (refused) {
@@ -194,7 +194,8 @@ static void make_nodes(struct hf_zk *zk, struct hf_zk_group *group)
     for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate) {
         char path[HF_ZK_PATH_MAX];
         hf_zk_enter_path(zk, task, path);
-        hf_zk_multi_create(zk, path, task->req->note != NULL ? task->req->note : "",
+        hf_zk_multi_create(zk, path,
+                           task->base.req->note != NULL ? task->base.req->note : "",
                            HF_ZK_EPHEMERAL_SEQUENTIAL);
         task->arrived = false;
         task->part = part++;
@@ -227,7 +228,7 @@ static void end_all(struct hf_zk *zk, struct hf_zk_group *group)
         memcpy(zk->base.errmsg, errmsg, sizeof errmsg);
         hf_zk_ticket_free(zk, task->ticket);
         task->ticket = NULL;
-        hf_zk_finish(zk, task, status);
+        hf_task_finish(&task->base, status);
     }
 }
 
@@ -245,7 +246,7 @@ static void run(struct hf_zk *zk, struct hf_zk_group *group)
             return;
         count++;
         bytes += HF_ZK_PATH_MAX + 256;
-        bytes += task->req->note != NULL ? strlen(task->req->note) : 0;
+        bytes += task->base.req->note != NULL ? strlen(task->base.req->note) : 0;
     }
     if (group->status != 0)
         end_all(zk, group);
@@ -271,7 +272,7 @@ void hf_zk_groups_fail(struct hf_zk *zk)
         for (struct hf_zk_task *task = group->mates, *mate; task != NULL; task = mate) {
             mate = task->next_mate;
             if (task->arrived)
-                hf_zk_finish(zk, task, HF_EDOWN);
+                hf_task_finish(&task->base, HF_EDOWN);
         }
     }
 }

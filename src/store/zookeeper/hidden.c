@@ -45,8 +45,9 @@ static void on_named(struct hf_zk *zk, struct hf_zk_listener *listener,
 {
     struct hf_zk_task *task = listener->data;
 
+    (void)zk;
     if (news != HF_ZK_NEWS_ARMED || is_news(task->line, listener, listener->seq))
-        hf_zk_finish(zk, task, 0);
+        hf_task_finish(&task->base, 0);
 }
 
 int hf_zk_hidden_named(struct hf_zk *zk, struct hf_zk_task *task,

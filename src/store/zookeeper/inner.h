@@ -31,17 +31,14 @@
 #ifndef HF_ZK_INNER_H
 #define HF_ZK_INNER_H
 
-#include "store/requests.h"
+#include "store/remote/task.h"
 #include "store/zookeeper/line.h"
 
 /* ---- tasks: store.c ---------------------------------------------------------------- */
 
 struct hf_zk_task {
-    struct hf_zk          *zk;
-    struct hf_req         *req;
-    struct hf_zk_task     *next, **prev; /* all of them */
+    struct hf_task         base;
     struct hf_zk_task     *next_asking;
-    struct hf_zk_task     *next_canceled, **prev_canceled; /* NULL: not in that list */
     struct hf_zk_line     *line;
     struct hf_zk_ticket   *ticket;
     struct hf_zk_call      call[4];
@@ -62,12 +59,6 @@ struct hf_zk_task {
     bool                arrived; /* and waits for the others */
     int32_t             part;    /* of the MULTI in flight; -1: none */
 };
-
-/* Finish it: done() is called, the task is gone. */
-void hf_zk_finish(struct hf_zk *zk, struct hf_zk_task *task, int status);
-/* The same with base.errmsg set. */
-void hf_zk_fail(struct hf_zk *zk, struct hf_zk_task *task, int status, const char *format,
-                ...) __attribute__((format(printf, 4, 5)));
 
 /* The verbs: start a task while the link is up. */
 void hf_zk_enter(struct hf_zk *zk, struct hf_zk_task *task);
@@ -165,7 +156,7 @@ hf_time hf_zk_vigils_wake(const struct hf_zk *zk);
 /* named.c: a WATCH that is no vigil in a line of mutexes; the end of any. */
 void hf_zk_watch_named(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_watch_folder(struct hf_zk *zk, struct hf_zk_task *task);
-void hf_zk_vigil_cancel(struct hf_zk *zk, struct hf_zk_task *task);
+void hf_zk_vigil_cancel(struct hf_task *task);
 /* Listen to a place in line, anybody's.  0 or HF_ENOMEM. */
 int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
                        const struct hf_zk_line *line, const struct hf_zk_place *place);
@@ -189,12 +180,14 @@ hf_time hf_zk_words_wake(const struct hf_zk *zk);
 struct hf_zk_word;
 
 struct hf_zk {
-    struct hf_store      base;
+    union { /* the same by two names */
+        struct hf_store  base;
+        struct hf_remote remote;
+    };
     struct hf_zk_config  config;
     struct hf_tls       *tls;
     uint64_t             salt[2];
     int                  chroot_error; /* why it could not be made */
-    hf_time              now;
     struct hf_zk_link    link;
     struct hf_zk_calls   calls;
     struct hf_zk_beat    beat;
@@ -205,13 +198,8 @@ struct hf_zk {
     struct hf_zk_ticket *ticket[HF_ZK_BUCKETS];
     size_t               tickets; /* that are THERE */
     struct hf_zk_ticket *arm_first, **arm_last;
-    struct hf_requests   waiting; /* not yet begun */
-    struct hf_zk_task   *tasks;
     struct hf_zk_group  *groups;
     struct hf_zk_word   *words;    /* asked, not answered */
-    struct hf_zk_task   *canceled; /* WATCHes that are to end */
-    bool                 cancels;  /* some of those waiting are */
-    bool                 closing;
     struct hf_ticket    *snapshot; /* of the answer being given */
     size_t               snapshot_room;
 };

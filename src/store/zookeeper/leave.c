@@ -24,7 +24,7 @@ static void finish(struct hf_zk *zk, struct hf_zk_task *task, int status)
         hf_zk_ticket_away(zk, ticket);
     else
         hf_zk_ticket_free(zk, ticket);
-    hf_zk_finish(zk, task, status);
+    hf_task_finish(&task->base, status);
 }
 
 static void on_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -42,7 +42,8 @@ static void on_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     default:
         if (reply->error == HF_ZK_CONNECTION_LOSS)
             ticket->leaving = true;
-        hf_zk_finish(zk, task, hf_zk_fault(zk, reply->error, "delete", ticket->path));
+        hf_task_finish(&task->base,
+                       hf_zk_fault(zk, reply->error, "delete", ticket->path));
     }
 }
 
@@ -53,7 +54,7 @@ static void on_claim_deleted(struct hf_zk *zk, struct hf_zk_task *task, int erro
     if (error == HF_ZK_OK || error == HF_ZK_NO_NODE)
         finish(zk, task, error == HF_ZK_OK || ticket->leaving ? 0 : HF_ELOST);
     else
-        hf_zk_finish(zk, task, hf_zk_fault(zk, error, "delete", ticket->path));
+        hf_task_finish(&task->base, hf_zk_fault(zk, error, "delete", ticket->path));
 }
 
 static void on_reset(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -113,7 +114,7 @@ static void on_slot_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply
     struct hf_zk_text    text = hf_zk_get_text(&reply->body);
 
     if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
-        hf_zk_finish(zk, task, hf_zk_fault(zk, reply->error, "read", ticket->path));
+        hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "read", ticket->path));
         return;
     }
     ticket->slot_unsure = false;
@@ -171,14 +172,14 @@ static void go(struct hf_zk *zk, struct hf_zk_task *task)
 
 void hf_zk_leave(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    task->ticket = hf_zk_ticket_find(zk, task->req->id);
+    task->ticket = hf_zk_ticket_find(zk, task->base.req->id);
     /* Our delete may have been done, and the claim be somebody else's by now, whose
      * node has the same name. */
     if (task->ticket != NULL && task->ticket->shape.claim && task->ticket->leaving &&
         task->ticket->where == HF_ZK_THERE)
         hf_zk_ticket_set(zk, task->ticket, HF_ZK_UNSURE);
     if (task->ticket == NULL) /* left already */
-        hf_zk_finish(zk, task, 0);
+        hf_task_finish(&task->base, 0);
     else if (task->ticket->where == HF_ZK_UNSURE)
         hf_zk_search(zk, task, go);
     else

@@ -108,7 +108,7 @@ static void say_why(struct hf_zk *zk, const char *why)
 static void refuse(struct hf_zk *zk)
 {
     zk->link.refused = zk->base.refusing = true;
-    zk->link.due = zk->now + HF_SEC;
+    zk->link.due = zk->remote.now + HF_SEC;
     hf_zk_link_set(zk, HF_LINK_UP);
 }
 
@@ -134,7 +134,7 @@ static void next_server(struct hf_zk *zk, bool denied)
     if (denied)
         refuse(zk);
     else
-        link->due = zk->now + pause_for(zk);
+        link->due = zk->remote.now + pause_for(zk);
 }
 
 void hf_zk_link_break(struct hf_zk *zk, const char *why)
@@ -150,7 +150,7 @@ void hf_zk_link_break(struct hf_zk *zk, const char *why)
     end_resolve(zk);
     close_stream(zk);
     link->phase = HF_ZK_RESTING;
-    link->due = zk->now;
+    link->due = zk->remote.now;
     if (!more_addresses)
         next_server(zk, denied);
     if (!link->refused)
@@ -162,29 +162,16 @@ void hf_zk_link_break(struct hf_zk *zk, const char *why)
 void hf_zk_link_lose(struct hf_zk *zk)
 {
     struct hf_zk_link *link = &zk->link;
-    struct hf_requests waiting = zk->waiting; /* what comes from now on is for the next */
 
-    zk->waiting = (struct hf_requests){ 0 };
     end_resolve(zk);
     close_stream(zk);
     link->phase = HF_ZK_RESTING;
-    link->due = zk->now;
+    link->due = zk->remote.now;
     link->session = 0;
     link->zxid = 0;
     memset(link->password, 0, sizeof link->password);
-    zk->base.alive_until = 0;
     say_why(zk, "says that our session has expired");
-    hf_zk_link_set(zk, HF_LINK_LOST);
-    hf_zk_calls_fail(zk);
-    hf_zk_lines_fail(zk);
-    hf_zk_watches_drop(zk);
-    while (zk->tasks != NULL)
-        hf_zk_finish(zk, zk->tasks, HF_EDOWN);
-    hf_zk_tickets_drop(zk);
-    for (struct hf_req *req; (req = hf_requests_take(&waiting)) != NULL;) {
-        req->status = HF_EDOWN;
-        req->done(req);
-    }
+    hf_remote_lose(&zk->remote);
 }
 
 /* ---- Connecting ---------------------------------------------------------------------- */
@@ -227,7 +214,7 @@ static void try_next(struct hf_zk *zk)
         link->refused = zk->base.refusing = false;
         hf_zk_link_set(zk, HF_LINK_DOWN);
     }
-    link->due = zk->now + patience(zk, 0, HF_NEVER);
+    link->due = zk->remote.now + patience(zk, 0, HF_NEVER);
     if (link->addresses > 0 && link->next_address < link->addresses) {
         reach(zk);
         return;
@@ -248,7 +235,7 @@ static void try_next(struct hf_zk *zk)
  * of for all its time is dead, and that too must be heard from a server that is slow. */
 static bool may_live(const struct hf_zk *zk)
 {
-    return zk->link.session != 0 && zk->now < zk->beat.heard + zk->link.timeout;
+    return zk->link.session != 0 && zk->remote.now < zk->beat.heard + zk->link.timeout;
 }
 
 /* readOnly is asked for only so that a server without a quorum says so, instead of
@@ -267,10 +254,10 @@ static void greet(struct hf_zk *zk)
     hf_zk_put_bytes(out, link->password, sizeof link->password);
     hf_zk_put_byte(out, true);
     hf_zk_frame_end(out, begin);
-    link->greeted = zk->now;
-    link->due = zk->now + patience(zk, link->slow,
-                                   may_live(zk) ? link->timeout / 3
-                                                : zk->config.session_ms * HF_MS);
+    link->greeted = zk->remote.now;
+    link->due = zk->remote.now + patience(zk, link->slow,
+                                          may_live(zk) ? link->timeout / 3
+                                                       : zk->config.session_ms * HF_MS);
     link->phase = HF_ZK_GREETING;
     hf_zk_link_flush(zk);
 }
@@ -295,7 +282,7 @@ void hf_zk_link_run(struct hf_zk *zk, bool readable)
 {
     struct hf_zk_link *link = &zk->link;
 
-    if (link->phase == HF_ZK_RESTING && zk->now >= link->due)
+    if (link->phase == HF_ZK_RESTING && zk->remote.now >= link->due)
         try_next(zk);
     if (link->phase == HF_ZK_RESOLVING)
         take_addresses(zk);
@@ -305,7 +292,7 @@ void hf_zk_link_run(struct hf_zk *zk, bool readable)
     if (link->phase >= HF_ZK_GREETING && (readable || link->more))
         hf_zk_frames_read(zk);
     if (link->phase != HF_ZK_RESTING && link->phase != HF_ZK_READY &&
-        zk->now >= link->due) {
+        zk->remote.now >= link->due) {
         link->slow += link->phase == HF_ZK_GREETING;
         hf_zk_link_break(zk, link->phase == HF_ZK_GREETING
                                  ? "does not answer (has it a quorum?)"
@@ -328,7 +315,7 @@ void hf_zk_link_flush(struct hf_zk *zk)
         }
         memcpy(room, out->bytes, out->used);
         out->used = 0;
-        zk->beat.spoke = zk->now;
+        zk->beat.spoke = zk->remote.now;
         hf_stream_flush(&link->stream);
     } else if (link->phase >= HF_ZK_GREETING) {
         hf_stream_flush(&link->stream);

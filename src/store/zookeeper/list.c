@@ -9,8 +9,9 @@ static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
     struct hf_ticket *ticket = calloc(items->count + 1, sizeof *ticket);
     size_t            count = 0;
 
+    (void)zk;
     if (ticket == NULL) {
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
     for (size_t i = 0; i < items->count; i++) {
@@ -25,10 +26,10 @@ static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
                                               .line = item->line,
                                               .note = item->note };
     }
-    task->req->snapshot = (struct hf_line){ ticket, count };
-    task->req->me = count;
-    task->req->stamp = items->stamp;
-    hf_zk_finish(zk, task, 0);
+    task->base.req->snapshot = (struct hf_line){ ticket, count };
+    task->base.req->me = count;
+    task->base.req->stamp = items->stamp;
+    hf_task_finish(&task->base, 0);
     free(ticket);
 }
 

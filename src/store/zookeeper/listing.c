@@ -172,7 +172,7 @@ static void look_all(struct hf_zk *zk, struct hf_zk_line *line, bool listed)
         if (ticket->vigil != NULL && listed)
             hf_zk_vigil_look(zk, ticket);
         else if (ticket->vigil != NULL && doubt)
-            hf_zk_finish(zk, ticket->vigil, 0); /* whoever asks hears why */
+            hf_task_finish(&ticket->vigil->base, 0); /* whoever asks hears why */
     }
 }
 

@@ -10,18 +10,19 @@
 void hf_zk_look_answer(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket   *ticket = task->ticket;
-    const struct hf_shape *shape = task->req->op == HF_ENTER ? &task->req->shape : NULL;
+    const struct hf_shape *shape =
+        task->base.req->op == HF_ENTER ? &task->base.req->shape : NULL;
 
     if (ticket != NULL && ticket->where == HF_ZK_THERE && ticket->slot < 0 &&
         hf_shape_has_slots(&ticket->shape) && hf_zk_granted(task->line, ticket)) {
         hf_zk_slot_take(zk, task);
         return;
     }
-    int r = hf_zk_answer(zk, task->req, task->line, ticket, shape);
+    int r = hf_zk_answer(zk, task->base.req, task->line, ticket, shape);
     if (r < 0)
-        hf_zk_fail(zk, task, r, "out of memory");
+        hf_task_fail(&task->base, r, "out of memory");
     else
-        hf_zk_finish(zk, task, 0);
+        hf_task_finish(&task->base, 0);
 }
 
 void hf_zk_settle(struct hf_zk *zk, struct hf_zk_ticket *ticket)
@@ -40,7 +41,7 @@ void hf_zk_settle(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     if (error != 0 && error != HF_ZK_NO_NODE) {
-        hf_zk_finish(zk, task, hf_zk_fault(zk, error, "list", task->line->folder));
+        hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
         return;
     }
     if (task->ticket != NULL)
@@ -63,7 +64,8 @@ static void on_own(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     struct hf_zk_task *task = data;
 
     if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
-        hf_zk_finish(zk, task, hf_zk_fault(zk, reply->error, "read", task->ticket->path));
+        hf_task_finish(&task->base,
+                       hf_zk_fault(zk, reply->error, "read", task->ticket->path));
         return;
     }
     if (reply->error == HF_ZK_NO_NODE)
@@ -76,7 +78,7 @@ static void on_own(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 
 void hf_zk_look(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    task->ticket = hf_zk_ticket_find(zk, task->req->id);
+    task->ticket = hf_zk_ticket_find(zk, task->base.req->id);
     if (task->ticket != NULL && is_first(task->ticket)) {
         /* We would have heard if it had gone, too; or that much is quickly asked. */
         if (hf_zk_is_armed(zk, &task->ticket->own))
@@ -117,7 +119,7 @@ static void on_node(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     struct hf_zk_stat    stat = { 0 };
 
     if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
-        hf_zk_finish(zk, task, hf_zk_fault(zk, reply->error, "read", search->name));
+        hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "read", search->name));
         return;
     }
     hf_zk_get_text(&reply->body);
@@ -127,7 +129,7 @@ static void on_node(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
         int r = hf_zk_ticket_found(zk, ticket, search->name, strlen(search->name), &stat);
         if (r == HF_ENOMEM) {
             hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
-            hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+            hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
             return;
         }
     }
@@ -154,7 +156,7 @@ static void on_searched(struct hf_zk *zk, struct hf_zk_task *task, int error)
     char           path[HF_ZK_PATH_MAX];
 
     if (error != 0 && error != HF_ZK_NO_NODE) {
-        hf_zk_finish(zk, task, hf_zk_fault(zk, error, "list", task->line->folder));
+        hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
         return;
     }
     const char *name = hf_zk_find_own(task->line, task->ticket);
@@ -176,7 +178,7 @@ void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
 {
     struct search *search = calloc(1, sizeof *search);
     if (search == NULL) {
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
     assert(task->more == NULL);

@@ -26,7 +26,7 @@ static void on_named(struct hf_zk *zk, struct hf_zk_listener *listener,
         (news == HF_ZK_NEWS_CHANGED &&
          hf_zk_listen(zk, listener, HF_ZK_WATCH_DATA, zk->seen.path) == 0))
         return;
-    hf_zk_finish(zk, task, 0);
+    hf_task_finish(&task->base, 0);
 }
 
 static void on_folder(struct hf_zk *zk, struct hf_zk_listener *listener,
@@ -34,9 +34,11 @@ static void on_folder(struct hf_zk *zk, struct hf_zk_listener *listener,
 {
     struct hf_zk_task *task = listener->data;
 
+    (void)zk;
     if (news != HF_ZK_NEWS_ARMED ||
-        (task->req->stamp != 0 && task->req->stamp != hf_zk_watch_stamp(listener)))
-        hf_zk_finish(zk, task, 0);
+        (task->base.req->stamp != 0 &&
+         task->base.req->stamp != hf_zk_watch_stamp(listener)))
+        hf_task_finish(&task->base, 0);
 }
 
 static bool make_listeners(struct hf_zk_task *task, size_t count)
@@ -56,7 +58,7 @@ void hf_zk_watch_folder(struct hf_zk *zk, struct hf_zk_task *task)
         r = hf_zk_listen(zk, task->listener, HF_ZK_WATCH_CHILDREN, task->line->folder);
     }
     if (r < 0)
-        hf_zk_fail(zk, task, r, "out of memory");
+        hf_task_fail(&task->base, r, "out of memory");
     else if (hf_zk_has_joined(task->listener))
         on_folder(zk, task->listener, HF_ZK_NEWS_ARMED);
 }
@@ -66,10 +68,10 @@ enum { NOT_LISTED, LISTING, LISTED }; /* step */
 static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     task->step = LISTED;
-    if (task->req->canceled)
-        hf_zk_finish(zk, task, HF_ECANCELED);
+    if (task->base.req->canceled)
+        hf_task_finish(&task->base, HF_ECANCELED);
     else if (error == HF_ZK_CONNECTION_LOSS)
-        hf_zk_finish(zk, task, HF_EDOWN);
+        hf_task_finish(&task->base, HF_EDOWN);
     else
         hf_zk_watch_named(zk, task);
 }
@@ -77,8 +79,8 @@ static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 /* Names are known from a listing; whoever stands outside may have none yet. */
 static bool need_listing(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    for (size_t i = 0; i < task->req->count && task->step == NOT_LISTED; i++) {
-        if (hf_zk_line_find(task->line, task->req->seqs[i]) < task->line->count)
+    for (size_t i = 0; i < task->base.req->count && task->step == NOT_LISTED; i++) {
+        if (hf_zk_line_find(task->line, task->base.req->seqs[i]) < task->line->count)
             continue;
         task->step = LISTING;
         task->on_list = on_listed;
@@ -129,25 +131,25 @@ void hf_zk_watch_named(struct hf_zk *zk, struct hf_zk_task *task)
 
     if (need_listing(zk, task))
         return;
-    for (size_t i = 0; i < task->req->count; i++)
-        count += count_places(task->line, task->req->seqs[i]);
+    for (size_t i = 0; i < task->base.req->count; i++)
+        count += count_places(task->line, task->base.req->seqs[i]);
     if (!make_listeners(task, count + 1)) {
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
-    for (size_t i = 0, at = 0; i < task->req->count && r == 0; i++) {
-        r = listen_named(zk, task, task->req->seqs[i], &task->listener[at]);
-        at += count_places(task->line, task->req->seqs[i]);
+    for (size_t i = 0, at = 0; i < task->base.req->count && r == 0; i++) {
+        r = listen_named(zk, task, task->base.req->seqs[i], &task->listener[at]);
+        at += count_places(task->line, task->base.req->seqs[i]);
     }
     if (r < 0)
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
     else if (r > 0)
-        hf_zk_finish(zk, task, 0);
+        hf_task_finish(&task->base, 0);
 }
 
 /* One that has asked for a listing ends when that has come. */
-void hf_zk_vigil_cancel(struct hf_zk *zk, struct hf_zk_task *task)
+void hf_zk_vigil_cancel(struct hf_task *task)
 {
-    if (task->step != LISTING)
-        hf_zk_finish(zk, task, HF_ECANCELED);
+    if (((struct hf_zk_task *)task)->step != LISTING)
+        hf_task_finish(task, HF_ECANCELED);
 }

@@ -7,18 +7,18 @@
 static void end(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     if (error == 0)
-        hf_zk_finish(zk, task, 0);
+        hf_task_finish(&task->base, 0);
     else if (error == HF_ZK_NO_NODE)
-        hf_zk_fail(zk, task, HF_ELOST, "that place in \"%.100s\" is gone",
-                   task->req->name);
+        hf_task_fail(&task->base, HF_ELOST, "that place in \"%.100s\" is gone",
+                     task->base.req->name);
     else
-        hf_zk_finish(zk, task, hf_zk_fault(zk, error, "check", task->line->folder));
+        hf_task_finish(&task->base, hf_zk_fault(zk, error, "check", task->line->folder));
 }
 
 /* The own one: if it is gone, its holder hears of it as by any other way. */
 static void settle(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->req->id);
+    struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->base.req->id);
 
     if (task->error == HF_ZK_NO_NODE && ticket != NULL)
         hf_zk_ticket_away(zk, ticket);
@@ -76,11 +76,11 @@ static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
         weight += item->child.shape.weight;
         if (weight > item->child.shape.capacity)
             break; /* this one waits, and so do all behind it */
-        if (item->token != task->req->token)
+        if (item->token != task->base.req->token)
             continue;
         char *path = hf_zk_path_new(task->line, item->name);
         if (path == NULL)
-            hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+            hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         else
             check(zk, task, path, item->child.shape.claim ? item->seq : 0);
         free(path);
@@ -92,7 +92,7 @@ static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
 /* It is getting another name just now, or may have got one: the listing shows which. */
 static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->req->id);
+    struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->base.req->id);
     const char *name = ticket != NULL ? hf_zk_find_own(task->line, ticket) : NULL;
     char        path[HF_ZK_PATH_MAX];
 
@@ -106,9 +106,9 @@ static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 
 void hf_zk_prove(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->req->id);
+    struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->base.req->id);
 
-    if (task->req->id == 0)
+    if (task->base.req->id == 0)
         hf_zk_gather(zk, task, on_gathered);
     else if (ticket == NULL ||
              (ticket->where != HF_ZK_THERE && ticket->where != HF_ZK_UNSURE))

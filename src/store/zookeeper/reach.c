@@ -24,12 +24,12 @@ static const struct hf_zk_item *find(const struct hf_zk_items *items,
 static void end(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     if (error == 0)
-        hf_zk_finish(zk, task, 0);
+        hf_task_finish(&task->base, 0);
     else if (error == HF_ZK_NO_NODE || error == HF_ZK_BAD_VERSION)
-        hf_zk_fail(zk, task, HF_ENOTFOUND, "that place in \"%.100s\" is gone",
-                   task->req->name);
+        hf_task_fail(&task->base, HF_ENOTFOUND, "that place in \"%.100s\" is gone",
+                     task->base.req->name);
     else
-        hf_zk_finish(zk, task, hf_zk_fault(zk, error, "change", task->line->folder));
+        hf_task_finish(&task->base, hf_zk_fault(zk, error, "change", task->line->folder));
 }
 
 static void on_done(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -46,7 +46,7 @@ static void break_item(struct hf_zk *zk, struct hf_zk_task *task,
     char *path = hf_zk_path_new(task->line, item->name);
 
     if (path == NULL) {
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
     } else if (item->child.shape.claim) {
         hf_zk_claim_delete(zk, task, item->seq, end);
     } else if (item->slot >= 0) {
@@ -65,7 +65,7 @@ static void break_item(struct hf_zk *zk, struct hf_zk_task *task,
 static void on_break(struct hf_zk *zk, struct hf_zk_task *task,
                      const struct hf_zk_items *items)
 {
-    const struct hf_zk_item *item = find(items, task->req);
+    const struct hf_zk_item *item = find(items, task->base.req);
 
     if (item == NULL)
         end(zk, task, HF_ZK_NO_NODE);
@@ -112,16 +112,17 @@ static char *with_word(const struct hf_zk_item *item, const char *why)
 static void on_ask(struct hf_zk *zk, struct hf_zk_task *task,
                    const struct hf_zk_items *items)
 {
-    const struct hf_zk_item *item = find(items, task->req);
+    const struct hf_zk_item *item = find(items, task->base.req);
 
     if (item == NULL) {
         end(zk, task, HF_ZK_NO_NODE);
         return;
     }
-    char *text = with_word(item, task->req->note != NULL ? task->req->note : "");
+    char *text =
+        with_word(item, task->base.req->note != NULL ? task->base.req->note : "");
     char *path = hf_zk_path_new(task->line, item->name);
     if (text == NULL || path == NULL)
-        hf_zk_fail(zk, task, HF_ENOMEM, "out of memory");
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
     else
         hf_zk_call_set(zk, &task->call[0], path, text, strlen(text),
                        item->child.shape.claim ? item->version : -1, on_done, task);

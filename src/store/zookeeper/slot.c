@@ -49,15 +49,15 @@ static void on_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
             task->ticket->slot_unsure = true;
             task->ticket->slot_tried = task->step;
         }
-        hf_zk_finish(zk, task,
-                     hf_zk_fault(zk, reply->error, "take a slot in", task->line->folder));
+        hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "take a slot in",
+                                                task->line->folder));
     }
 }
 
 static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     if (error != 0) {
-        hf_zk_finish(zk, task, hf_zk_fault(zk, error, "list", task->line->folder));
+        hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
         return;
     }
     hf_zk_settle(zk, task->ticket);
@@ -69,8 +69,8 @@ static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 static void look_again(struct hf_zk *zk, struct hf_zk_task *task)
 {
     if (++task->tries > TRIES) {
-        hf_zk_fail(zk, task, HF_EDOWN, "no slot of \"%.100s\" is free yet",
-                   task->req->name);
+        hf_task_fail(&task->base, HF_EDOWN, "no slot of \"%.100s\" is free yet",
+                     task->base.req->name);
         return;
     }
     task->on_list = on_listed;
@@ -99,8 +99,8 @@ static void on_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     struct hf_zk_text    text = hf_zk_get_text(&reply->body);
 
     if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
-        hf_zk_finish(zk, task,
-                     hf_zk_fault(zk, reply->error, "read a slot in", task->line->folder));
+        hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "read a slot in",
+                                                task->line->folder));
         return;
     }
     ticket->slot_unsure = false;

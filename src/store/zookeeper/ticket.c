@@ -157,7 +157,7 @@ int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char
         ticket->token = (uint64_t)stat->czxid;
     if (ticket->ctime == 0) {
         ticket->ctime = stat->ctime;
-        ticket->made_at = zk->now;
+        ticket->made_at = zk->remote.now;
     }
     ticket->number = child.number;
     set_where(zk, ticket, HF_ZK_THERE);
@@ -234,6 +234,6 @@ void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     hf_zk_ticket_quiet(zk, ticket, true);
     give_slot_up(zk, ticket);
     if (ticket->vigil != NULL)
-        hf_zk_finish(zk, ticket->vigil, 0);
+        hf_task_finish(&ticket->vigil->base, 0);
     hf_zk_ticket_step_aside(zk, ticket);
 }

@@ -102,7 +102,7 @@ static void listen_own_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     if (ticket->own.watch != NULL || ticket->arm_at != 0)
         return;
-    ticket->arm_at = zk->now + ARM_DELAY;
+    ticket->arm_at = zk->remote.now + ARM_DELAY;
     ticket->next_arm = NULL;
     ticket->prev_arm = zk->arm_last;
     *zk->arm_last = ticket;
@@ -111,7 +111,7 @@ static void listen_own_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 
 void hf_zk_vigils_run(struct hf_zk *zk)
 {
-    while (zk->arm_first != NULL && zk->arm_first->arm_at <= zk->now) {
+    while (zk->arm_first != NULL && zk->arm_first->arm_at <= zk->remote.now) {
         struct hf_zk_ticket *ticket = zk->arm_first;
         hf_zk_ticket_disarm(zk, ticket);
         listen_own(zk, ticket);
@@ -160,7 +160,7 @@ static void listen_near(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t in
     ticket->near.data = ticket;
     ticket->near_seq = place->seq;
     if (hf_zk_listen_place(zk, &ticket->near, ticket->line, place) < 0)
-        hf_zk_finish(zk, ticket->vigil, HF_ENOMEM);
+        hf_task_finish(&ticket->vigil->base, HF_ENOMEM);
 }
 
 /* Is all that is ahead ours, and not much?  Then it will be our turn soon, from one
@@ -182,7 +182,7 @@ static void look_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me)
     size_t             near = hf_zk_line_before(line, me);
 
     if (near == line->count) {
-        hf_zk_finish(zk, ticket->vigil, 0);
+        hf_task_finish(&ticket->vigil->base, 0);
         return;
     }
     size_t far = hf_zk_line_before(line, near);
@@ -201,8 +201,8 @@ static void look_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me)
 
 static bool holds(const struct hf_zk_task *task)
 {
-    return task->ticket != NULL && task->req->count == 1 &&
-           task->req->seqs[0] == task->ticket->seq;
+    return task->ticket != NULL && task->base.req->count == 1 &&
+           task->base.req->seqs[0] == task->ticket->seq;
 }
 
 void hf_zk_vigil_look(struct hf_zk *zk, struct hf_zk_ticket *ticket)
@@ -211,14 +211,14 @@ void hf_zk_vigil_look(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     struct hf_zk_line *line = ticket->line;
 
     if (ticket->where != HF_ZK_THERE || (holds(task) && !ticket->told)) {
-        hf_zk_finish(zk, task, 0);
+        hf_task_finish(&task->base, 0);
         return;
     }
     if (holds(task))
         return;
     size_t me = hf_zk_line_find(line, ticket->seq);
     if (me == line->count || line->place[me].ticket != ticket || !line->plain)
-        hf_zk_finish(zk, task, 0);
+        hf_task_finish(&task->base, 0);
     else
         look_ahead(zk, ticket, me);
 }
@@ -236,13 +236,13 @@ void hf_zk_vigils_resume(struct hf_zk *zk)
 
 void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->req->id);
+    struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->base.req->id);
     bool                 mutex = ticket != NULL && ticket->shape.capacity == 1;
 
     task->ticket = ticket;
     if (ticket != NULL && ticket->where != HF_ZK_THERE) {
-        hf_zk_finish(zk, task, 0);
-    } else if (task->req->count == 0) {
+        hf_task_finish(&task->base, 0);
+    } else if (task->base.req->count == 0) {
         hf_zk_watch_folder(zk, task);
     } else if (ticket != NULL && (holds(task) || (mutex && ticket->line->plain))) {
         assert(ticket->vigil == NULL);

@@ -150,7 +150,7 @@ static void on_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     } else if (error == HF_ZK_NO_AUTH && !folder) {
         fire(zk, watch, HF_ZK_NEWS_HIDDEN);
     } else if (error != 0 && error != HF_ZK_NO_NODE && !folder) {
-        zk->watches.again = zk->now + AGAIN; /* not a sign that it is gone */
+        zk->watches.again = zk->remote.now + AGAIN; /* not a sign that it is gone */
     } else if (error != 0) {
         fire(zk, watch, HF_ZK_NEWS_GONE);
     } else {

@@ -18,7 +18,7 @@ void hf_zk_word_ask(struct hf_zk *zk, struct hf_zk_word *word, const char *lette
     const char             *host = zk->config.server[zk->link.server].host;
 
     *word = (struct hf_zk_word){ .zk = zk, .on_answer = on_answer, .data = data };
-    word->due = zk->now;
+    word->due = zk->remote.now;
     word->asking = true;
     word->next = zk->words;
     zk->words = word;
@@ -29,7 +29,7 @@ void hf_zk_word_ask(struct hf_zk *zk, struct hf_zk_word *word, const char *lette
     if (length == 0 || room == NULL)
         return; /* due at once */
     memcpy(room, letters, strlen(letters));
-    word->due = zk->now + LIMIT;
+    word->due = zk->remote.now + LIMIT;
 }
 
 void hf_zk_word_end(struct hf_zk_word *word)
@@ -63,7 +63,7 @@ static bool run(struct hf_zk *zk, struct hf_zk_word *word)
                                sizeof word->text - 1 - word->used);
         } while (n > 0);
     }
-    if (stream->state == HF_STREAM_BROKEN || zk->now >= word->due ||
+    if (stream->state == HF_STREAM_BROKEN || zk->remote.now >= word->due ||
         word->used == sizeof word->text - 1)
         return true;
     unsigned           wanted = hf_stream_events(stream);

@@ -1,0 +1,285 @@
+/* task.c - a request at work, from submit() to done(); see task.h. */
+#include "store/remote/task.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ROUNDS 16 /* of one process(): callers may keep asking from done() */
+
+void hf_remote_init(struct hf_remote *remote, const struct hf_remote_ops *ops)
+{
+    assert(ops->task_size >= sizeof(struct hf_task));
+    remote->ops = ops;
+    remote->base.shared = true;
+    remote->base.link = HF_LINK_DOWN;
+    remote->tasks_end = &remote->tasks;
+}
+
+static void call_done(struct hf_req *req, int status)
+{
+    assert(req->work == NULL);
+    req->status = status;
+    req->done(req);
+}
+
+/* ---- WAITING ------------------------------------------------------------------------------ */
+
+void hf_remote_submit(struct hf_store *store, struct hf_req *req)
+{
+    struct hf_remote *remote = (struct hf_remote *)store;
+
+    assert(!remote->closing);
+    assert(req->op > HF_NOTHING && req->op <= HF_EXAMINE && req->done != NULL);
+    assert(req->name != NULL || req->op == HF_LIST || req->op == HF_EXAMINE);
+    req->canceled = false;
+    req->work = NULL;
+    hf_requests_append(&remote->waiting, req);
+    store->wake = 0;
+}
+
+#define STAYS 1
+
+/* What a request that is not at work ends with now; STAYS: with nothing yet. */
+static int fate(const struct hf_remote *remote, const struct hf_req *req, int ready)
+{
+    if (req->canceled && hf_req_may_end(req, false))
+        return HF_ECANCELED;
+    if (ready >= 0)
+        return STAYS;
+    if (req->op == HF_LEAVE)
+        return remote->ops->may_have(remote, req->id) ? STAYS : 0;
+    return ready;
+}
+
+/* Those that stay keep their order, before what done() submits. */
+static void end_early(struct hf_remote *remote, struct hf_requests *list, int ready)
+{
+    struct hf_requests all = *list, stay = { 0 };
+    struct hf_req     *req;
+
+    *list = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL) {
+        int status = fate(remote, req, ready);
+        if (status == STAYS)
+            hf_requests_append(&stay, req);
+        else
+            call_done(req, status);
+    }
+    while ((req = hf_requests_take(list)) != NULL)
+        hf_requests_append(&stay, req);
+    *list = stay;
+}
+
+/* ---- AT WORK ------------------------------------------------------------------------------ */
+
+static struct hf_task *task_new(struct hf_remote *remote, struct hf_req *req)
+{
+    struct hf_task *task = calloc(1, remote->ops->task_size);
+    if (task == NULL)
+        return NULL;
+    task->remote = remote;
+    task->req = req;
+    task->prev = remote->tasks_end;
+    *remote->tasks_end = task;
+    remote->tasks_end = &task->next;
+    req->work = task;
+    req->snapshot = (struct hf_line){ 0 };
+    req->me = 0;
+    req->ahead = 0;
+    if (req->op != HF_WATCH)
+        req->stamp = 0;
+    return task;
+}
+
+static void begin(struct hf_remote *remote, struct hf_req *req)
+{
+    assert(req->work == NULL);
+    if (req->canceled && hf_req_may_end(req, false)) {
+        call_done(req, HF_ECANCELED);
+        return;
+    }
+    struct hf_task *task = task_new(remote, req);
+    if (task != NULL) {
+        remote->ops->begin(task);
+        return;
+    }
+    snprintf(remote->base.errmsg, sizeof remote->base.errmsg, "out of memory");
+    call_done(req, HF_ENOMEM);
+}
+
+static void mark_canceled(struct hf_remote *remote, struct hf_task *task)
+{
+    assert(task->prev_canceled == NULL);
+    task->next_canceled = remote->canceled;
+    task->prev_canceled = &remote->canceled;
+    if (task->next_canceled != NULL)
+        task->next_canceled->prev_canceled = &task->next_canceled;
+    remote->canceled = task;
+}
+
+static void unmark_canceled(struct hf_task *task)
+{
+    if (task->prev_canceled == NULL)
+        return;
+    *task->prev_canceled = task->next_canceled;
+    if (task->next_canceled != NULL)
+        task->next_canceled->prev_canceled = task->prev_canceled;
+    task->prev_canceled = NULL;
+}
+
+void hf_remote_cancel(struct hf_store *store, struct hf_req *req)
+{
+    struct hf_remote *remote = (struct hf_remote *)store;
+    struct hf_task   *task = req->work;
+
+    assert(task == NULL || (task->remote == remote && task->req == req));
+    if (task == NULL)
+        remote->cancels = true;
+    else if (hf_req_may_end(req, true) && !req->canceled)
+        mark_canceled(remote, task);
+    req->canceled = true;
+    store->wake = 0;
+}
+
+/* Its request is nobody's any more. */
+static void take_out(struct hf_task *task)
+{
+    struct hf_remote *remote = task->remote;
+
+    assert(task->req->work == task);
+    remote->ops->end_task(task);
+    unmark_canceled(task); /* the answer was quicker */
+    *task->prev = task->next;
+    if (task->next != NULL)
+        task->next->prev = task->prev;
+    else
+        remote->tasks_end = task->prev;
+    task->req->work = NULL;
+}
+
+static void task_free(struct hf_task *task)
+{
+    if (task->remote->ops->free_task != NULL)
+        task->remote->ops->free_task(task);
+    free(task);
+}
+
+void hf_task_finish(struct hf_task *task, int status)
+{
+    struct hf_req *req = task->req;
+
+    assert(status <= 0);
+    req->status = status;
+    take_out(task);
+    if (!task->remote->closing)
+        call_done(req, status);
+    task_free(task);
+}
+
+void hf_task_fail(struct hf_task *task, int status, const char *format, ...)
+{
+    struct hf_store *store = &task->remote->base;
+    va_list          args;
+
+    assert(status < 0);
+    va_start(args, format);
+    vsnprintf(store->errmsg, sizeof store->errmsg, format, args);
+    va_end(args);
+    hf_task_finish(task, status);
+}
+
+void hf_task_again(struct hf_task *task)
+{
+    struct hf_remote *remote = task->remote;
+    struct hf_req    *req = task->req;
+
+    take_out(task);
+    hf_requests_append(&remote->repeat, req);
+    remote->cancels |= req->canceled;
+    task_free(task);
+}
+
+/* ---- All of them -------------------------------------------------------------------------- */
+
+static bool may_begin(const struct hf_remote *remote)
+{
+    return (remote->repeat.first != NULL || remote->waiting.first != NULL) &&
+           remote->ops->ready(remote) > 0;
+}
+
+static void end_canceled(struct hf_remote *remote)
+{
+    int ready = remote->ops->ready(remote);
+
+    if (remote->cancels || ready < 0) {
+        remote->cancels = false;
+        end_early(remote, &remote->repeat, ready);
+        end_early(remote, &remote->waiting, ready);
+    }
+    for (struct hf_task *task; (task = remote->canceled) != NULL;) {
+        assert(task->req->op == HF_WATCH && task->req->canceled);
+        unmark_canceled(task);
+        remote->ops->end_watch(task);
+    }
+}
+
+/* All that is in it now.  What done() submits meanwhile has the next round. */
+static void begin_all(struct hf_remote *remote, struct hf_requests *list)
+{
+    const struct hf_req *last = list->last;
+    bool                 more = true;
+
+    while (more && list->first != NULL && remote->ops->ready(remote) > 0) {
+        struct hf_req *req = hf_requests_take(list);
+        more = req != last;
+        begin(remote, req);
+    }
+}
+
+bool hf_remote_run(struct hf_remote *remote)
+{
+    bool more = true;
+
+    for (int round = 0; round < ROUNDS && more; round++) {
+        end_canceled(remote);
+        begin_all(remote, &remote->repeat);
+        begin_all(remote, &remote->waiting);
+        more = remote->canceled != NULL || remote->cancels || may_begin(remote);
+    }
+    return more;
+}
+
+static void fail_all(struct hf_requests *list)
+{
+    for (struct hf_req *req; (req = hf_requests_take(list)) != NULL;)
+        call_done(req, HF_EDOWN);
+}
+
+void hf_remote_lose(struct hf_remote *remote)
+{
+    struct hf_requests repeat = remote->repeat, waiting = remote->waiting;
+
+    remote->repeat = remote->waiting = (struct hf_requests){ 0 };
+    remote->base.alive_until = 0;
+    hf_store_set_link(&remote->base, HF_LINK_LOST);
+    remote->ops->lose(remote);
+    fail_all(&repeat);
+    fail_all(&waiting);
+}
+
+void hf_remote_hush(struct hf_remote *remote)
+{
+    remote->closing = true;
+    remote->now = hf_now();
+    remote->base.on_link = NULL;
+}
+
+void hf_remote_finish(struct hf_remote *remote)
+{
+    assert(remote->closing);
+    while (remote->tasks != NULL)
+        hf_task_finish(remote->tasks, HF_ECANCELED);
+    assert(remote->canceled == NULL && remote->tasks_end == &remote->tasks);
+}

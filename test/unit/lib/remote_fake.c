@@ -1,0 +1,141 @@
+/* remote_fake.c - see remote_fake.h. */
+#include "unit/lib/remote_fake.h"
+
+#include <stdio.h>
+
+struct fake fake;
+
+static void tell(char letter, uint64_t id)
+{
+    size_t used = strlen(fake.told);
+
+    snprintf(fake.told + used, sizeof fake.told - used, "%s%c%d", used > 0 ? " " : "",
+             letter, (int)id);
+}
+
+/* ---- The store --------------------------------------------------------------------------- */
+
+static int ready(const struct hf_remote *remote)
+{
+    (void)remote;
+    return fake.ready;
+}
+
+static void begin(struct hf_task *task)
+{
+    struct fake_task *mine = (struct fake_task *)task;
+
+    mine->id = task->req->id;
+    mine->flying = task->req->op != HF_WATCH;
+    tell('b', mine->id);
+    if (fake.at_once) {
+        mine->flying = false;
+        hf_task_finish(task, 0);
+    }
+}
+
+static void end_watch(struct hf_task *task)
+{
+    tell('w', task->req->id);
+    if (!((struct fake_task *)task)->flying)
+        hf_task_finish(task, HF_ECANCELED);
+}
+
+static void end_task(struct hf_task *task)
+{
+    tell('e', task->req->id);
+    assert_false(((struct fake_task *)task)->flying);
+}
+
+static void free_task(struct hf_task *task)
+{
+    tell('f', ((struct fake_task *)task)->id); /* the request is not ours any more */
+}
+
+static bool may_have(const struct hf_remote *remote, uint64_t id)
+{
+    (void)remote;
+    return id == fake.place;
+}
+
+static void lose(struct hf_remote *remote)
+{
+    tell('l', 0);
+    while (remote->tasks != NULL) {
+        ((struct fake_task *)remote->tasks)->flying = false;
+        hf_task_finish(remote->tasks, HF_EDOWN);
+    }
+}
+
+static const struct hf_remote_ops ops = {
+    .task_size = sizeof(struct fake_task),
+    .ready = ready,
+    .begin = begin,
+    .end_watch = end_watch,
+    .end_task = end_task,
+    .free_task = free_task,
+    .may_have = may_have,
+    .lose = lose,
+};
+
+/* ---- Its user ----------------------------------------------------------------------------- */
+
+static void on_done(struct hf_req *it)
+{
+    tell('d', it->id);
+    fake.answers[it->id]++;
+    assert_null(it->work);
+    if (fake.in_done != NULL)
+        fake.in_done(it);
+}
+
+int fake_start(void **state)
+{
+    (void)state;
+    memset(&fake, 0, sizeof fake);
+    hf_remote_init(&fake.remote, &ops);
+    fake.ready = 1;
+    return 0;
+}
+
+void fake_submit(uint64_t id, enum hf_op op)
+{
+    fake.req[id].op = op;
+    fake.req[id].name = "a";
+    fake.req[id].id = id;
+    fake.req[id].done = on_done;
+    fake.req[id].status = 1;
+    fake.remote.base.wake = HF_NEVER;
+    hf_remote_submit(&fake.remote.base, &fake.req[id]);
+    assert_int_equal(fake.remote.base.wake, 0);
+}
+
+void fake_cancel(uint64_t id)
+{
+    fake.remote.base.wake = HF_NEVER;
+    hf_remote_cancel(&fake.remote.base, &fake.req[id]);
+    assert_int_equal(fake.remote.base.wake, 0);
+}
+
+void fake_run(void)
+{
+    assert_false(hf_remote_run(&fake.remote));
+}
+
+struct hf_task *fake_task(uint64_t id)
+{
+    assert_non_null(fake.req[id].work);
+    ((struct fake_task *)fake.req[id].work)->flying = false;
+    return fake.req[id].work;
+}
+
+/* Whatever a case has left at work. */
+int fake_stop(void **state)
+{
+    (void)state;
+    for (struct hf_task *task = fake.remote.tasks; task != NULL; task = task->next)
+        ((struct fake_task *)task)->flying = false;
+    hf_remote_hush(&fake.remote);
+    hf_remote_finish(&fake.remote);
+    return 0;
+}

@@ -1,0 +1,275 @@
+/* remote_task.c - requests at work: remote/task.h. */
+#include "unit/lib/remote_fake.h"
+
+/* ---- Cases --------------------------------------------------------------------------------- */
+
+static void begun_in_order_and_ended_as_answers_come(void **state)
+{
+    (void)state;
+    fake_submit(1, HF_ENTER);
+    fake_submit(2, HF_READ);
+    fake_submit(3, HF_LEAVE);
+    fake_assert_told("");
+    fake_run();
+    fake_assert_told("b1 b2 b3");
+    hf_task_finish(fake_task(2), 0);
+    fake_assert_told("e2 d2 f2");
+    hf_task_fail(fake_task(1), HF_EFULL, "%d wait", 7);
+    assert_int_equal(fake.req[1].status, HF_EFULL);
+    assert_string_equal(fake.remote.base.errmsg, "7 wait");
+    hf_task_finish(fake_task(3), 0);
+    fake_assert_told("e1 d1 f1 e3 d3 f3");
+    assert_null(fake.remote.tasks);
+}
+
+static void what_is_asked_again_comes_first(void **state)
+{
+    (void)state;
+    fake_submit(1, HF_ENTER);
+    fake_submit(2, HF_READ);
+    fake_run();
+    fake_submit(3, HF_LIST);
+    hf_task_again(fake_task(1));
+    hf_task_again(fake_task(2));
+    fake_assert_told("b1 b2 e1 f1 e2 f2");
+    fake_run();
+    fake_assert_told("b1 b2 b3");
+    assert_int_equal(fake.answers[1] + fake.answers[2], 0);
+}
+
+static void nothing_is_begun_before_it_can_be(void **state)
+{
+    (void)state;
+    fake.ready = 0;
+    fake_submit(1, HF_ENTER);
+    fake_run();
+    fake_assert_told("");
+    fake.ready = 1;
+    fake_run();
+    fake_assert_told("b1");
+}
+
+/* ---- Canceled ------------------------------------------------------------------------------- */
+
+static void waiting_all_but_leave_and_amend_end(void **state)
+{
+    (void)state;
+    fake.ready = 0;
+    for (enum hf_op op = HF_ENTER; op <= HF_EXAMINE; op++) {
+        fake_submit(op, op);
+        fake_cancel(op);
+    }
+    fake_assert_told("");
+    fake_run();
+    for (enum hf_op op = HF_ENTER; op <= HF_EXAMINE; op++) {
+        bool ends = op != HF_LEAVE && op != HF_AMEND;
+        assert_int_equal(fake.answers[op], ends);
+        assert_int_equal(fake.req[op].status, ends ? HF_ECANCELED : 1);
+    }
+    fake_forget_told();
+    fake.ready = 1;
+    fake_run();
+    fake_assert_told("b4 b7");
+}
+
+/* It need not wait for the next turn. */
+static void cancel_the_next(struct hf_req *it)
+{
+    if (it->id < 3)
+        fake_cancel(it->id + 1);
+}
+
+static void canceled_by_the_one_before(void **state)
+{
+    (void)state;
+    fake.at_once = true;
+    fake.in_done = cancel_the_next;
+    fake_submit(1, HF_ENTER);
+    fake_submit(2, HF_ENTER);
+    fake_run();
+    fake_assert_told("b1 e1 d1 f1 d2");
+    assert_int_equal(fake.req[2].status, HF_ECANCELED);
+}
+
+static void at_work_a_watch_alone_ends(void **state)
+{
+    (void)state;
+    for (enum hf_op op = HF_ENTER; op <= HF_EXAMINE; op++)
+        fake_submit(op, op);
+    fake_run();
+    fake_forget_told();
+    for (enum hf_op op = HF_ENTER; op <= HF_EXAMINE; op++)
+        fake_cancel(op);
+    fake_cancel(HF_WATCH); /* twice is as once */
+    fake_assert_told("");
+    fake_run();
+    fake_assert_told("w3 e3 d3 f3");
+    assert_int_equal(fake.req[HF_WATCH].status, HF_ECANCELED);
+}
+
+/* The answer was quicker: it is out of the list of those to be ended. */
+static void answered_before_it_could_be_ended(void **state)
+{
+    (void)state;
+    for (uint64_t id = 1; id <= 3; id++)
+        fake_submit(id, HF_WATCH);
+    fake_run();
+    for (uint64_t id = 1; id <= 3; id++)
+        fake_cancel(id);
+    fake_forget_told();
+    hf_task_finish(fake_task(2), 0);
+    fake_assert_told("e2 d2 f2");
+    fake_run();
+    fake_assert_told("w3 e3 d3 f3 w1 e1 d1 f1");
+    assert_int_equal(fake.req[2].status, 0);
+}
+
+static void a_watch_that_flies_ends_with_its_answer(void **state)
+{
+    (void)state;
+    fake_submit(1, HF_WATCH);
+    fake_run();
+    ((struct fake_task *)fake.req[1].work)->flying = true;
+    fake_cancel(1);
+    fake_run();
+    fake_assert_told("b1 w1");
+    hf_task_finish(fake_task(1), HF_ECANCELED);
+    assert_int_equal(fake.answers[1], 1);
+}
+
+/* Its call has failed meanwhile, and was to be made once more. */
+static void canceled_and_to_be_asked_again(void **state)
+{
+    (void)state;
+    fake_submit(1, HF_WATCH);
+    fake_run();
+    ((struct fake_task *)fake.req[1].work)->flying = true;
+    fake_cancel(1);
+    fake_run();
+    fake.ready = 0;
+    hf_task_again(fake_task(1));
+    fake_run();
+    assert_int_equal(fake.answers[1], 1);
+    assert_int_equal(fake.req[1].status, HF_ECANCELED);
+}
+
+/* ---- Refused -------------------------------------------------------------------------------- */
+
+static void refused_but_a_place_is_left_in_the_end(void **state)
+{
+    (void)state;
+    fake_submit(5, HF_READ);
+    fake_run();
+    hf_task_again(fake_task(5));
+    fake_submit(1, HF_ENTER);
+    fake_submit(2, HF_LEAVE);
+    fake_submit(3, HF_LEAVE);
+    fake.place = 2;
+    fake.ready = HF_EDENIED;
+    fake_forget_told();
+    fake_run();
+    fake_assert_told("d5 d1 d3");
+    assert_int_equal(fake.req[5].status, HF_EDENIED);
+    assert_int_equal(fake.req[1].status, HF_EDENIED);
+    assert_int_equal(fake.req[3].status, 0); /* nobody has it */
+    fake.ready = 1;
+    fake_run();
+    fake_assert_told("b2");
+}
+
+/* ---- Lost ------------------------------------------------------------------------------------ */
+
+static void submit_once_more(struct hf_req *it)
+{
+    if (fake.answers[it->id] == 1)
+        fake_submit(it->id, it->op);
+}
+
+static void lost_and_what_comes_then_is_for_the_next(void **state)
+{
+    (void)state;
+    fake_submit(1, HF_WATCH);
+    fake_submit(2, HF_ENTER);
+    fake_run();
+    hf_task_again(fake_task(2));
+    fake_submit(3, HF_READ);
+    fake_forget_told();
+    fake.in_done = submit_once_more;
+    fake.remote.base.link = HF_LINK_UP;
+    fake.remote.base.alive_until = 7;
+    hf_remote_lose(&fake.remote);
+    fake_assert_told("l0 e1 d1 f1 d2 d3");
+    assert_int_equal(fake.remote.base.link, HF_LINK_LOST);
+    assert_int_equal(fake.remote.base.alive_until, 0);
+    fake_run();
+    fake_assert_told("b1 b2 b3");
+}
+
+/* ---- Turns ----------------------------------------------------------------------------------- */
+
+static void submit_for_ever(struct hf_req *it)
+{
+    fake_submit(it->id, it->op);
+}
+
+/* Who always asks again cannot keep process() from ending. */
+static void no_turn_is_for_ever(void **state)
+{
+    (void)state;
+    fake.at_once = true;
+    fake.in_done = submit_for_ever;
+    fake_submit(1, HF_READ);
+    assert_true(hf_remote_run(&fake.remote));
+    fake_forget_told();
+    assert_in_range(fake.answers[1], 2, 100);
+}
+
+/* Those that wait together are begun together: they may be a group. */
+static void all_that_wait_are_begun_in_one_turn(void **state)
+{
+    (void)state;
+    for (uint64_t id = 1; id <= FAKE_MANY; id++)
+        fake_submit(id, HF_ENTER);
+    fake_run();
+    for (uint64_t id = 1; id <= FAKE_MANY; id++)
+        assert_non_null(fake.req[id].work);
+    fake_forget_told();
+}
+
+static void closing_tells_nobody(void **state)
+{
+    (void)state;
+    fake_submit(1, HF_WATCH);
+    fake_submit(2, HF_WATCH);
+    fake_run();
+    fake_cancel(2);
+    fake_submit(3, HF_ENTER);
+    fake_forget_told();
+    hf_remote_hush(&fake.remote);
+    hf_remote_finish(&fake.remote);
+    fake_assert_told("e1 f1 e2 f2");
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, fake_start, fake_stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(begun_in_order_and_ended_as_answers_come),
+        CASE(what_is_asked_again_comes_first),
+        CASE(nothing_is_begun_before_it_can_be),
+        CASE(waiting_all_but_leave_and_amend_end),
+        CASE(canceled_by_the_one_before),
+        CASE(at_work_a_watch_alone_ends),
+        CASE(answered_before_it_could_be_ended),
+        CASE(a_watch_that_flies_ends_with_its_answer),
+        CASE(canceled_and_to_be_asked_again),
+        CASE(refused_but_a_place_is_left_in_the_end),
+        CASE(lost_and_what_comes_then_is_for_the_next),
+        CASE(no_turn_is_for_ever),
+        CASE(all_that_wait_are_begun_in_one_turn),
+        CASE(closing_tells_nobody),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
