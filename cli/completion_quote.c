@@ -73,18 +73,26 @@ static void put_bytes(FILE *out, const char *s, size_t length, enum place place)
         fputc((int)place, out);
 }
 
+static bool is_plain(char c)
+{
+    return (unsigned char)c >= 0x80 || strchr("%+,-./:=@_", c) != NULL ||
+           (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+static bool needs_backslash(char c, enum place place)
+{
+    if (place == DOUBLE)
+        return strchr("\\\"$`", c) != NULL;
+    return place == OUTSIDE && !is_plain(c);
+}
+
 static void put(FILE *out, char c, enum place place)
 {
-    const char *plain = "%+,-./:=@_";
-
     if (place == SINGLE && c == '\'')
         fputs("'\\''", out);
     else if (place == DOUBLE && c == '!') /* history: there is no escape inside */
         fputs("\"\\!\"", out);
-    else if (place == DOUBLE && strchr("\\\"$`", c) != NULL)
-        fprintf(out, "\\%c", c);
-    else if (place == OUTSIDE && (unsigned char)c < 0x80 && strchr(plain, c) == NULL &&
-             (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z'))
+    else if (needs_backslash(c, place))
         fprintf(out, "\\%c", c);
     else
         fputc(c, out);
