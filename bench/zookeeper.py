@@ -3,9 +3,9 @@
 
     bench/zookeeper.py [-r ROUNDS] [-s SECONDS] [-w WAITERS] [SCENARIO...]
 
-The server keeps its data in memory.  Both sides are one process each that stays, and
-take turns in each round, whoever was first being second in the next; medians of the
-rounds are shown.
+The server keeps its data in memory.  Each side is one process that stays.  They take turns
+in each round, and the side that was first is second in the next; medians of the rounds are
+shown.
 
     S1      acquire and release a free lock; both answers are awaited
     S2:n    n threads, n locks, one session

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""elect.py - a command that runs where the leader is, and who that is."""
+"""elect.py - a command that runs where the leader is; and who leads."""
 import re
 from hf import *
 

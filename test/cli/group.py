@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""group.py - a file that a group shares: two of its members, root, and who is not in it.
+"""group.py - a file that a group shares: two of its members, root, and an outsider.
 
 They are real users, by their numbers; that takes root."""
 import grp

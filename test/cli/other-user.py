@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""other-user.py - a command that has become another user cannot be ended, and nobody
-is told that it was."""
+"""other-user.py - a command that has become another user's cannot be ended, and Holdfast
+does not say that it was."""
 import select
 from hf import *
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""truth.py - what is said when it is neither the lock nor the memory that is missing."""
+"""truth.py - messages name the true reason, when that is neither a lock that is held nor a
+lack of memory."""
 import fcntl
 import resource
 import termios

@@ -1,8 +1,8 @@
 /* pause.c - a client that is stopped for longer than its ttl, requests that arrive when
  * their time is over, and a server that is stopped.
  *
- * The next gets the lock when the ttl is over, and not before; who was stopped knows at once
- * that its time is over, and nothing it asked before changes anything.
+ * The next gets the lock when the ttl is over, and not before.  A client that was stopped knows
+ * at once that its time is over, and nothing that it asked before changes anything.
  */
 /* needs redis: standalone */
 /* needs postgres: standalone */

@@ -1,8 +1,8 @@
 /* restart.c - the server crashes or is ended, and is started again, with its data or without,
  * while a lock is held and waited for.
  *
- * The holder keeps it, or knows in time that it is lost; never two holders, though somebody asks
- * all the time; tokens rise; who waits gets it in the end.
+ * The holder keeps it, or knows in time that it is lost.  There are never two holders, though
+ * somebody asks all the time.  Tokens rise.  The waiter gets it in the end.
  */
 /* needs redis: standalone */
 /* needs redis: standalone --aof */

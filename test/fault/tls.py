@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""tls - who is let in and who is talked to over TLS: certificates that should not be taken, and
-those that should.
+"""tls - certificates, ours and the server's: some that have to be accepted, and some that must
+not be.
 
     test/fault/tls.py [FOLDER] redis|postgres|zk [CASE ...]
 """

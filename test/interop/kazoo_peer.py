@@ -3,10 +3,10 @@ interop tests.
 
     kazoo_peer.py MODE CONNECT PATH [ARGUMENT...]
 
-The modes are those of CuratorPeer.java, but for revoking, which kazoo has not.
-With STYLE=kazoo in the environment the nodes are called as kazoo does by itself;
-else as Curator's, which kazoo sees by an extra pattern, and which it takes on
-itself where the name of its lock is replaced: Curator looks at nothing else.
+The modes are those of CuratorPeer.java, except for revoking, which kazoo does not have.
+With STYLE=kazoo in the environment the nodes have kazoo's own names; otherwise they have
+Curator's, because Curator looks at nothing else.  kazoo sees those by an extra pattern, and
+writes them because the name of its lock is replaced.
 """
 import os
 import random

@@ -7,8 +7,8 @@
  *
  *     downgrade    hold as writer; as reader from the first line of stdin on
  *
- * Who holds says "asked" when asked to give it up.  Without arguments it plays with
- * itself in memory, as a test of its own.
+ * A holder says "asked" when it is asked to give the lock up.  Without arguments the
+ * program tests itself, on the memory store.
  */
 #include "holdfast.h"
 

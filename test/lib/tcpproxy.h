@@ -1,9 +1,9 @@
 /* tcpproxy.h - a way to any server that fails when told to.
  *
- * A proxy is a thread of the test that listens on a port of 127.0.0.1 and passes on what
- * goes to a server and comes from it.  It knows nothing of what that is; it counts bytes
- * and connections.  Connections in which a certain word was sent to the server are
- * marked, so that faults can be had on those only, or on the others only.
+ * A proxy is a thread of the test that listens on a port of 127.0.0.1 and passes bytes on
+ * to a server and back.  It does not know what the bytes mean; it counts bytes and
+ * connections.  Connections in which a certain word was sent to the server are marked, so
+ * that a fault can be made on those only, or on the others only.
  *
  *     struct tcpproxy *proxy = tcpproxy_start(getenv("HF_REDIS_ADDRESS"), "SUBSCRIBE");
  *     tcpproxy_cut(proxy, TCPPROXY_DOWN, TCPPROXY_PLAIN, 17);

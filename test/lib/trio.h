@@ -1,7 +1,7 @@
-/* trio.h - one lock that one holds, one waits for, and a rival tries to get all the time, while
- * something is done to the server.
+/* trio.h - one lock and three clients: one holds it, one waits, and a rival tries to get it all
+ * the time, while something is done to the server.
  *
- * Never two holders; tokens rise; who waits gets it in the end.  See witness.h for the server.
+ * Never two holders; tokens rise; the waiter gets it in the end.  See witness.h for the server.
  */
 #ifndef HF_TEST_TRIO_H
 #define HF_TEST_TRIO_H

@@ -1,10 +1,10 @@
 /* zkproxy.h - a way to a ZooKeeper server that fails when told to.
  *
- * A proxy is a thread of the test that listens on a port of 127.0.0.1 and passes on
- * what goes to a server and comes from it, frame by frame.  It counts, and it does one
- * of the faults below at exactly the request asked for.  Several proxies may go to
- * one server.  What is not ZooKeeper's (TLS, four-letter words) is passed on
- * uncounted but for its bytes.
+ * A proxy is a thread of the test that listens on a port of 127.0.0.1 and passes frames
+ * on to a server and back, one by one.  It counts them, and makes one of the faults below
+ * at exactly the request asked for.  Several proxies may go to one server.  Bytes that
+ * are not ZooKeeper's protocol (TLS, four-letter words) are passed on; only bytes are
+ * counted then.
  *
  *     struct zkproxy *proxy = zkproxy_start(getenv("HF_ZK"));
  *     zkproxy_rule(proxy, &(struct zkproxy_rule){ ZKPROXY_DROP_AFTER, 15, 1 });

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """errors - what can be wrong with a PostgreSQL server that is reached: each is one clear line,
-in time, and tells no secret.  (One that is not reached: see test/fault; what its user must be
-allowed: see init.py.)"""
+in time, and tells no secret.  (test/fault has servers that cannot be reached, init.py the
+rights that a user needs.)"""
 import contextlib
 import os
 import subprocess

@@ -1,7 +1,7 @@
 /* failover.c - a primary and its synchronous standby: what is granted is known to both.
  *
- * HF_ROUNDS says how often the standby is promoted under load, 2 times if it is not set; the
- * old primary goes on in every second of them.
+ * HF_ROUNDS says how often the standby is promoted under load (2).  In every second round the
+ * old primary goes on.
  */
 /* needs: pair */
 #include "lib/promise.h"

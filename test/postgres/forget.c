@@ -1,9 +1,9 @@
 /* forget.c - the server crashes right after somebody's place was taken away, and our user has
  * synchronous_commit off: what others were told by then is not forgotten.
  *
- * What is committed asynchronously is written down so late that a crash is always sooner.  Who
- * loses the place looks for news now and then only, as behind a pooler, and mostly has not
- * heard of it.
+ * An asynchronous commit is written to disk so late here that a crash always comes first.  The
+ * client that loses the place looks for news only now and then, as behind a pooler, and mostly
+ * has not heard of it.
  */
 /* needs: standalone --setting wal_writer_delay=10s */
 #include "lib/promise.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""init - the schema made by those who may, and used by those who may little else."""
+"""init - the schema is made by a role that may, and used by one that may do little else."""
 import contextlib
 import json
 import os

@@ -1,6 +1,6 @@
-/* many_dead.c - hundreds of holders die together: who waits for them waits for one lease.
+/* many_dead.c - hundreds of holders die together: a waiter waits for one lease only.
  *
- * HF_DEAD says how many, 300 if it is not set.
+ * HF_DEAD says how many (300).
  */
 /* needs: standalone */
 #include "lib/promise.h"

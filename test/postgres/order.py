@@ -3,9 +3,9 @@
 
     test/postgres/order.py [FOLDER] [--seconds N] [CASE ...]
 
-A commit may take long: the disk, a standby, an administrator's debugger.  What was not
-committed is not known to others, so the order of tickets must be that of commits, and all
-that is decided must be decided by what is committed.
+A commit may take long: the disk, a standby, an administrator's debugger.  Others do not see
+what is not committed.  So the order of tickets must be the order of commits, and every
+decision must rest on what is committed.
 """
 import random
 import threading

@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -B
 """pooler - the PostgreSQL store behind pgbouncer: a transaction here, the next one there.
 
-What promises and recipes ask for is run on that, too (test/run); here is what is special
-about it: that it is noticed, that nothing stays in a connection of the server's, how soon
-a waiter hears, and what happens when the pooler or the server is restarted."""
+test/run runs the promises and recipes behind a pooler, too.  Here is what is special: the
+pooler is noticed, nothing stays in a connection of the server, how soon a waiter hears, and
+what happens when the pooler or the server is restarted."""
 import os
 import re
 import subprocess

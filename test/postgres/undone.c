@@ -1,7 +1,8 @@
 /* undone.c - a crash undoes what was committed asynchronously: releases, and farewells.
  *
- * It is written down so late here that a crash is always sooner.  Whoever did it does it again,
- * or others do without it; what was granted by it is there as a whole or not at all.
+ * Such a commit is written to disk so late here that a crash always comes first.  The client
+ * that made it makes it again, or others do without it.  A grant that came with it is there as
+ * a whole or not at all.
  */
 /* needs: standalone --setting wal_writer_delay=10s */
 #include "lib/promise.h"

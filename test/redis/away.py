@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""away - a server that is away is not met with silence: who waits, holds or watches is told
-once, with the server and the reason, and when it is back; who asks once is answered soon."""
+"""away - a server that is away: a client that waits, holds or watches tells its user once, with
+the server and the reason, and again when it is back; a client that asks once is answered soon."""
 import concurrent.futures
 import contextlib
 import fcntl

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """errors - what can be wrong with a Redis server that is reached: each is one clear line, in
-time, and tells no secret; and what a user of the server must be allowed, no more and no less.
-(One that is not reached: see test/fault.)"""
+time, and tells no secret; and which rights a user of the server needs, no more and no less.
+(test/fault has servers that cannot be reached.)"""
 import concurrent.futures
 import contextlib
 import sys

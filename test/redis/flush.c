@@ -1,8 +1,8 @@
 /* flush.c - the server's data go while a lock is held: all of them, or a part, or the
  * scripts.
  *
- * The holder keeps it, and nobody else is granted meanwhile; or it is lost within one
- * renewal.  Never two holders; the next token is higher than all before; who waits gets
+ * The holder keeps the lock, and nobody else is granted it meanwhile; or it is lost within
+ * one renewal.  Never two holders; the next token is higher than all before; the waiter gets
  * it in the end.
  */
 /* needs: standalone */

@@ -1,7 +1,7 @@
 """losing - the model again, with servers that lose data: all, the last of them, or none.
 
-What clients know is the truth then.  Who comes back within the hold-off keeps all; who does
-not has lost it; and meanwhile nobody is granted anything.
+Then only clients know the truth.  A client that comes back within the hold-off keeps all its
+places; one that does not has lost them; and meanwhile nobody is granted anything.
 """
 from lines import TTL, Session
 from model import Model, Place

@@ -1,7 +1,7 @@
 /* news.c - who is told of what, and what becomes of messages that are lost.
  *
- * A release tells exactly the one whose turn it is.  Whatever happens to the message, or
- * to the connection it comes by, delays a waiter and never loses it.
+ * A release tells exactly the one client that is next.  Trouble with the message, or with
+ * the connection it comes by, may delay that client, but it is never forgotten.
  */
 /* needs: standalone */
 #include "lib/promise.h"

@@ -1,4 +1,4 @@
-/* sentinel.c - redis+sentinel: follows the master, whoever that is. */
+/* sentinel.c - redis+sentinel: follows the master, whichever server that is. */
 /* needs: pair --sentinels 3 --quorum 2 */
 #include "lib/promise.h"
 #include "lib/witness_redis.h"

@@ -1,9 +1,9 @@
 """rule - what a server that decides who is granted should do, said simply.
 
-Of the places in a line, in the order of their seqs, those are granted that come before the
-first which does not fit any more.  That is the whole rule; servers get there by counts that
-they keep.  A model of a store does one thing after the other by its server and by the
-rule, at random, and compares all there is.
+Walk along a line in the order of seqs: all places are granted up to the first that does not
+fit any more.  That is the whole rule; servers get the same result by keeping counts.  A model
+of a store does random steps, one after the other, by its server and by the rule, and compares
+all there is.
 """
 MANY = 4294967295  # capacity of a line of readers, and weight of a writer
 

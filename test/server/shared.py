@@ -2,7 +2,8 @@
 
     shared = ZooKeeper()
     shared.reason(stores, tree)  why it cannot be used with a build tree that has these, or ""
-    shared.start()               from the main thread: a server dies with who started it
+    shared.start()               from the main thread: a server dies with the thread that
+                                 started it
     shared.room("12")            a place for one test: what stands for marks in its store URL
     shared.leftovers("12")       what the test left there, if anything; the place goes
     shared.stop()

@@ -2,8 +2,8 @@
  *
  * Two views are compared: what applications believe (struct wish), and what the
  * world knows.  A holder counts from when it is told until it releases or its
- * deadline passes by its own clock, whether or not it runs by then.  Whoever holds
- * less counts for less from when it says so.
+ * deadline passes by its own clock, whether or not it runs by then.  A holder that
+ * holds less counts for less from when it says so.
  */
 #include "sim.h"
 

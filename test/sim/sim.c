@@ -6,8 +6,8 @@
  *
  * Each schedule is a world, a few hosts that run the real client engine, and a
  * few locks, all drawn from its seed.  First letters get lost and late, links
- * go down, hosts stop and die, wishes time out and are canceled; then it is calm
- * and whoever still waits must be served, and nothing may be left behind.
+ * go down, hosts stop and die, wishes time out and are canceled.  Then it is calm:
+ * everybody who still waits must be served, and nothing may be left behind.
  *
  * Ends with status 1 at the first violation, after telling how to replay it.
  */

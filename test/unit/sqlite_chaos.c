@@ -1,10 +1,10 @@
 /* sqlite_chaos.c - processes on the SQLite store that are killed and stopped at
  * random, at every kind of lock at once.
  *
- * Whoever holds something also locks a plain file, without waiting: that fails
- * if somebody else holds it at the same time.  And nobody may sleep while it is
- * his turn: if he was not told, he finds out by himself after two seconds, so
- * waits of that length must be rare.
+ * Each holder also locks a plain file, without waiting: that fails if somebody
+ * else holds it at the same time.  And nobody may sleep when its turn has come: a
+ * waiter that was not told finds out by itself after two seconds, so waits of that
+ * length must be rare.
  */
 #include "lib/lab.h"
 

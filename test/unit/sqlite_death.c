@@ -1,5 +1,5 @@
-/* sqlite_death.c - processes of the SQLite store that are killed or stopped:
- * whoever lives keeps what it holds, whoever does not is replaced. */
+/* sqlite_death.c - processes of the SQLite store that are killed or stopped: a
+ * process that lives keeps what it holds, a dead one is replaced. */
 #include "lib/lab.h"
 
 #include "holdfast.h"

@@ -1,5 +1,5 @@
 /* sqlite_moved.c - files of the SQLite store that are deleted, moved or replaced
- * while in use: whoever held something hears of it, and never do two hold. */
+ * while in use: every holder hears of it, and there are never two. */
 #include "lib/lab.h"
 
 #include "holdfast.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ensemble - three servers; those that lead die, hang, and come back.
+"""ensemble - three servers; leaders die, hang, and come back.
 
 HF_KILLS: how often the leader is killed while processes take turns (2).
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """errors - what can be wrong with a ZooKeeper server that is reached, with its URL, with names:
-each is one clear line, in time.  (One that is not reached: see test/fault.)"""
+each is one clear line, in time.  (test/fault has servers that cannot be reached.)"""
 import json
 import socket
 

@@ -1,5 +1,5 @@
-/* group.c - several locks as one on a ZooKeeper server: one flight, one step, and nobody
- * who waits holds a place that others need. */
+/* group.c - several locks as one on a ZooKeeper server: one flight, one step, and a set
+ * that waits holds no place that others need. */
 /* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
 #include "lib/recipe.h"
 #include "lib/witness.h"

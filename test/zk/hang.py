@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -B
 """hang - a server that does not answer for a while ends no command.
 
-HF_HANG_SESSION (15, as it is without an option), HF_HANG (5): seconds.  HF_HANG_HOLDERS
-(12): so many runs, which beat at different times.  HF_HANG_ENDED: how many of them may be
-ended; with another session or hang this is a way to measure what is survived.
+HF_HANG_SESSION (15, the default of a URL), HF_HANG (5): seconds.  HF_HANG_HOLDERS (12): how
+many runs there are, with heartbeats at different times.  HF_HANG_ENDED: how many of them may
+be ended; with another session or hang this measures what a command survives.
 """
 
 from hands import *  # noqa: F403
