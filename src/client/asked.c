@@ -1,65 +1,82 @@
-/* asked.c - see asked.h; hf_ask() itself is in inspect.c. */
+/* asked.c - see asked.h. */
 #include "client/asked.h"
 
-#include "client/publish.h"
+#include "client/lock.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
-static void ring(struct hf_lock *lock)
+void hf_asked_init(struct hf_asked *asked)
 {
-    if (lock->ask_fd >= 0)
-        eventfd_write(lock->ask_fd, 1);
+    asked->fd = -1;
+}
+
+void hf_asked_finish(struct hf_asked *asked)
+{
+    if (asked->fd >= 0)
+        close(asked->fd);
+}
+
+static void ring(const struct hf_asked *asked)
+{
+    if (asked->fd >= 0)
+        eventfd_write(asked->fd, 1);
 }
 
 void hf_asked_show(struct hf_lock *lock)
 {
-    if (lock->state != HF_HELD || lock->job.asks == lock->asks)
+    struct hf_asked *asked = &lock->asked;
+
+    if (hf_state(lock) != HF_HELD || lock->job.asks == asked->count)
         return;
-    lock->asks = lock->job.asks;
-    memcpy(lock->asked, lock->job.asked, sizeof lock->asked);
-    ring(lock);
-    hf_notice_ask(lock, lock->asked);
+    assert(lock->job.asks > asked->count); /* it counts from zero with each wish */
+    asked->count = lock->job.asks;
+    memcpy(asked->reason, lock->job.ask, sizeof asked->reason);
+    ring(asked);
+    hf_notice_ask(lock, asked->reason);
 }
 
 void hf_asked_reset(struct hf_lock *lock)
 {
-    eventfd_t value;
+    struct hf_asked *asked = &lock->asked;
+    eventfd_t        value;
 
-    lock->asks = 0;
-    lock->asked[0] = '\0';
-    if (lock->ask_fd >= 0)
-        eventfd_read(lock->ask_fd, &value);
+    asked->count = 0;
+    asked->reason[0] = '\0';
+    if (asked->fd >= 0)
+        eventfd_read(asked->fd, &value);
 }
 
 bool hf_asked(struct hf_lock *lock, char *reason, size_t size)
 {
-    if (hf_client_check(lock->client) < 0)
+    int cancel;
+
+    if (hf_client_begin(lock->client, &cancel) < 0)
         return false;
-    int  cancel = hf_drive_begin(&lock->client->drive);
-    bool asked = lock->asks > 0;
+    bool asked = lock->asked.count > 0;
     if (size > 0)
-        snprintf(reason, size, "%s", lock->asked);
-    hf_drive_end(&lock->client->drive, cancel);
+        snprintf(reason, size, "%s", lock->asked.reason);
+    hf_client_end(lock->client, cancel);
     return asked;
 }
 
 int hf_ask_fd(struct hf_lock *lock)
 {
-    int r = hf_client_check(lock->client);
+    struct hf_asked *asked = &lock->asked;
+    int              cancel;
+
+    int r = hf_client_begin(lock->client, &cancel);
     if (r < 0)
         return r;
-    int cancel = hf_drive_begin(&lock->client->drive);
-    if (lock->ask_fd < 0) {
-        lock->ask_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-        if (lock->asks > 0)
-            ring(lock);
+    if (asked->fd < 0) {
+        asked->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        if (asked->count > 0)
+            ring(asked);
     }
-    r = lock->ask_fd;
-    if (r < 0)
-        r = hf_client_fail(lock->client, HF_ESTORE,
-                           "no descriptor left; raise the limit (ulimit -n)");
-    hf_drive_end(&lock->client->drive, cancel);
+    r = hf_client_need_fd(lock->client, asked->fd);
+    hf_client_end(lock->client, cancel);
     return r;
 }

@@ -21,7 +21,7 @@ static bool is_settled(void *arg)
 {
     const struct proof *proof = arg;
 
-    if (proof->lock->state != HF_HELD) /* time ran out while we asked */
+    if (hf_state(proof->lock) != HF_HELD) /* time ran out meanwhile */
         return true;
     for (size_t i = 0; i < proof->started; i++)
         if (!proof->query[i]->done)
@@ -36,8 +36,11 @@ static int start(struct proof *proof, struct hf_limit limit)
     for (; r == 0 && proof->started < proof->count; proof->started += r == 0) {
         const struct hf_lock *part = proof->part[proof->started];
         /* A reader under another lock has the place of that one. */
-        const struct hf_lock *host = part->shelter != NULL ? part->shelter : part;
-        struct hf_req req = { .op = HF_PROVE, .name = part->name, .id = host->place };
+        const struct hf_lock *host =
+            part->shelter.host != NULL ? part->shelter.host : part;
+        struct hf_req req = { .op = HF_PROVE,
+                              .name = part->name,
+                              .id = host->shown.place };
         r = hf_query_start(part->client, &req, limit, &proof->query[proof->started]);
     }
     return r;
@@ -56,27 +59,19 @@ static int result(const struct proof *proof)
     return r;
 }
 
-static int not_held(struct hf_lock *lock)
-{
-    if (lock->state == HF_LOST)
-        return hf_lock_fail(lock, HF_ELOST);
-    return hf_client_fail(lock->client, HF_ESTATE, "\"%s\" is not held by this handle",
-                          lock->name);
-}
-
 static int check(struct proof *proof, struct hf_limit limit)
 {
     struct hf_lock  *lock = proof->lock;
     struct hf_drive *drive = &lock->client->drive;
 
-    if (lock->state != HF_HELD)
-        return not_held(lock);
+    if (hf_state(lock) != HF_HELD)
+        return hf_lock_fail_not_held(lock);
     proof->query = calloc(proof->count, sizeof(struct hf_query *));
     int r = proof->query != NULL ? start(proof, limit) : HF_ENOMEM;
     if (r == 0 && hf_drive_wait(drive, is_settled, proof, limit.deadline) < 0)
         hf_drive_turn(drive, false); /* the engine keeps the same deadline */
     if (r == 0)
-        r = lock->state == HF_HELD ? result(proof) : not_held(lock);
+        r = hf_state(lock) == HF_HELD ? result(proof) : hf_lock_fail_not_held(lock);
     if (r == HF_ENOMEM || r == HF_ELOST)
         hf_lock_fail(lock, r);
     for (size_t i = 0; proof->query != NULL && i < proof->started; i++)
@@ -88,15 +83,15 @@ static int check(struct proof *proof, struct hf_limit limit)
 int hf_check(struct hf_lock *lock, int64_t timeout_ms)
 {
     struct proof proof = { .lock = lock, .part = &lock, .count = 1 };
+    int          cancel;
 
-    int r = hf_client_check(lock->client);
+    int r = hf_client_begin(lock->client, &cancel);
     if (r < 0)
         return r;
-    if (lock->ops != NULL)
+    if (lock->ops->parts != NULL)
         proof.part = lock->ops->parts(lock, &proof.count);
-    int cancel = hf_drive_begin(&lock->client->drive);
     r = check(&proof, hf_client_limit(timeout_ms));
-    hf_drive_end(&lock->client->drive, cancel);
+    hf_client_end(lock->client, cancel);
     return r;
 }
 

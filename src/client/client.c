@@ -2,6 +2,7 @@
 #include "client/client.h"
 
 #include "base/fork.h"
+#include "base/name.h"
 #include "base/random.h"
 #include "client/lock.h"
 #include "client/lookout.h"
@@ -34,6 +35,38 @@ struct hf_limit hf_client_limit(int64_t timeout_ms)
 int hf_client_check(const struct hf_client *client)
 {
     return client->generation == hf_fork_generation() ? 0 : HF_EFORK;
+}
+
+int hf_client_begin(struct hf_client *client, int *cancel)
+{
+    int r = hf_client_check(client);
+
+    if (r == 0)
+        *cancel = hf_drive_begin(&client->drive);
+    return r;
+}
+
+void hf_client_end(struct hf_client *client, int cancel)
+{
+    hf_drive_end(&client->drive, cancel);
+}
+
+int hf_client_check_name(struct hf_client *client, const char *name)
+{
+    const char *fault = hf_name_fault(name);
+
+    if (fault == NULL)
+        return 0;
+    return hf_client_fail(client, HF_EINVAL,
+                          "the lock name %s; use 1 to 255 bytes of plain text", fault);
+}
+
+int hf_client_need_fd(struct hf_client *client, int fd)
+{
+    if (fd >= 0)
+        return fd;
+    return hf_client_fail(client, HF_ESTORE,
+                          "no descriptor left; raise the limit (ulimit -n)");
 }
 
 int hf_client_fail(struct hf_client *client, int code, const char *format, ...)
@@ -149,7 +182,7 @@ fail:
     return r;
 }
 
-static bool all_quiet(void *arg)
+static bool has_no_locks(void *arg)
 {
     struct hf_client *client = arg;
 
@@ -161,18 +194,18 @@ static struct hf_lock *find_composed(const struct hf_client *client)
 {
     struct hf_lock *lock = client->locks;
 
-    while (lock != NULL && lock->ops == NULL)
+    while (lock != NULL && lock->made == NULL)
         lock = lock->next;
     return lock;
 }
 
 void hf_close(struct hf_client *client)
 {
-    /* In a forked child everything is the parent's, mutex included. */
-    if (client == NULL || hf_client_check(client) < 0)
-        return;
+    int cancel;
 
-    int cancel = hf_drive_begin(&client->drive);
+    /* In a forked child everything is the parent's, mutex included. */
+    if (client == NULL || hf_client_begin(client, &cancel) < 0)
+        return;
     client->closing = true;
     hf_client_settle(client, NULL); /* it may be using one of the locks */
     for (struct hf_lock *lock; (lock = find_composed(client)) != NULL;)
@@ -181,7 +214,7 @@ void hf_close(struct hf_client *client)
         next = lock->next;
         hf_lock_post_free(lock);
     }
-    (void)hf_drive_wait(&client->drive, all_quiet, client, hf_now() + CLOSE_LIMIT);
+    (void)hf_drive_wait(&client->drive, has_no_locks, client, hf_now() + CLOSE_LIMIT);
     hf_drive_end(&client->drive, cancel);
 
     hf_drive_finish(&client->drive);
@@ -199,11 +232,12 @@ const char *hf_errmsg(struct hf_client *client)
 {
     static _Thread_local char text[HF_ERRMSG_MAX];
 
-    if (hf_client_check(client) < 0)
+    int cancel;
+
+    if (hf_client_begin(client, &cancel) < 0)
         return "this client was opened by the parent process; open one of your own";
-    int cancel = hf_drive_begin(&client->drive);
     memcpy(text, client->errmsg, sizeof text);
-    hf_drive_end(&client->drive, cancel);
+    hf_client_end(client, cancel);
     return text;
 }
 
@@ -214,38 +248,41 @@ const char *hf_where(const struct hf_client *client)
 
 int hf_fd(struct hf_client *client)
 {
-    int r = hf_client_check(client);
+    int cancel;
+
+    int r = hf_client_begin(client, &cancel);
     if (r < 0)
         return r;
-    int cancel = hf_drive_begin(&client->drive);
     r = hf_drive_fd(&client->drive);
-    hf_drive_end(&client->drive, cancel);
+    hf_client_end(client, cancel);
     return r;
 }
 
 int hf_timeout_ms(struct hf_client *client)
 {
-    if (hf_client_check(client) < 0)
+    int cancel;
+
+    if (hf_client_begin(client, &cancel) < 0)
         return -1;
-    int     cancel = hf_drive_begin(&client->drive);
     bool    now = client->drive.posted || client->drive.pending;
     hf_time wake = now ? 0 : client->drive.wake;
-    hf_drive_end(&client->drive, cancel);
+    hf_client_end(client, cancel);
     return hf_poll_ms(hf_now(), wake);
 }
 
 int hf_process(struct hf_client *client)
 {
-    int r = hf_client_check(client);
+    int cancel;
+
+    int r = hf_client_begin(client, &cancel);
     if (r < 0)
         return r;
-    int cancel = hf_drive_begin(&client->drive);
     hf_drive_process(&client->drive);
-    hf_drive_end(&client->drive, cancel);
+    hf_client_end(client, cancel);
     return 0;
 }
 
-static bool at_rest(void *arg)
+static bool is_not_turned(void *arg)
 {
     const struct hf_client *client = arg;
 
@@ -255,16 +292,18 @@ static bool at_rest(void *arg)
 int hf_lifeline(struct hf_client *client, int *fds, int size)
 {
     const struct hf_store_impl *impl = client->store->impl;
-    int                         r = hf_client_check(client);
+    int                         cancel;
 
-    if (r < 0 || impl->lifeline == NULL)
+    int r = hf_client_begin(client, &cancel);
+    if (r < 0)
         return r;
-    int cancel = hf_drive_begin(&client->drive);
-    (void)hf_drive_wait(&client->drive, at_rest, client, HF_NEVER);
-    r = impl->lifeline(client->store, fds, size);
+    if (impl->lifeline != NULL) {
+        (void)hf_drive_wait(&client->drive, is_not_turned, client, HF_NEVER);
+        r = impl->lifeline(client->store, fds, size);
+    }
     if (r < 0)
         hf_client_fail(client, r, "%s", client->store->errmsg);
-    hf_drive_end(&client->drive, cancel);
+    hf_client_end(client, cancel);
     return r;
 }
 

@@ -58,6 +58,11 @@ extern const struct hf_drive_ops hf_client_ops;
 /* HF_EFORK in a child of the process that opened it, else 0. */
 int hf_client_check(const struct hf_client *client);
 
+/* What a call of the user's begins and ends with: check it, and take the mutex.  What
+ * begin() leaves in `cancel` is to be handed to end(), unless it failed. */
+int  hf_client_begin(struct hf_client *client, int *cancel);
+void hf_client_end(struct hf_client *client, int cancel);
+
 /* How long a call may wait. */
 struct hf_limit {
     hf_time deadline;
@@ -69,6 +74,11 @@ struct hf_limit hf_client_limit(int64_t timeout_ms);
 /* Wait until no callback about a lock or lookout is under way, NULL: until none is at
  * all; unless it is the caller's own.  With the mutex held. */
 void hf_client_settle(struct hf_client *client, const void *about);
+
+/* HF_EINVAL if it is no name, HF_ESTORE if `fd` is none: with a message.  Returns 0, and
+ * the descriptor.  With the mutex held. */
+int hf_client_check_name(struct hf_client *client, const char *name);
+int hf_client_need_fd(struct hf_client *client, int fd);
 
 /* Remember a message, with the mutex held; returns `code`. */
 __attribute__((format(printf, 3, 4))) int hf_client_fail(struct hf_client *client,

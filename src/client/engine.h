@@ -44,14 +44,14 @@ struct hf_job {
     struct hf_retry   retry;
     struct hf_req     req;
     bool              flying;    /* req is the store's */
-    bool              canceling; /* and has been asked to end early */
+    bool              canceling; /* and was canceled: only its end is awaited */
     bool              is_dirty;
     uint64_t          entered; /* id of the last ENTER that the store was given */
     uint32_t          limit;   /* of waiters; see struct hf_req */
     uint64_t          group;   /* entered together with others; see there */
     uint64_t          ahead;   /* places ahead of ours, as last heard */
     unsigned          asks;    /* how often we were asked for it since we hold it */
-    char              asked[HF_ERRMSG_MAX];  /* and why */
+    char              ask[HF_ERRMSG_MAX];    /* and why */
     char              errmsg[HF_ERRMSG_MAX]; /* about the last failure */
     int               failure;               /* its code, if no answer came since */
 

@@ -30,7 +30,7 @@ int hf_lock_fail(struct hf_lock *lock, int code)
             client, code, "this thread holds \"%s\" already, and would wait for itself",
             name);
     case HF_EDOWN:
-        if (lock->errmsg[0] == '\0')
+        if (lock->shown.errmsg[0] == '\0')
             return hf_client_fail(client, code, "\"%s\": the store does not answer",
                                   name);
         break;
@@ -38,5 +38,14 @@ int hf_lock_fail(struct hf_lock *lock, int code)
         break;
     }
     return hf_client_fail(client, code, "\"%.100s\": %s", name,
-                          lock->errmsg[0] != '\0' ? lock->errmsg : hf_strerror(code));
+                          lock->shown.errmsg[0] != '\0' ? lock->shown.errmsg
+                                                        : hf_strerror(code));
+}
+
+int hf_lock_fail_not_held(struct hf_lock *lock)
+{
+    if (hf_state(lock) == HF_LOST)
+        return hf_lock_fail(lock, HF_ELOST);
+    return hf_client_fail(lock->client, HF_ESTATE, "\"%s\" is not held by this handle",
+                          lock->name);
 }

@@ -11,27 +11,27 @@ const char *hf_name(const struct hf_lock *lock)
 
 enum hf_state hf_state(const struct hf_lock *lock)
 {
-    return (enum hf_state)atomic_load(&lock->state);
+    return (enum hf_state)atomic_load(&lock->shown.state);
 }
 
 int hf_why(const struct hf_lock *lock)
 {
-    return atomic_load(&lock->why);
+    return atomic_load(&lock->shown.why);
 }
 
 uint64_t hf_token(const struct hf_lock *lock)
 {
-    return atomic_load(&lock->token);
+    return atomic_load(&lock->shown.token);
 }
 
 int hf_slot(const struct hf_lock *lock)
 {
-    return atomic_load(&lock->slot);
+    return atomic_load(&lock->shown.slot);
 }
 
 int64_t hf_ahead(const struct hf_lock *lock)
 {
-    return atomic_load(&lock->ahead);
+    return atomic_load(&lock->shown.ahead);
 }
 
 int64_t hf_left_ms(const struct hf_lock *lock)
@@ -46,8 +46,12 @@ int64_t hf_left_ms(const struct hf_lock *lock)
     return now < until ? (until - now) / HF_MS : 0;
 }
 
-static int not_idle(struct hf_lock *lock)
+/* Settings are for the next acquire.  Also a lock that is free may not have left yet, and
+ * one that is idle may be lent. */
+static int check_unused(struct hf_lock *lock)
 {
+    if (lock->owner.state == HF_OWNER_FREE && hf_state(lock) == HF_IDLE)
+        return 0;
     return hf_client_fail(lock->client, HF_ESTATE,
                           "\"%s\" is in use; settings can change only while it is idle",
                           lock->name);
@@ -55,70 +59,65 @@ static int not_idle(struct hf_lock *lock)
 
 int hf_set_note(struct hf_lock *lock, const char *note)
 {
-    int r = hf_client_check(lock->client);
+    struct hf_client *client = lock->client;
+    char             *text = NULL;
+    int               cancel;
+
+    int r = hf_client_begin(client, &cancel);
     if (r < 0)
         return r;
-    int   cancel = hf_drive_begin(&lock->client->drive);
-    char *text = NULL;
-    if (lock->busy || lock->state != HF_IDLE)
-        r = not_idle(lock);
-    else if (note != NULL && (text = hf_note_encode(lock->client->command, note)) == NULL)
-        r = hf_client_fail(lock->client, HF_ENOMEM, "out of memory");
+    r = check_unused(lock);
+    if (r == 0 && note != NULL && (text = hf_note_encode(client->command, note)) == NULL)
+        r = hf_client_fail(client, HF_ENOMEM, "out of memory");
     if (r == 0) {
-        free(lock->note);
-        lock->note = text;
+        free(lock->settings.note);
+        lock->settings.note = text;
     }
-    hf_drive_end(&lock->client->drive, cancel);
+    hf_client_end(client, cancel);
     return r;
 }
 
-/* The settings that are kept until the next acquire. */
-struct setting {
-    bool     any_thread, follow;
-    uint32_t limit;
-};
-
-static int change(struct hf_lock *lock, void (*apply)(struct hf_lock *, struct setting),
-                  struct setting  setting)
+static void set_any_thread(struct hf_lock *lock, uint32_t any_thread)
 {
-    int r = hf_client_check(lock->client);
+    lock->owner.any_thread = any_thread != 0;
+}
+
+static void set_limit(struct hf_lock *lock, uint32_t limit)
+{
+    lock->settings.limit = limit;
+}
+
+static void set_follow(struct hf_lock *lock, uint32_t follow)
+{
+    lock->settings.follow = follow != 0;
+}
+
+static int change_setting(struct hf_lock *lock, void (*set)(struct hf_lock *, uint32_t),
+                          uint32_t        value)
+{
+    int cancel;
+
+    int r = hf_client_begin(lock->client, &cancel);
     if (r < 0)
         return r;
-    int cancel = hf_drive_begin(&lock->client->drive);
-    if (lock->busy || lock->state != HF_IDLE)
-        r = not_idle(lock);
-    else
-        apply(lock, setting);
-    hf_drive_end(&lock->client->drive, cancel);
+    r = check_unused(lock);
+    if (r == 0)
+        set(lock, value);
+    hf_client_end(lock->client, cancel);
     return r;
-}
-
-static void set_any_thread(struct hf_lock *lock, struct setting setting)
-{
-    lock->any_thread = setting.any_thread;
-}
-
-static void set_limit(struct hf_lock *lock, struct setting setting)
-{
-    lock->limit = setting.limit;
-}
-
-static void set_follow(struct hf_lock *lock, struct setting setting)
-{
-    lock->follow = setting.follow;
 }
 
 int hf_set_any_thread(struct hf_lock *lock, bool any_thread)
 {
-    return change(lock, set_any_thread, (struct setting){ .any_thread = any_thread });
+    return change_setting(lock, set_any_thread, any_thread);
 }
 
 int hf_set_max_waiters(struct hf_lock *lock, uint32_t max)
 {
-    return change(lock, set_limit, (struct setting){ .limit = max });
+    return change_setting(lock, set_limit, max);
 }
 
 int hf_set_follow(struct hf_lock *lock, bool follow)
 {
-    return change(lock, set_follow, (struct setting){ .follow = follow });
+    return change_setting(lock, set_follow, follow);
 }

@@ -81,7 +81,7 @@ void hf_job_want(struct hf_job *job, bool once, hf_time deadline)
     job->deadline = deadline;
     job->again = job->missed = 0;
     job->asks = 0;
-    job->asked[0] = job->errmsg[0] = '\0';
+    job->ask[0] = job->errmsg[0] = '\0';
     job->failure = 0;
     hf_retry_reset(&job->retry);
     if (job->engine->store->link != HF_LINK_UP)
@@ -131,12 +131,12 @@ static void changed(struct hf_job *job)
         job->on_change(job);
 }
 
-/* The same word read twice is one asking, unless it was said again. */
-static void hear_ask(struct hf_job *job, const char *word)
+/* The same reason read twice is one ask. */
+static void hear_ask(struct hf_job *job, const char *reason)
 {
-    if (word == NULL || (job->asks > 0 && strcmp(job->asked, word) == 0))
+    if (reason == NULL || (job->asks > 0 && strcmp(job->ask, reason) == 0))
         return;
-    snprintf(job->asked, sizeof job->asked, "%s", word);
+    snprintf(job->ask, sizeof job->ask, "%s", reason);
     job->asks++;
     changed(job);
 }
@@ -221,7 +221,7 @@ static void on_done(struct hf_req *req)
     if (outdated || req->status == HF_ECANCELED)
         return;
     /* Shown to be in line, but so late that the session may be dead by now: it
-     * proves nothing, and is asked again. */
+     * proves nothing, and is sent again. */
     bool in_line = req->me < req->snapshot.count;
     bool late = in_line && job->engine->now >= job->engine->store->alive_until;
     if (late && req->op != HF_WATCH && req->op != HF_LEAVE && req->status == 0)

@@ -49,8 +49,9 @@ void hf_notice_state(struct hf_lock *lock, enum hf_state state, int why)
 {
     struct hf_notice notice = { .kind = STATE, .lock = lock, .state = state, .why = why };
 
-    notice.hook = lock->hook;
-    if (lock->hook != NULL || (lock->client->on_state != NULL && !lock->inner))
+    notice.hook = lock->part.hook;
+    bool users = lock->part.whole == NULL && lock->client->on_state != NULL;
+    if (notice.hook != NULL || users)
         (void)add(lock->client, &notice, "");
 }
 
@@ -211,14 +212,7 @@ static void collect(void *owner)
 {
     struct hf_client *client = owner;
 
-    while (client->inbox != NULL) {
-        struct hf_lock *lock = client->inbox;
-        client->inbox = lock->inbox;
-        if (client->inbox == NULL)
-            client->last_inbox = &client->inbox;
-        lock->in_inbox = false;
-        hf_lock_collect(lock);
-    }
+    hf_inbox_collect(client);
     hf_queries_collect(client);
     hf_lookouts_collect(client);
 }

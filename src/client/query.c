@@ -1,7 +1,6 @@
 /* query.c - see query.h. */
 #include "client/query.h"
 
-#include "base/name.h"
 #include "client/job.h"
 #include "client/report.h"
 
@@ -115,26 +114,15 @@ void hf_queries_drop(struct hf_client *client)
 
 /* ---- The caller's end ------------------------------------------------------------- */
 
-static int check_name(struct hf_client *client, const char *name)
-{
-    const char *fault = hf_name_fault(name);
-
-    if (fault == NULL)
-        return 0;
-    return hf_client_fail(client, HF_EINVAL,
-                          "the lock name %s; use 1 to 255 bytes of plain text", fault);
-}
-
 int hf_query_begin(struct hf_client *client, const char *name, bool all, int *cancel)
 {
-    int r = hf_client_check(client);
+    int r = hf_client_begin(client, cancel);
     if (r < 0)
         return r;
-    *cancel = hf_drive_begin(&client->drive);
     if (name != NULL || !all)
-        r = check_name(client, name);
+        r = hf_client_check_name(client, name);
     if (r < 0)
-        hf_drive_end(&client->drive, *cancel);
+        hf_client_end(client, *cancel);
     return r;
 }
 

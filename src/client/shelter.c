@@ -1,14 +1,15 @@
 /* shelter.c - see shelter.h. */
 #include "client/shelter.h"
 
+#include "client/lock.h"
+
 #include <assert.h>
 #include <string.h>
 
-static bool is_own(const struct hf_lock *other, const struct hf_lock *lock)
+static bool is_held_by_me(const struct hf_lock *other, const char *name)
 {
-    return other != lock && other->bound && other->depth > 0 && other->state == HF_HELD &&
-           pthread_equal(other->owner, pthread_self()) &&
-           strcmp(other->name, lock->name) == 0;
+    return hf_owner_is_me(&other->owner) && hf_state(other) == HF_HELD &&
+           strcmp(other->name, name) == 0;
 }
 
 static bool may_read_under(const struct hf_shape *held, const struct hf_shape *wish)
@@ -26,18 +27,22 @@ static bool excludes(const struct hf_shape *held, const struct hf_shape *wish)
     return !verdict.granted && !verdict.mismatch;
 }
 
-static void take_shelter(struct hf_lock *lock, struct hf_lock *host)
+static void enter_shelter(struct hf_lock *guest, struct hf_lock *host)
 {
-    lock->shelter = host;
-    host->sheltered++;
-    hf_lock_show(lock, HF_HELD, 0);
-    atomic_store(&lock->token, host->lent ? host->lent_token : hf_token(host));
+    bool lent = host->owner.state == HF_OWNER_LENT;
+
+    assert(lent || host->owner.state == HF_OWNER_BOUND);
+    hf_owner_move(&guest->owner, HF_OWNER_GUEST);
+    guest->shelter.host = host;
+    host->shelter.guests++;
+    hf_lock_show(guest, HF_HELD, 0);
+    atomic_store(&guest->shown.token, lent ? host->shelter.token : hf_token(host));
 }
 
 /* The host comes back to the place it lent. */
-static void take_back(struct hf_lock *host)
+static void take_place_back(struct hf_lock *host)
 {
-    host->lent = false;
+    hf_owner_move(&host->owner, HF_OWNER_BOUND);
     hf_lock_show(host, HF_HELD, 0);
 }
 
@@ -45,17 +50,18 @@ int hf_shelter_find(struct hf_lock *lock, bool once)
 {
     const struct hf_shape *wish = &lock->job.hold.shape;
 
+    assert(!hf_owner_is_me(&lock->owner));
     for (struct hf_lock *other = lock->client->locks; other != NULL;
          other = other->next) {
-        if (!is_own(other, lock))
+        if (!is_held_by_me(other, lock->name))
             continue;
-        struct hf_lock        *host = other->shelter != NULL ? other->shelter : other;
+        struct hf_lock *host = other->shelter.host != NULL ? other->shelter.host : other;
         const struct hf_shape *held = &host->job.hold.shape;
         if (may_read_under(held, wish)) {
             if (host == lock)
-                take_back(host);
+                take_place_back(host);
             else
-                take_shelter(lock, host);
+                enter_shelter(lock, host);
             return 1;
         }
         if (excludes(held, wish))
@@ -68,52 +74,51 @@ void hf_shelter_lend(struct hf_lock *host)
 {
     const struct hf_shape reader = { .weight = 1, .capacity = HF_ALL };
 
-    assert(host->sheltered > 0);
-    if (host->job.hold.shape.weight == HF_ALL && !host->lessened)
+    assert(host->shelter.guests > 0 && host->owner.count == 1);
+    if (host->job.hold.shape.weight == HF_ALL && !host->shown.lessened)
         hf_lock_post_lessen(host, &reader);
-    host->lent = true;
-    host->lent_token = hf_token(host);
-    host->bound = false;
-    host->depth = 0;
+    hf_owner_move(&host->owner, HF_OWNER_LENT);
+    host->shelter.token = hf_token(host);
     hf_lock_show(host, HF_IDLE, 0);
 }
 
-struct hf_lock *hf_shelter_leave(struct hf_lock *lock)
+struct hf_lock *hf_shelter_leave(struct hf_lock *guest)
 {
-    struct hf_lock *host = lock->shelter;
+    struct hf_lock *host = guest->shelter.host;
 
-    if (host == NULL)
+    assert(guest->owner.state == HF_OWNER_GUEST && host->shelter.guests > 0);
+    guest->shelter.host = NULL;
+    hf_lock_show(guest, HF_IDLE, 0);
+    hf_lock_give_back(guest);
+    if (--host->shelter.guests > 0 || host->owner.state != HF_OWNER_LENT)
         return NULL;
-    assert(host->sheltered > 0);
-    lock->shelter = NULL;
-    hf_lock_show(lock, HF_IDLE, 0);
-    if (--host->sheltered > 0 || !host->lent)
-        return NULL;
-    host->lent = false;
+    hf_owner_move(&host->owner, HF_OWNER_ENDING);
     hf_lock_post_drop(host, 0);
     return host;
 }
 
 void hf_shelter_fall(struct hf_lock *host)
 {
-    if (host->sheltered == 0)
+    if (host->shelter.guests == 0)
         return;
     for (struct hf_lock *lock = host->client->locks; lock != NULL; lock = lock->next) {
-        if (lock->shelter != host)
+        if (lock->shelter.host != host)
             continue;
-        lock->shelter = NULL;
-        lock->fallen = true;
+        lock->shelter.host = NULL;
+        host->shelter.guests--;
+        hf_owner_move(&lock->owner, HF_OWNER_FALLEN);
         hf_lock_show(lock, HF_LOST, HF_ELOST);
     }
-    host->sheltered = 0;
+    assert(host->shelter.guests == 0);
 }
 
-void hf_shelter_check(struct hf_lock *host)
+bool hf_shelter_lost(struct hf_lock *host)
 {
-    if (!host->lent || host->job.hold.state == HF_HOLD_HELD)
-        return;
-    host->lent = false;
+    if (host->owner.state != HF_OWNER_LENT || host->job.hold.state == HF_HOLD_HELD)
+        return false;
+    assert(host->job.hold.state == HF_HOLD_LOST); /* nobody else drops it */
+    hf_owner_move(&host->owner, HF_OWNER_ENDING);
     hf_shelter_fall(host);
-    if (host->job.hold.state == HF_HOLD_LOST)
-        hf_lock_post_drop(host, 0); /* nobody else will acknowledge it */
+    hf_lock_post_drop(host, 0); /* nobody else will acknowledge it */
+    return true;
 }

@@ -11,25 +11,31 @@
 #ifndef HF_SHELTER_H
 #define HF_SHELTER_H
 
-#include "client/lock.h"
+#include "client/client.h"
+
+struct hf_shelter {
+    struct hf_lock *host;   /* of a GUEST, and of no other */
+    unsigned        guests; /* how many are under this one: BOUND or LENT */
+    uint64_t        token;  /* LENT: of the place that was lent */
+};
 
 /* All with the mutex held. */
 
 /* 1: granted under another lock, or taken back from its guests; 0: nothing of the
- * kind, go and ask the store; HF_EBUSY, HF_EDEADLOCK: it would wait for itself. */
+ * kind, go to the store; HF_EBUSY, HF_EDEADLOCK: it would wait for itself. */
 int hf_shelter_find(struct hf_lock *lock, bool once);
 
-/* Released, but there are guests: leave them the place. */
+/* BOUND -> LENT: released, but there are guests: leave them the place. */
 void hf_shelter_lend(struct hf_lock *host);
 
-/* Give up the place under another, if it is one.  Returns the host if that was
- * the last of its guests and it is on its way out, else NULL. */
-struct hf_lock *hf_shelter_leave(struct hf_lock *lock);
+/* GUEST -> FREE.  Returns the host if that was the last of its guests and it had lent
+ * its place: it is ENDING.  Else NULL. */
+struct hf_lock *hf_shelter_leave(struct hf_lock *guest);
 
-/* It is no longer held: what was under it is lost. */
+/* It is no longer held: its guests are lost, GUEST -> FALLEN. */
 void hf_shelter_fall(struct hf_lock *host);
 
-/* After a turn: has a place that was lent been lost? */
-void hf_shelter_check(struct hf_lock *host);
+/* After a turn: has a place that was lent been lost?  Then it is ENDING. */
+bool hf_shelter_lost(struct hf_lock *host);
 
 #endif

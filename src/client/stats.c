@@ -1,6 +1,9 @@
 /* stats.c - see stats.h. */
 #include "client/stats.h"
 
+#include "client/lock.h"
+
+#include <assert.h>
 #include <string.h>
 
 static void record(struct hf_histogram *histogram, hf_time took)
@@ -32,21 +35,23 @@ static void count_failure(struct hf_stats *stats, int why)
 void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state after,
                     int why)
 {
-    struct hf_stats *stats = &lock->stats;
-    hf_time          now = hf_now();
+    struct hf_counts *counts = &lock->counts;
+    struct hf_stats  *stats = &counts->stats;
+    hf_time           now = hf_now();
 
+    assert(before != after);
     if (after == HF_WAITING)
-        lock->wished = now;
+        counts->wished = now;
     if (before == HF_WAITING && after != HF_HELD)
         count_failure(stats, why);
     if (after == HF_HELD) {
         stats->acquired++;
         /* A reader under its own thread's lock never waited. */
-        record(&stats->wait, before == HF_WAITING ? now - lock->wished : 0);
-        lock->held = now;
+        record(&stats->wait, before == HF_WAITING ? now - counts->wished : 0);
+        counts->held = now;
     }
     if (before == HF_HELD)
-        record(&stats->hold, now - lock->held);
+        record(&stats->hold, now - counts->held);
     if (after == HF_LOST)
         stats->lost++;
     else if (before == HF_HELD)
@@ -56,11 +61,11 @@ void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state af
 void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret, size_t size)
 {
     struct hf_stats stats = { 0 };
+    int             cancel;
 
-    if (hf_client_check(lock->client) == 0) {
-        int cancel = hf_drive_begin(&lock->client->drive);
-        stats = lock->stats;
-        hf_drive_end(&lock->client->drive, cancel);
+    if (hf_client_begin(lock->client, &cancel) == 0) {
+        stats = lock->counts.stats;
+        hf_client_end(lock->client, cancel);
     }
     /* The caller's struct may be of an older header, or of a newer one. */
     memset(ret, 0, size);

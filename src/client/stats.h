@@ -2,7 +2,13 @@
 #ifndef HF_STATS_H
 #define HF_STATS_H
 
-#include "client/lock.h"
+#include "client/client.h"
+
+struct hf_counts {
+    struct hf_stats stats;
+    hf_time         wished; /* since when it waits, or last waited */
+    hf_time         held;   /* since when it is held, or was */
+};
 
 /* With the mutex held, after the state went from `before` to `after`. */
 void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state after,

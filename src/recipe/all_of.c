@@ -15,7 +15,8 @@
 
 struct hf_bundle *hf_bundle_of(const struct hf_lock *lock)
 {
-    return lock->hook_data;
+    assert(lock->made != NULL);
+    return lock->made;
 }
 
 void hf_bundle_show(struct hf_bundle *bundle, enum hf_state state, int why)
@@ -28,15 +29,15 @@ void hf_bundle_show(struct hf_bundle *bundle, enum hf_state state, int why)
             token = hf_token(bundle->part[i]);
     hf_lock_show(self, state, why);
     if (state == HF_HELD)
-        atomic_store(&self->token, token);
+        atomic_store(&self->shown.token, token);
     if (state == HF_IDLE)
         hf_lock_give_back(self);
 }
 
 /* With the mutex held, the moment a part is lost. */
-static void on_lost(struct hf_lock *part)
+static void on_part_lost(struct hf_lock *part)
 {
-    struct hf_bundle *bundle = hf_bundle_of(part);
+    struct hf_bundle *bundle = part->part.whole;
 
     if (hf_state(bundle->self) == HF_HELD)
         hf_lock_show(bundle->self, HF_LOST, HF_ELOST);
@@ -47,16 +48,12 @@ static void on_lost(struct hf_lock *part)
 /* As for any lock: may this thread acquire it, and how often has it done so? */
 static int begin_acquire(struct hf_lock *lock, bool once, hf_time deadline)
 {
-    if (hf_lock_is_mine(lock)) {
+    if (hf_owner_is_me(&lock->owner)) {
         int r = hf_lock_acquire_again(lock);
         return r == 0 ? 1 : r;
     }
-    int r = hf_lock_take_handle(lock, once, deadline);
-    if (r < 0)
-        return hf_lock_fail(lock, r);
-    lock->depth = 1; /* given back with the handle if it comes to nothing */
-    lock->bound = !lock->any_thread;
-    return 0;
+    int r = hf_lock_take(lock, once, deadline);
+    return r < 0 ? hf_lock_fail(lock, r) : 0;
 }
 
 /* A store that is well has taken a failed attempt back before we return.  For one that
@@ -96,16 +93,16 @@ static int all_acquire(struct hf_lock *lock, int64_t timeout_ms)
     struct hf_bundle *bundle = hf_bundle_of(lock);
     bool              once = timeout_ms == 0;
     hf_time           deadline = hf_client_limit(timeout_ms).deadline;
-    int               cancel = hf_drive_begin(&lock->client->drive);
 
     int r = begin_acquire(lock, once, deadline);
-    if (r == 0) {
-        hf_bundle_take(bundle, true, once, deadline);
-        wait_for_all(bundle);
-        r = finish(bundle, bundle->why == 0 ? HF_HELD : HF_IDLE);
-    }
-    hf_drive_end(&lock->client->drive, cancel);
-    return r < 0 ? r : 0;
+    if (r != 0)
+        return r < 0 ? r : 0;
+    hf_bundle_take(bundle, true, once, deadline);
+    wait_for_all(bundle);
+    r = finish(bundle, bundle->why == 0 ? HF_HELD : HF_IDLE);
+    if (r == 0)
+        hf_lock_granted(lock);
+    return r;
 }
 
 /* Until the store knows.  Past the deadline it lets go by itself. */
@@ -114,18 +111,16 @@ static int all_release(struct hf_lock *lock)
     struct hf_bundle *bundle = hf_bundle_of(lock);
     struct hf_drive  *drive = &lock->client->drive;
     hf_time           deadline = atomic_load(&lock->client->alive_until);
-    int               cancel = hf_drive_begin(drive);
 
     int r = hf_lock_check_release(lock);
-    if (r == 0) {
-        hf_bundle_give(bundle, true);
-        if (hf_drive_wait(drive, hf_bundle_is_due, bundle, deadline) < 0)
-            bundle->why = HF_EDOWN;
-        hf_bundle_step(bundle);
-        r = finish(bundle, HF_IDLE);
-    }
-    hf_drive_end(drive, cancel);
-    return r < 0 ? r : 0;
+    if (r != 0)
+        return r < 0 ? r : 0;
+    hf_owner_move(&lock->owner, HF_OWNER_RELEASING);
+    hf_bundle_give(bundle, true);
+    if (hf_drive_wait(drive, hf_bundle_is_due, bundle, deadline) < 0)
+        bundle->why = HF_EDOWN;
+    hf_bundle_step(bundle);
+    return finish(bundle, HF_IDLE);
 }
 
 /* ---- Either way -------------------------------------------------------------------- */
@@ -134,14 +129,12 @@ static int all_cancel(struct hf_lock *lock)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
     struct hf_drive  *drive = &lock->client->drive;
-    int               cancel = hf_drive_begin(drive);
 
-    lock->cancels++;
+    lock->owner.cancels++;
     if (bundle->phase == HF_TAKING || bundle->again)
         hf_bundle_give_up(bundle, HF_ECANCELED);
     hf_drive_nudge(drive);
     hf_drive_rouse(drive);
-    hf_drive_end(drive, cancel);
     return 0;
 }
 
@@ -160,14 +153,12 @@ static void all_free(struct hf_lock *lock)
     hf_bundle_listen(bundle, false);
     for (size_t i = 0; i < bundle->count; i++) {
         struct hf_lock *part = bundle->part[i];
-        part->inner = false;
-        part->on_lost = NULL;
-        part->hook_data = NULL;
-        part->any_thread = bundle->any_thread[i];
-        part->cancels++;
+        part->part = (struct hf_part){ 0 };
+        part->owner.any_thread = bundle->any_thread[i];
+        part->owner.cancels++;
     }
-    lock->ops = NULL;
-    lock->hook_data = NULL;
+    lock->ops = &hf_plain_ops;
+    lock->made = NULL;
     hf_bundle_drop(bundle, 0);
     destroy(bundle);
     hf_drive_nudge(&lock->client->drive);
@@ -213,7 +204,7 @@ static int check_parts(struct hf_lock *const *part, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (part[i]->client != part[0]->client)
             return reject(part[i], "is of another client");
-        if (part[i]->hook_data != NULL)
+        if (part[i]->part.whole != NULL || part[i]->made != NULL)
             return reject(part[i], "is part of something else already");
         if (hf_state(part[i]) != HF_IDLE)
             return reject(part[i], "is in use");
@@ -236,14 +227,12 @@ static int make(struct hf_bundle *bundle, struct hf_lock **ret)
     bundle->together = lock->client->store->impl->groups;
     bundle->hopeful = true;
     lock->ops = &ops;
-    lock->hook_data = bundle;
+    lock->made = bundle;
     for (size_t i = 0; i < bundle->count; i++) {
         struct hf_lock *part = bundle->part[i];
-        part->inner = true;
-        part->on_lost = on_lost;
-        part->hook_data = bundle;
-        bundle->any_thread[i] = part->any_thread;
-        part->any_thread = true; /* the whole checks which thread may */
+        part->part = (struct hf_part){ .whole = bundle, .on_lost = on_part_lost };
+        bundle->any_thread[i] = part->owner.any_thread;
+        part->owner.any_thread = true; /* the whole checks which thread may */
     }
     hf_drive_end(&lock->client->drive, cancel);
     *ret = lock;

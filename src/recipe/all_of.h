@@ -37,6 +37,7 @@ struct hf_bundle {
     struct hf_lock      *culprit; /* the part that failed */
 };
 
+/* Of the handle itself. */
 struct hf_bundle *hf_bundle_of(const struct hf_lock *lock);
 
 /* All that follow: with the mutex held. */
@@ -56,7 +57,7 @@ void hf_bundle_give_up(struct hf_bundle *bundle, int why);
 bool hf_bundle_is_due(void *bundle);
 void hf_bundle_step(struct hf_bundle *bundle);
 
-/* Make a state visible; an idle one gives the handle back. */
+/* Make a state visible; when it is idle the handle is free. */
 void hf_bundle_show(struct hf_bundle *bundle, enum hf_state state, int why);
 
 /* Have the parts tell us of their changes, or no more. */

@@ -19,8 +19,6 @@
  */
 #include "recipe/all_of.h"
 
-#include "client/shelter.h"
-
 #include <assert.h>
 
 enum verdict {
@@ -130,22 +128,18 @@ void hf_bundle_give_up(struct hf_bundle *bundle, int why)
     fail(bundle, bundle->part[at], why);
 }
 
-/* The thread may hold the name already; 1: then this is all there is to do. */
-static int take_shelter(struct hf_bundle *bundle, struct hf_lock *part)
+/* The thread may hold the name already; 1: then this is all there is to do.  A part that
+ * the user uses by himself is none of ours. */
+static int find_shelter(struct hf_bundle *bundle, struct hf_lock *part)
 {
-    int r = bundle->blocks ? hf_shelter_find(part, bundle->once) : 0;
+    bool ours = hf_lock_is_free(part) || hf_owner_lends(&part->owner);
 
-    if (r == 1) {
-        part->busy = part->bound = true;
-        part->owner = pthread_self();
-        part->depth = 1;
-    }
-    return r;
+    return bundle->blocks && ours ? hf_shelter_find(part, bundle->once) : 0;
 }
 
-static int want(struct hf_bundle *bundle, struct hf_lock *part, uint64_t group)
+static int want_part(struct hf_bundle *bundle, struct hf_lock *part, uint64_t group)
 {
-    int r = take_shelter(bundle, part);
+    int r = find_shelter(bundle, part);
     if (r == 0)
         r = hf_lock_prepare(part);
     if (r != 0)
@@ -153,7 +147,7 @@ static int want(struct hf_bundle *bundle, struct hf_lock *part, uint64_t group)
     r = hf_lock_take_for_nobody(part);
     if (r < 0)
         return r;
-    part->group = group;
+    part->letter.group = group;
     hf_lock_post_want(part, bundle->once, bundle->deadline);
     return 0;
 }
@@ -166,7 +160,7 @@ static void want_next(struct hf_bundle *bundle)
 
     while (bundle->wanted < end) {
         struct hf_lock *part = bundle->part[bundle->wanted];
-        int             r = want(bundle, part, group);
+        int             r = want_part(bundle, part, group);
         if (r < 0) {
             fail(bundle, part, r);
             return;

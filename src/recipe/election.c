@@ -96,7 +96,7 @@ static void step_down(struct hf_election *election)
 /* The lock has changed. */
 static void on_state(struct hf_lock *lock, enum hf_state state, int why)
 {
-    struct hf_election *election = lock->hook_data;
+    struct hf_election *election = lock->part.whole;
 
     switch (state) {
     case HF_HELD:
@@ -151,9 +151,7 @@ static int start(struct hf_election *election)
     }
     if (r < 0)
         return r;
-    lock->inner = true;
-    lock->hook = on_state;
-    lock->hook_data = election;
+    lock->part = (struct hf_part){ .whole = election, .hook = on_state };
     return options->observe ? 0 : hf_election_join(election);
 }
 

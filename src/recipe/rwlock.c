@@ -13,11 +13,11 @@ int hf_writer(struct hf_client *client, const char *name, struct hf_lock **ret)
                        &(struct hf_shape){ .weight = HF_ALL, .capacity = HF_ALL }, ret);
 }
 
-static bool lessened(void *arg)
+static bool is_lessened(void *arg)
 {
     const struct hf_lock *lock = arg;
 
-    return lock->lessened || lock->state != HF_HELD;
+    return lock->shown.lessened || hf_state(lock) != HF_HELD;
 }
 
 static int downgrade(struct hf_lock *lock)
@@ -27,29 +27,28 @@ static int downgrade(struct hf_lock *lock)
 
     if (lock->job.hold.shape.weight != HF_ALL)
         return hf_client_fail(client, HF_EINVAL, "\"%s\" is no writer", lock->name);
-    if (lock->state != HF_HELD)
-        return lock->state == HF_LOST
-                   ? hf_lock_fail(lock, HF_ELOST)
-                   : hf_client_fail(client, HF_ESTATE, "\"%s\" is not held", lock->name);
-    if (lock->bound && !hf_lock_is_mine(lock))
+    if (hf_state(lock) != HF_HELD)
+        return hf_lock_fail_not_held(lock);
+    if (hf_owner_is_other(&lock->owner))
         return hf_lock_fail(lock, HF_EOWNER);
-    if (lock->lessened)
+    if (lock->shown.lessened)
         return 0;
     hf_lock_post_lessen(lock, &reader);
-    int r =
-        hf_drive_wait(&client->drive, lessened, lock, atomic_load(&client->alive_until));
-    if (r < 0 || lock->state != HF_HELD)
+    int r = hf_drive_wait(&client->drive, is_lessened, lock,
+                          atomic_load(&client->alive_until));
+    if (r < 0 || hf_state(lock) != HF_HELD)
         return hf_lock_fail(lock, HF_ELOST);
     return 0;
 }
 
 int hf_downgrade(struct hf_lock *writer)
 {
-    int r = hf_client_check(writer->client);
+    int cancel;
+
+    int r = hf_client_begin(writer->client, &cancel);
     if (r < 0)
         return r;
-    int cancel = hf_drive_begin(&writer->client->drive);
     r = downgrade(writer);
-    hf_drive_end(&writer->client->drive, cancel);
+    hf_client_end(writer->client, cancel);
     return r;
 }

@@ -9,14 +9,14 @@ int hf_semaphore(struct hf_client *client, const char *name, uint32_t capacity,
     if (capacity >= 1 && capacity < HF_ALL && weight >= 1 && weight <= capacity)
         return hf_lock_new(client, name, &shape, ret);
 
-    int r = hf_client_check(client);
+    int cancel;
+    int r = hf_client_begin(client, &cancel);
     if (r < 0)
         return r;
-    int cancel = hf_drive_begin(&client->drive);
     r = hf_client_fail(client, HF_EINVAL,
                        "a semaphore of %lu with weight %lu: the capacity must be 1 to "
                        "4294967294 and the weight 1 to the capacity",
                        (unsigned long)capacity, (unsigned long)weight);
-    hf_drive_end(&client->drive, cancel);
+    hf_client_end(client, cancel);
     return r;
 }

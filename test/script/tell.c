@@ -142,7 +142,7 @@ static void tell_rest(struct role *role, const char *who)
         stage_tell(stage, "%s has %d ahead in the line of %s", who, (int)job->ahead,
                    role->name);
     if (job->asks > role->asks)
-        stage_tell(stage, "%s is asked for %s: %s", who, role->name, job->asked);
+        stage_tell(stage, "%s is asked for %s: %s", who, role->name, job->ask);
     if (job->hold.state == HF_HOLD_HELD && !job->hold.lessen && weight != role->weight)
         stage_tell(stage, "%s holds less of %s", who, role->name);
     role->ahead = job->ahead;

@@ -158,7 +158,7 @@ static void hear(struct wish *wish)
     const struct hf_place *place = world_place(wish->host, wish->job.hold.id);
 
     if (wish->asked_at == HF_NEVER || place == NULL || place->asked == NULL ||
-        strcmp(place->asked, wish->job.asked) != 0)
+        strcmp(place->asked, wish->job.ask) != 0)
         return;
     wish->asked_at = HF_NEVER;
     wish->sim->seen[SEEN_ASKED]++;

@@ -217,7 +217,7 @@ static void test_a_holder_that_is_asked_is_rung(void **state)
     assert_true(rung(&a));
     hf_engine_turn(&a.engine, 2, true);
     assert_int_equal(a.job.asks, 1);
-    assert_string_equal(a.job.asked, "lunch");
+    assert_string_equal(a.job.ask, "lunch");
     assert_int_equal(a.job.hold.state, HF_HOLD_HELD);
     hf_engine_turn(&a.engine, 3, true);
     assert_int_equal(a.job.asks, 1);

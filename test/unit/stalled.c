@@ -4,76 +4,18 @@
  * does nothing, so that whatever was or is submitted is never answered.  The file
  * store stalls when a process is stopped while it is at the gate.
  */
-#include "client/lock.h"
 #include "lib/doomed.h"
-#include "store/memory/memory.h"
+#include "unit/lib/double.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- The double --------------------------------------------------------------------- */
-
-static atomic_bool stalled;
-static atomic_int  grants; /* ENTERs that are let through once it is stalled */
-
-static void process(struct hf_store *store, hf_time now, bool readable)
-{
-    if (!stalled)
-        hf_memory_store.process(store, now, readable);
-    else
-        store->wake = now + 5 * HF_MS;
-}
-
-/* Answer so many requests more, and then no other. */
-static void submit(struct hf_store *store, struct hf_req *req)
-{
-    hf_memory_store.submit(store, req);
-    if (stalled && req->op == HF_ENTER && grants > 0) {
-        grants--;
-        hf_memory_store.process(store, hf_now(), true);
-    }
-}
-
 #define LATE 3000 /* ms, on a busy machine */
-
-static struct hf_store_impl impl;
-
-static struct hf_client *open_double(unsigned flags, const char *url)
-{
-    struct hf_options options = HF_OPTIONS_INIT;
-    struct hf_client *client = NULL;
-
-    options.flags = flags;
-    stalled = false;
-    grants = 0;
-    impl = hf_memory_store;
-    impl.process = process;
-    impl.submit = submit;
-    assert_int_equal(hf_open(url, &options, &client), 0);
-    bool swapped = false;
-    while (!swapped) { /* nobody may be in the store meanwhile */
-        int cancel = hf_drive_begin(&client->drive);
-        if (!client->drive.turning) {
-            client->store->impl = &impl;
-            swapped = true;
-        }
-        hf_drive_end(&client->drive, cancel);
-    }
-    recipe_await_line(client, "one", 0); /* it is connected */
-    return client;
-}
-
-static void close_double(struct hf_client *client)
-{
-    stalled = false; /* or hf_close() would wait for the answers */
-    hf_close(client);
-}
 
 /* ---- One lock ----------------------------------------------------------------------- */
 
@@ -103,12 +45,12 @@ static void assert_in_time(struct hf_lock *lock, int64_t limit, int64_t most)
 
 static void acquire_against(unsigned flags)
 {
-    struct hf_client *client = open_double(flags, "memory:stalled");
+    struct hf_client *client = double_open(flags, "memory:stalled");
     struct hf_lock   *lock = recipe_mutex(client, "one");
 
     assert_int_equal(hf_acquire(lock, 1000), 0);
     assert_int_equal(hf_release(lock), 0);
-    stalled = true;
+    double_store.stalled = true;
     assert_in_time(lock, 100, 200);
     assert_in_time(lock, 100, 200); /* the one before is still on its way out */
     struct hf_report *report = NULL;
@@ -116,7 +58,7 @@ static void acquire_against(unsigned flags)
     int               r = hf_inspect(client, "one", 100, &report);
     assert_true(r == HF_ETIMEOUT || r == HF_EDOWN);
     assert_took(start, 99, LATE);
-    close_double(client);
+    double_close(client);
 }
 
 static void test_acquire_with_a_keeper(void **state)
@@ -134,13 +76,13 @@ static void test_acquire_without_a_keeper(void **state)
 /* Not answered is not known: neither yes nor no. */
 static void test_check(void **state)
 {
-    struct hf_client   *client = open_double(0, "memory:stalled");
+    struct hf_client   *client = double_open(0, "memory:stalled");
     struct hf_lock     *lock = recipe_mutex(client, "checked");
     struct hf_findings *findings = NULL;
 
     (void)state;
     assert_int_equal(hf_acquire(lock, 1000), 0);
-    stalled = true;
+    double_store.stalled = true;
     int64_t start = recipe_ms();
     int     r = hf_check(lock, 100);
     assert_true(r == HF_ETIMEOUT || r == HF_EDOWN);
@@ -152,7 +94,7 @@ static void test_check(void **state)
     assert_string_equal(findings->finding[findings->count - 1]->about, "link");
     assert_int_equal(findings->finding[findings->count - 1]->level, HF_FAULT);
     hf_findings_free(findings);
-    stalled = false;
+    double_store.stalled = false;
     assert_int_equal(hf_check(lock, 5000), 0);
     assert_int_equal(hf_release(lock), 0);
     hf_close(client);
@@ -161,27 +103,27 @@ static void test_check(void **state)
 /* Where there is a lease, it is known when its time is over: no answer is needed. */
 static void test_check_until_time_is_over(void **state)
 {
-    struct hf_client *client = open_double(0, "memory:stalled-lease?lease=500");
+    struct hf_client *client = double_open(0, "memory:stalled-lease?lease=500");
     struct hf_lock   *lock = recipe_mutex(client, "checked");
 
     (void)state;
     assert_int_equal(hf_acquire(lock, 1000), 0);
-    stalled = true;
+    double_store.stalled = true;
     assert_int_equal(hf_check(lock, -1), HF_ELOST);
     assert_int_equal(hf_state(lock), HF_LOST);
-    close_double(client);
+    double_close(client);
 }
 
 /* It comes back: nothing of the wait that was given up is left. */
 static void test_after_the_stall(void **state)
 {
-    struct hf_client *client = open_double(0, "memory:stalled");
+    struct hf_client *client = double_open(0, "memory:stalled");
     struct hf_lock   *lock = recipe_mutex(client, "two");
 
     (void)state;
-    stalled = true;
+    double_store.stalled = true;
     assert_int_equal(hf_acquire(lock, 50), HF_ETIMEOUT);
-    stalled = false;
+    double_store.stalled = false;
     assert_int_equal(hf_acquire(lock, 5000), 0);
     recipe_await_line(client, "two", 1);
     assert_int_equal(hf_release(lock), 0);
@@ -203,29 +145,29 @@ static struct hf_lock *three(struct hf_client *client)
 
 static void test_all_of(void **state)
 {
-    struct hf_client *client = open_double(0, "memory:stalled");
+    struct hf_client *client = double_open(0, "memory:stalled");
     struct hf_lock   *all = three(client);
 
     (void)state;
-    stalled = true;
+    double_store.stalled = true;
     assert_in_time(all, 1000, 1500);
     assert_int_equal(hf_state(all), HF_IDLE);
-    close_double(client);
+    double_close(client);
 }
 
 static void test_all_of_without_blocking(void **state)
 {
-    struct hf_client *client = open_double(0, "memory:stalled");
+    struct hf_client *client = double_open(0, "memory:stalled");
     struct hf_lock   *all = three(client);
 
     (void)state;
-    stalled = true;
+    double_store.stalled = true;
     int64_t start = recipe_ms();
     assert_int_equal(hf_acquire_start(all, 100), 0);
     recipe_await(all, HF_LEAVING);
     assert_took(start, 99, LATE);
     assert_int_equal(hf_why(all), HF_ETIMEOUT);
-    stalled = false;
+    double_store.stalled = false;
     recipe_await(all, HF_IDLE);
     assert_int_equal(hf_why(all), HF_ETIMEOUT);
     hf_close(client);
@@ -237,14 +179,14 @@ static void test_all_of_in_the_middle(void **state)
 {
     (void)state;
     for (int held = 1; held < 3; held++) {
-        struct hf_client *client = open_double(0, "memory:stalled");
+        struct hf_client *client = double_open(0, "memory:stalled");
         struct hf_lock   *all = three(client);
-        grants = held;
-        stalled = true;
+        double_store.grants = held;
+        double_store.stalled = true;
         int64_t start = recipe_ms();
         assert_int_equal(hf_acquire(all, 300), HF_ETIMEOUT);
         assert_took(start, 299, LATE);
-        stalled = false;
+        double_store.stalled = false;
         assert_int_equal(hf_acquire(all, 5000), 0); /* and all is well again */
         assert_int_equal(hf_release(all), 0);
         recipe_await_line(client, "x", 0);
