@@ -2,6 +2,7 @@
 #include "lib/promise.h"
 
 #include "client/url.h"
+#include "examples/store/shelf.h"
 #include "holdfast.h"
 
 #include <poll.h>
@@ -30,6 +31,7 @@ struct hf_shape semaphore(uint32_t capacity, uint32_t weight)
 
 void promise_start(int argc, char **argv)
 {
+    hf_store_register(&hf_shelf_store);
     url = argc > 1 ? argv[1] : getenv("HF_TEST_URL");
     if (url == NULL)
         url = "memory:promise";
@@ -47,7 +49,7 @@ const char *promise_url(void)
 
 bool promise_is_shared(void)
 {
-    return strncmp(url, "memory:", 7) != 0;
+    return strncmp(url, "memory:", 7) != 0 && strncmp(url, "shelf:", 6) != 0;
 }
 
 /* ---- Players ---------------------------------------------------------------- */

@@ -14,8 +14,7 @@ static void hear_nothing(const char *text, void *data)
 /* The file and the memory that tests use are their own; a server is everybody's. */
 static bool is_ours_alone(void)
 {
-    return strncmp(promise_url(), "sqlite:", 7) == 0 ||
-           strncmp(promise_url(), "memory:", 7) == 0;
+    return strncmp(promise_url(), "sqlite:", 7) == 0 || !promise_is_shared();
 }
 
 static void it_is_known_from_the_start(void **state)
