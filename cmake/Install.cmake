@@ -60,3 +60,5 @@ if(TARGET holdfast AND NOT HF_SANITIZE)
     hf_completion(fish fish/vendor_completions.d holdfast.fish)
     add_custom_target(completions ALL DEPENDS ${completions})
 endif()
+
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} USE_SOURCE_PERMISSIONS)
