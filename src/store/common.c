@@ -29,11 +29,14 @@ void hf_store_set_link(struct hf_store *store, enum hf_link link)
         store->on_link(store, store->on_link_data);
 }
 
-void hf_store_tried(struct hf_store *store, bool last)
+bool hf_store_is_absent(const struct hf_store *store)
 {
-    bool absent = strstr(store->errmsg, " cannot be reached: ") != NULL ||
-                  strstr(store->errmsg, " is not to be found: ") != NULL;
+    return strstr(store->errmsg, " cannot be reached: ") != NULL ||
+           strstr(store->errmsg, " is not to be found: ") != NULL;
+}
 
+void hf_store_tried(struct hf_store *store, bool absent, bool last)
+{
     store->failures++;
     store->present = store->present || !absent;
     if (!last)

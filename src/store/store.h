@@ -197,9 +197,10 @@ int hf_store_strange(struct hf_store *store, uint64_t token);
 void hf_store_set_link(struct hf_store *store, enum hf_link link);
 
 /* A server was tried in vain, errmsg says why; `last`: so was every other, it is the end
- * of a round.  Who "cannot be reached:" or "is not to be found:" is not there; who is
- * silent, or refuses us, is. */
-void hf_store_tried(struct hf_store *store, bool last);
+ * of a round.  Who cannot be reached, or is not to be found, is absent; who is silent, or
+ * refuses us, is there. */
+bool hf_store_is_absent(const struct hf_store *store); /* by errmsg */
+void hf_store_tried(struct hf_store *store, bool absent, bool last);
 
 /* Open the store that a configuration's scheme names. */
 int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret);

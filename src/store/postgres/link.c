@@ -121,7 +121,8 @@ static void go_on(struct hf_pg *pg, enum hf_pg_phase phase, bool hangs)
         return;
     link->addresses = 0;
     if (phase != HF_PG_READY || hangs) {
-        hf_store_tried(&pg->served.base, link->tried + 1 >= pg->config.servers);
+        hf_store_tried(&pg->served.base, hf_store_is_absent(&pg->served.base),
+                       link->tried + 1 >= pg->config.servers);
         link->server = (link->server + 1) % pg->config.servers;
         if (++link->tried < pg->config.servers)
             return;
@@ -144,7 +145,7 @@ static void give_up(struct hf_pg *pg, const char *why, int refusal, bool hangs)
     close_conn(pg);
     link->phase = HF_PG_RESTING;
     if (refusal != 0) {
-        hf_store_tried(&pg->served.base, true);
+        hf_store_tried(&pg->served.base, hf_store_is_absent(&pg->served.base), true);
         refuse(pg, refusal);
     } else {
         go_on(pg, phase, hangs);

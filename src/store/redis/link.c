@@ -90,7 +90,8 @@ static void go_on(struct hf_redis *redis, bool reaching)
     if (reaching && link->lookup.next < link->lookup.count)
         return;
     link->lookup.count = 0;
-    hf_store_tried(&redis->served.base, !first_hop && link->tried + 1 >= servers(redis));
+    hf_store_tried(&redis->served.base, hf_store_is_absent(&redis->served.base),
+                   !first_hop && link->tried + 1 >= servers(redis));
     if (first_hop || ++link->tried < servers(redis))
         return;
     link->tried = 0;
@@ -109,7 +110,8 @@ static void give_up(struct hf_redis *redis, const char *why, int refusal)
     hf_redis_lookup_end(redis, &link->lookup);
     link->phase = HF_REDIS_RESTING;
     if (refusal != 0) {
-        hf_store_tried(&redis->served.base, true);
+        hf_store_tried(&redis->served.base, hf_store_is_absent(&redis->served.base),
+                       true);
         refuse(redis, refusal);
     } else {
         go_on(redis, reaching);

@@ -104,8 +104,9 @@ static void give_up(struct hf_redis *redis, struct hf_redis_sentinel *sentinel,
         return;
     sentinel->due += hf_retry_next(&sentinel->retry);
     if (redis->link.phase != HF_REDIS_READY)
-        hf_store_tried(&redis->served.base, sentinel - redis->sentinel + 1 ==
-                                                (ptrdiff_t)redis->config.servers);
+        hf_store_tried(&redis->served.base, hf_store_is_absent(&redis->served.base),
+                       sentinel - redis->sentinel + 1 ==
+                           (ptrdiff_t)redis->config.servers);
 }
 
 static void explain(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)

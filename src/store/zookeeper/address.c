@@ -14,59 +14,20 @@
 
 /* ---- Servers ----------------------------------------------------------------------- */
 
-static bool is_port(const char *text)
-{
-    size_t length = strspn(text, "0123456789");
-
-    return length > 0 && length < 6 && text[length] == '\0' && atoi(text) > 0 &&
-           atoi(text) < 65536;
-}
-
-/* "host", "host:port", "[v6]" or "[v6]:port"; taken apart in place. */
-static bool split_server(char *text, struct hf_zk_server *ret)
-{
-    char *host = text, *port = strrchr(text, ':');
-
-    if (text[0] == '[') {
-        char *end = strchr(text, ']');
-        if (end == NULL || (end[1] != '\0' && end[1] != ':'))
-            return false;
-        port = end[1] == ':' ? end + 1 : NULL;
-        host++;
-        *end = '\0';
-    }
-    if (port != NULL)
-        *port++ = '\0';
-    else
-        port = "2181";
-    if (host[0] == '\0' || strlen(host) >= sizeof ret->host || !is_port(port))
-        return false;
-    snprintf(ret->host, sizeof ret->host, "%s", host);
-    snprintf(ret->port, sizeof ret->port, "%s", port);
-    return true;
-}
-
 static int split_servers(struct hf_zk_config *ret, char *text, bool at_follows,
                          char *errmsg)
 {
-    char *rest;
+    int count = hf_servers_parse(text, "2181", ret->server, HF_ZK_SERVERS, errmsg);
 
-    for (char *part = strtok_r(text, ",", &rest); part != NULL;
-         part = strtok_r(NULL, ",", &rest)) {
-        if (ret->servers == HF_ZK_SERVERS)
-            return hf_param_complain(errmsg, "too many servers, from", part,
-                                     "give 32 at most");
-        if (split_server(part, &ret->server[ret->servers++]))
-            continue;
-        if (at_follows) /* what was taken for a server may be a password */
-            return hf_param_complain(errmsg, "no servers in", "zk:",
-                                     "in a password write %2F for / and %3F for ?");
-        return hf_param_complain(errmsg, "no server and port in what starts with", part,
-                                 "write host:port,host:port");
-    }
-    if (ret->servers == 0)
+    if (count < 0 && at_follows) /* what was taken for a server may be a password */
+        return hf_param_complain(errmsg, "no servers in",
+                                 "zk:", "in a password write %2F for / and %3F for ?");
+    if (count == 0)
         return hf_param_complain(errmsg, "no server in",
                                  "zk:", "write zk://host:2181/chroot");
+    if (count < 0)
+        return count;
+    ret->servers = (size_t)count;
     return 0;
 }
 

@@ -35,7 +35,7 @@ static void limit_silence(const struct hf_zk *zk)
 {
     unsigned ms = (unsigned)(zk->link.timeout / HF_MS / 6);
 
-    setsockopt(zk->link.stream.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+    setsockopt(zk->dial.stream.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
 }
 
 void hf_zk_beat_greeted(struct hf_zk *zk, hf_time timeout, hf_time answered)
@@ -67,7 +67,7 @@ void hf_zk_beat_heard(struct hf_zk *zk, hf_time sent, hf_time answered, bool com
     struct hf_zk_beat *beat = &zk->beat;
 
     beat->heard = answered;
-    hf_retry_reset(&zk->link.retry); /* not when greeted: it may do no more than that */
+    hf_dial_proven(&zk->dial); /* not when greeted: it may do no more than that */
     if (committed && sent > beat->wrote)
         beat->wrote = sent;
     hf_lease_quorum_answered(&beat->lease, sent, answered, committed);
@@ -210,14 +210,14 @@ void hf_zk_beat_run(struct hf_zk *zk)
 {
     const char *root = zk->config.chroot[0] != '\0' ? zk->config.chroot : "/";
 
-    if (zk->link.phase != HF_ZK_READY)
+    if (zk->dial.phase != HF_DIAL_READY)
         return;
     if (zk->remote.now >= dead_due(zk)) {
-        hf_zk_link_break(zk, "does not answer any more");
+        hf_dial_break(&zk->dial, "does not answer any more");
         return;
     }
     if (zk->remote.now >= renew_due(zk)) {
-        hf_zk_link_break(zk, "answers too slowly");
+        hf_dial_break(&zk->dial, "answers too slowly");
         return;
     }
     if (zk->remote.now >= beat_due(zk))
@@ -237,7 +237,7 @@ static hf_time sooner(hf_time a, hf_time b)
 
 hf_time hf_zk_beat_wake(const struct hf_zk *zk)
 {
-    if (zk->link.phase != HF_ZK_READY)
+    if (zk->dial.phase != HF_DIAL_READY)
         return HF_NEVER;
     hf_time send = sooner(sooner(beat_due(zk), ping_due(zk)), kick_due(zk));
     return sooner(send, sooner(renew_due(zk), dead_due(zk)));

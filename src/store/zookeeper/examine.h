@@ -21,7 +21,7 @@ struct hf_zk_word {
     struct hf_zk_word *next;
     struct hf_stream   stream;
     bool               asking;
-    unsigned           polled;
+    struct hf_polled   polled;
     hf_time            due;
     char               text[HF_ZK_WORD_MAX]; /* the answer; "": there was none */
     size_t             used;

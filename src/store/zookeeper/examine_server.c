@@ -37,7 +37,7 @@ static void tell_server(const struct hf_zk *zk, const char *srvr,
 {
     char name[256], version[32], role[32];
 
-    hf_zk_link_server(zk, name, sizeof name);
+    hf_dial_show(&zk->dial, name, sizeof name);
     if (!find(srvr, "version: ", "-, \n", version, sizeof version) ||
         !find(srvr, "Mode: ", " \n", role, sizeof role)) {
         hf_finding_add(list, HF_WARNING, "server",
@@ -188,7 +188,7 @@ static void tell_way(const struct hf_zk *zk, struct hf_finding_list *list)
     if (zk->tls != NULL)
         hf_finding_add(list, HF_FINE, "encryption", NULL,
                        "TLS; the server's certificate is verified");
-    else if (is_near(zk->link.stream.fd))
+    else if (is_near(zk->dial.stream.fd))
         hf_finding_add(list, HF_FINE, "encryption", NULL,
                        "none, and not needed: this host");
     else

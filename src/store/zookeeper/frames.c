@@ -5,7 +5,6 @@
  */
 #include "store/zookeeper/inner.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,17 +37,12 @@ static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
     memset(link->password, 0, sizeof link->password);
     memcpy(link->password, password.bytes,
            password.size < sizeof link->password ? password.size : sizeof link->password);
-    link->phase = HF_ZK_READY;
-    link->tried = 0;
-    link->slow = 0;
-    link->addresses = 0;
     hf_zk_beat_start(zk, timeout * HF_MS, answered, fresh);
+    hf_dial_ready(&zk->dial); /* it asks for nothing yet: that comes behind all this */
     introduce(zk);
     hf_zk_chroot_make(zk);
     hf_zk_watches_restore(zk);
     hf_zk_vigils_resume(zk);
-    zk->base.errmsg[0] = '\0';
-    hf_zk_link_set(zk, HF_LINK_UP);
 }
 
 /* A server without a quorum that has a word for us: an answer where a greeting should
@@ -66,7 +60,7 @@ static void refuse_short(struct hf_zk *zk, int32_t timeout, hf_time answered)
 {
     if (zk->link.session != 0)
         hf_zk_beat_greeted(zk, timeout * HF_MS, answered);
-    hf_zk_link_break(zk, "gives sessions less than 2 s; raise maxSessionTimeout");
+    hf_dial_break(&zk->dial, "gives sessions less than 2 s; raise maxSessionTimeout");
 }
 
 static void take_greeting(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered)
@@ -81,11 +75,11 @@ static void take_greeting(struct hf_zk *zk, struct hf_zk_reader frame, hf_time a
     bool              read_only = !bad && hf_zk_get_byte(&frame) != 0 && !frame.bad;
 
     if (bad && !no_quorum)
-        hf_zk_link_break(zk, "does not speak ZooKeeper's protocol");
+        hf_dial_break(&zk->dial, "does not speak ZooKeeper's protocol");
     else if (read_only || no_quorum)
-        hf_zk_link_break(zk, "is read-only: it has lost its quorum");
+        hf_dial_break(&zk->dial, "is read-only: it has lost its quorum");
     else if (none && zk->link.session == 0)
-        hf_zk_link_break(zk, "gives us no session");
+        hf_dial_break(&zk->dial, "gives us no session");
     else if (none || (zk->link.session != 0 && session != zk->link.session))
         hf_zk_link_lose(zk);
     else if (timeout < 2000)
@@ -101,17 +95,9 @@ static void take_event(struct hf_zk *zk, struct hf_zk_reader *frame)
     hf_zk_get_int(frame); /* the state of the connection: we know better */
     struct hf_zk_text path = hf_zk_get_text(frame);
     if (frame->bad)
-        hf_zk_link_break(zk, "sends events that make no sense");
+        hf_dial_break(&zk->dial, "sends events that make no sense");
     else
         hf_zk_watches_event(zk, type, path);
-}
-
-/* The identity was refused; with any other it would be the same. */
-static void deny(struct hf_zk *zk)
-{
-    zk->link.stream.denied = true;
-    zk->link.tried = zk->config.servers;
-    hf_zk_link_break(zk, "refuses user and password");
 }
 
 static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered)
@@ -132,8 +118,8 @@ static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answ
         hf_zk_beat_pong(zk, answered);
         break;
     case HF_ZK_XID_AUTH:
-        if (error != 0)
-            deny(zk);
+        if (error != 0) /* with any other server it would be the same */
+            hf_dial_refuse(&zk->dial, HF_EDENIED, "refuses user and password");
         break;
     case HF_ZK_XID_SET_WATCHES:
         hf_zk_watches_restored(zk);
@@ -142,9 +128,9 @@ static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answ
         if (error == HF_ZK_SESSION_EXPIRED)
             hf_zk_link_lose(zk);
         else if (error == HF_ZK_SESSION_MOVED)
-            hf_zk_link_break(zk, "says that our session has moved");
+            hf_dial_break(&zk->dial, "says that our session has moved");
         else if (!hf_zk_calls_answer(zk, frame, answered))
-            hf_zk_link_break(zk, "answers what was not asked");
+            hf_dial_break(&zk->dial, "answers what was not asked");
     }
 }
 
@@ -175,7 +161,7 @@ static bool skip_overlong(struct hf_zk *zk, size_t *at, hf_time answered)
     int32_t             length = hf_zk_get_int(&head);
     int32_t             xid = hf_zk_get_int(&head);
 
-    if (link->phase != HF_ZK_READY || length < 0)
+    if (zk->dial.phase != HF_DIAL_READY || length < 0)
         return false;
     if (head.bad)
         return true; /* more is to come */
@@ -200,51 +186,43 @@ static size_t take_frames(struct hf_zk *zk, hf_time answered)
     while ((size = hf_zk_frame_size(link->in + at, link->used - at)) >= 0) {
         struct hf_zk_reader frame = hf_zk_reader_on(link->in + at + 4, (size_t)size);
         at += 4 + (size_t)size;
-        if (link->phase == HF_ZK_GREETING)
+        if (zk->dial.phase == HF_DIAL_GREETING)
             take_greeting(zk, frame, answered);
         else
             take_frame(zk, frame, answered);
-        if (link->phase < HF_ZK_GREETING)
+        if (zk->dial.phase < HF_DIAL_GREETING)
             return 0; /* it broke */
     }
     if (size == -2 && !skip_overlong(zk, &at, answered))
-        hf_zk_link_break(zk, "does not speak ZooKeeper's protocol");
-    if (link->phase < HF_ZK_GREETING)
+        hf_dial_break(&zk->dial, "does not speak ZooKeeper's protocol");
+    if (zk->dial.phase < HF_DIAL_GREETING)
         return 0;
     link->used -= at;
     memmove(link->in, link->in + at, link->used);
     return link->used + 1;
 }
 
-void hf_zk_frames_read(struct hf_zk *zk)
+void hf_zk_frames_read(struct hf_dial *dial)
 {
+    struct hf_zk      *zk = (struct hf_zk *)dial->store;
     struct hf_zk_link *link = &zk->link;
     size_t             need = ROOM_FIRST;
 
-    link->more = false;
+    dial->more = false;
     for (int round = 0; round < 64; round++) {
         if (!make_room(link, need > link->used + 4096 ? need : link->used + 4096)) {
-            hf_zk_link_break(zk, "sent more than there is memory for");
+            hf_dial_break(dial, "sent more than there is memory for");
             return;
         }
         size_t room = link->room - link->used;
-        long   n = hf_stream_read(&link->stream, link->in + link->used, room);
-        if (n < 0) {
-            char why[HF_ERRMSG_MAX];
-            snprintf(why, sizeof why, "%s: %.180s",
-                     link->phase == HF_ZK_GREETING ? "does not take us (has it a quorum?)"
-                                                   : "hung up",
-                     link->stream.errmsg);
-            hf_zk_link_break(zk, why);
-            return;
-        }
+        size_t n = hf_dial_read(dial, link->in + link->used, room);
         if (n == 0)
             return;
-        link->used += (size_t)n;
-        bool drained = (size_t)n < room && link->stream.ssl == NULL;
-        need = take_frames(zk, hf_now());
+        link->used += n;
+        bool drained = n < room && dial->stream.ssl == NULL;
+        need = take_frames(zk, dial->heard);
         if (need == 0 || drained)
             return;
     }
-    link->more = true;
+    dial->more = true;
 }

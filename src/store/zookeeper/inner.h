@@ -2,7 +2,7 @@
  *
  *   store.c    open, close, submit, cancel, process: brings the rest together
  *   address.c  the URL: servers, chroot, options
- *   link.c     a connection and the session on it; every server in turn
+ *   link.c     a session on a connection; every server in turn: store/remote/dial.h
  *   frames.c   what a server says: greeting, answers, events
  *   chroot.c   the node that all locks are below
  *   call.c     one request on the wire and its answer
@@ -188,6 +188,7 @@ struct hf_zk {
     struct hf_tls       *tls;
     uint64_t             salt[2];
     int                  chroot_error; /* why it could not be made */
+    struct hf_dial       dial;
     struct hf_zk_link    link;
     struct hf_zk_calls   calls;
     struct hf_zk_beat    beat;

@@ -1,18 +1,16 @@
-/* link.h - the lower half of the ZooKeeper store: servers, connection, session, calls.
+/* link.h - the lower half of the ZooKeeper store: address, session, calls.
  * See inner.h for the whole. */
 #ifndef HF_ZK_LINK_H
 #define HF_ZK_LINK_H
 
 #include "core/lease.h"
-#include "core/retry.h"
-#include "net/resolve.h"
 #include "net/stream.h"
 #include "net/tls.h"
-#include "store/store.h"
+#include "store/remote/dial.h"
 #include "store/zookeeper/names.h"
 #include "store/zookeeper/wire.h"
 
-#define HF_ZK_SERVERS      32
+#define HF_ZK_SERVERS      HF_SERVERS_MAX
 #define HF_ZK_CHROOT       256
 #define HF_ZK_PATH_MAX     (HF_ZK_CHROOT + HF_ZK_FOLDER_MAX + HF_ZK_CHILD_MAX + 2)
 #define HF_ZK_ACL_MAX      1024
@@ -25,22 +23,17 @@ struct hf_zk_ticket;
 
 /* ---- address.c -------------------------------------------------------------------- */
 
-struct hf_zk_server {
-    char host[256];
-    char port[6];
-};
-
 struct hf_zk_config {
-    struct hf_zk_server server[HF_ZK_SERVERS];
-    size_t              servers;
-    char                chroot[HF_ZK_CHROOT]; /* "" or "/a/b" */
-    int                 session_ms;           /* as asked for */
-    enum hf_zk_style    style;                /* of new places */
-    bool                secure;
-    bool                init;      /* the chroot is to be made */
-    bool                certified; /* we show a certificate, which is an identity, too */
-    char               *auth;      /* "user:password", or NULL */
-    char               *acl;       /* "creator", "open", or "scheme:id,..." */
+    struct hf_server server[HF_ZK_SERVERS];
+    size_t           servers;
+    char             chroot[HF_ZK_CHROOT]; /* "" or "/a/b" */
+    int              session_ms;           /* as asked for */
+    enum hf_zk_style style;                /* of new places */
+    bool             secure;
+    bool             init;      /* the chroot is to be made */
+    bool             certified; /* we show a certificate, which is an identity, too */
+    char            *auth;      /* "user:password", or NULL */
+    char            *acl;       /* "creator", "open", or "scheme:id,..." */
 };
 
 int  hf_zk_config_init(struct hf_zk_config *ret, const struct hf_config *config,
@@ -122,65 +115,29 @@ int hf_zk_fault(struct hf_zk *zk, int error, const char *what, const char *path)
 
 /* ---- link.c ------------------------------------------------------------------------ */
 
-enum hf_zk_phase {
-    HF_ZK_RESTING,   /* until `due` */
-    HF_ZK_RESOLVING, /* a server's name */
-    HF_ZK_REACHING,  /* the stream is not open yet */
-    HF_ZK_GREETING,  /* connect request sent */
-    HF_ZK_READY,
-};
-
 struct hf_zk_link {
-    enum hf_zk_phase   phase;
-    struct hf_stream   stream;
-    struct hf_resolve *resolve;
-    struct hf_address  address[HF_RESOLVE_MAX];
-    int                addresses, next_address;
-    size_t             next_server; /* to be tried */
-    size_t             server;      /* being tried, or in use */
-    size_t             tried;       /* in a row, without success */
-    size_t             order[HF_ZK_SERVERS];
-    struct hf_retry    retry;
-    hf_time            due;     /* RESTING: try then; else give up then */
-    hf_time            greeted; /* when the connect request was sent */
-    unsigned           slow;    /* greetings that took too long, in a row */
-    unsigned           polled;  /* what epoll was told to look for */
-    unsigned char     *in;      /* a frame and more */
-    size_t             used, room;
-    size_t             skip;    /* bytes to come that nobody wants */
-    bool               refused; /* it makes no sense to try again soon */
-    bool               more;    /* to be read, though nobody looked */
+    hf_time        greeted; /* when the connect request was sent */
+    unsigned char *in;      /* a frame and more */
+    size_t         used, room;
+    size_t         skip; /* bytes to come that nobody wants */
 
-    int64_t           session; /* 0: none */
-    unsigned char     password[16];
-    int64_t           zxid;     /* highest seen */
-    hf_time           timeout;  /* the least that this session ever had */
-    uint64_t          sessions; /* had so far */
-    struct hf_zk_call auth;
+    int64_t       session; /* 0: none */
+    unsigned char password[16];
+    int64_t       zxid;    /* highest seen */
+    hf_time       timeout; /* the least that this session ever had */
 };
 
 void hf_zk_link_init(struct hf_zk *zk, uint64_t seed);
 void hf_zk_link_finish(struct hf_zk *zk);
 
-/* Connect, read, notice time passing. */
-void    hf_zk_link_run(struct hf_zk *zk, bool readable);
-void    hf_zk_link_flush(struct hf_zk *zk);
-hf_time hf_zk_link_wake(const struct hf_zk *zk);
-
-/* Make the state of the link known. */
-void hf_zk_link_set(struct hf_zk *zk, enum hf_link link);
+/* Send what was called. */
+void hf_zk_link_flush(struct hf_zk *zk);
 
 /* frames.c: take what has come. */
-void hf_zk_frames_read(struct hf_zk *zk);
-
-/* Give the connection up; `why` as a clause about the server. */
-void hf_zk_link_break(struct hf_zk *zk, const char *why);
+void hf_zk_frames_read(struct hf_dial *dial);
 
 /* Our session is dead: all that was in it is gone. */
 void hf_zk_link_lose(struct hf_zk *zk);
-
-/* "host:port" of the server in use or last tried. */
-const char *hf_zk_link_server(const struct hf_zk *zk, char *ret, size_t size);
 
 /* ---- beat.c ------------------------------------------------------------------------ */
 

@@ -83,7 +83,7 @@ static void arm_wanted(struct hf_zk *zk)
 
 void hf_zk_watches_run(struct hf_zk *zk)
 {
-    if (zk->remote.now >= zk->watches.again && zk->link.phase == HF_ZK_READY)
+    if (zk->remote.now >= zk->watches.again && zk->dial.phase == HF_DIAL_READY)
         arm_wanted(zk);
 }
 

@@ -7,13 +7,13 @@
 
 #include "base/fork.h"
 #include "base/random.h"
+#include "store/remote/tls.h"
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 /* ---- Tasks ---------------------------------------------------------------------------- */
@@ -68,9 +68,7 @@ static void free_task(struct hf_task *base)
 
 static int ready(const struct hf_remote *remote)
 {
-    const struct hf_zk *zk = (const struct hf_zk *)remote;
-
-    return zk->link.refused ? HF_EDENIED : zk->base.link == HF_LINK_UP;
+    return hf_dial_status(&((const struct hf_zk *)remote)->dial);
 }
 
 static bool may_have(const struct hf_remote *remote, uint64_t id)
@@ -82,8 +80,7 @@ static void lose(struct hf_remote *remote)
 {
     struct hf_zk *zk = (struct hf_zk *)remote;
 
-    hf_zk_calls_fail(zk);
-    hf_zk_lines_fail(zk);
+    hf_dial_close(&zk->dial);
     hf_zk_watches_drop(zk);
     while (remote->tasks != NULL)
         hf_task_finish(remote->tasks, HF_EDOWN);
@@ -110,10 +107,10 @@ static hf_time sooner(hf_time a, hf_time b)
 
 static hf_time next_wake(const struct hf_zk *zk)
 {
-    hf_time wake = sooner(sooner(hf_zk_link_wake(zk), hf_zk_beat_wake(zk)),
+    hf_time wake = sooner(sooner(hf_dial_wake(&zk->dial), hf_zk_beat_wake(zk)),
                           sooner(hf_zk_vigils_wake(zk), hf_zk_words_wake(zk)));
 
-    return zk->link.phase == HF_ZK_READY ? sooner(wake, zk->watches.again) : wake;
+    return zk->dial.phase == HF_DIAL_READY ? sooner(wake, zk->watches.again) : wake;
 }
 
 static void process(struct hf_store *store, hf_time now, bool readable)
@@ -122,12 +119,12 @@ static void process(struct hf_store *store, hf_time now, bool readable)
 
     zk->remote.now = now;
     store->wake = HF_NEVER;
-    hf_zk_link_run(zk, readable);
+    hf_dial_run(&zk->dial, readable);
     hf_zk_words_run(zk);
     bool more = hf_remote_run(&zk->remote);
     hf_zk_vigils_run(zk);
     hf_zk_watches_run(zk);
-    if (zk->link.phase == HF_ZK_READY)
+    if (zk->dial.phase == HF_DIAL_READY)
         hf_zk_lines_flush(zk);
     hf_zk_beat_run(zk);
     hf_zk_link_flush(zk);
@@ -152,21 +149,6 @@ static void close_store(struct hf_store *store)
     free(zk);
 }
 
-static int open_tls(struct hf_zk *zk, const struct hf_config *config, char *errmsg)
-{
-    struct hf_tls_options options = { .ca = hf_config_get(config, "ca"),
-                                      .cert = hf_config_get(config, "cert"),
-                                      .key = hf_config_get(config, "key") };
-    bool                  any = options.ca || options.cert || options.key;
-
-    if (zk->config.secure)
-        return hf_tls_new(&options, errmsg, HF_ERRMSG_MAX, &zk->tls);
-    if (any)
-        snprintf(errmsg, HF_ERRMSG_MAX,
-                 "store URL: zk: has no TLS; write zks: to use ca, cert and key");
-    return any ? HF_EINVAL : 0;
-}
-
 static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
     struct hf_zk *zk = calloc(1, sizeof *zk);
@@ -178,16 +160,13 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     if (r < 0)
         goto fail;
     zk->config.init = config->init;
-    r = open_tls(zk, config, errmsg);
+    r = hf_remote_open_tls(config, zk->config.secure,
+                           "write zks: to use ca, cert and key", errmsg, &zk->tls);
     if (r < 0)
         goto finish_config;
-    hf_fork_pause();
-    zk->base.fd = hf_fork_adopt(epoll_create1(EPOLL_CLOEXEC));
-    if (zk->base.fd < 0) {
-        snprintf(errmsg, HF_ERRMSG_MAX, "no descriptor is left to watch the server with");
-        r = HF_ESTORE;
+    r = zk->base.fd = hf_poll_open(errmsg);
+    if (r < 0)
         goto free_tls;
-    }
     zk->base.impl = zk->config.secure ? &hf_zks_store : &hf_zk_store;
     hf_remote_init(&zk->remote, &remote_ops);
     zk->salt[0] = hf_random();

@@ -201,7 +201,7 @@ static void on_slot(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
  * place away may have taken that too, and it may be another's by now. */
 static void give_slot_up(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    if (ticket->slot < 0 || zk->link.phase != HF_ZK_READY)
+    if (ticket->slot < 0 || zk->dial.phase != HF_DIAL_READY)
         return;
     struct cleaning *cleaning = calloc(1, sizeof *cleaning);
     if (cleaning == NULL)

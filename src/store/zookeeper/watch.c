@@ -84,7 +84,7 @@ static void remove_watch(struct hf_zk *zk, struct hf_zk_watch *watch)
     static const int32_t types[] = { [HF_ZK_WATCH_DATA] = 2, [HF_ZK_WATCH_CHILDREN] = 1 };
 
     unlink_watch(zk, watch);
-    if (watch->state != ARMED || watch->goes || zk->link.phase != HF_ZK_READY) {
+    if (watch->state != ARMED || watch->goes || zk->dial.phase != HF_DIAL_READY) {
         free(watch);
         return;
     }
@@ -222,7 +222,7 @@ int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
     listener->next = watch->listeners;
     watch->listeners = listener;
     watch->goes = false;
-    if (fresh && zk->link.phase == HF_ZK_READY)
+    if (fresh && zk->dial.phase == HF_DIAL_READY)
         hf_zk_watch_arm(zk, watch);
     return 0;
 }
@@ -235,7 +235,7 @@ void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener)
     if (watch == NULL || watch->state != ARMED)
         return;
     watch->state = WANTED;
-    if (zk->link.phase == HF_ZK_READY)
+    if (zk->dial.phase == HF_DIAL_READY)
         hf_zk_watch_arm(zk, watch);
 }
 

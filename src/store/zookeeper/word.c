@@ -6,7 +6,6 @@
 #include "store/zookeeper/examine.h"
 
 #include <string.h>
-#include <sys/epoll.h>
 
 #define LIMIT HF_SEC
 
@@ -15,14 +14,14 @@ void hf_zk_word_ask(struct hf_zk *zk, struct hf_zk_word *word, const char *lette
 {
     struct sockaddr_storage at = { 0 };
     socklen_t               length = sizeof at;
-    const char             *host = zk->config.server[zk->link.server].host;
+    const char             *host = zk->dial.here.host;
 
     *word = (struct hf_zk_word){ .zk = zk, .on_answer = on_answer, .data = data };
     word->due = zk->remote.now;
     word->asking = true;
     word->next = zk->words;
     zk->words = word;
-    if (getpeername(zk->link.stream.fd, (struct sockaddr *)&at, &length) < 0)
+    if (getpeername(zk->dial.stream.fd, (struct sockaddr *)&at, &length) < 0)
         length = 0; /* it has just gone: the stream will break */
     hf_stream_open(&word->stream, (struct sockaddr *)&at, length, zk->tls, host);
     void *room = hf_stream_append(&word->stream, strlen(letters));
@@ -40,8 +39,7 @@ void hf_zk_word_end(struct hf_zk_word *word)
     while (*at != word)
         at = &(*at)->next;
     *at = word->next;
-    if (word->polled != 0)
-        epoll_ctl(word->zk->base.fd, EPOLL_CTL_DEL, word->stream.fd, NULL);
+    hf_polled_end(&word->polled, word->zk->base.fd);
     hf_stream_close(&word->stream);
     word->asking = false;
     word->text[word->used] = '\0';
@@ -66,13 +64,8 @@ static bool run(struct hf_zk *zk, struct hf_zk_word *word)
     if (stream->state == HF_STREAM_BROKEN || zk->remote.now >= word->due ||
         word->used == sizeof word->text - 1)
         return true;
-    unsigned           wanted = hf_stream_events(stream);
-    struct epoll_event event = { .events = wanted };
-    if (wanted != word->polled)
-        epoll_ctl(zk->base.fd, word->polled == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD,
-                  stream->fd, &event);
-    word->polled = wanted;
-    return false;
+    return hf_polled_set(&word->polled, zk->base.fd, stream->fd,
+                         hf_stream_events(stream)) < 0;
 }
 
 void hf_zk_words_run(struct hf_zk *zk)

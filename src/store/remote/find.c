@@ -1,0 +1,106 @@
+/* find.c - where the server is: the next of the list, its addresses one after the other. */
+#include "store/remote/dial.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <sys/epoll.h>
+
+/* ---- Servers ----------------------------------------------------------------------------- */
+
+size_t hf_dial_next_server(const struct hf_dial *dial)
+{
+    assert(dial->next < dial->servers);
+    return dial->order[dial->next];
+}
+
+void hf_dial_choose(struct hf_dial *dial)
+{
+    assert(dial->phase == HF_DIAL_RESOLVING);
+    dial->server = hf_dial_next_server(dial);
+    dial->here = dial->list[dial->server];
+    dial->next = (dial->next + 1) % dial->servers;
+}
+
+bool hf_dial_is_sought(const struct hf_dial *dial)
+{
+    return dial->phase == HF_DIAL_RESOLVING && dial->resolve == NULL;
+}
+
+/* A step begins; should somebody give up before we know more, this is why. */
+static void begin_step(struct hf_dial *dial)
+{
+    hf_dial_allow(dial);
+    if (dial->ops->is_link && dial->store->errmsg[0] == '\0')
+        hf_dial_say(dial, "does not answer");
+}
+
+/* ---- Addresses --------------------------------------------------------------------------- */
+
+void hf_dial_end_look_up(struct hf_dial *dial)
+{
+    if (dial->resolve == NULL)
+        return;
+    hf_polled_end(&dial->polled, dial->store->fd);
+    hf_resolve_free(dial->resolve);
+    dial->resolve = NULL;
+}
+
+static void connect_to(struct hf_dial *dial, const struct hf_address *address)
+{
+    assert(dial->phase == HF_DIAL_RESOLVING && dial->resolve == NULL);
+    assert(dial->polled.events == 0);
+    dial->phase = HF_DIAL_CONNECTING;
+    dial->at = address != NULL ? *address : (struct hf_address){ 0 };
+    dial->opened++;
+    dial->heard = 0;
+    dial->more = false;
+    begin_step(dial);
+    if (dial->ops->connect != NULL)
+        dial->ops->connect(dial, address);
+    else
+        hf_dial_stream_open(dial, address);
+}
+
+void hf_dial_connect_next(struct hf_dial *dial)
+{
+    assert(dial->next_address < dial->addresses);
+    connect_to(dial, &dial->address[dial->next_address++]);
+}
+
+void hf_dial_connect(struct hf_dial *dial, const struct hf_address *address)
+{
+    assert(hf_dial_is_sought(dial) && dial->next_address >= dial->addresses);
+    assert(address != NULL || dial->ops->connect != NULL);
+    connect_to(dial, address);
+}
+
+void hf_dial_take_addresses(struct hf_dial *dial)
+{
+    int n = hf_resolve_get(dial->resolve, dial->address, HF_RESOLVE_MAX);
+
+    assert(dial->phase == HF_DIAL_RESOLVING && n <= HF_RESOLVE_MAX);
+    if (n < 0) {
+        char why[HF_ERRMSG_MAX];
+        snprintf(why, sizeof why, "is not to be found: %.150s",
+                 hf_resolve_error(dial->resolve));
+        hf_dial_absent(dial, why);
+    } else if (n > 0) {
+        hf_dial_end_look_up(dial);
+        dial->addresses = n;
+        dial->next_address = 0;
+        hf_dial_connect_next(dial);
+    } else if (hf_polled_set(&dial->polled, dial->store->fd, hf_resolve_fd(dial->resolve),
+                             EPOLLIN) < 0) {
+        hf_dial_break(dial, "cannot be looked up: out of memory");
+    }
+}
+
+void hf_dial_look_up(struct hf_dial *dial)
+{
+    assert(hf_dial_is_sought(dial));
+    begin_step(dial);
+    if (hf_resolve_new(dial->here.host, dial->here.port, &dial->resolve) < 0)
+        hf_dial_break(dial, "cannot be looked up: out of memory");
+    else
+        hf_dial_take_addresses(dial);
+}

@@ -1,0 +1,176 @@
+/* over.c - how a connection ends, what is said about it, and who is tried next. */
+#include "store/remote/dial.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#define REFUSED_FOR HF_SEC
+
+/* ---- What is said -------------------------------------------------------------------------- */
+
+static bool is_quiet(const struct hf_dial *dial)
+{
+    return dial->ops->is_quiet != NULL && dial->ops->is_quiet(dial);
+}
+
+const char *hf_dial_show(const struct hf_dial *dial, char *ret, size_t size)
+{
+    return dial->ops->show != NULL ? dial->ops->show(dial, ret, size)
+                                   : hf_server_show(&dial->here, ret, size);
+}
+
+void hf_dial_say(struct hf_dial *dial, const char *why)
+{
+    char server[160];
+
+    if (!is_quiet(dial))
+        snprintf(dial->store->errmsg, sizeof dial->store->errmsg, "%s at %s %s",
+                 dial->ops->kind, hf_dial_show(dial, server, sizeof server), why);
+}
+
+static void set_link(struct hf_dial *dial, enum hf_link link)
+{
+    if (dial->ops->is_link)
+        hf_store_set_link(dial->store, link);
+}
+
+/* ---- Who is next --------------------------------------------------------------------------- */
+
+struct ending {
+    int  refusal; /* tell everybody so; 0: try again soon */
+    bool absent;  /* the server is not there */
+    bool hangs;
+    bool denied; /* at no other of its addresses it would be better */
+};
+
+static void count_try(struct hf_dial *dial, bool absent, bool last)
+{
+    if (!is_quiet(dial))
+        hf_store_tried(dial->store, absent, last && !dial->beside);
+}
+
+/* Longer and longer; but short of a session that is running out meanwhile. */
+static hf_time next_pause(struct hf_dial *dial)
+{
+    hf_time pause = hf_retry_next(&dial->retry);
+    hf_time most = dial->ops->pause_most != NULL ? dial->ops->pause_most(dial) : HF_NEVER;
+
+    return pause < most ? pause : most;
+}
+
+static bool is_last(const struct hf_dial *dial)
+{
+    return dial->tried + 1 >= dial->servers;
+}
+
+/* The next address or server has its turn, at once; after all of them, a pause. */
+static void go_on(struct hf_dial *dial, enum hf_dial_phase from,
+                  const struct ending *ending)
+{
+    bool more_addresses = dial->next_address < dial->addresses;
+
+    assert(dial->phase == HF_DIAL_RESTING && from != HF_DIAL_RESTING);
+    dial->due = *dial->now;
+    if (from == HF_DIAL_CONNECTING && more_addresses && !ending->denied)
+        return;
+    dial->addresses = 0;
+    if (from == HF_DIAL_READY && dial->ops->loyal && !ending->hangs) {
+        assert(dial->tried == 0);
+        dial->next = (dial->next + dial->servers - 1) % dial->servers;
+    } else {
+        count_try(dial, ending->absent, is_last(dial) && !dial->detour);
+        if (dial->detour || ++dial->tried < dial->servers)
+            return;
+        dial->tried = 0;
+        dial->rounds++;
+    }
+    dial->due += next_pause(dial);
+}
+
+/* Say it to whoever asks, instead of letting him wait. */
+static void refuse(struct hf_dial *dial, int status)
+{
+    assert(dial->ops->is_link && status < 0);
+    count_try(dial, false, true);
+    dial->refusal = status;
+    dial->store->refusing = true;
+    dial->tried = 0;
+    dial->addresses = 0;
+    dial->detour = false;
+    dial->due = *dial->now + REFUSED_FOR;
+    set_link(dial, HF_LINK_UP);
+}
+
+/* ---- The end ------------------------------------------------------------------------------- */
+
+static void rest(struct hf_dial *dial)
+{
+    bool streaming = dial->phase >= HF_DIAL_CONNECTING && dial->ops->connect == NULL;
+
+    assert(dial->refusal == 0);
+    hf_dial_end_look_up(dial);
+    hf_polled_end(&dial->polled, dial->store->fd);
+    if (streaming)
+        hf_stream_close(&dial->stream);
+    dial->phase = HF_DIAL_RESTING;
+    dial->more = false;
+}
+
+static void end(struct hf_dial *dial, const char *why, struct ending ending)
+{
+    enum hf_dial_phase from = dial->phase;
+
+    if (from == HF_DIAL_RESTING)
+        return;
+    if (why != NULL)
+        hf_dial_say(dial, why);
+    rest(dial);
+    if (ending.refusal != 0) {
+        refuse(dial, ending.refusal);
+    } else {
+        go_on(dial, from, &ending);
+        set_link(dial, HF_LINK_DOWN);
+    }
+    dial->ops->over(dial);
+}
+
+void hf_dial_break(struct hf_dial *dial, const char *why)
+{
+    end(dial, why, (struct ending){ 0 });
+}
+
+void hf_dial_absent(struct hf_dial *dial, const char *why)
+{
+    end(dial, why, (struct ending){ .absent = true });
+}
+
+void hf_dial_hung(struct hf_dial *dial, const char *why)
+{
+    end(dial, why, (struct ending){ .hangs = true });
+}
+
+void hf_dial_deny(struct hf_dial *dial, int status, const char *why)
+{
+    bool all = dial->ops->is_link && is_last(dial);
+
+    assert(status < 0);
+    end(dial, why, (struct ending){ .refusal = all ? status : 0, .denied = true });
+}
+
+void hf_dial_refuse(struct hf_dial *dial, int status, const char *why)
+{
+    end(dial, why, (struct ending){ .refusal = status });
+}
+
+void hf_dial_close(struct hf_dial *dial)
+{
+    bool any = dial->phase != HF_DIAL_RESTING;
+
+    if (any)
+        rest(dial);
+    dial->addresses = 0;
+    if (dial->refusal == 0)
+        dial->due = *dial->now;
+    if (any)
+        dial->ops->over(dial);
+}

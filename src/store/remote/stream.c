@@ -1,0 +1,89 @@
+/* stream.c - a connection that is a stream, plain or by TLS. */
+#include "store/remote/dial.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* Who waits for a connection hears of nothing else; hence what the other scheme is for. */
+static void explain(const struct hf_dial *dial, char *ret, size_t size)
+{
+    const struct hf_dial_ops *ops = dial->ops;
+    const char               *what = dial->stream.errmsg;
+    bool                      greeting = dial->phase == HF_DIAL_GREETING;
+    bool speechless = dial->heard == 0 && dial->tls == NULL && dial->here.port[0] != '\0';
+    char hint[64] = "";
+
+    if (speechless && ops->secure != NULL)
+        snprintf(hint, sizeof hint, " (if it speaks TLS, write %s)", ops->secure);
+    if (dial->phase == HF_DIAL_CONNECTING)
+        snprintf(ret, size, "cannot be reached: %.180s", what);
+    else if (greeting && ops->doubt != NULL)
+        snprintf(ret, size, "does not take us (%s): %.150s%s", ops->doubt, what, hint);
+    else
+        snprintf(ret, size, "hung up: %.150s%s", what, hint);
+}
+
+static void give_up_stream(struct hf_dial *dial)
+{
+    char why[HF_ERRMSG_MAX];
+
+    assert(dial->phase >= HF_DIAL_CONNECTING && dial->stream.state == HF_STREAM_BROKEN);
+    explain(dial, why, sizeof why);
+    if (dial->stream.denied)
+        hf_dial_deny(dial, HF_EDENIED, why);
+    else if (dial->phase == HF_DIAL_CONNECTING)
+        hf_dial_absent(dial, why);
+    else
+        hf_dial_break(dial, why);
+}
+
+static void poll_stream(struct hf_dial *dial)
+{
+    struct hf_stream *stream = &dial->stream;
+
+    if (hf_polled_set(&dial->polled, dial->store->fd, stream->fd,
+                      hf_stream_events(stream)) < 0)
+        hf_dial_break(dial, "cannot be watched: out of memory");
+}
+
+void hf_dial_stream_open(struct hf_dial *dial, const struct hf_address *address)
+{
+    assert(dial->phase == HF_DIAL_CONNECTING && dial->ops->connect == NULL);
+    hf_stream_open(&dial->stream, (const struct sockaddr *)&address->at, address->length,
+                   dial->tls, dial->here.host);
+    poll_stream(dial);
+}
+
+void hf_dial_stream_step(struct hf_dial *dial)
+{
+    assert(dial->phase == HF_DIAL_CONNECTING && dial->ops->connect == NULL);
+    hf_stream_step(&dial->stream);
+    if (dial->stream.state == HF_STREAM_BROKEN)
+        give_up_stream(dial);
+    else if (dial->stream.state == HF_STREAM_OPEN)
+        hf_dial_greet(dial);
+    else
+        poll_stream(dial);
+}
+
+size_t hf_dial_read(struct hf_dial *dial, void *ret, size_t size)
+{
+    assert(dial->phase >= HF_DIAL_GREETING && size > 0);
+    long n = hf_stream_read(&dial->stream, ret, size);
+    if (n < 0)
+        give_up_stream(dial);
+    if (n > 0)
+        dial->heard = hf_now();
+    return n > 0 ? (size_t)n : 0;
+}
+
+void hf_dial_flush(struct hf_dial *dial)
+{
+    if (dial->phase < HF_DIAL_GREETING)
+        return;
+    hf_stream_flush(&dial->stream);
+    if (dial->stream.state == HF_STREAM_BROKEN)
+        give_up_stream(dial);
+    else
+        poll_stream(dial);
+}
