@@ -47,7 +47,7 @@ static void parse_good(const char *text, struct hf_redis_config *ret)
 /* Nothing of it is kept. */
 static int try_url(const char *text, char *errmsg)
 {
-    struct hf_redis_config config;
+    struct hf_redis_config config = { 0 };
 
     int r = parse(text, &config, errmsg);
     if (r == 0)
@@ -275,9 +275,6 @@ static const char *const bad_urls[][2] = {
     { "redis://h?replicas=-1", "from 0 to 100" },
     { "redis://h?replicas=101", "from 0 to 100" },
     { "redis://h?evicting=1", "yes or no" },
-    { "redis://h?ca=x", "rediss:" },
-    { "redis+unix:/s?cert=x", "rediss:" },
-    { "redis+sentinel://h/s?key=x", "with Sentinel there is none" },
     { "redis+unix:", "redis+unix:/path" },
     { "redis+unix:s", "redis+unix:/path" },
     { "redis+unix:/", "redis+unix:/path" },
@@ -341,6 +338,28 @@ static int no_user(void **state)
     return unsetenv("HOLDFAST_REDIS_AUTH");
 }
 
+static void test_no_use_for_certificates(void **state)
+{
+    static const char *const cases[][2] = {
+        { "redis://h?ca=x", "\"ca\"; write rediss:" },
+        { "redis+unix:/s?cert=x", "\"cert\"; write rediss:" },
+        { "redis+sentinel://h/s?key=x", "\"key\"; with Sentinel there is none" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct hf_url    url;
+        struct hf_store *store;
+        char             errmsg[HF_ERRMSG_MAX] = "";
+        assert_int_equal(hf_url_parse(cases[i][0], &url, errmsg), 0);
+        url.config.ttl_ms = 15000;
+        assert_int_equal(hf_redis_store.open(&url.config, errmsg, &store), HF_EINVAL);
+        if (strstr(errmsg, cases[i][1]) == NULL)
+            fail_msg("%s: %s", cases[i][0], errmsg);
+        hf_url_finish(&url);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -352,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_users),
         cmocka_unit_test(test_files_that_are_no_secret),
         cmocka_unit_test(test_bad_urls),
+        cmocka_unit_test(test_no_use_for_certificates),
         cmocka_unit_test(test_long_ones),
     };
 

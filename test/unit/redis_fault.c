@@ -121,12 +121,12 @@ static void test_moved(void **state)
         char             text[64];
         redisReply       reply = { .type = REDIS_REPLY_ERROR, .str = text };
         assert_non_null(redis);
-        snprintf(redis->link.host, sizeof redis->link.host, "here");
-        snprintf(redis->link.port, sizeof redis->link.port, "1");
+        hf_redis_link_init(redis, 1);
+        redis->dial->here = (struct hf_server){ "here", "1" };
         snprintf(text, sizeof text, "%s", cases[i][0]);
         assert_int_equal(hf_redis_fault(redis, &reply), HF_REDIS_AGAIN);
-        assert_string_equal(redis->link.moved_host, cases[i][1]);
-        assert_string_equal(redis->link.moved_port, cases[i][2]);
+        assert_string_equal(redis->link.moved.host, cases[i][1]);
+        assert_string_equal(redis->link.moved.port, cases[i][2]);
         assert_non_null(strstr(redis->served.base.errmsg, "Redis at here:1 "));
         free(redis);
     }

@@ -39,19 +39,20 @@ static void say_bye(struct hf_redis *redis, struct farewell *farewell)
 /* It should not stay behind for others to find out about. */
 void hf_redis_bye(struct hf_redis *redis)
 {
-    struct hf_redis_conn *conn = &redis->link.conn;
-    struct farewell       farewell = { .done = false };
+    struct hf_dial *dial = redis->dial;
+    struct farewell farewell = { .done = false };
 
-    if (redis->link.phase != HF_REDIS_READY)
+    if (dial->phase != HF_DIAL_READY)
         return;
     say_bye(redis, &farewell);
+    hf_dial_flush(dial);
     hf_time end = hf_now() + (redis->served.places > 0 ? FAREWELL : 0);
-    while (hf_redis_conn_flush(redis, conn) && !farewell.done && hf_now() < end) {
-        struct pollfd poll_fd = { .fd = conn->stream.fd,
-                                  .events = (short)hf_stream_events(&conn->stream) };
-        if (poll(&poll_fd, 1, hf_poll_ms(hf_now(), end)) > 0 &&
-            !hf_redis_conn_run(redis, conn, true))
-            break;
+    while (dial->phase == HF_DIAL_READY && !farewell.done && hf_now() < end) {
+        struct pollfd poll_fd = { .fd = dial->stream.fd,
+                                  .events = (short)hf_stream_events(&dial->stream) };
+        if (poll(&poll_fd, 1, hf_poll_ms(hf_now(), end)) > 0)
+            hf_dial_run(dial, true);
+        hf_dial_flush(dial);
     }
-    hf_redis_conn_close(redis, conn); /* the call is on our stack */
+    hf_dial_close(dial); /* the call is on our stack */
 }

@@ -40,68 +40,36 @@ static int number(const char *text, int most)
 
 /* ---- Servers ----------------------------------------------------------------------- */
 
-/* "host", "host:port", "[v6]" or "[v6]:port"; taken apart in place.  What is left in
- * `text` on failure may be shown: what follows a colon could be a password. */
-static bool split_server(char *text, const char *port, struct hf_redis_server *ret)
-{
-    char *host = text, *end = text + strcspn(text, ":");
-
-    if (text[0] == '[') {
-        host++;
-        end = host + strcspn(host, "]");
-        bool closed = end[0] == ']' && (end[1] == ':' || end[1] == '\0');
-        text[closed ? end - text : 1] = '\0';
-        if (!closed)
-            return false;
-        end++;
-    }
-    if (*end == ':') {
-        *end = '\0';
-        port = end + 1;
-    }
-    if (host[0] == '\0' || strlen(host) >= sizeof ret->host || number(port, 65535) <= 0)
-        return false;
-    snprintf(ret->host, sizeof ret->host, "%s", host);
-    snprintf(ret->port, sizeof ret->port, "%d", number(port, 65535));
-    return true;
-}
-
 /* A majority is one of the Sentinels that are named, so none may count twice. */
-static bool is_named_twice(const struct hf_redis_config *config)
+static const struct hf_server *named_twice(const struct hf_redis_config *config)
 {
-    const struct hf_redis_server *last = &config->server[config->servers - 1];
-
-    for (const struct hf_redis_server *at = config->server; at < last; at++)
-        if (strcasecmp(at->host, last->host) == 0 && strcmp(at->port, last->port) == 0)
-            return true;
-    return false;
+    for (const struct hf_server *one = config->server;
+         one < config->server + config->servers; one++)
+        for (const struct hf_server *at = config->server; at < one; at++)
+            if (strcasecmp(at->host, one->host) == 0 && strcmp(at->port, one->port) == 0)
+                return one;
+    return NULL;
 }
 
 static int split_servers(struct hf_redis_config *ret, char *text, bool sentinel,
                          char *errmsg)
 {
-    char *rest;
+    int count = hf_servers_parse(text, sentinel ? "26379" : "6379", ret->server,
+                                 HF_REDIS_SERVERS, errmsg);
 
-    for (char *part = strtok_r(text, ",", &rest); part != NULL;
-         part = strtok_r(NULL, ",", &rest)) {
-        if (ret->servers == HF_REDIS_SERVERS)
-            return hf_param_complain(errmsg, "too many servers, from", part,
-                                     "give 16 at most");
-        struct hf_redis_server *server = &ret->server[ret->servers++];
-        if (!split_server(part, sentinel ? "26379" : "6379", server))
-            return hf_param_complain(errmsg, "no host and port in what starts with", part,
-                                     "write host:port, and [host]:port for IPv6");
-        if (sentinel && is_named_twice(ret))
-            return hf_param_complain(errmsg, "two Sentinels cannot both be", server->host,
-                                     "name each Sentinel once");
-    }
-    if (ret->servers == 0)
+    if (count < 0)
+        return count;
+    if (count == 0)
         return hf_param_complain(errmsg, "no server in",
                                  sentinel ? "redis+sentinel:" : "redis:",
                                  sentinel
                                      ? "write redis+sentinel://host:26379,host/SERVICE"
                                      : "write redis://host:6379");
-    return 0;
+    ret->servers = (size_t)count;
+    const struct hf_server *twice = sentinel ? named_twice(ret) : NULL;
+    return twice == NULL ? 0
+                         : hf_param_complain(errmsg, "two Sentinels cannot both be",
+                                             twice->host, "name each Sentinel once");
 }
 
 /* "/path" or "///path".  Anything else may be a password. */
@@ -211,20 +179,6 @@ static int set_db_param(struct hf_redis_config *ret, const char *text, char *err
     return r;
 }
 
-static int check_tls(const struct hf_redis_config *config, const struct hf_config *from,
-                     char *errmsg)
-{
-    static const char *const keys[] = { "ca", "cert", "key" };
-
-    for (size_t i = 0; !config->secure && i < 3; i++)
-        if (hf_config_get(from, keys[i]) != NULL)
-            return hf_param_complain(errmsg, "no TLS, so no use for", keys[i],
-                                     config->service[0] != '\0'
-                                         ? "with Sentinel there is none"
-                                         : "write rediss://host:6379");
-    return 0;
-}
-
 static int set_params(struct hf_redis_config *ret, const struct hf_config *config,
                       char *errmsg)
 {
@@ -238,8 +192,6 @@ static int set_params(struct hf_redis_config *ret, const struct hf_config *confi
         r = set_evicting(ret, hf_config_get(config, "evicting"), errmsg);
     if (r == 0)
         r = set_db_param(ret, hf_config_get(config, "db"), errmsg);
-    if (r == 0)
-        r = check_tls(ret, config, errmsg);
     return r == 0 ? hf_redis_config_auth(ret, config, errmsg) : r;
 }
 

@@ -10,29 +10,17 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 
 #define PIECE      (16 * 1024)         /* read at once */
 #define PIECES     16                  /* of one run: others have their turn, too */
 #define ANSWER_MAX (256 * 1024 * 1024) /* of which no end is seen */
 #define PARTS_MAX  (4 * 1024 * 1024)   /* of an answer */
 
-static void give_up(struct hf_redis_conn *conn, const char *why)
+/* It breaks with the next flush: whoever calls need not care. */
+static void run_out_of_memory(struct hf_stream *stream)
 {
-    snprintf(conn->stream.errmsg, sizeof conn->stream.errmsg, "%s", why);
-    conn->stream.state = HF_STREAM_BROKEN;
-}
-
-/* Tell epoll what to look for. */
-static void look(struct hf_redis *redis, struct hf_redis_conn *conn)
-{
-    struct epoll_event event = { .events = hf_stream_events(&conn->stream) };
-    int                op = conn->polled == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-
-    if (conn->polled == event.events || conn->stream.state == HF_STREAM_BROKEN)
-        return;
-    epoll_ctl(redis->served.base.fd, op, conn->stream.fd, &event);
-    conn->polled = event.events;
+    snprintf(stream->errmsg, sizeof stream->errmsg, "out of memory");
+    stream->state = HF_STREAM_BROKEN;
 }
 
 /* ---- The reader ------------------------------------------------------------------------ */
@@ -73,26 +61,7 @@ static struct redisReader *new_reader(void)
     return make_array != NULL ? redisReaderCreateWithFunctions(&functions) : NULL;
 }
 
-/* ---- Both ends ------------------------------------------------------------------------- */
-
-int hf_redis_conn_open(struct hf_redis *redis, struct hf_redis_conn *conn,
-                       const struct hf_address *address, const char *host)
-{
-    assert(!conn->there && conn->first == NULL && conn->polled == 0);
-    conn->reader = new_reader();
-    if (conn->reader == NULL)
-        return HF_ENOMEM;
-    conn->reader->maxbuf = PIECE * 4;
-    hf_stream_open(&conn->stream, (const struct sockaddr *)&address->at, address->length,
-                   redis->tls, host);
-    conn->there = true;
-    conn->strange = false;
-    conn->more = false;
-    conn->heard = 0;
-    conn->opened++;
-    look(redis, conn);
-    return 0;
-}
+/* ---- The end ---------------------------------------------------------------------------- */
 
 static void answer(struct hf_redis *redis, struct hf_redis_call *call,
                    const redisReply *reply)
@@ -103,19 +72,13 @@ static void answer(struct hf_redis *redis, struct hf_redis_call *call,
         call->on_reply(redis, call->data, reply);
 }
 
-void hf_redis_conn_close(struct hf_redis *redis, struct hf_redis_conn *conn)
+void hf_redis_conn_drop(struct hf_redis *redis, struct hf_redis_conn *conn)
 {
     struct hf_redis_call *call = conn->first;
 
-    if (!conn->there)
-        return;
-    if (conn->polled != 0 && conn->stream.fd >= 0)
-        epoll_ctl(redis->served.base.fd, EPOLL_CTL_DEL, conn->stream.fd, NULL);
-    conn->polled = 0;
-    hf_stream_close(&conn->stream);
+    assert(conn->dial.phase == HF_DIAL_RESTING);
     redisReaderFree(conn->reader);
     conn->reader = NULL;
-    conn->there = conn->more = false;
     conn->first = conn->last = NULL;
     while (call != NULL) {
         struct hf_redis_call *next = call->next;
@@ -133,16 +96,16 @@ static void send_command(struct hf_redis_conn *conn, int argc, const char *const
 
     for (size_t i = 0; i < count; i++)
         size += HF_REDIS_FRAME + (length != NULL ? length[i] : strlen(argv[i]));
-    char *start = hf_stream_append(&conn->stream, size);
+    char *start = hf_stream_append(&conn->dial.stream, size);
     if (start == NULL) {
-        give_up(conn, "out of memory");
+        run_out_of_memory(&conn->dial.stream);
         return;
     }
     char *at = hf_redis_write_count(start, '*', count);
     for (size_t i = 0; i < count; i++)
         at = hf_redis_write_text(at, argv[i],
                                  length != NULL ? length[i] : strlen(argv[i]));
-    conn->stream.used -= size - (size_t)(at - start);
+    conn->dial.stream.used -= size - (size_t)(at - start);
 }
 
 static void enlist(struct hf_redis *redis, struct hf_redis_conn *conn,
@@ -163,10 +126,10 @@ void hf_redis_conn_call(struct hf_redis *redis, struct hf_redis_conn *conn,
                         struct hf_redis_call *call, int argc, const char *const *argv,
                         const size_t *length, hf_redis_on_reply *on_reply, void *data)
 {
-    assert(conn->there);
+    assert(conn->dial.phase >= HF_DIAL_GREETING);
     if (call != NULL)
         enlist(redis, conn, call, on_reply, data);
-    if (conn->stream.state != HF_STREAM_BROKEN)
+    if (conn->dial.stream.state != HF_STREAM_BROKEN)
         send_command(conn, argc, argv, length);
 }
 
@@ -177,13 +140,13 @@ void hf_redis_conn_send(struct hf_redis *redis, struct hf_redis_conn *conn,
     char   start[HF_REDIS_FRAME];
     size_t size = (size_t)(hf_redis_write_count(start, '*', args->count) - start);
 
-    assert(conn->there && !args->failed);
+    assert(conn->dial.phase >= HF_DIAL_GREETING && !args->failed);
     enlist(redis, conn, call, on_reply, data);
-    if (conn->stream.state == HF_STREAM_BROKEN)
+    if (conn->dial.stream.state == HF_STREAM_BROKEN)
         return;
-    char *room = hf_stream_append(&conn->stream, size + args->used);
+    char *room = hf_stream_append(&conn->dial.stream, size + args->used);
     if (room == NULL) {
-        give_up(conn, "out of memory");
+        run_out_of_memory(&conn->dial.stream);
         return;
     }
     memcpy(room, start, size);
@@ -197,13 +160,13 @@ void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
     const struct hf_redis_config *config = &redis->config;
     const char                   *argv[3] = { "AUTH", config->user, config->password };
 
-    assert(conn->there);
+    assert(conn->dial.phase >= HF_DIAL_GREETING);
     if (config->password == NULL)
         return;
     if (config->user == NULL)
         argv[1] = config->password;
     enlist(redis, conn, call, on_reply, data);
-    if (conn->stream.state != HF_STREAM_BROKEN)
+    if (conn->dial.stream.state != HF_STREAM_BROKEN)
         send_command(conn, config->user == NULL ? 2 : 3, argv, NULL);
 }
 
@@ -234,7 +197,7 @@ static void take(struct hf_redis *redis, struct hf_redis_conn *conn,
     if (conn->on_push != NULL && (call == NULL || is_push(reply))) {
         conn->on_push(redis, reply);
     } else if (call == NULL) {
-        give_up(conn, "it answers what was not asked");
+        hf_dial_break(&conn->dial, "answers what was not asked");
     } else {
         conn->first = call->next;
         if (conn->first == NULL)
@@ -246,20 +209,18 @@ static void take(struct hf_redis *redis, struct hf_redis_conn *conn,
 /* hiredis cannot read it.  A TLS server's alert begins with byte 0x15. */
 static void complain(struct hf_redis_conn *conn)
 {
-    if (conn->reader->err == REDIS_ERR_OOM) {
-        give_up(conn, "it sent more than there is memory for");
-        return;
-    }
-    conn->strange = true;
-    give_up(conn, strstr(conn->reader->errstr, "x15") != NULL
-                      ? "speaks TLS on this port: write rediss:"
-                      : "does not speak Redis's protocol");
+    if (conn->reader->err == REDIS_ERR_OOM)
+        hf_dial_break(&conn->dial, "sent more than there is memory for");
+    else
+        hf_dial_break(&conn->dial, strstr(conn->reader->errstr, "x15") != NULL
+                                       ? "speaks TLS on this port: write rediss:"
+                                       : "does not speak Redis's protocol");
 }
 
 /* Take every whole answer.  False: the connection broke, or was closed. */
 static bool take_all(struct hf_redis *redis, struct hf_redis_conn *conn)
 {
-    unsigned opened = conn->opened;
+    unsigned opened = conn->dial.opened;
     void    *reply;
 
     for (;;) {
@@ -271,50 +232,38 @@ static bool take_all(struct hf_redis *redis, struct hf_redis_conn *conn)
             return true;
         take(redis, conn, reply);
         freeReplyObject(reply);
-        if (!conn->there || conn->opened != opened ||
-            conn->stream.state == HF_STREAM_BROKEN)
+        if (conn->dial.phase < HF_DIAL_GREETING || conn->dial.opened != opened ||
+            conn->dial.stream.state == HF_STREAM_BROKEN)
             return false;
     }
 }
 
-static void read_all(struct hf_redis *redis, struct hf_redis_conn *conn)
+static bool feed(struct hf_redis_conn *conn, const char *piece, size_t size)
 {
-    char piece[PIECE];
+    if (conn->reader == NULL && (conn->reader = new_reader()) == NULL)
+        return false;
+    conn->reader->maxbuf = PIECE * 4;
+    return conn->reader->len - conn->reader->pos <= ANSWER_MAX &&
+           redisReaderFeed(conn->reader, piece, size) == REDIS_OK;
+}
 
-    conn->more = false;
+void hf_redis_conn_read(struct hf_dial *dial)
+{
+    struct hf_redis      *redis = (struct hf_redis *)dial->store;
+    struct hf_redis_conn *conn = (struct hf_redis_conn *)dial;
+    char                  piece[PIECE];
+
+    dial->more = false;
     for (int i = 0; i < PIECES; i++) {
-        long n = hf_stream_read(&conn->stream, piece, sizeof piece);
-        if (n <= 0)
+        size_t n = hf_dial_read(dial, piece, sizeof piece);
+        if (n == 0)
             return;
-        conn->heard = hf_now();
-        if (conn->reader->len - conn->reader->pos > ANSWER_MAX ||
-            redisReaderFeed(conn->reader, piece, (size_t)n) != REDIS_OK) {
-            give_up(conn, "it sent more than there is memory for");
+        if (!feed(conn, piece, n)) {
+            hf_dial_break(dial, "sent more than there is memory for");
             return;
         }
-        if (!take_all(redis, conn) ||
-            ((size_t)n < sizeof piece && conn->stream.ssl == NULL))
+        if (!take_all(redis, conn) || (n < sizeof piece && dial->stream.ssl == NULL))
             return;
     }
-    conn->more = true;
-}
-
-bool hf_redis_conn_run(struct hf_redis *redis, struct hf_redis_conn *conn, bool readable)
-{
-    if (!conn->there)
-        return true;
-    if (conn->stream.state < HF_STREAM_OPEN)
-        hf_stream_step(&conn->stream);
-    if (conn->stream.state == HF_STREAM_OPEN && (readable || conn->more))
-        read_all(redis, conn);
-    return hf_redis_conn_flush(redis, conn);
-}
-
-bool hf_redis_conn_flush(struct hf_redis *redis, struct hf_redis_conn *conn)
-{
-    if (!conn->there)
-        return true;
-    hf_stream_flush(&conn->stream);
-    look(redis, conn);
-    return conn->stream.state != HF_STREAM_BROKEN;
+    dial->more = true;
 }

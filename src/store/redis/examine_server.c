@@ -25,7 +25,7 @@ static void tell_server(const struct hf_redis         *redis,
     if (!valkey)
         snprintf(version, sizeof version, "%s", redis->link.info.version);
     hf_finding_add(list, HF_FINE, "server", NULL, "%s, %s %s, by %s",
-                   hf_redis_link_server(redis, name, sizeof name),
+                   hf_dial_show(redis->dial, name, sizeof name),
                    valkey ? "Valkey" : "Redis", version,
                    redis->config.path[0] != '\0' ? "a Unix socket"
                    : redis->tls != NULL          ? "TLS"
@@ -62,7 +62,7 @@ static void tell_finding(const struct hf_redis         *redis,
 static void tell_way(const struct hf_redis *redis, struct hf_finding_list *list)
 {
     const struct hf_redis_config *config = &redis->config;
-    bool                          near = hf_address_is_local(&redis->link.at.at);
+    bool                          near = hf_address_is_local(&redis->dial->at.at);
     bool                          known = config->password != NULL;
 
     if (known)

@@ -93,33 +93,32 @@ enum hf_redis_fault hf_redis_fault_words(const redisReply *reply, char *ret, siz
 }
 
 /* "MOVED 3999 10.0.0.1:6381": all our keys are in one slot, so they all are there. */
-static void remember(struct hf_redis_link *link, const char *text)
+static void remember(struct hf_redis *redis, const char *text)
 {
-    const char *host = strrchr(text, ' ');
-    const char *port = strrchr(text, ':');
+    struct hf_server *moved = &redis->link.moved;
+    const char       *host = strrchr(text, ' ');
+    const char       *port = strrchr(text, ':');
 
     if (host == NULL || port == NULL || port < ++host || atoi(port + 1) <= 0 ||
-        atoi(port + 1) > 65535 || (size_t)(port - host) >= sizeof link->moved_host)
+        atoi(port + 1) > 65535 || (size_t)(port - host) >= sizeof moved->host)
         return;
     if (port == host) /* the same host */
-        snprintf(link->moved_host, sizeof link->moved_host, "%s", link->host);
+        snprintf(moved->host, sizeof moved->host, "%s", redis->dial->here.host);
     else
-        snprintf(link->moved_host, sizeof link->moved_host, "%.*s", (int)(port - host),
-                 host);
-    snprintf(link->moved_port, sizeof link->moved_port, "%d", atoi(port + 1));
+        snprintf(moved->host, sizeof moved->host, "%.*s", (int)(port - host), host);
+    snprintf(moved->port, sizeof moved->port, "%d", atoi(port + 1));
+    redis->dial->detour = !redis->link.following; /* once, at no cost */
 }
 
 enum hf_redis_fault hf_redis_fault(struct hf_redis *redis, const redisReply *reply)
 {
-    char                server[128], why[HF_ERRMSG_MAX];
+    char                why[HF_ERRMSG_MAX];
     enum hf_redis_fault fault = hf_redis_fault_words(reply, why, sizeof why);
 
     if (fault == HF_REDIS_FINE)
         return fault;
     if (strncmp(reply->str, "MOVED ", 6) == 0)
-        remember(&redis->link, reply->str);
-    snprintf(redis->served.base.errmsg, sizeof redis->served.base.errmsg,
-             "Redis at %s %.180s", hf_redis_link_server(redis, server, sizeof server),
-             why);
+        remember(redis, reply->str);
+    hf_dial_say(redis->dial, why);
     return fault;
 }

@@ -57,19 +57,19 @@ static void take_server(struct hf_redis *redis, const redisReply *reply)
     info->uptime = get_number(reply, "uptime_in_seconds");
     info->cluster = strcmp(mode, "cluster") == 0;
     if (strcmp(mode, "sentinel") == 0) {
-        hf_redis_link_refuse(redis, HF_EINVAL,
-                             "is a Sentinel: write redis+sentinel://host:port/SERVICE");
+        hf_dial_refuse(redis->dial, HF_EINVAL,
+                       "is a Sentinel: write redis+sentinel://host:port/SERVICE");
     } else if (info->version[0] == '\0' || info->run_id[0] == '\0') {
-        hf_redis_link_refuse(redis, HF_EUNSUPPORTED,
-                             "is no Redis: INFO tells no redis_version and run_id");
+        hf_dial_refuse(redis->dial, HF_EUNSUPPORTED,
+                       "is no Redis: INFO tells no redis_version and run_id");
     } else if (is_old(info->version)) {
         snprintf(why, sizeof why, "has version %.20s; 6.2 or later is needed",
                  info->version);
-        hf_redis_link_refuse(redis, HF_EUNSUPPORTED, why);
+        hf_dial_refuse(redis->dial, HF_EUNSUPPORTED, why);
     } else if (several && !info->cluster) { /* each of them would have locks of its own */
-        hf_redis_link_refuse(redis, HF_EINVAL,
-                             "is in no cluster, so name one server only, or Sentinels as "
-                             "redis+sentinel:");
+        hf_dial_refuse(redis->dial, HF_EINVAL,
+                       "is in no cluster, so name one server only, or Sentinels as "
+                       "redis+sentinel:");
     }
 }
 
@@ -87,7 +87,7 @@ static void take_memory(struct hf_redis *redis, const redisReply *reply)
              "may evict locks (maxmemory-policy %.20s): set noeviction there; "
              "?evicting=yes takes the risk",
              info->policy);
-    hf_redis_link_refuse(redis, HF_EUNSUPPORTED, why);
+    hf_dial_refuse(redis->dial, HF_EUNSUPPORTED, why);
 }
 
 /* One that was a master for us before may become it again; and a Sentinel may not know
@@ -102,11 +102,11 @@ static void deny_replica(struct hf_redis *redis, const redisReply *reply)
              "is a read-only replica: name its master (%.100s:%s) or use redis+sentinel:",
              host, port);
     if (redis->config.service[0] != '\0')
-        hf_redis_link_break(redis, "is a read-only replica, though a Sentinel named it");
+        hf_dial_break(redis->dial, "is a read-only replica, though a Sentinel named it");
     else if (redis->served.places > 0 || redis->link.following)
-        hf_redis_link_break(redis, why);
+        hf_dial_break(redis->dial, why);
     else
-        hf_redis_link_refuse(redis, HF_EDENIED, why);
+        hf_dial_refuse(redis->dial, HF_EDENIED, why);
 }
 
 static void take_replication(struct hf_redis *redis, const redisReply *reply)
@@ -135,17 +135,17 @@ static bool is_good(struct hf_redis *redis, const redisReply *reply, int type)
     case HF_REDIS_FINE:
         if (reply->type == type)
             return true;
-        hf_redis_link_break(redis, "answers what makes no sense");
+        hf_dial_break(redis->dial, "answers what makes no sense");
         return false;
     case HF_REDIS_NO_SCRIPT:
     case HF_REDIS_AGAIN:
-        hf_redis_link_break(redis, words);
+        hf_dial_break(redis->dial, words);
         return false;
     case HF_REDIS_DENIED:
-        hf_redis_link_refuse(redis, HF_EDENIED, words);
+        hf_dial_refuse(redis->dial, HF_EDENIED, words);
         return false;
     case HF_REDIS_FAILED:
-        hf_redis_link_refuse(redis, HF_ESTORE, words);
+        hf_dial_refuse(redis->dial, HF_ESTORE, words);
     }
     return false;
 }
@@ -190,7 +190,7 @@ static void on_select(struct hf_redis *redis, void *data, const redisReply *repl
     if (hf_redis_fault_words(reply, words, sizeof words) == HF_REDIS_FAILED) {
         snprintf(why, sizeof why, "has no database %d: it %.150s", redis->config.db,
                  words);
-        hf_redis_link_refuse(redis, HF_EINVAL, why);
+        hf_dial_refuse(redis->dial, HF_EINVAL, why);
     } else {
         is_good(redis, reply, REDIS_REPLY_STATUS);
     }
@@ -205,7 +205,8 @@ static void on_script(struct hf_redis *redis, void *data, const redisReply *repl
     if (!is_good(redis, reply, REDIS_REPLY_ARRAY))
         return;
     link->info.longest = hf_redis_canary_longest(reply);
-    link->phase = HF_REDIS_OPENING;
+    link->introduced = true;
+    hf_dial_allow_all(redis->dial);
     hf_redis_session_begin(redis);
 }
 
@@ -218,8 +219,9 @@ static void say(struct hf_redis *redis, int argc, const char *const *argv,
                        on_reply, NULL);
 }
 
-void hf_redis_greet(struct hf_redis *redis)
+void hf_redis_greet(struct hf_dial *dial)
 {
+    struct hf_redis      *redis = (struct hf_redis *)dial->store;
     struct hf_redis_link *link = &redis->link;
     const char           *exists[2 + HF_REDIS_CANARIES] = { "SCRIPT", "EXISTS" };
     char                  db[12];

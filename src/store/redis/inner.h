@@ -1,7 +1,7 @@
 /* inner.h - what the files of the Redis store share.
  *
- *   config.c   what a URL says                link.c     find, reach and greet the server
- *   sentinel.c which server is the master     lookup.c   addresses of a host
+ *   config.c   what a URL says                link.c     where the server is
+ *   sentinel.c which server is the master     greet.c    what it is told, and says, first
  *   conn.c write.c  commands on a connection  fault.c    what its errors mean
  *   script.c   the scripts, called by name    session.c  hello, and when it is lost
  *   news.c     what the server tells us       canary.c   whether there was anybody
@@ -163,21 +163,15 @@ void hf_redis_mend_end(struct hf_redis *redis); /* whether it is done or not */
 /* ---- news.c: the other connection ----------------------------------------------------------- */
 
 struct hf_redis_news {
-    struct hf_redis_call call;       /* AUTH */
-    bool                 subscribed; /* messages come */
-    bool                 refused;    /* we may not have any */
-    bool                 failed;     /* the connection is of no use */
-    uint64_t             heard;      /* number of the last message */
-    uint64_t             sent;       /* ... and of the last one sent, as far as we know */
-    hf_time              miss;       /* if they differ by then, one was lost */
-    hf_time              due;        /* connect then; or give up connecting then */
-    unsigned             put_off;    /* for how many turns */
-    struct hf_retry      retry;
+    struct hf_redis_call call;    /* AUTH */
+    uint64_t             heard;   /* number of the last message */
+    uint64_t             sent;    /* ... and of the last one sent, as far as we know */
+    hf_time              miss;    /* if they differ by then, one was lost */
+    unsigned             put_off; /* for how many turns */
 };
 
 void    hf_redis_news_init(struct hf_redis *redis, uint64_t seed);
 void    hf_redis_news_run(struct hf_redis *redis, bool readable);
-void    hf_redis_news_flush(struct hf_redis *redis);
 void    hf_redis_news_close(struct hf_redis *redis);
 hf_time hf_redis_news_wake(const struct hf_redis *redis);
 
@@ -224,6 +218,7 @@ struct hf_redis {
     struct hf_redis_config    config;
     struct hf_tls            *tls;
     struct hf_redis_link      link;
+    struct hf_dial           *dial;     /* of that */
     struct hf_redis_sentinel *sentinel; /* all of them; NULL: there are none */
     struct hf_redis_conn      news_conn;
     struct hf_redis_news      news;

@@ -94,7 +94,7 @@ static void on_mended(struct hf_redis *redis, void *data, const redisReply *repl
         hf_redis_mend_end(redis);
         hf_redis_session_restart(redis);
     } else {
-        hf_redis_link_break(redis, "lost its data once more");
+        hf_dial_break(redis->dial, "lost its data once more");
     }
 }
 
@@ -143,7 +143,7 @@ void hf_redis_mend(struct hf_redis *redis)
     if (gather(&redis->session.mending, &redis->served))
         put_down(redis);
     else
-        hf_redis_link_break(redis, "cannot be told what we have: out of memory");
+        hf_dial_break(redis->dial, "cannot be told what we have: out of memory");
 }
 
 void hf_redis_mend_end(struct hf_redis *redis)

@@ -12,12 +12,6 @@
 
 #define LATE (50 * HF_MS) /* a message may be that much later than a renewal's answer */
 
-void hf_redis_news_init(struct hf_redis *redis, uint64_t seed)
-{
-    hf_retry_init(&redis->news.retry, 50 * HF_MS, HF_SEC, seed);
-    redis->news.miss = HF_NEVER;
-}
-
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
 void hf_redis_news_count(struct hf_redis *redis, uint64_t sent, uint64_t heard)
@@ -76,24 +70,24 @@ static void on_error(struct hf_redis *redis, const redisReply *reply)
 {
     char words[HF_ERRMSG_MAX];
 
-    if (hf_redis_fault_words(reply, words, sizeof words) == HF_REDIS_DENIED) {
-        redis->news.refused = true;
-        hf_redis_fault(redis, reply);
-    } else {
-        redis->news.failed = true;
-    }
+    if (hf_redis_fault_words(reply, words, sizeof words) == HF_REDIS_DENIED)
+        hf_dial_refuse(redis->dial, HF_EDENIED, words);
+    else
+        hf_dial_break(&redis->news_conn.dial, words);
 }
 
 static void on_push(struct hf_redis *redis, const redisReply *reply)
 {
-    const char *kind = hf_redis_text(reply, 0);
-    const char *text = hf_redis_text(reply, 2);
+    struct hf_dial *dial = &redis->news_conn.dial;
+    const char     *kind = hf_redis_text(reply, 0);
+    const char     *text = hf_redis_text(reply, 2);
 
     if (kind != NULL && strcmp(kind, "message") == 0 && text != NULL) {
         on_message(redis, text);
     } else if (kind != NULL && strcmp(kind, "subscribe") == 0) {
-        redis->news.subscribed = true;
-        hf_retry_reset(&redis->news.retry);
+        if (dial->phase == HF_DIAL_GREETING)
+            hf_dial_ready(dial);
+        hf_dial_proven(dial);
         hf_redis_renew(redis); /* how many did we miss? */
     } else if (reply->type == REDIS_REPLY_ERROR) {
         on_error(redis, reply);
@@ -101,23 +95,6 @@ static void on_push(struct hf_redis *redis, const redisReply *reply)
 }
 
 /* ---- The connection ---------------------------------------------------------------------------- */
-
-static void rest(struct hf_redis *redis)
-{
-    struct hf_redis_news *news = &redis->news;
-
-    hf_redis_conn_close(redis, &redis->news_conn);
-    news->subscribed = news->failed = false;
-    news->due = redis->remote.now + hf_retry_next(&news->retry);
-}
-
-void hf_redis_news_close(struct hf_redis *redis)
-{
-    hf_redis_conn_close(redis, &redis->news_conn);
-    redis->news.subscribed = false;
-    redis->news.due = 0;
-    redis->news.miss = HF_NEVER;
-}
 
 static void subscribe(struct hf_redis *redis)
 {
@@ -137,55 +114,87 @@ static void on_auth(struct hf_redis *redis, void *data, const redisReply *reply)
         on_error(redis, reply);
 }
 
-static void begin(struct hf_redis *redis)
+static void greet(struct hf_dial *dial)
 {
-    struct hf_redis_news *news = &redis->news;
+    struct hf_redis *redis = (struct hf_redis *)dial->store;
 
-    news->due = redis->remote.now + redis->config.ttl / 3; /* to give up then */
-    redis->news_conn.on_push = on_push;
-    if (hf_redis_conn_open(redis, &redis->news_conn, &redis->link.at, redis->link.host) <
-        0) {
-        rest(redis);
-        return;
-    }
-    hf_redis_conn_auth(redis, &redis->news_conn, &news->call, on_auth, NULL);
+    hf_redis_conn_auth(redis, &redis->news_conn, &redis->news.call, on_auth, NULL);
     subscribe(redis);
+}
+
+/* Where the commands go. */
+static void find(struct hf_dial *dial)
+{
+    const struct hf_redis *redis = (const struct hf_redis *)dial->store;
+
+    dial->here = redis->dial->here;
+    hf_dial_connect(dial, &redis->dial->at);
+}
+
+static bool may_begin(const struct hf_dial *dial)
+{
+    return ((const struct hf_redis *)dial->store)->dial->phase == HF_DIAL_READY;
+}
+
+static hf_time patience(const struct hf_dial *dial)
+{
+    return ((const struct hf_redis *)dial->store)->config.ttl / 3;
+}
+
+/* Without it renewals tell all, if later. */
+static bool is_quiet(const struct hf_dial *dial)
+{
+    (void)dial;
+    return true;
+}
+
+static void over(struct hf_dial *dial)
+{
+    hf_redis_conn_drop((struct hf_redis *)dial->store, (struct hf_redis_conn *)dial);
+}
+
+static const struct hf_dial_ops ops = {
+    .kind = "Redis",
+    .may_begin = may_begin,
+    .find = find,
+    .greet = greet,
+    .read = hf_redis_conn_read,
+    .over = over,
+    .patience = patience,
+    .is_quiet = is_quiet,
+};
+
+void hf_redis_news_init(struct hf_redis *redis, uint64_t seed)
+{
+    redis->news.miss = HF_NEVER;
+    redis->news_conn.on_push = on_push;
+    redis->news_conn.dial = (struct hf_dial){ .ops = &ops,
+                                              .store = &redis->served.base,
+                                              .now = &redis->remote.now,
+                                              .tls = redis->tls };
+    hf_dial_init(&redis->news_conn.dial, seed);
+}
+
+void hf_redis_news_close(struct hf_redis *redis)
+{
+    hf_dial_close(&redis->news_conn.dial);
+    redis->news.miss = HF_NEVER;
 }
 
 void hf_redis_news_run(struct hf_redis *redis, bool readable)
 {
-    struct hf_redis_news *news = &redis->news;
-
-    if (redis->link.phase != HF_REDIS_READY)
+    if (redis->dial->phase != HF_DIAL_READY)
         return;
-    if (!redis->news_conn.there && redis->remote.now >= news->due)
-        begin(redis);
-    if (redis->news_conn.there &&
-        (!hf_redis_conn_run(redis, &redis->news_conn, readable) || news->failed ||
-         (!news->subscribed && redis->remote.now >= news->due)))
-        rest(redis);
-    if (news->refused) {
-        news->refused = false;
-        hf_redis_link_refuse(redis, HF_EDENIED, NULL);
-        return;
-    }
-    if (redis->remote.now >= news->miss)
-        missed(redis, news->sent);
-}
-
-void hf_redis_news_flush(struct hf_redis *redis)
-{
-    if (redis->news_conn.there && !hf_redis_conn_flush(redis, &redis->news_conn))
-        rest(redis);
+    hf_dial_run(&redis->news_conn.dial, readable);
+    if (redis->remote.now >= redis->news.miss)
+        missed(redis, redis->news.sent);
 }
 
 hf_time hf_redis_news_wake(const struct hf_redis *redis)
 {
-    const struct hf_redis_news *news = &redis->news;
+    hf_time wake = hf_dial_wake(&redis->news_conn.dial);
 
-    if (redis->link.phase != HF_REDIS_READY)
+    if (redis->dial->phase != HF_DIAL_READY)
         return HF_NEVER;
-    if (redis->news_conn.more)
-        return 0;
-    return !news->subscribed && news->due < news->miss ? news->due : news->miss;
+    return wake < redis->news.miss ? wake : redis->news.miss;
 }

@@ -42,7 +42,7 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
     (void)data;
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_RENEW, &code))
         return;
-    if (redis->link.phase == HF_REDIS_OPENING) { /* hello waits for us */
+    if (redis->dial->phase == HF_DIAL_GREETING) { /* hello waits for us */
         redis->session.again = false;
         hf_redis_hello(redis);
     } else if (code == HF_REDIS_UNKNOWN) {
@@ -52,7 +52,7 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
     } else if (code == HF_REDIS_GONE) {
         hf_redis_session_restart(redis);
     } else if (code != HF_REDIS_DONE) {
-        hf_redis_link_break(redis, "has a newer connection of ours");
+        hf_dial_break(redis->dial, "has a newer connection of ours");
     } else {
         hf_redis_session_renewed(redis);
         redis->session.look = HF_NEVER;
@@ -84,7 +84,7 @@ void hf_redis_renew(struct hf_redis *redis)
     struct hf_redis_session *session = &redis->session;
 
     session->again = session->call.flying;
-    if (session->again || redis->link.phase != HF_REDIS_READY)
+    if (session->again || redis->dial->phase != HF_DIAL_READY)
         return;
     if (redis->remote.now >= session->due)
         hf_redis_canary_load(redis); /* somebody may have flushed the scripts */
@@ -118,13 +118,13 @@ void hf_redis_renew_run(struct hf_redis *redis)
 {
     struct hf_redis_session *session = &redis->session;
 
-    if (redis->link.phase != HF_REDIS_OPENING && redis->link.phase != HF_REDIS_READY)
+    if (!redis->link.introduced)
         return;
     if (redis->remote.now >= oldest_call(redis)) {
-        hf_redis_link_break(redis, "does not answer");
+        hf_dial_break(redis->dial, "does not answer");
         return;
     }
-    if (redis->link.phase != HF_REDIS_READY || session->call.flying)
+    if (redis->dial->phase != HF_DIAL_READY || session->call.flying)
         return;
     if (redis->remote.now >= session->due ||
         (redis->remote.now >= session->look && somebody_waits(redis)))
@@ -136,8 +136,8 @@ hf_time hf_redis_renew_wake(const struct hf_redis *redis)
     const struct hf_redis_session *session = &redis->session;
     hf_time                        wake = oldest_call(redis);
 
-    if (redis->link.phase != HF_REDIS_READY || session->call.flying)
-        return redis->link.phase >= HF_REDIS_OPENING ? wake : HF_NEVER;
+    if (redis->dial->phase != HF_DIAL_READY || session->call.flying)
+        return redis->link.introduced ? wake : HF_NEVER;
     if (session->due < wake)
         wake = session->due;
     if (session->look < wake && somebody_waits(redis))

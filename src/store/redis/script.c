@@ -92,13 +92,13 @@ static void on_loaded(struct hf_redis *redis, void *data, const redisReply *repl
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR)
         switch (hf_redis_fault(redis, reply)) {
         case HF_REDIS_DENIED:
-            hf_redis_link_refuse(redis, HF_EDENIED, NULL);
+            hf_dial_refuse(redis->dial, HF_EDENIED, NULL);
             break;
         case HF_REDIS_FAILED:
-            hf_redis_link_refuse(redis, HF_ESTORE, NULL);
+            hf_dial_refuse(redis->dial, HF_ESTORE, NULL);
             break;
         default:
-            hf_redis_link_break(redis, NULL);
+            hf_dial_break(redis->dial, NULL);
             break;
         }
 }
@@ -109,13 +109,13 @@ void hf_redis_load(struct hf_redis *redis, const char *text)
     const char           *argv[] = { "SCRIPT", "LOAD", text };
     size_t                length[] = { 6, 4, text != NULL ? strlen(text) : 0 };
 
-    if (!redis->link.conn.there) { /* it broke a moment ago */
+    if (redis->dial->phase < HF_DIAL_GREETING) { /* it broke a moment ago */
         free(call);
         return;
     }
     if (text == NULL || call == NULL) {
         free(call);
-        hf_redis_link_break(redis, "cannot be given a script: out of memory");
+        hf_dial_break(redis->dial, "cannot be given a script: out of memory");
         return;
     }
     hf_redis_conn_call(redis, &redis->link.conn, call, 3, argv, length, on_loaded, call);
@@ -220,8 +220,8 @@ void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
 {
     /* As if it had been sent and the connection had broken. */
     if (redis->args.failed)
-        hf_redis_link_break(redis, "cannot be asked: out of memory");
-    if (!redis->link.conn.there) {
+        hf_dial_break(redis->dial, "cannot be asked: out of memory");
+    if (redis->dial->phase < HF_DIAL_GREETING) {
         on_reply(redis, data, NULL);
         return;
     }

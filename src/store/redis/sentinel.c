@@ -32,11 +32,11 @@ static size_t majority(const struct hf_redis *redis)
 
 /* ---- What they said --------------------------------------------------------------------- */
 
-static bool names(const struct hf_redis_sentinel *sentinel, const char *host,
-                  const char *port)
+static bool names(const struct hf_redis_sentinel *sentinel,
+                  const struct hf_server         *server)
 {
-    return sentinel->named > 0 && strcmp(sentinel->host, host) == 0 &&
-           strcmp(sentinel->port, port) == 0;
+    return sentinel->named > 0 && strcmp(sentinel->master.host, server->host) == 0 &&
+           strcmp(sentinel->master.port, server->port) == 0;
 }
 
 /* One that names what most of them name, asked not before then; NULL: there is none. */
@@ -47,7 +47,7 @@ static const struct hf_redis_sentinel *agreed(const struct hf_redis *redis, hf_t
     for (size_t i = 0; i < redis->config.servers; i++) {
         size_t count = 0;
         for (size_t j = 0; j < redis->config.servers; j++)
-            count += all[j].named >= since && names(&all[j], all[i].host, all[i].port);
+            count += all[j].named >= since && names(&all[j], &all[i].master);
         if (all[i].named > 0 && count >= majority(redis))
             return &all[i];
     }
@@ -56,70 +56,18 @@ static const struct hf_redis_sentinel *agreed(const struct hf_redis *redis, hf_t
 
 hf_time hf_redis_sentinels_since(const struct hf_redis *redis)
 {
-    const struct hf_redis_link     *link = &redis->link;
+    const struct hf_server         *here = &redis->dial->here;
     const struct hf_redis_sentinel *all = redis->sentinel;
     hf_time                         since = 0;
 
     for (size_t i = 0; i < redis->config.servers; i++) {
         size_t count = 0;
         for (size_t j = 0; j < redis->config.servers; j++)
-            count +=
-                all[j].named >= all[i].named && names(&all[j], link->host, link->port);
-        if (count >= majority(redis) && names(&all[i], link->host, link->port) &&
-            all[i].named > since)
+            count += all[j].named >= all[i].named && names(&all[j], here);
+        if (count >= majority(redis) && names(&all[i], here) && all[i].named > since)
             since = all[i].named;
     }
     return since;
-}
-
-/* ---- One of them --------------------------------------------------------------------------- */
-
-static struct hf_redis_server *server_of(struct hf_redis                *redis,
-                                         const struct hf_redis_sentinel *sentinel)
-{
-    return &redis->config.server[sentinel - redis->sentinel];
-}
-
-static void say(struct hf_redis *redis, const struct hf_redis_sentinel *sentinel,
-                const char *why)
-{
-    const struct hf_redis_server *server = server_of(redis, sentinel);
-    bool                          v6 = strchr(server->host, ':') != NULL;
-
-    if (redis->link.phase != HF_REDIS_READY)
-        snprintf(redis->served.base.errmsg, sizeof redis->served.base.errmsg,
-                 "Sentinel at %s%.80s%s:%s %.140s", v6 ? "[" : "", server->host,
-                 v6 ? "]" : "", server->port, why);
-}
-
-/* The next address at once, then a pause. */
-static void give_up(struct hf_redis *redis, struct hf_redis_sentinel *sentinel,
-                    const char *why)
-{
-    say(redis, sentinel, why);
-    hf_redis_lookup_end(redis, &sentinel->lookup);
-    hf_redis_conn_close(redis, &sentinel->conn);
-    sentinel->due = redis->remote.now;
-    if (sentinel->lookup.next < sentinel->lookup.count)
-        return;
-    sentinel->due += hf_retry_next(&sentinel->retry);
-    if (redis->link.phase != HF_REDIS_READY)
-        hf_store_tried(&redis->served.base, hf_store_is_absent(&redis->served.base),
-                       sentinel - redis->sentinel + 1 ==
-                           (ptrdiff_t)redis->config.servers);
-}
-
-static void explain(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
-{
-    const struct hf_stream *stream = &sentinel->conn.stream;
-    char                    why[HF_ERRMSG_MAX];
-
-    snprintf(why, sizeof why, "%s%.150s",
-             sentinel->conn.strange      ? ""
-             : sentinel->conn.heard == 0 ? "cannot be reached: "
-                                         : "hung up: ",
-             stream->errmsg);
-    give_up(redis, sentinel, why);
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
@@ -129,13 +77,14 @@ static void ask(struct hf_redis *redis, struct hf_redis_sentinel *sentinel);
 static bool take_name(struct hf_redis_sentinel *sentinel, const redisReply *reply)
 {
     const redisReply *host = reply->element[0], *port = reply->element[1];
+    struct hf_server *master = &sentinel->master;
 
     if (host->type != REDIS_REPLY_STRING || port->type != REDIS_REPLY_STRING ||
-        host->len == 0 || host->len >= sizeof sentinel->host ||
-        port->len >= sizeof sentinel->port || atoi(port->str) <= 0)
+        host->len == 0 || host->len >= sizeof master->host ||
+        port->len >= sizeof master->port || atoi(port->str) <= 0)
         return false;
-    snprintf(sentinel->host, sizeof sentinel->host, "%s", host->str);
-    snprintf(sentinel->port, sizeof sentinel->port, "%s", port->str);
+    snprintf(master->host, sizeof master->host, "%s", host->str);
+    snprintf(master->port, sizeof master->port, "%s", port->str);
     sentinel->named = sentinel->call[0].sent;
     return true;
 }
@@ -145,16 +94,27 @@ static hf_time next_question(const struct hf_redis          *redis,
 {
     hf_time soon =
         redis->config.ttl / 10 < 250 * HF_MS ? redis->config.ttl / 10 : 250 * HF_MS;
-    bool settled = redis->link.phase == HF_REDIS_READY &&
-                   names(sentinel, redis->link.host, redis->link.port);
+    bool settled =
+        redis->dial->phase == HF_DIAL_READY && names(sentinel, &redis->dial->here);
 
     return settled ? sentinel->call[0].sent + redis->config.ttl / 3
                    : redis->remote.now + soon;
 }
 
+/* It is a Sentinel, and has answered. */
+static void answered(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
+{
+    struct hf_dial *dial = &sentinel->conn.dial;
+
+    if (dial->phase == HF_DIAL_GREETING)
+        hf_dial_ready(dial);
+    sentinel->due = next_question(redis, sentinel);
+}
+
 static void on_asked(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     struct hf_redis_sentinel *sentinel = data;
+    struct hf_dial           *dial = &sentinel->conn.dial;
     char                      why[HF_ERRMSG_MAX], words[HF_ERRMSG_MAX];
 
     if (reply == NULL)
@@ -163,23 +123,22 @@ static void on_asked(struct hf_redis *redis, void *data, const redisReply *reply
     sentinel->unknown = reply->type == REDIS_REPLY_NIL;
     if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
         take_name(sentinel, reply)) {
-        hf_retry_reset(&sentinel->retry);
+        hf_dial_proven(dial);
+        answered(redis, sentinel);
     } else if (sentinel->unknown) {
         snprintf(why, sizeof why, "knows no service \"%.100s\"", redis->config.service);
-        say(redis, sentinel, why);
+        hf_dial_say(dial, why);
         sentinel->named = 0;
+        answered(redis, sentinel);
     } else if (fault == HF_REDIS_DENIED && redis->config.password && !sentinel->auth) {
         sentinel->auth = true; /* those without a password would take none */
         ask(redis, sentinel);
-        return;
     } else {
         snprintf(why, sizeof why, "%s%.150s",
                  fault == HF_REDIS_DENIED ? "" : "is no Sentinel: it ",
                  fault == HF_REDIS_FINE ? "answers something else" : words);
-        say(redis, sentinel, why);
-        sentinel->useless = true;
+        hf_dial_break(dial, why);
     }
-    sentinel->due = next_question(redis, sentinel);
 }
 
 static void on_auth(struct hf_redis *redis, void *data, const redisReply *reply)
@@ -187,8 +146,9 @@ static void on_auth(struct hf_redis *redis, void *data, const redisReply *reply)
     struct hf_redis_sentinel *sentinel = data;
     char                      words[HF_ERRMSG_MAX];
 
+    (void)redis;
     if (hf_redis_fault_words(reply, words, sizeof words) != HF_REDIS_FINE)
-        say(redis, sentinel, words);
+        hf_dial_say(&sentinel->conn.dial, words);
 }
 
 static void ask(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
@@ -200,91 +160,77 @@ static void ask(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
     sentinel->greeted = sentinel->auth;
     hf_redis_conn_call(redis, &sentinel->conn, &sentinel->call[0], 3, argv, NULL,
                        on_asked, sentinel);
-    sentinel->due = redis->remote.now + hf_redis_link_patience(redis); /* to answer */
+    sentinel->due = redis->remote.now + hf_redis_patience(&sentinel->conn.dial);
 }
+
+/* ---- Their dials ------------------------------------------------------------------------------- */
+
+static void greet(struct hf_dial *dial)
+{
+    struct hf_redis_sentinel *sentinel = (struct hf_redis_sentinel *)dial;
+
+    sentinel->greeted = false;
+    ask((struct hf_redis *)dial->store, sentinel);
+}
+
+static void over(struct hf_dial *dial)
+{
+    hf_redis_conn_drop((struct hf_redis *)dial->store, (struct hf_redis_conn *)dial);
+}
+
+static bool is_quiet(const struct hf_dial *dial)
+{
+    return ((const struct hf_redis *)dial->store)->dial->phase == HF_DIAL_READY;
+}
+
+static const struct hf_dial_ops ops = {
+    .kind = "Sentinel",
+    .greet = greet,
+    .read = hf_redis_conn_read,
+    .over = over,
+    .patience = hf_redis_patience,
+    .is_quiet = is_quiet,
+};
 
 /* ---- Turns ------------------------------------------------------------------------------------- */
 
-static void reach(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
-{
-    struct hf_redis_lookup *lookup = &sentinel->lookup;
-
-    sentinel->due = redis->remote.now + hf_redis_link_patience(redis);
-    sentinel->greeted = sentinel->useless = false;
-    if (hf_redis_conn_open(redis, &sentinel->conn, &lookup->address[lookup->next++],
-                           server_of(redis, sentinel)->host) < 0)
-        give_up(redis, sentinel, "cannot be reached: out of memory");
-}
-
-static void find(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
-{
-    struct hf_redis_server *server = server_of(redis, sentinel);
-    struct hf_redis_lookup *lookup = &sentinel->lookup;
-    char                    why[HF_ERRMSG_MAX];
-
-    if (lookup->next >= lookup->count && lookup->resolve == NULL) {
-        sentinel->due = redis->remote.now + hf_redis_link_patience(redis);
-        if (hf_redis_lookup_start(redis, lookup, server->host, server->port) < 0) {
-            give_up(redis, sentinel, "cannot be looked up: out of memory");
-            return;
-        }
-    }
-    int n = lookup->resolve != NULL ? hf_redis_lookup_get(redis, lookup) : 1;
-    if (n < 0) {
-        snprintf(why, sizeof why, "is not to be found: %.150s",
-                 hf_resolve_error(lookup->resolve));
-        give_up(redis, sentinel, why);
-    } else if (n > 0) {
-        reach(redis, sentinel);
-    } else if (redis->remote.now >= sentinel->due) {
-        give_up(redis, sentinel, "is not to be found: nobody answers in time");
-    }
-}
-
 static void run(struct hf_redis *redis, struct hf_redis_sentinel *sentinel, bool readable)
 {
-    struct hf_redis_conn *conn = &sentinel->conn;
-    bool                  due = redis->remote.now >= sentinel->due;
+    struct hf_dial *dial = &sentinel->conn.dial;
 
-    if (!conn->there && (due || sentinel->lookup.resolve != NULL))
-        find(redis, sentinel);
-    if (!conn->there)
-        return;
-    if (!hf_redis_conn_run(redis, conn, readable)) { /* perhaps at once */
-        explain(redis, sentinel);
-    } else if (sentinel->useless) {
-        hf_redis_conn_close(redis, conn);
-        sentinel->due = redis->remote.now + hf_retry_next(&sentinel->retry);
-    } else if (conn->stream.state == HF_STREAM_OPEN && conn->first == NULL &&
-               (conn->heard == 0 || redis->remote.now >= sentinel->due)) {
-        ask(redis, sentinel);
-        hf_redis_conn_flush(redis, conn);
-    } else if (redis->remote.now >= sentinel->due) {
-        give_up(redis, sentinel, "does not answer");
+    hf_dial_run(dial, readable);
+    if (dial->phase == HF_DIAL_READY && redis->remote.now >= sentinel->due) {
+        if (sentinel->conn.first == NULL)
+            ask(redis, sentinel);
+        else
+            hf_dial_hung(dial, "does not answer");
     }
+    hf_dial_flush(dial);
 }
 
 /* Is the search over, or to begin again? */
 static void conclude(struct hf_redis *redis)
 {
-    struct hf_redis_link           *link = &redis->link;
-    bool                            seeking = link->phase == HF_REDIS_SEEKING;
-    const struct hf_redis_sentinel *one = agreed(redis, seeking ? link->sought : 0);
+    struct hf_dial                 *dial = redis->dial;
+    bool                            seeking = hf_dial_is_sought(dial);
+    bool                            ready = dial->phase == HF_DIAL_READY;
+    const struct hf_redis_sentinel *one = agreed(redis, seeking ? redis->link.sought : 0);
     size_t                          unknown = 0;
 
     for (size_t i = 0; i < redis->config.servers; i++)
         unknown += redis->sentinel[i].unknown;
-    if (seeking && unknown >= majority(redis))
-        hf_redis_link_refuse(redis, HF_ENOTFOUND, NULL);
-    else if (seeking && one != NULL)
-        hf_redis_find_named(redis, one->host, one->port);
-    else if (!seeking && one != NULL && !names(one, link->host, link->port))
-        hf_redis_link_break(redis, "is not the master any more, say the Sentinels");
-    else if (link->phase == HF_REDIS_READY &&
-             redis->remote.now >= redis->served.base.alive_until)
-        hf_redis_link_break(redis, "is not named by a majority of the Sentinels");
-    else if (link->phase == HF_REDIS_READY)
+    if (seeking && unknown >= majority(redis)) {
+        hf_dial_refuse(dial, HF_ENOTFOUND, NULL);
+    } else if (seeking && one != NULL) {
+        dial->here = one->master;
+        hf_dial_look_up(dial);
+    } else if (!seeking && one != NULL && !names(one, &dial->here)) {
+        hf_dial_break(dial, "is not the master any more, say the Sentinels");
+    } else if (ready && redis->remote.now >= redis->served.base.alive_until) {
+        hf_dial_break(dial, "is not named by a majority of the Sentinels");
+    } else if (ready) {
         hf_redis_session_extend(redis);
+    }
 }
 
 void hf_redis_sentinels_run(struct hf_redis *redis, bool readable)
@@ -293,20 +239,21 @@ void hf_redis_sentinels_run(struct hf_redis *redis, bool readable)
         return;
     for (size_t i = 0; i < redis->config.servers; i++)
         run(redis, &redis->sentinel[i], readable);
-    if (redis->link.phase > HF_REDIS_RESTING)
+    if (redis->dial->phase != HF_DIAL_RESTING)
         conclude(redis);
 }
 
 hf_time hf_redis_sentinels_wake(const struct hf_redis *redis)
 {
-    bool    ready = is_used(redis) && redis->link.phase == HF_REDIS_READY;
+    bool    ready = is_used(redis) && redis->dial->phase == HF_DIAL_READY;
     hf_time wake = ready ? redis->served.base.alive_until : HF_NEVER;
 
     for (size_t i = 0; is_used(redis) && i < redis->config.servers; i++) {
         const struct hf_redis_sentinel *sentinel = &redis->sentinel[i];
-        if (sentinel->conn.more)
-            return 0;
-        if (sentinel->due < wake)
+        const struct hf_dial           *dial = &sentinel->conn.dial;
+        if (hf_dial_wake(dial) < wake)
+            wake = hf_dial_wake(dial);
+        if (dial->phase == HF_DIAL_READY && sentinel->due < wake)
             wake = sentinel->due;
     }
     return wake;
@@ -325,7 +272,7 @@ void hf_redis_sentinels_seek(struct hf_redis *redis)
                  redis->config.service);
     for (size_t i = 0; i < redis->config.servers; i++) {
         redis->sentinel[i].unknown = false;
-        if (redis->sentinel[i].conn.there && redis->sentinel[i].conn.first == NULL)
+        if (redis->sentinel[i].conn.first == NULL)
             redis->sentinel[i].due = redis->remote.now;
     }
 }
@@ -337,17 +284,23 @@ int hf_redis_sentinels_init(struct hf_redis *redis, uint64_t seed)
     redis->sentinel = calloc(redis->config.servers, sizeof *redis->sentinel);
     if (redis->sentinel == NULL)
         return HF_ENOMEM;
-    for (size_t i = 0; i < redis->config.servers; i++)
-        hf_retry_init(&redis->sentinel[i].retry, 50 * HF_MS, HF_SEC, seed + i);
+    for (size_t i = 0; i < redis->config.servers; i++) {
+        struct hf_dial *dial = &redis->sentinel[i].conn.dial;
+        *dial = (struct hf_dial){ .ops = &ops,
+                                  .store = &redis->served.base,
+                                  .now = &redis->remote.now,
+                                  .list = &redis->config.server[i],
+                                  .servers = 1,
+                                  .beside = i + 1 < redis->config.servers };
+        hf_dial_init(dial, seed + i);
+    }
     return 0;
 }
 
 void hf_redis_sentinels_finish(struct hf_redis *redis)
 {
-    for (size_t i = 0; redis->sentinel != NULL && i < redis->config.servers; i++) {
-        hf_redis_lookup_end(redis, &redis->sentinel[i].lookup);
-        hf_redis_conn_close(redis, &redis->sentinel[i].conn);
-    }
+    for (size_t i = 0; redis->sentinel != NULL && i < redis->config.servers; i++)
+        hf_dial_close(&redis->sentinel[i].conn.dial);
     free(redis->sentinel);
     redis->sentinel = NULL;
 }

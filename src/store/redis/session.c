@@ -97,13 +97,13 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
         *code = HF_REDIS_UNKNOWN;
         return true;
     case HF_REDIS_DENIED:
-        hf_redis_link_refuse(redis, HF_EDENIED, NULL);
+        hf_dial_refuse(redis->dial, HF_EDENIED, NULL);
         return false;
     case HF_REDIS_FAILED:
-        hf_redis_link_refuse(redis, HF_ESTORE, NULL);
+        hf_dial_refuse(redis->dial, HF_ESTORE, NULL);
         return false;
     default:
-        hf_redis_link_break(redis, NULL);
+        hf_dial_break(redis->dial, NULL);
         return false;
     }
 }
@@ -111,7 +111,9 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
 static void opened(struct hf_redis *redis)
 {
     hf_redis_session_renewed(redis);
-    hf_redis_link_ready(redis);
+    redis->link.following = false;
+    hf_dial_ready(redis->dial);
+    hf_dial_proven(redis->dial);
 }
 
 void hf_redis_mended(struct hf_redis *redis)
@@ -160,7 +162,7 @@ static void other_layout(struct hf_redis *redis, const redisReply *reply)
              "has locks of another version of Holdfast under our keys (layout %" PRId64
              ", ours is %" PRId64 "): use that version, or another ?prefix=",
              hf_redis_number(reply, 1), hf_redis_number(reply, 2));
-    hf_redis_link_refuse(redis, HF_EUNSUPPORTED, why);
+    hf_dial_refuse(redis->dial, HF_EUNSUPPORTED, why);
 }
 
 static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply)
@@ -179,7 +181,7 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
     } else if (code == HF_REDIS_LAYOUT) {
         other_layout(redis, reply);
     } else if (code != HF_REDIS_DONE || epoch == NULL) {
-        hf_redis_link_break(redis, "gives no answer that makes sense");
+        hf_dial_break(redis->dial, "gives no answer that makes sense");
     } else {
         take_hello(redis, reply, epoch);
     }
@@ -228,9 +230,9 @@ void hf_redis_session_begin(struct hf_redis *redis)
 /* Every answer to what is in flight says the same; one is enough. */
 void hf_redis_session_again(struct hf_redis *redis)
 {
-    if (redis->link.phase != HF_REDIS_READY)
+    if (redis->dial->phase != HF_DIAL_READY)
         return;
-    redis->link.phase = HF_REDIS_OPENING;
+    hf_dial_greet_again(redis->dial);
     redis->session.again = redis->session.call.flying; /* after that renewal */
     if (!redis->session.again)
         hf_redis_hello(redis);
@@ -238,17 +240,13 @@ void hf_redis_session_again(struct hf_redis *redis)
 
 void hf_redis_session_restart(struct hf_redis *redis)
 {
-    char server[300];
-
     redis->session.due = redis->session.look = HF_NEVER;
-    snprintf(redis->served.base.errmsg, sizeof redis->served.base.errmsg,
-             "Redis at %.180s does not know our session any more: its lease ended",
-             hf_redis_link_server(redis, server, sizeof server));
+    hf_dial_say(redis->dial, "does not know our session any more: its lease ended");
     start_afresh(redis);
     hf_redis_news_close(redis);
     hf_remote_lose(&redis->remote);
-    if (redis->link.phase >= HF_REDIS_OPENING) {
-        redis->link.phase = HF_REDIS_OPENING;
+    if (redis->link.introduced) {
+        hf_dial_greet_again(redis->dial);
         redis->session.again = redis->session.call.flying;
         if (!redis->session.again)
             hf_redis_hello(redis);

@@ -7,21 +7,18 @@
 
 #include "base/fork.h"
 #include "store/redis/inner.h"
+#include "store/remote/tls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #define PUT_OFF 8 /* the longest that news waits for, in turns */
 
 static int ready(const struct hf_remote *remote)
 {
-    const struct hf_redis *redis = (const struct hf_redis *)remote;
-
-    return redis->link.refused ? redis->link.refusal
-                               : redis->link.phase == HF_REDIS_READY;
+    return hf_dial_status(((const struct hf_redis *)remote)->dial);
 }
 
 static void look_in(struct hf_served *served, int64_t us)
@@ -61,7 +58,7 @@ static hf_time sooner(hf_time a, hf_time b)
 
 static hf_time next_wake(const struct hf_redis *redis)
 {
-    hf_time wake = sooner(hf_redis_link_wake(redis), hf_redis_renew_wake(redis));
+    hf_time wake = sooner(hf_dial_wake(redis->dial), hf_redis_renew_wake(redis));
 
     wake = sooner(wake, hf_redis_news_wake(redis));
     wake = sooner(wake, hf_redis_sentinels_wake(redis));
@@ -83,18 +80,18 @@ static void process(struct hf_store *store, hf_time now, bool readable)
 
     redis->remote.now = now;
     store->wake = HF_NEVER;
-    hf_time heard = redis->link.conn.heard;
-    hf_redis_link_run(redis, readable);
-    bool answered = redis->link.conn.heard != heard;
+    hf_time heard = redis->dial->heard;
+    hf_dial_run(redis->dial, readable);
+    bool answered = redis->dial->heard != heard;
     bool others = readable && !may_wait(&redis->news, answered);
     hf_redis_sentinels_run(redis, others);
     hf_redis_news_run(redis, others);
     hf_served_watches_run(&redis->served);
     bool more = hf_remote_run(&redis->remote);
     hf_redis_renew_run(redis);
-    hf_redis_link_flush(redis);
+    hf_dial_flush(redis->dial);
     hf_redis_news_run(redis, false);
-    hf_redis_news_flush(redis);
+    hf_dial_flush(&redis->news_conn.dial);
     store->wake = more || store->wake == 0 ? 0 : next_wake(redis);
 }
 
@@ -105,9 +102,10 @@ static void close_store(struct hf_store *store)
     struct hf_redis *redis = (struct hf_redis *)store;
 
     hf_remote_hush(&redis->remote);
-    hf_redis_news_close(redis);
+    hf_dial_close(&redis->news_conn.dial);
     hf_redis_bye(redis);
-    hf_redis_link_finish(redis);
+    hf_redis_sentinels_finish(redis);
+    hf_dial_close(redis->dial);
     hf_redis_mend_end(redis);
     hf_served_finish(&redis->served);
     hf_redis_args_finish(&redis->args);
@@ -119,18 +117,11 @@ static void close_store(struct hf_store *store)
 
 static int open_tls(struct hf_redis *redis, const struct hf_config *config, char *errmsg)
 {
-    struct hf_tls_options options = { .ca = hf_config_get(config, "ca"),
-                                      .cert = hf_config_get(config, "cert"),
-                                      .key = hf_config_get(config, "key") };
-    bool                  any = options.ca || options.cert || options.key;
-
-    if (redis->config.secure)
-        return hf_tls_new(&options, errmsg, HF_ERRMSG_MAX, &redis->tls);
-    if (any)
-        snprintf(errmsg, HF_ERRMSG_MAX,
-                 "store URL: %s: has no TLS; write rediss: to use ca, cert and key",
-                 config->scheme);
-    return any ? HF_EINVAL : 0;
+    return hf_remote_open_tls(config, redis->config.secure,
+                              redis->config.service[0] != '\0'
+                                  ? "with Sentinel there is none"
+                                  : "write rediss: to use ca, cert and key",
+                              errmsg, &redis->tls);
 }
 
 static const struct hf_store_impl *impl_of(const char *scheme)
@@ -168,13 +159,9 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         goto free_tls;
     }
-    hf_fork_pause();
-    redis->served.base.fd = hf_fork_adopt(epoll_create1(EPOLL_CLOEXEC));
-    if (redis->served.base.fd < 0) {
-        snprintf(errmsg, HF_ERRMSG_MAX, "no descriptor is left to watch the server with");
-        r = HF_ESTORE;
+    r = redis->served.base.fd = hf_poll_open(errmsg);
+    if (r < 0)
         goto free_tls;
-    }
     redis->served.base.impl = impl_of(config->scheme);
     hf_redis_session_init(redis);
     hf_redis_link_init(redis, config->seed);

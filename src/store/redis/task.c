@@ -23,7 +23,7 @@ static bool fault(struct hf_redis *redis, struct hf_served_task *task,
         break;
     case HF_REDIS_AGAIN:
         hf_task_finish(&task->base, HF_EDOWN);
-        hf_redis_link_break(redis, NULL);
+        hf_dial_break(redis->dial, NULL);
         break;
     case HF_REDIS_DENIED:
         hf_task_finish(&task->base, HF_EDENIED);
@@ -53,12 +53,12 @@ bool hf_redis_answered(struct hf_redis *redis, struct hf_served_task *task,
         return false;
     case HF_REDIS_GONE:
         hf_task_finish(&task->base, HF_EDOWN);
-        if (redis->link.phase == HF_REDIS_READY)
+        if (redis->dial->phase == HF_DIAL_READY)
             hf_redis_session_restart(redis);
         return false;
     case HF_REDIS_STALE:
         hf_task_finish(&task->base, HF_EDOWN);
-        hf_redis_link_break(redis, "has a newer connection of ours");
+        hf_dial_break(redis->dial, "has a newer connection of ours");
         return false;
     default:
         return true;
