@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 int hf_store_strange(struct hf_store *store, uint64_t token)
 {
@@ -27,12 +26,6 @@ void hf_store_set_link(struct hf_store *store, enum hf_link link)
     store->link = link;
     if (store->on_link != NULL)
         store->on_link(store, store->on_link_data);
-}
-
-bool hf_store_is_absent(const struct hf_store *store)
-{
-    return strstr(store->errmsg, " cannot be reached: ") != NULL ||
-           strstr(store->errmsg, " is not to be found: ") != NULL;
 }
 
 void hf_store_tried(struct hf_store *store, bool absent, bool last)

@@ -199,7 +199,6 @@ void hf_store_set_link(struct hf_store *store, enum hf_link link);
 /* A server was tried in vain, errmsg says why; `last`: so was every other, it is the end
  * of a round.  Who cannot be reached, or is not to be found, is absent; who is silent, or
  * refuses us, is there. */
-bool hf_store_is_absent(const struct hf_store *store); /* by errmsg */
 void hf_store_tried(struct hf_store *store, bool absent, bool last);
 
 /* Open the store that a configuration's scheme names. */

@@ -192,7 +192,7 @@ static void assert_server(const struct hf_pg_config *config, size_t i, const cha
 {
     assert_true(i < config->servers);
     assert_string_equal(config->server[i].host, host);
-    assert_string_equal(config->server[i].hostaddr, hostaddr);
+    assert_string_equal(config->hostaddr[i], hostaddr);
     assert_string_equal(config->server[i].port, port);
 }
 

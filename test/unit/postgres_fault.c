@@ -95,6 +95,7 @@ static void test_results(void **state)
     pg->config.servers = 1;
     snprintf(pg->config.server[0].host, sizeof pg->config.server[0].host, "here");
     snprintf(pg->config.server[0].port, sizeof pg->config.server[0].port, "1");
+    hf_pg_link_init(pg, 1);
     setenv("PGDATABASE", "d", 1);
     snprintf(errmsg, HF_ERRMSG_MAX, "as before");
     check_result(pg, PGRES_TUPLES_OK, HF_PG_FINE);
@@ -170,8 +171,10 @@ static void test_attempts(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(attempts); i++) {
         char words[HF_ERRMSG_MAX] = "";
-        if (hf_pg_fault_connect(attempts[i].message, false, words, sizeof words) !=
-                attempts[i].refusal ||
+        bool absent;
+        if (hf_pg_fault_connect(attempts[i].message, false, words, sizeof words,
+                                &absent) != attempts[i].refusal ||
+            absent != (strstr(words, "cannot be reached") != NULL) ||
             strstr(words, attempts[i].says) == NULL || strpbrk(words, "\r\n\t") != NULL)
             fail_msg("%s: %s", attempts[i].message, words);
     }
@@ -180,11 +183,13 @@ static void test_attempts(void **state)
 static void test_no_password(void **state)
 {
     char words[HF_ERRMSG_MAX];
+    bool absent;
 
     (void)state;
     assert_int_equal(hf_pg_fault_connect(AT "fe_sendauth: no password supplied\n", true,
-                                         words, sizeof words),
+                                         words, sizeof words, &absent),
                      HF_EDENIED);
+    assert_false(absent);
     assert_non_null(strstr(words, "wants a password"));
 }
 

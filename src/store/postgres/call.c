@@ -84,7 +84,7 @@ static void send_args(struct hf_pg *pg, struct hf_pg_call *call, bool urgent, bo
 {
     struct hf_pg_args *args = &pg->args;
 
-    assert(pg->link.phase >= HF_PG_OPENING && !call->flying);
+    assert(pg->dial.phase >= HF_DIAL_GREETING && !call->flying);
     *call = (struct hf_pg_call){ .function = args->function,
                                  .params = args->text,
                                  .room = args->room,
@@ -191,7 +191,7 @@ bool hf_pg_calls_send(struct hf_pg *pg)
     if (link->busy || call == NULL)
         return true;
     if (call->count < 0) {
-        hf_pg_link_break(pg, "cannot be asked: out of memory");
+        hf_dial_break(&pg->dial, "cannot be asked: out of memory");
         return false;
     }
     link->busy = true;
@@ -202,7 +202,7 @@ bool hf_pg_calls_send(struct hf_pg *pg)
     char line[160], why[HF_ERRMSG_MAX];
     hf_pg_fault_line(PQerrorMessage(link->conn), line, sizeof line);
     snprintf(why, sizeof why, "cannot be asked: %s", line);
-    hf_pg_link_break(pg, why);
+    hf_dial_break(&pg->dial, why);
     return false;
 }
 
@@ -282,7 +282,7 @@ static bool take_notes(struct hf_pg *pg, unsigned opened)
     while ((note = PQnotifies(link->conn)) != NULL) {
         hf_pg_on_notify(pg, note->extra);
         PQfreemem(note);
-        if (link->conn == NULL || link->opened != opened)
+        if (link->conn == NULL || pg->dial.opened != opened)
             return false;
     }
     return true;
@@ -291,7 +291,7 @@ static bool take_notes(struct hf_pg *pg, unsigned opened)
 bool hf_pg_calls_take(struct hf_pg *pg)
 {
     struct hf_pg_link *link = &pg->link;
-    unsigned           opened = link->opened;
+    unsigned           opened = pg->dial.opened;
 
     while (link->busy && !PQisBusy(link->conn)) {
         PGresult *result = PQgetResult(link->conn);
@@ -301,11 +301,11 @@ bool hf_pg_calls_take(struct hf_pg *pg)
         }
         if (link->warning[0] != '\0') {
             link->busy = false;
-            hf_pg_link_break(pg, link->warning);
+            hf_dial_break(&pg->dial, link->warning);
             return false;
         }
         finish_first(pg);
-        if (link->conn == NULL || link->opened != opened)
+        if (link->conn == NULL || pg->dial.opened != opened)
             return false;
     }
     if (link->warning[0] != '\0')

@@ -32,7 +32,6 @@ static const struct hf_aside_work work = { "holdfast-cancel", run, drop };
 void hf_pg_cancel_begin(struct hf_pg *pg)
 {
     struct hf_pg_cancel *cancel = &pg->link.cancel;
-    struct epoll_event   event = { .events = EPOLLIN };
     PGcancel            *data = PQgetCancel(pg->link.conn);
 
     hf_pg_cancel_end(pg);
@@ -42,11 +41,12 @@ void hf_pg_cancel_begin(struct hf_pg *pg)
         hf_pg_socket_close(pg);
         return;
     }
-    cancel->conn = hf_pg_socket_detach(pg);
-    cancel->server = pg->link.server;
+    cancel->conn = pg->link.conn;
+    cancel->server = pg->dial.server;
     cancel->generation = hf_fork_generation();
     cancel->limit = pg->remote.now + hf_pg_link_patience(pg);
-    epoll_ctl(pg->served.base.fd, EPOLL_CTL_ADD, hf_aside_fd(cancel->aside), &event);
+    hf_polled_set(&cancel->polled, pg->served.base.fd, hf_aside_fd(cancel->aside),
+                  EPOLLIN);
 }
 
 void hf_pg_cancel_end(struct hf_pg *pg)
@@ -55,22 +55,32 @@ void hf_pg_cancel_end(struct hf_pg *pg)
 
     if (cancel->aside == NULL)
         return;
-    if (cancel->generation == hf_fork_generation()) {
-        epoll_ctl(pg->served.base.fd, EPOLL_CTL_DEL, hf_aside_fd(cancel->aside), NULL);
+    hf_polled_end(&cancel->polled, pg->served.base.fd);
+    if (cancel->generation == hf_fork_generation())
         hf_pg_socket_finish(cancel->conn);
-    }
     hf_aside_free(cancel->aside);
     *cancel = (struct hf_pg_cancel){ 0 };
 }
 
-bool hf_pg_cancel_run(struct hf_pg *pg)
+void hf_pg_cancel_run(struct hf_pg *pg)
 {
     struct hf_pg_cancel *cancel = &pg->link.cancel;
 
     if (cancel->aside != NULL &&
         (hf_aside_done(cancel->aside) || pg->remote.now >= cancel->limit))
         hf_pg_cancel_end(pg);
-    return cancel->aside == NULL || cancel->server != pg->link.server;
+}
+
+hf_time hf_pg_cancel_wake(const struct hf_pg *pg)
+{
+    return pg->link.cancel.aside != NULL ? pg->link.cancel.limit : HF_NEVER;
+}
+
+bool hf_pg_cancel_is_awaited(const struct hf_pg *pg)
+{
+    const struct hf_pg_cancel *cancel = &pg->link.cancel;
+
+    return cancel->aside != NULL && cancel->server == hf_dial_next_server(&pg->dial);
 }
 
 void hf_pg_cancel_await(struct hf_pg *pg, hf_time end)

@@ -4,25 +4,29 @@
 #include "base/fork.h"
 
 #include <assert.h>
+#include <netdb.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 
-#define STEPS 16 /* in one turn */
+#define STEPS     16 /* in one turn */
+#define NO_MEMORY "cannot be connected to: out of memory"
 
 static void cannot_connect(struct hf_pg *pg)
 {
     PGconn *conn = pg->link.conn;
-    bool    no_password = PQconnectionNeedsPassword(conn);
+    bool    no_password = PQconnectionNeedsPassword(conn), absent;
     char    why[HF_ERRMSG_MAX];
-    int refusal = hf_pg_fault_connect(PQerrorMessage(conn), no_password, why, sizeof why);
+    int     refusal =
+        hf_pg_fault_connect(PQerrorMessage(conn), no_password, why, sizeof why, &absent);
 
-    /* With several servers, another one may know us. */
-    if (refusal != 0 && pg->link.tried + 1 >= pg->config.servers)
-        hf_pg_link_refuse(pg, refusal, why);
+    if (refusal != 0) /* with several servers, another one may know us */
+        hf_dial_deny(&pg->dial, refusal, why);
+    else if (absent)
+        hf_dial_absent(&pg->dial, why);
     else
-        hf_pg_link_break(pg, why);
+        hf_dial_break(&pg->dial, why);
 }
 
 /* Every call is warned that numbers of transactions run out, long before they do. */
@@ -52,75 +56,75 @@ static void on_notice(void *data, const PGresult *notice)
                  words != NULL ? words : state);
 }
 
-static void connected(struct hf_pg *pg)
-{
-    struct hf_pg_link *link = &pg->link;
-
-    link->phase = HF_PG_OPENING;
-    link->addresses = 0;
-    if (PQsetnonblocking(link->conn, 1) != 0 || !hf_pg_socket_look(pg, EPOLLIN))
-        hf_pg_link_break(pg, "cannot be reached: out of memory");
-    else
-        hf_pg_session_begin(pg);
-}
-
 /* SO_ERROR is 0 also while nothing is decided, and libpq would believe it. */
-static bool is_due(const struct hf_pg_link *link)
+static bool is_due(const struct hf_polled *polled)
 {
-    struct pollfd poller = { .fd = link->fd,
-                             .events = link->polled == EPOLLIN ? POLLIN : POLLOUT };
+    struct pollfd poller = { .fd = polled->fd,
+                             .events = polled->events == EPOLLIN ? POLLIN : POLLOUT };
 
     return poll(&poller, 1, 0) > 0;
 }
 
-void hf_pg_connect_more(struct hf_pg *pg)
+void hf_pg_connect_step(struct hf_dial *dial)
 {
-    struct hf_pg_link *link = &pg->link;
-    bool               fine = true;
+    struct hf_pg *pg = (struct hf_pg *)dial->store;
+    bool          fine = true;
 
-    for (int i = 0; i < STEPS && fine && is_due(link); i++) {
-        link->due = pg->remote.now + hf_pg_link_patience(pg); /* each step has its own */
+    for (int i = 0; i < STEPS && fine && is_due(&dial->polled); i++) {
+        hf_dial_allow(dial); /* each step has its own time */
         switch (hf_pg_socket_step(pg)) {
         case PGRES_POLLING_OK:
-            connected(pg);
+            hf_dial_greet(dial);
             return;
         case PGRES_POLLING_FAILED:
             cannot_connect(pg);
             return;
         case PGRES_POLLING_READING:
-            fine = hf_pg_socket_look(pg, EPOLLIN);
+            fine = hf_pg_socket_poll(pg, EPOLLIN);
             break;
         default:
-            fine = hf_pg_socket_look(pg, EPOLLOUT);
+            fine = hf_pg_socket_poll(pg, EPOLLOUT);
             break;
         }
     }
     if (!fine)
-        hf_pg_link_break(pg, "cannot be reached: out of memory");
+        hf_dial_break(dial, NO_MEMORY);
 }
 
-void hf_pg_connect(struct hf_pg *pg, const char *hostaddr)
+static void connect_to(struct hf_pg *pg, const char *hostaddr)
 {
     struct hf_pg_link    *link = &pg->link;
     struct hf_pg_keywords keywords;
 
     assert(link->conn == NULL && link->first == NULL);
-    link->phase = HF_PG_CONNECTING;
-    link->due = pg->remote.now + hf_pg_link_patience(pg);
     link->generation = hf_fork_generation();
-    link->opened++;
-    link->pooled = link->more = false;
+    link->pooled = false;
     link->parting[0] = link->warning[0] = '\0';
     memset(link->use, 0, sizeof link->use);
-    hf_pg_config_keywords(&pg->config, link->server, hostaddr, &keywords);
+    hf_pg_config_keywords(&pg->config, pg->dial.server, hostaddr, &keywords);
     if (!hf_pg_socket_open(pg, &keywords)) {
-        hf_pg_link_break(pg, "cannot be reached: out of memory");
+        hf_dial_break(&pg->dial, NO_MEMORY);
         return;
     }
     PQsetErrorVerbosity(link->conn, PQERRORS_VERBOSE); /* with SQLSTATE */
     PQsetNoticeReceiver(link->conn, on_notice, pg);
     if (PQstatus(link->conn) == CONNECTION_BAD)
         cannot_connect(pg);
-    else if (!hf_pg_socket_look(pg, EPOLLOUT))
-        hf_pg_link_break(pg, "cannot be reached: out of memory");
+    else if (!hf_pg_socket_poll(pg, EPOLLOUT))
+        hf_dial_break(&pg->dial, NO_MEMORY);
+}
+
+/* libpq is told the address alone. */
+void hf_pg_connect(struct hf_dial *dial, const struct hf_address *address)
+{
+    struct hf_pg *pg = (struct hf_pg *)dial->store;
+    char          text[NI_MAXHOST];
+
+    if (address == NULL)
+        connect_to(pg, NULL);
+    else if (getnameinfo((const struct sockaddr *)&address->at, address->length, text,
+                         sizeof text, NULL, 0, NI_NUMERICHOST) != 0)
+        hf_dial_break(dial, "has an address that makes no sense");
+    else
+        connect_to(pg, text);
 }

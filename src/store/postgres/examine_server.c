@@ -56,7 +56,7 @@ static void tell_server(const struct hf_pg *pg, const struct hf_pg_examine *exam
     char        name[160];
 
     hf_finding_add(list, HF_FINE, "server", NULL, "%s, PostgreSQL %.*s, by %s",
-                   hf_pg_link_server(pg, name, sizeof name), (int)strcspn(version, " "),
+                   hf_dial_show(&pg->dial, name, sizeof name), (int)strcspn(version, " "),
                    version,
                    PQsslInUse(pg->link.conn) ? "TLS"
                    : is_socket(pg)           ? "a Unix socket"

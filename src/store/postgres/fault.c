@@ -138,7 +138,7 @@ enum hf_pg_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result)
         message = PQresultErrorMessage(result);
     enum hf_pg_fault fault =
         hf_pg_fault_words(state != NULL ? state : "", message, words, sizeof words);
-    hf_pg_link_say(pg, words);
+    hf_dial_say(&pg->dial, words);
     return fault;
 }
 
@@ -190,7 +190,7 @@ static int find_sign(const char *line)
 }
 
 /* What libpq itself fails at. */
-static int explain(const char *line, char *ret, size_t size)
+static int explain(const char *line, char *ret, size_t size, bool *absent)
 {
     if (strstr(line, "expected authentication request") != NULL ||
         strstr(line, "invalid response to SSL negotiation") != NULL) {
@@ -198,6 +198,7 @@ static int explain(const char *line, char *ret, size_t size)
         return 0;
     }
     int refusal = find_sign(line);
+    *absent = refusal == 0;
     snprintf(ret, size, "cannot be %s: %s", refusal != 0 ? "connected to" : "reached",
              line);
     return refusal;
@@ -213,11 +214,13 @@ static const char *last_attempt(const char *message)
     return last;
 }
 
-int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t size)
+int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t size,
+                        bool *absent)
 {
     char        state[6] = "", line[160];
     const char *words = last_attempt(message);
 
+    *absent = false;
     if (no_password) {
         snprintf(ret, size, "wants a password: see docs/postgres.md for where to put it");
         return HF_EDENIED;
@@ -225,7 +228,7 @@ int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t
     bool told = find_state(words, state, &words);
     hf_pg_fault_line(words, line, sizeof line);
     if (!told)
-        return explain(line, ret, size);
+        return explain(line, ret, size, absent);
     if (strcmp(state, "3D000") == 0) {
         snprintf(ret, size, "has no such database: %s", line);
         return HF_ENOTFOUND;

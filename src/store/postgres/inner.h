@@ -1,6 +1,6 @@
 /* inner.h - what the files of the PostgreSQL store share.
  *
- *   config.c servers.c  what a URL says    find.c link.c  find the server, connect
+ *   config.c servers.c  what a URL says    link.c     where the server is, how long
  *   call.c value.c  functions, one by one  fault.c    what its errors mean
  *   connect.c cancel.c  both ends of a connection
  *   schema.c print.c  the schema           session.c  hello, renewals, lost, bye
@@ -140,6 +140,7 @@ struct hf_pg {
         struct hf_served served;
     };
     struct hf_pg_config  config;
+    struct hf_dial       dial;
     struct hf_pg_link    link;
     struct hf_pg_args    args;
     struct hf_pg_session session;

@@ -3,10 +3,8 @@
 #ifndef HF_PG_LINK_H
 #define HF_PG_LINK_H
 
-#include "core/retry.h"
 #include "net/aside.h"
-#include "net/resolve.h"
-#include "store/store.h"
+#include "store/remote/dial.h"
 
 #include <libpq-fe.h>
 
@@ -16,20 +14,17 @@ struct hf_pg;
 
 #define HF_PG_SERVERS 16
 
-struct hf_pg_server {
-    char host[256]; /* a name, an address, the folder of a socket; "": libpq's default */
-    char hostaddr[64]; /* "": to be looked up, if host is a name */
-    char port[6];      /* "": libpq's default */
-};
-
 struct hf_pg_config {
     PQconninfoOption *option; /* what the URL sets, but for our own parameters; there may
                                    be a password among them */
-    struct hf_pg_server server[HF_PG_SERVERS]; /* tried in turn */
-    size_t              servers;
-    char                shown[160]; /* "host:port/database", for messages */
-    hf_time             ttl;
-    bool                polling; /* never LISTEN, as behind a pooler */
+    /* Tried in turn.  The host is a name, an address, the folder of a socket; or "", as the
+     * port may be: libpq's default. */
+    struct hf_server server[HF_PG_SERVERS];
+    char    hostaddr[HF_PG_SERVERS][64]; /* "": to be looked up, if it is a name */
+    size_t  servers;
+    char    shown[160]; /* "host:port/database", for messages */
+    hf_time ttl;
+    bool    polling; /* never LISTEN, as behind a pooler */
 };
 
 int  hf_pg_config_init(struct hf_pg_config *ret, const struct hf_config *config,
@@ -145,51 +140,29 @@ int64_t     hf_pg_number(const PGresult *result, int row, int column);
 const char *hf_pg_text(const PGresult *result, int row, int column);
 bool        hf_pg_bool(const PGresult *result, int row, int column);
 
-/* ---- link.c: find the server, connect -----------------------------------------------
+/* ---- link.c ------------------------------------------------------------------------
  *
- * When connected it calls hf_pg_session_begin(); that ends with hf_pg_link_ready().
- * Should the connection break at any time, link.c calls hf_pg_session_broken(), having
- * answered all calls with NULL.  A NOTIFY is given to hf_pg_on_notify(). */
+ * When connected it calls hf_pg_session_begin(); that ends with hf_dial_ready().  Should
+ * the connection break at any time, link.c calls hf_pg_session_broken(), having answered
+ * all calls with NULL.  A NOTIFY is given to hf_pg_on_notify(). */
 
 /* cancel.c: the server is to stop what it does for a connection that we gave up. */
 struct hf_pg_cancel {
     struct hf_aside *aside; /* NULL: there is nothing to be stopped */
     PGconn          *conn;
+    struct hf_polled polled;
     size_t           server;
     unsigned         generation;
     hf_time          limit; /* it is not waited for any longer */
 };
 
-enum hf_pg_phase {
-    HF_PG_RESTING,    /* until `due` */
-    HF_PG_RESOLVING,  /* the host's name */
-    HF_PG_CONNECTING, /* libpq is at it */
-    HF_PG_OPENING,    /* the session's hello is on its way */
-    HF_PG_READY,
-};
-
 struct hf_pg_link {
-    enum hf_pg_phase   phase;
-    PGconn            *conn;
-    unsigned           opened;     /* how often; tells one connection from the next */
-    unsigned           generation; /* of the process that opened it */
-    int                fd;         /* of it, as epoll and fork guard know it; -1: none */
-    unsigned           polled;     /* what epoll was told to look for */
-    bool               more;       /* to be read, though nobody looked */
-    size_t             server;     /* of the configuration: being tried, or in use */
-    size_t             tried;      /* servers in a row, without success */
-    unsigned           rounds;     /* of all of them, since one was fine */
-    struct hf_resolve *resolve;
-    struct hf_address  address[HF_RESOLVE_MAX];
-    int                addresses, next_address;
-    unsigned           resolve_polled;
-    struct hf_retry    retry;
-    hf_time            due;         /* RESTING: try then; before OPENING: give up then */
-    bool               refused;     /* it makes no sense to try again soon */
-    int                refusal;     /* the HF_E... of everything then */
-    bool               pooled;      /* there is a pooler between: nothing is prepared */
-    char               parting[96]; /* why the server ends the connection: a clause */
-    char               warning[96]; /* what it warned of during the call: a clause */
+    PGconn  *conn;
+    unsigned generation;  /* of the process that opened it */
+    int      fd;          /* of it, as the fork guard knows it; -1: none */
+    bool     pooled;      /* there is a pooler between: nothing is prepared */
+    char     parting[96]; /* why the server ends the connection: a clause */
+    char     warning[96]; /* what it warned of during the call: a clause */
 
     struct hf_pg_cancel cancel;
 
@@ -202,12 +175,9 @@ struct hf_pg_link {
     struct hf_pg_call  schema;               /* schema.c's */
 };
 
-void    hf_pg_link_init(struct hf_pg *pg, uint64_t seed);
-void    hf_pg_link_finish(struct hf_pg *pg);
-void    hf_pg_link_run(struct hf_pg *pg, bool readable);
-void    hf_pg_link_flush(struct hf_pg *pg); /* send the next call, if none is under way */
-hf_time hf_pg_link_wake(const struct hf_pg *pg);
-void    hf_pg_link_ready(struct hf_pg *pg);
+void hf_pg_link_init(struct hf_pg *pg, uint64_t seed);
+void hf_pg_link_finish(struct hf_pg *pg);
+void hf_pg_link_flush(struct hf_pg *pg); /* send the next call, if none is under way */
 
 /* How long the server may take for a call. */
 hf_time hf_pg_link_limit(const struct hf_pg *pg);
@@ -215,37 +185,22 @@ hf_time hf_pg_link_limit(const struct hf_pg *pg);
 /* It took longer: give the connection up, and try the next server first. */
 void hf_pg_link_hung(struct hf_pg *pg);
 
-/* Give the connection up and try again soon; `why` as a clause about the server: "does
- * not answer"; NULL: base.errmsg says it already. */
-void hf_pg_link_break(struct hf_pg *pg, const char *why);
-
-/* The same, but it makes no sense to try again soon: whoever asks is told `status` and
- * base.errmsg at once; tried again a second later. */
-void hf_pg_link_refuse(struct hf_pg *pg, int status, const char *why);
-
-/* "host:port/database" of the server in use or last tried. */
-const char *hf_pg_link_server(const struct hf_pg *pg, char *ret, size_t size);
-
-/* For link.c, find.c and connect.c alone: how long one step may take; errmsg, set. */
+/* How long a step to a server may take. */
 hf_time hf_pg_link_patience(const struct hf_pg *pg);
-void    hf_pg_link_say(struct hf_pg *pg, const char *why);
 
-/* find.c: the next server, or the next address of the same one; a look-up that may be over,
- * or is not wanted any more. */
-void hf_pg_find_next(struct hf_pg *pg);
-void hf_pg_find_addresses(struct hf_pg *pg);
-void hf_pg_find_end(struct hf_pg *pg);
+/* connect.c, for the dial's ops: begin; and go on. */
+void hf_pg_connect(struct hf_dial *dial, const struct hf_address *address);
+void hf_pg_connect_step(struct hf_dial *dial);
 
-/* connect.c: begin; and go on. */
-void hf_pg_connect(struct hf_pg *pg, const char *hostaddr);
-void hf_pg_connect_more(struct hf_pg *pg);
-
-/* For link.c: take over the connection, on which a call is under way.  It is closed when the
- * server was told, or by end().  run() is true if the server that is next may be connected
- * to.  await() waits, for those who have no time to come again. */
+/* Take over the connection, on which a call is under way.  It is closed when the server was
+ * told, or by end(). */
 void hf_pg_cancel_begin(struct hf_pg *pg);
 void hf_pg_cancel_end(struct hf_pg *pg);
-bool hf_pg_cancel_run(struct hf_pg *pg);
+void hf_pg_cancel_run(struct hf_pg *pg);
+/* Must it be over before the server that is next is connected to? */
+bool    hf_pg_cancel_is_awaited(const struct hf_pg *pg);
+hf_time hf_pg_cancel_wake(const struct hf_pg *pg);
+/* Wait, for those who have no time to come again. */
 void hf_pg_cancel_await(struct hf_pg *pg, hf_time end);
 
 /* ---- fault.c ----------------------------------------------------------------------- */
@@ -272,8 +227,9 @@ enum hf_pg_fault hf_pg_fault_words(const char *state, const char *message, char 
                                    size_t size);
 
 /* It could not be connected to, for libpq's reasons given with verbosity
- * PQERRORS_VERBOSE. 0: try again soon; else hf_pg_link_refuse() with that. */
-int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t size);
+ * PQERRORS_VERBOSE.  0: try again soon, it may be `absent`; else hf_dial_deny() with that. */
+int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t size,
+                        bool *absent);
 
 /* What libpq says, as one short line. */
 void hf_pg_fault_line(const char *message, char *ret, size_t size);
@@ -285,12 +241,10 @@ bool hf_pg_socket_open(struct hf_pg *pg, const struct hf_pg_keywords *keywords);
 PostgresPollingStatusType hf_pg_socket_step(struct hf_pg *pg);
 void                      hf_pg_socket_close(struct hf_pg *pg);
 
-/* Leave the connection open, to be closed later. */
-PGconn *hf_pg_socket_detach(struct hf_pg *pg);
-void    hf_pg_socket_finish(PGconn *conn);
+void hf_pg_socket_finish(PGconn *conn); /* cancel.c's, later */
 
 /* Tell epoll what to look for.  False: no memory. */
-bool hf_pg_socket_look(struct hf_pg *pg, unsigned events);
+bool hf_pg_socket_poll(struct hf_pg *pg, unsigned events);
 
 /* ---- schema.c ---------------------------------------------------------------------- */
 

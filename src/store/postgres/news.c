@@ -138,7 +138,7 @@ void hf_pg_news_run(struct hf_pg *pg)
 {
     struct hf_pg_news *news = &pg->news;
 
-    if (pg->link.phase != HF_PG_READY)
+    if (pg->dial.phase != HF_DIAL_READY)
         return;
     notice_idleness(pg);
     if (polls(pg)) {
@@ -158,7 +158,7 @@ hf_time hf_pg_news_wake(const struct hf_pg *pg)
     const struct hf_pg_news *news = &pg->news;
     hf_time                  wake = HF_NEVER;
 
-    if (pg->link.phase != HF_PG_READY)
+    if (pg->dial.phase != HF_DIAL_READY)
         return HF_NEVER;
     if (polls(pg) && news->poll < wake)
         wake = news->poll;

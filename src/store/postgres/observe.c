@@ -179,7 +179,7 @@ void hf_pg_observe_run(struct hf_pg *pg)
 {
     struct hf_pg_observe *observe = &pg->observe;
 
-    if (pg->link.phase != HF_PG_READY || observe->call.flying)
+    if (pg->dial.phase != HF_DIAL_READY || observe->call.flying)
         return;
     if (pg->remote.now >= observe->alarm) {
         observe->alarm = HF_NEVER;
@@ -194,7 +194,7 @@ hf_time hf_pg_observe_wake(const struct hf_pg *pg)
 {
     const struct hf_pg_observe *observe = &pg->observe;
 
-    if (pg->link.phase != HF_PG_READY || observe->call.flying)
+    if (pg->dial.phase != HF_DIAL_READY || observe->call.flying)
         return HF_NEVER;
     return observe->alarm < observe->round ? observe->alarm : observe->round;
 }

@@ -38,15 +38,19 @@ static bool is_port(const char *text)
 }
 
 /* The next of each list; a port may be the same for all. */
-static int next_server(struct hf_pg_server *ret, const char **host, const char **hostaddr,
+static int next_server(struct hf_pg_config *ret, const char **host, const char **hostaddr,
                        const char **port, char *errmsg)
 {
-    if (!next_part(host, ret->host, sizeof ret->host) ||
-        !next_part(hostaddr, ret->hostaddr, sizeof ret->hostaddr))
-        return hf_param_complain(errmsg, "no host can be", ret->host, "it is too long");
-    if (!next_part(port, ret->port, sizeof ret->port) || !is_port(ret->port))
+    struct hf_server *server = &ret->server[ret->servers];
+    char             *numeric = ret->hostaddr[ret->servers++];
+
+    if (!next_part(host, server->host, sizeof server->host) ||
+        !next_part(hostaddr, numeric, sizeof ret->hostaddr[0]))
+        return hf_param_complain(errmsg, "no host can be", server->host,
+                                 "it is too long");
+    if (!next_part(port, server->port, sizeof server->port) || !is_port(server->port))
         return hf_param_complain(/* what is no port may be a password */
-                                 errmsg, "no port follows", ret->host,
+                                 errmsg, "no port follows", server->host,
                                  "write host:5432; in a password %2F for / and %3A for :");
     return 0;
 }
@@ -96,8 +100,7 @@ static int find_servers(struct hf_pg_config *ret, const PQconninfoOption *option
         return hf_param_complain(errmsg, "too many servers in",
                                  "postgres:", "give 16 at most");
     while (ret->servers < count) {
-        int r =
-            next_server(&ret->server[ret->servers++], &host, &hostaddr, &port, errmsg);
+        int r = next_server(ret, &host, &hostaddr, &port, errmsg);
         if (r < 0)
             return r;
         if (ports == 1)
@@ -122,12 +125,12 @@ int hf_pg_config_servers(struct hf_pg_config *ret, char *errmsg)
 const char *hf_pg_config_show(const struct hf_pg_config *config, size_t server, char *ret,
                               size_t size)
 {
-    const struct hf_pg_server *at = &config->server[server];
-    PQconninfoOption          *defaults = PQconndefaults(); /* of the environment */
-    const char                *service = hf_pg_option(config->option, "service");
-    const char                *host = at->host[0] != '\0' ? at->host : at->hostaddr;
-    const char                *port = at->port;
-    const char                *db = hf_pg_option(config->option, "dbname");
+    const struct hf_server *at = &config->server[server];
+    PQconninfoOption       *defaults = PQconndefaults(); /* of the environment */
+    const char             *service = hf_pg_option(config->option, "service");
+    const char *host = at->host[0] != '\0' ? at->host : config->hostaddr[server];
+    const char *port = at->port;
+    const char *db = hf_pg_option(config->option, "dbname");
 
     if (host[0] == '\0' && service[0] != '\0') {
         snprintf(ret, size, "service %.100s", service);
@@ -168,7 +171,7 @@ static bool is_ours(const char *key)
 void hf_pg_config_keywords(const struct hf_pg_config *config, size_t server,
                            const char *hostaddr, struct hf_pg_keywords *ret)
 {
-    const struct hf_pg_server *at = &config->server[server];
+    const struct hf_server *at = &config->server[server];
 
     *ret = (struct hf_pg_keywords){ 0 };
     for (const PQconninfoOption *option = config->option; option->keyword != NULL;
@@ -176,7 +179,7 @@ void hf_pg_config_keywords(const struct hf_pg_config *config, size_t server,
         if (option->val != NULL && !is_ours(option->keyword))
             add(ret, option->keyword, option->val);
     add(ret, "host", at->host);
-    add(ret, "hostaddr", hostaddr != NULL ? hostaddr : at->hostaddr);
+    add(ret, "hostaddr", hostaddr != NULL ? hostaddr : config->hostaddr[server]);
     add(ret, "port", at->port);
     add(ret, "client_encoding", "UTF8");
     add(ret, "fallback_application_name", "holdfast");

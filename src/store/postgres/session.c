@@ -53,16 +53,16 @@ static bool failed(struct hf_pg *pg, const PGresult *result,
         again(pg);
         break;
     case HF_PG_DOWN:
-        hf_pg_link_break(pg, NULL);
+        hf_dial_break(&pg->dial, NULL);
         break;
     case HF_PG_DENIED:
-        hf_pg_link_refuse(pg, HF_EDENIED, NULL);
+        hf_dial_refuse(&pg->dial, HF_EDENIED, NULL);
         break;
     case HF_PG_OTHER:
-        hf_pg_link_refuse(pg, HF_EUNSUPPORTED, NULL);
+        hf_dial_refuse(&pg->dial, HF_EUNSUPPORTED, NULL);
         break;
     default:
-        hf_pg_link_refuse(pg, HF_ESTORE, NULL);
+        hf_dial_refuse(&pg->dial, HF_ESTORE, NULL);
         break;
     }
     return true;
@@ -81,7 +81,7 @@ static void on_schema(struct hf_pg *pg, void *data, const PGresult *result)
             "PostgreSQL at %.100s has no schema \"holdfast\" for us, and we may not make "
             "it: let an administrator run what `holdfast init --print` writes",
             pg->config.shown);
-        hf_pg_link_refuse(pg, HF_EDENIED, NULL);
+        hf_dial_refuse(&pg->dial, HF_EDENIED, NULL);
     } else if (!failed(pg, result, hello)) {
         hello(pg);
     }
@@ -90,7 +90,8 @@ static void on_schema(struct hf_pg *pg, void *data, const PGresult *result)
 static void make_schema(struct hf_pg *pg)
 {
     if (pg->session.made) { /* once must do */
-        hf_pg_link_refuse(pg, HF_ESTORE, "has a schema \"holdfast\" that is not ours");
+        hf_dial_refuse(&pg->dial, HF_ESTORE,
+                       "has a schema \"holdfast\" that is not ours");
         return;
     }
     pg->session.made = true;
@@ -120,7 +121,7 @@ static void on_owner(struct hf_pg *pg, void *data, const PGresult *result)
         "has a schema \"holdfast\" of \"%.60s\", whose functions could do all that we "
         "may, and we are a superuser: be that role, or another",
         hf_pg_text(result, 0, 0));
-    hf_pg_link_refuse(pg, HF_EDENIED, why);
+    hf_dial_refuse(&pg->dial, HF_EDENIED, why);
 }
 
 /* To call somebody's function is to trust him. */
@@ -139,7 +140,8 @@ static void check_owner(struct hf_pg *pg)
 static void opened(struct hf_pg *pg)
 {
     extend(pg);
-    hf_pg_link_ready(pg);
+    hf_dial_ready(&pg->dial);
+    hf_dial_proven(&pg->dial);
     hf_pg_news_begin(pg);
 }
 
@@ -153,7 +155,7 @@ static void on_mended(struct hf_pg *pg, void *data, const PGresult *result)
     if (hf_pg_number(result, 0, 0) == HF_PG_DONE)
         opened(pg);
     else
-        hf_pg_link_break(pg, "has a newer connection of ours");
+        hf_dial_break(&pg->dial, "has a newer connection of ours");
 }
 
 /* Give up what the server has of us and we do not know of any more, or know to be taken
@@ -164,7 +166,7 @@ static void mend(struct hf_pg *pg)
     size_t    count = 0;
 
     if (ids == NULL) {
-        hf_pg_link_break(pg, "cannot be asked: out of memory");
+        hf_dial_break(&pg->dial, "cannot be asked: out of memory");
         return;
     }
     for (size_t i = 0; i < HF_SERVED_BUCKETS; i++)
@@ -187,7 +189,7 @@ static void other_version(struct hf_pg *pg, int64_t version)
              "has a schema \"holdfast\" of another version than ours: it is of version "
              "%" PRId64 ", ours of %d",
              version, HF_PG_SCHEMA_VERSION);
-    hf_pg_link_refuse(pg, HF_EUNSUPPORTED, why);
+    hf_dial_refuse(&pg->dial, HF_EUNSUPPORTED, why);
 }
 
 static void take_hello(struct hf_pg *pg, const PGresult *result)
@@ -200,7 +202,7 @@ static void take_hello(struct hf_pg *pg, const PGresult *result)
     } else if (code == HF_PG_GONE) {
         hf_pg_session_restart(pg);
     } else if (code != HF_PG_DONE) {
-        hf_pg_link_break(pg, "has a newer connection of ours");
+        hf_dial_break(&pg->dial, "has a newer connection of ours");
     } else {
         pg->link.pooled = hf_pg_number(result, 0, 2) != PQbackendPID(pg->link.conn);
         pg->session.fresh = false;
@@ -256,9 +258,9 @@ void hf_pg_session_restart(struct hf_pg *pg)
              pg->config.shown);
     start_afresh(pg);
     hf_remote_lose(&pg->remote);
-    if (pg->link.phase < HF_PG_OPENING)
+    if (pg->dial.phase < HF_DIAL_GREETING)
         return;
-    pg->link.phase = HF_PG_OPENING;
+    hf_dial_greet_again(&pg->dial);
     pg->session.again = pg->session.call.flying; /* after that renewal */
     if (!pg->session.again)
         hello(pg);
@@ -279,13 +281,13 @@ static void on_renewed(struct hf_pg *pg, void *data, const PGresult *result)
     if (failed(pg, result, hf_pg_renew))
         return;
     int64_t code = hf_pg_number(result, 0, 0);
-    if (pg->link.phase == HF_PG_OPENING) { /* hello waits for us */
+    if (pg->dial.phase == HF_DIAL_GREETING) { /* hello waits for us */
         pg->session.again = false;
         hello(pg);
     } else if (code == HF_PG_GONE) {
         hf_pg_session_restart(pg);
     } else if (code != HF_PG_DONE) {
-        hf_pg_link_break(pg, "has a newer connection of ours");
+        hf_dial_break(&pg->dial, "has a newer connection of ours");
     } else {
         extend(pg);
         hf_pg_observe(pg, result);
@@ -301,7 +303,7 @@ void hf_pg_renew(struct hf_pg *pg)
     struct hf_pg_session *session = &pg->session;
 
     session->again = session->call.flying;
-    if (session->again || pg->link.phase != HF_PG_READY)
+    if (session->again || pg->dial.phase != HF_DIAL_READY)
         return;
     session->sent = hf_now();
     session->due = session->sent + pg->config.ttl / 3;
@@ -322,11 +324,11 @@ static hf_time oldest_call(const struct hf_pg *pg)
 
 void hf_pg_session_run(struct hf_pg *pg)
 {
-    if (pg->link.phase < HF_PG_OPENING)
+    if (pg->dial.phase < HF_DIAL_GREETING)
         return;
     if (pg->remote.now >= oldest_call(pg))
         hf_pg_link_hung(pg);
-    else if (pg->link.phase == HF_PG_READY && pg->remote.now >= pg->session.due &&
+    else if (pg->dial.phase == HF_DIAL_READY && pg->remote.now >= pg->session.due &&
              !pg->session.call.flying)
         hf_pg_renew(pg);
 }
@@ -335,9 +337,9 @@ hf_time hf_pg_session_wake(const struct hf_pg *pg)
 {
     hf_time wake = oldest_call(pg);
 
-    if (pg->link.phase < HF_PG_OPENING)
+    if (pg->dial.phase < HF_DIAL_GREETING)
         return HF_NEVER;
-    if (pg->link.phase == HF_PG_READY && !pg->session.call.flying &&
+    if (pg->dial.phase == HF_DIAL_READY && !pg->session.call.flying &&
         pg->session.due < wake)
         wake = pg->session.due;
     return wake;
@@ -359,7 +361,7 @@ void hf_pg_session_end(struct hf_pg *pg)
     bool              done = false;
     hf_time           end = hf_now() + (pg->served.places > 0 ? FAREWELL : FAREWELL / 5);
 
-    if (pg->link.phase != HF_PG_READY)
+    if (pg->dial.phase != HF_DIAL_READY)
         return;
     hf_pg_begin(pg, HF_PG_BYE);
     hf_pg_add(pg, pg->session.sid);
@@ -370,7 +372,7 @@ void hf_pg_session_end(struct hf_pg *pg)
         struct pollfd poll_fd = { .fd = pg->served.base.fd, .events = POLLIN };
         poll(&poll_fd, 1, hf_poll_ms(hf_now(), end));
         pg->remote.now = hf_now();
-        hf_pg_link_run(pg, true);
+        hf_dial_run(&pg->dial, true);
         hf_pg_link_flush(pg);
     }
     if (pg->link.first == &call)

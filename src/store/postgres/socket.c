@@ -8,18 +8,13 @@
 
 #include "base/fork.h"
 
-#include <sys/epoll.h>
-
 static void let_go(struct hf_pg *pg)
 {
-    struct hf_pg_link *link = &pg->link;
-
-    if (link->fd < 0)
+    if (pg->link.fd < 0)
         return;
-    epoll_ctl(pg->served.base.fd, EPOLL_CTL_DEL, link->fd, NULL);
-    hf_fork_unguard(link->fd);
-    link->fd = -1;
-    link->polled = 0;
+    hf_polled_end(&pg->dial.polled, pg->served.base.fd);
+    hf_fork_unguard(pg->link.fd);
+    pg->link.fd = -1;
 }
 
 static void take_up(struct hf_pg *pg)
@@ -57,13 +52,6 @@ void hf_pg_socket_close(struct hf_pg *pg)
     hf_fork_resume();
 }
 
-PGconn *hf_pg_socket_detach(struct hf_pg *pg)
-{
-    if (pg->link.fd >= 0)
-        epoll_ctl(pg->served.base.fd, EPOLL_CTL_DEL, pg->link.fd, NULL);
-    return pg->link.conn;
-}
-
 void hf_pg_socket_finish(PGconn *conn)
 {
     hf_fork_pause();
@@ -72,16 +60,8 @@ void hf_pg_socket_finish(PGconn *conn)
     hf_fork_resume();
 }
 
-bool hf_pg_socket_look(struct hf_pg *pg, unsigned events)
+bool hf_pg_socket_poll(struct hf_pg *pg, unsigned events)
 {
-    struct hf_pg_link *link = &pg->link;
-    struct epoll_event event = { .events = events };
-
-    if (link->fd < 0)
-        return false;
-    if (link->polled == events)
-        return true;
-    int op = link->polled == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD;
-    link->polled = events;
-    return epoll_ctl(pg->served.base.fd, op, link->fd, &event) == 0;
+    return pg->link.fd >= 0 &&
+           hf_polled_set(&pg->dial.polled, pg->served.base.fd, pg->link.fd, events) == 0;
 }

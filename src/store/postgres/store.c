@@ -11,14 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 static int ready(const struct hf_remote *remote)
 {
-    const struct hf_pg *pg = (const struct hf_pg *)remote;
-
-    return pg->link.refused ? pg->link.refusal : pg->link.phase == HF_PG_READY;
+    return hf_dial_status(&((const struct hf_pg *)remote)->dial);
 }
 
 /* Who is dead is found out by renewals; there is nothing to look for in between. */
@@ -60,8 +57,9 @@ static hf_time sooner(hf_time a, hf_time b)
 
 static hf_time next_wake(const struct hf_pg *pg)
 {
-    hf_time wake = sooner(hf_pg_link_wake(pg), hf_pg_session_wake(pg));
+    hf_time wake = sooner(hf_dial_wake(&pg->dial), hf_pg_session_wake(pg));
 
+    wake = sooner(wake, hf_pg_cancel_wake(pg));
     wake = sooner(wake, sooner(hf_pg_news_wake(pg), hf_pg_observe_wake(pg)));
     return sooner(wake, hf_served_watches_wake(&pg->served));
 }
@@ -72,7 +70,8 @@ static void process(struct hf_store *store, hf_time now, bool readable)
 
     pg->remote.now = now;
     store->wake = HF_NEVER;
-    hf_pg_link_run(pg, readable);
+    hf_pg_cancel_run(pg);
+    hf_dial_run(&pg->dial, readable);
     hf_served_watches_run(&pg->served);
     bool more = hf_remote_run(&pg->remote);
     hf_pg_observe_run(pg);
@@ -109,13 +108,9 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     int r = hf_pg_config_init(&pg->config, config, errmsg);
     if (r < 0)
         goto fail;
-    hf_fork_pause();
-    pg->served.base.fd = hf_fork_adopt(epoll_create1(EPOLL_CLOEXEC));
-    if (pg->served.base.fd < 0) {
-        snprintf(errmsg, HF_ERRMSG_MAX, "no descriptor is left to watch the server with");
-        r = HF_ESTORE;
+    r = pg->served.base.fd = hf_poll_open(errmsg);
+    if (r < 0)
         goto finish_config;
-    }
     pg->served.base.impl = strcmp(config->scheme, "postgresql") == 0
                                ? &hf_postgresql_store
                                : &hf_postgres_store;

@@ -27,7 +27,7 @@ static bool fault(struct hf_pg *pg, struct hf_served_task *task, const PGresult 
     case HF_PG_DOWN:
     case HF_PG_NO_SCHEMA: /* dropped under our feet: hello makes it anew */
         hf_task_finish(&task->base, HF_EDOWN);
-        hf_pg_link_break(pg, NULL);
+        hf_dial_break(&pg->dial, NULL);
         break;
     case HF_PG_DENIED:
         hf_task_finish(&task->base, HF_EDENIED);
@@ -55,13 +55,13 @@ bool hf_pg_answered(struct hf_pg *pg, struct hf_served_task *task, const PGresul
     *code = (int)hf_pg_number(result, 0, 0);
     if (*code == HF_PG_GONE) {
         hf_task_finish(&task->base, HF_EDOWN);
-        if (pg->link.phase == HF_PG_READY)
+        if (pg->dial.phase == HF_DIAL_READY)
             hf_pg_session_restart(pg);
         return false;
     }
     if (*code == HF_PG_STALE) {
         hf_task_finish(&task->base, HF_EDOWN);
-        hf_pg_link_break(pg, "has a newer connection of ours");
+        hf_dial_break(&pg->dial, "has a newer connection of ours");
         return false;
     }
     return true;
