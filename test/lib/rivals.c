@@ -13,8 +13,9 @@ static void on_state(struct hf_lock *lock, enum hf_state state, int why, void *d
 {
     struct actor *actor = data;
 
-    (void)lock;
     (void)why;
+    if (lock != actor->lock) /* another one of the same client */
+        return;
     if (state == HF_HELD)
         actor->held = hf_now();
     if (state == HF_LOST)
@@ -62,15 +63,20 @@ void actor_give(struct actor *actor)
         fail_msg("release: %s: %s", hf_errname(r), hf_errmsg(actor->client));
 }
 
-void actor_await(const struct actor *actor, enum hf_state state)
+void lock_await(const struct hf_lock *lock, enum hf_state state)
 {
     hf_time end = hf_now() + ACTOR_LIMIT_MS * HF_MS;
 
-    while (hf_state(actor->lock) != state && hf_now() < end)
+    while (hf_state(lock) != state && hf_now() < end)
         poll(NULL, 0, 1);
-    if (hf_state(actor->lock) != state)
-        fail_msg("state %d, not %d: %s: %s", hf_state(actor->lock), state,
-                 hf_errname(hf_why(actor->lock)), hf_errmsg(actor->client));
+    if (hf_state(lock) != state)
+        fail_msg("\"%s\" is in state %d, not %d: %s", hf_name(lock), hf_state(lock),
+                 state, hf_errname(hf_why(lock)));
+}
+
+void actor_await(const struct actor *actor, enum hf_state state)
+{
+    lock_await(actor->lock, state);
 }
 
 bool actor_has(const struct actor *actor)

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define ACTOR_LIMIT_MS 15000
+#define ACTOR_LIMIT_MS 30000
 
 /* In static memory: when a test fails, its clients live on. */
 struct actor {
@@ -28,6 +28,7 @@ void     actor_give(struct actor *actor);
 
 /* Until it is in this state; the test fails if that takes long. */
 void actor_await(const struct actor *actor, enum hf_state state);
+void lock_await(const struct hf_lock *lock, enum hf_state state);
 
 /* Is it surely its own, by its own clock? */
 bool actor_has(const struct actor *actor);

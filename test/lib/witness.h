@@ -66,7 +66,4 @@ struct witness_store {
 
 extern const struct witness_store witness_redis, witness_postgres;
 
-/* For these: send a line to a Unix socket, and read to the end.  Until the next call. */
-char *witness_exchange(const char *path, const char *line, size_t size);
-
 #endif

@@ -1,6 +1,8 @@
 /* witness_redis.c - see witness_redis.h. */
 #include "lib/witness_redis.h"
 
+#include "lib/control.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -46,9 +48,9 @@ static const char *ask(int nth, const char *format, va_list args)
     assert_true(n > 0 && (size_t)n < sizeof line - sizeof last);
     memcpy(line + n, last, sizeof last);
     snprintf(path, sizeof path, "%s/%d/redis.sock", getenv("HF_REDIS_DIR"), nth);
-    char *said = witness_exchange(path, line, strlen(line));
+    char *said = control_exchange(path, line, strlen(line));
     for (int i = 0; i < 3 && said[0] == '\0'; i++) /* who becomes a master hangs up */
-        said = witness_exchange(path, line, strlen(line));
+        said = control_exchange(path, line, strlen(line));
     size_t length = strlen(said), rest = strlen(bye);
     if (length < rest || strcmp(said + length - rest, bye) != 0)
         fail_msg("%.*s: %s", n, line, said);

@@ -2,74 +2,25 @@
  * alone and with a hand-over, or fails as it does in a deadlock; and the connection is cut
  * in the middle of questions and answers.
  *
- * Whatever was done and undone: one place while the lock is held, none after its release,
- * release says 0, and the next gets in.  A step is a row that is about to be changed or was
+ * What must be true whatever is done and undone: see lib/scene.h.  A step is a row that is about to be changed or was
  * just changed, or a commit that is about to be made.
  */
 /* needs: standalone */
 #include "lib/promise.h"
+#include "lib/scene.h"
 #include "lib/tcpproxy.h"
 #include "lib/witness_postgres.h"
 
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define TTL_MS 10000 /* so long that no fault ends a session, and few renewals disturb */
 #define STEPS  200   /* more than there are */
 
-/* The client that suffers, and another. */
-struct stage {
-    struct actor a, b;
-    uint64_t     token;
-};
-
-static void stage_open(struct stage *stage, const char *url)
+static void open_scene(struct scene *scene, const char *url)
 {
-    actor_open_url(&stage->a, url, "scene");
-    actor_open(&stage->b, TTL_MS, "scene");
-    stage->token = 0;
-}
-
-static void stage_close(struct stage *stage)
-{
-    actor_close(&stage->a);
-    actor_close(&stage->b);
-    witness_empty();
-}
-
-/* ---- Scenes --------------------------------------------------------------------------- */
-
-/* One place while it is held, none afterwards; and the other one can have it. */
-static void have_and_leave(struct stage *stage)
-{
-    assert_int_equal(hf_state(stage->a.lock), HF_HELD);
-    assert_int_equal(witness_holders("scene"), 1);
-    assert_int_equal(witness_waiters("scene"), 0);
-    assert_true(hf_token(stage->a.lock) > stage->token);
-    actor_give(&stage->a);
-    assert_int_equal(witness_holders("scene"), 0);
-    assert_int_equal(hf_acquire(stage->b.lock, ACTOR_LIMIT_MS), 0);
-    stage->token = hf_token(stage->b.lock);
-    assert_true(stage->token > hf_token(stage->a.lock));
-    actor_give(&stage->b);
-}
-
-static void alone(struct stage *stage)
-{
-    actor_take(&stage->a);
-    have_and_leave(stage);
-}
-
-/* The other one has it; the client queues, and gets it. */
-static void handed_over(struct stage *stage)
-{
-    actor_take(&stage->b);
-    actor_queue(&stage->a, 1);
-    actor_give(&stage->b);
-    actor_await(&stage->a, HF_HELD);
-    have_and_leave(stage);
+    *scene = (struct scene){ .name = "scene", .limit_ms = ACTOR_LIMIT_MS };
+    actor_open_url(&scene->a, url, scene->name);
+    actor_open(&scene->b, TTL_MS, scene->name);
 }
 
 /* ---- Steps ---------------------------------------------------------------------------- */
@@ -111,94 +62,84 @@ static void aim(long step, const char *how)
 }
 
 /* `how`: to end the connection, or an SQLSTATE to fail with. */
-static void at_every_step(void (*play)(struct stage *stage), const char *how)
+static void at_every_step(scene_play *play, const char *how)
 {
-    static struct stage stage;
+    static struct scene scene;
     long                step = 0, steps;
 
-    stage_open(&stage, witness_url("ttl=10s"));
-    play(&stage);
+    open_scene(&scene, witness_url("ttl=10s"));
+    play(&scene);
     do {
         aim(++step, how);
-        play(&stage);
+        play(&scene);
         steps = postgres_number("SELECT last_value FROM trap.step");
     } while (steps >= step && step < STEPS);
     aim(0, "");
     print_message("# %ld steps\n", step - 1);
     assert_true(step > 15 && step < STEPS);
-    stage_close(&stage);
+    scene_close(&scene);
 }
 
 static void at_every_step_alone(void **state)
 {
     (void)state;
-    at_every_step(alone, "end");
+    at_every_step(scene_alone, "end");
 }
 
 static void at_every_step_of_a_hand_over(void **state)
 {
     (void)state;
-    at_every_step(handed_over, "end");
+    at_every_step(scene_handed_over, "end");
 }
 
 /* A deadlock, and that a transaction came in between: done again, and nobody notices. */
 static void undone_at_every_step(void **state)
 {
     (void)state;
-    at_every_step(alone, "40P01");
-    at_every_step(handed_over, "40001");
+    at_every_step(scene_alone, "40P01");
+    at_every_step(scene_handed_over, "40001");
 }
 
 /* As pg_cancel_backend() and statement_timeout do it. */
 static void cancelled_at_every_step(void **state)
 {
     (void)state;
-    at_every_step(alone, "57014");
+    at_every_step(scene_alone, "57014");
 }
 
 /* All connections, over and over, while the lock goes round. */
 static void at_any_time(void **state)
 {
-    static struct stage stage;
+    static struct scene scene;
 
     (void)state;
-    stage_open(&stage, witness_url("ttl=10s"));
+    open_scene(&scene, witness_url("ttl=10s"));
     for (int i = 0; i < 12; i++) {
-        assert_int_equal(hf_acquire_start(stage.a.lock, ACTOR_LIMIT_MS), 0);
+        assert_int_equal(hf_acquire_start(scene.a.lock, ACTOR_LIMIT_MS), 0);
         poll(NULL, 0, i);
         witness_tell("terminate");
-        actor_await(&stage.a, HF_HELD);
-        have_and_leave(&stage);
+        actor_await(&scene.a, HF_HELD);
+        scene_have_and_leave(&scene);
     }
-    stage_close(&stage);
+    scene_close(&scene);
 }
 
 /* ---- Cuts ----------------------------------------------------------------------------- */
 
 static struct tcpproxy *proxy;
 
-static const char *url_by_proxy(void)
+static void cut(struct scene *scene, scene_play *play, enum tcpproxy_way way,
+                uint64_t parts)
 {
-    static char url[256];
-    const char *given = getenv("HF_PG_URL"), *at = strchr(given, '@');
-
-    snprintf(url, sizeof url, "%.*s%s%s?ttl=%dms", (int)(at + 1 - given), given,
-             tcpproxy_address(proxy), strchr(at, '/'), TTL_MS);
-    return url;
-}
-
-static void cut(struct stage     *stage, void (*play)(struct stage *stage),
-                enum tcpproxy_way way, uint64_t parts)
-{
-    play(stage);
+    play(scene);
     uint64_t before = tcpproxy_bytes(proxy, way, TCPPROXY_ALL), struck = 0;
-    play(stage);
+    play(scene);
     uint64_t size = tcpproxy_bytes(proxy, way, TCPPROXY_ALL) - before;
 
     assert_true(size > parts);
     for (uint64_t i = 0; i < parts; i++) {
         tcpproxy_cut(proxy, way, TCPPROXY_ALL, 1 + i * size / parts);
-        play(stage);
+        play(scene);
         struck += tcpproxy_has_struck(proxy);
         tcpproxy_forget(proxy);
     }
@@ -209,16 +150,16 @@ static void cut(struct stage     *stage, void (*play)(struct stage *stage),
 
 static void cut_somewhere(void **state)
 {
-    static struct stage stage;
+    static struct scene scene;
 
     (void)state;
-    proxy = tcpproxy_start(strchr(getenv("HF_PG_ADMIN"), '@') + 1, NULL);
-    stage_open(&stage, url_by_proxy());
-    cut(&stage, alone, TCPPROXY_UP, 12);
-    cut(&stage, alone, TCPPROXY_DOWN, 16);
-    cut(&stage, handed_over, TCPPROXY_UP, 12);
-    cut(&stage, handed_over, TCPPROXY_DOWN, 16);
-    stage_close(&stage);
+    proxy = tcpproxy_start(witness_server(), NULL);
+    open_scene(&scene, witness_url_at(tcpproxy_address(proxy), "ttl=10s"));
+    cut(&scene, scene_alone, TCPPROXY_UP, 12);
+    cut(&scene, scene_alone, TCPPROXY_DOWN, 16);
+    cut(&scene, scene_handed_over, TCPPROXY_UP, 12);
+    cut(&scene, scene_handed_over, TCPPROXY_DOWN, 16);
+    scene_close(&scene);
     tcpproxy_stop(proxy);
 }
 

@@ -1,12 +1,12 @@
 /* cut.c - the connection is cut at every byte of an acquire and a release, each way; then
  * in the middle of a hand-over and of its message; then in the middle of greetings.
  *
- * Whatever is lost: one place while the lock is held, none after its release, release says
- * 0, and the next gets in.  Mostly it is waiting until the next try to connect: so some
- * processes share the work, each in a namespace of its own.
+ * What must be true whatever is lost: see lib/scene.h.  Mostly it is waiting until the next
+ * try to connect: so some processes share the work, each in a namespace of its own.
  */
 /* needs: standalone */
 #include "lib/promise.h"
+#include "lib/scene.h"
 #include "lib/tcpproxy.h"
 #include "lib/witness_redis.h"
 
@@ -25,21 +25,15 @@ static unsigned share; /* ours */
 
 static struct tcpproxy *proxy;
 
-/* The client whose connection is cut, and another. */
-struct stage {
-    struct actor a, b;
-    char         name[32];
-};
-
 /* Connected, both ways, so that what is counted is the scene's alone. */
-static void settle(struct stage *stage)
+static void settle(struct scene *scene)
 {
     hf_time           end = hf_now() + LIMIT_MS * HF_MS;
     struct hf_report *report;
 
-    int r = hf_inspect(stage->a.client, "nothing", LIMIT_MS, &report);
+    int r = hf_inspect(scene->a.client, "nothing", LIMIT_MS, &report);
     if (r != 0)
-        fail_msg("inspect: %s: %s", hf_errname(r), hf_errmsg(stage->a.client));
+        fail_msg("inspect: %s: %s", hf_errname(r), hf_errmsg(scene->a.client));
     hf_report_free(report);
     while (tcpproxy_open(proxy, TCPPROXY_MARKED) != 1 ||
            tcpproxy_open(proxy, TCPPROXY_PLAIN) != 1) {
@@ -51,176 +45,143 @@ static void settle(struct stage *stage)
     }
 }
 
-static void stage_open(struct stage *stage, const char *name)
+static void open_scene(struct scene *scene, const char *name)
 {
-    snprintf(stage->name, sizeof stage->name, "cut-%s", name);
-    actor_open_at(&stage->a, tcpproxy_address(proxy), TTL_MS, stage->name);
-    actor_open(&stage->b, TTL_MS, stage->name);
+    *scene = (struct scene){ .limit_ms = 0 };
+    snprintf(scene->name, sizeof scene->name, "cut-%s", name);
+    actor_open_at(&scene->a, tcpproxy_address(proxy), TTL_MS, scene->name);
+    actor_open(&scene->b, TTL_MS, scene->name);
 }
 
-static void stage_close(struct stage *stage)
+static void close_scene(struct scene *scene)
 {
     tcpproxy_forget(proxy);
-    actor_close(&stage->a);
-    actor_close(&stage->b);
-    witness_empty();
-}
-
-/* ---- Scenes --------------------------------------------------------------------------- */
-
-/* One place while it is held, none afterwards; and the other one can have it. */
-static void have_and_leave(struct stage *stage)
-{
-    assert_int_equal(hf_state(stage->a.lock), HF_HELD);
-    assert_int_equal(witness_holders(stage->name), 1);
-    assert_int_equal(witness_waiters(stage->name), 0);
-    uint64_t token = hf_token(stage->a.lock);
-    actor_give(&stage->a);
-    assert_int_equal(witness_holders(stage->name), 0);
-    assert_int_equal(hf_acquire(stage->b.lock, 0), 0);
-    assert_true(hf_token(stage->b.lock) > token);
-    actor_give(&stage->b);
-}
-
-static void alone(struct stage *stage)
-{
-    actor_take(&stage->a);
-    have_and_leave(stage);
-}
-
-/* The other one has it; the client queues, and gets it. */
-static void handed_over(struct stage *stage)
-{
-    actor_take(&stage->b);
-    actor_queue(&stage->a, 1);
-    actor_give(&stage->b);
-    actor_await(&stage->a, HF_HELD);
-    have_and_leave(stage);
+    scene_close(scene);
 }
 
 /* ---- Cutting -------------------------------------------------------------------------- */
 
-static uint64_t size_of(struct stage     *stage, void (*play)(struct stage *stage),
-                        enum tcpproxy_way way, enum tcpproxy_which which)
+static uint64_t size_of(struct scene *scene, scene_play *play, enum tcpproxy_way way,
+                        enum tcpproxy_which which)
 {
-    play(stage); /* all that comes once only */
-    settle(stage);
+    play(scene); /* all that comes once only */
+    settle(scene);
     uint64_t before = tcpproxy_bytes(proxy, way, which);
-    play(stage);
+    play(scene);
     return tcpproxy_bytes(proxy, way, which) - before;
 }
 
 /* At every `step`th byte. */
-static void cut_all(struct stage     *stage, void (*play)(struct stage *stage),
-                    enum tcpproxy_way way, enum tcpproxy_which which, uint64_t step)
+static void cut_all(struct scene *scene, scene_play *play, enum tcpproxy_way way,
+                    enum tcpproxy_which which, uint64_t step)
 {
-    uint64_t size = size_of(stage, play, way, which), struck = 0, cuts = 0;
+    uint64_t size = size_of(scene, play, way, which), struck = 0, cuts = 0;
 
     assert_true(size > 0);
     for (uint64_t at = 1 + share * step; at <= size; at += SHARES * step, cuts++) {
-        settle(stage);
+        settle(scene);
         tcpproxy_cut(proxy, way, which, at);
-        play(stage);
+        play(scene);
         struck += tcpproxy_has_struck(proxy);
         tcpproxy_forget(proxy);
     }
-    print_message("# %s, %s: %u of %u cuts\n", stage->name,
+    print_message("# %s, %s: %u of %u cuts\n", scene->name,
                   way == TCPPROXY_UP ? "up" : "down", (unsigned)struck, (unsigned)cuts);
     assert_true(struck + 2 >= cuts); /* a renewal may be among what was counted */
 }
 
 static void every_byte_to_the_server(void **state)
 {
-    static struct stage stage;
+    static struct scene scene;
 
     (void)state;
-    stage_open(&stage, "up");
-    cut_all(&stage, alone, TCPPROXY_UP, TCPPROXY_PLAIN, 1);
-    stage_close(&stage);
+    open_scene(&scene, "up");
+    cut_all(&scene, scene_alone, TCPPROXY_UP, TCPPROXY_PLAIN, 1);
+    close_scene(&scene);
 }
 
 static void every_byte_from_the_server(void **state)
 {
-    static struct stage stage;
+    static struct scene scene;
 
     (void)state;
-    stage_open(&stage, "down");
-    cut_all(&stage, alone, TCPPROXY_DOWN, TCPPROXY_PLAIN, 1);
-    stage_close(&stage);
+    open_scene(&scene, "down");
+    cut_all(&scene, scene_alone, TCPPROXY_DOWN, TCPPROXY_PLAIN, 1);
+    close_scene(&scene);
 }
 
 static void hand_overs(void **state)
 {
-    static struct stage stage;
+    static struct scene scene;
 
     (void)state;
-    stage_open(&stage, "over");
-    cut_all(&stage, handed_over, TCPPROXY_UP, TCPPROXY_PLAIN, 13);
-    cut_all(&stage, handed_over, TCPPROXY_DOWN, TCPPROXY_PLAIN, 3);
-    stage_close(&stage);
+    open_scene(&scene, "over");
+    cut_all(&scene, scene_handed_over, TCPPROXY_UP, TCPPROXY_PLAIN, 13);
+    cut_all(&scene, scene_handed_over, TCPPROXY_DOWN, TCPPROXY_PLAIN, 3);
+    close_scene(&scene);
 }
 
 /* On the connection by which the server tells of a grant. */
 static void every_byte_of_a_message(void **state)
 {
-    static struct stage stage;
+    static struct scene scene;
 
     (void)state;
-    stage_open(&stage, "news");
-    cut_all(&stage, handed_over, TCPPROXY_DOWN, TCPPROXY_MARKED, 1);
-    stage_close(&stage);
+    open_scene(&scene, "news");
+    cut_all(&scene, scene_handed_over, TCPPROXY_DOWN, TCPPROXY_MARKED, 1);
+    close_scene(&scene);
 }
 
 /* ---- Greetings ------------------------------------------------------------------------ */
 
-static void come_back(struct stage *stage)
+static void come_back(struct scene *scene)
 {
     tcpproxy_drop(proxy, TCPPROXY_ALL);
-    settle(stage);
+    settle(scene);
 }
 
 /* What is held stays held, however often the way back is cut. */
 static void while_greeting_again(void **state)
 {
-    static struct stage stage;
+    static struct scene scene;
 
     (void)state;
     for (enum tcpproxy_way way = TCPPROXY_UP; way <= TCPPROXY_DOWN; way++) {
-        stage_open(&stage, "again");
-        settle(&stage);
+        open_scene(&scene, "again");
+        settle(&scene);
         uint64_t before = tcpproxy_bytes(proxy, way, TCPPROXY_ALL);
-        come_back(&stage);
+        come_back(&scene);
         uint64_t size = tcpproxy_bytes(proxy, way, TCPPROXY_ALL) - before;
-        actor_take(&stage.a);
+        actor_take(&scene.a);
         for (uint64_t at = share; at <= size; at += SHARES * (1 + size / 60)) {
             tcpproxy_cut(proxy, way, TCPPROXY_ALL, at);
-            come_back(&stage);
-            assert_int_equal(hf_state(stage.a.lock), HF_HELD);
-            assert_int_equal(witness_holders(stage.name), 1);
-            assert_int_equal(hf_acquire(stage.b.lock, 0), HF_EBUSY);
+            come_back(&scene);
+            assert_int_equal(hf_state(scene.a.lock), HF_HELD);
+            assert_int_equal(witness_holders(scene.name), 1);
+            assert_int_equal(hf_acquire(scene.b.lock, 0), HF_EBUSY);
         }
-        have_and_leave(&stage);
-        stage_close(&stage);
+        scene_have_and_leave(&scene);
+        close_scene(&scene);
     }
 }
 
 static void while_connecting_first(void **state)
 {
-    static struct stage stage;
+    static struct scene scene;
 
     (void)state;
     for (enum tcpproxy_way way = TCPPROXY_UP; way <= TCPPROXY_DOWN; way++) {
         uint64_t before = tcpproxy_bytes(proxy, way, TCPPROXY_ALL);
-        stage_open(&stage, "first");
-        alone(&stage);
-        settle(&stage);
-        stage_close(&stage);
+        open_scene(&scene, "first");
+        scene_alone(&scene);
+        settle(&scene);
+        close_scene(&scene);
         uint64_t size = tcpproxy_bytes(proxy, way, TCPPROXY_ALL) - before;
         for (uint64_t at = share; at <= size; at += SHARES * (1 + size / 40)) {
             tcpproxy_cut(proxy, way, TCPPROXY_ALL, at);
-            stage_open(&stage, "first");
-            alone(&stage);
-            stage_close(&stage);
+            open_scene(&scene, "first");
+            scene_alone(&scene);
+            close_scene(&scene);
         }
     }
 }

@@ -66,7 +66,7 @@ static void child_cannot_touch_it(void **state)
     static void (*const bodies[])(void) = { use_it, close_it, use_own };
 
     (void)state;
-    actor_open(&held, witness_server(), "fork");
+    actor_open_zk(&held, witness_server(), "fork");
     actor_take(&held);
     for (int times = 0; times < 9; times++) {
         run_child(bodies[times % 3]);
@@ -88,7 +88,7 @@ static void child_keeps_nothing_open(void **state)
     struct child    child;
 
     (void)state;
-    actor_open(&held, zkproxy_address(proxy), "open");
+    actor_open_zk(&held, zkproxy_address(proxy), "open");
     actor_take(&held);
     fflush(NULL);
     child.pid = fork();
@@ -99,8 +99,8 @@ static void child_keeps_nothing_open(void **state)
     }
     zkproxy_drop(proxy); /* and again with new descriptors in the parent */
     assert_int_equal(hf_check(held.lock, ACTOR_LIMIT_MS), 0);
-    actor_open(&next, witness_server(), "open");
-    actor_queue(&next, 2);
+    actor_open_zk(&next, witness_server(), "open");
+    actor_queue_zk(&next, 2);
     actor_close(&held);
     actor_await(&next, HF_HELD);
     kill(child.pid, SIGKILL);
@@ -117,7 +117,7 @@ static void forked_at_any_time(void **state)
 
     (void)state;
     for (int times = 0; times < 20; times++) {
-        actor_open(&held, zkproxy_address(proxy), "any");
+        actor_open_zk(&held, zkproxy_address(proxy), "any");
         assert_int_equal(hf_acquire_start(held.lock, ACTOR_LIMIT_MS), 0);
         for (hf_time end = hf_now() + times * HF_MS / 4; hf_now() < end;)
             continue;

@@ -22,7 +22,7 @@ static char server[64];
 
 static void open_long(struct actor *actor, const char *name)
 {
-    actor_open(actor, server, name);
+    actor_open_zk(actor, server, name);
 }
 
 /* Delete the place that stands `nth` in line. */
@@ -77,8 +77,8 @@ static void waiter_queues_again(void **state)
     open_long(&b, "waiter");
     open_long(&c, "waiter");
     actor_take(&a);
-    actor_queue(&b, 2);
-    actor_queue(&c, 3);
+    actor_queue_zk(&b, 2);
+    actor_queue_zk(&c, 3);
     /* a and b at their own, b and c at a's */
     assert_int_equal(witness_await_watches(4), 4);
     take_out("/waiter", 1);
@@ -115,11 +115,11 @@ static void no_turn_without_a_place(void **state)
         assert_int_equal(witness_create_in(&raw, ahead, "", WITNESS_PLAIN), 0);
         snprintf(ahead, sizeof ahead, "/%s/lock-", name);
         assert_int_equal(witness_create_in(&raw, ahead, "", WITNESS_SEQUENCE), 0);
-        actor_queue(&b, 2);
-        witness_look(b.folder, &seen);
+        actor_queue_zk(&b, 2);
+        witness_look(actor_folder(&b), &seen);
         snprintf(own, sizeof own, "/%s/%s", name, seen.name[0]); /* "_c_" < "lock-" */
         snprintf(ahead, sizeof ahead, "/%s/%s", name, seen.name[1]);
-        actor_queue(&c, 3);
+        actor_queue_zk(&c, 3);
         if (times % 3 > 0) /* else before it listens */
             assert_int_equal(witness_await_watches(3), 3);
         assert_int_equal(witness_delete_in(&raw, own), 0);
@@ -199,8 +199,8 @@ static void folder_is_deleted(void **state)
     open_long(&b, "folder");
     open_long(&c, "folder");
     actor_take(&a);
-    actor_queue(&b, 2);
-    actor_queue(&c, 3);
+    actor_queue_zk(&b, 2);
+    actor_queue_zk(&c, 3);
     assert_int_equal(witness_await_watches(4), 4);
     witness_delete_all("/folder");
     actor_await(&a, HF_LOST);
@@ -233,7 +233,7 @@ static void folder_is_swept_away(void **state)
     (void)state;
     for (int i = 0; i < LINES; i++) {
         snprintf(name, sizeof name, "swept-%d", i);
-        actor_open(&a[i], zkproxy_address(proxy), name);
+        actor_open_zk(&a[i], zkproxy_address(proxy), name);
     }
     for (int times = 0; times < 25; times++) {
         for (int i = 0; i < LINES; i++)
@@ -272,7 +272,7 @@ static void foreign_children(void **state)
     open_long(&b, "foreign");
     for (int times = 0; times < 3; times++) {
         actor_take(&a);
-        actor_queue(&b, COUNT + 2);
+        actor_queue_zk(&b, COUNT + 2);
         assert_int_equal(hf_ahead(b.lock), 1);
         actor_give(&a);
         actor_await(&b, HF_HELD);

@@ -50,7 +50,7 @@ static void idle_folder_is_started_afresh(void **state)
 
     (void)state;
     age_folder("/afresh", HALF - 1);
-    actor_open(&a, witness_server(), "afresh");
+    actor_open_zk(&a, witness_server(), "afresh");
     for (int64_t number = HALF - 1; number <= HALF; number++) {
         actor_take(&a);
         assert_int_equal(only_number("/afresh"), number);
@@ -74,14 +74,14 @@ static void not_while_somebody_waits(void **state)
 
     (void)state;
     age_folder("/waits", HALF + 7);
-    actor_open(&a, witness_server(), "waits");
-    actor_open(&b, witness_server(), "waits");
+    actor_open_zk(&a, witness_server(), "waits");
+    actor_open_zk(&b, witness_server(), "waits");
     actor_take(&a);
-    actor_queue(&b, 2);
+    actor_queue_zk(&b, 2);
     actor_give(&a);
     actor_await(&b, HF_HELD);
     assert_int_equal(only_number("/waits"), HALF + 8);
-    actor_queue(&a, 2);
+    actor_queue_zk(&a, 2);
     actor_give(&b);
     actor_await(&a, HF_HELD);
     assert_int_equal(only_number("/waits"), HALF + 9);
@@ -98,11 +98,11 @@ static void last_numbers_work(void **state)
 
     (void)state;
     age_folder("/last", END - 2);
-    actor_open(&a, witness_server(), "last");
-    actor_open(&b, witness_server(), "last");
+    actor_open_zk(&a, witness_server(), "last");
+    actor_open_zk(&b, witness_server(), "last");
     actor_take(&a);
     assert_int_equal(only_number("/last"), END - 2);
-    actor_queue(&b, 2);
+    actor_queue_zk(&b, 2);
     assert_int_equal(hf_state(b.lock), HF_WAITING);
     actor_give(&a);
     actor_await(&b, HF_HELD);
@@ -129,7 +129,7 @@ static void answers_are_lost(void **state)
                                      times < 2 ? MULTI : DELETE, 1, 0 };
         snprintf(folder, sizeof folder, "/reset-%d", times);
         age_folder(folder, HALF + 1);
-        actor_open(&a, zkproxy_address(proxy), folder + 1);
+        actor_open_zk(&a, zkproxy_address(proxy), folder + 1);
         actor_take(&a);
         zkproxy_rule(proxy, &rule);
         actor_give(&a);
@@ -149,7 +149,7 @@ static void check_exhausted(struct actor *actor, int r)
     const char *said = hf_errmsg(actor->client);
 
     if (r != HF_EEXHAUSTED || strstr(said, "used up") == NULL ||
-        strstr(said, actor->folder) == NULL)
+        strstr(said, actor_folder(actor)) == NULL)
         fail_msg("%s: %s", hf_errname(r), said);
 }
 
@@ -169,7 +169,7 @@ static void says_so_at_the_end(void **state)
 
     (void)state;
     make_full("/end", END - 3); /* and one for `config` */
-    actor_open(&a, witness_server(), "end");
+    actor_open_zk(&a, witness_server(), "end");
     for (int64_t number = END - 2; number < END; number++) {
         actor_take(&a);
         assert_int_equal(only_number("/end"), number);
@@ -198,7 +198,7 @@ static void never_two_at_the_end(void **state)
         snprintf(folder, sizeof folder, "/crowd-%d", times);
         make_full(folder, END - 6);
         for (int i = 0; i < CONTENDERS; i++) {
-            actor_open(&actor[i], witness_server(), folder + 1);
+            actor_open_zk(&actor[i], witness_server(), folder + 1);
             assert_int_equal(hf_acquire_start(actor[i].lock, ACTOR_LIMIT_MS), 0);
         }
         int     had = 0, refused = 0;
@@ -238,7 +238,7 @@ static void never_two_of_one_client(void **state)
 
     (void)state;
     make_full("/burst", END - 6);
-    actor_open(&a, witness_server(), "burst");
+    actor_open_zk(&a, witness_server(), "burst");
     for (int i = 0; i < CONTENDERS; i++) {
         assert_int_equal(hf_mutex(a.client, "burst", &lock[i]), 0);
         assert_int_equal(hf_set_any_thread(lock[i], true), 0);
@@ -270,7 +270,7 @@ static void negative_numbers(void **state)
     age_folder("/negative", END);
     assert_true(zkraw_open(&raw, witness_server(), 4000));
     assert_int_equal(witness_create_in(&raw, held, "", WITNESS_EPHEMERAL), 0);
-    actor_open(&a, witness_server(), "negative");
+    actor_open_zk(&a, witness_server(), "negative");
     check_exhausted(&a, hf_acquire(a.lock, ACTOR_LIMIT_MS));
     assert_int_equal(hf_acquire(a.lock, 0), HF_EBUSY);
     assert_int_equal(witness_count("/negative"), 1);

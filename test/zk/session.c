@@ -24,12 +24,12 @@ static void open_broken(struct actor *actor, const char *name)
     char address[64];
 
     snprintf(address, sizeof address, "%s?session=2s", zkproxy_address(proxy));
-    actor_open(actor, address, name);
+    actor_open_zk(actor, address, name);
 }
 
 static void open_other(struct actor *actor, const char *name)
 {
-    actor_open(actor, witness_server(), name);
+    actor_open_zk(actor, witness_server(), name);
 }
 
 /* ---- Waiting -------------------------------------------------------------------------- */
@@ -44,12 +44,12 @@ static void dies_while_it_waits(void **state)
     open_other(&b, "waits");
     assert_int_equal(hf_acquire(b.lock, LIMIT_MS), 0);
     assert_int_equal(hf_acquire_start(a.lock, LIMIT_MS), 0);
-    witness_await(a.folder, 2);
+    witness_await(actor_folder(&a), 2);
     zkproxy_freeze(proxy, ZKPROXY_BOTH);
-    witness_await(a.folder, 1);
+    witness_await(actor_folder(&a), 1);
     assert_int_equal(hf_state(a.lock), HF_WAITING);
     zkproxy_thaw(proxy);
-    witness_await(a.folder, 2);
+    witness_await(actor_folder(&a), 2);
     assert_int_equal(hf_state(a.lock), HF_WAITING);
     assert_int_equal(hf_release(b.lock), 0);
     lock_await(a.lock, HF_HELD);
@@ -71,18 +71,18 @@ static void keeps_its_time(void **state)
     assert_int_equal(hf_acquire(b.lock, LIMIT_MS), 0);
     hf_time start = hf_now();
     assert_int_equal(hf_acquire_start(a.lock, WAIT_MS), 0);
-    witness_await(a.folder, 2);
+    witness_await(actor_folder(&a), 2);
     zkproxy_freeze(proxy, ZKPROXY_BOTH);
-    witness_await(a.folder, 1);
+    witness_await(actor_folder(&a), 1);
     zkproxy_thaw(proxy);
-    witness_await(a.folder, 2);
+    witness_await(actor_folder(&a), 2);
     hf_time again = hf_now();
     assert_true(again - start > 1500 * HF_MS);
     lock_await(a.lock, HF_IDLE);
     assert_int_equal(hf_why(a.lock), HF_ETIMEOUT);
     assert_true(hf_now() - start >= WAIT_MS * HF_MS);
     assert_true(hf_now() - again < WAIT_MS * HF_MS - 500 * HF_MS); /* not from anew */
-    witness_await(a.folder, 1); /* and leaves nothing in the line */
+    witness_await(actor_folder(&a), 1); /* and leaves nothing in the line */
     assert_int_equal(hf_release(b.lock), 0);
     actor_close(&a);
     actor_close(&b);
@@ -117,7 +117,7 @@ static void dies_while_it_holds(void **state)
         open_other(&b, "holds");
         assert_int_equal(hf_acquire(a.lock, LIMIT_MS), 0);
         assert_int_equal(hf_acquire_start(b.lock, LIMIT_MS), 0);
-        witness_await(a.folder, 2);
+        witness_await(actor_folder(&a), 2);
         poll(NULL, 0, times * 210); /* some time between two heartbeats */
         zkproxy_freeze(proxy, times % 2 ? ZKPROXY_BOTH : ZKPROXY_UP);
         hf_time margin = watch_over(&a, &b);

@@ -20,10 +20,10 @@ static void pause_is_borne(void **state)
     struct actor a, b;
 
     (void)state;
-    actor_open(&a, witness_server(), "pause");
-    actor_open(&b, witness_server(), "pause");
+    actor_open_zk(&a, witness_server(), "pause");
+    actor_open_zk(&b, witness_server(), "pause");
     actor_take(&a);
-    actor_queue(&b, 2);
+    actor_queue_zk(&b, 2);
     for (int times = 0; times < 3; times++) {
         witness_tell("freeze 1");
         poll(NULL, 0, 300 + 400 * times); /* a session lasts 30 s */
@@ -105,11 +105,11 @@ static void server_is_frozen(void **state)
     struct actor known, fresh;
 
     (void)state;
-    actor_open(&known, witness_server(), "frozen");
+    actor_open_zk(&known, witness_server(), "frozen");
     actor_take(&known);
     actor_give(&known);
     witness_tell("freeze 1");
-    actor_open(&fresh, witness_server(), "frozen");
+    actor_open_zk(&fresh, witness_server(), "frozen");
     for (int times = 0; times < 3; times++) {
         returns_in_time(&known);
         returns_in_time(&fresh);
@@ -130,11 +130,11 @@ static void server_is_down(void **state)
     struct actor known, fresh;
 
     (void)state;
-    actor_open(&known, witness_server(), "down");
+    actor_open_zk(&known, witness_server(), "down");
     actor_take(&known);
     actor_give(&known);
     witness_tell("kill 1");
-    actor_open(&fresh, witness_server(), "down");
+    actor_open_zk(&fresh, witness_server(), "down");
     for (int times = 0; times < 3; times++) {
         returns_in_time(&known);
         returns_in_time(&fresh);
@@ -156,7 +156,7 @@ static void server_is_restarted(void **state)
     struct actor a;
 
     (void)state;
-    actor_open(&a, witness_server(), "restart");
+    actor_open_zk(&a, witness_server(), "restart");
     actor_take(&a);
     hf_time start = hf_now();
     witness_tell("kill 1");
@@ -197,7 +197,7 @@ static void slow_answer_is_kicked(void **state)
     struct actor    a;
 
     (void)state;
-    actor_open(&a, zkproxy_address(proxy), "kick");
+    actor_open_zk(&a, zkproxy_address(proxy), "kick");
     actor_take(&a);
     actor_give(&a);
     assert_int_equal(kicks(&a, proxy, 0, 0), 0);

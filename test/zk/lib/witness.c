@@ -2,6 +2,7 @@
 #include "witness.h"
 
 #include "base/clock.h"
+#include "lib/control.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #define LIMIT_MS 30000
@@ -223,26 +223,12 @@ void witness_delete_all(const char *folder)
 
 const char *witness_tell(const char *format, ...)
 {
-    static char        said[65536];
-    struct sockaddr_un at = { .sun_family = AF_UNIX };
-    va_list            args;
-    size_t             used = 0;
-    ssize_t            n;
+    va_list args;
 
-    snprintf(at.sun_path, sizeof at.sun_path, "%s", getenv("HF_ZK_CTL"));
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)&at, sizeof at), 0);
     va_start(args, format);
-    vdprintf(fd, format, args);
+    const char *said = control_tell("HF_ZK_CTL", format, args);
     va_end(args);
-    assert_int_equal(write(fd, "\n", 1), 1);
-    while ((n = read(fd, said + used, sizeof said - 1 - used)) > 0)
-        used += (size_t)n;
-    said[used] = '\0';
-    close(fd);
-    if (strncmp(said, "ok", 2) != 0)
-        fail_msg("the server's keeper: %s", said);
-    return said + 2;
+    return said;
 }
 
 /* Not by `wchs`: that does not count those of folders. */
