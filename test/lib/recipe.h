@@ -15,6 +15,9 @@
 
 #include "holdfast.h"
 
+/* For what must be done, on a busy machine too; the first request waits for the connection. */
+#define RECIPE_LIMIT_MS 20000
+
 /* Take the store's URL from the command line; call first in main(). */
 void recipe_init(int argc, char **argv);
 

@@ -65,24 +65,24 @@ static void test_a_holder_is_asked(void **state)
     char              reason[16];
 
     (void)state;
-    assert_int_equal(hf_ask(b, name, "why", 1000), HF_ENOTFOUND);
-    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_ask(b, name, "why", RECIPE_LIMIT_MS), HF_ENOTFOUND);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     int fd = hf_ask_fd(lock);
     assert_true(fd >= 0);
     assert_false(readable(fd));
     assert_false(hf_asked(lock, NULL, 0));
-    assert_int_equal(hf_ask(b, name, "we must reboot", 1000), 1);
+    assert_int_equal(hf_ask(b, name, "we must reboot", RECIPE_LIMIT_MS), 1);
     await(&ears.asks, 1);
     assert_string_equal(ears.reason, "we must reboot");
     assert_true(readable(fd));
     assert_true(hf_asked(lock, reason, sizeof reason));
     assert_string_equal(reason, "we must reboot");
     assert_int_equal(hf_state(lock), HF_HELD); /* the answer is the holder's */
-    assert_int_equal(hf_ask(b, name, NULL, 1000), 1);
+    assert_int_equal(hf_ask(b, name, NULL, RECIPE_LIMIT_MS), 1);
     await(&ears.asks, 2);
     assert_int_equal(hf_release(lock), 0);
     assert_false(readable(fd));
-    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     assert_false(hf_asked(lock, NULL, 0)); /* that was another grant */
     hf_close(a);
     hf_close(b);
@@ -108,7 +108,7 @@ static void test_every_holder_is_asked_and_no_waiter(void **state)
         for (int i = 0; i < 3; i++)
             held += hf_state(lock[i]) == HF_HELD;
     }
-    assert_int_equal(hf_ask(b, name, "x", 1000), 2);
+    assert_int_equal(hf_ask(b, name, "x", RECIPE_LIMIT_MS), 2);
     await(&ears.asks, 2);
     for (int i = 0; i < 3; i++)
         assert_int_equal(hf_asked(lock[i], NULL, 0), hf_state(lock[i]) == HF_HELD);
@@ -127,7 +127,7 @@ static void test_following_ones_place(void **state)
     (void)state;
     assert_int_equal(hf_set_follow(mine, true), 0);
     assert_int_equal(hf_ahead(mine), -1);
-    assert_int_equal(hf_acquire(first, 1000), 0);
+    assert_int_equal(hf_acquire(first, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire_start(second, -1), 0);
     recipe_await_line(a, name, 2);
     assert_int_equal(hf_acquire_start(third, -1), 0);
@@ -160,7 +160,7 @@ static void test_a_full_queue(void **state)
 
     (void)state;
     assert_int_equal(hf_set_max_waiters(late, 1), 0);
-    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS), 0);
     recipe_await_line(b, name, 1); /* connected: that may take longer than what follows */
     assert_int_equal(hf_acquire(late, 20), HF_ETIMEOUT); /* there is room for one */
     assert_int_equal(hf_acquire_start(waiting, -1), 0);
@@ -172,7 +172,7 @@ static void test_a_full_queue(void **state)
     assert_int_equal(hf_cancel(waiting), 0);
     recipe_await_line(a, name, 1);
     assert_int_equal(hf_release(held), 0);
-    assert_int_equal(hf_acquire(late, 1000), 0);
+    assert_int_equal(hf_acquire(late, RECIPE_LIMIT_MS), 0);
     hf_close(a);
     hf_close(b);
 }
@@ -195,12 +195,12 @@ static void test_statistics(void **state)
 
     (void)state;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(hf_acquire(lock, 1000), 0);
-        assert_int_equal(hf_acquire(lock, 1000), 0); /* again: nothing new */
+        assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
+        assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0); /* again: nothing new */
         assert_int_equal(hf_release(lock), 0);
         assert_int_equal(hf_release(lock), 0);
     }
-    assert_int_equal(hf_acquire(rival, 1000), 0);
+    assert_int_equal(hf_acquire(rival, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire(lock, 0), HF_EBUSY);
     assert_int_equal(hf_acquire(lock, 30), HF_ETIMEOUT);
     recipe_await(lock, HF_IDLE);
@@ -209,9 +209,9 @@ static void test_statistics(void **state)
     assert_int_equal(hf_cancel(lock), 0);
     recipe_await(lock, HF_IDLE);
     assert_int_equal(hf_release(rival), 0);
-    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     poll(NULL, 0, 20);
-    assert_int_equal(hf_break(b, name, hf_token(lock), 1000), 0);
+    assert_int_equal(hf_break(b, name, hf_token(lock), RECIPE_LIMIT_MS), 0);
     recipe_await(lock, HF_LOST);
     assert_int_equal(hf_release(lock), HF_ELOST);
 

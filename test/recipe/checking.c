@@ -29,7 +29,7 @@ static void test_held_and_not_held(void **state)
     struct hf_lock   *lock = recipe_mutex(client, recipe_name());
 
     (void)state;
-    assert_int_equal(hf_check(lock, 1000), HF_ESTATE);
+    assert_int_equal(hf_check(lock, RECIPE_LIMIT_MS), HF_ESTATE);
     assert_int_equal(hf_acquire(lock, 5000), 0);
     assert_int_equal(hf_check(lock, 5000), 0);
     assert_int_equal(hf_check(lock, -1), 0);
@@ -193,9 +193,9 @@ static void test_verify(void **state)
     struct hf_report *report = NULL;
 
     (void)state;
-    assert_int_equal(hf_verify(b, name, 0, 1000), HF_EINVAL);
-    assert_int_equal(hf_verify(b, "a/b", 1, 1000), HF_EINVAL);
-    assert_int_equal(hf_verify(b, NULL, 1, 1000), HF_EINVAL);
+    assert_int_equal(hf_verify(b, name, 0, RECIPE_LIMIT_MS), HF_EINVAL);
+    assert_int_equal(hf_verify(b, "a/b", 1, RECIPE_LIMIT_MS), HF_EINVAL);
+    assert_int_equal(hf_verify(b, NULL, 1, RECIPE_LIMIT_MS), HF_EINVAL);
     assert_int_equal(hf_verify(b, name, 7, 5000), HF_ELOST);
     assert_int_equal(hf_acquire(held, 5000), 0);
     uint64_t token = hf_token(held);

@@ -81,7 +81,7 @@ static void test_own_loop(void **state)
     struct hf_client *client = recipe_open_with(&options);
     struct hf_lock   *lock = recipe_mutex(client, name);
 
-    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire_start(lock, -1), 0);
     assert_int_equal(hf_acquire_start(lock, -1), HF_ESTATE);
     assert_int_equal(story.count, 0); /* never from inside the call */
@@ -116,7 +116,7 @@ static void test_own_loop_keeps_time(void **state)
     struct hf_client *client = recipe_open_with(&options);
     struct hf_lock   *lock = recipe_mutex(client, name);
 
-    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS), 0);
     recipe_await_line(client, name, 1); /* connected */
     assert_int_equal(hf_acquire_start(lock, 60), 0);
     int64_t start = recipe_ms();
@@ -183,11 +183,12 @@ static void test_a_slow_callback_hides_no_loss(void **state)
     struct hf_lock   *held = recipe_mutex(client, name);
     struct hf_lock   *other = recipe_mutex(client, recipe_name());
 
-    assert_int_equal(hf_acquire(held, 1000), 0); /* its callback hangs from now on */
-    assert_int_equal(hf_break(admin, name, hf_token(held), 1000), 0);
+    assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS),
+                     0); /* its callback hangs from now on */
+    assert_int_equal(hf_break(admin, name, hf_token(held), RECIPE_LIMIT_MS), 0);
     int64_t end = recipe_ms() + 5000;
     while (hf_state(held) == HF_HELD && recipe_ms() < end) {
-        assert_int_equal(hf_acquire(other, 1000), 0);
+        assert_int_equal(hf_acquire(other, RECIPE_LIMIT_MS), 0);
         assert_int_equal(hf_release(other), 0);
     }
     assert_int_equal(hf_state(held), HF_LOST);
@@ -204,7 +205,7 @@ static void test_cancel_of_an_asynchronous_wait(void **state)
     struct hf_lock   *held = recipe_mutex(a, name), *lock = recipe_mutex(b, name);
 
     (void)state;
-    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire_start(lock, -1), 0);
     recipe_await_line(a, name, 2);
     assert_int_equal(hf_cancel(lock), 0);
@@ -249,7 +250,7 @@ static void test_fork(void **state)
     struct hf_lock *lock = recipe_mutex(client, name), *rival = recipe_mutex(other, name);
 
     (void)state;
-    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     pid_t child = fork();
     if (child == 0)
         _exit(call_everything(client, lock));
@@ -260,7 +261,7 @@ static void test_fork(void **state)
     assert_int_equal(hf_acquire(rival, 0), HF_EBUSY); /* the child's end ended nothing */
     assert_int_equal(hf_state(lock), HF_HELD);
     assert_int_equal(hf_release(lock), 0);
-    assert_int_equal(hf_acquire(rival, 1000), 0);
+    assert_int_equal(hf_acquire(rival, RECIPE_LIMIT_MS), 0);
     hf_close(client);
     hf_close(other);
 }

@@ -158,7 +158,7 @@ static void test_a_deposed_leader_queues_again(void **state)
     await(&a.elected, 1);
     stand(&b, name, "b", false);
     recipe_await_line(a.client, name, 2);
-    assert_int_equal(hf_break(b.client, name, a.token, 1000), 0);
+    assert_int_equal(hf_break(b.client, name, a.token, RECIPE_LIMIT_MS), 0);
     await(&a.deposed, 1);
     assert_int_equal(a.why, HF_ELOST);
     await(&b.elected, 1);
@@ -200,7 +200,7 @@ static void test_a_name_in_use_as_another_kind(void **state)
 
     (void)state;
     assert_int_equal(hf_semaphore(client, name, 2, 1, &other), 0);
-    assert_int_equal(hf_acquire(other, 1000), 0);
+    assert_int_equal(hf_acquire(other, RECIPE_LIMIT_MS), 0);
     stand(&a, name, NULL, false);
     await(&a.deposed, 1); /* told once, not tried for ever */
     assert_int_equal(a.why, HF_EMISMATCH);

@@ -21,6 +21,7 @@ static void *wait_for(void *data)
 
 static void start(struct waiter *waiter)
 {
+    recipe_await(waiter->lock, HF_IDLE); /* what it asked before may be on its way out */
     assert_int_equal(hf_set_any_thread(waiter->lock, true), 0);
     assert_int_equal(pthread_create(&waiter->thread, NULL, wait_for, waiter), 0);
 }

@@ -28,7 +28,7 @@ static void test_report_names_holder_and_waiters(void **state)
     struct hf_lock   *held = recipe_mutex(a, name), *waiting = recipe_mutex(b, name);
 
     assert_int_equal(hf_set_note(waiting, "second"), 0);
-    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_set_note(held, "no"), HF_ESTATE);
     assert_int_equal(hf_acquire_start(waiting, -1), 0);
     recipe_await_line(a, name, 2);
@@ -58,8 +58,8 @@ static void test_report_names_holder_and_waiters(void **state)
     hf_report_free(NULL);
     assert_int_equal(hf_inspect(b, "a/b", 1000, &report), HF_EINVAL);
     assert_int_equal(hf_watch(b, NULL, NULL, 1000, &report), HF_EINVAL);
-    assert_int_equal(hf_break(b, NULL, 1, 1000), HF_EINVAL);
-    assert_int_equal(hf_ask(b, NULL, NULL, 1000), HF_EINVAL);
+    assert_int_equal(hf_break(b, NULL, 1, RECIPE_LIMIT_MS), HF_EINVAL);
+    assert_int_equal(hf_ask(b, NULL, NULL, RECIPE_LIMIT_MS), HF_EINVAL);
     hf_close(a);
     hf_close(b);
 }
@@ -71,7 +71,7 @@ static void test_a_broken_holder_is_lost(void **state)
     struct hf_lock   *held = recipe_mutex(a, name), *next = recipe_mutex(b, name);
 
     (void)state;
-    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS), 0);
     int lost = hf_lost_fd(held);
     assert_true(lost >= 0);
     assert_false(readable(lost));
@@ -79,9 +79,10 @@ static void test_a_broken_holder_is_lost(void **state)
     assert_int_equal(hf_acquire_start(next, -1), 0);
     recipe_await_line(a, name, 2);
 
-    assert_int_equal(hf_break(b, name, token + 1000000000, 1000), HF_ENOTFOUND);
+    assert_int_equal(hf_break(b, name, token + 1000000000, RECIPE_LIMIT_MS),
+                     HF_ENOTFOUND);
     assert_int_equal(hf_state(held), HF_HELD);
-    assert_int_equal(hf_break(b, name, token, 1000), 0);
+    assert_int_equal(hf_break(b, name, token, RECIPE_LIMIT_MS), 0);
     recipe_await(held, HF_LOST);
     poll(&(struct pollfd){ .fd = lost, .events = POLLIN }, 1, 5000); /* right behind it */
     assert_true(readable(lost));
@@ -98,7 +99,7 @@ static void test_a_broken_holder_is_lost(void **state)
     assert_false(readable(lost));
     assert_int_equal(hf_state(next), HF_HELD); /* the successor's place is untouched */
     assert_int_equal(hf_acquire(held, 0), HF_EBUSY);
-    assert_int_equal(hf_break(b, name, token, 1000), HF_ENOTFOUND);
+    assert_int_equal(hf_break(b, name, token, RECIPE_LIMIT_MS), HF_ENOTFOUND);
     hf_close(a);
     hf_close(b);
 }
@@ -111,13 +112,13 @@ static void test_a_broken_waiter_queues_again(void **state)
     struct hf_report *report = NULL;
 
     (void)state;
-    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire_start(next, -1), 0);
     recipe_await_line(a, name, 2);
     assert_int_equal(hf_inspect(a, name, 1000, &report), 0);
     uint64_t token = report->entry[1]->token;
     hf_report_free(report);
-    assert_int_equal(hf_break(a, name, token, 1000), 0);
+    assert_int_equal(hf_break(a, name, token, RECIPE_LIMIT_MS), 0);
     recipe_await_line(a, name, 2);
     assert_int_equal(hf_release(held), 0);
     recipe_await(next, HF_HELD);
@@ -156,7 +157,9 @@ static void test_watch_tells_of_changes(void **state)
     assert_int_equal(hf_watch(b, name, watcher.seen, 30, &watcher.changed), HF_ETIMEOUT);
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(pthread_create(&thread, NULL, watch, &watcher), 0);
-        assert_int_equal(i % 2 == 0 ? hf_acquire(lock, 1000) : hf_release(lock), 0);
+        assert_int_equal(i % 2 == 0 ? hf_acquire(lock, RECIPE_LIMIT_MS)
+                                    : hf_release(lock),
+                         0);
         pthread_join(thread, NULL);
         assert_int_equal(watcher.result, 0);
         assert_int_equal(watcher.changed->count, i % 2 == 0);
@@ -188,10 +191,10 @@ static void test_trace(void **state)
     struct hf_client *client = recipe_open_with(&options);
     struct hf_lock   *lock = recipe_mutex(client, recipe_name());
 
-    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     assert_in_range(count, 2, 4); /* ENTER and its answer; a WATCH */
     count = 0;
-    assert_int_equal(hf_acquire(lock, 1000), 0); /* again: asks nobody */
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0); /* again: asks nobody */
     assert_int_equal(hf_release(lock), 0);
     assert_int_equal(count, 0);
     assert_int_equal(hf_release(lock), 0);

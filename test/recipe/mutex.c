@@ -13,7 +13,7 @@ static void test_acquire_and_release(void **state)
     assert_int_equal(hf_state(lock), HF_IDLE);
     assert_int_equal(hf_token(lock), 0);
     assert_int_equal(hf_left_ms(lock), 0);
-    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_state(lock), HF_HELD);
     assert_true(hf_token(lock) > 0);
     assert_true(hf_left_ms(lock) > 0);
@@ -32,7 +32,7 @@ static void test_release_without_holding(void **state)
     (void)state;
     assert_int_equal(hf_release(lock), HF_ESTATE);
     assert_non_null(strstr(hf_errmsg(client), hf_name(lock)));
-    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_release(lock), 0);
     assert_int_equal(hf_release(lock), HF_ESTATE);
     hf_close(client); /* frees the lock too */
@@ -64,7 +64,7 @@ static void test_timed_wait_ends_in_time(void **state)
     struct hf_lock   *first = recipe_mutex(a, name), *second = recipe_mutex(b, name);
 
     (void)state;
-    assert_int_equal(hf_acquire(first, 1000), 0);
+    assert_int_equal(hf_acquire(first, RECIPE_LIMIT_MS), 0);
     recipe_await_line(b, name, 1); /* connected */
     int64_t start = recipe_ms();
     assert_int_equal(hf_acquire(second, 100), HF_ETIMEOUT);
@@ -73,7 +73,7 @@ static void test_timed_wait_ends_in_time(void **state)
     recipe_await(second, HF_IDLE);
     recipe_await_line(b, name, 1);
     assert_int_equal(hf_release(first), 0);
-    assert_int_equal(hf_acquire(second, 1000), 0);
+    assert_int_equal(hf_acquire(second, RECIPE_LIMIT_MS), 0);
     hf_close(a);
     hf_close(b);
 }
@@ -87,7 +87,7 @@ static void test_tokens_rise(void **state)
 
     (void)state;
     for (int i = 0; i < 50; i++) {
-        assert_int_equal(hf_acquire(lock[i % 2], 1000), 0);
+        assert_int_equal(hf_acquire(lock[i % 2], RECIPE_LIMIT_MS), 0);
         assert_true(hf_token(lock[i % 2]) > last);
         last = hf_token(lock[i % 2]);
         assert_int_equal(hf_release(lock[i % 2]), 0);
@@ -102,7 +102,7 @@ static void test_reentrant_for_the_holding_thread(void **state)
     struct hf_lock   *lock = recipe_mutex(client, recipe_name());
 
     (void)state;
-    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     uint64_t token = hf_token(lock);
     assert_int_equal(hf_acquire(lock, 0), 0);
     assert_int_equal(hf_acquire(lock, -1), 0);
@@ -154,7 +154,7 @@ static void test_only_the_holding_thread_releases(void **state)
     struct other      other = { .lock = lock };
 
     (void)state;
-    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     run_thread(release_only, &other);
     assert_int_equal(other.released, HF_EOWNER);
     run_thread(acquire_only, &other);
@@ -165,7 +165,7 @@ static void test_only_the_holding_thread_releases(void **state)
     assert_int_equal(hf_release(lock), 0);
 
     assert_int_equal(hf_set_any_thread(lock, true), 0);
-    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_set_any_thread(lock, false), HF_ESTATE);
     assert_int_equal(hf_acquire(lock, 0), HF_EBUSY); /* nothing is reentrant then */
     run_thread(release_only, &other);
@@ -277,7 +277,7 @@ static void test_cancel_from_another_thread(void **state)
     pthread_t         thread;
 
     (void)state;
-    assert_int_equal(hf_acquire(first, 1000), 0);
+    assert_int_equal(hf_acquire(first, RECIPE_LIMIT_MS), 0);
     assert_int_equal(pthread_create(&thread, NULL, acquire_only, &other), 0);
     recipe_await_line(a, name, 2);
     assert_int_equal(hf_cancel(second), 0);
@@ -298,7 +298,7 @@ static void test_freeing_and_closing_release(void **state)
     struct hf_lock   *first = recipe_mutex(a, name), *second = recipe_mutex(b, name);
 
     (void)state;
-    assert_int_equal(hf_acquire(first, 1000), 0);
+    assert_int_equal(hf_acquire(first, RECIPE_LIMIT_MS), 0);
     hf_lock_free(first);
     assert_int_equal(hf_acquire(second, 5000), 0);
     hf_close(b);
@@ -326,7 +326,7 @@ static void test_bad_names(void **state)
     }
     longest[255] = '\0';
     assert_int_equal(hf_mutex(client, longest, &lock), 0);
-    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_release(lock), 0);
     hf_close(client);
 }

@@ -14,14 +14,14 @@ static void test_downgrading(void **state)
     (void)state;
     assert_int_equal(hf_downgrade(w), HF_ESTATE);
     assert_int_equal(hf_downgrade(r), HF_EINVAL);
-    assert_int_equal(hf_acquire(w, 1000), 0);
+    assert_int_equal(hf_acquire(w, RECIPE_LIMIT_MS), 0);
     uint64_t token = hf_token(w);
     assert_int_equal(hf_acquire(r, 0), HF_EBUSY);
     assert_int_equal(hf_downgrade(w), 0);
     assert_int_equal(hf_downgrade(w), 0); /* it is one already */
     assert_int_equal(hf_state(w), HF_HELD);
     assert_int_equal(hf_token(w), token);
-    assert_int_equal(hf_acquire(w, 1000), HF_EDEADLOCK); /* a writer no more */
+    assert_int_equal(hf_acquire(w, RECIPE_LIMIT_MS), HF_EDEADLOCK); /* a writer no more */
     assert_int_equal(hf_acquire(r, 0), 0);
     assert_int_equal(hf_acquire(w2, 0), HF_EBUSY);
     assert_int_equal(hf_release(r), 0);
@@ -45,7 +45,7 @@ static void test_contending_downgrading(void **state)
                    *r2 = recipe_reader(b, name);
 
     (void)state;
-    assert_int_equal(hf_acquire(w, 1000), 0);
+    assert_int_equal(hf_acquire(w, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire_start(r1, -1), 0);
     recipe_await_line(a, name, 2);
     assert_int_equal(hf_acquire_start(w2, -1), 0);
@@ -75,19 +75,19 @@ static void test_upgrading_is_refused(void **state)
     struct hf_lock   *m2 = recipe_mutex(client, hf_name(m1));
 
     (void)state;
-    assert_int_equal(hf_acquire(r, 1000), 0);
+    assert_int_equal(hf_acquire(r, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire(w, 0), HF_EBUSY);
     assert_int_equal(hf_acquire(w, -1), HF_EDEADLOCK); /* at once, not for ever */
     assert_non_null(strstr(hf_errmsg(client), "itself"));
     assert_int_equal(hf_release(r), 0);
-    assert_int_equal(hf_acquire(w, 1000), 0);
+    assert_int_equal(hf_acquire(w, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_release(w), 0);
 
     /* The same with any two handles of one name in one thread. */
-    assert_int_equal(hf_acquire(m1, 1000), 0);
+    assert_int_equal(hf_acquire(m1, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire(m2, -1), HF_EDEADLOCK);
     assert_int_equal(hf_release(m1), 0);
-    assert_int_equal(hf_acquire(m2, 1000), 0);
+    assert_int_equal(hf_acquire(m2, RECIPE_LIMIT_MS), 0);
     hf_close(client);
 }
 
@@ -113,7 +113,7 @@ static void test_reading_under_the_own_write_lock(void **state)
     pthread_t         thread;
 
     (void)state;
-    assert_int_equal(hf_acquire(w, 1000), 0);
+    assert_int_equal(hf_acquire(w, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire(r, 0), 0);
     assert_int_equal(hf_acquire(r, 0), 0);
     assert_int_equal(hf_token(r), hf_token(w));
@@ -130,7 +130,7 @@ static void test_reading_under_the_own_write_lock(void **state)
 
     /* A reader under a reader: or a waiting writer would stand between them. */
     struct hf_lock *r2 = recipe_reader(client, name), *w2 = recipe_writer(spy, name);
-    assert_int_equal(hf_acquire(r, 1000), 0);
+    assert_int_equal(hf_acquire(r, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire_start(w2, -1), 0);
     recipe_await_line(spy, name, 2);
     assert_int_equal(hf_acquire(r2, -1), 0);
@@ -151,9 +151,9 @@ static void test_releasing_the_writer_first(void **state)
     struct hf_lock   *w2 = recipe_writer(spy, name), *r2 = recipe_reader(spy, name);
 
     (void)state;
-    assert_int_equal(hf_acquire(w, 1000), 0);
+    assert_int_equal(hf_acquire(w, RECIPE_LIMIT_MS), 0);
     uint64_t token = hf_token(w);
-    assert_int_equal(hf_acquire(r, 1000), 0);
+    assert_int_equal(hf_acquire(r, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire_start(r2, -1), 0);
     recipe_await_line(spy, name, 2);
     assert_int_equal(hf_acquire_start(w2, -1), 0);
@@ -184,8 +184,8 @@ static void test_readers_of_one_thread_in_any_order(void **state)
     struct hf_lock   *w = recipe_writer(spy, name);
 
     (void)state;
-    assert_int_equal(hf_acquire(r1, 1000), 0);
-    assert_int_equal(hf_acquire(r2, 1000), 0);
+    assert_int_equal(hf_acquire(r1, RECIPE_LIMIT_MS), 0);
+    assert_int_equal(hf_acquire(r2, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_release(r1), 0);
     assert_int_equal(hf_acquire(w, 0), HF_EBUSY);
     assert_int_equal(hf_acquire(r1, 0), 0); /* back in its place */
@@ -194,12 +194,12 @@ static void test_readers_of_one_thread_in_any_order(void **state)
     assert_int_equal(hf_acquire(r2, 0), 0);
     assert_int_equal(hf_release(r1), 0);
     uint64_t token = hf_token(r2);
-    assert_int_equal(hf_break(spy, name, token, 1000), 0);
+    assert_int_equal(hf_break(spy, name, token, RECIPE_LIMIT_MS), 0);
     recipe_await(r2, HF_LOST); /* though its own handle never had the place */
     assert_int_equal(hf_release(r2), HF_ELOST);
-    assert_int_equal(hf_acquire(r1, 1000), 0);
+    assert_int_equal(hf_acquire(r1, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_release(r1), 0);
-    assert_int_equal(hf_acquire(w, 1000), 0);
+    assert_int_equal(hf_acquire(w, RECIPE_LIMIT_MS), 0);
     hf_close(client);
     hf_close(spy);
 }
@@ -211,15 +211,15 @@ static void test_what_is_under_a_lost_lock_is_lost(void **state)
     struct hf_lock   *w = recipe_writer(client, name), *r = recipe_reader(client, name);
 
     (void)state;
-    assert_int_equal(hf_acquire(w, 1000), 0);
+    assert_int_equal(hf_acquire(w, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire(r, 0), 0);
-    assert_int_equal(hf_break(admin, name, hf_token(w), 1000), 0);
+    assert_int_equal(hf_break(admin, name, hf_token(w), RECIPE_LIMIT_MS), 0);
     recipe_await(r, HF_LOST);
     assert_int_equal(hf_state(w), HF_LOST);
     assert_int_equal(hf_token(r), 0);
     assert_int_equal(hf_release(r), HF_ELOST);
     assert_int_equal(hf_release(w), HF_ELOST);
-    assert_int_equal(hf_acquire(r, 1000), 0); /* with a place of its own now */
+    assert_int_equal(hf_acquire(r, RECIPE_LIMIT_MS), 0); /* with a place of its own now */
     recipe_await_line(admin, name, 1);
     hf_lock_free(w);
     assert_int_equal(hf_release(r), 0);

@@ -33,7 +33,7 @@ static void test_some_locks_fail_to_lock(void **state)
     (void)state;
     open_set(&set, recipe_name(), client);
     assert_int_equal(hf_semaphore(rival, set.name[1], 5, 1, &strange), 0);
-    assert_int_equal(hf_acquire(strange, 1000), 0);
+    assert_int_equal(hf_acquire(strange, RECIPE_LIMIT_MS), 0);
     int64_t start = recipe_ms();
     assert_int_equal(hf_acquire(set.all, 5000), HF_EMISMATCH);
     assert_true(recipe_ms() - start < 1000); /* the first fault is the end of it */
@@ -51,7 +51,7 @@ static void test_some_locks_fail_to_lock(void **state)
     assert_int_equal(hf_acquire(recipe_mutex(rival, set.name[0]), 0), 0);
     assert_int_equal(hf_release(strange), 0);
     hf_close(rival);
-    assert_int_equal(hf_acquire(set.all, 1000), 0);
+    assert_int_equal(hf_acquire(set.all, RECIPE_LIMIT_MS), 0);
     hf_close(client);
 }
 
@@ -64,8 +64,9 @@ static void test_some_releases_fail(void **state)
     (void)state;
     open_set(&set, recipe_name(), client);
     for (size_t lost = 0; lost < PARTS; lost++) {
-        assert_int_equal(hf_acquire(set.all, 1000), 0);
-        assert_int_equal(hf_break(rival, set.name[lost], hf_token(set.part[lost]), 1000),
+        assert_int_equal(hf_acquire(set.all, RECIPE_LIMIT_MS), 0);
+        assert_int_equal(hf_break(rival, set.name[lost], hf_token(set.part[lost]),
+                                  RECIPE_LIMIT_MS),
                          0);
         assert_int_equal(hf_release(set.all), HF_ELOST);
         assert_int_equal(hf_state(set.all), HF_IDLE);
@@ -101,7 +102,7 @@ static void test_reentrant_2_threads(void **state)
     open_set(&set, recipe_name(), client);
     struct second second = { .lock = set.all, .result = 1 };
     for (int i = 0; i < 3; i++)
-        assert_int_equal(hf_acquire(set.all, 1000), 0);
+        assert_int_equal(hf_acquire(set.all, RECIPE_LIMIT_MS), 0);
     assert_int_equal(pthread_create(&thread, NULL, take_after, &second), 0);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(hf_release(set.all), 0);

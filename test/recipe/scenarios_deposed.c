@@ -19,7 +19,7 @@ static void test_interrupt_leadership_with_requeue(void **state)
         recipe_await_count(&me.elected, i);
         assert_true(me.token > last);
         last = me.token;
-        assert_int_equal(hf_break(me.client, name, last, 1000), 0);
+        assert_int_equal(hf_break(me.client, name, last, RECIPE_LIMIT_MS), 0);
     }
     recipe_await_count(&me.elected, 21);
     assert_int_equal(me.deposed, 20);
@@ -142,7 +142,7 @@ static void test_race_at_state_changed(void **state)
     struct hf_lock *lock = hf_election_lock(me.election);
     drive_until(client, lock, HF_HELD);
     uint64_t token = hf_token(lock);
-    assert_int_equal(hf_break(admin, name, token, 1000), 0);
+    assert_int_equal(hf_break(admin, name, token, RECIPE_LIMIT_MS), 0);
     drive_until(client, lock, HF_LOST);
     assert_int_equal(me.elected, 0);
     sem_post(&stopper.go);

@@ -114,7 +114,8 @@ static void test_callback_sanity(void **state)
         for (size_t i = 0; i < 5; i++) {
             recipe_await_count(&crowd[i].elected, round);
             if (round % 2 == 0) { /* half of them by being deposed */
-                assert_int_equal(hf_break(crowd[0].client, name, crowd[i].token, 1000),
+                assert_int_equal(hf_break(crowd[0].client, name, crowd[i].token,
+                                          RECIPE_LIMIT_MS),
                                  0);
                 recipe_await_count(&crowd[i].deposed, round);
             } else {
@@ -189,7 +190,7 @@ static void test_rotating_leadership(void **state)
     (void)state;
     struct hf_client *gate = recipe_open();
     struct hf_lock   *lock = recipe_mutex(gate, name);
-    assert_int_equal(hf_acquire(lock, 1000), 0); /* until all have come */
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0); /* until all have come */
     options.elected = take_a_turn;
     options.deposed = queue_again;
     for (int i = 0; i < 5; i++) {

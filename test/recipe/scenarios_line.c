@@ -106,7 +106,7 @@ static void test_many_waiters(void **state)
     int               threads = count_threads();
 
     (void)state;
-    assert_int_equal(hf_acquire(holder, 1000), 0);
+    assert_int_equal(hf_acquire(holder, RECIPE_LIMIT_MS), 0);
     last = hf_token(holder);
     for (size_t i = 0; i < MANY; i++) {
         many[i] = recipe_mutex(client, name);
@@ -162,7 +162,7 @@ static void test_fork_with_a_held_lock(void **state)
         skip();
     struct hf_client *client = recipe_open();
     struct hf_lock   *lock = recipe_mutex(client, name);
-    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     pid_t pid = recipe_fork(wait_for_parent, name, &ear);
     assert_int_equal(recipe_hear(ear), 'b');
     recipe_await_line(client, name, 2);

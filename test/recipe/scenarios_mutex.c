@@ -33,7 +33,7 @@ static void test_reentrant_2_threads(void **state)
 
     (void)state;
     for (int i = 0; i < 3; i++)
-        assert_int_equal(hf_acquire(second.lock, 1000), 0);
+        assert_int_equal(hf_acquire(second.lock, RECIPE_LIMIT_MS), 0);
     second.inside = true;
     assert_int_equal(pthread_create(&thread, NULL, take_after, &second), 0);
     for (int i = 0; i < 2; i++) {
@@ -60,7 +60,7 @@ static void test_2_clients(void **state)
 
     (void)state;
     for (int i = 0; i < 20; i++) {
-        assert_int_equal(hf_acquire(first, 1000), 0);
+        assert_int_equal(hf_acquire(first, RECIPE_LIMIT_MS), 0);
         assert_int_equal(hf_acquire_start(second, -1), 0);
         recipe_await_line(a, name, 2);
         assert_int_equal(hf_state(second), HF_WAITING);
@@ -112,7 +112,7 @@ static void test_killed_session_is_not_reentrant(void **state)
 
     struct hf_lock *rival;
     assert_int_equal(hf_writer(client, name, &rival), 0);
-    assert_int_equal(hf_acquire(rival, 1000), 0);
+    assert_int_equal(hf_acquire(rival, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire(reader, 0), HF_EBUSY);
     assert_int_equal(hf_release(doomed.lock), HF_ELOST);
     assert_int_equal(hf_state(rival), HF_HELD);
@@ -144,7 +144,7 @@ static void test_revoking(void **state)
     recipe_await_line(b, name, 1); /* connected: that may take longer than what follows */
     assert_int_equal(hf_acquire(wanting, 30), HF_ETIMEOUT);
     recipe_await(wanting, HF_IDLE);
-    assert_int_equal(hf_ask(b, name, "please", 1000), 1);
+    assert_int_equal(hf_ask(b, name, "please", RECIPE_LIMIT_MS), 1);
     assert_int_equal(hf_acquire(wanting, 5000), 0);
     recipe_await(holder, HF_IDLE);
     assert_int_equal(hf_why(holder), 0);
@@ -192,7 +192,7 @@ static void test_failed_tries_leave_nothing(void **state)
     uint64_t          token;
 
     (void)state;
-    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS), 0);
     token = hf_token(held);
     for (int i = 0; i < 200; i++)
         assert_int_equal(hf_acquire(lock, 0), HF_EBUSY);

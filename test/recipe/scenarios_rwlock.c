@@ -60,7 +60,7 @@ static void test_that_downgrading_respects_threads(void **state)
     pthread_t         thread;
 
     (void)state;
-    assert_int_equal(hf_acquire(other.lock, 1000), 0);
+    assert_int_equal(hf_acquire(other.lock, RECIPE_LIMIT_MS), 0);
     assert_int_equal(pthread_create(&thread, NULL, downgrade, &other), 0);
     pthread_join(thread, NULL);
     assert_int_equal(other.result, HF_EOWNER);
@@ -154,7 +154,7 @@ static void test_set_node_data(void **state)
     (void)state;
     assert_int_equal(hf_set_note(w, note), 0);
     memset(note, 'x', sizeof note - 1); /* it was copied */
-    assert_int_equal(hf_acquire(w, 1000), 0);
+    assert_int_equal(hf_acquire(w, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_inspect(client, name, 1000, &report), 0);
     assert_int_equal(report->count, 1);
     assert_string_equal(report->entry[0]->note, "mine");

@@ -26,13 +26,13 @@ static void test_simple(void **state)
     for (int i = 0; i < 4; i++)
         lock[i] = semaphore(client, name, 3, 1);
     for (int i = 0; i < 3; i++)
-        assert_int_equal(hf_acquire(lock[i], 1000), 0);
+        assert_int_equal(hf_acquire(lock[i], RECIPE_LIMIT_MS), 0);
     int64_t start = recipe_ms();
     assert_int_equal(hf_acquire(lock[3], 50), HF_ETIMEOUT);
     assert_in_range(recipe_ms() - start, 49, 1000);
     recipe_await(lock[3], HF_IDLE);
     assert_int_equal(hf_release(lock[1]), 0);
-    assert_int_equal(hf_acquire(lock[3], 1000), 0);
+    assert_int_equal(hf_acquire(lock[3], RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire(lock[1], 0), HF_EBUSY);
     hf_close(client);
 }
@@ -45,7 +45,7 @@ static void test_get_participant_nodes(void **state)
 
     (void)state;
     for (int i = 0; i < 3; i++)
-        assert_int_equal(hf_acquire(semaphore(client, name, 3, 1), 1000), 0);
+        assert_int_equal(hf_acquire(semaphore(client, name, 3, 1), RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_inspect(client, name, 1000, &report), 0);
     assert_int_equal(report->count, 3);
     for (size_t i = 0; i < 3; i++) {
@@ -65,7 +65,7 @@ static void test_client_close(void **state)
 
     (void)state;
     for (int i = 0; i < 4; i++)
-        assert_int_equal(hf_acquire(semaphore(a, name, 4, 1), 1000), 0);
+        assert_int_equal(hf_acquire(semaphore(a, name, 4, 1), RECIPE_LIMIT_MS), 0);
     for (int i = 0; i < 4; i++) {
         lock[i] = semaphore(b, name, 4, 1);
         assert_int_equal(hf_acquire_start(lock[i], -1), 0);
@@ -270,11 +270,11 @@ static void test_no_orphaned_nodes(void **state)
     struct hf_report *report = NULL;
 
     (void)state;
-    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire_start(next, -1), 0);
     recipe_await_line(client, name, 2);
     assert_int_equal(hf_inspect(client, name, 1000, &report), 0);
-    assert_int_equal(hf_break(client, name, report->entry[1]->token, 1000), 0);
+    assert_int_equal(hf_break(client, name, report->entry[1]->token, RECIPE_LIMIT_MS), 0);
     hf_report_free(report);
     recipe_await_line(client, name, 2); /* it has queued again */
     assert_int_equal(hf_release(held), 0);
@@ -292,14 +292,14 @@ static void test_acquire_after_cancelled(void **state)
                    *next = semaphore(client, name, 1, 1);
 
     (void)state;
-    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire_start(next, -1), 0);
     recipe_await_line(client, name, 2);
     assert_int_equal(hf_cancel(next), 0);
     recipe_await(next, HF_IDLE);
     recipe_await_line(client, name, 1); /* it left no place */
     assert_int_equal(hf_release(held), 0);
-    assert_int_equal(hf_acquire(next, 1000), 0);
+    assert_int_equal(hf_acquire(next, RECIPE_LIMIT_MS), 0);
     hf_close(client);
 }
 

@@ -90,7 +90,7 @@ static void test_failed_try_is_one_request(void **state)
     struct hf_lock   *held = recipe_mutex(a, name), *lock = recipe_mutex(b, name);
 
     (void)state;
-    assert_int_equal(hf_acquire(held, 1000), 0);
+    assert_int_equal(hf_acquire(held, RECIPE_LIMIT_MS), 0);
     for (int i = 0; i < 50; i++)
         assert_int_equal(hf_acquire(lock, 0), HF_EBUSY);
     assert_int_equal(traffic.requests, 50);
@@ -113,7 +113,7 @@ static void test_trace_tells_every_verb(void **state)
     assert_int_equal(hf_writer(client, name, &w), 0);
     assert_int_equal(hf_writer(other, name, &second), 0);
     assert_int_equal(hf_writer(client, name, &third), 0);
-    assert_int_equal(hf_acquire(w, 1000), 0);
+    assert_int_equal(hf_acquire(w, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_acquire_start(second, -1), 0);
     recipe_await_line(other, name, 2);
     assert_int_equal(hf_acquire_start(third, -1), 0);
@@ -124,7 +124,7 @@ static void test_trace_tells_every_verb(void **state)
     assert_int_equal(hf_ahead(third), 2);
     assert_int_equal(hf_downgrade(w), 0);
     assert_int_equal(traffic.amends, 1);
-    assert_int_equal(hf_ask(client, name, "why not", 1000), 1);
+    assert_int_equal(hf_ask(client, name, "why not", RECIPE_LIMIT_MS), 1);
     assert_int_equal(traffic.asks, 1);
     hf_close(client);
     hf_close(other);
