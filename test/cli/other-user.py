@@ -4,6 +4,9 @@ does not say that it was."""
 import select
 from hf import *
 
+sys.path.append(f"{sys.path[0]}/../server")
+import redis  # noqa: E402
+
 USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]
 
 
@@ -18,7 +21,7 @@ def become_root(t):
 
 
 def env_of(t):
-    return dict(t.env, HOLDFAST_URL=f"sqlite:{t.folder}/store/locks.db")
+    return dict(t.env, HOLDFAST_URL=getattr(t, "url", f"sqlite:{t.folder}/store/locks.db"))
 
 
 def start(t, name, *command):
@@ -75,6 +78,27 @@ def a_killed_guardian(t):
     done = t.finish(holder)
     t.equal(done.code, 79)
     t.contains(done.err, "not all of the command could be ended")
+
+
+@case
+def a_killed_guardian_and_a_lease(t):
+    """The lock is renewed for as long as the command is there."""
+    if "redis" not in t.run("version").out.split():
+        raise Skip("the store redis is not in this build")
+    try:
+        server = redis.standalone()
+    except redis.Missing as reason:
+        raise Skip(reason) from None
+    with server:
+        t.url = f"redis://{server.address}?ttl=1s"
+        t.equal(user_run(t, "run", "-w", "20", "settle", "true").returncode, 0)  # it is young
+        holder, command = hold_as_root(t)
+        os.kill(t.guardian(holder), signal.SIGKILL)
+        is_told(t, holder, command, 'keeping "a"')
+        t.equal(user_run(t, "run", "-w", "2.5", "a", "true").returncode, 75, "after two leases")
+        t.path("go").touch()
+        t.equal(t.finish(holder).code, 79)
+        t.equal(user_run(t, "run", "-w", "20", "a", "echo", "next").stdout, "next\n")
 
 
 @case

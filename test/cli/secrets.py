@@ -14,6 +14,8 @@ URLS = [  # those that could be used, were there a server, and those that make n
     "sqlite:/tmp/x?{}@", "zk://ana:a@b/{}@h", "zk://h?x=%zz&{}@h", "redis+sentinel://ana:{}@h",
 ]
 VERBS = [["run", "-v", "-w", "0.1", "a", "true"], ["list"], ["doctor", "-w", "0.1"], ["doctor", "--json", "-w", "0.1"]]
+if "asan" in HOLDFAST:
+    del VERBS[1:3]  # a URL is read by the same code in all of them
 
 
 def harmless(t, text, what):
@@ -100,6 +102,20 @@ def it_is_gone_from_the_command_line(t):
         t.until("it is wiped", lambda: process.poll() is not None or SECRET not in of_process(process.pid, "cmdline"))
         process.kill()
         t.finish(process)
+
+
+@case
+def in_a_file_of_ours_a_command_is_without_it(t):
+    """All else of a command line is shown there: nobody but its owner can look."""
+    url = f"postgres://ana:{SECRET}@db.example/x"
+    holder = t.start("run", "a", "--", "sh", "-c", "touch $D/up; sleep 1000", "sh", url, f"--url={url}", "plain")
+    t.until("it runs", t.path("up").exists)
+    shown = t.show("a")["holders"][0]["command"]
+    for part in ("sleep 1000", "postgres://ana:", "@db.example/x", "--url=", "plain"):
+        t.contains(shown, part)
+    kept = b"".join(path.read_bytes() for path in t.folder.glob("locks.db*") if path.is_file())
+    harmless(t, shown + kept.decode(errors="replace"), "the file")
+    t.end(holder)
 
 
 @case

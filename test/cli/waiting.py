@@ -161,6 +161,17 @@ def only_who_holds_needs_inotify(t):
 
 
 @case
+def the_longest_wait_is_one(t):
+    """And is not over at once, as one that no clock can count would be."""
+    holder = t.hold("a")
+    waiter = t.start("run", "-w", "1000000000d", "a", "--", "echo", "mine")
+    t.waiting("a", 1)
+    t.end(holder)
+    t.equal(t.finish(waiter).out, "mine\n")
+    t.equal(t.run("run", "-w", "1000000001d", "a", "true").code, 64, "that is no time")
+
+
+@case
 def hold_ends_with_stdin_or_a_signal(t):
     process = t.start("hold", "a", stdin=subprocess.PIPE)
     line = process.stderr.readline().decode()
