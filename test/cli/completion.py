@@ -81,7 +81,7 @@ def names_are_nothing_but_names(t):
     shells = [(Completing(t, name, SHELLS[name]), quote)
               for name in SHELLS if shutil.which(name) and (name == "bash" or QUOTING_IS_THEIRS)
               for quote in ("", "'", '"') if name == "bash" or not quote]
-    for name in NAMES + DASHED:
+    for name in (NAMES + DASHED)[::1 if QUOTING_IS_THEIRS else 4]:
         dashes = ["--"] if name in DASHED else []
         holder = held(t, name)
         # fish would not quote a ~: such names are not offered there.

@@ -15,21 +15,15 @@ Each case has a folder of its own on one server; its processes are peers, which 
 in lines what they do (see CuratorPeer.java).  Cases are written as those of the
 command: see test/cli/hf.py.
 """
-import os
-import pathlib
 import random
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build"))
-os.environ.setdefault("HOLDFAST", str(BUILD / "holdfast"))
-sys.path[:0] = [str(ROOT / "test/cli"), str(ROOT / "test/server")]
+sys.path.append(f"{sys.path[0]}/../server")
+from command import *  # noqa: E402,F403
 import curator  # noqa: E402
-import hf  # noqa: E402
 import zkwire  # noqa: E402
 import zookeeper  # noqa: E402
-from hf import case, Failure  # noqa: E402,F401
 
 PYTHON = "/usr/bin/python3"  # kazoo is installed for the system's
 SESSION = 12  # seconds: a busy machine is not to end one
@@ -193,26 +187,11 @@ class Scene:
         return [int(peer.lines()[-1].split()[1]) for peer in peers]
 
 
-def missing():
-    """Why none of this can be run here, or None."""
-    try:
-        curator.command("test/interop/CuratorPeer.java", BUILD)
-    except zookeeper.Missing as reason:
-        return str(reason)
-    if subprocess.run([PYTHON, "-c", "import kazoo"], stderr=subprocess.DEVNULL).returncode != 0:
-        return f"no kazoo for {PYTHON}"
-    version = subprocess.run([hf.HOLDFAST, "version"], stdout=subprocess.PIPE, text=True)
-    if "zk" not in version.stdout.split():
-        return "no ZooKeeper store in this build"
-    return None
-
-
 def play():
     global server
-    sys.argv[1:] = [arg for arg in sys.argv[1:] if not os.path.isdir(arg)]  # the build folder
-    reason = missing()
-    if reason is not None:
-        print(f"1..0 # SKIP {reason}")
-        sys.exit(77)
-    with zookeeper.standalone(config={"maxSessionTimeout": SESSION * 1000}) as server:
-        hf.main()
+    with store("zk"):
+        curator.command("test/interop/CuratorPeer.java", BUILD)
+        if subprocess.run([PYTHON, "-c", "import kazoo"], stderr=subprocess.DEVNULL).returncode != 0:
+            raise zookeeper.Missing(f"no kazoo for {PYTHON}")
+        with zookeeper.standalone(config={"maxSessionTimeout": SESSION * 1000}) as server:
+            hf.main()
