@@ -33,8 +33,8 @@ static void shelf_cancel(struct hf_store *store, struct hf_req *req)
     store->wake = 0;
 }
 
-/* S7 answer: what is taken from the queue gets its one answer, or goes back.  Only a WATCH
- * can be canceled: everything else is carried out at once. */
+/* S7 answer: what is taken from the queue gets its one answer, or is a WATCH that has not
+ * come true, and goes back.  What is canceled while it waits here was not begun. */
 static void answer_all(struct shelf_session *session, bool refuse)
 {
     struct hf_requests all = session->queue;
@@ -46,12 +46,11 @@ static void answer_all(struct shelf_session *session, bool refuse)
         req->me = req->ahead = req->findings = 0;
         if (refuse) {
             req->status = HF_EDOWN;
-        } else if (!shelf_carry_out(session, req)) {
+        } else if (req->canceled && hf_req_may_end(req, false)) {
             req->status = HF_ECANCELED;
-            if (!req->canceled) {
-                hf_requests_append(&session->queue, req);
-                continue;
-            }
+        } else if (!shelf_carry_out(session, req)) {
+            hf_requests_append(&session->queue, req);
+            continue;
         }
         req->done(req);
     }
