@@ -4,7 +4,7 @@
 #include "cli.h"
 #include "session.h"
 
-static int ask(const struct args *args, struct hf_client *client)
+static int ask_holders(const struct args *args, struct hf_client *client)
 {
     const char *name = args->operand[0];
     int         r = hf_ask(client, name, args->reason, SESSION_PATIENCE_MS);
@@ -26,7 +26,7 @@ int ask_main(const struct args *args)
     int code = session_open(args, &client);
     if (code != 0)
         return code;
-    code = ask(args, client);
+    code = ask_holders(args, client);
     hf_close(client);
     return code;
 }

@@ -22,8 +22,8 @@ static int say_nothing(const struct args *args)
 }
 
 /* The place to break.  0, or an exit code after having said why not. */
-static int choose(const struct args *args, const struct hf_report *report,
-                  const struct hf_entry **ret)
+static int choose_place(const struct args *args, const struct hf_report *report,
+                        const struct hf_entry **ret)
 {
     const struct hf_entry *chosen = NULL;
     size_t                 holders = 0;
@@ -67,7 +67,7 @@ static bool is_stopped_here(const struct hf_entry *entry)
     return state == 'T' || state == 't';
 }
 
-static void show(const struct hf_entry *entry)
+static void show_places(const struct hf_entry *entry)
 {
     char owner[ENTRY_TEXT_MAX], age[TEXT_AGE_MAX];
 
@@ -82,7 +82,7 @@ static void show(const struct hf_entry *entry)
 }
 
 /* 0, or an exit code: no. */
-static int ask(const struct args *args)
+static int confirm(const struct args *args)
 {
     char answer[16] = "";
 
@@ -104,11 +104,11 @@ static int break_it(const struct args *args, struct hf_client *client,
 {
     const struct hf_entry *entry;
 
-    int code = choose(args, report, &entry);
+    int code = choose_place(args, report, &entry);
     if (code != 0)
         return code;
-    show(entry);
-    code = ask(args);
+    show_places(entry);
+    code = confirm(args);
     if (code != 0)
         return code;
 

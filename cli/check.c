@@ -36,7 +36,7 @@ static int take_handed_down(const struct args *args, struct question *question)
     return 0;
 }
 
-static int choose(const struct args *args, struct question *question)
+static int choose_question(const struct args *args, struct question *question)
 {
     const char *held = getenv("HOLDFAST_NAME");
 
@@ -58,7 +58,7 @@ static int choose(const struct args *args, struct question *question)
     return take_handed_down(args, question);
 }
 
-static int ask(const struct args *args, const struct question *question)
+static int verify(const struct args *args, const struct question *question)
 {
     int64_t           limit = args->wait_ms >= 0 ? args->wait_ms : SESSION_PATIENCE_MS;
     struct args       own = *args;
@@ -82,6 +82,6 @@ int check_main(const struct args *args)
 {
     struct question question;
 
-    int code = choose(args, &question);
-    return code != 0 ? code : ask(args, &question);
+    int code = choose_question(args, &question);
+    return code != 0 ? code : verify(args, &question);
 }

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <time.h>
 
-static struct timespec get(clockid_t clock)
+static struct timespec read_clock(clockid_t clock)
 {
     struct timespec now;
     int             r = clock_gettime(clock, &now);
@@ -16,14 +16,14 @@ static struct timespec get(clockid_t clock)
 
 int64_t clock_boot_ns(void)
 {
-    struct timespec now = get(CLOCK_BOOTTIME);
+    struct timespec now = read_clock(CLOCK_BOOTTIME);
 
     return (int64_t)now.tv_sec * NS_PER_SEC + now.tv_nsec;
 }
 
 int64_t clock_wall_us(void)
 {
-    struct timespec now = get(CLOCK_REALTIME);
+    struct timespec now = read_clock(CLOCK_REALTIME);
 
     return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }

@@ -13,7 +13,7 @@ static void print_escaped(const char *text)
     }
 }
 
-static void print_option(const struct verb *verb, const struct option_row *row)
+static void print_fish_option(const struct verb *verb, const struct option_row *row)
 {
     printf("complete -c holdfast -n '__holdfast_at %s option' -l %s", verb->name,
            row->name);
@@ -137,6 +137,6 @@ void completion_fish(void)
                    verb->name);
         for (size_t j = 0; j < option_count; j++)
             if (completion_has(verb, &option_table[j]))
-                print_option(verb, &option_table[j]);
+                print_fish_option(verb, &option_table[j]);
     }
 }

@@ -17,7 +17,7 @@ enum place {
 
 /* How many characters at `s` are one step, in which place we are after it, and which
  * byte it means; 0: none. */
-static size_t step(const char *s, enum place *place, char *means)
+static size_t step_quote(const char *s, enum place *place, char *means)
 {
     unsigned byte;
     int      length = 0;
@@ -53,7 +53,7 @@ static const char *follow(const char *name, const char *text, enum place *place)
     char means;
 
     while (*text != '\0') {
-        text += step(text, place, &means);
+        text += step_quote(text, place, &means);
         if (means != '\0' && *name++ != means)
             return NULL;
     }
@@ -86,7 +86,7 @@ static bool needs_backslash(char c, enum place place)
     return place == OUTSIDE && !is_plain(c);
 }
 
-static void put(FILE *out, char c, enum place place)
+static void put_quoted(FILE *out, char c, enum place place)
 {
     if (place == SINGLE && c == '\'')
         fputs("'\\''", out);
@@ -133,7 +133,7 @@ static char *quote(const char *text, enum place place)
             put_bytes(out, text, length, place);
         else
             for (size_t i = 0; i < length; i++)
-                put(out, text[i], place);
+                put_quoted(out, text[i], place);
     }
     return close_memory(out, &quoted);
 }

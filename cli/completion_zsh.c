@@ -15,7 +15,7 @@ static void print_escaped(const char *text, const char *special)
     }
 }
 
-static void print_option(const struct option_row *row)
+static void print_zsh_option(const struct option_row *row)
 {
     char names[64];
 
@@ -76,7 +76,7 @@ void completion_zsh(void)
         printf("    %s)\n        _arguments -S \\\n", verb->name);
         for (size_t j = 0; j < option_count; j++)
             if (completion_has(verb, &option_table[j]))
-                print_option(&option_table[j]);
+                print_zsh_option(&option_table[j]);
         if (verb->names)
             printf("            '1:name:_holdfast_names'");
         else

@@ -35,7 +35,7 @@ static void print_lines(const struct hf_findings *findings)
     }
 }
 
-static void print_json(const struct hf_findings *findings)
+static void print_findings_json(const struct hf_findings *findings)
 {
     struct json json = { .out = stdout };
 
@@ -55,7 +55,7 @@ static void print_json(const struct hf_findings *findings)
 }
 
 /* 0, or what is worst. */
-static int print(const struct args *args, const struct hf_findings *findings)
+static int print_findings(const struct args *args, const struct hf_findings *findings)
 {
     int code = 0;
 
@@ -69,7 +69,7 @@ static int print(const struct args *args, const struct hf_findings *findings)
             code = EXIT_FAULT;
     }
     if (args->json)
-        print_json(findings);
+        print_findings_json(findings);
     else
         print_lines(findings);
     return code;
@@ -86,7 +86,7 @@ static void print_closed(const struct args *args, const char *why)
     };
     const struct hf_finding *both[] = { &version, &link };
 
-    (void)print(args, &(struct hf_findings){ .finding = both, .count = 2 });
+    (void)print_findings(args, &(struct hf_findings){ .finding = both, .count = 2 });
 }
 
 int doctor_main(const struct args *args)
@@ -107,7 +107,7 @@ int doctor_main(const struct args *args)
     if (r < 0) {
         code = session_failed(client, r);
     } else {
-        code = print(args, findings);
+        code = print_findings(args, findings);
         hf_findings_free(findings);
     }
     hf_close(client);

@@ -1,6 +1,6 @@
 /* elect.c - elect: a command that runs where the leader is.
  *
- * One term after the other, until the command ends by itself.  Between two terms
+ * One stint after the other, until the command ends by itself.  Between two stints
  * there is a short pause, which grows while they fail quickly: neither a command
  * that cannot work nor a store that is away should keep the machine busy.
  */
@@ -8,7 +8,7 @@
 
 #include "cli.h"
 #include "clock.h"
-#include "term.h"
+#include "stint.h"
 
 #include <poll.h>
 
@@ -16,59 +16,59 @@
 #define LONGEST_NS  (30 * NS_PER_SEC)
 #define QUICK_NS    (5 * NS_PER_SEC)
 
-/* `led`: we led in this term or an earlier one.  A store that was there then will be
+/* `led`: we led in this stint or an earlier one.  A store that was there then will be
  * back; a store that never was there is more likely misspelt. */
-static bool goes_on(const struct term *term, bool led)
+static bool goes_on(const struct stint *stint, bool led)
 {
-    if (term->stop)
+    if (stint->stop)
         return false;
-    switch (term->end) {
-    case TERM_REFUSED:
-        return led && term->code == EXIT_UNAVAILABLE;
-    case TERM_ENDED:
-        return term->args->again;
-    case TERM_LOST:
-    case TERM_ORPHANED:
+    switch (stint->end) {
+    case STINT_REFUSED:
+        return led && stint->code == EXIT_UNAVAILABLE;
+    case STINT_ENDED:
+        return stint->args->again;
+    case STINT_LOST:
+    case STINT_ORPHANED:
         return true;
-    case TERM_FAILED:
+    case STINT_FAILED:
         break;
     }
     return false;
 }
 
-static int64_t next_pause(const struct term *term, int64_t last)
+static int64_t next_pause(const struct stint *stint, int64_t last)
 {
-    if (term->code == 0 || term->served_ns >= QUICK_NS)
+    if (stint->code == 0 || stint->served_ns >= QUICK_NS)
         return SHORTEST_NS;
     return 2 * last < LONGEST_NS ? 2 * last : LONGEST_NS;
 }
 
-static void say_again(const struct term *term, int64_t pause)
+static void say_again(const struct stint *stint, int64_t pause)
 {
-    const char *name = term->args->operand[0];
+    const char *name = stint->args->operand[0];
     double      seconds = (double)pause / (double)NS_PER_SEC;
 
-    if (term->args->quiet)
+    if (stint->args->quiet)
         return;
-    if (term->end == TERM_ENDED)
+    if (stint->end == STINT_ENDED)
         complain("the command ended with %d; taking part in \"%s\" again in %.1f s",
-                 term->code, name, seconds);
+                 stint->code, name, seconds);
     else
         complain("taking part in \"%s\" again in %.1f s", name, seconds);
 }
 
 /* False: a signal says not to go on. */
-static bool rest(struct term *term, int64_t pause)
+static bool rest_between(struct stint *stint, int64_t pause)
 {
     int64_t until = clock_boot_ns() + pause, left;
 
     while ((left = until - clock_boot_ns()) > 0) {
-        struct pollfd on = { .fd = term->signals->fd, .events = POLLIN };
+        struct pollfd on = { .fd = stint->signals->fd, .events = POLLIN };
         poll(&on, 1, (int)(left / NS_PER_MS + 1));
-        int signal = signals_end(term->signals);
+        int signal = signals_end(stint->signals);
         if (signal != 0) {
-            term->code = 128 + signal;
-            term->interrupted = signal == SIGINT;
+            stint->code = 128 + signal;
+            stint->interrupted = signal == SIGINT;
             return false;
         }
     }
@@ -88,16 +88,16 @@ int elect_main(const struct args *args)
         return complain_errno("signalfd");
     later.wait_ms = -1;
     for (;;) {
-        struct term term = { .args = led ? &later : args,
-                             .signals = &signals,
-                             .repeats = true };
-        term_serve(&term);
-        led = led || term.end != TERM_REFUSED;
-        if (!goes_on(&term, led))
-            return term_exit(&term);
-        pause = next_pause(&term, pause);
-        say_again(&term, pause);
-        if (!rest(&term, pause))
-            return term_exit(&term);
+        struct stint stint = { .args = led ? &later : args,
+                               .signals = &signals,
+                               .repeats = true };
+        stint_serve(&stint);
+        led = led || stint.end != STINT_REFUSED;
+        if (!goes_on(&stint, led))
+            return stint_exit(&stint);
+        pause = next_pause(&stint, pause);
+        say_again(&stint, pause);
+        if (!rest_between(&stint, pause))
+            return stint_exit(&stint);
     }
 }

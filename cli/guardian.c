@@ -57,7 +57,7 @@ static void send_news(const struct guardian *g, const struct guard_news *news)
     send(g->link, news, sizeof *news, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-static void tell(const struct guardian *g, enum guard_news_kind kind, int value)
+static void tell_holdfast(const struct guardian *g, enum guard_news_kind kind, int value)
 {
     struct guard_news news;
 
@@ -112,7 +112,7 @@ static void set_deadline(struct guardian *g, int64_t deadline)
 static _Noreturn void gone(struct guardian *g)
 {
     cgroup_drop(g->cgroup, getpid());
-    tell(g, GUARD_GONE, 0);
+    tell_holdfast(g, GUARD_GONE, 0);
     _exit(0); /* and only now the lifeline's descriptors are closed */
 }
 
@@ -132,7 +132,7 @@ static _Noreturn void end_tree(struct guardian *g)
         cgroup_kill(g->cgroup);
     tree_end(g->child, &status, &stuck);
     if (g->child > 0)
-        tell(g, GUARD_EXITED, status);
+        tell_holdfast(g, GUARD_EXITED, status);
     gone(g);
 }
 
@@ -162,7 +162,7 @@ void guard_let_go_of_stdio(void)
     close(null);
 }
 
-static void start(struct guardian *g, const struct guard_order *go)
+static void start_guarding(struct guardian *g, const struct guard_order *go)
 {
     struct pollfd link = { .fd = g->link };
 
@@ -173,12 +173,12 @@ static void start(struct guardian *g, const struct guard_order *go)
     g->cgroup = cgroup_make(getpid());
     g->child = child_start(g->plan, go, g->cgroup, &g->report);
     if (g->child < 0) {
-        tell(g, GUARD_FAILED, errno);
+        tell_holdfast(g, GUARD_FAILED, errno);
         gone(g);
     }
     g->started = true;
     guard_let_go_of_stdio();
-    tell(g, GUARD_STARTED, (int)g->child);
+    tell_holdfast(g, GUARD_STARTED, (int)g->child);
     set_deadline(g, go->deadline);
 }
 
@@ -186,7 +186,7 @@ static void obey(struct guardian *g, const struct guard_order *order)
 {
     switch (order->kind) {
     case GUARD_GO:
-        start(g, order);
+        start_guarding(g, order);
         break;
     case GUARD_DEADLINE:
         set_deadline(g, order->deadline);
@@ -227,7 +227,7 @@ static void look_at_report(struct guardian *g)
     ssize_t n = read(g->report, &error, sizeof error);
 
     if (n == (ssize_t)sizeof error)
-        tell(g, GUARD_FAILED, error);
+        tell_holdfast(g, GUARD_FAILED, error);
     close(g->report);
     g->report = -1;
 }
@@ -239,7 +239,7 @@ static void look_at_parent(struct guardian *g)
         return;
     if (!g->started)
         _exit(0);
-    tell(g, GUARD_BEREFT, 0);
+    tell_holdfast(g, GUARD_BEREFT, 0);
     end_tree(g);
 }
 
@@ -275,14 +275,14 @@ static void reap_children(struct guardian *g)
         if (pid != g->child)
             continue;
         if (WIFSTOPPED(status)) {
-            tell(g, GUARD_STOPPED, WSTOPSIG(status));
+            tell_holdfast(g, GUARD_STOPPED, WSTOPSIG(status));
             continue;
         }
         if (g->report >= 0)
             look_at_report(g); /* it may have come after we last looked */
         g->child = 0;
         ended = true;
-        tell(g, GUARD_EXITED, status);
+        tell_holdfast(g, GUARD_EXITED, status);
     }
     if (g->started && pid < 0 && errno == ECHILD)
         gone(g);
@@ -308,12 +308,12 @@ static void on_time(struct guardian *g)
     if (read(g->timer, &ticks, sizeof ticks) < 0)
         return; /* it was set anew meanwhile */
     if (now >= g->deadline) {
-        tell(g, GUARD_EXPIRED, 0);
+        tell_holdfast(g, GUARD_EXPIRED, 0);
         end_tree(g);
     }
     if (now >= g->ask_at) {
         g->ask_at = INT64_MAX;
-        tell(g, GUARD_ASKED, 0);
+        tell_holdfast(g, GUARD_ASKED, 0);
         ask_to_end(g);
     }
     if (now >= g->end_at)

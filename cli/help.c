@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static void print_option(const struct option_row *row)
+static void print_help_option(const struct option_row *row)
 {
     char left[64];
     int  n = 0;
@@ -30,7 +30,7 @@ static void print_verb(const struct verb *verb)
     printf("\n");
     for (size_t i = 0; i < option_count; i++)
         if (option_table[i].verbs & verb->bit)
-            print_option(&option_table[i]);
+            print_help_option(&option_table[i]);
 }
 
 static void print_all(void)

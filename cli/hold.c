@@ -34,7 +34,7 @@ static bool yields(const struct args *args, struct requests *requests)
 }
 
 /* Until stdin ends, a signal comes, the lock is lost, or it is yielded. */
-static void keep(const struct taking *taking, struct requests *requests)
+static void keep_lock(const struct taking *taking, struct requests *requests)
 {
     bool watch = true;
 
@@ -63,7 +63,7 @@ static int hold(struct taking *taking, struct requests *requests)
         return taking->code;
     if (!taking->args->quiet)
         complain("holding \"%s\", token %" PRIu64, name, hf_token(taking->lock));
-    keep(taking, requests);
+    keep_lock(taking, requests);
 
     int r = hf_release(taking->lock);
     if (r == HF_ELOST) {

@@ -35,7 +35,7 @@ static void put_string(FILE *out, const char *text)
     fputc('"', out);
 }
 
-static void begin(struct json *json, const char *key)
+static void begin_value(struct json *json, const char *key)
 {
     if (json->comma)
         fputc(',', json->out);
@@ -49,7 +49,7 @@ static void begin(struct json *json, const char *key)
 void json_open(struct json *json, const char *key, char bracket)
 {
     assert(bracket == '{' || bracket == '[');
-    begin(json, key);
+    begin_value(json, key);
     fputc(bracket, json->out);
     json->comma = false;
 }
@@ -63,30 +63,30 @@ void json_close(struct json *json, char bracket)
 
 void json_string(struct json *json, const char *key, const char *value)
 {
-    begin(json, key);
+    begin_value(json, key);
     put_string(json->out, value);
 }
 
 void json_number(struct json *json, const char *key, int64_t value)
 {
-    begin(json, key);
+    begin_value(json, key);
     fprintf(json->out, "%" PRId64, value);
 }
 
 void json_bool(struct json *json, const char *key, bool value)
 {
-    begin(json, key);
+    begin_value(json, key);
     fputs(value ? "true" : "false", json->out);
 }
 
 void json_null(struct json *json, const char *key)
 {
-    begin(json, key);
+    begin_value(json, key);
     fputs("null", json->out);
 }
 
 void json_token(struct json *json, const char *key, uint64_t value)
 {
-    begin(json, key);
+    begin_value(json, key);
     fprintf(json->out, "\"%" PRIu64 "\"", value);
 }

@@ -56,7 +56,7 @@ static void print_table(const struct args *args, const struct hf_report *report)
     table_print(&table, stdout);
 }
 
-static void print_json(const struct args *args, const struct hf_report *report)
+static void print_list_json(const struct args *args, const struct hf_report *report)
 {
     struct json json = { .out = stdout };
     size_t      count;
@@ -80,11 +80,11 @@ static void print_store(struct hf_client *client, bool any)
     printf("%s%s\n", any ? "" : "no lock is in use in ", store);
 }
 
-static int print(const struct args *args, struct hf_client *client,
-                 const struct hf_report *report)
+static int print_list(const struct args *args, struct hf_client *client,
+                      const struct hf_report *report)
 {
     if (args->json) {
-        print_json(args, report);
+        print_list_json(args, report);
         return 0;
     }
     if (isatty(STDOUT_FILENO))
@@ -95,5 +95,5 @@ static int print(const struct args *args, struct hf_client *client,
 
 int list_main(const struct args *args)
 {
-    return session_look(args, NULL, print);
+    return session_look(args, NULL, print_list);
 }

@@ -16,7 +16,7 @@ struct observer {
     bool               unread; /* nobody reads it any more */
 };
 
-static void print_json(const struct args *args, const struct hf_entry *leader)
+static void print_leader_json(const struct args *args, const struct hf_entry *leader)
 {
     struct json json = { .out = stdout };
     char        time[TEXT_TIME_MAX];
@@ -55,7 +55,7 @@ static void on_leader(struct hf_election *election, const struct hf_entry *leade
 
     (void)election;
     if (observer->args->json)
-        print_json(observer->args, leader);
+        print_leader_json(observer->args, leader);
     else
         print_text(leader);
     observer->unread = fflush(stdout) != 0;

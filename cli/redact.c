@@ -16,7 +16,7 @@ struct sink {
     size_t used;
 };
 
-static void put(struct sink *sink, const char *text, size_t length)
+static void put_bytes(struct sink *sink, const char *text, size_t length)
 {
     size_t room = sink->size - 1 - sink->used;
 
@@ -107,7 +107,7 @@ bool redact_url_has(const char *url)
     return url_secret(url, &length) != NULL || stray_secret(url, &length) != NULL;
 }
 
-static void wipe(char *url, const char *secret, size_t length)
+static void wipe_secret(char *url, const char *secret, size_t length)
 {
     memset(url + (secret - url), 'x', length);
 }
@@ -119,9 +119,9 @@ void redact_text(char *text)
 
     for (const char *at = text; (at = strstr(at, "://")) != NULL; at += 3)
         if ((secret = user_password(at, &length)) != NULL)
-            wipe(text, secret, length);
+            wipe_secret(text, secret, length);
     for (secret = text; (secret = secret_param(secret, &length)) != NULL;)
-        wipe(text, secret, length);
+        wipe_secret(text, secret, length);
 }
 
 void redact_url_wipe(char *url)
@@ -130,7 +130,7 @@ void redact_url_wipe(char *url)
     const char *secret = stray_secret(url, &length);
 
     if (secret != NULL)
-        wipe(url, secret, length);
+        wipe_secret(url, secret, length);
     redact_text(url);
 }
 
@@ -153,12 +153,12 @@ static bool put_word(struct sink *sink, const char *word, size_t length, bool se
     size_t name = assigned_name(word, length), hidden;
 
     if (secret && word[0] != '-') {
-        put(sink, HIDDEN, strlen(HIDDEN));
+        put_bytes(sink, HIDDEN, strlen(HIDDEN));
         return false;
     }
     if (name > 0 && is_secret_name(word, name)) {
-        put(sink, word, name + 1);
-        put(sink, HIDDEN, strlen(HIDDEN));
+        put_bytes(sink, word, name + 1);
+        put_bytes(sink, HIDDEN, strlen(HIDDEN));
         return false;
     }
     if (length < sizeof copy) {
@@ -166,16 +166,16 @@ static bool put_word(struct sink *sink, const char *word, size_t length, bool se
         copy[length] = '\0';
         const char *from = copy, *password;
         while ((password = url_secret(from, &hidden)) != NULL) {
-            put(sink, from, (size_t)(password - from));
-            put(sink, HIDDEN, strlen(HIDDEN));
+            put_bytes(sink, from, (size_t)(password - from));
+            put_bytes(sink, HIDDEN, strlen(HIDDEN));
             from = password + hidden;
         }
         if (from != copy) {
-            put(sink, from, strlen(from));
+            put_bytes(sink, from, strlen(from));
             return false;
         }
     }
-    put(sink, word, length);
+    put_bytes(sink, word, length);
     return length > 2 && word[0] == '-' && word[1] == '-' && is_secret_name(word, length);
 }
 
@@ -189,19 +189,19 @@ static void put_words(struct sink *sink, char *const *argv)
         bool        quote = arg[0] == '\0' || strpbrk(arg, " \t\n") != NULL;
 
         if (i > 0)
-            put(sink, " ", 1);
+            put_bytes(sink, " ", 1);
         if (quote)
-            put(sink, "'", 1);
+            put_bytes(sink, "'", 1);
         while (*arg != '\0') {
             size_t blank = strspn(arg, " \t\n"), length = strcspn(arg + blank, " \t\n");
-            put(sink, arg, blank);
+            put_bytes(sink, arg, blank);
             arg += blank;
             if (length > 0)
                 secret = put_word(sink, arg, length, secret);
             arg += length;
         }
         if (quote)
-            put(sink, "'", 1);
+            put_bytes(sink, "'", 1);
     }
 }
 
@@ -235,11 +235,12 @@ void redact_urls(char *out, size_t size, char *const *argv)
     out[0] = '\0';
     for (size_t i = 0; argv[i] != NULL; i++) {
         if (i > 0)
-            put(&sink, " ", 1);
+            put_bytes(&sink, " ", 1);
         char *copy = strdup(argv[i]); /* the whole: a URL may be cut before its @ */
         if (copy != NULL)
             wipe_words(copy);
-        put(&sink, copy != NULL ? copy : HIDDEN, strlen(copy != NULL ? copy : HIDDEN));
+        put_bytes(&sink, copy != NULL ? copy : HIDDEN,
+                  strlen(copy != NULL ? copy : HIDDEN));
         free(copy);
     }
 }

@@ -2,15 +2,15 @@
 #include "options.h"
 
 #include "cli.h"
-#include "term.h"
+#include "stint.h"
 
 int run_main(const struct args *args)
 {
     struct signals signals;
-    struct term    term = { .args = args, .signals = &signals };
+    struct stint   stint = { .args = args, .signals = &signals };
 
     if (signals_init(&signals) < 0)
         return complain_errno("signalfd");
-    term_serve(&term);
-    return term_exit(&term);
+    stint_serve(&stint);
+    return stint_exit(&stint);
 }

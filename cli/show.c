@@ -36,8 +36,8 @@ static void print_table(const struct hf_report *report)
     table_print(&table, stdout);
 }
 
-static int print(const struct args *args, struct hf_client *client,
-                 const struct hf_report *report)
+static int print_places(const struct args *args, struct hf_client *client,
+                        const struct hf_report *report)
 {
     const char *name = args->operand[0];
 
@@ -56,5 +56,5 @@ static int print(const struct args *args, struct hf_client *client,
 
 int show_main(const struct args *args)
 {
-    return session_look(args, args->operand[0], print);
+    return session_look(args, args->operand[0], print_places);
 }

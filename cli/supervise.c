@@ -40,7 +40,7 @@ static int64_t current_deadline(const struct supervisor *s)
     return left == INT64_MAX ? INT64_MAX : now + left * NS_PER_MS;
 }
 
-static void start(struct supervisor *s)
+static void start_command(struct supervisor *s)
 {
     struct guard_order go;
     int                fds[GUARD_FDS_MAX];
@@ -271,7 +271,7 @@ void supervise(struct supervisor *s)
 
     assert(hf_state(s->lock) == HF_HELD);
     sigemptyset(&s->passed);
-    start(s);
+    start_command(s);
     while (!s->gone && !s->orphaned) {
         struct pollfd on[] = {
             { .fd = hf_fd(s->client), .events = POLLIN },

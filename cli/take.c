@@ -53,7 +53,7 @@ static void drive(const struct taking *taking, int timeout_ms)
 }
 
 /* Give the place up, or the lock if it was granted just now. */
-static void leave(struct taking *taking)
+static void leave_line(struct taking *taking)
 {
     int64_t until = clock_boot_ns() + LEAVE_NS;
 
@@ -71,7 +71,7 @@ static void pause_wait(struct taking *taking, struct notice *notice)
     notice_clear(notice);
     if (!taking->args->quiet)
         complain("leaving the line of \"%s\" while stopped", taking->args->operand[0]);
-    leave(taking);
+    leave_line(taking);
     signals_stop_self(SIGTSTP);
     notice_init(notice, taking->client, taking->args->operand[0], taking->args->quiet);
 }
@@ -204,12 +204,12 @@ static int look_around(const struct taking *taking, bool *unsure)
     return HF_EDEADLOCK;
 }
 
-enum turn { GO_ON, START_AGAIN, END };
+enum next_step { GO_ON, START_AGAIN, END };
 
-static enum turn look_at_signals(struct taking *taking, struct notice *notice)
+static enum next_step look_at_signals(struct taking *taking, struct notice *notice)
 {
-    enum turn turn = GO_ON;
-    int       signal;
+    enum next_step next = GO_ON;
+    int            signal;
 
     while ((signal = signals_next(taking->signals)) != 0) {
         if (signals_ends(signal)) {
@@ -218,10 +218,10 @@ static enum turn look_at_signals(struct taking *taking, struct notice *notice)
         }
         if (signal == SIGTSTP) {
             pause_wait(taking, notice);
-            turn = START_AGAIN;
+            next = START_AGAIN;
         }
     }
-    return turn;
+    return next;
 }
 
 /* An extra line about a store that is away, unless that is told soon anyway, or is part
@@ -234,7 +234,7 @@ static bool says_reach(const struct taking *taking, const struct notice *notice)
 }
 
 /* What is to be said while there is no answer. */
-static void show(const struct taking *taking, struct notice *notice)
+static void show_place(const struct taking *taking, struct notice *notice)
 {
     if (says_reach(taking, notice))
         reach_show(NULL);
@@ -249,45 +249,45 @@ static int show_timeout_ms(const struct taking *taking, const struct notice *not
 
 /* Wait until the store knows that the last wish has ended, which takes a moment unless it
  * is away.  *result: HF_EDOWN if it takes longer than -w. */
-static enum turn settle(struct taking *taking, struct notice *notice, int *result)
+static enum next_step settle(struct taking *taking, struct notice *notice, int *result)
 {
-    enum turn turn;
+    enum next_step next;
 
     *result = 0;
     while (hf_state(taking->lock) != HF_IDLE) {
         drive(taking, clock_sooner(show_timeout_ms(taking, notice), LOOK_MS));
-        if ((turn = look_at_signals(taking, notice)) != GO_ON)
-            return turn;
+        if ((next = look_at_signals(taking, notice)) != GO_ON)
+            return next;
         if (time_left_ms(taking) == 0 && reach_why() != NULL) {
             *result = HF_EDOWN;
             break;
         }
-        show(taking, notice);
+        show_place(taking, notice);
     }
     return GO_ON;
 }
 
 /* One wish, to its end: held (0), refused (HF_E...), or ended by a signal. */
-static enum turn wish(struct taking *taking, struct notice *notice, int *result)
+static enum next_step wish(struct taking *taking, struct notice *notice, int *result)
 {
     const struct args *args = taking->args;
     struct hf_lock    *lock = taking->lock;
     bool               unsure = args->wait_ms != 0 && held_name(args->operand[0]);
-    enum turn          turn;
+    enum next_step     next;
 
-    if ((turn = settle(taking, notice, result)) != GO_ON || *result != 0)
-        return turn;
+    if ((next = settle(taking, notice, result)) != GO_ON || *result != 0)
+        return next;
     *result = hf_acquire_start(lock, time_left_ms(taking));
     while (*result == 0 && hf_state(lock) == HF_WAITING) {
         drive(taking,
               clock_sooner(show_timeout_ms(taking, notice), unsure ? LOOK_MS : -1));
-        if ((turn = look_at_signals(taking, notice)) != GO_ON)
-            return turn;
+        if ((next = look_at_signals(taking, notice)) != GO_ON)
+            return next;
         if (hf_state(lock) == HF_WAITING)
             *result = look_around(taking, &unsure);
         if (*result != 0 || hf_state(lock) != HF_WAITING)
             break;
-        show(taking, notice);
+        show_place(taking, notice);
     }
     if (*result == 0 && hf_state(lock) != HF_HELD)
         *result = hf_why(lock) != 0 ? hf_why(lock) : HF_ESTATE;
@@ -314,10 +314,10 @@ bool take(struct taking *taking)
         ;
     notice_clear(&notice);
     if (taking->signal != 0) {
-        leave(taking);
+        leave_line(taking);
         taking->code = 128 + taking->signal;
     } else if (r == HF_EDEADLOCK) {
-        leave(taking);
+        leave_line(taking);
         taking->code = EXIT_USAGE;
     } else if (r < 0) {
         taking->code = say_why(taking, r);

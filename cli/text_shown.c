@@ -69,7 +69,7 @@ bool text_is_hidden(uint32_t character)
 }
 
 /* One character as it is shown; returns how many bytes of `text` that was. */
-static size_t show(char shown[16], const char *text)
+static size_t show_text(char shown[16], const char *text)
 {
     size_t   length = text_utf8(text);
     uint32_t character = text_character(text);
@@ -94,7 +94,7 @@ void text_clean(char *out, size_t size, const char *text)
 
     assert(size > 0);
     while (*text != '\0') {
-        text += show(shown, text);
+        text += show_text(shown, text);
         size_t length = strlen(shown);
         if (used + length >= size)
             break;
@@ -122,7 +122,7 @@ static size_t width_of(const char *text)
     return width < 0 ? 1 : (size_t)width;
 }
 
-static size_t step(const char *text)
+static size_t step_text(const char *text)
 {
     size_t length = text_utf8(text);
 
@@ -133,7 +133,7 @@ size_t text_columns(const char *text)
 {
     size_t columns = 0;
 
-    for (; *text != '\0'; text += step(text))
+    for (; *text != '\0'; text += step_text(text))
         columns += width_of(text);
     return columns;
 }
@@ -145,7 +145,7 @@ void text_cut(char *text, size_t columns)
     assert(columns >= 3);
     if (text_columns(text) <= columns)
         return;
-    for (; *text != '\0'; text += step(text)) {
+    for (; *text != '\0'; text += step_text(text)) {
         seen += width_of(text);
         if (seen > columns - 3)
             break;

@@ -58,7 +58,7 @@ static bool read_process(pid_t pid, struct process *ret)
     return true;
 }
 
-static bool add(struct census *census, const struct process *process)
+static bool add_process(struct census *census, const struct process *process)
 {
     if (census->count == census->room) {
         size_t          room = census->room == 0 ? 1024 : census->room * 2;
@@ -91,7 +91,7 @@ static bool take_census(struct census *ret)
         int            pid = atoi(entry->d_name);
 
         /* A process that ended meanwhile is no loss. */
-        if (pid > 0 && read_process(pid, &process) && !add(ret, &process))
+        if (pid > 0 && read_process(pid, &process) && !add_process(ret, &process))
             break; /* out of memory: better some of them than none */
     }
     closedir(proc);
@@ -100,7 +100,7 @@ static bool take_census(struct census *ret)
     return true;
 }
 
-static struct process *find(const struct census *census, pid_t pid)
+static struct process *find_process(const struct census *census, pid_t pid)
 {
     struct process key = { .pid = pid };
 
@@ -111,19 +111,19 @@ static struct process *find(const struct census *census, pid_t pid)
 
 /* Walk up until somebody is known.  A snapshot of a changing tree may even
  * contain a circle, hence the limit. */
-static enum kin judge(const struct census *census, pid_t root, struct process *process,
-                      int limit)
+static enum kin judge_process(const struct census *census, pid_t root,
+                              struct process *process, int limit)
 {
     if (process->kin != UNKNOWN)
         return process->kin;
 
-    struct process *parent = find(census, process->parent);
+    struct process *parent = find_process(census, process->parent);
     if (process->parent == root)
         process->kin = OURS;
     else if (parent == NULL || limit == 0)
         process->kin = STRANGER;
     else
-        process->kin = judge(census, root, parent, limit - 1);
+        process->kin = judge_process(census, root, parent, limit - 1);
     return process->kin;
 }
 
@@ -145,7 +145,7 @@ static struct process *next_below(struct census *census, pid_t root, size_t *at)
 {
     while (*at < census->count) {
         struct process *process = &census->at[(*at)++];
-        if (judge(census, root, process, 1000) == OURS && process->state != 'Z')
+        if (judge_process(census, root, process, 1000) == OURS && process->state != 'Z')
             return process;
     }
     return NULL;

@@ -21,7 +21,7 @@
 #define SHORTEST_MS 500
 #define LONGEST_MS  1000
 
-static const struct hf_entry *find(const struct hf_report *report, uint64_t token)
+static const struct hf_entry *find_place(const struct hf_report *report, uint64_t token)
 {
     for (size_t i = 0; report != NULL && i < report->count; i++)
         if (report->entry[i]->token == token)
@@ -29,7 +29,8 @@ static const struct hf_entry *find(const struct hf_report *report, uint64_t toke
     return NULL;
 }
 
-static void tell(const struct args *args, const char *event, const struct hf_entry *entry)
+static void tell_event(const struct args *args, const char *event,
+                       const struct hf_entry *entry)
 {
     char    time[TEXT_TIME_MAX], owner[ENTRY_TEXT_MAX], line[ENTRY_TEXT_MAX + 128];
     int64_t now = clock_wall_us();
@@ -56,14 +57,16 @@ static void tell_changes(const struct args *args, const struct hf_report *before
                          const struct hf_report *after)
 {
     for (size_t i = 0; before != NULL && i < before->count; i++)
-        if (find(after, before->entry[i]->token) == NULL)
-            tell(args, before->entry[i]->held ? "released" : "left", before->entry[i]);
+        if (find_place(after, before->entry[i]->token) == NULL)
+            tell_event(args, before->entry[i]->held ? "released" : "left",
+                       before->entry[i]);
     for (size_t i = 0; i < after->count; i++) {
-        const struct hf_entry *now = after->entry[i], *was = find(before, now->token);
+        const struct hf_entry *now = after->entry[i],
+                              *was = find_place(before, now->token);
         if (was == NULL)
-            tell(args, now->held ? "granted" : "entered", now);
+            tell_event(args, now->held ? "granted" : "entered", now);
         else if (now->held && !was->held)
-            tell(args, "granted", now);
+            tell_event(args, "granted", now);
     }
 }
 

@@ -18,7 +18,7 @@ static size_t          count, room;
 static int             cancel; /* state that the thread with the mutex had before */
 
 /* A thread that is canceled in open() or close() would take the mutex with it. */
-static void take(void)
+static void take_guard(void)
 {
     int state;
 
@@ -27,7 +27,7 @@ static void take(void)
     cancel = state;
 }
 
-static void give(void)
+static void give_guard(void)
 {
     int state = cancel;
 
@@ -41,12 +41,12 @@ static void in_child(void)
         close(guarded[i]);
     count = 0;
     atomic_fetch_add(&generation, 1);
-    give();
+    give_guard();
 }
 
 static void install(void)
 {
-    pthread_atfork(take, give, in_child);
+    pthread_atfork(take_guard, give_guard, in_child);
 }
 
 unsigned hf_fork_generation(void)
@@ -58,12 +58,12 @@ unsigned hf_fork_generation(void)
 void hf_fork_pause(void)
 {
     pthread_once(&once, install);
-    take();
+    take_guard();
 }
 
 void hf_fork_resume(void)
 {
-    give();
+    give_guard();
 }
 
 int hf_fork_guard(int fd)

@@ -53,7 +53,7 @@ static void enter(struct hf_hold *hold)
     hold->state = HF_HOLD_ENTERING;
 }
 
-static void rest(struct hf_hold *hold, enum hf_hold_state state, int why)
+static void come_to_rest(struct hf_hold *hold, enum hf_hold_state state, int why)
 {
     assert(state == HF_HOLD_IDLE || state == HF_HOLD_LOST);
     hold->why = why;
@@ -65,9 +65,9 @@ static void rest(struct hf_hold *hold, enum hf_hold_state state, int why)
     hold->state = state;
 }
 
-static void leave(struct hf_hold *hold, int why)
+static void start_leaving(struct hf_hold *hold, int why)
 {
-    rest(hold, HF_HOLD_IDLE, why);
+    come_to_rest(hold, HF_HOLD_IDLE, why);
     hold->state = HF_HOLD_LEAVING;
 }
 
@@ -75,7 +75,7 @@ static void lose(struct hf_hold *hold, bool away)
 {
     assert(hold->state == HF_HOLD_HELD);
     hold->away = away;
-    rest(hold, HF_HOLD_LOST, HF_ELOST);
+    come_to_rest(hold, HF_HOLD_LOST, HF_ELOST);
 }
 
 static void wait_for(struct hf_hold *hold, const struct hf_line *ahead,
@@ -112,11 +112,11 @@ static void on_refused(struct hf_hold *hold, const struct hf_line *line)
     struct hf_verdict verdict = hf_line_judge(line, &hold->shape);
 
     if (verdict.mismatch)
-        rest(hold, HF_HOLD_IDLE, misfit(&verdict));
+        come_to_rest(hold, HF_HOLD_IDLE, misfit(&verdict));
     else if (verdict.granted) /* it emptied meanwhile: nothing to wait for */
         enter(hold);
     else if (hold->once)
-        rest(hold, HF_HOLD_IDLE, HF_EBUSY);
+        come_to_rest(hold, HF_HOLD_IDLE, HF_EBUSY);
     else
         wait_for(hold, line, &verdict);
 }
@@ -128,11 +128,11 @@ static void on_place(struct hf_hold *hold, const struct hf_line *line, size_t me
 
     hold->seq = line->ticket[me].seq;
     if (verdict.mismatch)
-        leave(hold, misfit(&verdict));
+        start_leaving(hold, misfit(&verdict));
     else if (verdict.granted)
         hold_it(hold, &line->ticket[me]);
     else if (hold->once) /* a store that cannot refuse made us queue */
-        leave(hold, HF_EBUSY);
+        start_leaving(hold, HF_EBUSY);
     else
         wait_for(hold, &ahead, &verdict);
 }
@@ -183,7 +183,7 @@ static void on_failed(struct hf_hold *hold, int why)
     if (why == HF_EDOWN || hold->state == HF_HOLD_HELD || hold->state == HF_HOLD_LEAVING)
         return;
     /* An ENTER that failed may have been carried out all the same. */
-    leave(hold, why);
+    start_leaving(hold, why);
 }
 
 static void on_drop(struct hf_hold *hold, int why)
@@ -193,19 +193,19 @@ static void on_drop(struct hf_hold *hold, int why)
     if (hold->state == HF_HOLD_LEAVING)
         return;
     if (outside) /* a claim that waits has no place to give up */
-        rest(hold, HF_HOLD_IDLE, why);
+        come_to_rest(hold, HF_HOLD_IDLE, why);
     else if (hold->state != HF_HOLD_LOST)
-        leave(hold, why);
+        start_leaving(hold, why);
     else if (hold->away)
-        rest(hold, HF_HOLD_IDLE, HF_ELOST);
+        come_to_rest(hold, HF_HOLD_IDLE, HF_ELOST);
     else
-        leave(hold, HF_ELOST);
+        start_leaving(hold, HF_ELOST);
 }
 
 static void on_left(struct hf_hold *hold, int why)
 {
     /* The reason why we gave up stays: a timeout stays a timeout. */
-    rest(hold, HF_HOLD_IDLE, hold->why != 0 ? hold->why : why);
+    come_to_rest(hold, HF_HOLD_IDLE, hold->why != 0 ? hold->why : why);
 }
 
 /* A dead session took our place with it.  If we only waited we queue again;
@@ -224,7 +224,7 @@ static void on_gone(struct hf_hold *hold)
         lose(hold, true);
         break;
     case HF_HOLD_LEAVING: /* the session died before the release was answered */
-        rest(hold, HF_HOLD_IDLE, hold->why != 0 ? hold->why : HF_ELOST);
+        come_to_rest(hold, HF_HOLD_IDLE, hold->why != 0 ? hold->why : HF_ELOST);
         break;
     case HF_HOLD_LOST:
         hold->away = true;

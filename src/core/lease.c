@@ -5,7 +5,7 @@
 
 #define RATE 500 /* 1/rho */
 
-static hf_time sooner(hf_time a, hf_time b)
+static hf_time sooner_of(hf_time a, hf_time b)
 {
     return a < b ? a : b;
 }
@@ -94,7 +94,7 @@ static hf_time proven(const struct hf_lease_quorum *lease, hf_time sent)
 
 /* Marks closer together than T/32 are not worth a place in the ring, so that
  * it always reaches back further than the gap. */
-static void remember(struct hf_lease_quorum *lease, hf_time sent, hf_time answered)
+static void remember_answer(struct hf_lease_quorum *lease, hf_time sent, hf_time answered)
 {
     hf_time least = lease->timeout / (HF_LEASE_MARKS / 2);
     hf_time took = answered - sent;
@@ -115,7 +115,7 @@ void hf_lease_quorum_answered(struct hf_lease_quorum *lease, hf_time sent,
                               hf_time answered, bool committed)
 {
     assert(sent <= answered);
-    remember(lease, sent, answered);
+    remember_answer(lease, sent, answered);
     if (!committed)
         return;
 
@@ -140,7 +140,7 @@ static hf_time movable_at(const struct hf_lease_quorum *lease)
         if (mark->sent <= lease->since)
             break;
         slowest = later(slowest, mark->slowest);
-        soonest = sooner(soonest, provable_at(lease, mark, slowest));
+        soonest = sooner_of(soonest, provable_at(lease, mark, slowest));
     }
     return soonest;
 }
@@ -164,11 +164,11 @@ hf_time hf_lease_quorum_write_at(const struct hf_lease_quorum *lease, hf_time la
 {
     hf_time least = last + lease->timeout * 2 / 15;
     hf_time most = last + lease->timeout * 3 / 16;
-    hf_time pace = later(least, sooner(previous_at(lease, last), most));
+    hf_time pace = later(least, sooner_of(previous_at(lease, last), most));
     hf_time need = lease->deadline - lease->timeout * 7 / 12;
 
-    return sooner(pace,
-                  later(last + lease->timeout / 32, later(need, movable_at(lease))));
+    return sooner_of(pace,
+                     later(last + lease->timeout / 32, later(need, movable_at(lease))));
 }
 
 hf_time hf_lease_quorum_connect_at(const struct hf_lease_quorum *lease, bool busy)

@@ -77,7 +77,7 @@ static void wait_for_all(struct hf_bundle *bundle)
     }
 }
 
-static int finish(struct hf_bundle *bundle, enum hf_state state)
+static int finish_call(struct hf_bundle *bundle, enum hf_state state)
 {
     int why = bundle->why;
 
@@ -99,7 +99,7 @@ static int all_acquire(struct hf_lock *lock, int64_t timeout_ms)
         return r < 0 ? r : 0;
     hf_bundle_take(bundle, true, once, deadline);
     wait_for_all(bundle);
-    r = finish(bundle, bundle->why == 0 ? HF_HELD : HF_IDLE);
+    r = finish_call(bundle, bundle->why == 0 ? HF_HELD : HF_IDLE);
     if (r == 0)
         hf_lock_granted(lock);
     return r;
@@ -120,7 +120,7 @@ static int all_release(struct hf_lock *lock)
     if (hf_drive_wait(drive, hf_bundle_is_due, bundle, deadline) < 0)
         bundle->why = HF_EDOWN;
     hf_bundle_step(bundle);
-    return finish(bundle, HF_IDLE);
+    return finish_call(bundle, HF_IDLE);
 }
 
 /* ---- Either way -------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ static int all_cancel(struct hf_lock *lock)
     return 0;
 }
 
-static void destroy(struct hf_bundle *bundle)
+static void destroy_bundle(struct hf_bundle *bundle)
 {
     free(bundle->part);
     free(bundle->any_thread);
@@ -160,7 +160,7 @@ static void all_free(struct hf_lock *lock)
     lock->ops = &hf_plain_ops;
     lock->made = NULL;
     hf_bundle_drop(bundle, 0);
-    destroy(bundle);
+    destroy_bundle(bundle);
     hf_drive_nudge(&lock->client->drive);
 }
 
@@ -214,7 +214,7 @@ static int check_parts(struct hf_lock *const *part, size_t count)
     return 0;
 }
 
-static int make(struct hf_bundle *bundle, struct hf_lock **ret)
+static int make_handle(struct hf_bundle *bundle, struct hf_lock **ret)
 {
     const struct hf_shape shape = { .weight = 1, .capacity = 1 };
     struct hf_lock       *lock;
@@ -239,7 +239,8 @@ static int make(struct hf_bundle *bundle, struct hf_lock **ret)
     return 0;
 }
 
-static int fill(struct hf_bundle *bundle, struct hf_lock *const *locks, size_t count)
+static int fill_bundle(struct hf_bundle *bundle, struct hf_lock *const *locks,
+                       size_t count)
 {
     bundle->part = calloc(count, sizeof(struct hf_lock *));
     bundle->any_thread = calloc(count, sizeof *bundle->any_thread);
@@ -262,14 +263,14 @@ int hf_all_of(struct hf_lock *const *locks, size_t count, struct hf_lock **ret)
     struct hf_bundle *bundle = calloc(1, sizeof *bundle);
     if (bundle == NULL)
         return HF_ENOMEM;
-    r = fill(bundle, locks, count);
+    r = fill_bundle(bundle, locks, count);
     if (r < 0)
         goto fail;
-    r = make(bundle, ret);
+    r = make_handle(bundle, ret);
     if (r < 0)
         goto fail;
     return 0;
 fail:
-    destroy(bundle);
+    destroy_bundle(bundle);
     return r;
 }

@@ -39,7 +39,7 @@ static bool are_idle(const struct hf_bundle *bundle, size_t from, size_t end)
     return true;
 }
 
-static bool is_claim(const struct hf_lock *part)
+static bool part_is_claim(const struct hf_lock *part)
 {
     return part->job.hold.shape.claim;
 }
@@ -52,15 +52,15 @@ static size_t end_of_step(const struct hf_bundle *bundle, size_t from)
 
     if (from == bundle->count)
         return from;
-    if (!bundle->together || alone || is_claim(bundle->part[from]))
+    if (!bundle->together || alone || part_is_claim(bundle->part[from]))
         return end;
-    while (end < bundle->count && !is_claim(bundle->part[end]))
+    while (end < bundle->count && !part_is_claim(bundle->part[end]))
         end++;
     return end;
 }
 
 /* `at`: the part that it is about. */
-static enum verdict judge(const struct hf_bundle *bundle, size_t *at)
+static enum verdict judge_parts(const struct hf_bundle *bundle, size_t *at)
 {
     size_t i;
 
@@ -88,7 +88,7 @@ bool hf_bundle_is_due(void *bundle)
 {
     size_t at;
 
-    return judge(bundle, &at) != WAIT;
+    return judge_parts(bundle, &at) != WAIT;
 }
 
 /* ---- Doing it ------------------------------------------------------------------------ */
@@ -107,7 +107,7 @@ void hf_bundle_drop(struct hf_bundle *bundle, size_t from)
     bundle->wanted = from;
 }
 
-static void fail(struct hf_bundle *bundle, struct hf_lock *culprit, int why)
+static void fail_all(struct hf_bundle *bundle, struct hf_lock *culprit, int why)
 {
     bundle->culprit = culprit;
     bundle->why = why;
@@ -121,11 +121,11 @@ void hf_bundle_give_up(struct hf_bundle *bundle, int why)
 {
     size_t at = 0;
 
-    (void)judge(bundle, &at);
+    (void)judge_parts(bundle, &at);
     if (at == bundle->count) /* all are held, and nobody has noticed yet */
         at--;
     bundle->again = false;
-    fail(bundle, bundle->part[at], why);
+    fail_all(bundle, bundle->part[at], why);
 }
 
 /* The thread may hold the name already; 1: then this is all there is to do.  A part that
@@ -162,14 +162,14 @@ static void want_next(struct hf_bundle *bundle)
         struct hf_lock *part = bundle->part[bundle->wanted];
         int             r = want_part(bundle, part, group);
         if (r < 0) {
-            fail(bundle, part, r);
+            fail_all(bundle, part, r);
             return;
         }
         bundle->wanted++;
     }
 }
 
-static void rest(struct hf_bundle *bundle, enum hf_state state)
+static void rest_bundle(struct hf_bundle *bundle, enum hf_state state)
 {
     bundle->phase = HF_RESTING;
     bundle->hopeful = !bundle->queued;
@@ -185,7 +185,7 @@ static void on_next(struct hf_bundle *bundle)
 {
     bundle->taken = bundle->wanted;
     if (bundle->taken == bundle->count)
-        rest(bundle, HF_HELD);
+        rest_bundle(bundle, HF_HELD);
     else if (hf_now() >= bundle->deadline)
         hf_bundle_give_up(bundle, bundle->once ? HF_EDOWN : HF_ETIMEOUT);
     else
@@ -198,7 +198,7 @@ static void on_fail(struct hf_bundle *bundle, struct hf_lock *part)
 
     /* The whole was not held yet, so nobody need be told. */
     bundle->again = lost && hf_now() < bundle->deadline;
-    fail(bundle, part, lost ? HF_ELOST : hf_why(part));
+    fail_all(bundle, part, lost ? HF_ELOST : hf_why(part));
 }
 
 static void on_given(struct hf_bundle *bundle)
@@ -214,14 +214,14 @@ static void on_given(struct hf_bundle *bundle)
         bundle->why = hf_why(bundle->part[i]);
         bundle->culprit = bundle->part[i];
     }
-    rest(bundle, HF_IDLE);
+    rest_bundle(bundle, HF_IDLE);
 }
 
 void hf_bundle_step(struct hf_bundle *bundle)
 {
     for (;;) {
         size_t at = 0;
-        switch (judge(bundle, &at)) {
+        switch (judge_parts(bundle, &at)) {
         case NEXT:
             on_next(bundle);
             break;
@@ -244,7 +244,7 @@ void hf_bundle_step(struct hf_bundle *bundle)
 
 /* ---- Both ways ------------------------------------------------------------------------ */
 
-static void begin(struct hf_bundle *bundle, bool blocks, enum hf_bundle_phase phase)
+static void begin_phase(struct hf_bundle *bundle, bool blocks, enum hf_bundle_phase phase)
 {
     assert(bundle->phase == HF_RESTING);
     bundle->phase = phase;
@@ -257,7 +257,7 @@ static void begin(struct hf_bundle *bundle, bool blocks, enum hf_bundle_phase ph
 
 void hf_bundle_take(struct hf_bundle *bundle, bool blocks, bool once, hf_time deadline)
 {
-    begin(bundle, blocks, HF_TAKING);
+    begin_phase(bundle, blocks, HF_TAKING);
     bundle->once = once;
     bundle->deadline = deadline;
     bundle->taken = bundle->wanted = 0;
@@ -268,7 +268,7 @@ void hf_bundle_take(struct hf_bundle *bundle, bool blocks, bool once, hf_time de
 
 void hf_bundle_give(struct hf_bundle *bundle, bool blocks)
 {
-    begin(bundle, blocks, HF_GIVING);
+    begin_phase(bundle, blocks, HF_GIVING);
     if (!blocks)
         hf_bundle_show(bundle, HF_LEAVING, 0);
     hf_bundle_drop(bundle, 0);

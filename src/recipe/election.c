@@ -118,7 +118,7 @@ static void on_state(struct hf_lock *lock, enum hf_state state, int why)
 }
 
 /* The line has changed. */
-static void on_look(struct hf_lookout *lookout, const struct hf_report *report)
+static void on_report(struct hf_lookout *lookout, const struct hf_report *report)
 {
     struct hf_election    *election = lookout->data;
     const struct hf_entry *leader = NULL;
@@ -135,7 +135,7 @@ static void on_look(struct hf_lookout *lookout, const struct hf_report *report)
     election->options.leader(election, leader, election->options.data);
 }
 
-static int start(struct hf_election *election)
+static int start_election(struct hf_election *election)
 {
     const struct hf_election_options *options = &election->options;
     struct hf_lock                   *lock = election->lock;
@@ -145,7 +145,7 @@ static int start(struct hf_election *election)
         return r;
     if (options->leader != NULL) {
         int cancel = hf_drive_begin(&election->client->drive);
-        r = hf_lookout_start(election->client, lock->name, on_look, election,
+        r = hf_lookout_start(election->client, lock->name, on_report, election,
                              &election->lookout);
         hf_drive_end(&election->client->drive, cancel);
     }
@@ -189,7 +189,7 @@ int hf_election_new(struct hf_client *client, const char *name,
     r = hf_mutex(client, name, &election->lock);
     if (r < 0)
         goto fail;
-    r = start(election);
+    r = start_election(election);
     if (r < 0)
         goto fail;
     election->options.note = NULL; /* was only lent */

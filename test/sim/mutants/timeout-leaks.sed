@@ -1,2 +1,2 @@
 # src/core/hold.c: a wait that timed out is over, and its ticket forgotten
-/^static void on_drop/,/^}/ s/leave(hold, why);/why == HF_ETIMEOUT ? rest(hold, HF_HOLD_IDLE, why) : leave(hold, why);/
+/^static void on_drop/,/^}/ s/start_leaving(hold, why);/why == HF_ETIMEOUT ? come_to_rest(hold, HF_HOLD_IDLE, why) : start_leaving(hold, why);/

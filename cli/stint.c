@@ -1,5 +1,5 @@
-/* term.c - see term.h. */
-#include "term.h"
+/* stint.c - see stint.h. */
+#include "stint.h"
 
 #include "cli.h"
 #include "clock.h"
@@ -62,8 +62,8 @@ static const char *fate(const struct supervisor *s)
     return "the command was ended";
 }
 
-/* TERM_ENDED: there was none. */
-static enum term_end say_loss(const struct supervisor *s, bool found_lost)
+/* STINT_ENDED: there was none. */
+static enum stint_end say_loss(const struct supervisor *s, bool found_lost)
 {
     const char *name = s->args->operand[0];
 
@@ -78,86 +78,86 @@ static enum term_end say_loss(const struct supervisor *s, bool found_lost)
     else if (s->orphaned || s->bereft)
         complain("the guardian was killed: %s", fate(s));
     else
-        return TERM_ENDED;
-    return !s->lost && !found_lost && !s->asked ? TERM_ORPHANED : TERM_LOST;
+        return STINT_ENDED;
+    return !s->lost && !found_lost && !s->asked ? STINT_ORPHANED : STINT_LOST;
 }
 
 /* The command and all of it is gone: give the lock back and see how it went. */
-static void conclude(struct term *term, struct supervisor *s)
+static void conclude(struct stint *stint, struct supervisor *s)
 {
     bool by_signal = WIFSIGNALED(s->status);
     int  r = hf_release(s->lock);
 
-    term->code = by_signal ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
+    stint->code = by_signal ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
     if (s->exec_error != 0) {
-        term->end = TERM_FAILED;
-        term->code = say_exec_error(s->args->command[0], s->exec_error);
-    } else if ((term->end = say_loss(s, r == HF_ELOST)) != TERM_ENDED) {
-        term->code = EXIT_LOST;
+        stint->end = STINT_FAILED;
+        stint->code = say_exec_error(s->args->command[0], s->exec_error);
+    } else if ((stint->end = say_loss(s, r == HF_ELOST)) != STINT_ENDED) {
+        stint->code = EXIT_LOST;
     } else if (r < 0) {
         session_failed(s->client, r); /* the command's own end counts for more */
     }
-    term->interrupted = by_signal && term->code == 128 + SIGINT;
-    term->stop = term->interrupted || is_stop(s);
-    term->lent = s->terminal.wanted;
+    stint->interrupted = by_signal && stint->code == 128 + SIGINT;
+    stint->stop = stint->interrupted || is_stop(s);
+    stint->lent = s->terminal.wanted;
 }
 
-static void serve_held(struct term *term, const struct taking *taking,
+static void serve_held(struct stint *stint, const struct taking *taking,
                        struct guard *guard, struct requests *requests)
 {
     struct supervisor s = {
-        .args = term->args,
-        .signals = term->signals,
+        .args = stint->args,
+        .signals = stint->signals,
         .client = taking->client,
         .lock = taking->lock,
         .guard = guard,
         .requests = requests,
-        .keep_stdio = term->repeats,
+        .keep_stdio = stint->repeats,
         .terminal = TERMINAL_INIT,
     };
 
-    if (term->repeats && !term->args->quiet)
+    if (stint->repeats && !stint->args->quiet)
         complain("elected: leading \"%s\", token %" PRIu64, hf_name(s.lock),
                  hf_token(s.lock));
     int64_t begin = clock_boot_ns();
     supervise(&s);
-    term->served_ns = clock_boot_ns() - begin;
-    conclude(term, &s);
+    stint->served_ns = clock_boot_ns() - begin;
+    conclude(stint, &s);
     terminal_finish(&s.terminal);
 }
 
-static void serve_guarded(struct term *term, struct guard *guard)
+static void serve_guarded(struct stint *stint, struct guard *guard)
 {
-    char *const         *command = term->args->command;
+    char *const         *command = stint->args->command;
     char                 whole[COMMAND_MAX], redacted[COMMAND_MAX];
     struct session_shown shown = { whole, redact_program(command) };
     struct requests      requests = { 0 };
-    struct taking        taking = { .args = term->args, .signals = term->signals };
+    struct taking        taking = { .args = stint->args, .signals = stint->signals };
 
     redact_urls(whole, sizeof whole, command);
     redact_command(redacted, sizeof redacted, command);
-    if (term->args->show_command)
+    if (stint->args->show_command)
         shown.to_all = redacted;
-    term->code = session_open_to_hold(term->args, &shown, &requests, &taking.client);
-    if (term->code != 0) {
+    stint->code = session_open_to_hold(stint->args, &shown, &requests, &taking.client);
+    if (stint->code != 0) {
         guard_finish(guard);
         return;
     }
     if (take(&taking)) {
-        serve_held(term, &taking, guard, &requests);
+        serve_held(stint, &taking, guard, &requests);
     } else {
         guard_finish(guard);
-        term->code = taking.code;
-        term->stop = taking.signal != 0;
-        term->interrupted = taking.signal == SIGINT;
+        stint->code = taking.code;
+        stint->stop = taking.signal != 0;
+        stint->interrupted = taking.signal == SIGINT;
     }
     hf_lock_free(taking.lock);
     hf_close(taking.client);
 }
 
-void term_serve(struct term *term)
+void stint_serve(struct stint *stint)
 {
-    const struct args *args = term->args;
+    const struct args *args = stint->args;
     struct guard       guard;
     struct guard_plan  plan = {
          .name = args->operand[0],
@@ -168,24 +168,24 @@ void term_serve(struct term *term)
          .grace_ns = args->grace_ms * NS_PER_MS,
          .leftovers = args->leftovers,
          .nice = getpriority(PRIO_PROCESS, 0),
-         .signals = term->signals,
+         .signals = stint->signals,
     };
 
-    term->end = TERM_REFUSED;
+    stint->end = STINT_REFUSED;
     if (guard_start(&plan, &guard) < 0) {
-        term->code = complain_errno("starting the guardian");
+        stint->code = complain_errno("starting the guardian");
     } else {
-        serve_guarded(term, &guard);
+        serve_guarded(stint, &guard);
     }
 }
 
 /* A shell stops its script only if what it ran dies of SIGINT itself.  If the
  * terminal was lent, the rest of our job has not even heard of it. */
-int term_exit(const struct term *term)
+int stint_exit(const struct stint *stint)
 {
-    if (!term->interrupted)
-        return term->code;
-    if (term->lent)
+    if (!stint->interrupted)
+        return stint->code;
+    if (stint->lent)
         kill(0, SIGINT);
     signals_die(SIGINT);
 }
