@@ -44,6 +44,7 @@ void hf_asked_reset(struct hf_lock *lock)
     struct hf_asked *asked = &lock->asked;
     eventfd_t        value;
 
+    assert(hf_state(lock) != HF_HELD);
     asked->count = 0;
     asked->reason[0] = '\0';
     if (asked->fd >= 0)

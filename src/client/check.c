@@ -7,6 +7,7 @@
 #include "client/lock.h"
 #include "client/query.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 struct proof {
@@ -29,7 +30,7 @@ static bool is_settled(void *arg)
     return true;
 }
 
-static int start(struct proof *proof, struct hf_limit limit)
+static int start_proofs(struct proof *proof, struct hf_limit limit)
 {
     int r = 0;
 
@@ -47,11 +48,12 @@ static int start(struct proof *proof, struct hf_limit limit)
 }
 
 /* That it is lost is worth more than that something else is not known. */
-static int result(const struct proof *proof)
+static int worst_result(const struct proof *proof)
 {
     int r = 0;
 
     for (size_t i = 0; i < proof->started && r != HF_ELOST; i++) {
+        assert(proof->query[i] != NULL);
         int one = hf_query_result(proof->query[i]);
         if (one == HF_ELOST || r == 0)
             r = one;
@@ -59,19 +61,20 @@ static int result(const struct proof *proof)
     return r;
 }
 
-static int check(struct proof *proof, struct hf_limit limit)
+static int prove_all(struct proof *proof, struct hf_limit limit)
 {
     struct hf_lock  *lock = proof->lock;
     struct hf_drive *drive = &lock->client->drive;
 
+    assert(proof->count > 0 && proof->started == 0);
     if (hf_state(lock) != HF_HELD)
         return hf_lock_fail_not_held(lock);
     proof->query = calloc(proof->count, sizeof(struct hf_query *));
-    int r = proof->query != NULL ? start(proof, limit) : HF_ENOMEM;
+    int r = proof->query != NULL ? start_proofs(proof, limit) : HF_ENOMEM;
     if (r == 0 && hf_drive_wait(drive, is_settled, proof, limit.deadline) < 0)
         hf_drive_turn(drive, false); /* the engine keeps the same deadline */
     if (r == 0)
-        r = hf_state(lock) == HF_HELD ? result(proof) : hf_lock_fail_not_held(lock);
+        r = hf_state(lock) == HF_HELD ? worst_result(proof) : hf_lock_fail_not_held(lock);
     if (r == HF_ENOMEM || r == HF_ELOST)
         hf_lock_fail(lock, r);
     for (size_t i = 0; proof->query != NULL && i < proof->started; i++)
@@ -90,7 +93,7 @@ int hf_check(struct hf_lock *lock, int64_t timeout_ms)
         return r;
     if (lock->ops->parts != NULL)
         proof.part = lock->ops->parts(lock, &proof.count);
-    r = check(&proof, hf_client_limit(timeout_ms));
+    r = prove_all(&proof, hf_client_limit(timeout_ms));
     hf_client_end(lock->client, cancel);
     return r;
 }

@@ -12,6 +12,7 @@
 #include "client/query.h"
 #include "client/url.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,14 +74,15 @@ int hf_client_fail(struct hf_client *client, int code, const char *format, ...)
 {
     va_list args;
 
+    assert(code < 0);
     va_start(args, format);
     vsnprintf(client->errmsg, sizeof client->errmsg, format, args);
     va_end(args);
     return code;
 }
 
-static int open_store(struct hf_client *client, const char *url,
-                      const struct hf_options *options, char *errmsg)
+static int open_url(struct hf_client *client, const char *url,
+                    const struct hf_options *options, char *errmsg)
 {
     struct hf_url    parsed;
     struct hf_store *store;
@@ -112,10 +114,12 @@ static char *copy_of(const char *text)
     return strdup(text != NULL ? text : "");
 }
 
-static int start(struct hf_client *client, const struct hf_options *options, char *errmsg)
+static int start_client(struct hf_client *client, const struct hf_options *options,
+                        char *errmsg)
 {
     const char *command = options->command;
 
+    assert(client->store != NULL);
     if (client->store->shared && options->public_command != NULL)
         command = options->public_command;
     client->bare = command != NULL && options->public_command == NULL;
@@ -143,7 +147,7 @@ static int start(struct hf_client *client, const struct hf_options *options, cha
     return error == ENOMEM ? HF_ENOMEM : HF_ESTORE;
 }
 
-static void destroy(struct hf_client *client)
+static void destroy_client(struct hf_client *client)
 {
     if (client->store != NULL)
         client->store->impl->close(client->store);
@@ -166,10 +170,10 @@ int hf_open(const char *url, const struct hf_options *given, struct hf_client **
     client = calloc(1, sizeof *client);
     if (client == NULL)
         goto fail;
-    r = open_store(client, url, &options, errmsg);
+    r = open_url(client, url, &options, errmsg);
     if (r < 0)
         goto fail;
-    r = start(client, &options, errmsg);
+    r = start_client(client, &options, errmsg);
     if (r < 0)
         goto fail;
     *ret = client;
@@ -178,7 +182,7 @@ fail:
     if (options.error != NULL && options.error_size > 0)
         snprintf(options.error, options.error_size, "%s", errmsg);
     if (client != NULL)
-        destroy(client);
+        destroy_client(client);
     return r;
 }
 
@@ -218,6 +222,7 @@ void hf_close(struct hf_client *client)
     hf_drive_end(&client->drive, cancel);
 
     hf_drive_finish(&client->drive);
+    assert(client->changed == NULL && client->answered == NULL); /* all published */
     hf_notices_drop(client, NULL);
     client->store->impl->close(client->store); /* what is left goes with the session */
     client->store = NULL;
@@ -225,7 +230,7 @@ void hf_close(struct hf_client *client)
         hf_lock_destroy(client->locks);
     hf_queries_drop(client);
     hf_lookouts_drop(client);
-    destroy(client);
+    destroy_client(client);
 }
 
 const char *hf_errmsg(struct hf_client *client)

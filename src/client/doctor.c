@@ -72,8 +72,8 @@ static void tell_strange(struct hf_client *client, const char *name,
 }
 
 /* With the mutex held.  Only what is the caller's fault is a failure. */
-static int ask_store(struct hf_client *client, const char *name, struct hf_limit limit,
-                     struct hf_finding_list *list)
+static int examine_store(struct hf_client *client, const char *name,
+                         struct hf_limit limit, struct hf_finding_list *list)
 {
     struct hf_req    req = { .op = HF_EXAMINE, .name = name };
     struct hf_query *query;
@@ -121,7 +121,7 @@ int hf_doctor(struct hf_client *client, const char *name, int64_t timeout_ms,
     }
     struct hf_limit limit = hf_client_limit(timeout_ms);
     tell_ourselves(client, &all->list);
-    r = ask_store(client, name, limit, &all->list);
+    r = examine_store(client, name, limit, &all->list);
     if (r == 0 && show_each(all) < 0)
         r = hf_client_fail(client, HF_ENOMEM, "out of memory");
     if (r < 0) {

@@ -22,12 +22,13 @@ bool hf_engine_in_vain(const struct hf_engine *engine, hf_time *missed, hf_time 
     }
     if (*missed == 0)
         *missed = engine->now;
+    assert(*missed <= engine->now);
     hf_time end = *missed + ABSENCE;
     if (engine->now >= end && engine->store->absences > 0)
         return true;
-    hf_time look = engine->now < end ? end : engine->now + GLANCE;
-    if (look < *next)
-        *next = look;
+    hf_time again = engine->now < end ? end : engine->now + GLANCE;
+    if (again < *next)
+        *next = again;
     return false;
 }
 
@@ -35,7 +36,7 @@ static void on_link(struct hf_store *store, void *data)
 {
     struct hf_engine *engine = data;
 
-    engine->soonest = 0; /* who asks once looks whether that is in vain */
+    engine->soonest = 0; /* a request that is sent once may be in vain */
     engine->losses += store->link == HF_LINK_LOST;
     for (struct hf_job *job = engine->jobs, *next; job != NULL; job = next) {
         next = job->next; /* it may wish again, and so come last */
@@ -84,6 +85,7 @@ static void send_needed(struct hf_engine *engine)
         engine->dirty = job->next_dirty;
         if (engine->dirty == NULL)
             engine->last_dirty = &engine->dirty;
+        assert(job->is_dirty);
         job->is_dirty = false;
         hf_job_reconcile(job);
     }

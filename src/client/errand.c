@@ -11,10 +11,11 @@
 
 #define PAUSE (20 * HF_MS) /* before it is sent again */
 
-static void end(struct hf_errand *errand)
+static void end_errand(struct hf_errand *errand)
 {
     struct hf_errand **at = &errand->engine->errands;
 
+    assert(!errand->flying); /* the store has let go of it */
     while (*at != errand)
         at = &(*at)->next;
     *at = errand->next;
@@ -26,12 +27,13 @@ static void send_later(struct hf_errand *errand)
 {
     struct hf_engine *engine = errand->engine;
 
+    assert(!errand->over && !errand->flying);
     errand->after = engine->now + PAUSE;
     if (errand->after < engine->soonest)
         engine->soonest = errand->after;
 }
 
-static void on_done(struct hf_req *req)
+static void on_errand_done(struct hf_req *req)
 {
     struct hf_errand *errand = req->data;
 
@@ -42,17 +44,17 @@ static void on_done(struct hf_req *req)
         errand->deadline > errand->engine->now)
         send_later(errand);
     else
-        end(errand);
+        end_errand(errand);
 }
 
 void hf_errand_start(struct hf_errand *errand, struct hf_engine *engine)
 {
-    assert(errand->on_done != NULL);
+    assert(errand->on_done != NULL && !errand->flying);
     errand->engine = engine;
     errand->flying = false;
     errand->over = false;
     errand->missed = 0;
-    errand->req.done = on_done;
+    errand->req.done = on_errand_done;
     errand->req.data = errand;
     errand->next = engine->errands;
     engine->errands = errand;
@@ -110,7 +112,7 @@ hf_time hf_errands_check_time(struct hf_engine *engine)
         } else if (!errand->flying) {
             /* Not even sent: there was no link, or no time. */
             errand->req.status = store->link == HF_LINK_UP ? HF_ETIMEOUT : HF_EDOWN;
-            end(errand);
+            end_errand(errand);
         } else if (!errand->over) {
             errand->over = true;
             store->impl->cancel(store, &errand->req);

@@ -1,11 +1,14 @@
 /* explain.c - what went wrong with a lock, for a person to act on. */
 #include "client/lock.h"
 
+#include <assert.h>
+
 int hf_lock_fail(struct hf_lock *lock, int code)
 {
     struct hf_client *client = lock->client;
     const char       *name = lock->name;
 
+    assert(code < 0);
     switch (code) {
     case HF_EBUSY:
         return hf_client_fail(client, code, "\"%s\" is held by somebody else", name);
@@ -44,6 +47,7 @@ int hf_lock_fail(struct hf_lock *lock, int code)
 
 int hf_lock_fail_not_held(struct hf_lock *lock)
 {
+    assert(hf_state(lock) != HF_HELD);
     if (hf_state(lock) == HF_LOST)
         return hf_lock_fail(lock, HF_ELOST);
     return hf_client_fail(lock->client, HF_ESTATE, "\"%s\" is not held by this handle",

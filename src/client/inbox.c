@@ -15,6 +15,7 @@ static void post(struct hf_lock *lock, enum hf_todo todo)
     struct hf_letter *letter = &lock->letter;
 
     if (!hf_lock_is_posted(lock)) {
+        assert(*lock->client->last_inbox == NULL);
         letter->next = NULL; /* last: who wished first stands in line first */
         *lock->client->last_inbox = lock;
         lock->client->last_inbox = &letter->next;

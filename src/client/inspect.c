@@ -4,24 +4,30 @@
 
 #include <assert.h>
 
+static int list_line(struct hf_client *client, const char *name, struct hf_limit limit,
+                     struct hf_report **ret)
+{
+    struct hf_req req = { .op = HF_LIST, .name = name };
+
+    return hf_query_run(client, &req, limit, ret);
+}
+
 int hf_inspect(struct hf_client *client, const char *name, int64_t timeout_ms,
                struct hf_report **ret)
 {
-    struct hf_req req = { .op = HF_LIST, .name = name };
-    int           cancel;
+    int cancel;
 
     int r = hf_query_begin(client, name, true, &cancel);
     if (r < 0)
         return r;
-    r = hf_query_run(client, &req, hf_client_limit(timeout_ms), ret);
-    hf_drive_end(&client->drive, cancel);
+    r = list_line(client, name, hf_client_limit(timeout_ms), ret);
+    hf_client_end(client, cancel);
     return r;
 }
 
 static int watch(struct hf_client *client, const char *name, const struct hf_report *seen,
                  struct hf_limit limit, struct hf_report **ret)
 {
-    struct hf_req     list = { .op = HF_LIST, .name = name };
     struct hf_req     wait = { .op = HF_WATCH, .name = name };
     struct hf_report *report = NULL;
 
@@ -30,7 +36,7 @@ static int watch(struct hf_client *client, const char *name, const struct hf_rep
         int r =
             seen != NULL && !limit.once ? hf_query_run(client, &wait, limit, NULL) : 0;
         if (r == 0)
-            r = hf_query_run(client, &list, limit, &report);
+            r = list_line(client, name, limit, &report);
         if (r < 0)
             return r;
         /* A watch may end too often: only a difference counts. */
@@ -54,7 +60,7 @@ int hf_watch(struct hf_client *client, const char *name, const struct hf_report 
     if (r < 0)
         return r;
     r = watch(client, name, seen, hf_client_limit(timeout_ms), ret);
-    hf_drive_end(&client->drive, cancel);
+    hf_client_end(client, cancel);
     return r;
 }
 
@@ -62,10 +68,9 @@ int hf_watch(struct hf_client *client, const char *name, const struct hf_report 
 static int break_place(struct hf_client *client, const char *name, uint64_t token,
                        struct hf_limit limit)
 {
-    struct hf_req     list = { .op = HF_LIST, .name = name };
     struct hf_report *report = NULL;
 
-    int r = hf_query_run(client, &list, limit, &report);
+    int r = list_line(client, name, limit, &report);
     if (r < 0)
         return r;
     struct hf_req req = { .op = HF_BREAK, .name = name, .token = token };
@@ -87,11 +92,11 @@ int hf_break(struct hf_client *client, const char *name, uint64_t token,
     if (r < 0)
         return r;
     r = break_place(client, name, token, hf_client_limit(timeout_ms));
-    hf_drive_end(&client->drive, cancel);
+    hf_client_end(client, cancel);
     return r;
 }
 
-/* Leave word at every place of `report` that is held. */
+/* Leave the reason at every place of `report` that is held. */
 static int ask_holders(struct hf_client *client, const char *name,
                        const struct hf_report *report, const char *reason,
                        struct hf_limit limit)
@@ -117,10 +122,9 @@ static int ask_holders(struct hf_client *client, const char *name,
 static int ask_for(struct hf_client *client, const char *name, const char *reason,
                    struct hf_limit limit)
 {
-    struct hf_req     list = { .op = HF_LIST, .name = name };
     struct hf_report *report = NULL;
 
-    int r = hf_query_run(client, &list, limit, &report);
+    int r = list_line(client, name, limit, &report);
     if (r < 0)
         return r;
     r = ask_holders(client, name, report, reason, limit);
@@ -139,6 +143,6 @@ int hf_ask(struct hf_client *client, const char *name, const char *reason,
     if (r < 0)
         return r;
     r = ask_for(client, name, reason != NULL ? reason : "", hf_client_limit(timeout_ms));
-    hf_drive_end(&client->drive, cancel);
+    hf_client_end(client, cancel);
     return r;
 }

@@ -10,6 +10,7 @@
 
 static void append(struct hf_job *job)
 {
+    assert(*job->engine->last_job == NULL);
     job->next = NULL;
     job->prev = job->engine->last_job;
     *job->engine->last_job = job;
@@ -18,6 +19,7 @@ static void append(struct hf_job *job)
 
 static void unlink_job(struct hf_job *job)
 {
+    assert(*job->prev == job);
     *job->prev = job->next;
     if (job->next != NULL)
         job->next->prev = job->prev;
@@ -59,6 +61,7 @@ void hf_job_soil(struct hf_job *job)
     if (job->is_dirty)
         return;
     job->is_dirty = true;
+    assert(*job->engine->last_dirty == NULL);
     job->next_dirty = NULL; /* last: in the order they were wanted */
     *job->engine->last_dirty = job;
     job->engine->last_dirty = &job->next_dirty;
@@ -76,6 +79,7 @@ void hf_job_tell(struct hf_job *job, const struct hf_event *event)
 
 void hf_job_want(struct hf_job *job, bool once, hf_time deadline)
 {
+    assert(job->hold.state == HF_HOLD_IDLE && job->note != NULL);
     unlink_job(job); /* when the link comes up, who wished first enters first */
     append(job);
     job->deadline = deadline;
@@ -106,7 +110,7 @@ void hf_job_lessen(struct hf_job *job, const struct hf_shape *shape)
     hf_job_tell(job, &(struct hf_event){ .what = HF_LESSEN, .shape = *shape });
 }
 
-static void pause_for(struct hf_job *job)
+static void pause_job(struct hf_job *job)
 {
     job->again = job->engine->now + hf_retry_next(&job->retry);
     if (job->again < job->engine->soonest)
@@ -119,7 +123,7 @@ static void on_failure(struct hf_job *job, int status)
 
     snprintf(job->errmsg, sizeof job->errmsg, "%s", job->engine->store->errmsg);
     job->failure = status;
-    pause_for(job);
+    pause_job(job);
     hf_job_tell(job, &(struct hf_event){ .what = HF_FAILED, .why = status });
     if (job->hold.state == HF_HOLD_LEAVING && !leaving)
         job->again = 0; /* giving up is a new request, not a repeat */
@@ -134,6 +138,7 @@ static void changed(struct hf_job *job)
 /* The same reason read twice is one ask. */
 static void hear_ask(struct hf_job *job, const char *reason)
 {
+    assert(job->hold.state == HF_HOLD_HELD); /* nobody asks one who waits */
     if (reason == NULL || (job->asks > 0 && strcmp(job->ask, reason) == 0))
         return;
     snprintf(job->ask, sizeof job->ask, "%s", reason);
@@ -182,7 +187,7 @@ static void on_line(struct hf_job *job, const struct hf_req *req)
         hear_ask(job, req->snapshot.ticket[req->me].asked);
     /* A store that took us in and does not know us must not make us spin. */
     if (job->hold.state == HF_HOLD_ENTERING)
-        pause_for(job);
+        pause_job(job);
     else
         hf_retry_reset(&job->retry);
 }
@@ -205,7 +210,7 @@ static void on_answer(struct hf_job *job, const struct hf_req *req)
     }
 }
 
-static void on_done(struct hf_req *req)
+static void on_job_done(struct hf_req *req)
 {
     struct hf_job  *job = req->data;
     struct hf_hold *hold = &job->hold;
@@ -213,6 +218,7 @@ static void on_done(struct hf_req *req)
         req->op != hf_hold_needs(hold) || (req->id != hold->id && req->op != HF_WATCH);
     bool loss = req->op == HF_LEAVE && req->status == HF_ELOST;
 
+    assert(req == &job->req);
     job->flying = false;
     job->canceling = false;
     hf_job_soil(job);
@@ -225,7 +231,7 @@ static void on_done(struct hf_req *req)
     bool in_line = req->me < req->snapshot.count;
     bool late = in_line && job->engine->now >= job->engine->store->alive_until;
     if (late && req->op != HF_WATCH && req->op != HF_LEAVE && req->status == 0)
-        pause_for(job);
+        pause_job(job);
     else if (!makes_sense(req))
         on_failure(job, hf_store_strange(job->engine->store, 0));
     else if (req->status < 0 && !loss)
@@ -239,6 +245,7 @@ static void submit(struct hf_job *job, enum hf_op need)
     const struct hf_hold *hold = &job->hold;
     bool                  outside = need == HF_WATCH && hold->seq == 0;
 
+    assert(!job->flying && need != HF_NOTHING);
     job->req = (struct hf_req){
         .op = need,
         .name = job->name,
@@ -251,7 +258,7 @@ static void submit(struct hf_job *job, enum hf_op need)
         .seqs = hold->watch,
         .count = hold->count,
         .stamp = job->req.stamp,
-        .done = on_done,
+        .done = on_job_done,
         .data = job,
     };
     job->flying = true;
@@ -268,6 +275,7 @@ void hf_job_reconcile(struct hf_job *job)
     struct hf_store *store = job->engine->store;
     enum hf_op       need = hf_hold_needs(&job->hold);
 
+    assert(job->flying || !job->canceling);
     if (job->flying) {
         bool same_place = job->req.id == job->hold.id || job->req.id == 0;
         if ((job->req.op != need || !same_place) && !job->canceling) {

@@ -13,7 +13,7 @@ void hf_job_soil(struct hf_job *job);
 /* Make the request in flight the one that is needed. */
 void hf_job_reconcile(struct hf_job *job);
 
-/* Is it in vain to ask the store just once?  So it is if none of its servers is there,
+/* Is it in vain to send a request just once?  So it is if none of its servers is there,
  * for a second: they may be starting.  `missed` keeps since when; 0 at first.  If not,
  * *next becomes no later than when to look again. */
 bool hf_engine_in_vain(const struct hf_engine *engine, hf_time *missed, hf_time *next);

@@ -8,10 +8,11 @@
 
 #include "client/publish.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-static void tell(struct hf_client *client, enum hf_link link, const char *why)
+static void tell_link(struct hf_client *client, enum hf_link link, const char *why)
 {
     client->link = link;
     snprintf(client->link_why, sizeof client->link_why, "%s", why);
@@ -22,8 +23,9 @@ static void tell_loss(struct hf_client *client)
 {
     const char *why = client->store->errmsg;
 
+    assert(client->losses != client->engine.losses);
     client->losses = client->engine.losses;
-    tell(client, HF_LINK_LOST, *why != '\0' ? why : "the session has ended");
+    tell_link(client, HF_LINK_LOST, *why != '\0' ? why : "the session has ended");
 }
 
 /* Of several servers each is tried in turn: that is no news if the reason is the same. */
@@ -38,10 +40,11 @@ static void tell_down(struct hf_client *client)
 {
     const struct hf_store *store = client->store;
     const char *why = *store->errmsg != '\0' ? store->errmsg : hf_strerror(HF_EDOWN);
+    assert(store->link != HF_LINK_UP || store->refusing);
     bool news = store->failures > 0 && strcmp(reason(why), reason(client->link_why)) != 0;
 
     if (client->link == HF_LINK_UP || news)
-        tell(client, HF_LINK_DOWN, why);
+        tell_link(client, HF_LINK_DOWN, why);
 }
 
 void hf_link_publish(struct hf_client *client)
@@ -53,5 +56,5 @@ void hf_link_publish(struct hf_client *client)
     if (store->link != HF_LINK_UP || store->refusing)
         tell_down(client);
     else if (client->link != HF_LINK_UP)
-        tell(client, HF_LINK_UP, "");
+        tell_link(client, HF_LINK_UP, "");
 }

@@ -4,13 +4,14 @@
 #include "client/publish.h"
 #include "client/report.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Before trying again what a store refused. */
 #define PAUSE HF_SEC
 
-static void on_done(struct hf_errand *errand);
+static void on_lookout_done(struct hf_errand *errand);
 
 static void lookout_free(struct hf_lookout *lookout)
 {
@@ -19,21 +20,23 @@ static void lookout_free(struct hf_lookout *lookout)
     free(lookout);
 }
 
-static void send(struct hf_lookout *lookout, enum hf_op op, hf_time after)
+static void send_request(struct hf_lookout *lookout, enum hf_op op, hf_time after)
 {
     struct hf_errand *errand = &lookout->errand;
 
+    assert(op == HF_LIST ||
+           lookout->seen != NULL); /* a change is one from what was seen */
     errand->req = (struct hf_req){ .op = op, .name = lookout->name };
     if (op == HF_WATCH)
         errand->req.stamp = hf_report_stamp(lookout->seen);
     errand->after = after;
     errand->deadline = HF_NEVER;
-    errand->on_done = on_done;
+    errand->on_done = on_lookout_done;
     hf_errand_start(errand, &lookout->client->engine);
 }
 
 /* Tell of it if it looks different, and keep it to compare. */
-static void look(struct hf_lookout *lookout, struct hf_report *report)
+static void compare_report(struct hf_lookout *lookout, struct hf_report *report)
 {
     if (lookout->seen != NULL)
         hf_report_date(report, lookout->seen, hf_wall_us());
@@ -43,12 +46,12 @@ static void look(struct hf_lookout *lookout, struct hf_report *report)
     lookout->seen = report;
     if (same || lookout->stopped)
         return;
-    if (hf_notice_look(lookout, hf_report_share(report)) < 0)
+    if (hf_notice_report(lookout, hf_report_share(report)) < 0)
         hf_report_free(report);
 }
 
 /* From the engine, during a turn. */
-static void on_done(struct hf_errand *errand)
+static void on_lookout_done(struct hf_errand *errand)
 {
     struct hf_lookout   *lookout = (struct hf_lookout *)errand;
     struct hf_client    *client = lookout->client;
@@ -57,21 +60,22 @@ static void on_done(struct hf_errand *errand)
     int                  status = req->status;
     bool                 listed = req->op == HF_LIST;
 
+    assert(lookout->started);
     if (status == 0 && listed)
         status = hf_report_new(&req->snapshot, req->stamp, &report);
 
     int cancel = hf_drive_begin(&client->drive);
     if (report != NULL)
-        look(lookout, report);
+        compare_report(lookout, report);
     bool stopped = lookout->stopped && !lookout->in_inbox;
     hf_drive_end(&client->drive, cancel);
 
     if (stopped)
         lookout_free(lookout);
     else if (status < 0)
-        send(lookout, HF_LIST, client->engine.now + PAUSE);
+        send_request(lookout, HF_LIST, client->engine.now + PAUSE);
     else
-        send(lookout, listed ? HF_WATCH : HF_LIST, 0);
+        send_request(lookout, listed ? HF_WATCH : HF_LIST, 0);
 }
 
 static void add_to_inbox(struct hf_lookout *lookout)
@@ -88,8 +92,8 @@ static void add_to_inbox(struct hf_lookout *lookout)
 }
 
 int hf_lookout_start(struct hf_client *client, const char *name,
-                     void (*on_look)(struct hf_lookout      *lookout,
-                                     const struct hf_report *report),
+                     void (*on_report)(struct hf_lookout      *lookout,
+                                       const struct hf_report *report),
                      void *data, struct hf_lookout **ret)
 {
     struct hf_lookout *lookout = calloc(1, sizeof *lookout);
@@ -102,7 +106,7 @@ int hf_lookout_start(struct hf_client *client, const char *name,
     }
     lookout->client = client;
     lookout->name = copy;
-    lookout->on_look = on_look;
+    lookout->on_report = on_report;
     lookout->data = data;
     add_to_inbox(lookout);
     *ret = lookout;
@@ -111,8 +115,9 @@ int hf_lookout_start(struct hf_client *client, const char *name,
 
 void hf_lookout_stop(struct hf_lookout *lookout)
 {
+    assert(!lookout->stopped); /* from now on it frees itself */
     lookout->stopped = true;
-    hf_notices_drop_look(lookout->client, lookout);
+    hf_notices_drop_reports(lookout->client, lookout);
     add_to_inbox(lookout);
 }
 
@@ -121,13 +126,15 @@ void hf_lookouts_collect(struct hf_client *client)
     while (client->lookouts != NULL) {
         struct hf_lookout *lookout = client->lookouts;
         client->lookouts = lookout->next;
+        assert(lookout->in_inbox);
         lookout->in_inbox = false;
         if (!lookout->started && lookout->stopped) {
             lookout_free(lookout);
         } else if (!lookout->started) {
             lookout->started = true;
-            send(lookout, HF_LIST, 0);
+            send_request(lookout, HF_LIST, 0);
         } else {
+            assert(lookout->stopped); /* nothing else is left for one that runs */
             hf_errand_stop(&lookout->errand);
         }
     }

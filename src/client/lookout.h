@@ -1,8 +1,8 @@
 /* lookout.h - watching a line for as long as one likes, without blocking.
  *
- *     LIST -> on_look -> WATCH -> LIST -> on_look, if it looks different...
+ *     LIST -> on_report -> WATCH -> LIST -> on_report, if it looks different...
  *
- * on_look is called like every callback: by the keeper or the caller's loop.
+ * on_report is called like every callback: by the keeper or the caller's loop.
  */
 #ifndef HF_LOOKOUT_H
 #define HF_LOOKOUT_H
@@ -16,7 +16,7 @@ struct hf_lookout {
     struct hf_report *seen; /* what was told last; the one who turns */
 
     /* `report` is lent for the call. */
-    void (*on_look)(struct hf_lookout *lookout, const struct hf_report *report);
+    void (*on_report)(struct hf_lookout *lookout, const struct hf_report *report);
     void *data;
 
     bool               started, stopped; /* with the mutex */
@@ -27,8 +27,8 @@ struct hf_lookout {
 /* With the mutex held.  After stop() no call comes any more, except one that is
  * under way; it frees itself. */
 int  hf_lookout_start(struct hf_client *client, const char *name,
-                      void (*on_look)(struct hf_lookout      *lookout,
-                                     const struct hf_report *report),
+                      void (*on_report)(struct hf_lookout      *lookout,
+                                       const struct hf_report *report),
                       void *data, struct hf_lookout **ret);
 void hf_lookout_stop(struct hf_lookout *lookout);
 

@@ -4,6 +4,7 @@
 #include "base/name.h"
 #include "holdfast.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdbool.h>
@@ -27,10 +28,11 @@ static size_t cut(const char *text)
             break;
         length += step;
     }
+    assert(length <= TEXT_MAX);
     return length;
 }
 
-static void put(FILE *out, const char *key, const char *value)
+static void put_field(FILE *out, const char *key, const char *value)
 {
     size_t length = cut(value);
 
@@ -70,11 +72,11 @@ char *hf_note_encode(const char *command, const char *note)
     user_name(user, sizeof user);
     gethostname(host, sizeof host - 1);
     snprintf(pid, sizeof pid, "%ld", (long)getpid());
-    put(out, "user", user);
-    put(out, "host", host);
-    put(out, "pid", pid);
-    put(out, "command", command != NULL ? command : "");
-    put(out, "note", note != NULL ? note : "");
+    put_field(out, "user", user);
+    put_field(out, "host", host);
+    put_field(out, "pid", pid);
+    put_field(out, "command", command != NULL ? command : "");
+    put_field(out, "note", note != NULL ? note : "");
     if (fclose(out) != 0) {
         free(text);
         return NULL;
@@ -88,6 +90,7 @@ static void unescape(char *text)
 
     for (const char *from = text; *from != '\0';) {
         unsigned code;
+        assert(to <= from); /* it only gets shorter */
         if (*from == '%' && sscanf(from + 1, "%2x", &code) == 1 && code != 0 &&
             from[2] != '\0') {
             *to++ = (char)code;
@@ -100,7 +103,7 @@ static void unescape(char *text)
 }
 
 /* One "key=value" word.  False if it is nothing of ours. */
-static bool take(struct hf_note *note, char *word)
+static bool take_field(struct hf_note *note, char *word)
 {
     char *value = strchr(word, '=');
     if (value == NULL)
@@ -127,18 +130,18 @@ static bool take(struct hf_note *note, char *word)
     return *field != NULL;
 }
 
-static bool parse(struct hf_note *note, char *text)
+static bool parse_note(struct hf_note *note, char *text)
 {
     char *rest;
 
     for (char *word = strtok_r(text, " ", &rest); word != NULL;
          word = strtok_r(NULL, " ", &rest))
-        if (!take(note, word))
+        if (!take_field(note, word))
             return false;
     return true;
 }
 
-static bool fill(char **field)
+static bool fill_in(char **field)
 {
     if (*field == NULL)
         *field = strdup("");
@@ -152,13 +155,13 @@ int hf_note_decode(const char *text, struct hf_note *ret)
     if (copy == NULL)
         return HF_ENOMEM;
 
-    if (!parse(&note, copy)) {
+    if (!parse_note(&note, copy)) {
         hf_note_finish(&note);
         note.note = strdup(text);
     }
     free(copy);
-    if (!fill(&note.user) || !fill(&note.host) || !fill(&note.command) ||
-        !fill(&note.note)) {
+    if (!fill_in(&note.user) || !fill_in(&note.host) || !fill_in(&note.command) ||
+        !fill_in(&note.note)) {
         hf_note_finish(&note);
         return HF_ENOMEM;
     }

@@ -111,8 +111,10 @@ static void leave_queue(struct hf_owner *owner, struct hf_queued *me)
 {
     struct hf_queued **at = &owner->queue;
 
-    while (*at != me)
+    while (*at != me) {
+        assert(*at != NULL); /* nobody leaves for another */
         at = &(*at)->next;
+    }
     *at = me->next;
 }
 

@@ -10,10 +10,11 @@
 #include "client/lookout.h"
 #include "client/query.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { STATE, ASK, PLACE, LOOK, LINK };
+enum kind { STATE, ASK, PLACE, REPORT, LINK };
 
 struct hf_notice {
     enum kind          kind;
@@ -30,7 +31,8 @@ struct hf_notice {
 };
 
 /* When out of memory: hf_state() and its like still tell the truth. */
-static int add(struct hf_client *client, const struct hf_notice *what, const char *reason)
+static int add_notice(struct hf_client *client, const struct hf_notice *what,
+                      const char *reason)
 {
     size_t            size = strlen(reason) + 1;
     struct hf_notice *notice = malloc(sizeof *notice + size);
@@ -39,6 +41,7 @@ static int add(struct hf_client *client, const struct hf_notice *what, const cha
         return HF_ENOMEM;
     *notice = *what;
     memcpy(notice->reason, reason, size);
+    assert(*client->last_notice == NULL && notice->next == NULL);
     *client->last_notice = notice;
     client->last_notice = &notice->next;
     client->drive.pending = true;
@@ -52,7 +55,7 @@ void hf_notice_state(struct hf_lock *lock, enum hf_state state, int why)
     notice.hook = lock->part.hook;
     bool users = lock->part.whole == NULL && lock->client->on_state != NULL;
     if (notice.hook != NULL || users)
-        (void)add(lock->client, &notice, "");
+        (void)add_notice(lock->client, &notice, "");
 }
 
 void hf_notice_ask(struct hf_lock *lock, const char *reason)
@@ -60,7 +63,7 @@ void hf_notice_ask(struct hf_lock *lock, const char *reason)
     struct hf_notice notice = { .kind = ASK, .lock = lock };
 
     if (lock->client->on_ask != NULL)
-        (void)add(lock->client, &notice, reason);
+        (void)add_notice(lock->client, &notice, reason);
 }
 
 void hf_notice_place(struct hf_lock *lock, int64_t ahead)
@@ -68,7 +71,7 @@ void hf_notice_place(struct hf_lock *lock, int64_t ahead)
     struct hf_notice notice = { .kind = PLACE, .lock = lock, .ahead = ahead };
 
     if (lock->client->on_place != NULL)
-        (void)add(lock->client, &notice, "");
+        (void)add_notice(lock->client, &notice, "");
 }
 
 void hf_notice_link(struct hf_client *client, enum hf_link link, const char *why)
@@ -76,14 +79,15 @@ void hf_notice_link(struct hf_client *client, enum hf_link link, const char *why
     struct hf_notice notice = { .kind = LINK, .link = link };
 
     if (client->on_link != NULL)
-        (void)add(client, &notice, why);
+        (void)add_notice(client, &notice, why);
 }
 
-int hf_notice_look(struct hf_lookout *lookout, struct hf_report *report)
+int hf_notice_report(struct hf_lookout *lookout, struct hf_report *report)
 {
-    struct hf_notice notice = { .kind = LOOK, .lookout = lookout, .report = report };
+    struct hf_notice notice = { .kind = REPORT, .lookout = lookout, .report = report };
 
-    return add(lookout->client, &notice, "");
+    assert(report != NULL && !lookout->stopped);
+    return add_notice(lookout->client, &notice, "");
 }
 
 static void notice_free(struct hf_notice *notice)
@@ -93,8 +97,8 @@ static void notice_free(struct hf_notice *notice)
 }
 
 /* Both NULL: all of them. */
-static void drop(struct hf_client *client, const struct hf_lock *lock,
-                 const struct hf_lookout *lookout)
+static void drop_notices(struct hf_client *client, const struct hf_lock *lock,
+                         const struct hf_lookout *lookout)
 {
     struct hf_notice **at = &client->notices;
     bool               all = lock == NULL && lookout == NULL;
@@ -115,12 +119,12 @@ static void drop(struct hf_client *client, const struct hf_lock *lock,
 
 void hf_notices_drop(struct hf_client *client, const struct hf_lock *lock)
 {
-    drop(client, lock, NULL);
+    drop_notices(client, lock, NULL);
 }
 
-void hf_notices_drop_look(struct hf_client *client, const struct hf_lookout *lookout)
+void hf_notices_drop_reports(struct hf_client *client, const struct hf_lookout *lookout)
 {
-    drop(client, NULL, lookout);
+    drop_notices(client, NULL, lookout);
 }
 
 static struct hf_notice *take_notice(struct hf_client *client)
@@ -137,15 +141,15 @@ static struct hf_notice *take_notice(struct hf_client *client)
 
 static const void *subject(const struct hf_notice *notice)
 {
-    return notice->kind == LOOK ? (const void *)notice->lookout : notice->lock;
+    return notice->kind == REPORT ? (const void *)notice->lookout : notice->lock;
 }
 
 static void make_call(struct hf_client *client, const struct hf_notice *notice)
 {
     struct hf_lock *lock = notice->lock;
 
-    if (notice->kind == LOOK)
-        notice->lookout->on_look(notice->lookout, notice->report);
+    if (notice->kind == REPORT)
+        notice->lookout->on_report(notice->lookout, notice->report);
     else if (notice->kind == ASK)
         client->on_ask(lock, notice->reason, client->data);
     else if (notice->kind == PLACE)
@@ -170,6 +174,7 @@ static void deliver(void *owner)
         hf_drive_end(drive, cancel);
         return;
     }
+    assert(client->called == NULL);
     client->calling = true;
     client->caller = pthread_self();
     while ((notice = take_notice(client)) != NULL) {
@@ -245,6 +250,7 @@ static hf_time publish(void *owner)
     while (client->changed != NULL) {
         struct hf_lock *lock = client->changed;
         client->changed = lock->moved;
+        assert(lock->is_moved);
         lock->is_moved = false;
         hf_lock_publish(lock);
     }

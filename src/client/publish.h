@@ -13,10 +13,10 @@ void hf_notice_place(struct hf_lock *lock, int64_t ahead);
 void hf_notice_link(struct hf_client *client, enum hf_link link, const char *why);
 
 /* Remember to call a lookout's callback; the report becomes the notice's. */
-int hf_notice_look(struct hf_lookout *lookout, struct hf_report *report);
+int hf_notice_report(struct hf_lookout *lookout, struct hf_report *report);
 
 /* Forget those of `lock`; NULL: all. */
 void hf_notices_drop(struct hf_client *client, const struct hf_lock *lock);
-void hf_notices_drop_look(struct hf_client *client, const struct hf_lookout *lookout);
+void hf_notices_drop_reports(struct hf_client *client, const struct hf_lookout *lookout);
 
 #endif

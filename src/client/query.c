@@ -36,6 +36,7 @@ static int keep_answer(struct hf_query *query)
 {
     const struct hf_req *req = &query->errand.req;
 
+    assert(query->report == NULL && query->findings.count == 0);
     if (req->status < 0)
         return req->status;
     if (req->op == HF_LIST)
@@ -50,7 +51,7 @@ static const char *late(bool watch)
     return watch ? HF_SAME : "the store did not answer in time";
 }
 
-static void explain(struct hf_query *query)
+static void explain_status(struct hf_query *query)
 {
     const char *text = query->client->store->errmsg;
 
@@ -62,14 +63,15 @@ static void explain(struct hf_query *query)
 }
 
 /* During a turn: it is made visible after it, with all else that came of it. */
-static void on_done(struct hf_errand *errand)
+static void on_query_done(struct hf_errand *errand)
 {
     struct hf_query     *query = (struct hf_query *)errand;
     struct hf_client    *client = query->client;
     const struct hf_req *req = &errand->req;
 
+    assert(query->collected && !query->done);
     query->status = keep_answer(query);
-    explain(query);
+    explain_status(query);
     if (req->op == HF_PROVE && req->id != 0 && req->status == HF_ELOST)
         lose_place(&client->engine, req->id);
     query->next = client->answered;
@@ -81,6 +83,7 @@ void hf_queries_collect(struct hf_client *client)
     while (client->queries != NULL) {
         struct hf_query *query = client->queries;
         client->queries = query->next;
+        assert(!query->collected && !query->done);
         query->collected = true;
         hf_errand_start(&query->errand, &client->engine);
     }
@@ -103,7 +106,7 @@ void hf_queries_drop(struct hf_client *client)
     struct hf_errand **at = &client->engine.errands;
     while (*at != NULL) {
         struct hf_query *query = (struct hf_query *)*at;
-        if (query->errand.on_done != on_done) { /* somebody else's */
+        if (query->errand.on_done != on_query_done) { /* somebody else's */
             at = &(*at)->next;
             continue;
         }
@@ -136,6 +139,7 @@ static bool copy_text(const char *text, char **ret)
 int hf_query_start(struct hf_client *client, const struct hf_req *req,
                    struct hf_limit limit, struct hf_query **ret)
 {
+    assert(req->op != HF_ENTER && req->op != HF_LEAVE); /* places are the jobs' */
     struct hf_query *query = calloc(1, sizeof *query);
     if (query == NULL)
         return hf_client_fail(client, HF_ENOMEM, "out of memory");
@@ -146,7 +150,7 @@ int hf_query_start(struct hf_client *client, const struct hf_req *req,
     query->client = client;
     query->errand = (struct hf_errand){ .req = *req, .deadline = limit.deadline };
     query->errand.once = limit.once;
-    query->errand.on_done = on_done;
+    query->errand.on_done = on_query_done;
     query->errand.req.name = query->name;
     query->errand.req.note = query->note;
     query->next = client->queries;
@@ -190,6 +194,7 @@ int hf_query_wait(struct hf_query *query)
 
 void hf_query_end(struct hf_query *query)
 {
+    assert(!query->abandoned);
     if (query->collected && !query->done) {
         query->abandoned = true;
         return;
@@ -208,6 +213,7 @@ int hf_query_run(struct hf_client *client, const struct hf_req *req,
 {
     struct hf_query *query = NULL;
 
+    assert(ret == NULL || req->op == HF_LIST);
     int r = hf_query_start(client, req, limit, &query);
     if (query == NULL)
         return r;

@@ -15,6 +15,7 @@ static bool has_left(void *arg)
  * else can take the handle, so that what is shown is how this release went. */
 static int wait_until_left(struct hf_lock *lock, hf_time deadline, bool lost)
 {
+    assert(hf_state(lock) == HF_LEAVING);
     hf_owner_move(&lock->owner, HF_OWNER_RELEASING);
     int r = hf_drive_wait(&lock->client->drive, has_left, lock, deadline);
 

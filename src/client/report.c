@@ -3,6 +3,7 @@
 
 #include "client/note.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,13 +67,14 @@ static size_t line_start(const struct hf_line *line, size_t me)
 
 static bool is_held(const struct hf_line *line, size_t me)
 {
+    assert(me < line->count);
     size_t         first = line_start(line, me);
     struct hf_line ahead = { .ticket = line->ticket + first, .count = me - first };
 
     return hf_line_judge(&ahead, &line->ticket[me].shape).granted;
 }
 
-static int fill(struct full_report *all, const struct hf_line *line, size_t i)
+static int fill_entry(struct full_report *all, const struct hf_line *line, size_t i)
 {
     const struct hf_ticket *ticket = &line->ticket[i];
     struct hf_note         *note = &all->note[i];
@@ -120,7 +122,7 @@ int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report *
     if (made)
         all->public = (struct hf_report){ .entry = all->each, .count = line->count };
     for (size_t i = 0; made && i < line->count; i++)
-        made = fill(all, line, i) == 0;
+        made = fill_entry(all, line, i) == 0;
     if (!made) {
         hf_report_free(&all->public);
         return HF_ENOMEM;

@@ -60,6 +60,7 @@ void hf_lock_show(struct hf_lock *lock, enum hf_state state, int why)
     enum hf_state    before = hf_state(lock);
     bool             held = state == HF_HELD;
 
+    assert(why <= 0 && (!held || why == 0));
     atomic_store(&shown->token, held ? lock->job.hold.token : 0);
     atomic_store(&shown->slot, held ? lock->job.hold.slot : -1);
     atomic_store(&shown->why, why);
@@ -92,6 +93,7 @@ static void show_hold(struct hf_lock *lock)
     const struct hf_hold *hold = &lock->job.hold;
     struct hf_shown      *shown = &lock->shown;
 
+    assert(hold->state != HF_HOLD_HELD || hold->id != 0);
     memcpy(shown->errmsg, lock->job.errmsg, sizeof shown->errmsg);
     shown->place = hold->id;
     shown->lessened =
@@ -121,6 +123,7 @@ void hf_lock_publish(struct hf_lock *lock)
         hf_lock_destroy(lock);
         return;
     }
+    assert(lock->job.engine != NULL);
     if (hf_shelter_lost(lock))
         return;
     bool alone = hf_state(lock) == HF_WAITING && lock->owner.state == HF_OWNER_STARTED;

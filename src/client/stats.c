@@ -13,6 +13,7 @@ static void record(struct hf_histogram *histogram, hf_time took)
 
     while (bucket < HF_BUCKETS - 1 && us >> bucket != 0)
         bucket++;
+    assert(bucket < HF_BUCKETS);
     histogram->bucket[bucket]++;
     histogram->count++;
     histogram->total_us += us;
@@ -40,6 +41,7 @@ void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state af
     hf_time           now = hf_now();
 
     assert(before != after);
+    assert(before != HF_LOST || after != HF_HELD); /* lost stays lost */
     if (after == HF_WAITING)
         counts->wished = now;
     if (before == HF_WAITING && after != HF_HELD)

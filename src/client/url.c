@@ -156,7 +156,7 @@ static int say_dubious(const struct hf_url *url, char *errmsg)
     return HF_EINVAL;
 }
 
-static int split(struct hf_url *url, char *errmsg)
+static int split_url(struct hf_url *url, char *errmsg)
 {
     size_t length = strspn(url->text, "abcdefghijklmnopqrstuvwxyz0123456789+");
 
@@ -197,7 +197,7 @@ int hf_url_parse(const char *text, struct hf_url *ret, char *errmsg)
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         goto fail;
     }
-    r = split(ret, errmsg);
+    r = split_url(ret, errmsg);
     if (r < 0)
         goto fail;
     ret->config.url = ret->shown;

@@ -1,6 +1,7 @@
 /* url_shown.c - what may be shown of a store URL. */
 #include "client/url.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,7 @@ static void hide_password(char *url)
         if (host[i] == '@')
             at = host + i;
     char *colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
+    assert(colon == NULL || colon < at);
     if (colon != NULL)
         memmove(colon, at, strlen(at) + 1);
 }

@@ -8,6 +8,7 @@
 
 #include "holdfast.h"
 
+#include <assert.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 
@@ -42,6 +43,7 @@ static void park(struct hf_drive *drive)
 {
     unsigned long drives = drive->drives - 1;
 
+    assert(!drive->parked && !drive->deep);
     drive->parked = true;
     while (!awaited(drive) && (drive->driver != NULL || drives != drive->drives)) {
         if (drives != drive->drives) {
@@ -56,7 +58,7 @@ static void park(struct hf_drive *drive)
     drive->parked = false;
 }
 
-static void *keep(void *data)
+static void *run_keeper(void *data)
 {
     struct hf_drive *drive = data;
 
@@ -78,10 +80,11 @@ int hf_keeper_start(struct hf_drive *drive)
 {
     sigset_t all, old;
 
+    assert(!drive->has_keeper && !drive->stop);
     /* The program's signals are the program's. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    int r = pthread_create(&drive->keeper, NULL, keep, drive);
+    int r = pthread_create(&drive->keeper, NULL, run_keeper, drive);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     if (r != 0)
         return r;

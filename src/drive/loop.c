@@ -49,6 +49,7 @@ int hf_drive_init(struct hf_drive *drive, const struct hf_drive_ops *ops, void *
 {
     pthread_condattr_t attr;
 
+    assert(ops->collect && ops->turn && ops->publish && ops->deliver);
     *drive = (struct hf_drive){ .ops = ops, .owner = owner, .fd = fd };
     drive->epoll = -1;
     drive->wake = drive->armed = HF_NEVER;
@@ -168,12 +169,14 @@ static void turn(struct hf_drive *drive, bool readable)
         pthread_mutex_unlock(&drive->mutex);
         drive->ops->turn(drive->owner, hf_now(), readable);
         pthread_mutex_lock(&drive->mutex);
+        assert(drive->turning); /* one at a time: nobody else did meanwhile */
         drive->wake = drive->ops->publish(drive->owner);
         readable = false;
     } while (drive->posted);
     drive->turning = false;
 
     arm(drive);
+    assert(drive->armed <= drive->wake); /* early is a look in vain, late a fault */
     hf_drive_rouse(drive);
     /* Who found the engine being turned has gone to sleep; now he may drive. */
     if (drive->driver == NULL && drive->sleepers != NULL)
@@ -202,6 +205,7 @@ void hf_drive_poll(struct hf_drive *drive, int kick, hf_time until)
 
     bool driver = kick == drive->kick;
 
+    assert(!driver || !drive->polling); /* there is one driver */
     if (driver)
         drive->polling = true;
     drive->watching++;
@@ -210,6 +214,7 @@ void hf_drive_poll(struct hf_drive *drive, int kick, hf_time until)
     if (!driver && fds[2].revents != 0)
         drain(kick);
     pthread_mutex_lock(&drive->mutex);
+    assert(drive->watching > 0 && (!driver || drive->polling));
     drive->watching--;
     if (driver)
         drive->polling = false;
@@ -256,7 +261,7 @@ void hf_drive_process(struct hf_drive *drive)
     hf_drive_deliver(drive);
 }
 
-static int add(int epoll, int fd)
+static int add_to_epoll(int epoll, int fd)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
 
@@ -271,8 +276,8 @@ int hf_drive_fd(struct hf_drive *drive)
     int epoll = epoll_create1(EPOLL_CLOEXEC);
     if (epoll < 0)
         return HF_ESTORE;
-    if (add(epoll, drive->fd) < 0 || add(epoll, drive->timer) < 0 ||
-        add(epoll, drive->kick) < 0) {
+    if (add_to_epoll(epoll, drive->fd) < 0 || add_to_epoll(epoll, drive->timer) < 0 ||
+        add_to_epoll(epoll, drive->kick) < 0) {
         close(epoll);
         return HF_ESTORE;
     }

@@ -36,8 +36,10 @@ static void withdraw(struct hf_drive *drive, struct hf_sleeper *sleeper)
 {
     struct hf_sleeper **at = &drive->sleepers;
 
-    while (*at != sleeper)
+    while (*at != sleeper) {
+        assert(*at != NULL); /* nobody withdraws for another */
         at = &(*at)->next;
+    }
     *at = sleeper->next;
     if (drive->driver == sleeper || drive->driver == NULL)
         stop_driving(drive);
@@ -49,6 +51,7 @@ static void sleep_until(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_t
 {
     struct timespec when;
 
+    assert(now < deadline);
     if (deadline == HF_NEVER) {
         pthread_cond_wait(&sleeper->cond, &drive->mutex);
         return;
@@ -62,6 +65,8 @@ static void sleep_until(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_t
 
 static void drive_once(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_time until)
 {
+    assert(drive->driver == NULL || drive->driver == sleeper);
+    assert(!drive->turning); /* else the one who turns drives */
     if (drive->driver != sleeper) {
         drive->driver = sleeper;
         drive->drives++;
@@ -102,5 +107,6 @@ int hf_drive_wait(struct hf_drive *drive, bool (*settled)(void *arg), void *arg,
             drive_once(drive, &sleeper, deadline);
     }
     withdraw(drive, &sleeper);
+    assert(drive->driver != &sleeper); /* it is about to go out of scope */
     return r;
 }
