@@ -1,0 +1,246 @@
+/* drive.c - who turns, and who is woken: loop.c, wait.c and keeper.c with a plain counter
+ * in the place of an engine. */
+#include "drive/drive.h"
+
+#include "holdfast.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+struct machine {
+    struct hf_drive drive;
+    int             fd;
+    int             posted;    /* with the mutex: what is to be done */
+    int             at_work;   /* the one who turns: what was collected */
+    int             done;      /* with the mutex: as published */
+    int             turns;     /* with the mutex */
+    int             again;     /* turns that post once more */
+    int             delivered; /* with the mutex */
+    hf_time         wake;
+};
+
+static void collect(void *owner)
+{
+    struct machine *machine = owner;
+
+    machine->at_work += machine->posted;
+    machine->posted = 0;
+}
+
+static void turn(void *owner, hf_time now, bool readable)
+{
+    struct machine *machine = owner;
+    uint64_t        value;
+
+    (void)now;
+    if (readable && read(machine->fd, &value, sizeof value) == sizeof value)
+        machine->at_work += (int)value;
+}
+
+static hf_time publish(void *owner)
+{
+    struct machine *machine = owner;
+
+    machine->turns++;
+    machine->done += machine->at_work;
+    machine->at_work = 0;
+    if (machine->again > 0) {
+        machine->again--;
+        machine->posted++;
+        hf_drive_post(&machine->drive);
+    }
+    hf_time wake = machine->wake;
+    machine->wake = HF_NEVER;
+    return wake;
+}
+
+static void deliver(void *owner)
+{
+    struct machine *machine = owner;
+    int             cancel = hf_drive_begin(&machine->drive); /* it is not held */
+
+    machine->delivered++;
+    hf_drive_end(&machine->drive, cancel);
+}
+
+static const struct hf_drive_ops ops = { collect, turn, publish, deliver };
+
+static void machine_init(struct machine *machine, bool keeper)
+{
+    *machine = (struct machine){ .wake = HF_NEVER };
+    machine->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    assert_true(machine->fd >= 0);
+    assert_int_equal(hf_drive_init(&machine->drive, &ops, machine, machine->fd, keeper),
+                     0);
+}
+
+static void machine_finish(struct machine *machine)
+{
+    hf_drive_finish(&machine->drive);
+    close(machine->fd);
+}
+
+static void post(struct machine *machine, int count)
+{
+    machine->posted += count;
+    hf_drive_post(&machine->drive);
+}
+
+struct goal {
+    struct machine *machine;
+    int             done;
+    int             result;
+    hf_time         deadline;
+    pthread_t       thread;
+};
+
+static bool is_reached(void *arg)
+{
+    const struct goal *goal = arg;
+
+    return goal->machine->done >= goal->done;
+}
+
+static int wait_for(struct goal *goal)
+{
+    int cancel = hf_drive_begin(&goal->machine->drive);
+    int r = hf_drive_wait(&goal->machine->drive, is_reached, goal, goal->deadline);
+
+    hf_drive_end(&goal->machine->drive, cancel);
+    return r;
+}
+
+static void *wait_in_thread(void *data)
+{
+    struct goal *goal = data;
+
+    goal->result = wait_for(goal);
+    return NULL;
+}
+
+/* Our own turn settles it: nobody else need run. */
+static void test_a_call_turns_for_itself(void **state)
+{
+    struct machine machine;
+    struct goal    goal = { .machine = &machine, .done = 3, .deadline = HF_NEVER };
+
+    (void)state;
+    machine_init(&machine, false);
+    int cancel = hf_drive_begin(&machine.drive);
+    post(&machine, 1);
+    machine.again = 2; /* posted while it turns: it turns again before it stops */
+    hf_drive_end(&machine.drive, cancel);
+    assert_int_equal(wait_for(&goal), 0);
+    assert_int_equal(machine.turns, 3);
+    machine_finish(&machine);
+}
+
+static void test_a_wait_ends_at_its_deadline(void **state)
+{
+    for (int keeper = 0; keeper < 2; keeper++) {
+        struct machine machine;
+        struct goal    goal = { .machine = &machine, .done = 1 };
+        (void)state;
+        machine_init(&machine, keeper);
+        hf_time start = hf_now();
+        goal.deadline = start + 30 * HF_MS;
+        assert_int_equal(wait_for(&goal), HF_ETIMEOUT);
+        assert_true(hf_now() - start >= 30 * HF_MS);
+        machine_finish(&machine);
+    }
+}
+
+/* The first drives.  When it is done it hands the role on, or the others would sleep for
+ * ever: nobody else polls. */
+static void test_the_role_is_handed_on(void **state)
+{
+    enum { THREADS = 4 };
+    struct machine machine;
+    struct goal    goal[THREADS];
+
+    (void)state;
+    machine_init(&machine, false);
+    for (int i = 0; i < THREADS; i++) {
+        goal[i] = (struct goal){ .machine = &machine,
+                                 .done = i + 1,
+                                 .deadline = hf_now() + 30 * HF_SEC };
+        assert_int_equal(pthread_create(&goal[i].thread, NULL, wait_in_thread, &goal[i]),
+                         0);
+    }
+    for (int i = 0; i < THREADS; i++) { /* each answer ends one of them */
+        assert_int_equal(eventfd_write(machine.fd, 1), 0);
+        pthread_join(goal[i].thread, NULL);
+        assert_int_equal(goal[i].result, 0);
+    }
+    machine_finish(&machine);
+}
+
+/* Nobody waits: the keeper collects, turns in time, and delivers. */
+static void test_the_keeper_turns(void **state)
+{
+    struct machine machine;
+    bool           delivered = false;
+
+    (void)state;
+    machine_init(&machine, true);
+    int cancel = hf_drive_begin(&machine.drive);
+    machine.wake = hf_now() + 20 * HF_MS; /* a timer, set by the first turn */
+    post(&machine, 1);
+    machine.drive.pending = true;
+    hf_drive_nudge(&machine.drive);
+    hf_drive_end(&machine.drive, cancel);
+    for (hf_time end = hf_now() + 10 * HF_SEC; !delivered && hf_now() < end;) {
+        usleep(1000);
+        cancel = hf_drive_begin(&machine.drive);
+        delivered = machine.done == 1 && machine.turns >= 2 && machine.delivered == 1;
+        hf_drive_end(&machine.drive, cancel);
+    }
+    assert_true(delivered);
+    machine_finish(&machine);
+}
+
+/* A loop of the caller's own: a post makes the descriptor readable, a round settles it. */
+static void test_the_callers_loop(void **state)
+{
+    struct machine machine;
+
+    (void)state;
+    machine_init(&machine, false);
+    int cancel = hf_drive_begin(&machine.drive);
+    int fd = hf_drive_fd(&machine.drive);
+    assert_true(fd >= 0);
+    assert_int_equal(hf_drive_fd(&machine.drive), fd);
+    post(&machine, 1);
+    hf_drive_nudge(&machine.drive);
+    assert_true(machine.drive.kicked);
+    hf_drive_process(&machine.drive);
+    assert_false(machine.drive.kicked);
+    assert_int_equal(machine.done, 1);
+    assert_int_equal(machine.delivered, 0);
+    machine.drive.pending = true;
+    hf_drive_announce(&machine.drive);
+    assert_true(machine.drive.kicked);
+    hf_drive_process(&machine.drive);
+    assert_int_equal(machine.delivered, 1);
+    hf_drive_end(&machine.drive, cancel);
+    machine_finish(&machine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_call_turns_for_itself),
+        cmocka_unit_test(test_a_wait_ends_at_its_deadline),
+        cmocka_unit_test(test_the_role_is_handed_on),
+        cmocka_unit_test(test_the_keeper_turns),
+        cmocka_unit_test(test_the_callers_loop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,54 @@
+/* url_shown.c - no secret of a URL is ever shown. */
+#include "client/url.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static const struct {
+    const char *given, *shown;
+} rows[] = {
+    { "redis://h:1/0", "redis://h:1/0" },
+    { "redis://ana:s3cret@h:1", "redis://ana@h:1" },
+    { "redis://:s3cret@h", "redis://@h" },
+    { "redis://h?tls=1&password=s3cret&x=1", "redis://h?tls=1&password&x=1" },
+    { "postgres://h/db?sslpassword=s3cret", "postgres://h/db?sslpassword" },
+    { "sqlite:/home/a@b/locks.db", "sqlite:/home/a@b/locks.db" },
+    /* Where an @ cannot be, a password may have been torn apart: only the scheme. */
+    { "redis://ana:s3/cret@h", "redis" },
+    { "ana:s3cret@h", "ana" },
+};
+
+static void test_what_is_shown(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *shown = hf_url_shown(rows[i].given);
+        assert_non_null(shown);
+        assert_string_equal(shown, rows[i].shown);
+        free(shown);
+    }
+}
+
+static void test_what_is_dubious(void **state)
+{
+    (void)state;
+    assert_false(hf_url_is_dubious("redis://ana:s3cret@h"));
+    assert_false(hf_url_is_dubious("memory:a@b"));
+    assert_true(hf_url_is_dubious("redis://h/a@b"));
+    assert_true(hf_url_is_dubious("a@b"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_what_is_shown),
+        cmocka_unit_test(test_what_is_dubious),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
