@@ -1,6 +1,7 @@
 /* common.c - what stores have to say in the same way; see store.h. */
 #include "store/store.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -19,6 +20,7 @@ int hf_store_strange(struct hf_store *store, uint64_t token)
 
 void hf_store_set_link(struct hf_store *store, enum hf_link link)
 {
+    assert(link == HF_LINK_DOWN || link == HF_LINK_UP || link == HF_LINK_LOST);
     if (link == HF_LINK_UP && !store->refusing)
         store->failures = store->absences = 0;
     if (store->link == link)
@@ -30,10 +32,12 @@ void hf_store_set_link(struct hf_store *store, enum hf_link link)
 
 void hf_store_tried(struct hf_store *store, bool absent, bool last)
 {
+    assert(store->errmsg[0] != '\0'); /* it says why */
     store->failures++;
     store->present = store->present || !absent;
     if (!last)
         return;
     store->absences = store->present ? 0 : store->absences + 1;
     store->present = false;
+    assert(store->absences <= store->failures); /* a round is one try or more */
 }

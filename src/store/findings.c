@@ -48,6 +48,7 @@ void hf_finding_add(struct hf_finding_list *list, enum hf_level level, const cha
     char    text[1024];
     va_list args;
 
+    assert(about[0] != '\0' && format[0] != '\0'); /* advice alone may be missing */
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
@@ -66,6 +67,7 @@ void hf_finding_add_all(struct hf_finding_list *list, const struct hf_finding *f
 
 void hf_finding_list_clear(struct hf_finding_list *list)
 {
+    assert(list->count <= list->room);
     for (size_t i = 0; i < list->count; i++)
         free((char *)list->finding[i].about);
     free(list->finding);

@@ -1,6 +1,7 @@
 /* param.c - see param.h. */
 #include "store/param.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@ int hf_param_complain(char *errmsg, const char *what, const char *value,
 {
     char shown[61];
 
+    assert(advice[0] != '\0'); /* whoever is refused is told what to write instead */
     snprintf(shown, sizeof shown, "%s", value);
     for (char *c = shown; *c != '\0'; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
@@ -32,6 +34,7 @@ int hf_param_time(const struct hf_config *config, const char *key, hf_time least
     char       *unit = "ms";
     char        what[80], advice[80];
 
+    assert(least > 0 && least <= LONGEST && least % HF_MS == 0);
     if (text == NULL && config->ttl_ms * HF_MS < least)
         value = (double)least / HF_MS;
     if (text != NULL)
@@ -51,6 +54,7 @@ int hf_param_time(const struct hf_config *config, const char *key, hf_time least
         return hf_param_complain(errmsg, what, text != NULL ? text : "so long", advice);
     }
     *ret = (hf_time)value * HF_MS;
+    assert(*ret >= least && *ret <= LONGEST);
     return 0;
 }
 
@@ -59,6 +63,7 @@ int hf_param_read_auth(const char *file, char *ret, size_t size, char *errmsg)
     struct stat stat;
     int         fd = open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 
+    assert(size > 1); /* the secret, and its NUL */
     if (fd < 0)
         return hf_param_complain(errmsg, "cannot read the auth file", file,
                                  strerror(errno));

@@ -76,7 +76,7 @@ static bool knows(const struct hf_store_impl *impl, const char *key)
     return false;
 }
 
-static const struct hf_store_impl *find(const char *scheme)
+static const struct hf_store_impl *find_impl(const char *scheme)
 {
     for (size_t i = 0; i < COUNT; i++)
         if (strcmp(stores[i]->scheme, scheme) == 0)
@@ -88,7 +88,7 @@ static const struct hf_store_impl *find(const char *scheme)
 
 int hf_store_schema(const char *scheme, const char *role, char **ret)
 {
-    const struct hf_store_impl *impl = find(scheme);
+    const struct hf_store_impl *impl = find_impl(scheme);
     char                       *text = NULL;
 
     if (impl == NULL)
@@ -101,7 +101,7 @@ int hf_store_schema(const char *scheme, const char *role, char **ret)
 
 int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
-    const struct hf_store_impl *impl = find(config->scheme);
+    const struct hf_store_impl *impl = find_impl(config->scheme);
 
     if (impl == NULL) {
         snprintf(errmsg, HF_ERRMSG_MAX,
@@ -126,5 +126,10 @@ int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store 
                  config->scheme, key);
         return HF_EINVAL;
     }
-    return impl->open(config, errmsg, ret);
+    assert(impl->submit != NULL && impl->cancel != NULL && impl->process != NULL);
+    int r = impl->open(config, errmsg, ret);
+    assert(r < 0 || (*ret)->impl->close != NULL);
+    assert(r < 0 ||
+           (*ret)->fd >= 0); /* and it stays the same, so that it can be polled */
+    return r;
 }

@@ -36,7 +36,7 @@ static const char *const verbs[] = {
 
 static void mirror(struct trace *trace)
 {
-    trace->base.fd = trace->inner->fd;
+    assert(trace->base.fd == trace->inner->fd); /* the same for a store's whole life */
     trace->base.wake = trace->inner->wake;
     trace->base.shared = trace->inner->shared;
     trace->base.link = trace->inner->link;
@@ -47,12 +47,13 @@ static void mirror(struct trace *trace)
     snprintf(trace->base.errmsg, sizeof trace->base.errmsg, "%s", trace->inner->errmsg);
 }
 
-static void on_link(struct hf_store *inner, void *data)
+static void on_inner_link(struct hf_store *inner, void *data)
 {
     static const char *const names[] = { "down", "up", "lost" };
     struct trace            *trace = data;
     char                     text[64];
 
+    assert(inner == trace->inner && inner->link <= HF_LINK_LOST);
     snprintf(text, sizeof text, "link %s", names[inner->link]);
     trace->tell(text, trace->data);
     mirror(trace);
@@ -64,8 +65,10 @@ static void unlist(struct trace *trace, struct twin *twin)
 {
     struct twin **at = &trace->twins;
 
-    while (*at != twin)
+    while (*at != twin) {
+        assert(*at != NULL); /* done() came before, for the same request (S7) */
         at = &(*at)->next;
+    }
     *at = twin->next;
 }
 
@@ -90,12 +93,13 @@ static void tell_answer(const struct twin *twin)
     twin->trace->tell(text, twin->trace->data);
 }
 
-static void on_done(struct hf_req *req)
+static void on_inner_done(struct hf_req *req)
 {
     struct twin   *twin = req->data;
     struct trace  *trace = twin->trace;
     struct hf_req *outer = twin->outer;
 
+    assert(req == &twin->req && outer->done != NULL);
     tell_answer(twin);
     mirror(trace);
     outer->status = req->status;
@@ -116,6 +120,7 @@ static void trace_submit(struct hf_store *store, struct hf_req *req)
     struct twin  *twin = calloc(1, sizeof *twin);
     char          text[512];
 
+    assert(req->op > HF_NOTHING && req->op <= HF_EXAMINE);
     /* Out of memory: the request itself matters more than its trace. */
     if (twin == NULL) {
         trace->inner->impl->submit(trace->inner, req);
@@ -128,7 +133,7 @@ static void trace_submit(struct hf_store *store, struct hf_req *req)
     trace->tell(text, trace->data);
 
     *twin = (struct twin){ .req = *req, .outer = req, .trace = trace };
-    twin->req.done = on_done;
+    twin->req.done = on_inner_done;
     twin->req.data = twin;
     twin->next = trace->twins;
     trace->twins = twin;
@@ -169,6 +174,7 @@ static void trace_close(struct hf_store *store)
 {
     struct trace *trace = (struct trace *)store;
 
+    assert(trace->inner->on_link_data == trace); /* nobody came in between */
     trace->inner->impl->close(trace->inner);
     while (trace->twins != NULL) {
         struct twin *twin = trace->twins;
@@ -197,8 +203,9 @@ int hf_trace_open(struct hf_store *inner, void (*tell)(const char *text, void *d
     assert(tell != NULL && inner->on_link == NULL);
     *trace = (struct trace){ .impl = impl, .inner = inner, .tell = tell, .data = data };
     trace->base.impl = &trace->impl;
+    trace->base.fd = inner->fd;
     trace->impl.groups = inner->impl->groups;
-    inner->on_link = on_link;
+    inner->on_link = on_inner_link;
     inner->on_link_data = trace;
     mirror(trace);
     *ret = &trace->base;

@@ -7,6 +7,7 @@
 
 #include "holdfast.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ int hf_world_ask(struct hf_world *world, const struct hf_session *session,
     char *reason = strdup(req->note != NULL ? req->note : "");
     if (reason == NULL)
         return HF_ENOMEM;
+    assert(place->queue == queue);
     free(place->asked);
     place->asked = reason;
     place->asked_at = ++world->stamp;

@@ -20,6 +20,7 @@ static void fail(struct hf_memory *memory, struct hf_req *req, int status)
 
 void hf_memory_fail(struct hf_memory *memory, bool all)
 {
+    assert(memory->base.link != HF_LINK_UP); /* that is why they fail */
     for (size_t i = 0; i < memory->room; i++) {
         if (memory->flight[i].serial == 0)
             continue;
@@ -93,6 +94,7 @@ static bool send_next(struct hf_memory *memory, hf_time now)
     if (memory->base.link != HF_LINK_UP || memory->waiting.first == NULL)
         return false;
 
+    assert(memory->session != 0); /* as the link is up */
     struct hf_req    *req = hf_requests_take(&memory->waiting);
     struct hf_flight *flight = free_flight(memory);
     if (flight == NULL) {
@@ -177,6 +179,7 @@ static void take_answer(struct hf_memory *memory, const struct hf_answer *answer
 
     if (flight == NULL || flight->serial != answer->serial)
         return; /* late: its request has failed or was canceled */
+    assert(flight->req != NULL && flight->serial != 0);
     if (answer->gone) {
         hf_memory_lose(memory, now);
         return;
@@ -187,6 +190,7 @@ static void take_answer(struct hf_memory *memory, const struct hf_answer *answer
     req->snapshot = (struct hf_line){ answer->ticket, answer->count };
     req->me = answer->me;
     req->ahead = answer->ahead;
+    assert(req->me <= req->snapshot.count);
     if (req->op == HF_ENTER || req->op == HF_READ || req->op == HF_LIST ||
         req->op == HF_AMEND)
         req->stamp = answer->stamp;

@@ -3,10 +3,13 @@
 
 #include "holdfast.h"
 
+#include <assert.h>
+
 static void forget_place(struct hf_session *session, struct hf_place *place)
 {
     struct hf_place **at = &session->places;
 
+    assert(place->queue == NULL && place->session == session);
     while (*at != place)
         at = &(*at)->beside;
     *at = place->beside;
@@ -18,6 +21,7 @@ void hf_world_depart(struct hf_world *world, struct hf_place *place,
 {
     struct hf_queue *queue = place->queue;
 
+    assert(queue != NULL && hf_queue_find(queue, place->ticket.seq) == place);
     hf_queue_part(queue, place, world->wall);
     hf_world_changed(world, queue, place->ticket.seq, by);
     hf_world_tidy(world, queue);

@@ -36,6 +36,7 @@ static void set_link(struct hf_memory *memory, enum hf_link link, const char *wh
 
 static void beat(struct hf_memory *memory, enum hf_call_kind kind, hf_time now)
 {
+    assert(memory->beat == 0); /* one at a time: its answer moves the deadline */
     memory->beat = hf_memory_serial(memory, HF_MEMORY_BEAT);
     memory->sent = now;
     memory->due = later(now, patience(memory));
@@ -51,6 +52,7 @@ static void beat(struct hf_memory *memory, enum hf_call_kind kind, hf_time now)
 
 static void connect(struct hf_memory *memory, hf_time now)
 {
+    assert(memory->base.link != HF_LINK_UP);
     memory->connection++;
     memory->wire->broken = false;
     beat(memory, HF_CALL_HELLO, now);
@@ -96,6 +98,7 @@ void hf_memory_link_run(struct hf_memory *memory, hf_time now)
 
 void hf_memory_extend(struct hf_memory *memory, hf_time sent)
 {
+    assert(memory->ttl > 0);
     hf_time until = hf_lease_deadline(sent, memory->ttl, 0);
 
     /* Each one proven, so the latest holds. */
@@ -107,6 +110,7 @@ static void confirmed(struct hf_memory *memory, const struct hf_answer *answer)
 {
     hf_time sent = memory->sent;
 
+    assert(answer->status == 0 && answer->serial == memory->beat);
     memory->beat = 0;
     memory->due = later(sent, patience(memory));
     if (memory->ttl > 0)
@@ -167,6 +171,7 @@ void hf_memory_close(struct hf_store *store)
 {
     struct hf_memory *memory = (struct hf_memory *)store;
 
+    assert(store->link != HF_LINK_UP || memory->session != 0);
     if (store->link == HF_LINK_UP)
         memory->wire->send(memory->wire,
                            &(struct hf_call){ .kind = HF_CALL_BYE,

@@ -30,6 +30,7 @@ static const char *copy_text(struct hf_answer *answer, const char *text)
     char  *to = answer->text + answer->me;
     size_t size = strlen(text) + 1;
 
+    assert(answer->me + size <= answer->text_room); /* measured before */
     memcpy(to, text, size);
     answer->me += size;
     return to;
@@ -37,6 +38,7 @@ static const char *copy_text(struct hf_answer *answer, const char *text)
 
 static void copy_place(struct hf_answer *answer, const struct hf_place *place)
 {
+    assert(answer->count < answer->room);
     struct hf_ticket *ticket = &answer->ticket[answer->count++];
 
     *ticket = place->ticket;

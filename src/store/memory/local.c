@@ -86,11 +86,14 @@ static struct shared *join_shared(const char *name)
 static void part_shared(struct shared *shared)
 {
     pthread_mutex_lock(&list_mutex);
+    assert(shared->wires > 0);
     bool last = --shared->wires == 0;
     if (last) {
         struct shared **at = &list;
-        while (*at != shared)
+        while (*at != shared) {
+            assert(*at != NULL); /* it is in the list as long as a wire leads to it */
             at = &(*at)->next;
+        }
         *at = shared->next;
         if (shared->world.token > highest_token)
             highest_token = shared->world.token;

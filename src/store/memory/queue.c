@@ -40,6 +40,7 @@ static bool has_room(const struct hf_queue *queue, const struct hf_shape *shape)
 {
     if (queue->held == 0)
         return true;
+    assert(queue->first->granted); /* the granted ones are the first few */
     return hf_shape_agrees(&queue->first->ticket.shape, shape) &&
            queue->held + shape->weight <= shape->capacity;
 }
@@ -60,6 +61,7 @@ static bool slot_taken(const struct hf_queue *queue, int slot)
 
 static void grant_place(struct hf_queue *queue, struct hf_place *place, int64_t wall)
 {
+    assert(!place->granted && queue->waiting > 0);
     assert(place->prev == NULL || place->prev->granted);
     if (hf_shape_has_slots(&place->ticket.shape)) {
         int slot = 0;
@@ -89,6 +91,7 @@ void hf_queue_join(struct hf_queue *queue, struct hf_place *place, int64_t wall)
     bool at_once = hf_queue_free_for(queue, &place->ticket.shape);
 
     assert(queue->last == NULL || queue->last->ticket.seq < place->ticket.seq);
+    assert(place->queue == NULL && !place->granted);
     place->queue = queue;
     place->prev = queue->last;
     place->ticket.line = queue->name;
@@ -116,11 +119,14 @@ static void unlink_place(struct hf_queue *queue, struct hf_place *place)
         queue->last = place->prev;
     place->prev = place->next = NULL;
     place->queue = NULL;
+    assert((queue->first == NULL) == (queue->last == NULL));
 }
 
 void hf_queue_part(struct hf_queue *queue, struct hf_place *place, int64_t wall)
 {
     assert(place->queue == queue);
+    assert(!place->granted || queue->held >= place->ticket.shape.weight);
+    assert(place->granted || queue->waiting > 0);
     if (place->granted)
         queue->held -= place->ticket.shape.weight;
     else

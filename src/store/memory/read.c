@@ -65,6 +65,7 @@ int hf_answer_line(struct hf_answer *answer, const struct hf_queue *queue,
     size_t           ahead = 0;
     struct hf_place *place = NULL;
 
+    assert(mine == NULL || mine->queue == queue);
     if (mine != NULL)
         place = near_part(mine->prev, &mine->ticket.shape, &ahead);
     else if (queue != NULL)
@@ -77,6 +78,7 @@ int hf_answer_line(struct hf_answer *answer, const struct hf_queue *queue,
         return HF_ENOMEM;
     for (size_t i = 0; i < ahead; i++, place = place->next)
         answer->ticket[i] = place->ticket;
+    assert(ahead == 0 || place == mine); /* nothing is left out between those shown and us */
     if (mine != NULL)
         answer->ticket[ahead] = mine->ticket;
     return copy_asked(answer, mine != NULL ? mine->asked : NULL);

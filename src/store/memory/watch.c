@@ -3,6 +3,7 @@
 
 #include "holdfast.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ static struct hf_watch *copy_watch(struct hf_session *session, uint64_t serial,
     struct hf_watch *watch = calloc(1, sizeof *watch + req->count * sizeof *req->seqs);
     if (watch == NULL)
         return NULL;
+    assert(req->op == HF_WATCH && serial != 0);
     watch->session = session;
     watch->serial = serial;
     watch->count = req->count;
@@ -39,6 +41,7 @@ bool hf_world_watch(struct hf_world *world, struct hf_session *session, uint64_t
     if (queue != NULL && new != NULL) {
         new->queue = queue;
         if (!hf_watch_due(new, world->habit, req->stamp)) {
+            assert(new->mine == NULL || new->mine->queue == queue);
             new->next = queue->watches;
             queue->watches = new;
             return false;

@@ -55,8 +55,10 @@ void hf_world_tidy(struct hf_world *world, struct hf_queue *queue)
         return;
 
     struct hf_queue **at = bucket(world, queue->name);
-    while (*at != queue)
+    while (*at != queue) {
+        assert(*at != NULL); /* a line is in the bucket of its name */
         at = &(*at)->next;
+    }
     *at = queue->next;
     world->emptied = world->stamp;
     hf_queue_free(queue);
@@ -78,6 +80,7 @@ static void fire_watch(struct hf_world *world, struct hf_watch **at,
 {
     struct hf_watch *watch = *at;
 
+    assert(watch->queue != NULL); /* it fires once */
     *at = watch->next;
     watch->queue = NULL;
     append_news(&watch->session->news, watch);
@@ -119,6 +122,7 @@ uint64_t hf_world_news(struct hf_world *world, uint64_t number)
     if (watch == NULL)
         return 0;
 
+    assert(watch->queue == NULL && watch->session == session);
     uint64_t serial = watch->serial;
     session->news = watch->next;
     free(watch);
@@ -163,8 +167,10 @@ void hf_world_end(struct hf_world *world, struct hf_session *session)
         }
         hf_place_free(place);
     }
-    while (*at != session)
+    while (*at != session) {
+        assert(*at != NULL);
         at = &(*at)->next;
+    }
     *at = session->next;
     free(session);
 }
@@ -213,11 +219,14 @@ static bool greet(struct hf_world *world, const struct hf_call *call, hf_time no
         answer->status = call->session != 0 ? HF_ELOST : HF_ENOMEM;
         return true;
     }
+    assert(call->connection > 0); /* 0 is before the first */
     if (call->connection <= session->connection)
         return false;
     drop_watches(world, session);
     session->connection = call->connection;
     session->owner = call->owner;
+    assert(session->news ==
+           NULL); /* nothing of an older connection is told on this one */
     renew_lease(session, now);
     answer->session = session->number;
     return true;
@@ -249,6 +258,7 @@ bool hf_world_call(struct hf_world *world, const struct hf_call *call, hf_time n
         renew_lease(session, now);
         return true;
     case HF_CALL_VERB:
+        assert(session->until > now); /* hf_world_pass() ended the others */
         if (call->req->op == HF_PROVE && call->req->id != 0)
             renew_lease(session, now);
         return hf_world_verb(world, session, call->serial, call->req, answer);
