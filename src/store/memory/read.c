@@ -78,7 +78,7 @@ int hf_answer_line(struct hf_answer *answer, const struct hf_queue *queue,
         return HF_ENOMEM;
     for (size_t i = 0; i < ahead; i++, place = place->next)
         answer->ticket[i] = place->ticket;
-    assert(ahead == 0 || place == mine); /* nothing is left out between those shown and us */
+    assert(ahead == 0 || place == mine); /* nobody between is left out */
     if (mine != NULL)
         answer->ticket[ahead] = mine->ticket;
     return copy_asked(answer, mine != NULL ? mine->asked : NULL);

@@ -19,6 +19,7 @@ static int change_weight(struct hf_sq *sq, const struct hf_sq_own *own, uint32_t
 {
     struct hf_sq_row row;
 
+    assert(sq->live.taken);
     int r = hf_sq_row_find(sq, own->line, own->seq, &row);
     if (r <= 0 || row.shape.weight <= weight)
         return r < 0 ? r : 0;

@@ -58,7 +58,7 @@ static uint64_t mix(uint64_t stamp, const uint64_t *number, size_t count)
     for (size_t i = 0; i < count; i++)
         for (int byte = 0; byte < 8; byte++)
             hash = (hash ^ (number[i] >> 8 * byte & 0xff)) * UINT64_C(0x100000001b3);
-    return hash != 0 ? hash : 1;
+    return hash != 0 ? hash : 1; /* 0 means: not known */
 }
 
 /* What can change about a place. */

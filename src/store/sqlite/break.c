@@ -7,8 +7,11 @@
 
 #include "holdfast.h"
 
+#include <assert.h>
+
 static int find_living(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_row *ret)
 {
+    assert(sq->live.taken); /* it cannot go between this and the change */
     bool other = req->token != 0 && req->token != req->seq;
     int  r = other ? 0 : hf_sq_row_find(sq, req->name, req->seq, ret);
 

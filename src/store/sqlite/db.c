@@ -86,6 +86,7 @@ int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which)
 {
     int r;
 
+    assert(sqlite3_bind_parameter_count(db->query[which]) == 0);
     while ((r = hf_sq_db_step(db, db->query[which])) == 1)
         continue;
     return r;
@@ -115,6 +116,7 @@ int hf_sq_db_prepare(struct hf_sq_db *db)
             return db_fault(db, rc);
         assert(db->query[i] != NULL);
     }
+    assert(text[strspn(text, " \n")] == '\0'); /* enum hf_sq_query has them all */
     return 0;
 }
 
@@ -135,6 +137,7 @@ static int on_log(void *data, sqlite3 *handle, const char *name, int frames)
 /* Not a prepared statement: this pragma acts when it is compiled. */
 void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure)
 {
+    assert(sqlite3_get_autocommit(db->handle) != 0); /* SQLite would ignore it */
     const char *text = sure ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL";
 
     sqlite3_exec(db->handle, text, NULL, NULL, NULL);
@@ -220,6 +223,7 @@ static int open_itself(struct hf_sq_db *db)
     char       *folder = NULL, *real = NULL, *path = NULL;
     int         rc = SQLITE_NOMEM;
 
+    assert(name != NULL); /* the path is absolute */
     folder = strndup(db->path, (size_t)(name - db->path) + 1);
     if (folder != NULL)
         real = realpath(folder, NULL);

@@ -48,6 +48,7 @@ static int insert_row(struct hf_sq *sq, const struct hf_req *req,
 {
     sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_ENTER, req->name, row->seq);
 
+    assert(row->sid == sq->sid && sq->sid != 0);
     sqlite3_bind_int64(query, 3, (sqlite3_int64)row->sid);
     sqlite3_bind_int64(query, 4, row->shape.weight);
     sqlite3_bind_int64(query, 5, row->shape.capacity);
@@ -64,6 +65,7 @@ static int refuse_mismatch(struct hf_sq *sq, const char *line,
 {
     const struct hf_shape *shape = &row->shape;
 
+    assert(sq->live.taken); /* it is still there: we refuse because of it */
     if (hf_shape_strange(shape))
         return hf_store_strange(&sq->base, row->seq);
     if (hf_shape_has_slots(shape))
@@ -90,6 +92,7 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mi
 {
     struct hf_sq_view view;
 
+    assert(sq->live.taken); /* nobody enters between what we read and our row */
     int r = read_from_end(sq, req, &view);
     if (r == 0 && sq->dead.count > 0) {
         r = hf_sq_sweep(sq, req->name);
@@ -106,10 +109,12 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mi
             return r;
     }
     /* Not even for a moment: those behind would be told that they do not fit. */
+    assert(!view.granted || !view.mismatch);
     if (view.mismatch)
         return refuse_mismatch(sq, req->name, &sq->rows.row[0]);
     mine->queued = hf_wall_us();
     mine->granted = view.granted ? mine->queued : 0;
+    assert(mine->slot == -1);
     if (view.granted && hf_shape_has_slots(&req->shape))
         r = hf_sq_free_slot(sq, &mine->slot);
     if (r == 0)
@@ -132,6 +137,7 @@ static int enter_line(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *ow
     int r = hf_sq_begin_drawn(sq, &mine->seq);
     if (r < 0)
         return r;
+    assert(sq->live.taken && own->seq == 0);
     own->seq = mine->seq;
     r = take_place(sq, req, mine);
     if (r == 1 && !hf_sq_live_hold(&sq->live, mine->seq))
@@ -141,6 +147,7 @@ static int enter_line(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *ow
         return r;
     }
     r = hf_sq_rows_keep(sq, own);
+    assert(sq->live.taken); /* the byte is locked, and the row not yet to be seen */
     if (r == 0)
         r = hf_sq_commit(sq);
     else

@@ -54,6 +54,7 @@ static int open_own(struct hf_sq *sq, const char *path)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.u64 = HF_SQ_EVENT_FIFO };
 
+    assert(sq->fifo < 0);
     /* For writing too: so that those who write and go do not end the reading. */
     hf_fork_pause();
     int fd = hf_fork_adopt(hf_sq_files_open_new(path, S_IFIFO, O_RDWR));
@@ -90,7 +91,8 @@ int hf_sq_fifo_make(struct hf_sq *sq)
         unlink(early.text);
         return r;
     }
-    sq->sid = sid;
+    assert(sq->fifo >= 0);
+    sq->sid = sid; /* from here on it has a name, and can be told */
     return 0;
 }
 
@@ -151,6 +153,7 @@ int hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid)
 
 bool hf_sq_fifo_write(int fd, uint64_t about)
 {
+    assert(about != 0); /* that is for who reads: something was lost */
     ssize_t n = write(fd, &about, sizeof about);
 
     /* Full is as good: it will find that out, and look at everything. */

@@ -7,6 +7,7 @@
 #include "store/sqlite/volume.h"
 #include "store/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,6 +44,7 @@ static char *folder_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
+    assert(slash != NULL); /* paths are absolute */
     return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
 }
 
@@ -172,6 +174,7 @@ int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg)
 /* Whatever the umask; `group` -1: as it comes. */
 static int make_own_dir(const char *path, gid_t group, mode_t mode)
 {
+    assert((mode & 0007) == 0); /* others have no business there */
     if (mkdir(path, 0700) < 0)
         return -1;
     int fd = hf_sq_files_open_new(path, S_IFDIR, O_RDONLY | O_DIRECTORY);

@@ -70,6 +70,7 @@ int hf_sq_free_slot(struct hf_sq *sq, int *ret)
     while (taken[slot])
         slot++;
     free(taken);
+    assert((size_t)slot <= count); /* so many cannot take more */
     *ret = slot;
     return 0;
 }
@@ -78,6 +79,7 @@ static int grant_row(struct hf_sq *sq, const char *line, struct hf_sq_row *row)
 {
     sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_GRANT, line, row->seq);
 
+    assert(row->granted == 0);
     if (hf_shape_has_slots(&row->shape)) {
         int r = hf_sq_free_slot(sq, &row->slot);
         if (r < 0)
@@ -121,6 +123,7 @@ int hf_sq_grant_fitting(struct hf_sq *sq, const char *line)
         }
     } while (removed > 0);
 
+    assert(removed == 0); /* whoever is granted now is alive */
     int r = grant_rows(sq, line);
     if (r == 0 && waits == 1 && sq->rows.count > MANY)
         r = hf_sq_tell(sq, blocked.sid, blocked.seq); /* let it find out itself */
@@ -156,6 +159,7 @@ int hf_sq_tell_followers(struct hf_sq *sq, const char *line, uint64_t seq)
  * for the one before them. */
 static bool handed_on(const struct hf_sq *sq)
 {
+    assert(sq->rows.count > 0);
     return sq->rows.row[0].granted == 0 && sq->rows.row[0].shape.capacity == 1;
 }
 

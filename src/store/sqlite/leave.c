@@ -8,6 +8,7 @@
 /* Whatever the database says, the ticket is ours no more. */
 void hf_sq_lose_own(struct hf_sq *sq, struct hf_sq_own *own)
 {
+    assert(own->seq != 0 && sq->sid != 0);
     hf_sq_live_drop(&sq->live, own->seq);
     hf_sq_watches_drop_own(sq, own);
     hf_sq_owns_drop(&sq->owns, own, true);
@@ -34,6 +35,7 @@ static int remove_own(struct hf_sq *sq, const struct hf_sq_own *own)
         hf_sq_abort(sq);
         return r;
     }
+    assert(sq->live.taken); /* nobody changes the line until we have committed */
     hf_sq_live_drop(&sq->live, own->seq);
     hf_sq_tell_all(sq);
     hf_sq_commit(sq);

@@ -91,6 +91,7 @@ static int put_in_order(struct hf_sq *sq)
     struct hf_sq_head known;
     bool              is_known = hf_sq_head_read(&sq->live, &known);
 
+    assert(sq->live.taken && sq->db.handle == NULL);
     sq->head = hf_sq_head_now(&sq->files);
     bool same = is_known && hf_sq_head_same_files(&known, &sq->head);
     if (!same && hf_sq_live_has_any(&sq->live))
@@ -178,11 +179,13 @@ int hf_sq_connect(struct hf_sq *sq, bool make)
     if (r == 0 && !sq->base.shared && hf_sq_files_shared(&sq->files))
         r = hf_sq_fail(sq, HF_EDENIED, "%.160s is shared with others now; open it anew",
                        sq->files.db);
-    if (r < 0)
+    if (r < 0) {
         hf_sq_disconnect(sq);
-    else
-        sq->refused = 0;
-    return r;
+        return r;
+    }
+    assert(sq->db.handle != NULL && sq->live.gate >= 0);
+    sq->refused = 0;
+    return 0;
 }
 
 void hf_sq_disconnect(struct hf_sq *sq)
@@ -194,6 +197,7 @@ void hf_sq_disconnect(struct hf_sq *sq)
     sq->watched = false;
     hf_sq_db_close(&sq->db);
     hf_sq_live_close(&sq->live);
+    assert(sq->sid == 0 && sq->inotify < 0 && sq->peers == NULL);
 }
 
 /* ---- The session ---------------------------------------------------------------- */
@@ -202,6 +206,7 @@ void hf_sq_disconnect(struct hf_sq *sq)
  * far.  So the FIFO comes first: when its end is noticed, the bytes are free. */
 static int start_session(struct hf_sq *sq)
 {
+    assert(sq->owns.first == NULL); /* who has a place has a session */
     int r = hf_sq_files_make_wake(&sq->files, sq->base.errmsg);
     if (r == 0)
         r = hf_sq_fifo_make(sq);
@@ -230,9 +235,11 @@ int hf_sq_session(struct hf_sq *sq)
     if (r < 0 || sq->sid != 0)
         return r;
     r = start_session(sq);
-    if (r == 0)
-        clean_up_after_others(sq);
-    return r;
+    if (r < 0)
+        return r;
+    clean_up_after_others(sq);
+    assert(sq->sid != 0 && sq->live.keep >= 0);
+    return 0;
 }
 
 /* ---- Losing it ------------------------------------------------------------------ */
@@ -241,6 +248,7 @@ bool hf_sq_current(struct hf_sq *sq)
 {
     struct hf_sq_head now;
 
+    assert(sq->live.gate >= 0);
     if (!hf_sq_live_is_at(&sq->live, sq->files.live) ||
         !hf_sq_head_read(&sq->live, &now) || !hf_sq_head_same_files(&now, &sq->head))
         return false;
@@ -258,6 +266,8 @@ bool hf_sq_outdated(struct hf_sq *sq)
     hf_sq_finish_all(sq, HF_EDOWN);
     while (sq->owns.first != NULL)
         hf_sq_owns_drop(&sq->owns, sq->owns.first, true);
+    assert(sq->watches == NULL &&
+           sq->waiting.first == NULL); /* told before the link is */
     hf_sq_fail(sq, HF_ELOST, "%.160s was deleted, moved or replaced while in use",
                sq->files.db);
     hf_store_set_link(&sq->base, HF_LINK_LOST);

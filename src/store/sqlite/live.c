@@ -165,12 +165,13 @@ static bool is_locked(int fd, uint64_t from, off_t length)
 bool hf_sq_live_hold(struct hf_sq_live *live, uint64_t seq)
 {
     assert(live->keep >= 0 && hf_sq_live_can(seq));
+    assert(live->taken); /* locked before anybody can see the row */
     return set_byte(live->keep, seq, F_WRLCK);
 }
 
 void hf_sq_live_drop(struct hf_sq_live *live, uint64_t seq)
 {
-    assert(live->keep >= 0);
+    assert(live->keep >= 0 && hf_sq_live_can(seq));
     set_byte(live->keep, seq, F_UNLCK);
 }
 
@@ -203,6 +204,7 @@ bool hf_sq_head_read(const struct hf_sq_live *live, struct hf_sq_head *ret)
 {
     struct hf_sq_head head;
 
+    assert(live->gate >= 0);
     if (pread(live->gate, &head, sizeof head, 0) != (ssize_t)sizeof head ||
         head.magic != MAGIC)
         return false;

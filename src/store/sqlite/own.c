@@ -10,7 +10,7 @@
 
 /* Room to note the loss of every ticket there is, and of one more: that a ticket
  * was lost must never be forgotten for lack of memory. */
-static bool reserve(struct hf_sq_owns *owns)
+static bool reserve_lost(struct hf_sq_owns *owns)
 {
     size_t need = owns->count + owns->alive + 1;
 
@@ -27,7 +27,8 @@ static bool reserve(struct hf_sq_owns *owns)
 struct hf_sq_own *hf_sq_own_new(struct hf_sq_owns *owns, uint64_t id, const char *line,
                                 const struct hf_shape *shape)
 {
-    struct hf_sq_own *own = reserve(owns) ? calloc(1, sizeof *own) : NULL;
+    assert(id != 0); /* that is who has no place */
+    struct hf_sq_own *own = reserve_lost(owns) ? calloc(1, sizeof *own) : NULL;
     if (own == NULL)
         return NULL;
     own->id = id;
@@ -63,6 +64,7 @@ void hf_sq_owns_finish(struct hf_sq_owns *owns)
 void hf_sq_owns_add(struct hf_sq_owns *owns, struct hf_sq_own *own)
 {
     assert(own->seq != 0 && hf_sq_owns_find(owns, own->id) == NULL);
+    assert(owns->count + owns->alive < owns->room); /* room to note its loss */
     own->next = owns->first;
     owns->first = own;
     owns->alive++;
@@ -82,9 +84,12 @@ void hf_sq_owns_drop(struct hf_sq_owns *owns, struct hf_sq_own *own, bool lost)
 {
     struct hf_sq_own **at = &owns->first;
 
-    while (*at != own)
+    while (*at != own) {
+        assert(*at != NULL);
         at = &(*at)->next;
+    }
     *at = own->next;
+    assert(owns->alive > 0);
     owns->alive--;
     if (lost)
         note_lost(owns, own->id);

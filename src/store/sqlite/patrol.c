@@ -13,6 +13,7 @@
  */
 #include "store/sqlite/inner.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,6 +66,7 @@ static void open_inotify(struct hf_sq *sq)
 {
     struct epoll_event event = { .events = EPOLLIN, .data.u64 = HF_SQ_EVENT_INOTIFY };
 
+    assert(sq->inotify < 0 && sq->db.handle != NULL);
     int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     if (fd < 0)
         return;
@@ -103,6 +105,7 @@ void hf_sq_patrol_holder(struct hf_sq *sq, struct hf_sq_own *own)
     if (sq->inotify < 0 && sq->patrol > sq->now + A_WHILE)
         sq->patrol = sq->now + A_WHILE;
     own->held = true;
+    assert(sq->patrol != HF_NEVER); /* who holds has something to lose */
 }
 
 int hf_sq_patrol_confirm(struct hf_sq *sq, struct hf_sq_own *own)
@@ -136,6 +139,7 @@ void hf_sq_patrol_notified(struct hf_sq *sq)
 {
     char events[4096];
 
+    assert(sq->inotify >= 0);
     while (read(sq->inotify, events, sizeof events) > 0)
         continue;
     check_files(sq);

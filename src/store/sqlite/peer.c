@@ -84,6 +84,7 @@ static void open_peer(struct hf_sq *sq, struct hf_sq_peer *peer)
 {
     struct epoll_event event = { .events = 0, .data.u64 = peer->sid };
 
+    assert(peer->fd < 0 && peer->sid != sq->sid);
     if (count_open(sq) >= OPEN_MAX)
         return;
     peer->fd = hf_sq_fifo_open(sq, peer->sid);
@@ -103,6 +104,7 @@ static void check_later(const struct hf_sq *sq, struct hf_sq_peer *peer)
 
 int hf_sq_peer_need(struct hf_sq *sq, uint64_t sid)
 {
+    assert(sq->sid != 0); /* who waits can be told */
     if (sid == sq->sid)
         return 0;
     struct hf_sq_peer *peer = find_peer(sq, sid);
@@ -193,6 +195,7 @@ static bool send_news(struct hf_sq *sq, const struct hf_sq_news *news)
 {
     struct hf_sq_peer *peer = find_peer(sq, news->sid);
 
+    assert(news->sid != sq->sid && news->about != 0);
     if (peer != NULL && peer->fd >= 0)
         return hf_sq_fifo_write(peer->fd, news->about);
     int fd = hf_sq_fifo_open(sq, news->sid);

@@ -3,6 +3,8 @@
 
 #include "holdfast.h"
 
+#include <assert.h>
+
 static int prove_own(struct hf_sq *sq, struct hf_sq_own *own)
 {
     struct hf_sq_row mine;
@@ -41,6 +43,7 @@ int hf_sq_prove(struct hf_sq *sq, struct hf_req *req)
     struct hf_sq_own *own = hf_sq_owns_find(&sq->owns, req->id);
     int               r = HF_ELOST;
 
+    assert(own == NULL || sq->sid != 0); /* who has a place has a session */
     if (req->id == 0)
         r = hf_sq_connect(sq, false);
     if (r == 0 || own != NULL) {

@@ -41,6 +41,7 @@ static int read_as_holder(struct hf_sq *sq, struct hf_sq_own *own)
     hf_sq_rows_clear(sq);
     if (r == 0 && own->shape.weight < own->shape.capacity)
         r = hf_sq_sum_up(sq, own->line, own->seq);
+    assert(r < 0 || own->held);
     return r < 0 ? r : 1;
 }
 
@@ -87,6 +88,7 @@ void hf_sq_tidy(struct hf_sq *sq)
     struct hf_sq_row mine;
     int              r = 0;
 
+    assert(!sq->hurry); /* no request waits for it */
     if (sq->now < sq->tidy)
         return;
     sq->tidy = HF_NEVER;
@@ -114,6 +116,7 @@ static int read_once(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *
 {
     struct hf_sq_view view;
 
+    assert(own->seq != 0 && !sq->live.taken);
     own->woken = false;
     hf_sq_rows_clear(sq);
     int r = hf_sq_row_find(sq, own->line, own->seq, mine);

@@ -23,6 +23,7 @@ void hf_sq_row_read(sqlite3_stmt *query, struct hf_sq_row *ret)
 
 int hf_sq_rows_add(struct hf_sq *sq, struct hf_sq_rows *rows, const struct hf_sq_row *row)
 {
+    assert(rows == &sq->rows || rows == &sq->dead);
     struct hf_sq_row *grown =
         hf_grow(rows->row, &rows->room, rows->count + 1, sizeof *grown);
     if (grown == NULL)
@@ -54,6 +55,7 @@ int hf_sq_row_find(struct hf_sq *sq, const char *line, uint64_t seq,
 
 int hf_sq_row_remove(struct hf_sq *sq, const char *line, uint64_t seq)
 {
+    assert(sq->live.taken); /* lines are changed behind the gate only */
     return hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_REMOVE, line, seq));
 }
 
@@ -104,6 +106,7 @@ int hf_sq_sum_up(struct hf_sq *sq, const char *line, uint64_t seq)
 
 void hf_sq_sum_rows(struct hf_sq *sq, const struct hf_sq_row *mine)
 {
+    assert(mine->granted != 0); /* ahead of a waiter some are left out */
     sq->sum = (struct hf_sq_sum){ .count = sq->rows.count + 1,
                                   .ahead = sq->rows.count,
                                   .weight = mine->shape.weight,
@@ -212,6 +215,7 @@ int hf_sq_rows_ahead(struct hf_sq *sq, const char *line, uint64_t before,
 int hf_sq_rows_ahead_of_own(struct hf_sq *sq, const struct hf_sq_own *own,
                             struct hf_sq_view *ret)
 {
+    assert(own->seq != 0);
     int r = hf_sq_sum_up(sq, own->line, own->seq);
     if (r == 0)
         r = hf_sq_rows_ahead(sq, own->line, own->seq, &own->shape, ret);
@@ -225,6 +229,7 @@ int hf_sq_rows_keep(struct hf_sq *sq, struct hf_sq_own *own)
     size_t            count = sq->rows.count;
     struct hf_sq_tie *ahead = own->ahead;
 
+    assert(own->ahead != NULL || own->count == 0);
     if (count > own->count)
         ahead = realloc(own->ahead, count * sizeof *ahead);
     if (ahead == NULL && count > 0)

@@ -27,6 +27,7 @@ int hf_sq_fail(struct hf_sq *sq, int code, const char *format, ...)
 {
     va_list args;
 
+    assert(code < 0);
     va_start(args, format);
     vsnprintf(sq->base.errmsg, sizeof sq->base.errmsg, format, args);
     va_end(args);
@@ -37,6 +38,7 @@ int hf_sq_fail(struct hf_sq *sq, int code, const char *format, ...)
 
 void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status)
 {
+    assert(status <= 0 && status > HF_SQ_STALE); /* HF_SQ_... are for inside */
     req->status = status;
     req->snapshot = (struct hf_line){ 0 };
     req->me = 0;
@@ -164,11 +166,13 @@ static bool answer_request(struct hf_sq *sq, struct hf_req *req)
             status = HF_EDOWN;
     }
     sq->hurry = false;
+    assert(!sq->live.taken); /* no verb keeps the gate */
     if (status == HF_SQ_SHUT) {
         hf_requests_put_back(&sq->waiting, req);
         return false;
     }
     if (answered) {
+        assert(status <= 0 && status > HF_SQ_STALE);
         req->status = status;
         req->done(req);
     }
@@ -210,6 +214,7 @@ static void store_process(struct hf_store *store, hf_time now, bool readable)
     struct hf_sq_ulimit limit;
 
     hf_sq_ulimit_begin(&limit);
+    assert(!sq->hurry); /* not called from inside itself */
     sq->now = now;
     if (readable)
         hear_events(sq);
@@ -234,6 +239,7 @@ static void store_process(struct hf_store *store, hf_time now, bool readable)
 
 static void destroy(struct hf_sq *sq)
 {
+    assert(sq->watches == NULL);
     hf_sq_disconnect(sq);
     hf_sq_owns_finish(&sq->owns);
     hf_sq_forget_texts(sq);
@@ -337,6 +343,7 @@ static int store_lifeline(struct hf_store *store, int *fds, int size)
     int r = hf_sq_session(sq);
     if (r < 0)
         return r;
+    assert(sq->live.keep >= 0 && sq->fifo >= 0); /* what a session is */
     if (size > 0)
         fds[0] = sq->live.keep;
     if (size > 1)

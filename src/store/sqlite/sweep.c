@@ -7,6 +7,7 @@
 
 #include "holdfast.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@ struct lines {
 
 static int note_line(struct hf_sq *sq, struct lines *lines, const char *name)
 {
+    assert(lines->count < LINES_MAX);
     bool known = name != NULL && lines->count > 0 &&
                  strcmp(lines->name[lines->count - 1], name) == 0;
 
@@ -56,6 +58,7 @@ int hf_sq_find_dead(struct hf_sq *sq, const char *line)
     sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_BEHIND, line, 0);
     int           r = 0;
 
+    assert(sq->live.taken); /* those found are there until we remove them */
     sq->dead.count = 0;
     while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
         struct hf_sq_row row;
@@ -79,6 +82,7 @@ static int sweep_line(struct hf_sq *sq, const char *line)
 
 int hf_sq_is_full(struct hf_sq *sq, const char *line, uint64_t limit)
 {
+    assert(limit != 0); /* that means: no limit */
     int r = hf_sq_sum_up(sq, line, 0);
 
     if (r < 0 || sq->sum.waiting < limit)
@@ -119,6 +123,7 @@ static int sweep_watchers(struct hf_sq *sq)
 
 int hf_sq_sweep_all(struct hf_sq *sq)
 {
+    assert(sq->live.taken && sq->sid != 0);
     struct lines *lines = calloc(1, sizeof *lines);
     if (lines == NULL)
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");

@@ -9,6 +9,7 @@
 #include "holdfast.h"
 #include "store/store.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -154,6 +155,7 @@ int hf_sq_trust_folder(struct hf_sq_files *files, const struct stat *st, char *e
             "is no group's folder; name one that is not there yet, or chgrp %s "
             "and chmod 2770 it",
             hf_sq_group_name(files->group, name));
+    assert(!files->group_given);
     files->shared = false;
     return 0;
 }
@@ -179,6 +181,7 @@ int hf_sq_files_open_new(const char *path, mode_t type, int flags)
 {
     struct stat st;
 
+    assert(type == S_IFDIR || type == S_IFIFO);
     flags |= O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     int fd = open(path, flags);
     if (fd < 0 && errno == EACCES && /* a strange umask; root needs no mode */

@@ -39,6 +39,7 @@ static void end_watch(struct hf_sq *sq, struct hf_sq_watch **at, int status)
 {
     struct hf_sq_watch *watch = *at;
 
+    assert(watch->req->op == HF_WATCH);
     *at = watch->next;
     hf_sq_finish(sq, watch->req, status);
     free(watch);
@@ -181,6 +182,7 @@ static bool start_watch(struct hf_sq *sq, struct hf_sq_watch *watch, int *status
         free(watch);
         return false;
     }
+    assert(watch->own == NULL || !watch->own->woken); /* what came before has counted */
     watch->next = sq->watches;
     sq->watches = watch;
     return true;
@@ -192,6 +194,7 @@ static bool watch_inside(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own 
 {
     struct hf_sq_watch *watch = NULL;
 
+    assert(req->count > 0); /* any change is watched from outside */
     *status = 0;
     bool waits = !contains(req->seqs, req->count, own->seq);
     if (waits && own->count == 0)
@@ -216,6 +219,7 @@ static bool watch_inside(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own 
 static int changed_inside(struct hf_sq *sq, const struct hf_req *req,
                           struct hf_sq_own *own)
 {
+    assert(sq->live.taken); /* rows and sum are of one moment */
     int r = hf_sq_sum_up(sq, req->name, own->seq);
     if (r < 0)
         return r;
@@ -232,6 +236,7 @@ static int ask_to_be_told(struct hf_sq *sq, const struct hf_req *req,
     uint64_t      stamp = 0;
     size_t        there = 0;
 
+    assert(sq->live.taken && sq->sid != 0);
     sqlite3_bind_int(query, 3, req->count == 0);
     int r = hf_sq_db_step(&sq->db, query);
     sq->head.told = true;
@@ -297,6 +302,7 @@ void hf_sq_unwatch(struct hf_sq *sq)
 {
     if (!sq->watched || hf_sq_begin(sq) < 0)
         return;
+    assert(sq->watches == NULL && sq->sid != 0);
     if (hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_UNWATCH, NULL, sq->sid)) == 0)
         hf_sq_commit(sq);
     else

@@ -47,6 +47,7 @@ int hf_sq_gate(struct hf_sq *sq)
 int hf_sq_begin(struct hf_sq *sq)
 {
     assert(sq->db.handle != NULL);
+    assert(sqlite3_get_autocommit(sq->db.handle) != 0); /* not inside another one */
     int r = hf_sq_gate(sq);
     if (r < 0)
         return r;
@@ -62,6 +63,7 @@ int hf_sq_begin(struct hf_sq *sq)
 
 void hf_sq_abort(struct hf_sq *sq)
 {
+    assert(sq->live.taken);
     roll_back(sq);
     hf_sq_gate_give(&sq->live);
 }
@@ -82,6 +84,7 @@ static void count_watchers(struct hf_sq *sq)
 
 int hf_sq_commit(struct hf_sq *sq)
 {
+    assert(sq->live.taken && sqlite3_get_autocommit(sq->db.handle) == 0);
     int r = hf_sq_db_run(&sq->db, HF_SQ_COMMIT);
 
     if (r < 0) {
@@ -92,6 +95,7 @@ int hf_sq_commit(struct hf_sq *sq)
     if (sq->recount)
         count_watchers(sq);
     hf_sq_gate_give(&sq->live);
+    assert(sq->news_count == 0); /* all of it is told */
     hf_sq_write_back(sq, HF_SQ_LOG_LONG);
     return 0;
 }
@@ -102,6 +106,7 @@ int hf_sq_commit(struct hf_sq *sq)
  * is done before, and if the gate is not free somebody else will do it. */
 void hf_sq_write_back(struct hf_sq *sq, int pages)
 {
+    assert(!sq->live.taken); /* nobody shall wait while the log goes to the disk */
     if (sq->db.frames - sq->db.cleared < pages)
         return;
     sq->db.cleared = sq->db.frames;
@@ -145,6 +150,7 @@ static int raise_mark(struct hf_sq *sq)
     struct hf_sq_head head = sq->head;
     uint64_t          old = 0;
 
+    assert(sq->live.taken); /* nobody draws a number meanwhile */
     int r = read_mark(sq, &old);
     if (r < 0)
         return r;
