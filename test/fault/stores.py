@@ -22,13 +22,29 @@ import zkwire  # noqa: E402
 import zookeeper  # noqa: E402
 
 
-class Redis:
-    """With a password, and TLS."""
-    name = "redis"
+class Row:
+    """What is the same for most of them."""
     bad_file, bad_files = 64, 6  # the status when one of TLS cannot be used; see tls.py
     expired = "expired"  # what is said of a certificate that has
     stranger = "certificate"  # and of one of ours that the server does not take
     greeting = b""  # what a server says before it speaks TLS
+
+    def down(self):
+        server.end()
+
+    def up(self):
+        server.start()
+
+    def freeze(self):
+        server.freeze()
+
+    def thaw(self):
+        server.thaw()
+
+
+class Redis(Row):
+    """With a password, and TLS."""
+    name = "redis"
 
     def start(self, tls="want", **more):
         return redis.standalone(tls=tls, **{"requirepass": SECRET} | more)
@@ -53,18 +69,6 @@ class Redis:
         return [(self.url(server.tls_address), "if it speaks TLS, write rediss:"),
                 (self.secure(server.address, server.ca), "TLS")]
 
-    def down(self):
-        server.end()
-
-    def up(self):
-        server.start()
-
-    def freeze(self):
-        server.freeze()
-
-    def thaw(self):
-        server.thaw()
-
     def kept(self):
         """All that is on the server, as text."""
         with server.client() as link:
@@ -85,7 +89,7 @@ class Redis:
                 f"redis+sentinel://:{SECRET}@{at}"]
 
 
-class Postgres:
+class Postgres(Row):
     """With TLS for who wants it."""
     name = "postgres"
     bad_file, bad_files = 69, 5  # to libpq a key without a certificate is none
@@ -114,18 +118,6 @@ class Postgres:
     def mixed_up(self):
         return []  # one port for both; see test/postgres/errors.py
 
-    def down(self):
-        server.end()
-
-    def up(self):
-        server.start()
-
-    def freeze(self):
-        server.freeze()
-
-    def thaw(self):
-        server.thaw()
-
     def kept(self):
         tables = [name for name, in server.sql("SELECT tablename::text FROM pg_tables "
                                                "WHERE schemaname = 'holdfast'")]
@@ -147,12 +139,9 @@ class Postgres:
                 f"postgres://{who}@{at}/x?passfile=/no/such"]
 
 
-class ZooKeeper:
+class ZooKeeper(Row):
     """With TLS.  It knows no passwords but those that nodes are made with."""
     name = "zk"
-    bad_file, bad_files = 64, 6
-    expired, stranger = Redis.expired, Redis.stranger
-    greeting = b""
 
     def start(self, tls="want"):
         made = zookeeper.standalone(tls=tls, config={"maxSessionTimeout": 20000})

@@ -181,7 +181,7 @@ static void named_by_seq_and_token(void **state)
     player_close(&b);
 }
 
-static void examined(void **state)
+static void examine_tells_of_store_and_line(void **state)
 {
     struct player a;
     struct ask    ask;
@@ -209,7 +209,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(by_token_of_many),
         cmocka_unit_test(after_the_end_of_the_session),
         cmocka_unit_test(named_by_seq_and_token),
-        cmocka_unit_test(examined),
+        cmocka_unit_test(examine_tells_of_store_and_line),
     };
 
     promise_start(argc, argv);

@@ -186,7 +186,7 @@ static uint64_t buckets(const struct hf_histogram *histogram)
     return sum;
 }
 
-static void test_statistics(void **state)
+static void test_statistics_count_what_was_done(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
@@ -239,7 +239,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_every_holder_is_asked_and_no_waiter),
         cmocka_unit_test(test_following_ones_place),
         cmocka_unit_test(test_a_full_queue),
-        cmocka_unit_test(test_statistics),
+        cmocka_unit_test(test_statistics_count_what_was_done),
     };
 
     recipe_init(argc, argv);

@@ -185,7 +185,7 @@ static void test_from_any_thread(void **state)
     hf_close(client);
 }
 
-static void test_verify(void **state)
+static void test_verify_knows_whose_token_it_is(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *a = recipe_open(), *b = recipe_open();
@@ -215,7 +215,7 @@ static void test_verify(void **state)
     hf_close(b);
 }
 
-static void test_doctor(void **state)
+static void test_doctor_tells_of_store_and_line(void **state)
 {
     const char         *name = recipe_name();
     struct hf_client   *client = recipe_open();
@@ -252,8 +252,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_reader_under_its_writer),
         cmocka_unit_test(test_an_election),
         cmocka_unit_test(test_from_any_thread),
-        cmocka_unit_test(test_verify),
-        cmocka_unit_test(test_doctor),
+        cmocka_unit_test(test_verify_knows_whose_token_it_is),
+        cmocka_unit_test(test_doctor_tells_of_store_and_line),
     };
 
     recipe_init(argc, argv);

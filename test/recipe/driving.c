@@ -243,7 +243,7 @@ static int call_everything(struct hf_client *client, struct hf_lock *lock)
     return wrong;
 }
 
-static void test_fork(void **state)
+static void test_a_forked_child_is_refused_and_ends_nothing(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open(), *other = recipe_open();
@@ -324,7 +324,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_keeper_calls_back),
         cmocka_unit_test(test_a_slow_callback_hides_no_loss),
         cmocka_unit_test(test_cancel_of_an_asynchronous_wait),
-        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_a_forked_child_is_refused_and_ends_nothing),
         cmocka_unit_test(test_bad_options),
     };
 

@@ -179,7 +179,7 @@ static void count_lines(const char *text, void *data)
     ++*count;
 }
 
-static void test_trace(void **state)
+static void test_trace_tells_every_request(void **state)
 {
     struct hf_options options = HF_OPTIONS_INIT;
     int               count = 0;
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_a_broken_waiter_queues_again),
         cmocka_unit_test(test_watch_tells_of_changes),
         cmocka_unit_test(test_no_time_at_all),
-        cmocka_unit_test(test_trace),
+        cmocka_unit_test(test_trace_tells_every_request),
     };
 
     recipe_init(argc, argv);

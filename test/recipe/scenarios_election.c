@@ -7,7 +7,7 @@
 /* ---- Who leads -------------------------------------------------------------------- */
 
 /* In the order they came, with more than one of them. */
-static void test_basic(void **state)
+static void test_leaders_in_the_order_of_starting(void **state)
 {
     const char      *name = recipe_name();
     struct candidate crowd[5];
@@ -43,7 +43,7 @@ static void test_correct_watching(void **state)
     candidate_withdraw(&crowd[2]);
 }
 
-static void test_closing(void **state)
+static void test_a_candidate_that_leaves_disturbs_nobody(void **state)
 {
     const char      *name = recipe_name();
     struct candidate crowd[2];
@@ -221,9 +221,9 @@ static void test_rotating_leadership(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_basic),
+        cmocka_unit_test(test_leaders_in_the_order_of_starting),
         cmocka_unit_test(test_correct_watching),
-        cmocka_unit_test(test_closing),
+        cmocka_unit_test(test_a_candidate_that_leaves_disturbs_nobody),
         cmocka_unit_test(test_participants),
         cmocka_unit_test(test_uncreated_path_get_leader),
         cmocka_unit_test(test_callback_sanity),

@@ -120,7 +120,7 @@ static void *visit_often(void *data)
     return (void *)fault;
 }
 
-static void test_basic(void **state)
+static void test_random_readers_and_writers(void **state)
 {
     atomic_int  readers = 0, writers = 0, most = 0, wrong = 0;
     const char *name = recipe_name();
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_get_participant_nodes),
         cmocka_unit_test(test_that_downgrading_respects_threads),
-        cmocka_unit_test(test_basic),
+        cmocka_unit_test(test_random_readers_and_writers),
         cmocka_unit_test(test_set_node_data),
         cmocka_unit_test(test_lock_path),
     };

@@ -16,7 +16,7 @@ static struct hf_lock *semaphore(struct hf_client *client, const char *name, uin
     return lock;
 }
 
-static void test_simple(void **state)
+static void test_no_more_than_there_are_slots(void **state)
 {
     const char       *name = recipe_name();
     struct hf_client *client = recipe_open();
@@ -205,7 +205,7 @@ static void test_release_1_at_a_time(void **state)
     assert_int_equal(pool.gathered, MEMBERS);
 }
 
-static void test_threads(void **state)
+static void test_threads_take_turns_with_one_slot(void **state)
 {
     struct hf_client *client = recipe_open();
     struct pool       pool = { .capacity = 1, .turns = 10 };
@@ -306,13 +306,13 @@ static void test_acquire_after_cancelled(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_simple),
+        cmocka_unit_test(test_no_more_than_there_are_slots),
         cmocka_unit_test(test_get_participant_nodes),
         cmocka_unit_test(test_client_close),
         cmocka_unit_test(test_handle_session_loss),
         cmocka_unit_test(test_max_per_session),
         cmocka_unit_test(test_release_1_at_a_time),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_threads_take_turns_with_one_slot),
         cmocka_unit_test(test_release_in_chunks),
         cmocka_unit_test(test_no_orphaned_nodes),
         cmocka_unit_test(test_acquire_after_cancelled),

@@ -38,7 +38,7 @@ static void test_wall_is_the_time_of_day_in_microseconds(void **state)
     assert_true(before <= wall && wall <= after);
 }
 
-static void test_after(void **state)
+static void test_a_limit_is_added_or_never_comes(void **state)
 {
     (void)state;
     assert_int_equal(hf_after_ms(5, 0), 5);
@@ -84,7 +84,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_now_is_the_boot_time_clock),
         cmocka_unit_test(test_wall_is_the_time_of_day_in_microseconds),
-        cmocka_unit_test(test_after),
+        cmocka_unit_test(test_a_limit_is_added_or_never_comes),
         cmocka_unit_test(test_after_does_not_overflow),
         cmocka_unit_test(test_poll_rounds_up_so_that_nobody_wakes_early_and_spins),
         cmocka_unit_test(test_poll_of_never_and_of_very_late),

@@ -108,7 +108,7 @@ static size_t check_all(const struct hf_shape *kinds, size_t count)
     return lines;
 }
 
-static void test_mutex(void **state)
+static void test_every_line_of_mutexes(void **state)
 {
     static const struct hf_shape kinds[] = { { 1, 1, false } };
 
@@ -282,7 +282,7 @@ static void test_nobody_gets_past_a_strange_one(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_mutex),
+        cmocka_unit_test(test_every_line_of_mutexes),
         cmocka_unit_test(test_readers_and_writers),
         cmocka_unit_test(test_semaphores_of_every_small_capacity_and_weight),
         cmocka_unit_test(test_weights_near_the_limit_do_not_overflow),

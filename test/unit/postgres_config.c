@@ -87,7 +87,7 @@ static const char *told(const struct hf_pg_config *config, size_t server,
 #define OURS "client_encoding=UTF8 "
 #define NAME "fallback_application_name=holdfast"
 
-static void test_keywords(void **state)
+static void test_what_libpq_is_told(void **state)
 {
     static const char *const cases[][2] = {
         { "postgres://", OURS NAME " port=5432" },
@@ -128,7 +128,7 @@ static void test_keywords(void **state)
     }
 }
 
-static void test_servers(void **state)
+static void test_postgres_urls_name_servers(void **state)
 {
     struct hf_pg_config config;
 
@@ -151,7 +151,7 @@ static void test_servers(void **state)
     hf_pg_config_finish(&config);
 }
 
-static void test_how_many_servers(void **state)
+static void test_postgres_urls_name_as_many_as_there_is_room_for(void **state)
 {
     struct hf_pg_config config;
     char                url[256] = "postgres://h0", errmsg[HF_ERRMSG_MAX];
@@ -168,7 +168,7 @@ static void test_how_many_servers(void **state)
     assert_non_null(strstr(errmsg, "16 at most"));
 }
 
-static void test_params(void **state)
+static void test_postgres_url_parameters(void **state)
 {
     struct hf_pg_config config;
     char                errmsg[HF_ERRMSG_MAX];
@@ -197,7 +197,7 @@ static void assert_server(const struct hf_pg_config *config, size_t i, const cha
 }
 
 /* Wherever the names of servers stand, we know them, and look them up. */
-static void test_servers_elsewhere(void **state)
+static void test_postgres_servers_named_by_the_environment(void **state)
 {
     struct hf_pg_config config;
     char                file[] = "/tmp/hf-service.XXXXXX";
@@ -234,7 +234,7 @@ static void test_servers_elsewhere(void **state)
     unlink(file);
 }
 
-static void test_shown(void **state)
+static void test_what_messages_call_a_postgres_server(void **state)
 {
     static const char *const cases[][2] = {
         { "postgres://ana:hunter2@h:1/d", "h:1/d" },
@@ -310,13 +310,13 @@ static const char *const bad_urls[][2] = {
     { "postgres://[::1?password=hunter2", "[host]:5432" },
 };
 
-static void test_bad_urls(void **state)
+static void test_postgres_urls_that_make_no_sense(void **state)
 {
     (void)state;
     urls_refused(try_url, bad_urls, COUNT(bad_urls));
 }
 
-static void test_long_host(void **state)
+static void test_postgres_hosts_that_are_too_long(void **state)
 {
     struct hf_pg_config config;
     char                url[600], errmsg[HF_ERRMSG_MAX];
@@ -344,10 +344,14 @@ static int clear_environment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keywords),          cmocka_unit_test(test_servers),
-        cmocka_unit_test(test_how_many_servers),  cmocka_unit_test(test_params),
-        cmocka_unit_test(test_servers_elsewhere), cmocka_unit_test(test_shown),
-        cmocka_unit_test(test_bad_urls),          cmocka_unit_test(test_long_host),
+        cmocka_unit_test(test_what_libpq_is_told),
+        cmocka_unit_test(test_postgres_urls_name_servers),
+        cmocka_unit_test(test_postgres_urls_name_as_many_as_there_is_room_for),
+        cmocka_unit_test(test_postgres_url_parameters),
+        cmocka_unit_test(test_postgres_servers_named_by_the_environment),
+        cmocka_unit_test(test_what_messages_call_a_postgres_server),
+        cmocka_unit_test(test_postgres_urls_that_make_no_sense),
+        cmocka_unit_test(test_postgres_hosts_that_are_too_long),
     };
 
     return cmocka_run_group_tests(tests, clear_environment, NULL);

@@ -51,7 +51,7 @@ static const struct {
       "hung up: server closed the connection unexpectedly" },
 };
 
-static void test_faults(void **state)
+static void test_what_each_sqlstate_means_and_says(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(faults); i++) {
@@ -86,7 +86,7 @@ static void check_result(struct hf_pg *pg, ExecStatusType status, enum hf_pg_fau
     PQclear(result);
 }
 
-static void test_results(void **state)
+static void test_what_a_result_with_a_fault_does_to_the_link(void **state)
 {
     struct hf_pg *pg = calloc(1, sizeof *pg);
     char         *errmsg = pg->served.base.errmsg;
@@ -166,7 +166,7 @@ static const struct {
     { "", 0, "cannot be reached" },
 };
 
-static void test_attempts(void **state)
+static void test_what_is_said_when_connecting_fails(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(attempts); i++) {
@@ -196,8 +196,10 @@ static void test_no_password(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_faults),      cmocka_unit_test(test_long_words),
-        cmocka_unit_test(test_results),     cmocka_unit_test(test_attempts),
+        cmocka_unit_test(test_what_each_sqlstate_means_and_says),
+        cmocka_unit_test(test_long_words),
+        cmocka_unit_test(test_what_a_result_with_a_fault_does_to_the_link),
+        cmocka_unit_test(test_what_is_said_when_connecting_fails),
         cmocka_unit_test(test_no_password),
     };
 

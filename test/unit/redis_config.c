@@ -58,7 +58,7 @@ static int try_url(const char *text, char *errmsg)
 
 /* ---- Good ones ------------------------------------------------------------------- */
 
-static void test_servers(void **state)
+static void test_redis_urls_name_a_server(void **state)
 {
     static const struct {
         const char *url, *host, *port;
@@ -92,7 +92,7 @@ static void test_servers(void **state)
     }
 }
 
-static void test_sockets(void **state)
+static void test_redis_urls_name_a_socket(void **state)
 {
     static const char *const cases[][2] = {
         { "redis+unix:/run/redis.sock", "/run/redis.sock" },
@@ -113,7 +113,7 @@ static void test_sockets(void **state)
     }
 }
 
-static void test_sentinels(void **state)
+static void test_redis_urls_name_sentinels(void **state)
 {
     struct hf_redis_config config;
     char                   url[512] = "redis+sentinel://h0", errmsg[HF_ERRMSG_MAX];
@@ -141,7 +141,7 @@ static void test_sentinels(void **state)
 }
 
 /* Several servers of one cluster. */
-static void test_clusters(void **state)
+static void test_redis_urls_name_a_cluster(void **state)
 {
     struct hf_redis_config config;
 
@@ -152,7 +152,7 @@ static void test_clusters(void **state)
     hf_redis_config_finish(&config);
 }
 
-static void test_params(void **state)
+static void test_redis_url_parameters(void **state)
 {
     struct hf_redis_config config;
     char                   errmsg[HF_ERRMSG_MAX];
@@ -198,7 +198,7 @@ static void check_auth(const char *url, const char *user, const char *password)
     assert_null(config.password);
 }
 
-static void test_users(void **state)
+static void test_where_redis_passwords_come_from(void **state)
 {
     char path[160], url[256];
 
@@ -222,7 +222,7 @@ static void test_users(void **state)
     unsetenv("HOLDFAST_REDIS_AUTH");
 }
 
-static void test_files_that_are_no_secret(void **state)
+static void test_redis_password_files_that_are_no_secret(void **state)
 {
     static const struct urls_file cases[] = {
         { "ana:hunter2\n", 0640, "chmod 600" },
@@ -304,7 +304,7 @@ static const char *const bad_urls[][2] = {
     { "redis+sentinel://:x/hunter2@h/s", "%2F" },
 };
 
-static void test_bad_urls(void **state)
+static void test_redis_urls_that_make_no_sense(void **state)
 {
     (void)state;
     urls_refused(try_url, bad_urls, COUNT(bad_urls));
@@ -322,7 +322,7 @@ static void check_length(const char *format, int good)
     assert_int_equal(parse(url, &config, errmsg), HF_EINVAL);
 }
 
-static void test_long_ones(void **state)
+static void test_redis_urls_that_are_too_long(void **state)
 {
     (void)state;
     check_length("redis://h%0*d", 254);
@@ -363,16 +363,16 @@ static void test_no_use_for_certificates(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_servers),
-        cmocka_unit_test(test_sockets),
-        cmocka_unit_test(test_sentinels),
-        cmocka_unit_test(test_clusters),
-        cmocka_unit_test(test_params),
-        cmocka_unit_test(test_users),
-        cmocka_unit_test(test_files_that_are_no_secret),
-        cmocka_unit_test(test_bad_urls),
+        cmocka_unit_test(test_redis_urls_name_a_server),
+        cmocka_unit_test(test_redis_urls_name_a_socket),
+        cmocka_unit_test(test_redis_urls_name_sentinels),
+        cmocka_unit_test(test_redis_urls_name_a_cluster),
+        cmocka_unit_test(test_redis_url_parameters),
+        cmocka_unit_test(test_where_redis_passwords_come_from),
+        cmocka_unit_test(test_redis_password_files_that_are_no_secret),
+        cmocka_unit_test(test_redis_urls_that_make_no_sense),
         cmocka_unit_test(test_no_use_for_certificates),
-        cmocka_unit_test(test_long_ones),
+        cmocka_unit_test(test_redis_urls_that_are_too_long),
     };
 
     return cmocka_run_group_tests(tests, no_user, NULL);

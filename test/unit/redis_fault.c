@@ -77,7 +77,7 @@ static const struct {
     { "ERR Error running script", HF_REDIS_FAILED, "running script" },
 };
 
-static void test_faults(void **state)
+static void test_what_each_redis_error_means_and_says(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(faults); i++) {
@@ -100,7 +100,7 @@ static void test_no_faults(void **state)
 }
 
 /* Where a cluster sends us. */
-static void test_moved(void **state)
+static void test_where_a_cluster_sends_us(void **state)
 {
     static const char *const cases[][3] = {
         { "MOVED 8121 10.0.0.1:6381", "10.0.0.1", "6381" },
@@ -135,9 +135,9 @@ static void test_moved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_what_each_redis_error_means_and_says),
         cmocka_unit_test(test_no_faults),
-        cmocka_unit_test(test_moved),
+        cmocka_unit_test(test_where_a_cluster_sends_us),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,7 +74,7 @@ static void test_acquire_without_a_keeper(void **state)
 }
 
 /* Not answered is not known: neither yes nor no. */
-static void test_check(void **state)
+static void test_check_of_a_stalled_store_ends_in_time(void **state)
 {
     struct hf_client   *client = double_open(0, "memory:stalled");
     struct hf_lock     *lock = recipe_mutex(client, "checked");
@@ -143,7 +143,7 @@ static struct hf_lock *three(struct hf_client *client)
     return all;
 }
 
-static void test_all_of(void **state)
+static void test_all_of_on_a_stalled_store_ends_in_time(void **state)
 {
     struct hf_client *client = double_open(0, "memory:stalled");
     struct hf_lock   *all = three(client);
@@ -244,10 +244,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_acquire_with_a_keeper),
         cmocka_unit_test(test_acquire_without_a_keeper),
-        cmocka_unit_test(test_check),
+        cmocka_unit_test(test_check_of_a_stalled_store_ends_in_time),
         cmocka_unit_test(test_check_until_time_is_over),
         cmocka_unit_test(test_after_the_stall),
-        cmocka_unit_test(test_all_of),
+        cmocka_unit_test(test_all_of_on_a_stalled_store_ends_in_time),
         cmocka_unit_test(test_all_of_without_blocking),
         cmocka_unit_test(test_all_of_in_the_middle),
         cmocka_unit_test(test_stopped_at_the_gate),

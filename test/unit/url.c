@@ -18,7 +18,7 @@
 
 #define NOBODY 54321 /* a user that no list knows */
 
-static void test_parts(void **state)
+static void test_the_parts_of_a_url(void **state)
 {
     struct hf_url url;
     char          errmsg[HF_ERRMSG_MAX];
@@ -36,7 +36,7 @@ static void test_parts(void **state)
     hf_url_finish(&url);
 }
 
-static void test_defaults(void **state)
+static void test_the_url_that_nobody_gave(void **state)
 {
     static const struct {
         const char *url, *state, *home, *rest;
@@ -113,7 +113,7 @@ static void test_nowhere_at_all(void **state)
     assert_int_equal(status, 0);
 }
 
-static void test_environment(void **state)
+static void test_the_url_of_the_environment(void **state)
 {
     struct hf_url url;
     char          errmsg[HF_ERRMSG_MAX];
@@ -153,7 +153,7 @@ static void test_passwords_are_not_shown(void **state)
 }
 
 /* A password may be anything, if it is written as a URL wants it. */
-static void test_users(void **state)
+static void test_users_and_passwords_in_urls(void **state)
 {
     static const char *const cases[][3] = {
         { "zk://ana:pw@h:1/x", "ana:pw", "//h:1/x" },
@@ -179,7 +179,7 @@ static void test_users(void **state)
     }
 }
 
-static void test_bad_urls(void **state)
+static void test_urls_that_no_store_can_read(void **state)
 {
     static const char *const cases[][2] = {
         { "/tmp/locks.db", "sqlite:/path" },
@@ -240,14 +240,14 @@ static void test_passwords_in_bad_urls(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_the_parts_of_a_url),
+        cmocka_unit_test(test_the_url_that_nobody_gave),
         cmocka_unit_test(test_without_home),
         cmocka_unit_test(test_nowhere_at_all),
-        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_the_url_of_the_environment),
         cmocka_unit_test(test_passwords_are_not_shown),
-        cmocka_unit_test(test_users),
-        cmocka_unit_test(test_bad_urls),
+        cmocka_unit_test(test_users_and_passwords_in_urls),
+        cmocka_unit_test(test_urls_that_no_store_can_read),
         cmocka_unit_test(test_passwords_in_bad_urls),
     };
 

@@ -47,7 +47,7 @@ static int try_url(const char *text, char *errmsg)
     return r;
 }
 
-static void test_servers(void **state)
+static void test_zk_urls_name_a_server(void **state)
 {
     static const char *const cases[][4] = {
         /* URL, the first server's host and port, chroot */
@@ -74,7 +74,7 @@ static void test_servers(void **state)
     }
 }
 
-static void test_many_servers(void **state)
+static void test_zk_urls_name_as_many_as_there_is_room_for(void **state)
 {
     struct hf_zk_config config;
     char                url[1024] = "zk://h0", errmsg[HF_ERRMSG_MAX];
@@ -92,7 +92,7 @@ static void test_many_servers(void **state)
     assert_non_null(strstr(errmsg, "\"more\""));
 }
 
-static void test_params(void **state)
+static void test_zk_url_parameters(void **state)
 {
     struct hf_zk_config config;
 
@@ -116,7 +116,7 @@ static void test_params(void **state)
 
 /* ---- Users ---------------------------------------------------------------------- */
 
-static void test_users(void **state)
+static void test_where_zk_passwords_come_from(void **state)
 {
     struct hf_zk_config config;
     char                path[160], url[256];
@@ -147,7 +147,7 @@ static void test_users(void **state)
     urls_file_remove(path);
 }
 
-static void test_files_that_are_no_secret(void **state)
+static void test_zk_password_files_that_are_no_secret(void **state)
 {
     static const struct urls_file cases[] = {
         { "ana:hunter2\n", 0640, "chmod 600" }, { "ana:hunter2\n", 0604, "chmod 600" },
@@ -161,7 +161,7 @@ static void test_files_that_are_no_secret(void **state)
 
 /* ---- Bad ones ---------------------------------------------------------------------- */
 
-static void test_bad_urls(void **state)
+static void test_zk_urls_that_make_no_sense(void **state)
 {
     static const char *const cases[][2] = {
         { "zk:h", "zk://host" },
@@ -200,7 +200,7 @@ static void test_bad_urls(void **state)
     urls_refused(try_url, cases, sizeof cases / sizeof *cases);
 }
 
-static void test_long_ones(void **state)
+static void test_zk_urls_that_are_too_long(void **state)
 {
     struct hf_zk_config config;
     char                url[2048], errmsg[HF_ERRMSG_MAX];
@@ -222,10 +222,13 @@ static void test_long_ones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_servers),   cmocka_unit_test(test_many_servers),
-        cmocka_unit_test(test_params),    cmocka_unit_test(test_users),
-        cmocka_unit_test(test_bad_urls),  cmocka_unit_test(test_files_that_are_no_secret),
-        cmocka_unit_test(test_long_ones),
+        cmocka_unit_test(test_zk_urls_name_a_server),
+        cmocka_unit_test(test_zk_urls_name_as_many_as_there_is_room_for),
+        cmocka_unit_test(test_zk_url_parameters),
+        cmocka_unit_test(test_where_zk_passwords_come_from),
+        cmocka_unit_test(test_zk_urls_that_make_no_sense),
+        cmocka_unit_test(test_zk_password_files_that_are_no_secret),
+        cmocka_unit_test(test_zk_urls_that_are_too_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -210,7 +210,7 @@ static void test_frame_size(void **state)
     "\0\0\0\10"                    /* children */ \
     "\0\0\0\1\0\0\0\5"             /* pzxid */
 
-static void test_stat(void **state)
+static void test_a_stat_is_read_field_by_field(void **state)
 {
     struct hf_zk_reader reader = hf_zk_reader_on(BYTES(STAT));
     struct hf_zk_stat   stat;
@@ -372,7 +372,7 @@ int main(void)
         cmocka_unit_test(test_a_writer_grows),
         cmocka_unit_test(test_what_no_server_takes_fails),
         cmocka_unit_test(test_frame_size),
-        cmocka_unit_test(test_stat),
+        cmocka_unit_test(test_a_stat_is_read_field_by_field),
         cmocka_unit_test(test_a_whole_answer),
         cmocka_unit_test(test_an_answer_cut_off_anywhere),
         cmocka_unit_test(test_bad_stays_bad),

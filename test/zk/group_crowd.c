@@ -160,7 +160,7 @@ static void test_sets_and_single_locks(void **state)
 /* ---- All kinds --------------------------------------------------------------------------- */
 
 /* The claim is in the middle of the order, and does not wait in line. */
-static void test_kinds(void **state)
+static void test_a_set_of_all_kinds(void **state)
 {
     struct hf_client *client = open_client(), *rival = open_client();
     struct hf_lock   *part[6], *all, *other;
@@ -202,7 +202,7 @@ static void test_kinds(void **state)
 }
 
 /* Where a line may not get longer, no other is entered either. */
-static void test_full(void **state)
+static void test_a_set_with_a_full_line_takes_nothing(void **state)
 {
     struct hf_client *client = open_client(), *rival = open_client(), *third;
     struct hf_lock   *part[2], *all;
@@ -253,8 +253,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sets_alone),
         cmocka_unit_test(test_sets_and_single_locks),
-        cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_a_set_of_all_kinds),
+        cmocka_unit_test(test_a_set_with_a_full_line_takes_nothing),
         cmocka_unit_test(test_one_is_denied),
     };
 

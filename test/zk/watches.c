@@ -166,7 +166,7 @@ static void every_way_to_end(void **state)
 
 /* ---- Those who only look ------------------------------------------------------------------ */
 
-static void onlookers(void **state)
+static void onlookers_leave_no_watch_behind(void **state)
 {
     struct hf_report *report, *later;
     struct scene      scene;
@@ -207,7 +207,7 @@ int main(void)
 {
     enum { KINDS = sizeof kinds / sizeof *kinds };
     struct CMUnitTest tests[KINDS + 2] = {
-        [KINDS] = cmocka_unit_test(onlookers),
+        [KINDS] = cmocka_unit_test(onlookers_leave_no_watch_behind),
         [KINDS + 1] = cmocka_unit_test(elections),
     };
     struct hf_options options = HF_OPTIONS_INIT;
