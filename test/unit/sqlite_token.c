@@ -138,6 +138,74 @@ static void the_mark_comes_first(void **state)
     }
 }
 
+/* A row as no program of ours writes it: its number is higher than any given out. */
+static uint64_t write_impossible_reader(const struct lab *lab)
+{
+    uint64_t seq = (uint64_t)hf_wall_us() + 1000 * AN_HOUR;
+    char     text[160];
+
+    snprintf(text, sizeof text,
+             "INSERT INTO ticket VALUES ('x', %llu, 7, 1, 4294967295, 0, 1, 1, -1, '')",
+             (unsigned long long)seq);
+    lab_sql(lab, text);
+    return seq;
+}
+
+static int try_to_read(void)
+{
+    struct player player;
+    struct ask    ask = {
+           .req = { .op = HF_ENTER, .name = "x", .id = 1, .shape = READER, .note = "" }
+    };
+
+    player_open(&player);
+    int r = player_run(&player, &ask);
+    player_close(&player);
+    return r;
+}
+
+static void impossible_row_of_nobody(void **state)
+{
+    struct lab *lab = *state;
+
+    take_one();
+    write_impossible_reader(lab);
+    assert_int_equal(try_to_read(), 0);
+    assert_int_equal(lab_sql(lab, "SELECT count(*) FROM ticket"), 0);
+}
+
+static void impossible_row_of_somebody(void **state)
+{
+    struct lab   *lab = *state;
+    struct player other; /* keeps the files as they are */
+    struct ask    ask;
+
+    player_open(&other);
+    enter(&other, "y", MUTEX, &ask);
+    struct flock byte = { .l_type = F_WRLCK,
+                          .l_whence = SEEK_SET,
+                          .l_start = (off_t)write_impossible_reader(lab),
+                          .l_len = 1 };
+    int          fd = open(lab_file(lab, "-live"), O_RDWR | O_CLOEXEC);
+    assert_int_equal(fcntl(fd, F_OFD_SETLK, &byte), 0);
+    assert_int_equal(try_to_read(), HF_ECORRUPT);
+    close(fd);
+    assert_int_equal(try_to_read(), 0);
+    player_close(&other);
+}
+
+static void no_number_is_left(void **state)
+{
+    struct lab *lab = *state;
+
+    take_one();
+    struct hf_sq_head head = read_head(lab);
+    head.last = INT64_MAX;
+    head.hwm = UINT64_MAX;
+    write_head(lab, &head);
+    assert_int_equal(try_to_read(), HF_ECORRUPT);
+}
+
 /* Nothing above an hour is given away by an ordinary start. */
 static void starts_do_not_run_ahead(void **state)
 {
@@ -157,6 +225,9 @@ int main(void)
         TEST(old_copy_put_back),
         TEST(the_mark_comes_first),
         TEST(starts_do_not_run_ahead),
+        TEST(impossible_row_of_nobody),
+        TEST(impossible_row_of_somebody),
+        TEST(no_number_is_left),
     };
 #undef TEST
 

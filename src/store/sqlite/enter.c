@@ -87,6 +87,22 @@ static int keep_limit(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_v
     return r < 0 ? r : read_from_end(sq, req, ret);
 }
 
+/* No number as high as ours has been given out.  A row that has one was written by another
+ * program: it goes with the dead, unless somebody locked its byte. */
+static int note_impossible(struct hf_sq *sq, uint64_t seq)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < sq->rows.count; i++) {
+        const struct hf_sq_row *row = &sq->rows.row[i];
+        if (row->seq < seq)
+            continue;
+        r = hf_sq_live_has(&sq->live, row->seq) ? hf_store_strange(&sq->base, row->seq)
+                                                : hf_sq_rows_add(sq, &sq->dead, row);
+    }
+    return r;
+}
+
 /* Inside the transaction: 1 if there is a place for us, 0 if it is refused. */
 static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mine)
 {
@@ -94,6 +110,8 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mi
 
     assert(sq->live.taken); /* nobody enters between what we read and our row */
     int r = read_from_end(sq, req, &view);
+    if (r == 0)
+        r = note_impossible(sq, mine->seq);
     if (r == 0 && sq->dead.count > 0) {
         r = hf_sq_sweep(sq, req->name);
         if (r == 0)

@@ -188,6 +188,11 @@ static int draw(struct hf_sq *sq, uint64_t *ret)
 
     if (sq->head.boot != sq->boot || number > sq->head.hwm)
         return 0;
+    if (!hf_sq_live_can(number))
+        return hf_sq_fail(sq, HF_ECORRUPT,
+                          "the numbers in %.140s make no sense; remove it once nobody "
+                          "uses the store",
+                          sq->files.live);
     sq->head.last = number;
     if (!hf_sq_head_write(&sq->live, &sq->head))
         return hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
