@@ -72,11 +72,13 @@ static void answer(struct hf_redis *redis, struct hf_redis_call *call,
         call->on_reply(redis, call->data, reply);
 }
 
-void hf_redis_conn_drop(struct hf_redis *redis, struct hf_redis_conn *conn)
+void hf_redis_conn_over(struct hf_dial *dial)
 {
+    struct hf_redis      *redis = (struct hf_redis *)dial->store;
+    struct hf_redis_conn *conn = (struct hf_redis_conn *)dial;
     struct hf_redis_call *call = conn->first;
 
-    assert(conn->dial.phase == HF_DIAL_RESTING);
+    assert(dial->phase == HF_DIAL_RESTING);
     redisReaderFree(conn->reader);
     conn->reader = NULL;
     conn->first = conn->last = NULL;

@@ -66,7 +66,7 @@ static void over(struct hf_dial *dial)
     if (dial->refusal != 0)
         link->moved.host[0] = '\0';
     link->introduced = false;
-    hf_redis_conn_drop(redis, &link->conn);
+    hf_redis_conn_over(dial);
     hf_redis_session_broken(redis);
 }
 

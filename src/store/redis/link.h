@@ -88,9 +88,9 @@ struct hf_redis_conn {
     void (*on_push)(struct hf_redis *redis, const redisReply *reply);
 };
 
-/* For the dial's ops: read and answer.  It is over: answer what is in flight with NULL. */
+/* For the dial's ops: read and answer; it is over, so answer what is in flight with NULL. */
 void hf_redis_conn_read(struct hf_dial *dial);
-void hf_redis_conn_drop(struct hf_redis *redis, struct hf_redis_conn *conn);
+void hf_redis_conn_over(struct hf_dial *dial);
 
 /* Send a command, with the next flush.  There must be a connection.  A call that is NULL has no answer at all (as SUBSCRIBE, whose answer
  * is a push).  `length` NULL: texts end with NUL.  Without memory the stream breaks. */

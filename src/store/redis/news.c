@@ -148,18 +148,13 @@ static bool is_quiet(const struct hf_dial *dial)
     return true;
 }
 
-static void over(struct hf_dial *dial)
-{
-    hf_redis_conn_drop((struct hf_redis *)dial->store, (struct hf_redis_conn *)dial);
-}
-
 static const struct hf_dial_ops ops = {
     .kind = "Redis",
     .may_begin = may_begin,
     .find = find,
     .greet = greet,
     .read = hf_redis_conn_read,
-    .over = over,
+    .over = hf_redis_conn_over,
     .patience = patience,
     .is_quiet = is_quiet,
 };

@@ -173,11 +173,6 @@ static void greet(struct hf_dial *dial)
     ask((struct hf_redis *)dial->store, sentinel);
 }
 
-static void over(struct hf_dial *dial)
-{
-    hf_redis_conn_drop((struct hf_redis *)dial->store, (struct hf_redis_conn *)dial);
-}
-
 static bool is_quiet(const struct hf_dial *dial)
 {
     return ((const struct hf_redis *)dial->store)->dial->phase == HF_DIAL_READY;
@@ -187,7 +182,7 @@ static const struct hf_dial_ops ops = {
     .kind = "Sentinel",
     .greet = greet,
     .read = hf_redis_conn_read,
-    .over = over,
+    .over = hf_redis_conn_over,
     .patience = hf_redis_patience,
     .is_quiet = is_quiet,
 };
