@@ -14,6 +14,7 @@
 #   make format     lay out the code        make lint     what reviewers look for, part of
 #                                                         `make test`
 #                                           make lint-all with clang's analyzer: minutes
+#   make abi        what changed for programs since the last tag
 #   make clean      remove the build trees
 PREFIX = /usr/local
 TREES  = release clang asan tsan
@@ -115,8 +116,12 @@ lint: release
 lint-all: lint
 	@tools/check-tidy --analyze
 
+abi:
+	@tools/deps build release
+	@tools/abi
+
 clean:
 	rm -rf build build-*
 
 .PHONY: release run test test-long bench bench-zookeeper bench-redis \
-        bench-postgres bench-compare cut fuzz install format lint lint-all clean
+        bench-postgres bench-compare cut fuzz install format lint lint-all abi clean
