@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void fail(struct hf_memory *memory, struct hf_req *req, int status)
+static void fail_request(struct hf_memory *memory, struct hf_req *req, int status)
 {
     req->status = status;
     hf_requests_append(&memory->failed, req);
@@ -25,10 +25,10 @@ void hf_memory_fail(struct hf_memory *memory, bool all)
         if (memory->flight[i].serial == 0)
             continue;
         memory->flight[i].serial = 0;
-        fail(memory, memory->flight[i].req, HF_EDOWN);
+        fail_request(memory, memory->flight[i].req, HF_EDOWN);
     }
     while (all && memory->waiting.first != NULL)
-        fail(memory, hf_requests_take(&memory->waiting), HF_EDOWN);
+        fail_request(memory, hf_requests_take(&memory->waiting), HF_EDOWN);
 }
 
 static bool names_none(const struct hf_req *req)
@@ -98,7 +98,7 @@ static bool send_next(struct hf_memory *memory, hf_time now)
     struct hf_req    *req = hf_requests_take(&memory->waiting);
     struct hf_flight *flight = free_flight(memory);
     if (flight == NULL) {
-        fail(memory, req, HF_ENOMEM);
+        fail_request(memory, req, HF_ENOMEM);
         return true;
     }
     flight->req = req;
@@ -118,7 +118,7 @@ static void end_waiting(struct hf_memory *memory)
     memory->waiting = (struct hf_requests){ 0 };
     while ((req = hf_requests_take(&all)) != NULL) {
         if (req->canceled && hf_req_may_end(req, false))
-            fail(memory, req, HF_ECANCELED);
+            fail_request(memory, req, HF_ECANCELED);
         else
             hf_requests_append(&memory->waiting, req);
     }
@@ -137,13 +137,13 @@ static void end_canceled(struct hf_memory *memory, hf_time now)
             continue;
         send_call(memory, HF_CALL_FORGET, flight->serial, NULL, now);
         flight->serial = 0;
-        fail(memory, flight->req, HF_ECANCELED);
+        fail_request(memory, flight->req, HF_ECANCELED);
     }
 }
 
 /* ---- Answers ---------------------------------------------------------------- */
 
-static void answer_request(struct hf_memory *memory, struct hf_req *req)
+static void finish_request(struct hf_memory *memory, struct hf_req *req)
 {
     char  *errmsg = memory->base.errmsg;
     size_t size = sizeof memory->base.errmsg;
@@ -167,7 +167,7 @@ static void answer_failed(struct hf_memory *memory)
         req->me = 0;
         req->ahead = 0;
         req->findings = 0;
-        answer_request(memory, req);
+        finish_request(memory, req);
     }
 }
 
@@ -200,7 +200,7 @@ static void take_answer(struct hf_memory *memory, const struct hf_answer *answer
     }
     if (req->op == HF_PROVE && req->id != 0 && req->status == 0 && memory->ttl > 0)
         hf_memory_extend(memory, flight->sent);
-    answer_request(memory, req);
+    finish_request(memory, req);
 }
 
 static bool take_answers(struct hf_memory *memory, hf_time now)

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 
 /* Without a lease only a broken wire can end a connection. */
-static hf_time patience(const struct hf_memory *memory)
+static hf_time silence_limit(const struct hf_memory *memory)
 {
     return memory->ttl > 0 ? memory->ttl / 3 : HF_NEVER;
 }
@@ -39,7 +39,7 @@ static void beat(struct hf_memory *memory, enum hf_call_kind kind, hf_time now)
     assert(memory->beat == 0); /* one at a time: its answer moves the deadline */
     memory->beat = hf_memory_serial(memory, HF_MEMORY_BEAT);
     memory->sent = now;
-    memory->due = later(now, patience(memory));
+    memory->due = later(now, silence_limit(memory));
     memory->wire->send(memory->wire,
                        &(struct hf_call){ .kind = kind,
                                           .session = memory->session,
@@ -112,7 +112,7 @@ static void confirmed(struct hf_memory *memory, const struct hf_answer *answer)
 
     assert(answer->status == 0 && answer->serial == memory->beat);
     memory->beat = 0;
-    memory->due = later(sent, patience(memory));
+    memory->due = later(sent, silence_limit(memory));
     if (memory->ttl > 0)
         hf_memory_extend(memory, sent);
     if (memory->base.link == HF_LINK_UP)

@@ -207,8 +207,8 @@ static struct hf_session *session_new(struct hf_world *world, const struct hf_ca
     return world->sessions = session;
 }
 
-static bool greet(struct hf_world *world, const struct hf_call *call, hf_time now,
-                  struct hf_answer *answer)
+static bool hello_session(struct hf_world *world, const struct hf_call *call, hf_time now,
+                          struct hf_answer *answer)
 {
     struct hf_session *session = call->session == 0
                                      ? session_new(world, call)
@@ -243,7 +243,7 @@ bool hf_world_call(struct hf_world *world, const struct hf_call *call, hf_time n
     answer->count = answer->me = 0;
     hf_world_pass(world, now);
     if (call->kind == HF_CALL_HELLO)
-        return greet(world, call, now, answer);
+        return hello_session(world, call, now, answer);
 
     struct hf_session *session = hf_world_session(world, call->session);
     if (session == NULL) {

@@ -57,7 +57,7 @@ void hf_sq_finish_all(struct hf_sq *sq, int status)
         hf_sq_finish(sq, req, status);
 }
 
-static void store_submit(struct hf_store *store, struct hf_req *req)
+static void submit(struct hf_store *store, struct hf_req *req)
 {
     struct hf_sq *sq = (struct hf_sq *)store;
 
@@ -68,7 +68,7 @@ static void store_submit(struct hf_store *store, struct hf_req *req)
     store->wake = 0;
 }
 
-static void store_cancel(struct hf_store *store, struct hf_req *req)
+static void cancel(struct hf_store *store, struct hf_req *req)
 {
     struct hf_sq *sq = (struct hf_sq *)store;
 
@@ -207,7 +207,7 @@ static hf_time next_wake(const struct hf_sq *sq)
     return sq->patrol < next ? sq->patrol : next;
 }
 
-static void store_process(struct hf_store *store, hf_time now, bool readable)
+static void process(struct hf_store *store, hf_time now, bool readable)
 {
     struct hf_sq       *sq = (struct hf_sq *)store;
     struct hf_req      *req;
@@ -237,7 +237,7 @@ static void store_process(struct hf_store *store, hf_time now, bool readable)
 
 /* ---- Both ends of its life -------------------------------------------------------- */
 
-static void destroy(struct hf_sq *sq)
+static void destroy_store(struct hf_sq *sq)
 {
     assert(sq->watches == NULL);
     hf_sq_disconnect(sq);
@@ -256,7 +256,7 @@ static void destroy(struct hf_sq *sq)
     free(sq);
 }
 
-static void store_close(struct hf_store *store)
+static void close_store(struct hf_store *store)
 {
     struct hf_sq       *sq = (struct hf_sq *)store;
     struct hf_sq_ulimit limit;
@@ -270,11 +270,11 @@ static void store_close(struct hf_store *store)
     hf_sq_unwatch(sq);
     if (sq->db.handle != NULL)
         hf_sq_write_back(sq, HF_SQ_LOG_CLOSE);
-    destroy(sq);
+    destroy_store(sq);
     hf_sq_ulimit_end(&limit);
 }
 
-static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
+static int make_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
     const char   *force = hf_config_get(config, "force");
     const char   *group = hf_config_get(config, "group");
@@ -320,23 +320,23 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     return 0;
 fail:
     snprintf(errmsg, HF_ERRMSG_MAX, "%s", sq->base.errmsg);
-    destroy(sq);
+    destroy_store(sq);
     return r;
 }
 
-static int store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret)
+static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
     struct hf_sq_ulimit limit;
 
     hf_sq_ulimit_begin(&limit);
-    int r = open_store(config, errmsg, ret);
+    int r = make_store(config, errmsg, ret);
     hf_sq_ulimit_end(&limit);
     return r;
 }
 
 /* A guardian with copies of these keeps the tickets, and keeps those who wait
  * from taking the session for dead. */
-static int store_lifeline(struct hf_store *store, int *fds, int size)
+static int lifeline(struct hf_store *store, int *fds, int size)
 {
     struct hf_sq *sq = (struct hf_sq *)store;
 
@@ -356,10 +356,10 @@ static const char *const params[] = { "force", "group", NULL };
 const struct hf_store_impl hf_sqlite_store = {
     .scheme = "sqlite",
     .params = params,
-    .open = store_open,
-    .close = store_close,
-    .submit = store_submit,
-    .cancel = store_cancel,
-    .process = store_process,
-    .lifeline = store_lifeline,
+    .open = open_store,
+    .close = close_store,
+    .submit = submit,
+    .cancel = cancel,
+    .process = process,
+    .lifeline = lifeline,
 };
