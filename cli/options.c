@@ -45,8 +45,8 @@ const struct verb verb_table[] = {
       1, false, true, doctor_main },
     { IN_INIT, "init", "", "make what a store needs before it can be used",
       "A database needs a schema of ours.  The first client makes it, if it may;\n"
-      "otherwise an administrator runs what --print writes.  In ZooKeeper init makes the\n"
-      "chroot, and in the file store the files, with ?group=NAME for a group.",
+      "otherwise an administrator runs what --print writes.  In ZooKeeper init makes\n"
+      "the chroot, and in the file store the files, with ?group=NAME for a group.",
       0, 0, false, false, init_main },
     { IN_VERSION, "version", "", "print the version", NULL, 0, 0, false, false,
       version_main },
