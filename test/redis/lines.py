@@ -21,9 +21,12 @@ TTL = 30_000_000  # microseconds; nothing here waits for it
 NAMES = ("hello", "mend", "renew", "bye", "enter", "leave", "read", "amend", "watch", "reach",
          "list", "look")
 
-Reply = collections.namedtuple(
-    "Reply", "code last state seq slot since weight ahead nearest patience asked",
-    defaults=[None] * 10)
+class Reply(collections.namedtuple(
+        "Reply", "code state last seq slot since weight ahead nearest asked patience",
+        defaults=[None] * 10)):
+    """How it stands with a place, as show() in line.lua tells it."""
+    def of(self, *names):
+        return tuple(getattr(self, name) for name in names)
 
 
 def source(name):

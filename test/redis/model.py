@@ -118,8 +118,8 @@ class Model(rule.Rule):
         fits = self.fits(name, p.weight)
         if not fits and only_free:
             nearest = before[-1].seq if before else "0"
-            assert reply[:4] == (0, self.last, "r", nearest), (reply, before)
-            assert 0 < reply.slot <= TTL  # the patience
+            assert reply[:3] == (0, "r", self.last) and reply.nearest == nearest, (reply, before)
+            assert 0 < reply.patience <= TTL
             return
         if not fits and 0 < limit <= len(self.line(name, "w")):
             if not self.on_hold:  # then it may count less than there are
@@ -153,7 +153,7 @@ class Model(rule.Rule):
         if p := self.any_place():
             self.shown(p.session.read(p.id, p.name), p)
         else:
-            assert self.someone().read(self.ids + 1, "m")[:3] == (0, self.last, "-")
+            assert self.someone().read(self.ids + 1, "m")[:3] == (0, "-", self.last)
 
     def amend(self):
         p = self.any_place()

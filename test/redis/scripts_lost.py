@@ -24,9 +24,9 @@ def all_data_lost_while_held():
     assert b.hello(hold=TTL)[0] == 0 and b.mend((1, waiting, "1", "m", "x")) == [0, 1, 0]
     assert a.hello(hold=TTL)[0] == 0 and a.mend((1, held, "1", "m", "")) == [0, 1, 0]
     assert there.holders("m") == [f"{a.sid}:1"]
-    assert b.read(1, "m")[2:4] == ("w", waiting.seq) and there.messages() == []
+    assert b.read(1, "m").of("state", "seq") == ("w", waiting.seq) and there.messages() == []
     there.end_hold()
-    assert c.read(1, "m")[2:9:5] == ("w", 2) and there.messages() == []
+    assert c.read(1, "m").of("state", "ahead") == ("w", 2) and there.messages() == []
     assert a.leave(1, "m") == [0, 0]
     assert [text[:3] for _, text in there.messages()] == ["g 1"]
     assert there.holders("m") == [f"{b.sid}:1"]
@@ -41,7 +41,7 @@ def a_waiter_may_be_read_when_nothing_else_is_known():
     there.lose()
     b.hello(hold=TTL)
     b.mend((1, waiting, "1", "m", ""))
-    assert b.read(1, "m")[2:4] == ("w", waiting.seq)
+    assert b.read(1, "m").of("state", "seq") == ("w", waiting.seq)
 
 
 @case
@@ -107,7 +107,7 @@ def an_unanswered_enter_is_left_as_it_is():
     a.hello()
     unknown = held._replace(seq="0", state="w")
     assert a.mend((1, unknown, "1", "m", ""), (2, unknown, "1", "n", "")) == [0, 0, 0]
-    assert a.enter(1, "m")[2:4] == ("g", held.seq) and a.read(2, "n").state == "-"
+    assert a.enter(1, "m").of("state", "seq") == ("g", held.seq) and a.read(2, "n").state == "-"
 
 
 @case
@@ -154,12 +154,12 @@ def weights_are_lessened_where_nothing_is_counted():
     held, waiting = a.enter(1, "s", 3, "4"), b.enter(1, "s", 2, "4")
     there.lose()
     a.come_back((1, held, "4", "s", ""))
-    assert a.amend(1, "s", 2)[2:7:4] == ("g", 2)
+    assert a.amend(1, "s", 2).of("state", "weight") == ("g", 2)
     b.come_back((1, waiting, "4", "s", ""))
     assert b.read(1, "s").state == "w"
     there.end_hold()
-    assert a.amend(1, "s", 1)[2:7:4] == ("g", 1)  # the first to touch the line
-    assert b.read(1, "s")[2:5:2] == ("g", 1)
+    assert a.amend(1, "s", 1).of("state", "weight") == ("g", 1)  # the first to touch the line
+    assert b.read(1, "s").of("state", "slot") == ("g", 1)
     assert there.session().enter(1, "s", 2, "4").state == "w"
 
 
@@ -186,10 +186,10 @@ def slots_stay_with_their_holders():
     d = there.session()
     assert [d.enter(i, "s", 1, "4").state for i in (1, 2, 3, 4)] == ["w"] * 4
     there.end_hold()
-    shown = [d.read(i, "s")[2:5:2] for i in (1, 2, 3, 4)]
+    shown = [d.read(i, "s").of("state", "slot") for i in (1, 2, 3, 4)]
     assert shown == [("g", 0), ("g", 1), ("g", 3), ("w", -1)], shown
     a.leave(3, "s")
-    assert d.read(4, "s")[2:5:2] == ("g", 2)
+    assert d.read(4, "s").of("state", "slot") == ("g", 2)
 
 
 @case

@@ -15,40 +15,41 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
 static const struct {
-    const char      *state, *message;
-    enum hf_pg_fault fault;
-    const char      *says;
+    const char          *state, *message;
+    enum hf_served_fault fault;
+    const char          *says;
 } faults[] = {
-    { "40001", "could not serialize access", HF_PG_AGAIN, "undo" },
-    { "40P01", "deadlock detected", HF_PG_AGAIN, "deadlock" },
-    { "55P03", "canceling statement due to lock timeout", HF_PG_AGAIN, "lock_timeout" },
-    { "57P01", "terminating connection", HF_PG_DOWN, "shutting down" },
-    { "57P02", "terminating connection", HF_PG_DOWN, "crashed" },
-    { "57P03", "the database system is starting up", HF_PG_DOWN, "starting up" },
-    { "57P05", "terminating connection", HF_PG_DOWN, "idle_session_timeout" },
-    { "57014", "canceling statement", HF_PG_DOWN, "statement_timeout" },
-    { "53300", "sorry, too many clients already", HF_PG_DOWN, "max_connections" },
-    { "25006", "cannot execute INSERT in a read-only transaction", HF_PG_DOWN,
+    { "40001", "could not serialize access", HF_SERVED_AGAIN, "undo" },
+    { "40P01", "deadlock detected", HF_SERVED_AGAIN, "deadlock" },
+    { "55P03", "canceling statement due to lock timeout", HF_SERVED_AGAIN,
+      "lock_timeout" },
+    { "57P01", "terminating connection", HF_SERVED_DOWN, "shutting down" },
+    { "57P02", "terminating connection", HF_SERVED_DOWN, "crashed" },
+    { "57P03", "the database system is starting up", HF_SERVED_DOWN, "starting up" },
+    { "57P05", "terminating connection", HF_SERVED_DOWN, "idle_session_timeout" },
+    { "57014", "canceling statement", HF_SERVED_DOWN, "statement_timeout" },
+    { "53300", "sorry, too many clients already", HF_SERVED_DOWN, "max_connections" },
+    { "25006", "cannot execute INSERT in a read-only transaction", HF_SERVED_DOWN,
       "read-only: a standby?" },
-    { "08006", "it broke", HF_PG_DOWN, "says: it broke" },
-    { "08P01", "query_wait_timeout", HF_PG_DOWN, "query_wait_timeout" },
-    { "3F000", "schema \"holdfast\" does not exist", HF_PG_NO_SCHEMA, "no schema" },
-    { "42883", "function holdfast.x() does not exist", HF_PG_NO_SCHEMA,
+    { "08006", "it broke", HF_SERVED_DOWN, "says: it broke" },
+    { "08P01", "query_wait_timeout", HF_SERVED_DOWN, "query_wait_timeout" },
+    { "3F000", "schema \"holdfast\" does not exist", HF_SERVED_MISSING, "no schema" },
+    { "42883", "function holdfast.x() does not exist", HF_SERVED_MISSING,
       "of our version" },
-    { "42P01", "relation does not exist", HF_PG_NO_SCHEMA, "of our version" },
-    { "42501", "permission denied for schema holdfast", HF_PG_DENIED,
+    { "42P01", "relation does not exist", HF_SERVED_MISSING, "of our version" },
+    { "42501", "permission denied for schema holdfast", HF_SERVED_DENIED,
       "permission denied for schema" },
-    { "28P01", "password authentication failed for user \"x\"", HF_PG_DENIED,
+    { "28P01", "password authentication failed for user \"x\"", HF_SERVED_DENIED,
       "is wrong" },
-    { "28000", "no pg_hba.conf entry for host", HF_PG_DENIED, "pg_hba.conf" },
-    { "53100", "could not extend file", HF_PG_FAILED, "disk" },
-    { "53200", "out of memory", HF_PG_FAILED, "memory" },
-    { "HF001", "holdfast needs transactions", HF_PG_FAILED,
+    { "28000", "no pg_hba.conf entry for host", HF_SERVED_DENIED, "pg_hba.conf" },
+    { "53100", "could not extend file", HF_SERVED_FAILED, "disk" },
+    { "53200", "out of memory", HF_SERVED_FAILED, "memory" },
+    { "HF001", "holdfast needs transactions", HF_SERVED_FAILED,
       "default_transaction_isolation" },
-    { "XX001", "invalid page in block 3\nmore", HF_PG_FAILED, "says: invalid page" },
-    { "22003", NULL, HF_PG_FAILED, "does not say" },
-    { "", "server closed the connection unexpectedly\n\tThis probably means", HF_PG_DOWN,
-      "hung up: server closed the connection unexpectedly" },
+    { "XX001", "invalid page in block 3\nmore", HF_SERVED_FAILED, "says: invalid page" },
+    { "22003", NULL, HF_SERVED_FAILED, "does not say" },
+    { "", "server closed the connection unexpectedly\n\tThis probably means",
+      HF_SERVED_DOWN, "hung up: server closed the connection unexpectedly" },
 };
 
 static void test_what_each_sqlstate_means_and_says(void **state)
@@ -71,13 +72,14 @@ static void test_long_words(void **state)
     memset(long_text, 'x', sizeof long_text - 1);
     long_text[sizeof long_text - 1] = '\0';
     assert_int_equal(hf_pg_fault_words("XX000", long_text, words, sizeof words),
-                     HF_PG_FAILED);
+                     HF_SERVED_FAILED);
     assert_int_equal(strlen(words), sizeof words - 1);
 }
 
 /* ---- Results --------------------------------------------------------------------------- */
 
-static void check_result(struct hf_pg *pg, ExecStatusType status, enum hf_pg_fault fault)
+static void check_result(struct hf_pg *pg, ExecStatusType status,
+                         enum hf_served_fault fault)
 {
     PGresult *result = PQmakeEmptyPGresult(NULL, status);
 
@@ -98,11 +100,11 @@ static void test_what_a_result_with_a_fault_does_to_the_link(void **state)
     hf_pg_link_init(pg, 1);
     setenv("PGDATABASE", "d", 1);
     snprintf(errmsg, HF_ERRMSG_MAX, "as before");
-    check_result(pg, PGRES_TUPLES_OK, HF_PG_FINE);
-    check_result(pg, PGRES_COMMAND_OK, HF_PG_FINE);
-    assert_int_equal(hf_pg_fault(pg, NULL), HF_PG_DOWN);
+    check_result(pg, PGRES_TUPLES_OK, HF_SERVED_FINE);
+    check_result(pg, PGRES_COMMAND_OK, HF_SERVED_FINE);
+    assert_int_equal(hf_pg_fault(pg, NULL), HF_SERVED_DOWN);
     assert_string_equal(errmsg, "as before");
-    check_result(pg, PGRES_FATAL_ERROR, HF_PG_DOWN);
+    check_result(pg, PGRES_FATAL_ERROR, HF_SERVED_DOWN);
     assert_int_equal(strncmp(errmsg, "PostgreSQL at here:1/d hung up", 30), 0);
     unsetenv("PGDATABASE");
     free(pg);

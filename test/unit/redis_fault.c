@@ -14,7 +14,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static enum hf_redis_fault fault(const char *text, char *words)
+static enum hf_served_fault fault(const char *text, char *words)
 {
     char       copy[512];
     redisReply reply = { .type = REDIS_REPLY_ERROR, .str = copy };
@@ -24,57 +24,57 @@ static enum hf_redis_fault fault(const char *text, char *words)
 }
 
 static const struct {
-    const char         *text;
-    enum hf_redis_fault fault;
-    const char         *says;
+    const char          *text;
+    enum hf_served_fault fault;
+    const char          *says;
 } faults[] = {
-    { "NOSCRIPT No matching script. Please use EVAL.", HF_REDIS_NO_SCRIPT, "script" },
-    { "LOADING Redis is loading the dataset in memory", HF_REDIS_AGAIN, "loading" },
-    { "BUSY Redis is busy running a script.", HF_REDIS_AGAIN, "script" },
-    { "MASTERDOWN Link with MASTER is down", HF_REDIS_AGAIN, "lost its master" },
-    { "READONLY You can't write against a read only replica.", HF_REDIS_AGAIN,
+    { "NOSCRIPT No matching script. Please use EVAL.", HF_SERVED_MISSING, "script" },
+    { "LOADING Redis is loading the dataset in memory", HF_SERVED_DOWN, "loading" },
+    { "BUSY Redis is busy running a script.", HF_SERVED_DOWN, "script" },
+    { "MASTERDOWN Link with MASTER is down", HF_SERVED_DOWN, "lost its master" },
+    { "READONLY You can't write against a read only replica.", HF_SERVED_DOWN,
       "read-only" },
-    { "NOREPLICAS Not enough good replicas to write.", HF_REDIS_AGAIN,
+    { "NOREPLICAS Not enough good replicas to write.", HF_SERVED_DOWN,
       "min-replicas-to-write" },
-    { "CLUSTERDOWN Hash slot not served", HF_REDIS_AGAIN, "cluster is down" },
-    { "TRYAGAIN Multiple keys request during rehashing", HF_REDIS_AGAIN, "moving" },
-    { "ASK 8121 127.0.0.1:6381", HF_REDIS_AGAIN, "moving" },
-    { "MOVED 8121 127.0.0.1:6381", HF_REDIS_AGAIN, "another server" },
-    { "UNBLOCKED force unblock from blocking operation", HF_REDIS_AGAIN, "replica" },
-    { "ERR max number of clients reached", HF_REDIS_AGAIN, "maxclients" },
-    { "NOAUTH Authentication required.", HF_REDIS_DENIED, "?auth=FILE" },
-    { "WRONGPASS invalid username-password pair", HF_REDIS_DENIED, "is wrong" },
-    { "ERR AUTH <password> called without any password configured", HF_REDIS_DENIED,
+    { "CLUSTERDOWN Hash slot not served", HF_SERVED_DOWN, "cluster is down" },
+    { "TRYAGAIN Multiple keys request during rehashing", HF_SERVED_DOWN, "moving" },
+    { "ASK 8121 127.0.0.1:6381", HF_SERVED_DOWN, "moving" },
+    { "MOVED 8121 127.0.0.1:6381", HF_SERVED_DOWN, "another server" },
+    { "UNBLOCKED force unblock from blocking operation", HF_SERVED_DOWN, "replica" },
+    { "ERR max number of clients reached", HF_SERVED_DOWN, "maxclients" },
+    { "NOAUTH Authentication required.", HF_SERVED_DENIED, "?auth=FILE" },
+    { "WRONGPASS invalid username-password pair", HF_SERVED_DENIED, "is wrong" },
+    { "ERR AUTH <password> called without any password configured", HF_SERVED_DENIED,
       "no password set" },
-    { "DENIED Redis is running in protected mode", HF_REDIS_DENIED, "protected" },
-    { "NOPERM this user has no permissions to run the 'info' command", HF_REDIS_DENIED,
+    { "DENIED Redis is running in protected mode", HF_SERVED_DENIED, "protected" },
+    { "NOPERM this user has no permissions to run the 'info' command", HF_SERVED_DENIED,
       "'info'" },
     { "ERR ACL failure in script: User x has no permissions to run the 'hset' "
       "command script: 9f, on @user_script:1.",
-      HF_REDIS_DENIED, "'hset'" },
-    { "OOM command not allowed when used memory > 'maxmemory'.", HF_REDIS_FAILED,
+      HF_SERVED_DENIED, "'hset'" },
+    { "OOM command not allowed when used memory > 'maxmemory'.", HF_SERVED_FAILED,
       "maxmemory" },
-    { "MISCONF Redis is configured to save RDB snapshots", HF_REDIS_FAILED, "log" },
+    { "MISCONF Redis is configured to save RDB snapshots", HF_SERVED_FAILED, "log" },
     { "WRONGTYPE Operation against a key holding the wrong kind of value script: 9f, "
       "on @user_script:1.",
-      HF_REDIS_FAILED, "prefix" },
-    { "ERR unknown command 'EVALSHA'", HF_REDIS_FAILED, "'EVALSHA'" },
-    { "", HF_REDIS_FAILED, "says" },
-    { "ERR two\r\nlines", HF_REDIS_FAILED, "two" },
+      HF_SERVED_FAILED, "prefix" },
+    { "ERR unknown command 'EVALSHA'", HF_SERVED_FAILED, "'EVALSHA'" },
+    { "", HF_SERVED_FAILED, "says" },
+    { "ERR two\r\nlines", HF_SERVED_FAILED, "two" },
     /* as versions before 7 say it */
     { "ERR Error running script (call to f_9f): @user_script:1: @user_script: 1: -OOM "
       "command not allowed when used memory > 'maxmemory'.",
-      HF_REDIS_FAILED, "has no memory left" },
+      HF_SERVED_FAILED, "has no memory left" },
     { "ERR Error running script (call to f_9f): @user_script:12: WRONGTYPE Operation "
       "against a key",
-      HF_REDIS_FAILED, "prefix" },
+      HF_SERVED_FAILED, "prefix" },
     { "ERR Error running script (call to f_9f): @user_script:1: @user_script: 1: "
       "-READONLY You can't write against a read only replica.",
-      HF_REDIS_AGAIN, "read-only" },
+      HF_SERVED_DOWN, "read-only" },
     { "ERR Error running script (call to f_9f): @user_script:1: @user_script: 1: The "
       "user executing the script can't run this command or subcommand",
-      HF_REDIS_DENIED, "does not allow our scripts all that they need" },
-    { "ERR Error running script", HF_REDIS_FAILED, "running script" },
+      HF_SERVED_DENIED, "does not allow our scripts all that they need" },
+    { "ERR Error running script", HF_SERVED_FAILED, "running script" },
 };
 
 static void test_what_each_redis_error_means_and_says(void **state)
@@ -94,8 +94,8 @@ static void test_no_faults(void **state)
     char             words[HF_ERRMSG_MAX] = "as before";
 
     (void)state;
-    assert_int_equal(hf_redis_fault_words(NULL, words, sizeof words), HF_REDIS_FINE);
-    assert_int_equal(hf_redis_fault_words(&good, words, sizeof words), HF_REDIS_FINE);
+    assert_int_equal(hf_redis_fault_words(NULL, words, sizeof words), HF_SERVED_FINE);
+    assert_int_equal(hf_redis_fault_words(&good, words, sizeof words), HF_SERVED_FINE);
     assert_string_equal(words, "as before");
 }
 
@@ -124,7 +124,7 @@ static void test_where_a_cluster_sends_us(void **state)
         hf_redis_link_init(redis, 1);
         redis->dial->here = (struct hf_server){ "here", "1" };
         snprintf(text, sizeof text, "%s", cases[i][0]);
-        assert_int_equal(hf_redis_fault(redis, &reply), HF_REDIS_AGAIN);
+        assert_int_equal(hf_redis_fault(redis, &reply), HF_SERVED_DOWN);
         assert_string_equal(redis->link.moved.host, cases[i][1]);
         assert_string_equal(redis->link.moved.port, cases[i][2]);
         assert_non_null(strstr(redis->served.base.errmsg, "Redis at here:1 "));

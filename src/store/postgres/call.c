@@ -52,8 +52,9 @@ static const struct function functions[HF_PG_FUNCTIONS] = {
     [HF_PG_WATCH] = { "hf_watch", "SELECT * FROM holdfast.watch($1,$2,$3,$4,$5)", 5 },
     [HF_PG_BREAK] = { "hf_break", "SELECT holdfast.break_place($1,$2)", 2 },
     [HF_PG_ASK] = { "hf_ask", "SELECT holdfast.ask($1,$2,$3)", 3 },
-    [HF_PG_PROVE] = { "hf_prove", "SELECT holdfast.prove($1,$2)", 2 },
-    [HF_PG_LIST] = { "hf_list", "SELECT * FROM holdfast.list($1)", 1 },
+    [HF_PG_PROVE] = { "hf_prove",
+                      "SELECT CASE WHEN holdfast.prove($1,$2) THEN 0 ELSE 6 END", 2 },
+    [HF_PG_LIST] = { "hf_list", "SELECT 0, * FROM holdfast.list($1)", 1 },
     [HF_PG_LOOK] = { "hf_look", look_sql, 1 },
 };
 
@@ -111,7 +112,7 @@ void hf_pg_query(struct hf_pg *pg, struct hf_pg_call *call, const char *text,
                  hf_pg_on_result *on_result, void *data)
 {
     hf_pg_begin(pg, HF_PG_FUNCTIONS);
-    hf_pg_add(pg, text);
+    hf_pg_add(&pg->served, text);
     send_args(pg, call, false, true, on_result, data);
 }
 

@@ -46,24 +46,19 @@ static void tell(struct hf_pg *pg, struct hf_served_task *task,
 }
 
 /* Its clock was read at some time between asking and answer. */
-static void on_looked(struct hf_pg *pg, void *data, const PGresult *result)
+static void on_looked(struct hf_served_task *task, int code, const void *reply)
 {
-    struct hf_served_task *task = data;
-    struct hf_pg_examine   examine = { .result = result };
+    hf_time              sent = ((struct hf_pg_task *)task)->call.sent;
+    struct hf_pg_examine examine = { .result = reply, .took = hf_now() - sent };
 
-    examine.took = hf_now() - ((struct hf_pg_task *)task)->call.sent;
-    if (!hf_pg_answered(pg, task, result, NULL))
-        return;
+    (void)code;
     examine.ahead =
         hf_pg_told_number(&examine, "clock") - (hf_wall_us() - examine.took / 2000);
-    tell(pg, task, &examine);
+    tell((struct hf_pg *)hf_served_of(task), task, &examine);
 }
 
-void hf_pg_examine(struct hf_served *served, struct hf_served_task *task)
+void hf_pg_examine(struct hf_served_task *task)
 {
-    struct hf_pg *pg = (struct hf_pg *)served;
-
-    hf_pg_begin(pg, HF_PG_LOOK);
-    hf_pg_add(pg, task->base.req->name);
-    hf_pg_task_send(pg, task, on_looked);
+    hf_pg_task_begin(task);
+    hf_served_send(task, on_looked);
 }

@@ -12,45 +12,48 @@
 #include <string.h>
 
 struct meaning {
-    const char      *state; /* how it begins */
-    enum hf_pg_fault fault;
+    const char          *state; /* how it begins */
+    enum hf_served_fault fault;
     const char *words; /* a clause about the server; NULL, or behind ": ": its own are
                                added */
 };
 
 static const struct meaning meanings[] = {
-    { "40001", HF_PG_AGAIN, "had to undo it: another transaction was in the way" },
-    { "40P01", HF_PG_AGAIN, "had to undo it: a deadlock" },
-    { "55P03", HF_PG_AGAIN, "had to undo it: a lock was not to be had (lock_timeout)" },
-    { "57P01", HF_PG_DOWN, "is shutting down, or was told to end our connection" },
-    { "57P02", HF_PG_DOWN, "is starting anew: one of its processes crashed" },
-    { "57P03", HF_PG_DOWN, "is starting up or shutting down" },
-    { "57P04", HF_PG_DOWN, "has dropped the database" },
-    { "57P05", HF_PG_DOWN,
+    { "40001", HF_SERVED_AGAIN, "had to undo it: another transaction was in the way" },
+    { "40P01", HF_SERVED_AGAIN, "had to undo it: a deadlock" },
+    { "55P03", HF_SERVED_AGAIN,
+      "had to undo it: a lock was not to be had (lock_timeout)" },
+    { "57P01", HF_SERVED_DOWN, "is shutting down, or was told to end our connection" },
+    { "57P02", HF_SERVED_DOWN, "is starting anew: one of its processes crashed" },
+    { "57P03", HF_SERVED_DOWN, "is starting up or shutting down" },
+    { "57P04", HF_SERVED_DOWN, "has dropped the database" },
+    { "57P05", HF_SERVED_DOWN,
       "ended our connection, for it was idle (idle_session_timeout)" },
-    { "57014", HF_PG_DOWN, "stopped our query (statement_timeout?)" },
-    { "53300", HF_PG_DOWN, "has no room for another connection (max_connections)" },
-    { "25006", HF_PG_DOWN, "is read-only: a standby?" },
-    { "25P02", HF_PG_DOWN, "is in a transaction that failed" },
-    { "25P03", HF_PG_DOWN, "ended our connection (idle_in_transaction_session_timeout)" },
-    { "08", HF_PG_DOWN, NULL },
-    { "3F000", HF_PG_NO_SCHEMA, "has no schema \"holdfast\"" },
-    { "42703", HF_PG_FAILED, "has a schema \"holdfast\" that is not ours" },
-    { "42883", HF_PG_NO_SCHEMA, "has no schema \"holdfast\" of our version" },
-    { "42P01", HF_PG_NO_SCHEMA, "has no schema \"holdfast\" of our version" },
-    { "42704", HF_PG_NO_SCHEMA, "has no schema \"holdfast\" of our version" },
-    { "42501", HF_PG_DENIED, NULL },
-    { "HF003", HF_PG_DENIED,
+    { "57014", HF_SERVED_DOWN, "stopped our query (statement_timeout?)" },
+    { "53300", HF_SERVED_DOWN, "has no room for another connection (max_connections)" },
+    { "25006", HF_SERVED_DOWN, "is read-only: a standby?" },
+    { "25P02", HF_SERVED_DOWN, "is in a transaction that failed" },
+    { "25P03", HF_SERVED_DOWN,
+      "ended our connection (idle_in_transaction_session_timeout)" },
+    { "08", HF_SERVED_DOWN, NULL },
+    { "3F000", HF_SERVED_MISSING, "has no schema \"holdfast\"" },
+    { "42703", HF_SERVED_FAILED, "has a schema \"holdfast\" that is not ours" },
+    { "42883", HF_SERVED_MISSING, "has no schema \"holdfast\" of our version" },
+    { "42P01", HF_SERVED_MISSING, "has no schema \"holdfast\" of our version" },
+    { "42704", HF_SERVED_MISSING, "has no schema \"holdfast\" of our version" },
+    { "42501", HF_SERVED_DENIED, NULL },
+    { "HF003", HF_SERVED_DENIED,
       "has a schema \"holdfast\" that is not of our version, nor ours to "
       "change: " },
-    { "HF004", HF_PG_OTHER, "has a schema \"holdfast\" of another version than ours: " },
-    { "22P05", HF_PG_FAILED,
+    { "HF004", HF_SERVED_OTHER,
+      "has a schema \"holdfast\" of another version than ours: " },
+    { "22P05", HF_SERVED_FAILED,
       "cannot write that name, for its database is not in UTF-8: " },
-    { "28P01", HF_PG_DENIED, "says that the password, or the user, is wrong" },
-    { "28", HF_PG_DENIED, NULL },
-    { "53100", HF_PG_FAILED, "has no room left on its disk" },
-    { "53200", HF_PG_FAILED, "has no memory left" },
-    { "HF001", HF_PG_FAILED,
+    { "28P01", HF_SERVED_DENIED, "says that the password, or the user, is wrong" },
+    { "28", HF_SERVED_DENIED, NULL },
+    { "53100", HF_SERVED_FAILED, "has no room left on its disk" },
+    { "53200", HF_SERVED_FAILED, "has no memory left" },
+    { "HF001", HF_SERVED_FAILED,
       "has default_transaction_isolation set: ALTER ROLE ... SET it to "
       "'read committed'" },
 };
@@ -100,43 +103,43 @@ static const struct meaning *find(const char *state)
     return NULL;
 }
 
-enum hf_pg_fault hf_pg_fault_words(const char *state, const char *message, char *ret,
-                                   size_t size)
+enum hf_served_fault hf_pg_fault_words(const char *state, const char *message, char *ret,
+                                       size_t size)
 {
     const struct meaning *meaning = find(state);
-    enum hf_pg_fault      fault = meaning != NULL ? meaning->fault : HF_PG_FAILED;
+    enum hf_served_fault  fault = meaning != NULL ? meaning->fault : HF_SERVED_FAILED;
     char                  line[160];
 
     hf_pg_fault_line(message != NULL ? message : "it does not say why", line,
                      sizeof line);
     if (state[0] == '\0') { /* libpq's own */
-        fault = HF_PG_DOWN;
+        fault = HF_SERVED_DOWN;
         snprintf(ret, size, "hung up: %s", line);
     } else if (meaning != NULL && meaning->words != NULL) {
         bool more = meaning->words[strlen(meaning->words) - 1] == ' ';
         snprintf(ret, size, "%s%s", meaning->words, more ? line : "");
     } else {
         snprintf(ret, size, "%s: %s",
-                 fault == HF_PG_DENIED ? "does not allow it" : "says", line);
+                 fault == HF_SERVED_DENIED ? "does not allow it" : "says", line);
     }
     return fault;
 }
 
-enum hf_pg_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result)
+enum hf_served_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result)
 {
     char words[HF_ERRMSG_MAX];
 
     if (result == NULL)
-        return HF_PG_DOWN;
+        return HF_SERVED_DOWN;
     if (PQresultStatus(result) != PGRES_FATAL_ERROR &&
         PQresultStatus(result) != PGRES_BAD_RESPONSE)
-        return HF_PG_FINE;
+        return HF_SERVED_FINE;
 
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     if (message == NULL)
         message = PQresultErrorMessage(result);
-    enum hf_pg_fault fault =
+    enum hf_served_fault fault =
         hf_pg_fault_words(state != NULL ? state : "", message, words, sizeof words);
     hf_dial_say(&pg->dial, words);
     return fault;
@@ -233,8 +236,8 @@ int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t
         snprintf(ret, size, "has no such database: %s", line);
         return HF_ENOTFOUND;
     }
-    enum hf_pg_fault fault = hf_pg_fault_words(state, line, ret, size);
-    if (fault == HF_PG_DENIED)
+    enum hf_served_fault fault = hf_pg_fault_words(state, line, ret, size);
+    if (fault == HF_SERVED_DENIED)
         return HF_EDENIED;
     return strncmp(state, "08", 2) == 0 ? find_sign(line) : 0;
 }

@@ -5,7 +5,8 @@
  *   connect.c cancel.c  both ends of a connection
  *   schema.c print.c  the schema           session.c  hello, renewals, lost, bye
  *   observe.c  who is dead                 news.c     LISTEN, or polling
- *   verbs.c list.c examine.c  the verbs    store.c    turns, open and close
+ *   task.c     how a verb is put to it     store.c    turns, open and close
+ *   list.c examine.c  what is special of the verbs (served/served.h)
  *   socket.c   libpq's socket
  *
  * What the database keeps is told in schema.sql.
@@ -16,17 +17,6 @@
 #include "store/postgres/link.h"
 #include "store/postgres/postgres.h"
 #include "store/served/served.h"
-
-/* What a function answers first. */
-enum hf_pg_code {
-    HF_PG_DONE = 0,
-    HF_PG_GONE = 2,  /* no such session */
-    HF_PG_STALE = 3, /* a newer connection than this one */
-    HF_PG_MISMATCH = 4,
-    HF_PG_FULL = 5,
-    HF_PG_NOWHERE = 6,
-    HF_PG_ANOTHER = 7, /* version of the schema */
-};
 
 /* ---- session.c ---------------------------------------------------------------------------- */
 
@@ -108,31 +98,21 @@ void hf_pg_news_want(struct hf_pg *pg, bool at_once);
 /* See hf_schema() in holdfast.h. */
 char *hf_pg_schema_print(const char *role);
 
-/* ---- verbs.c -------------------------------------------------------------------------------- */
+/* ---- task.c -------------------------------------------------------------------------------- */
 
 struct hf_pg_task {
     struct hf_served_task base;
     struct hf_pg_call     call;
 };
 
-/* Call the function begun for a task.  Then, of its result: is it one to go on with?
- * If not, all that is needed was done, and the task may be gone.  `code` NULL: the function
- * answers none. */
-void hf_pg_task_send(struct hf_pg *pg, struct hf_served_task *task,
-                     hf_pg_on_result *on_result);
-bool hf_pg_answered(struct hf_pg *pg, struct hf_served_task *task, const PGresult *result,
-                    int *code);
+/* For struct hf_served_ops: a call. */
+void hf_pg_task_begin(struct hf_served_task *task);
+void hf_pg_task_send(struct hf_served_task *task);
+void hf_pg_add_note(struct hf_served *served, const char *text);
 
-void hf_pg_enter(struct hf_served *served, struct hf_served_task *task);
-void hf_pg_look(struct hf_served *served, struct hf_served_task *task);
-void hf_pg_amend(struct hf_served *served, struct hf_served_task *task);
-void hf_pg_leave(struct hf_served *served, struct hf_served_task *task);
-void hf_pg_watch(struct hf_served *served, struct hf_served_task *task);
-void hf_pg_watch_line(struct hf_served *served, struct hf_served_task *task);
-void hf_pg_reach(struct hf_served *served, struct hf_served_task *task);
-void hf_pg_prove(struct hf_served *served, struct hf_served_task *task);
-void hf_pg_list(struct hf_served *served, struct hf_served_task *task);
-void hf_pg_examine(struct hf_served *served, struct hf_served_task *task);
+/* ... and what is special. */
+void hf_pg_list(struct hf_served_task *task, const void *reply);
+void hf_pg_examine(struct hf_served_task *task);
 
 struct hf_pg {
     union { /* the same by two names */

@@ -5,6 +5,7 @@
 
 #include "net/aside.h"
 #include "store/remote/dial.h"
+#include "store/served/served.h"
 
 #include <libpq-fe.h>
 
@@ -117,11 +118,11 @@ void hf_pg_args_finish(struct hf_pg_args *args);
 
 /* Call a function: begin; add its arguments (value.c); and send it. */
 void hf_pg_begin(struct hf_pg *pg, enum hf_pg_function function);
-void hf_pg_add(struct hf_pg *pg, const char *text); /* NULL is SQL's NULL */
-void hf_pg_add_number(struct hf_pg *pg, int64_t number);
-void hf_pg_add_bool(struct hf_pg *pg, bool value);
+void hf_pg_add(struct hf_served *served, const char *text); /* NULL is SQL's NULL */
+void hf_pg_add_number(struct hf_served *served, uint64_t number);
+void hf_pg_add_bool(struct hf_served *served, bool value);
 /* "{1,2,3}" */
-void hf_pg_add_numbers(struct hf_pg *pg, const uint64_t *number, size_t count);
+void hf_pg_add_numbers(struct hf_served *served, const uint64_t *number, size_t count);
 void hf_pg_send(struct hf_pg *pg, struct hf_pg_call *call, bool urgent,
                 hf_pg_on_result *on_result, void *data);
 
@@ -205,26 +206,14 @@ void hf_pg_cancel_await(struct hf_pg *pg, hf_time end);
 
 /* ---- fault.c ----------------------------------------------------------------------- */
 
-/* What a failed result means. */
-enum hf_pg_fault {
-    HF_PG_FINE,  /* it did not fail */
-    HF_PG_AGAIN, /* serialisation, deadlock: ask again */
-    HF_PG_DOWN,  /* the server ends or is starting, is read-only, or has no room: connect
-                        anew */
-    HF_PG_NO_SCHEMA, /* the schema, or a function of it, is not there */
-    HF_PG_OTHER,     /* the schema is of another version: HF_EUNSUPPORTED */
-    HF_PG_DENIED,    /* password, permission: HF_EDENIED */
-    HF_PG_FAILED,    /* anything else: HF_ESTORE */
-};
-
-/* Tell; and say it in base.errmsg, in words for a person: which server, what to do.
- * NULL is DOWN, and base.errmsg says why already. */
-enum hf_pg_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result);
+/* What a failed result means; it is also said in base.errmsg, in words for a person: which
+ * server, what to do.  NULL is DOWN, and base.errmsg says why already. */
+enum hf_served_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result);
 
 /* The same by an SQLSTATE ("" if there is none) and the server's own words, as a clause
  * about the server. */
-enum hf_pg_fault hf_pg_fault_words(const char *state, const char *message, char *ret,
-                                   size_t size);
+enum hf_served_fault hf_pg_fault_words(const char *state, const char *message, char *ret,
+                                       size_t size);
 
 /* It could not be connected to, for libpq's reasons given with verbosity
  * PQERRORS_VERBOSE.  0: try again soon, it may be `absent`; else hf_dial_deny() with that. */

@@ -3,7 +3,8 @@
 --
 -- It runs with our own rights, which may be a superuser's, and by whatever search_path there
 -- is: every function and operator is named with its schema, so that nobody's own comes first.
-SELECT pg_catalog.current_setting('server_version') AS version,
+SELECT 0 AS code,
+       pg_catalog.current_setting('server_version') AS version,
        current_user AS user_name,
        pg_catalog.current_database() AS database,
        me.rolsuper AS super,

@@ -42,7 +42,7 @@ static void tell(struct hf_pg *pg, const PGresult *result, int row)
 static void on_news(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
-    if (result == NULL || hf_pg_fault(pg, result) != HF_PG_FINE)
+    if (result == NULL || hf_pg_fault(pg, result) != HF_SERVED_FINE)
         return; /* the next look, or call, tells */
     for (int row = 0; row < PQntuples(result); row++)
         tell(pg, result, row);
@@ -63,7 +63,7 @@ void hf_pg_news_look(struct hf_pg *pg)
     if (news->call.flying)
         return;
     hf_pg_begin(pg, HF_PG_NEWS);
-    hf_pg_add(pg, pg->session.sid);
+    hf_pg_add(&pg->served, pg->session.sid);
     hf_pg_send(pg, &news->call, false, on_news, NULL);
 }
 
@@ -77,7 +77,7 @@ void hf_pg_on_notify(struct hf_pg *pg, const char *payload)
 static void on_listening(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
-    if (result != NULL && hf_pg_fault(pg, result) != HF_PG_FINE)
+    if (result != NULL && hf_pg_fault(pg, result) != HF_SERVED_FINE)
         pg->link.pooled = true; /* then by looking */
 }
 

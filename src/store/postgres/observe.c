@@ -129,7 +129,8 @@ void hf_pg_observe(struct hf_pg *pg, const PGresult *result)
 static void on_swept(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
-    if (hf_pg_fault(pg, result) == HF_PG_FINE && hf_pg_number(result, 0, 0) > LINES / 10)
+    if (hf_pg_fault(pg, result) == HF_SERVED_FINE &&
+        hf_pg_number(result, 0, 0) > LINES / 10)
         plan_round(pg, true);
 }
 
@@ -138,7 +139,7 @@ static void on_buried(struct hf_pg *pg, void *data, const PGresult *result)
     bool    alarmed = data != NULL;
     int64_t count = 0;
 
-    if (hf_pg_fault(pg, result) == HF_PG_FINE)
+    if (hf_pg_fault(pg, result) == HF_SERVED_FINE)
         count = hf_pg_number(result, 0, 0);
     if (result == NULL)
         return;
@@ -149,7 +150,7 @@ static void on_buried(struct hf_pg *pg, void *data, const PGresult *result)
     if (alarmed)
         return;
     hf_pg_begin(pg, HF_PG_SWEEP);
-    hf_pg_add_number(pg, LINES);
+    hf_pg_add_number(&pg->served, LINES);
     hf_pg_send(pg, &pg->observe.call, false, on_swept, NULL);
 }
 
@@ -167,9 +168,9 @@ static void bury(struct hf_pg *pg, hf_time shortest, bool alarmed)
         age[count] = (uint64_t)((now - observe->drawn[count].when) / HF_MS);
     }
     hf_pg_begin(pg, HF_PG_BURY);
-    hf_pg_add(pg, pg->session.sid);
-    hf_pg_add_numbers(pg, number, count);
-    hf_pg_add_numbers(pg, age, count);
+    hf_pg_add(&pg->served, pg->session.sid);
+    hf_pg_add_numbers(&pg->served, number, count);
+    hf_pg_add_numbers(&pg->served, age, count);
     hf_pg_send(pg, &observe->call, false, on_buried, alarmed ? pg : NULL);
 }
 

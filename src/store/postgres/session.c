@@ -47,18 +47,18 @@ static bool failed(struct hf_pg *pg, const PGresult *result,
     if (result == NULL)
         return true;
     switch (hf_pg_fault(pg, result)) {
-    case HF_PG_FINE:
+    case HF_SERVED_FINE:
         return false;
-    case HF_PG_AGAIN:
+    case HF_SERVED_AGAIN:
         again(pg);
         break;
-    case HF_PG_DOWN:
+    case HF_SERVED_DOWN:
         hf_dial_break(&pg->dial, NULL);
         break;
-    case HF_PG_DENIED:
+    case HF_SERVED_DENIED:
         hf_dial_refuse(&pg->dial, HF_EDENIED, NULL);
         break;
-    case HF_PG_OTHER:
+    case HF_SERVED_OTHER:
         hf_dial_refuse(&pg->dial, HF_EUNSUPPORTED, NULL);
         break;
     default:
@@ -152,7 +152,7 @@ static void on_mended(struct hf_pg *pg, void *data, const PGresult *result)
     (void)data;
     if (failed(pg, result, mend))
         return;
-    if (hf_pg_number(result, 0, 0) == HF_PG_DONE)
+    if (hf_pg_number(result, 0, 0) == HF_SERVED_DONE)
         opened(pg);
     else
         hf_dial_break(&pg->dial, "has a newer connection of ours");
@@ -174,9 +174,9 @@ static void mend(struct hf_pg *pg)
             if (!at->leaving && !at->away)
                 ids[count++] = at->id;
     hf_pg_begin(pg, HF_PG_MEND);
-    hf_pg_add(pg, pg->session.sid);
-    hf_pg_add_number(pg, (int64_t)pg->session.connection);
-    hf_pg_add_numbers(pg, ids, count);
+    hf_pg_add(&pg->served, pg->session.sid);
+    hf_pg_add_number(&pg->served, pg->session.connection);
+    hf_pg_add_numbers(&pg->served, ids, count);
     free(ids);
     hf_pg_send(pg, &pg->session.call, true, on_mended, NULL);
 }
@@ -197,11 +197,11 @@ static void take_hello(struct hf_pg *pg, const PGresult *result)
     int64_t code = hf_pg_number(result, 0, 0), version = hf_pg_number(result, 0, 1);
     bool    fresh = pg->session.fresh;
 
-    if (code == HF_PG_ANOTHER) {
+    if (code == HF_SERVED_VERSION) {
         other_version(pg, version);
-    } else if (code == HF_PG_GONE) {
+    } else if (code == HF_SERVED_GONE) {
         hf_pg_session_restart(pg);
-    } else if (code != HF_PG_DONE) {
+    } else if (code != HF_SERVED_DONE) {
         hf_dial_break(&pg->dial, "has a newer connection of ours");
     } else {
         pg->link.pooled = hf_pg_number(result, 0, 2) != PQbackendPID(pg->link.conn);
@@ -217,7 +217,7 @@ static void take_hello(struct hf_pg *pg, const PGresult *result)
 static void on_hello(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
-    if (result != NULL && hf_pg_fault(pg, result) == HF_PG_NO_SCHEMA)
+    if (result != NULL && hf_pg_fault(pg, result) == HF_SERVED_MISSING)
         make_schema(pg);
     else if (!failed(pg, result, hello))
         take_hello(pg, result);
@@ -229,12 +229,12 @@ static void hello(struct hf_pg *pg)
 
     session->sent = hf_now();
     hf_pg_begin(pg, HF_PG_HELLO);
-    hf_pg_add_number(pg, HF_PG_SCHEMA_VERSION);
-    hf_pg_add(pg, session->sid);
-    hf_pg_add_number(pg, (int64_t)session->connection);
-    hf_pg_add_number(pg, pg->config.ttl / HF_MS);
-    hf_pg_add_bool(pg, session->fresh);
-    hf_pg_add(pg, "");
+    hf_pg_add_number(&pg->served, HF_PG_SCHEMA_VERSION);
+    hf_pg_add(&pg->served, session->sid);
+    hf_pg_add_number(&pg->served, session->connection);
+    hf_pg_add_number(&pg->served, (uint64_t)(pg->config.ttl / HF_MS));
+    hf_pg_add_bool(&pg->served, session->fresh);
+    hf_pg_add(&pg->served, "");
     hf_pg_send(pg, &session->call, true, on_hello, NULL);
 }
 
@@ -284,9 +284,9 @@ static void on_renewed(struct hf_pg *pg, void *data, const PGresult *result)
     if (pg->dial.phase == HF_DIAL_GREETING) { /* hello waits for us */
         pg->session.again = false;
         hello(pg);
-    } else if (code == HF_PG_GONE) {
+    } else if (code == HF_SERVED_GONE) {
         hf_pg_session_restart(pg);
-    } else if (code != HF_PG_DONE) {
+    } else if (code != HF_SERVED_DONE) {
         hf_dial_break(&pg->dial, "has a newer connection of ours");
     } else {
         extend(pg);
@@ -308,8 +308,8 @@ void hf_pg_renew(struct hf_pg *pg)
     session->sent = hf_now();
     session->due = session->sent + pg->config.ttl / 3;
     hf_pg_begin(pg, HF_PG_RENEW);
-    hf_pg_add(pg, session->sid);
-    hf_pg_add_number(pg, (int64_t)session->connection);
+    hf_pg_add(&pg->served, session->sid);
+    hf_pg_add_number(&pg->served, session->connection);
     hf_pg_send(pg, &session->call, true, on_renewed, NULL);
 }
 
@@ -364,8 +364,8 @@ void hf_pg_session_end(struct hf_pg *pg)
     if (pg->dial.phase != HF_DIAL_READY)
         return;
     hf_pg_begin(pg, HF_PG_BYE);
-    hf_pg_add(pg, pg->session.sid);
-    hf_pg_add_number(pg, (int64_t)pg->session.connection);
+    hf_pg_add(&pg->served, pg->session.sid);
+    hf_pg_add_number(&pg->served, pg->session.connection);
     hf_pg_send(pg, &call, true, on_bye, &done);
     hf_pg_link_flush(pg);
     while (!done && hf_now() < end) {

@@ -18,26 +18,86 @@ static int ready(const struct hf_remote *remote)
     return hf_dial_status(&((const struct hf_pg *)remote)->dial);
 }
 
-/* Who is dead is found out by renewals; there is nothing to look for in between. */
-static void look_in(struct hf_served *served, int64_t us)
+/* ---- What served/ asks of us ----------------------------------------------------------------- */
+
+static void add_shape(struct hf_served *served, const struct hf_shape *shape)
 {
-    (void)served;
-    (void)us;
+    hf_pg_add_number(served, shape->weight);
+    hf_pg_add_number(served, shape->capacity);
+    hf_pg_add_bool(served, shape->claim);
 }
 
+static void add_limit(struct hf_served *served, const struct hf_req *req)
+{
+    hf_pg_add_bool(served, req->only_free);
+    hf_pg_add_number(served, req->limit);
+}
+
+/* Of the first row; true is 1. */
+static int64_t number(const void *reply, size_t index)
+{
+    return hf_pg_bool(reply, 0, (int)index) ? 1 : hf_pg_number(reply, 0, (int)index);
+}
+
+static const char *text(const void *reply, size_t index)
+{
+    return hf_pg_text(reply, 0, (int)index);
+}
+
+static void link_break(struct hf_served *served, const char *why)
+{
+    hf_dial_break(&((struct hf_pg *)served)->dial, why);
+}
+
+static void session_gone(struct hf_served *served)
+{
+    hf_pg_session_restart((struct hf_pg *)served);
+}
+
+static void renew(struct hf_served *served)
+{
+    hf_pg_renew((struct hf_pg *)served);
+}
+
+/* Nobody may tell us: there is a pooler, or the server had no room for the message. */
+static hf_time watch_until(struct hf_served *served, const void *reply)
+{
+    const struct hf_pg *pg = (const struct hf_pg *)served;
+    bool                polls = pg->link.pooled || pg->config.polling;
+
+    (void)reply;
+    return pg->remote.now + (polls ? 250 * HF_MS : pg->config.ttl / 3);
+}
+
+/* LISTEN goes first.  What changes before it is looked for by its side: a line that changed
+ * meanwhile has no watch of ours any more. */
+static void want_news(struct hf_served *served, bool at_once)
+{
+    hf_pg_news_want((struct hf_pg *)served, at_once);
+    hf_pg_news_run((struct hf_pg *)served);
+}
+
+/* Who is dead is found out by renewals: there is nothing to look in for. */
 static const struct hf_served_ops ops = {
-    .verb = { [HF_ENTER] = hf_pg_enter,
-              [HF_READ] = hf_pg_look,
-              [HF_WATCH] = hf_pg_watch,
-              [HF_LEAVE] = hf_pg_leave,
-              [HF_LIST] = hf_pg_list,
-              [HF_BREAK] = hf_pg_reach,
-              [HF_AMEND] = hf_pg_amend,
-              [HF_ASK] = hf_pg_reach,
-              [HF_PROVE] = hf_pg_prove,
-              [HF_EXAMINE] = hf_pg_examine },
-    .watch_line = hf_pg_watch_line,
-    .look_in = look_in,
+    .begin = hf_pg_task_begin,
+    .add_number = hf_pg_add_number,
+    .add_text = hf_pg_add,
+    .add_note = hf_pg_add_note,
+    .add_seq = hf_pg_add_number,
+    .add_seqs = hf_pg_add_numbers,
+    .add_shape = add_shape,
+    .add_limit = add_limit,
+    .send = hf_pg_task_send,
+    .number = number,
+    .text = text,
+    .list = hf_pg_list,
+    .examine = hf_pg_examine,
+    .link_break = link_break,
+    .session_gone = session_gone,
+    .renew = renew,
+    .watch_until = watch_until,
+    .want_news = want_news,
+    .waiter_may_hold = true,
 };
 
 static const struct hf_remote_ops remote_ops = {

@@ -45,9 +45,9 @@ void hf_pg_begin(struct hf_pg *pg, enum hf_pg_function function)
     args->failed = false;
 }
 
-void hf_pg_add(struct hf_pg *pg, const char *text)
+void hf_pg_add(struct hf_served *served, const char *text)
 {
-    struct hf_pg_args *args = &pg->args;
+    struct hf_pg_args *args = &((struct hf_pg *)served)->args;
     size_t             size = text != NULL ? strlen(text) + 1 : 1;
 
     assert(args->count < HF_PG_ARGS);
@@ -60,22 +60,22 @@ void hf_pg_add(struct hf_pg *pg, const char *text)
     args->used += size;
 }
 
-void hf_pg_add_number(struct hf_pg *pg, int64_t number)
+void hf_pg_add_number(struct hf_served *served, uint64_t number)
 {
     char text[24];
 
-    snprintf(text, sizeof text, "%" PRId64, number);
-    hf_pg_add(pg, text);
+    snprintf(text, sizeof text, "%" PRId64, (int64_t)number); /* as SQL's bigint */
+    hf_pg_add(served, text);
 }
 
-void hf_pg_add_bool(struct hf_pg *pg, bool value)
+void hf_pg_add_bool(struct hf_served *served, bool value)
 {
-    hf_pg_add(pg, value ? "t" : "f");
+    hf_pg_add(served, value ? "t" : "f");
 }
 
-void hf_pg_add_numbers(struct hf_pg *pg, const uint64_t *number, size_t count)
+void hf_pg_add_numbers(struct hf_served *served, const uint64_t *number, size_t count)
 {
-    struct hf_pg_args *args = &pg->args;
+    struct hf_pg_args *args = &((struct hf_pg *)served)->args;
 
     assert(args->count < HF_PG_ARGS);
     args->count++;

@@ -16,10 +16,10 @@ static void on_bye(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     struct farewell *farewell = data;
 
-    if (hf_redis_fault(redis, reply) == HF_REDIS_NO_SCRIPT) {
+    if (hf_redis_fault(redis, reply) == HF_SERVED_MISSING) {
         hf_redis_script_load(redis, HF_REDIS_BYE);
         say_bye(redis, farewell);
-    } else if (hf_redis_number(reply, 0) == HF_REDIS_DONE &&
+    } else if (hf_redis_number(reply, 0) == HF_SERVED_DONE &&
                hf_redis_number(reply, 1) != 0) { /* there is more */
         say_bye(redis, farewell);
     } else {

@@ -4,8 +4,8 @@
 --      9 secret
 -- KEYS 3 the claim, if it is one
 --
--- -> as show(), or its first six alone; { 0, last, 'r', what is in the way, patience } refused;
---    { 4, kind } those there are of another kind; { 5 } too many wait
+-- -> as show(), or its first six alone; the same with 'r': refused, of which last, nearest
+--    and patience count; { 4, kind } those there are of another kind; { 5 } too many wait
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
 head = { epoch = f[1], last = f[3], hold = f[4] }
@@ -17,8 +17,8 @@ local function refused(wait)
     local from, to = range(letter, name)
     nearest = nearest or call('ZREVRANGEBYLEX', order, to, from, 'LIMIT', 0, 1)[1]
   end
-  return { 0, head.last, 'r', nearest and match(nearest, '^[^\n]*\n(%d+)') or '0',
-           wait or patience() }
+  return { 0, 'r', head.last, 0, -1, 0, 0, 0,
+           nearest and match(nearest, '^[^\n]*\n(%d+)') or '0', false, wait or patience() }
 end
 
 if f[5] then -- asked before; the answer was lost

@@ -23,6 +23,6 @@ if f[1] == ARGV[1] and session and sub(session, 18) == ARGV[3] and
          't\n' .. owner, 'g ' .. seq .. ' ' .. weight .. ' -1 ' .. now .. ' ' .. kind .. ' ' ..
                          name .. '\n' .. ARGV[8],
          'l\n' .. name, kind .. ' ' .. weight .. ' 0 0 ' .. f[1])
-    return { 0, seq, 'g', seq, -1, now }
+    return { 0, 'g', seq, seq, -1, now }
   end
 end

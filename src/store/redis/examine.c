@@ -11,9 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void examine_free(struct hf_redis_examine *examine)
+void hf_redis_examine_free(struct hf_task *task)
 {
-    free(examine->text);
+    struct hf_redis_examine *examine = ((struct hf_redis_task *)task)->examine;
+
+    if (examine != NULL)
+        free(examine->text);
     free(examine);
 }
 
@@ -95,19 +98,17 @@ static void tell(struct hf_redis *redis, struct hf_served_task *task,
 }
 
 /* Its clock was read at some time between asking and answer. */
-static void on_looked(struct hf_redis *redis, void *data, const redisReply *reply)
+static void on_looked(struct hf_served_task *task, int code, const void *reply)
 {
-    struct hf_served_task   *task = data;
-    struct hf_redis_examine *examine = task->more;
-    int                      code;
+    struct hf_redis         *redis = (struct hf_redis *)hf_served_of(task);
+    struct hf_redis_examine *examine = ((struct hf_redis_task *)task)->examine;
 
+    (void)code;
     examine->longest = hf_redis_time(reply, HF_REDIS_LOOK_TTL);
     examine->took = hf_now() - examine->began;
     examine->ahead =
         hf_redis_number(reply, HF_REDIS_LOOK_NOW) - (hf_wall_us() - examine->took / 2000);
-    if (hf_redis_answered(redis, task, reply, &code))
-        tell(redis, task, examine, reply);
-    examine_free(examine);
+    tell(redis, task, examine, reply);
 }
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
@@ -133,25 +134,19 @@ static void ask_server(struct hf_redis *redis, struct hf_redis_examine *examine)
             on_config);
 }
 
-void hf_redis_examine(struct hf_served *served, struct hf_served_task *task)
+void hf_redis_examine(struct hf_served_task *task)
 {
-    struct hf_redis         *redis = (struct hf_redis *)served;
-    const char              *name = task->base.req->name;
+    struct hf_redis         *redis = (struct hf_redis *)hf_served_of(task);
     struct hf_redis_examine *examine = calloc(1, sizeof *examine);
 
-    hf_redis_script(redis, task->script = HF_REDIS_LOOK, name != NULL);
-    if (name != NULL)
-        hf_redis_add_claim(redis, name);
-    hf_redis_add_who(redis);
-    if (name != NULL)
-        hf_redis_add(redis, name);
+    hf_redis_begin(task);
     if (examine == NULL || redis->args.failed) {
         free(examine);
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
-    task->more = examine;
+    ((struct hf_redis_task *)task)->examine = examine;
     examine->began = hf_now();
     ask_server(redis, examine);
-    hf_redis_task_send(redis, task, on_looked);
+    hf_served_send(task, on_looked);
 }

@@ -6,47 +6,47 @@
 #include <string.h>
 
 struct meaning {
-    const char         *starts;
-    enum hf_redis_fault fault;
-    const char         *words; /* a clause about the server; NULL: its own are added */
+    const char          *starts;
+    enum hf_served_fault fault;
+    const char          *words; /* a clause about the server; NULL: its own are added */
 };
 
 static const struct meaning meanings[] = {
-    { "NOSCRIPT", HF_REDIS_NO_SCRIPT, "does not know our script" },
-    { "LOADING", HF_REDIS_AGAIN, "is still loading its data" },
-    { "BUSY", HF_REDIS_AGAIN, "is busy with a script that does not end" },
-    { "MASTERDOWN", HF_REDIS_AGAIN, "is a replica that has lost its master" },
-    { "READONLY", HF_REDIS_AGAIN, "is a read-only replica" },
-    { "NOREPLICAS", HF_REDIS_AGAIN,
+    { "NOSCRIPT", HF_SERVED_MISSING, "does not know our script" },
+    { "LOADING", HF_SERVED_DOWN, "is still loading its data" },
+    { "BUSY", HF_SERVED_DOWN, "is busy with a script that does not end" },
+    { "MASTERDOWN", HF_SERVED_DOWN, "is a replica that has lost its master" },
+    { "READONLY", HF_SERVED_DOWN, "is a read-only replica" },
+    { "NOREPLICAS", HF_SERVED_DOWN,
       "has too few replicas to write anything (min-replicas-to-write)" },
-    { "CLUSTERDOWN", HF_REDIS_AGAIN, "says that its cluster is down" },
-    { "TRYAGAIN", HF_REDIS_AGAIN, "is moving our keys to another server" },
-    { "ASK", HF_REDIS_AGAIN, "is moving our keys to another server" },
-    { "MOVED", HF_REDIS_AGAIN, "has not our keys: another server of its cluster has" },
-    { "UNBLOCKED", HF_REDIS_AGAIN, "has become a replica" },
-    { "ERR max number of clients", HF_REDIS_AGAIN,
+    { "CLUSTERDOWN", HF_SERVED_DOWN, "says that its cluster is down" },
+    { "TRYAGAIN", HF_SERVED_DOWN, "is moving our keys to another server" },
+    { "ASK", HF_SERVED_DOWN, "is moving our keys to another server" },
+    { "MOVED", HF_SERVED_DOWN, "has not our keys: another server of its cluster has" },
+    { "UNBLOCKED", HF_SERVED_DOWN, "has become a replica" },
+    { "ERR max number of clients", HF_SERVED_DOWN,
       "has no room for another client (maxclients)" },
-    { "NOAUTH", HF_REDIS_DENIED,
+    { "NOAUTH", HF_SERVED_DENIED,
       "wants a password: give it by ?auth=FILE or HOLDFAST_REDIS_AUTH" },
-    { "WRONGPASS", HF_REDIS_DENIED, "says that the password, or the user, is wrong" },
-    { "ERR invalid password", HF_REDIS_DENIED, "says that the password is wrong" },
-    { "ERR AUTH", HF_REDIS_DENIED,
+    { "WRONGPASS", HF_SERVED_DENIED, "says that the password, or the user, is wrong" },
+    { "ERR invalid password", HF_SERVED_DENIED, "says that the password is wrong" },
+    { "ERR AUTH", HF_SERVED_DENIED,
       "has no password set: name the user too, or leave the password out" },
-    { "ERR Client sent AUTH", HF_REDIS_DENIED,
+    { "ERR Client sent AUTH", HF_SERVED_DENIED,
       "has no password set: leave the password out" },
-    { "DENIED", HF_REDIS_DENIED,
+    { "DENIED", HF_SERVED_DENIED,
       "is in protected mode: it takes no clients from other machines" },
-    { "NOPERM", HF_REDIS_DENIED, NULL },
-    { "ERR ACL failure in script", HF_REDIS_DENIED, NULL },
-    { "The user executing the script", HF_REDIS_DENIED,
+    { "NOPERM", HF_SERVED_DENIED, NULL },
+    { "ERR ACL failure in script", HF_SERVED_DENIED, NULL },
+    { "The user executing the script", HF_SERVED_DENIED,
       "does not allow our scripts all that they need (ACL): see docs/redis.md" },
-    { "ERR The user executing the script", HF_REDIS_DENIED,
+    { "ERR The user executing the script", HF_SERVED_DENIED,
       "does not allow our scripts all that they need (ACL): see docs/redis.md" },
-    { "OOM", HF_REDIS_FAILED, "has no memory left (maxmemory)" },
-    { "MISCONF", HF_REDIS_FAILED, "writes nothing, for it cannot save: see its log" },
-    { "WRONGTYPE", HF_REDIS_FAILED,
+    { "OOM", HF_SERVED_FAILED, "has no memory left (maxmemory)" },
+    { "MISCONF", HF_SERVED_FAILED, "writes nothing, for it cannot save: see its log" },
+    { "WRONGTYPE", HF_SERVED_FAILED,
       "has data that are not ours under our keys: choose another ?prefix=" },
-    { "CROSSSLOT", HF_REDIS_FAILED, NULL },
+    { "CROSSSLOT", HF_SERVED_FAILED, NULL },
 };
 
 /* Before version 7 an error inside a script comes wrapped: "ERR Error running script
@@ -72,14 +72,14 @@ static const struct meaning *find(const char *text)
     return NULL;
 }
 
-enum hf_redis_fault hf_redis_fault_words(const redisReply *reply, char *ret, size_t size)
+enum hf_served_fault hf_redis_fault_words(const redisReply *reply, char *ret, size_t size)
 {
     if (reply == NULL || reply->type != REDIS_REPLY_ERROR)
-        return HF_REDIS_FINE;
+        return HF_SERVED_FINE;
 
     const char           *text = unwrapped(reply->str);
     const struct meaning *meaning = find(text);
-    enum hf_redis_fault   fault = meaning != NULL ? meaning->fault : HF_REDIS_FAILED;
+    enum hf_served_fault  fault = meaning != NULL ? meaning->fault : HF_SERVED_FAILED;
     int                   length = (int)strcspn(text, "\r\n");
 
     if (length > 140)
@@ -88,7 +88,7 @@ enum hf_redis_fault hf_redis_fault_words(const redisReply *reply, char *ret, siz
         snprintf(ret, size, "%s", meaning->words);
     else
         snprintf(ret, size, "%s: %.*s",
-                 fault == HF_REDIS_DENIED ? "does not allow it" : "says", length, text);
+                 fault == HF_SERVED_DENIED ? "does not allow it" : "says", length, text);
     return fault;
 }
 
@@ -110,12 +110,12 @@ static void remember(struct hf_redis *redis, const char *text)
     redis->dial->detour = !redis->link.following; /* once, at no cost */
 }
 
-enum hf_redis_fault hf_redis_fault(struct hf_redis *redis, const redisReply *reply)
+enum hf_served_fault hf_redis_fault(struct hf_redis *redis, const redisReply *reply)
 {
-    char                why[HF_ERRMSG_MAX];
-    enum hf_redis_fault fault = hf_redis_fault_words(reply, why, sizeof why);
+    char                 why[HF_ERRMSG_MAX];
+    enum hf_served_fault fault = hf_redis_fault_words(reply, why, sizeof why);
 
-    if (fault == HF_REDIS_FINE)
+    if (fault == HF_SERVED_FINE)
         return fault;
     if (strncmp(reply->str, "MOVED ", 6) == 0)
         remember(redis, reply->str);

@@ -132,22 +132,21 @@ static bool is_good(struct hf_redis *redis, const redisReply *reply, int type)
     if (reply == NULL)
         return false;
     switch (hf_redis_fault_words(reply, words, sizeof words)) {
-    case HF_REDIS_FINE:
+    case HF_SERVED_FINE:
         if (reply->type == type)
             return true;
         hf_dial_break(redis->dial, "answers what makes no sense");
         return false;
-    case HF_REDIS_NO_SCRIPT:
-    case HF_REDIS_AGAIN:
-        hf_dial_break(redis->dial, words);
-        return false;
-    case HF_REDIS_DENIED:
+    case HF_SERVED_DENIED:
         hf_dial_refuse(redis->dial, HF_EDENIED, words);
         return false;
-    case HF_REDIS_FAILED:
+    case HF_SERVED_FAILED:
         hf_dial_refuse(redis->dial, HF_ESTORE, words);
+        return false;
+    default:
+        hf_dial_break(redis->dial, words);
+        return false;
     }
-    return false;
 }
 
 /* With Sentinels the password may be theirs alone. */
@@ -187,7 +186,7 @@ static void on_select(struct hf_redis *redis, void *data, const redisReply *repl
     char why[HF_ERRMSG_MAX], words[HF_ERRMSG_MAX];
 
     (void)data;
-    if (hf_redis_fault_words(reply, words, sizeof words) == HF_REDIS_FAILED) {
+    if (hf_redis_fault_words(reply, words, sizeof words) == HF_SERVED_FAILED) {
         snprintf(why, sizeof why, "has no database %d: it %.150s", redis->config.db,
                  words);
         hf_dial_refuse(redis->dial, HF_EINVAL, why);

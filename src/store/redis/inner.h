@@ -6,8 +6,8 @@
  *   script.c   the scripts, called by name    session.c  hello, and when it is lost
  *   news.c     what the server tells us       canary.c   whether there was anybody
  *   renew.c bye.c  the session's renewals, its end   mend.c  when data were lost
- *   store.c    turns, open and close          task.c     how a verb is asked and answered
- *   enter.c replicas.c watch.c list.c reach.c examine.c   the verbs
+ *   store.c    turns, open and close          task.c     how a verb is put to the server
+ *   replicas.c list.c examine.c  what is special of the verbs (served/served.h)
  *
  * What the server keeps is told in base.lua.
  */
@@ -36,18 +36,8 @@ enum hf_redis_script {
     HF_REDIS_SCRIPTS,
 };
 
-/* What a script answers first. */
-enum hf_redis_code {
-    HF_REDIS_UNKNOWN = -1, /* the server had to be given the script: ask again */
-    HF_REDIS_DONE,
-    HF_REDIS_EPOCH, /* say hello again */
-    HF_REDIS_GONE,  /* no such session */
-    HF_REDIS_STALE, /* a newer connection than this one */
-    HF_REDIS_MISMATCH,
-    HF_REDIS_FULL,
-    HF_REDIS_NOWHERE,
-    HF_REDIS_LAYOUT, /* the data are another version's */
-};
+/* Beside enum hf_served_code: the server had to be given the script, ask again. */
+#define HF_REDIS_UNKNOWN (-1)
 
 int hf_redis_scripts_init(struct hf_redis *redis);
 
@@ -57,11 +47,14 @@ void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t
 void hf_redis_add_claim(struct hf_redis *redis, const char *name);
 void hf_redis_add_who(struct hf_redis *redis);
 void hf_redis_add_owner(struct hf_redis *redis, uint64_t id); /* who, and its place */
-void hf_redis_add(struct hf_redis *redis, const char *text);
-void hf_redis_add_number(struct hf_redis *redis, uint64_t number);
-void hf_redis_add_seq(struct hf_redis *redis, uint64_t seq); /* sixteen digits, or 0 */
-void hf_redis_add_kind(struct hf_redis *redis, const struct hf_shape *shape);
-void hf_redis_add_secret(struct hf_redis *redis, const struct hf_served_place *place);
+void hf_redis_add(struct hf_served *served, const char *text);
+void hf_redis_add_note(struct hf_served *served, const char *text);
+void hf_redis_add_number(struct hf_served *served, uint64_t number);
+void hf_redis_add_seq(struct hf_served *served, uint64_t seq); /* sixteen digits, or 0 */
+void hf_redis_add_seqs(struct hf_served *served, const uint64_t *seq, size_t count);
+void hf_redis_add_kind(struct hf_served *served, const struct hf_shape *shape);
+void hf_redis_add_shape(struct hf_served *served, const struct hf_shape *shape);
+void hf_redis_add_limit(struct hf_served *served, const struct hf_req *req);
 void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
                    hf_redis_on_reply *on_reply, void *data);
 
@@ -77,9 +70,9 @@ void hf_redis_canary_load(struct hf_redis *redis);
 
 /* The parts of an answer; 0 and NULL where there is none.  A time is told in microseconds,
  * and is a day at most. */
-int64_t     hf_redis_number(const redisReply *reply, size_t index);
-hf_time     hf_redis_time(const redisReply *reply, size_t index);
-const char *hf_redis_text(const redisReply *reply, size_t index);
+int64_t     hf_redis_number(const void *reply, size_t index);
+hf_time     hf_redis_time(const void *reply, size_t index);
+const char *hf_redis_text(const void *reply, size_t index);
 
 /* ---- session.c ---------------------------------------------------------------------------- */
 
@@ -182,33 +175,26 @@ void hf_redis_news_count(struct hf_redis *redis, uint64_t sent, uint64_t heard);
 /* ---- task.c -------------------------------------------------------------------------------- */
 
 struct hf_redis_task {
-    struct hf_served_task base;
-    struct hf_redis_call  call;
+    struct hf_served_task    base;
+    struct hf_redis_call     call;
+    enum hf_redis_script     script;
+    struct hf_redis_examine *examine;
 };
 
-/* Call the script begun for a task.  Then, of its answer: is it one to go on with?
- * If not, all that is needed was done, and the task may be gone. */
-void hf_redis_task_send(struct hf_redis *redis, struct hf_served_task *task,
-                        hf_redis_on_reply *on_reply);
-bool hf_redis_answered(struct hf_redis *redis, struct hf_served_task *task,
-                       const redisReply *reply, int *code);
+/* For struct hf_served_ops: a call. */
+void hf_redis_begin(struct hf_served_task *task);
+void hf_redis_task_send(struct hf_served_task *task);
 
-/* The verbs. */
-void hf_redis_enter(struct hf_served *served, struct hf_served_task *task);
-void hf_redis_look(struct hf_served *served, struct hf_served_task *task);
-void hf_redis_amend(struct hf_served *served, struct hf_served_task *task);
-void hf_redis_leave(struct hf_served *served, struct hf_served_task *task);
-void hf_redis_list(struct hf_served *served, struct hf_served_task *task);
-void hf_redis_reach(struct hf_served *served, struct hf_served_task *task);
-void hf_redis_prove(struct hf_served *served, struct hf_served_task *task);
-void hf_redis_examine(struct hf_served *served, struct hf_served_task *task);
-void hf_redis_watch_line(struct hf_served *served, struct hf_served_task *task);
+/* ... and what is special. */
+void hf_redis_list(struct hf_served_task *task, const void *reply);
+void hf_redis_examine(struct hf_served_task *task);
+void hf_redis_examine_free(struct hf_task *task);
 
 /* list.c: a place as the server keeps it, cut up where it is.  False: it is none. */
 bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret);
 
 /* replicas.c: answer once enough of them have heard that it is granted. */
-void hf_redis_replicas_wait(struct hf_redis *redis, struct hf_served_task *task);
+void hf_redis_replicas_wait(struct hf_served_task *task);
 
 struct hf_redis {
     union { /* the same by two names */

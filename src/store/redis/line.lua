@@ -265,7 +265,7 @@ local function patience()
 end
 
 -- A place as its owner sees it:
---   { 0, last, state, seq, slot, since, weight, ahead, nearest, patience, asked }
+--   { 0, state, last, seq, slot, since, weight, ahead, nearest, asked, patience }
 -- `nearest` is the seq next ahead of one that waits.  `waiting`: how many are ahead of it
 -- there, if that is known.
 local function show(p, owner, asked, waiting)
@@ -279,6 +279,6 @@ local function show(p, owner, asked, waiting)
     ahead = ahead + call('ZLEXCOUNT', order, first, last)
     wait = patience()
   end
-  return { 0, head.last, p.state, p.seq, p.slot, p.since, p.weight, ahead, nearest, wait,
-           asked or false }
+  return { 0, p.state, head.last, p.seq, p.slot, p.since, p.weight, ahead, nearest,
+           asked or false, wait }
 end

@@ -4,6 +4,7 @@
 #define HF_REDIS_LINK_H
 
 #include "store/remote/dial.h"
+#include "store/served/served.h"
 
 #include <hiredis/hiredis.h>
 
@@ -174,20 +175,12 @@ hf_time hf_redis_canary_longest(const redisReply *reply);
 
 /* ---- fault.c ---------------------------------------------------------------------------- */
 
-/* What an error reply means. */
-enum hf_redis_fault {
-    HF_REDIS_FINE,      /* none */
-    HF_REDIS_NO_SCRIPT, /* NOSCRIPT: load it, ask again */
-    HF_REDIS_AGAIN,     /* LOADING, BUSY, MASTERDOWN, CLUSTERDOWN, TRYAGAIN, READONLY,
-                           UNBLOCKED: this server cannot serve now; connect anew */
-    HF_REDIS_DENIED,    /* NOAUTH, WRONGPASS, NOPERM: HF_EDENIED */
-    HF_REDIS_FAILED,    /* OOM, MISCONF, WRONGTYPE, what we do not know: HF_ESTORE */
-};
-
-/* Tell; and say it in base.errmsg, in words for a person: which server, what to do. */
-enum hf_redis_fault hf_redis_fault(struct hf_redis *redis, const redisReply *reply);
+/* What an error reply means; it is also said in base.errmsg, in words for a person: which
+ * server, what to do. */
+enum hf_served_fault hf_redis_fault(struct hf_redis *redis, const redisReply *reply);
 
 /* The same, but only as a clause about the server, for hf_dial_break(). */
-enum hf_redis_fault hf_redis_fault_words(const redisReply *reply, char *ret, size_t size);
+enum hf_served_fault hf_redis_fault_words(const redisReply *reply, char *ret,
+                                          size_t size);
 
 #endif

@@ -1,6 +1,7 @@
-/* list.c - LIST: every place in one line, or in all. */
+/* list.c - LIST: every place that the server tells. */
 #include "store/redis/inner.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,47 +78,31 @@ static size_t add_held_off(struct hf_ticket *ticket, size_t count, const char *n
 }
 
 /* { 0, changes, foreign, on hold for, place ... } */
-static void on_listed(struct hf_redis *redis, void *data, const redisReply *reply)
+void hf_redis_list(struct hf_served_task *task, const void *data)
 {
-    struct hf_served_task *task = data;
-    struct hf_req         *req = task->base.req;
-    char                   note[128];
-    size_t                 count = 0;
-    int                    code;
+    const redisReply *reply = data;
+    const char       *name = task->base.req->name;
+    size_t            room = (reply->elements + 1) * 2, count = 0;
+    char              note[128];
 
-    if (!hf_redis_answered(redis, task, reply, &code))
-        return;
-    struct hf_ticket *ticket = hf_served_tickets(&redis->served, reply->elements * 2);
+    struct hf_ticket *ticket = hf_served_tickets(hf_served_of(task), room);
     if (ticket == NULL) {
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
     bool foreign = hf_redis_number(reply, 2) > 0;
-    if (foreign && req->name != NULL) /* who sets a claim's key himself is in no line */
-        ticket[count++] = stand_in(req->name, (struct hf_shape){ 1, 1, true },
+    if (foreign && name != NULL) /* who sets a claim's key himself is in no line */
+        ticket[count++] = stand_in(name, (struct hf_shape){ 1, 1, true },
                                    "somebody who does not use Holdfast");
     for (size_t i = FIRST; i < reply->elements; i++)
         if (reply->element[i]->type != REDIS_REPLY_STRING ||
             !hf_redis_ticket_parse(reply->element[i]->str, &ticket[count++]))
-            ticket[count - 1] = unreadable(req->name);
+            ticket[count - 1] = unreadable(name);
     hf_served_sort(ticket, count);
-    count = add_held_off(ticket, count, req->name, hf_redis_number(reply, 3), note,
-                         sizeof note);
+    count =
+        add_held_off(ticket, count, name, hf_redis_number(reply, 3), note, sizeof note);
+    assert(count <= room);
     for (size_t i = 0; i < count; i++)
         ticket[i].asked = NULL;
-    hf_served_list(task, ticket, count, (uint64_t)hf_redis_number(reply, 1));
-}
-
-void hf_redis_list(struct hf_served *served, struct hf_served_task *task)
-{
-    struct hf_redis *redis = (struct hf_redis *)served;
-    const char      *name = task->base.req->name;
-
-    hf_redis_script(redis, task->script = HF_REDIS_LIST, name != NULL);
-    if (name != NULL)
-        hf_redis_add_claim(redis, name);
-    hf_redis_add_who(redis);
-    if (name != NULL)
-        hf_redis_add(redis, name);
-    hf_redis_task_send(redis, task, on_listed);
+    hf_served_listed(task, count, (uint64_t)hf_redis_number(reply, 1));
 }

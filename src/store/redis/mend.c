@@ -58,19 +58,20 @@ static bool is_claim(const struct hf_served_place *place)
 
 static void add_place(struct hf_redis *redis, const struct hf_served_place *place)
 {
-    char slot[16];
+    char slot[16], secret[HF_SERVED_SECRET];
 
+    hf_served_place_secret(place, secret);
     snprintf(slot, sizeof slot, "%d", place->slot);
-    hf_redis_add_number(redis, place->id);
-    hf_redis_add(redis, place->granted ? "g" : "w");
-    hf_redis_add_seq(redis, place->seq);
-    hf_redis_add_number(redis, place->shape.weight);
-    hf_redis_add(redis, slot);
-    hf_redis_add_number(redis, (uint64_t)place->since);
-    hf_redis_add_kind(redis, &place->shape);
-    hf_redis_add(redis, place->name);
-    hf_redis_add(redis, place->note);
-    hf_redis_add_secret(redis, place);
+    hf_redis_add_number(&redis->served, place->id);
+    hf_redis_add(&redis->served, place->granted ? "g" : "w");
+    hf_redis_add_seq(&redis->served, place->seq);
+    hf_redis_add_number(&redis->served, place->shape.weight);
+    hf_redis_add(&redis->served, slot);
+    hf_redis_add_number(&redis->served, (uint64_t)place->since);
+    hf_redis_add_kind(&redis->served, &place->shape);
+    hf_redis_add(&redis->served, place->name);
+    hf_redis_add(&redis->served, place->note);
+    hf_redis_add(&redis->served, secret);
 }
 
 static void on_mended(struct hf_redis *redis, void *data, const redisReply *reply)
@@ -82,15 +83,15 @@ static void on_mended(struct hf_redis *redis, void *data, const redisReply *repl
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_MEND, &code))
         return;
     if (code == HF_REDIS_UNKNOWN ||
-        (code == HF_REDIS_DONE && hf_redis_number(reply, 3) != 0)) {
+        (code == HF_SERVED_DONE && hf_redis_number(reply, 3) != 0)) {
         put_down(redis); /* the same piece: there is more to take away */
-    } else if (code == HF_REDIS_DONE && mending->end < mending->count) {
+    } else if (code == HF_SERVED_DONE && mending->end < mending->count) {
         mending->start = mending->end;
         put_down(redis);
-    } else if (code == HF_REDIS_DONE) {
+    } else if (code == HF_SERVED_DONE) {
         hf_redis_mend_end(redis);
         hf_redis_mended(redis);
-    } else if (code == HF_REDIS_GONE) { /* too late */
+    } else if (code == HF_SERVED_GONE) { /* too late */
         hf_redis_mend_end(redis);
         hf_redis_session_restart(redis);
     } else {
@@ -102,13 +103,13 @@ static void on_mended(struct hf_redis *redis, void *data, const redisReply *repl
 static void add_bounds(struct hf_redis *redis, const struct hf_redis_mending *mending)
 {
     if (mending->start > 0)
-        hf_redis_add_number(redis, mending->id[mending->start - 1]);
+        hf_redis_add_number(&redis->served, mending->id[mending->start - 1]);
     else
-        hf_redis_add(redis, "");
+        hf_redis_add(&redis->served, "");
     if (mending->end < mending->count)
-        hf_redis_add_number(redis, mending->id[mending->end - 1]);
+        hf_redis_add_number(&redis->served, mending->id[mending->end - 1]);
     else
-        hf_redis_add(redis, "");
+        hf_redis_add(&redis->served, "");
 }
 
 static void put_down(struct hf_redis *redis)

@@ -70,7 +70,7 @@ static void on_error(struct hf_redis *redis, const redisReply *reply)
 {
     char words[HF_ERRMSG_MAX];
 
-    if (hf_redis_fault_words(reply, words, sizeof words) == HF_REDIS_DENIED)
+    if (hf_redis_fault_words(reply, words, sizeof words) == HF_SERVED_DENIED)
         hf_dial_refuse(redis->dial, HF_EDENIED, words);
     else
         hf_dial_break(&redis->news_conn.dial, words);

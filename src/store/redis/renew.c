@@ -47,11 +47,11 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
         hf_redis_hello(redis);
     } else if (code == HF_REDIS_UNKNOWN) {
         hf_redis_renew(redis);
-    } else if (code == HF_REDIS_EPOCH) {
+    } else if (code == HF_SERVED_EPOCH) {
         hf_redis_session_again(redis);
-    } else if (code == HF_REDIS_GONE) {
+    } else if (code == HF_SERVED_GONE) {
         hf_redis_session_restart(redis);
-    } else if (code != HF_REDIS_DONE) {
+    } else if (code != HF_SERVED_DONE) {
         hf_dial_break(redis->dial, "has a newer connection of ours");
     } else {
         hf_redis_session_renewed(redis);
@@ -75,8 +75,8 @@ void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_served_place
 
 void hf_redis_add_claim_value(struct hf_redis *redis, const struct hf_served_place *place)
 {
-    hf_redis_add_number(redis, place->id);
-    hf_redis_add_seq(redis, place->seq);
+    hf_redis_add_number(&redis->served, place->id);
+    hf_redis_add_seq(&redis->served, place->seq);
 }
 
 void hf_redis_renew(struct hf_redis *redis)
@@ -94,7 +94,7 @@ void hf_redis_renew(struct hf_redis *redis)
     hf_redis_script(redis, HF_REDIS_RENEW, hf_redis_each_claim(redis, NULL));
     hf_redis_each_claim(redis, hf_redis_add_claim_key);
     hf_redis_add_who(redis);
-    hf_redis_add_number(redis, (uint64_t)(redis->config.ttl / 1000));
+    hf_redis_add_number(&redis->served, (uint64_t)(redis->config.ttl / 1000));
     hf_redis_each_claim(redis, hf_redis_add_claim_value);
     hf_redis_send(redis, &session->call, on_renewed, NULL);
 }

@@ -26,7 +26,7 @@ static void on_waited(struct hf_redis *redis, void *data, const redisReply *repl
 
     task->flying = false;
     if (reply != NULL && reply->type != REDIS_REPLY_INTEGER) {
-        bool denied = hf_redis_fault(redis, reply) == HF_REDIS_DENIED;
+        bool denied = hf_redis_fault(redis, reply) == HF_SERVED_DENIED;
         hf_task_finish(&task->base, denied ? HF_EDENIED : HF_ESTORE);
     } else if (reply != NULL && reply->integer < redis->config.replicas) {
         too_few(redis, task, reply->integer);
@@ -38,10 +38,11 @@ static void on_waited(struct hf_redis *redis, void *data, const redisReply *repl
     }
 }
 
-void hf_redis_replicas_wait(struct hf_redis *redis, struct hf_served_task *task)
+void hf_redis_replicas_wait(struct hf_served_task *task)
 {
-    char        count[16], ms[24];
-    const char *argv[] = { "WAIT", count, ms };
+    struct hf_redis *redis = (struct hf_redis *)hf_served_of(task);
+    char             count[16], ms[24];
+    const char      *argv[] = { "WAIT", count, ms };
 
     snprintf(count, sizeof count, "%d", redis->config.replicas);
     snprintf(ms, sizeof ms, "%lld", (long long)(redis->config.ttl / HF_MS / 6));

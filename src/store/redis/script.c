@@ -91,10 +91,10 @@ static void on_loaded(struct hf_redis *redis, void *data, const redisReply *repl
     free(data);
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR)
         switch (hf_redis_fault(redis, reply)) {
-        case HF_REDIS_DENIED:
+        case HF_SERVED_DENIED:
             hf_dial_refuse(redis->dial, HF_EDENIED, NULL);
             break;
-        case HF_REDIS_FAILED:
+        case HF_SERVED_FAILED:
             hf_dial_refuse(redis->dial, HF_ESTORE, NULL);
             break;
         default:
@@ -131,43 +131,65 @@ void hf_redis_script_load(struct hf_redis *redis, enum hf_redis_script script)
 
 /* ---- Arguments --------------------------------------------------------------------------- */
 
-void hf_redis_add(struct hf_redis *redis, const char *text)
+static void add(struct hf_served *served, const char *text, size_t size)
 {
-    hf_redis_args_add(&redis->args, text, strlen(text));
+    hf_redis_args_add(&((struct hf_redis *)served)->args, text, size);
 }
 
-static void add_digits(struct hf_redis *redis, uint64_t number, size_t width)
+void hf_redis_add(struct hf_served *served, const char *text)
+{
+    add(served, text, strlen(text));
+}
+
+void hf_redis_add_note(struct hf_served *served, const char *text)
+{
+    hf_redis_add(served, text != NULL ? text : "");
+}
+
+static void add_digits(struct hf_served *served, uint64_t number, size_t width)
 {
     char text[HF_REDIS_DIGITS];
 
-    hf_redis_args_add(&redis->args, text, hf_redis_digits(number, width, text));
+    add(served, text, hf_redis_digits(number, width, text));
 }
 
-void hf_redis_add_number(struct hf_redis *redis, uint64_t number)
+void hf_redis_add_number(struct hf_served *served, uint64_t number)
 {
-    add_digits(redis, number, 0);
+    add_digits(served, number, 0);
 }
 
-void hf_redis_add_seq(struct hf_redis *redis, uint64_t seq)
+void hf_redis_add_seq(struct hf_served *served, uint64_t seq)
 {
-    add_digits(redis, seq, seq != 0 ? 16 : 0);
+    add_digits(served, seq, seq != 0 ? 16 : 0);
 }
 
-void hf_redis_add_secret(struct hf_redis *redis, const struct hf_served_place *place)
+void hf_redis_add_seqs(struct hf_served *served, const uint64_t *seq, size_t count)
 {
-    char text[17];
-
-    snprintf(text, sizeof text, "%016" PRIx64, place->secret);
-    hf_redis_args_add(&redis->args, text, 16);
+    for (size_t i = 0; i < count; i++)
+        hf_redis_add_seq(served, seq[i]);
 }
 
-void hf_redis_add_kind(struct hf_redis *redis, const struct hf_shape *shape)
+void hf_redis_add_kind(struct hf_served *served, const struct hf_shape *shape)
 {
     char   text[HF_REDIS_DIGITS + 1];
     size_t size = hf_redis_digits(shape->capacity, 0, text);
 
     text[size] = 'c';
-    hf_redis_args_add(&redis->args, text, size + shape->claim);
+    add(served, text, size + shape->claim);
+}
+
+void hf_redis_add_shape(struct hf_served *served, const struct hf_shape *shape)
+{
+    hf_redis_add_number(served, shape->weight);
+    hf_redis_add_kind(served, shape);
+}
+
+void hf_redis_add_limit(struct hf_served *served, const struct hf_req *req)
+{
+    if (req->only_free)
+        hf_redis_add(served, "-1");
+    else
+        hf_redis_add_number(served, req->limit);
 }
 
 static void add_key(struct hf_redis *redis, const char *what, const char *name)
@@ -190,18 +212,18 @@ void hf_redis_add_claim(struct hf_redis *redis, const char *name)
 void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t claims)
 {
     hf_redis_args_begin(&redis->args);
-    hf_redis_add(redis, "EVALSHA");
-    hf_redis_add(redis, redis->sha[script]);
-    hf_redis_add_number(redis, 2 + claims);
+    hf_redis_add(&redis->served, "EVALSHA");
+    hf_redis_add(&redis->served, redis->sha[script]);
+    hf_redis_add_number(&redis->served, 2 + claims);
     add_key(redis, ":state", "");
     add_key(redis, ":order", "");
 }
 
 void hf_redis_add_who(struct hf_redis *redis)
 {
-    hf_redis_add(redis, redis->session.epoch);
-    hf_redis_add(redis, redis->session.sid);
-    hf_redis_add_number(redis, redis->session.connection);
+    hf_redis_add(&redis->served, redis->session.epoch);
+    hf_redis_add(&redis->served, redis->session.sid);
+    hf_redis_add_number(&redis->served, redis->session.connection);
 }
 
 void hf_redis_add_owner(struct hf_redis *redis, uint64_t id)
@@ -210,9 +232,9 @@ void hf_redis_add_owner(struct hf_redis *redis, uint64_t id)
     char *at = stpcpy(stpcpy(text, redis->session.sid), ":");
 
     at += hf_redis_digits(id, 0, at);
-    hf_redis_add(redis, redis->session.epoch);
+    hf_redis_add(&redis->served, redis->session.epoch);
     hf_redis_args_add(&redis->args, text, (size_t)(at - text));
-    hf_redis_add_number(redis, redis->session.connection);
+    hf_redis_add_number(&redis->served, redis->session.connection);
 }
 
 void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
@@ -237,7 +259,7 @@ static const redisReply *part(const redisReply *reply, size_t index)
                : NULL;
 }
 
-int64_t hf_redis_number(const redisReply *reply, size_t index)
+int64_t hf_redis_number(const void *reply, size_t index)
 {
     const redisReply *at = part(reply, index);
 
@@ -249,14 +271,14 @@ int64_t hf_redis_number(const redisReply *reply, size_t index)
     return number > NUMBER_MAX ? NUMBER_MAX : number < -NUMBER_MAX ? -NUMBER_MAX : number;
 }
 
-hf_time hf_redis_time(const redisReply *reply, size_t index)
+hf_time hf_redis_time(const void *reply, size_t index)
 {
     int64_t us = hf_redis_number(reply, index);
 
     return us <= 0 ? 0 : us < TIME_MAX / 1000 ? us * 1000 : TIME_MAX;
 }
 
-const char *hf_redis_text(const redisReply *reply, size_t index)
+const char *hf_redis_text(const void *reply, size_t index)
 {
     const redisReply *at = part(reply, index);
 

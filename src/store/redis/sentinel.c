@@ -119,7 +119,7 @@ static void on_asked(struct hf_redis *redis, void *data, const redisReply *reply
 
     if (reply == NULL)
         return;
-    enum hf_redis_fault fault = hf_redis_fault_words(reply, words, sizeof words);
+    enum hf_served_fault fault = hf_redis_fault_words(reply, words, sizeof words);
     sentinel->unknown = reply->type == REDIS_REPLY_NIL;
     if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
         take_name(sentinel, reply)) {
@@ -130,13 +130,13 @@ static void on_asked(struct hf_redis *redis, void *data, const redisReply *reply
         hf_dial_say(dial, why);
         sentinel->named = 0;
         answered(redis, sentinel);
-    } else if (fault == HF_REDIS_DENIED && redis->config.password && !sentinel->auth) {
+    } else if (fault == HF_SERVED_DENIED && redis->config.password && !sentinel->auth) {
         sentinel->auth = true; /* those without a password would take none */
         ask(redis, sentinel);
     } else {
         snprintf(why, sizeof why, "%s%.150s",
-                 fault == HF_REDIS_DENIED ? "" : "is no Sentinel: it ",
-                 fault == HF_REDIS_FINE ? "answers something else" : words);
+                 fault == HF_SERVED_DENIED ? "" : "is no Sentinel: it ",
+                 fault == HF_SERVED_FINE ? "answers something else" : words);
         hf_dial_break(dial, why);
     }
 }
@@ -147,7 +147,7 @@ static void on_auth(struct hf_redis *redis, void *data, const redisReply *reply)
     char                      words[HF_ERRMSG_MAX];
 
     (void)redis;
-    if (hf_redis_fault_words(reply, words, sizeof words) != HF_REDIS_FINE)
+    if (hf_redis_fault_words(reply, words, sizeof words) != HF_SERVED_FINE)
         hf_dial_say(&sentinel->conn.dial, words);
 }
 

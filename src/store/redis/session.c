@@ -89,17 +89,17 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
     if (reply == NULL)
         return false;
     switch (hf_redis_fault(redis, reply)) {
-    case HF_REDIS_FINE:
+    case HF_SERVED_FINE:
         *code = (int)hf_redis_number(reply, 0);
         return true;
-    case HF_REDIS_NO_SCRIPT:
+    case HF_SERVED_MISSING:
         hf_redis_script_load(redis, script);
         *code = HF_REDIS_UNKNOWN;
         return true;
-    case HF_REDIS_DENIED:
+    case HF_SERVED_DENIED:
         hf_dial_refuse(redis->dial, HF_EDENIED, NULL);
         return false;
-    case HF_REDIS_FAILED:
+    case HF_SERVED_FAILED:
         hf_dial_refuse(redis->dial, HF_ESTORE, NULL);
         return false;
     default:
@@ -176,11 +176,11 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
     if (code == HF_REDIS_UNKNOWN) {
         hf_redis_script_load(redis, HF_REDIS_BYE); /* there may be no time later */
         hf_redis_hello(redis);
-    } else if (code == HF_REDIS_GONE) {
+    } else if (code == HF_SERVED_GONE) {
         hf_redis_session_restart(redis);
-    } else if (code == HF_REDIS_LAYOUT) {
+    } else if (code == HF_SERVED_VERSION) {
         other_layout(redis, reply);
-    } else if (code != HF_REDIS_DONE || epoch == NULL) {
+    } else if (code != HF_SERVED_DONE || epoch == NULL) {
         hf_dial_break(redis->dial, "gives no answer that makes sense");
     } else {
         take_hello(redis, reply, epoch);
@@ -212,10 +212,10 @@ void hf_redis_hello(struct hf_redis *redis)
     session->sent = redis->remote.now;
     hf_redis_script(redis, HF_REDIS_HELLO, 0);
     hf_redis_add_who(redis);
-    hf_redis_add_number(redis, (uint64_t)(redis->config.ttl / 1000));
-    hf_redis_add_number(redis, (uint64_t)(session->longest / 1000));
-    hf_redis_add_number(redis, (uint64_t)(blank_hold(redis) / 1000));
-    hf_redis_add_number(redis, redis->served.token);
+    hf_redis_add_number(&redis->served, (uint64_t)(redis->config.ttl / 1000));
+    hf_redis_add_number(&redis->served, (uint64_t)(session->longest / 1000));
+    hf_redis_add_number(&redis->served, (uint64_t)(blank_hold(redis) / 1000));
+    hf_redis_add_number(&redis->served, redis->served.token);
     hf_redis_send(redis, &session->call, on_hello, NULL);
 }
 

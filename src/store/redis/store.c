@@ -21,23 +21,62 @@ static int ready(const struct hf_remote *remote)
     return hf_dial_status(((const struct hf_redis *)remote)->dial);
 }
 
+/* ---- What served/ asks of us ----------------------------------------------------------------- */
+
+static void link_break(struct hf_served *served, const char *why)
+{
+    hf_dial_break(((struct hf_redis *)served)->dial, why);
+}
+
+static void session_gone(struct hf_served *served)
+{
+    hf_redis_session_restart((struct hf_redis *)served);
+}
+
+static void session_again(struct hf_served *served)
+{
+    hf_redis_session_again((struct hf_redis *)served);
+}
+
+static void renew(struct hf_served *served)
+{
+    hf_redis_renew((struct hf_redis *)served);
+}
+
+/* { 0, changed, patience, when to look again at a claim that is none of ours } */
+static hf_time watch_until(struct hf_served *served, const void *reply)
+{
+    hf_time foreign = hf_redis_time(reply, 3); /* whoever it is, he tells nobody */
+
+    hf_redis_look_after((struct hf_redis *)served, hf_redis_time(reply, 2));
+    return foreign > 0 ? served->remote.now + foreign + HF_MS : 0;
+}
+
 static void look_in(struct hf_served *served, int64_t us)
 {
     hf_redis_look_after((struct hf_redis *)served, us * 1000);
 }
 
 static const struct hf_served_ops ops = {
-    .verb = { [HF_ENTER] = hf_redis_enter,
-              [HF_READ] = hf_redis_look,
-              [HF_WATCH] = hf_served_watch,
-              [HF_LEAVE] = hf_redis_leave,
-              [HF_LIST] = hf_redis_list,
-              [HF_BREAK] = hf_redis_reach,
-              [HF_AMEND] = hf_redis_amend,
-              [HF_ASK] = hf_redis_reach,
-              [HF_PROVE] = hf_redis_prove,
-              [HF_EXAMINE] = hf_redis_examine },
-    .watch_line = hf_redis_watch_line,
+    .begin = hf_redis_begin,
+    .add_number = hf_redis_add_number,
+    .add_text = hf_redis_add,
+    .add_note = hf_redis_add_note,
+    .add_seq = hf_redis_add_seq,
+    .add_seqs = hf_redis_add_seqs,
+    .add_shape = hf_redis_add_shape,
+    .add_limit = hf_redis_add_limit,
+    .send = hf_redis_task_send,
+    .number = hf_redis_number,
+    .text = hf_redis_text,
+    .list = hf_redis_list,
+    .examine = hf_redis_examine,
+    .link_break = link_break,
+    .session_gone = session_gone,
+    .session_again = session_again,
+    .renew = renew,
+    .confirm = hf_redis_replicas_wait,
+    .watch_until = watch_until,
     .look_in = look_in,
 };
 
@@ -47,6 +86,7 @@ static const struct hf_remote_ops remote_ops = {
     .begin = hf_served_begin,
     .end_watch = hf_served_end_watch,
     .end_task = hf_served_end_task,
+    .free_task = hf_redis_examine_free,
     .may_have = hf_served_may_have,
     .lose = hf_served_lose,
 };
@@ -147,6 +187,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     int r = hf_redis_config_init(&redis->config, config, errmsg);
     if (r < 0)
         goto fail;
+    redis->served.confirms = redis->config.replicas > 0;
     r = open_tls(redis, config, errmsg);
     if (r < 0)
         goto finish_config;

@@ -1,66 +1,99 @@
-/* task.c - how a request is put to the server, and what becomes of it when an answer
- * comes. */
+/* task.c - how a verb is put to the server: as a call of a script. */
 #include "store/redis/inner.h"
 
-void hf_redis_task_send(struct hf_redis *redis, struct hf_served_task *task,
-                        hf_redis_on_reply *on_reply)
+#include <assert.h>
+
+/* How a verb's script is called: behind its keys come who asks, maybe a word, the line. */
+struct form {
+    enum hf_redis_script script;
+    bool                 own;  /* it is about the own place, else about the session */
+    const char          *word; /* what the script is to do; NULL: it does one thing */
+};
+
+static struct form form_of(const struct hf_req *req)
 {
-    task->flying = true;
-    hf_redis_send(redis, &((struct hf_redis_task *)task)->call, on_reply, task);
+    static const struct form forms[] = {
+        [HF_ENTER] = { HF_REDIS_ENTER, true, NULL },
+        [HF_READ] = { HF_REDIS_READ, true, NULL },
+        [HF_WATCH] = { HF_REDIS_WATCH, false, NULL },
+        [HF_LEAVE] = { HF_REDIS_LEAVE, true, NULL },
+        [HF_LIST] = { HF_REDIS_LIST, false, NULL },
+        [HF_BREAK] = { HF_REDIS_REACH, false, "break" },
+        [HF_AMEND] = { HF_REDIS_AMEND, true, NULL },
+        [HF_ASK] = { HF_REDIS_REACH, false, "ask" },
+        [HF_PROVE] = { HF_REDIS_REACH, false, "prove" },
+        [HF_EXAMINE] = { HF_REDIS_LOOK, false, NULL },
+    };
+
+    return forms[req->op == HF_PROVE && req->id != 0 ? HF_READ : req->op];
 }
 
-static bool fault(struct hf_redis *redis, struct hf_served_task *task,
-                  const redisReply *reply)
+/* A claim has a key of its own, which has to be named if the script may touch it. */
+static bool may_touch_claim(const struct hf_served *served, const struct hf_req *req,
+                            const struct form *form)
 {
-    enum hf_redis_script script = (enum hf_redis_script)task->script;
+    const struct hf_served_place *place;
 
-    switch (hf_redis_fault(redis, reply)) {
-    case HF_REDIS_FINE:
-        return false;
-    case HF_REDIS_NO_SCRIPT:
-        hf_task_again(&task->base);
-        hf_redis_script_load(redis, script);
-        break;
-    case HF_REDIS_AGAIN:
-        hf_task_finish(&task->base, HF_EDOWN);
-        hf_dial_break(redis->dial, NULL);
-        break;
-    case HF_REDIS_DENIED:
-        hf_task_finish(&task->base, HF_EDENIED);
-        break;
-    case HF_REDIS_FAILED:
-        hf_task_finish(&task->base, HF_ESTORE);
-        break;
-    }
-    return true;
-}
-
-bool hf_redis_answered(struct hf_redis *redis, struct hf_served_task *task,
-                       const redisReply *reply, int *code)
-{
-    task->flying = false;
-    if (reply == NULL) {
-        hf_task_finish(&task->base, HF_EDOWN);
-        return false;
-    }
-    if (fault(redis, task, reply))
-        return false;
-    *code = (int)hf_redis_number(reply, 0);
-    switch (*code) {
-    case HF_REDIS_EPOCH:
-        hf_task_again(&task->base);
-        hf_redis_session_again(redis);
-        return false;
-    case HF_REDIS_GONE:
-        hf_task_finish(&task->base, HF_EDOWN);
-        if (redis->dial->phase == HF_DIAL_READY)
-            hf_redis_session_restart(redis);
-        return false;
-    case HF_REDIS_STALE:
-        hf_task_finish(&task->base, HF_EDOWN);
-        hf_dial_break(redis->dial, "has a newer connection of ours");
-        return false;
+    switch (form->script) {
+    case HF_REDIS_ENTER:
+        return req->shape.claim;
+    case HF_REDIS_LEAVE:
+        place = hf_served_place_find(served, req->id);
+        return place == NULL || place->shape.claim;
     default:
-        return true;
+        return !form->own && req->name != NULL;
     }
+}
+
+/* READ leaves a mark in the stream to the replicas: to prove that the server can write, or
+ * for them to confirm. */
+static bool leaves_mark(const struct hf_redis *redis, const struct hf_req *req)
+{
+    const struct hf_served_place *place = hf_served_place_find(&redis->served, req->id);
+
+    return req->op == HF_PROVE ||
+           (redis->config.replicas > 0 && place != NULL && !place->safe);
+}
+
+void hf_redis_begin(struct hf_served_task *task)
+{
+    struct hf_redis     *redis = (struct hf_redis *)hf_served_of(task);
+    const struct hf_req *req = task->base.req;
+    struct form          form = form_of(req);
+    bool                 claim = may_touch_claim(&redis->served, req, &form);
+
+    ((struct hf_redis_task *)task)->script = form.script;
+    hf_redis_script(redis, form.script, claim);
+    if (claim)
+        hf_redis_add_claim(redis, req->name);
+    if (form.own)
+        hf_redis_add_owner(redis, req->id);
+    else
+        hf_redis_add_who(redis);
+    if (form.word != NULL)
+        hf_redis_add(&redis->served, form.word);
+    if (req->name != NULL)
+        hf_redis_add(&redis->served, req->name);
+    if (form.script == HF_REDIS_READ)
+        hf_redis_add(&redis->served, leaves_mark(redis, req) ? "1" : "0");
+}
+
+static void on_reply(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    const struct hf_redis_task *task = data;
+    enum hf_served_fault        fault = hf_redis_fault(redis, reply);
+
+    if (fault == HF_SERVED_MISSING) {
+        hf_redis_script_load(redis, task->script);
+        fault = HF_SERVED_AGAIN;
+    }
+    hf_served_answered(data, fault, reply);
+}
+
+void hf_redis_task_send(struct hf_served_task *task)
+{
+    struct hf_redis *redis = (struct hf_redis *)hf_served_of(task);
+
+    assert(!((struct hf_redis_task *)task)->call.flying);
+    hf_redis_send(redis, &((struct hf_redis_task *)task)->call, on_reply, task);
 }

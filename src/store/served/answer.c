@@ -1,4 +1,4 @@
-/* answer.c - what ENTER, READ, AMEND and LIST are answered.
+/* answer.c - how it stands with a place: what ENTER, READ, AMEND and PROVE are answered.
  *
  * The server has decided who is granted, so a snapshot need not prove it: it shows our
  * place alone if it is granted, and else one place more, that stands for all ahead of it
@@ -6,8 +6,9 @@
  */
 #include "store/served/served.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <assert.h>
+
+#define DAY_US ((int64_t)24 * 3600 * 1000000) /* nobody waits longer without a look */
 
 static struct hf_ticket in_the_way(uint64_t seq, const struct hf_shape *shape)
 {
@@ -27,12 +28,35 @@ static struct hf_ticket own_ticket(const struct hf_served_place *place)
                                .since = place->since };
 }
 
-static void give(struct hf_served_task *task, const struct hf_ticket *ticket,
-                 size_t count, size_t me)
+void hf_served_give(struct hf_served_task *task, const struct hf_ticket *ticket,
+                    size_t count, size_t me)
 {
+    assert(me <= count);
     task->base.req->snapshot = (struct hf_line){ .ticket = ticket, .count = count };
     task->base.req->me = me;
     hf_task_finish(&task->base, 0);
+}
+
+/* { code, state, stamp, seq, slot, since, weight, ahead, nearest, asked, patience }.  What
+ * is left out at the end is 0: where nobody else is, the place is as it was asked for. */
+struct hf_served_answer hf_served_parse(const struct hf_served *served, const void *reply)
+{
+    const struct hf_served_ops *ops = served->ops;
+    const char                 *state = ops->text(reply, 1);
+    int64_t                     patience = ops->number(reply, 10);
+
+    return (struct hf_served_answer){
+        .state = state != NULL ? state[0] : '-',
+        .stamp = (uint64_t)ops->number(reply, 2),
+        .seq = (uint64_t)ops->number(reply, 3),
+        .slot = (int)ops->number(reply, 4),
+        .since = ops->number(reply, 5),
+        .weight = (uint32_t)ops->number(reply, 6),
+        .ahead = (uint64_t)ops->number(reply, 7),
+        .nearest = (uint64_t)ops->number(reply, 8),
+        .asked = ops->text(reply, 9),
+        .patience = patience < DAY_US ? patience : DAY_US,
+    };
 }
 
 static bool is_in_line(const struct hf_served_answer *answer)
@@ -42,7 +66,7 @@ static bool is_in_line(const struct hf_served_answer *answer)
 
 static void look_in(struct hf_served *served, const struct hf_served_answer *answer)
 {
-    if (answer->patience > 0)
+    if (answer->patience > 0 && served->ops->look_in != NULL)
         served->ops->look_in(served, answer->patience);
 }
 
@@ -60,8 +84,9 @@ static struct hf_served_place *no_place(struct hf_served_task *task)
     return NULL;
 }
 
-struct hf_served_place *hf_served_take(struct hf_served_task         *task,
-                                       const struct hf_served_answer *answer)
+/* The place, or NULL if there is none (any more). */
+static struct hf_served_place *take_note(struct hf_served_task         *task,
+                                         const struct hf_served_answer *answer)
 {
     struct hf_served       *served = hf_served_of(task);
     struct hf_served_place *place = hf_served_place_find(served, task->base.req->id);
@@ -93,7 +118,7 @@ void hf_served_show_place(struct hf_served_task        *task,
 {
     struct hf_ticket own = own_ticket(place);
 
-    give(task, &own, 1, 0);
+    hf_served_give(task, &own, 1, 0);
 }
 
 /* Not in line: what is in the way of one of that shape, if anything is. */
@@ -105,18 +130,13 @@ static void show_no_place(struct hf_served_task         *task,
 
     if (refused)
         look_in(hf_served_of(task), answer);
-    give(task, &ahead, refused, refused);
+    hf_served_give(task, &ahead, refused, refused);
 }
 
-void hf_served_show(struct hf_served_task *task, const struct hf_served_answer *answer)
+static void show(struct hf_served_task *task, const struct hf_served_answer *answer,
+                 struct hf_served_place *place)
 {
-    struct hf_served_place *place =
-        hf_served_place_find(hf_served_of(task), task->base.req->id);
-
-    if (place == NULL || !is_in_line(answer)) {
-        show_no_place(task, answer);
-        return;
-    }
+    assert(task->news <= place->news && task->asks <= place->asks);
     place->read = task->news;
     place->asks -= task->asks;
 
@@ -127,87 +147,40 @@ void hf_served_show(struct hf_served_task *task, const struct hf_served_answer *
     ticket[1].asked = answer->asked;
     if (!place->granted)
         look_in(hf_served_of(task), answer);
-    give(task, ticket + place->granted, 2 - (size_t)place->granted, !place->granted);
+    hf_served_give(task, ticket + place->granted, 2 - (size_t)place->granted,
+                   !place->granted);
 }
 
-bool hf_served_show_known(struct hf_served_task *task)
+void hf_served_shown(struct hf_served_task *task, int code, const void *reply)
 {
-    struct hf_served_place *place =
-        hf_served_place_find(hf_served_of(task), task->base.req->id);
+    struct hf_served       *served = hf_served_of(task);
+    struct hf_served_answer answer = hf_served_parse(served, reply);
+    struct hf_served_place *place = take_note(task, &answer);
 
+    (void)code;
+    if (place == NULL)
+        show_no_place(task, &answer);
+    else if (served->confirms && place->granted && !place->safe)
+        served->ops->confirm(task);
+    else
+        show(task, &answer, place);
+}
+
+bool hf_served_show_known(struct hf_served_task *task, struct hf_served_place *place)
+{
     if (place == NULL || !place->told || place->seq == 0 || place->away ||
         place->doubted || place->asks > 0 || place->shape.weight != place->shape.capacity)
         return false;
+    assert(place->granted);
     place->told = false;
     place->read = place->news;
     hf_served_show_place(task, place);
     return true;
 }
 
-/* ---- LIST -------------------------------------------------------------------------------------- */
-
-struct hf_ticket *hf_served_tickets(struct hf_served *served, size_t count)
+void hf_served_remember_news(struct hf_served_task        *task,
+                             const struct hf_served_place *place)
 {
-    if (count <= served->ticket_room)
-        return served->ticket;
-
-    struct hf_ticket *grown = realloc(served->ticket, count * 2 * sizeof *grown);
-    if (grown == NULL)
-        return NULL;
-    served->ticket_room = count * 2;
-    return served->ticket = grown;
-}
-
-static int by_name_and_seq(const void *a, const void *b)
-{
-    const struct hf_ticket *x = a, *y = b;
-    int                     r = strcmp(x->line, y->line);
-
-    return r != 0 ? r : (x->seq > y->seq) - (x->seq < y->seq);
-}
-
-void hf_served_sort(struct hf_ticket *ticket, size_t count)
-{
-    if (count > 1)
-        qsort(ticket, count, sizeof *ticket, by_name_and_seq);
-}
-
-void hf_served_list(struct hf_served_task *task, struct hf_ticket *ticket, size_t count,
-                    uint64_t stamp)
-{
-    hf_served_sort(ticket, count);
-    task->base.req->stamp = stamp;
-    give(task, ticket, count, count);
-}
-
-/* ---- PROVE and EXAMINE ---------------------------------------------------------------------------- */
-
-void hf_served_proven(struct hf_served_task *task, char state)
-{
-    struct hf_served_place *place =
-        hf_served_place_find(hf_served_of(task), task->base.req->id);
-
-    bool holds = place != NULL && place->granted;
-    if (state == 'g' || (state == 'w' && !holds)) {
-        hf_task_finish(&task->base, 0);
-        return;
-    }
-    if (place != NULL) {
-        place->away = true;
-        hf_served_place_news(place);
-    }
-    hf_task_fail(&task->base, HF_ELOST, "our place in \"%.100s\" is gone",
-                 task->base.req->name);
-}
-
-void hf_served_findings(struct hf_served_task *task, struct hf_finding_list *list)
-{
-    if (list->failed) {
-        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
-    } else {
-        task->base.req->finding = list->finding;
-        task->base.req->findings = list->count;
-        hf_task_finish(&task->base, 0);
-    }
-    hf_finding_list_clear(list);
+    task->news = place != NULL ? place->news : 0;
+    task->asks = place != NULL ? place->asks : 0;
 }

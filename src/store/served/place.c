@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +30,7 @@ struct hf_served_place *hf_served_place_new(struct hf_served    *served,
     size_t                  size = strlen(req->name) + 1;
     struct hf_served_place *place = calloc(1, sizeof *place + size);
 
+    assert(req->id != 0 && hf_served_place_find(served, req->id) == NULL);
     if (place == NULL)
         return NULL;
     place->note = strdup(req->note != NULL ? req->note : "");
@@ -51,6 +53,7 @@ static void free_place(struct hf_served *served, struct hf_served_place *place)
 {
     while (place->watch != NULL) /* it is looked at again, and found gone */
         hf_served_watch_fire(place->watch);
+    assert(served->places > 0);
     free(place->note);
     free(place);
     served->places--;
@@ -93,6 +96,12 @@ void hf_served_news_all(struct hf_served *served)
         for (struct hf_served_place *at = served->place[i]; at != NULL; at = at->next)
             hf_served_place_news(at);
     hf_served_changed(served, NULL);
+}
+
+void hf_served_place_secret(const struct hf_served_place *place,
+                            char                          ret[HF_SERVED_SECRET])
+{
+    snprintf(ret, HF_SERVED_SECRET, "%016" PRIx64, place->secret);
 }
 
 /* ---- Messages ------------------------------------------------------------------------------ */

@@ -1,14 +1,15 @@
 /* served.h - what stores share whose server decides who is granted.
  *
  *   store.c    what requests at work (remote/task.h) need of such a store
- *   place.c    places we have, or have asked for
- *   watch.c    WATCH                       answer.c  what ENTER, READ and AMEND are answered
- *   verb.c     what the other verbs have in common
+ *   place.c    places we have, or have asked for, and what messages say of them
+ *   call.c     a question to the server       answer.c  how it stands with a place
+ *   enter.c read.c amend.c leave.c watch.c break.c prove.c list.c examine.c  the verbs;
+ *              ASK, and PROVE by a token, are in break.c
  *
  * Such a server keeps count of a line and grants a place when it fits.  It tells the
  * place's session, unasked: that it is granted, that somebody took it away, that somebody
  * asks for it; and whoever said he watches a line, that it changed.  A store of this kind
- * embeds struct hf_served first and brings the ops: how a verb is put to its server.
+ * embeds struct hf_served first and brings the ops: how its server is called.
  */
 #ifndef HF_SERVED_H
 #define HF_SERVED_H
@@ -52,6 +53,11 @@ struct hf_served_place *hf_served_place_find(const struct hf_served *served, uin
 void                    hf_served_place_drop(struct hf_served *served, uint64_t id);
 void                    hf_served_places_drop(struct hf_served *served);
 
+/* Its secret as the server keeps it. */
+#define HF_SERVED_SECRET 17
+void hf_served_place_secret(const struct hf_served_place *place,
+                            char                          ret[HF_SERVED_SECRET]);
+
 /* There is news of it: what waits for that is answered. */
 void hf_served_place_news(struct hf_served_place *place);
 
@@ -75,19 +81,21 @@ bool hf_served_message(struct hf_served *served, const char *text);
 
 /* ---- Tasks ------------------------------------------------------------------------------- */
 
+typedef void hf_served_on_answer(struct hf_served_task *task, int code,
+                                 const void *reply);
+
 /* A store embeds it first in a task of its own. */
 struct hf_served_task {
     struct hf_task          base;
     struct hf_served_task  *next_watch; /* of the same place */
     struct hf_served_place *place;      /* whose watch it is */
+    hf_served_on_answer    *on_answer;  /* what the verb does with the answer */
     bool                    flying;     /* the server is being asked */
     bool                    outside;    /* a watch of a whole line */
     bool                    fired; /* ... that is over, once the server has answered */
     hf_time                 due;   /* ... at the latest then; 0: no such time */
     uint64_t                news;  /* of the place, when the server was asked */
     uint64_t                asks;
-    int                     script; /* the store's: what was asked */
-    void                   *more;   /* the store's */
 };
 
 static inline struct hf_served *hf_served_of(const struct hf_served_task *task)
@@ -95,102 +103,90 @@ static inline struct hf_served *hf_served_of(const struct hf_served_task *task)
     return (struct hf_served *)task->base.remote;
 }
 
-/* ---- verb.c: what verbs have in common, whatever the server ------------------------------- */
+/* ---- The server ---------------------------------------------------------------------------
+ *
+ * A verb is one call of the server:
+ *
+ *     ops->begin(task);                          who asks, which place, which line
+ *     ops->add_number(served, weight);           what else it takes
+ *     hf_served_send(task, on_answer);
+ *
+ * The answer comes to the store, which says what kind of answer it is
+ * (hf_served_answered()).  One that the verb can use is given to on_answer(), and its parts
+ * are read by ops->number() and ops->text(): the first is a code, the others depend on it
+ * and on the verb. */
 
-/* For an answer to come: what news of the place it will have taken into account. */
-void hf_served_remember_news(struct hf_served_task *task);
-
-/* ENTER: have a place to be asked for.  False: there is no memory, the task is gone. */
-bool hf_served_enter(struct hf_served_task *task);
-/* It was refused: those there are of another kind, or else too many wait. */
-void hf_served_not_entered(struct hf_served_task *task, bool mismatch);
-
-/* LEAVE: the place, if we have it; and once that is done: had somebody taken it? */
-struct hf_served_place *hf_served_leave(struct hf_served_task *task);
-void                    hf_served_left(struct hf_served_task *task, bool lost);
-
-/* BREAK, ASK, PROVE by token: was there such a place? */
-void hf_served_reached(struct hf_served_task *task, bool found);
-
-/* A renewal that was sent then was answered. */
-void hf_served_extend(struct hf_served *served, hf_time sent, hf_time ttl);
-
-/* ---- answer.c ---------------------------------------------------------------------------- */
-
-/* What the server says of a place. */
-struct hf_served_answer {
-    char     state; /* g granted, w waiting, r refused: not in line, - there is none */
-    uint64_t stamp;
-    uint64_t seq;
-    int      slot;
-    int64_t  since;
-    uint32_t weight;
-    uint64_t ahead;
-    uint64_t nearest;  /* w, r: seq of one that is in the way */
-    int64_t  patience; /* w, r: microseconds until it is worth to look again; 0: never */
-    const char *asked;
+/* What a server answers first; the numbers are those of its functions. */
+enum hf_served_code {
+    HF_SERVED_DONE,
+    HF_SERVED_EPOCH, /* data were lost: say hello again, ask again */
+    HF_SERVED_GONE,  /* no such session */
+    HF_SERVED_STALE, /* a newer connection than this one */
+    HF_SERVED_MISMATCH,
+    HF_SERVED_FULL,
+    HF_SERVED_NOWHERE, /* no such place */
+    HF_SERVED_VERSION, /* the data are another version's */
 };
 
-/* Take note of it; the place, or NULL if there is none (any more). */
-struct hf_served_place *hf_served_take(struct hf_served_task         *task,
-                                       const struct hf_served_answer *answer);
-/* Answer the request by it, having taken note. */
-void hf_served_show(struct hf_served_task *task, const struct hf_served_answer *answer);
-/* ... by what is known of the place already: that it is granted. */
-void hf_served_show_place(struct hf_served_task        *task,
-                          const struct hf_served_place *place);
-
-/* By name and seq. */
-void hf_served_sort(struct hf_ticket *ticket, size_t count);
-
-/* Room for so many of them, ours until the next call; NULL: no memory. */
-struct hf_ticket *hf_served_tickets(struct hf_served *served, size_t count);
-
-/* LIST: answer by these, sorted. */
-void hf_served_list(struct hf_served_task *task, struct hf_ticket *ticket, size_t count,
-                    uint64_t stamp);
-
-/* PROVE of the own place: answer by its state, which must be granted if we believe that it
- * is.  If it is not, its holder hears of it as by any other way. */
-void hf_served_proven(struct hf_served_task *task, char state);
-
-/* EXAMINE: answer by these, and clear them. */
-void hf_served_findings(struct hf_served_task *task, struct hf_finding_list *list);
-
-/* Answer READ by what a message said, if that is all there is to know: to have a lock alone
- * means that nobody is ahead.  False: the server has to be asked. */
-bool hf_served_show_known(struct hf_served_task *task);
-
-/* ---- watch.c ----------------------------------------------------------------------------- */
-
-void hf_served_watch(struct hf_served *served, struct hf_served_task *task);
-
-/* The server knows that we watch, and knows of no change so far; or it does. */
-void hf_served_watching(struct hf_served_task *task, bool changed);
-
-/* What it waits for has happened. */
-void hf_served_watch_fire(struct hf_served_task *task);
-
-/* A line has changed; NULL: any may have. */
-void hf_served_changed(struct hf_served *served, const char *name);
-
-/* For task.c: it waits no longer. */
-void hf_served_watch_end(struct hf_served_task *task);
-
-void    hf_served_watches_run(struct hf_served *served);
-hf_time hf_served_watches_wake(const struct hf_served *served);
-
-/* ---- store.c ----------------------------------------------------------------------------- */
+/* What an answer that is an error means. */
+enum hf_served_fault {
+    HF_SERVED_FINE,    /* it is none */
+    HF_SERVED_AGAIN,   /* nothing was done: ask again */
+    HF_SERVED_DOWN,    /* this server cannot serve now: connect anew */
+    HF_SERVED_MISSING, /* what was to be called is not there */
+    HF_SERVED_OTHER,   /* it is of another version: HF_EUNSUPPORTED */
+    HF_SERVED_DENIED,  /* password, permission: HF_EDENIED */
+    HF_SERVED_FAILED,  /* anything else: HF_ESTORE */
+};
 
 struct hf_served_ops {
-    /* Begin a request; WATCH is hf_served_watch(). */
-    void (*verb[HF_EXAMINE + 1])(struct hf_served *served, struct hf_served_task *task);
+    /* A call: who asks, and the place and the line of the request, as the server wants them
+     * for this verb; PROVE of the own place is as READ.  Then what else it takes. */
+    void (*begin)(struct hf_served_task *task);
+    void (*add_number)(struct hf_served *served, uint64_t number);
+    void (*add_text)(struct hf_served *served, const char *text);
+    void (*add_note)(struct hf_served *served,
+                     const char       *text); /* anybody's; NULL: "" */
+    void (*add_seq)(struct hf_served *served, uint64_t seq);
+    void (*add_seqs)(struct hf_served *served, const uint64_t *seq, size_t count);
+    void (*add_shape)(struct hf_served *served, const struct hf_shape *shape);
+    void (*add_limit)(struct hf_served *served, const struct hf_req *req); /* ENTER's */
+    void (*send)(struct hf_served_task *task);
 
-    /* Tell the server that we want to hear of changes of a line. */
-    void (*watch_line)(struct hf_served *served, struct hf_served_task *task);
+    /* The parts of an answer; 0 and NULL where there is none. */
+    int64_t (*number)(const void *reply, size_t index);
+    const char *(*text)(const void *reply, size_t index);
 
-    /* Look again in so many microseconds. */
+    /* LIST: make tickets of it, in hf_served_tickets(), then hf_served_listed(). */
+    void (*list)(struct hf_served_task *task, const void *reply);
+
+    /* EXAMINE: ask, then hf_served_findings(). */
+    void (*examine)(struct hf_served_task *task);
+
+    /* The connection is of no use; `why` as a clause about the server, NULL: errmsg says. */
+    void (*link_break)(struct hf_served *served, const char *why);
+
+    /* The session is dead: begin another one; say hello again (NULL: never needed); renew
+     * it now. */
+    void (*session_gone)(struct hf_served *served);
+    void (*session_again)(struct hf_served *served);
+    void (*renew)(struct hf_served *served);
+
+    /* A place that we are granted has to be confirmed, if the store `confirms`: then it is
+     * `safe`, and hf_served_show_place().  NULL: never. */
+    void (*confirm)(struct hf_served_task *task);
+
+    /* Of a line that is watched: when to look at it at the latest; 0: no such time. */
+    hf_time (*watch_until)(struct hf_served *served, const void *reply);
+
+    /* Somebody waits for messages: to be granted, or else.  NULL: they come anyway. */
+    void (*want_news)(struct hf_served *served, bool at_once);
+
+    /* Look again in so many microseconds.  NULL: there is no need. */
     void (*look_in)(struct hf_served *served, int64_t us);
+
+    /* The server may take a holder for a waiter: see docs/internals/postgres.md. */
+    bool waiter_may_hold;
 };
 
 struct hf_served {
@@ -202,6 +198,7 @@ struct hf_served {
     uint64_t                    token; /* highest seen */
     struct hf_served_place     *place[HF_SERVED_BUCKETS];
     unsigned                    places;
+    bool                        confirms;
     size_t                      outsiders; /* tasks that watch a line */
     struct hf_ticket           *ticket;    /* of the LIST being answered */
     size_t                      ticket_room;
@@ -221,5 +218,90 @@ void hf_served_lose(struct hf_remote *remote);
 
 /* The connection broke.  Those that fly are left to end by the answer that there is none. */
 void hf_served_tasks_fail(struct hf_served *served);
+
+/* A renewal that was sent then was answered. */
+void hf_served_extend(struct hf_served *served, hf_time sent, hf_time ttl);
+
+/* ---- call.c ------------------------------------------------------------------------------ */
+
+void hf_served_send(struct hf_served_task *task, hf_served_on_answer *on_answer);
+
+/* For the store: there is an answer; NULL: the connection broke before there was one. */
+void hf_served_answered(struct hf_served_task *task, enum hf_served_fault fault,
+                        const void *reply);
+
+/* ---- answer.c ---------------------------------------------------------------------------- */
+
+/* What the server says of a place. */
+struct hf_served_answer {
+    char        state; /* g granted, w waiting, r refused: not in line, - there is none */
+    uint64_t    stamp;
+    uint64_t    seq;
+    int         slot;
+    int64_t     since;
+    uint32_t    weight; /* 0: as asked */
+    uint64_t    ahead;
+    uint64_t    nearest; /* w, r: seq of one that is in the way */
+    const char *asked;
+    int64_t patience; /* w, r: microseconds until it is worth to look again; 0: never */
+};
+
+struct hf_served_answer hf_served_parse(const struct hf_served *served,
+                                        const void             *reply);
+
+/* Take note of such an answer, and answer the request by it. */
+hf_served_on_answer hf_served_shown;
+
+/* ... by what is known of the place already: that it is granted. */
+void hf_served_show_place(struct hf_served_task        *task,
+                          const struct hf_served_place *place);
+
+/* The same if a message said so, and if that is all there is to know: to have a lock alone
+ * means that nobody is ahead.  False: the server has to be asked. */
+bool hf_served_show_known(struct hf_served_task *task, struct hf_served_place *place);
+
+/* For an answer to come: what news of the place it will have taken into account. */
+void hf_served_remember_news(struct hf_served_task        *task,
+                             const struct hf_served_place *place);
+
+/* End it with these tickets, lent for the time of done(). */
+void hf_served_give(struct hf_served_task *task, const struct hf_ticket *ticket,
+                    size_t count, size_t me);
+
+/* ---- The verbs --------------------------------------------------------------------------- */
+
+void hf_served_enter(struct hf_served_task *task);
+void hf_served_read(struct hf_served_task *task);
+void hf_served_amend(struct hf_served_task *task);
+void hf_served_leave(struct hf_served_task *task);
+void hf_served_watch(struct hf_served_task *task);
+void hf_served_break(struct hf_served_task *task); /* and ASK */
+void hf_served_prove(struct hf_served_task *task);
+void hf_served_prove_token(struct hf_served_task *task); /* in break.c */
+void hf_served_list(struct hf_served_task *task);
+void hf_served_examine(struct hf_served_task *task);
+
+/* LIST: room for so many tickets, ours until the next call; NULL: no memory.  By name and
+ * seq.  The answer: that many of them, which it sorts. */
+struct hf_ticket *hf_served_tickets(struct hf_served *served, size_t count);
+void              hf_served_sort(struct hf_ticket *ticket, size_t count);
+void hf_served_listed(struct hf_served_task *task, size_t count, uint64_t stamp);
+
+/* EXAMINE: answer by these, and clear them. */
+void hf_served_findings(struct hf_served_task *task, struct hf_finding_list *list);
+
+/* ---- watch.c ----------------------------------------------------------------------------- */
+
+/* What it waits for has happened. */
+void hf_served_watch_fire(struct hf_served_task *task);
+
+/* A line has changed; NULL: any may have. */
+void hf_served_changed(struct hf_served *served, const char *name);
+
+/* For store.c: it waits no longer. */
+void hf_served_watch_end(struct hf_served_task *task);
+
+void    hf_served_watches_run(struct hf_served *served);
+hf_time hf_served_watches_wake(const struct hf_served *served);
 
 #endif

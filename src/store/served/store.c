@@ -1,6 +1,8 @@
 /* store.c - what requests at work (remote/task.h) need of this kind of store. */
 #include "store/served/served.h"
 
+#include "core/lease.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -21,9 +23,15 @@ void hf_served_finish(struct hf_served *served)
 
 void hf_served_begin(struct hf_task *task)
 {
-    struct hf_served *served = (struct hf_served *)task->remote;
+    static void (*const verbs[])(struct hf_served_task *) = {
+        [HF_ENTER] = hf_served_enter, [HF_READ] = hf_served_read,
+        [HF_WATCH] = hf_served_watch, [HF_LEAVE] = hf_served_leave,
+        [HF_LIST] = hf_served_list,   [HF_BREAK] = hf_served_break,
+        [HF_AMEND] = hf_served_amend, [HF_ASK] = hf_served_break,
+        [HF_PROVE] = hf_served_prove, [HF_EXAMINE] = hf_served_examine,
+    };
 
-    served->ops->verb[task->req->op](served, (struct hf_served_task *)task);
+    verbs[task->req->op]((struct hf_served_task *)task);
 }
 
 void hf_served_end_task(struct hf_task *base)
@@ -32,6 +40,7 @@ void hf_served_end_task(struct hf_task *base)
 
     assert(!task->flying);
     hf_served_watch_end(task);
+    assert(hf_served_of(task)->outsiders >= task->outside);
     hf_served_of(task)->outsiders -= task->outside;
 }
 
@@ -47,6 +56,18 @@ void hf_served_end_watch(struct hf_task *base)
 bool hf_served_may_have(const struct hf_remote *remote, uint64_t id)
 {
     return hf_served_place_find((const struct hf_served *)remote, id) != NULL;
+}
+
+/* ---- The lease --------------------------------------------------------------------------- */
+
+void hf_served_extend(struct hf_served *served, hf_time sent, hf_time ttl)
+{
+    hf_time guard = ttl / 40 < 50 * HF_MS ? ttl / 40 : 50 * HF_MS;
+    hf_time until = hf_lease_deadline(sent, ttl, guard);
+
+    assert(ttl > 0 && until < sent + ttl);
+    if (until > served->base.alive_until) /* each was proven: the latest holds */
+        served->base.alive_until = until;
 }
 
 /* ---- When a connection, or a session, has ended -------------------------------------------- */
@@ -76,4 +97,5 @@ void hf_served_lose(struct hf_remote *remote)
 
     hf_served_tasks_fail(served);
     hf_served_places_drop(served);
+    assert(served->places == 0);
 }

@@ -5,6 +5,7 @@
  */
 #include "store/served/served.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* ---- The end of one ----------------------------------------------------------------------- */
@@ -14,8 +15,10 @@ void hf_served_watch_end(struct hf_served_task *task)
     if (task->place == NULL)
         return;
     struct hf_served_task **at = &task->place->watch;
-    while (*at != task)
+    while (*at != task) {
+        assert(*at != NULL); /* it is among those of its place */
         at = &(*at)->next_watch;
+    }
     *at = task->next_watch;
     task->place = NULL;
 }
@@ -24,6 +27,7 @@ void hf_served_watch_end(struct hf_served_task *task)
  * first. */
 void hf_served_watch_fire(struct hf_served_task *task)
 {
+    assert(task->base.req->op == HF_WATCH && !task->fired);
     if (task->flying) {
         hf_served_watch_end(task);
         task->fired = true;
@@ -89,35 +93,56 @@ hf_time hf_served_watches_wake(const struct hf_served *served)
 
 /* ---- The beginning -------------------------------------------------------------------------- */
 
-void hf_served_watching(struct hf_served_task *task, bool changed)
+/* The server knows that we watch. */
+static void on_watching(struct hf_served_task *task, int code, const void *reply)
 {
+    struct hf_served *served = hf_served_of(task);
+    bool              changed = served->ops->number(reply, 1) != 0;
+
+    (void)code;
+    task->due = served->ops->watch_until(served, reply);
     if (task->base.req->canceled)
         hf_task_finish(&task->base, HF_ECANCELED);
     else if (task->fired || changed)
         hf_task_finish(&task->base, 0);
 }
 
+static void watch_line(struct hf_served_task *task)
+{
+    struct hf_served    *served = hf_served_of(task);
+    const struct hf_req *req = task->base.req;
+
+    assert(!task->outside && req->name != NULL);
+    task->outside = true;
+    served->outsiders++;
+    served->ops->begin(task);
+    served->ops->add_number(served, req->stamp);
+    served->ops->add_seqs(served, req->seqs, req->id == 0 ? req->count : 0);
+    hf_served_send(task, on_watching);
+}
+
 static void watch_place(struct hf_served_task *task, struct hf_served_place *place)
 {
+    assert(task->place == NULL);
     task->place = place;
     task->next_watch = place->watch;
     place->watch = task;
 }
 
-void hf_served_watch(struct hf_served *served, struct hf_served_task *task)
+void hf_served_watch(struct hf_served_task *task)
 {
+    struct hf_served       *served = hf_served_of(task);
     const struct hf_req    *req = task->base.req;
     struct hf_served_place *place = hf_served_place_find(served, req->id);
 
+    if (served->ops->want_news != NULL)
+        served->ops->want_news(served, place == NULL || !place->granted);
     if (req->id != 0 && (place == NULL || place->away || place->news != place->read)) {
         hf_task_finish(&task->base, 0);
         return;
     }
     if (place != NULL)
         watch_place(task, place);
-    if (req->id == 0 || req->count == 0) {
-        task->outside = true;
-        served->outsiders++;
-        served->ops->watch_line(served, task);
-    }
+    if (req->id == 0 || req->count == 0)
+        watch_line(task);
 }

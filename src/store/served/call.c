@@ -1,0 +1,82 @@
+/* call.c - a question to the server, and what becomes of its answer before the verb sees
+ * it. */
+#include "store/served/served.h"
+
+#include <assert.h>
+
+void hf_served_send(struct hf_served_task *task, hf_served_on_answer *on_answer)
+{
+    assert(!task->flying && on_answer != NULL);
+    task->flying = true;
+    task->on_answer = on_answer;
+    hf_served_of(task)->ops->send(task);
+}
+
+/* The server did nothing of it, or nothing that matters: its session is not what it was. */
+static void session_changed(struct hf_served_task *task, enum hf_served_code code)
+{
+    struct hf_served           *served = hf_served_of(task);
+    const struct hf_served_ops *ops = served->ops;
+
+    switch (code) {
+    case HF_SERVED_EPOCH:
+        hf_task_again(&task->base);
+        ops->session_again(served);
+        break;
+    case HF_SERVED_GONE:
+        hf_task_finish(&task->base, HF_EDOWN);
+        if (served->remote.ops->ready(&served->remote) > 0)
+            ops->session_gone(served);
+        break;
+    default:
+        assert(code == HF_SERVED_STALE);
+        hf_task_finish(&task->base, HF_EDOWN);
+        ops->link_break(served, "has a newer connection of ours");
+        break;
+    }
+}
+
+static void take_answer(struct hf_served_task *task, const void *reply)
+{
+    const struct hf_served_ops *ops = hf_served_of(task)->ops;
+    int                         code = (int)ops->number(reply, 0);
+
+    if ((code == HF_SERVED_EPOCH && ops->session_again != NULL) ||
+        code == HF_SERVED_GONE || code == HF_SERVED_STALE)
+        session_changed(task, (enum hf_served_code)code);
+    else
+        task->on_answer(task, code, reply);
+}
+
+void hf_served_answered(struct hf_served_task *task, enum hf_served_fault fault,
+                        const void *reply)
+{
+    struct hf_served *served = hf_served_of(task);
+
+    assert(task->flying);
+    task->flying = false;
+    if (reply == NULL) {
+        hf_task_finish(&task->base, HF_EDOWN);
+        return;
+    }
+    switch (fault) {
+    case HF_SERVED_FINE:
+        take_answer(task, reply);
+        break;
+    case HF_SERVED_AGAIN:
+        hf_task_again(&task->base);
+        break;
+    case HF_SERVED_DOWN:
+    case HF_SERVED_MISSING: /* it went under our feet: hello makes it anew */
+        hf_task_finish(&task->base, HF_EDOWN);
+        served->ops->link_break(served, NULL);
+        break;
+    case HF_SERVED_DENIED:
+        hf_task_finish(&task->base, HF_EDENIED);
+        break;
+    case HF_SERVED_OTHER:
+    case HF_SERVED_FAILED:
+        hf_task_finish(&task->base, HF_ESTORE);
+        break;
+    }
+}

@@ -1,0 +1,38 @@
+/* prove.c - PROVE: is it ours still, or is it anybody's? */
+#include "store/served/served.h"
+
+/* It must be granted if we believe that it is.  If it is not, its holder hears of it as by
+ * any other way. */
+static void on_proven(struct hf_served_task *task, int code, const void *reply)
+{
+    struct hf_served       *served = hf_served_of(task);
+    struct hf_served_place *place = hf_served_place_find(served, task->base.req->id);
+    char                    state = hf_served_parse(served, reply).state;
+    bool                    holds = place != NULL && place->granted;
+
+    (void)code;
+    if (state == 'g' || (state == 'w' && (!holds || served->ops->waiter_may_hold))) {
+        hf_task_finish(&task->base, 0);
+        return;
+    }
+    if (place != NULL) {
+        place->away = true;
+        hf_served_place_news(place);
+    }
+    hf_task_fail(&task->base, HF_ELOST, "our place in \"%.100s\" is gone",
+                 task->base.req->name);
+}
+
+/* The own place: a renewal, and a look right behind it. */
+void hf_served_prove(struct hf_served_task *task)
+{
+    struct hf_served *served = hf_served_of(task);
+
+    if (task->base.req->id == 0) {
+        hf_served_prove_token(task);
+        return;
+    }
+    served->ops->renew(served);
+    served->ops->begin(task);
+    hf_served_send(task, on_proven);
+}

@@ -1,0 +1,266 @@
+/* served_fake.c - see served_fake.h. */
+#include "unit/lib/served_fake.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct served_fake sfake;
+
+__attribute__((format(printf, 1, 2))) static void tell(const char *format, ...)
+{
+    size_t  used = strlen(sfake.told);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(sfake.told + used, sizeof sfake.told - used, format, args);
+    va_end(args);
+}
+
+static void next_call(void)
+{
+    if (sfake.told[0] != '\0')
+        tell("; ");
+}
+
+/* ---- A call --------------------------------------------------------------------------------- */
+
+static void begin(struct hf_served_task *task)
+{
+    static const char *const names[] = {
+        [HF_ENTER] = "enter", [HF_READ] = "read", [HF_WATCH] = "watch",
+        [HF_LEAVE] = "leave", [HF_LIST] = "list", [HF_BREAK] = "break",
+        [HF_AMEND] = "amend", [HF_ASK] = "ask",   [HF_PROVE] = "prove",
+    };
+
+    next_call();
+    tell("%s %" PRIu64 " %s", names[task->base.req->op], task->base.req->id,
+         task->base.req->name);
+}
+
+static void add_number(struct hf_served *served, uint64_t number)
+{
+    (void)served;
+    tell(" %" PRIu64, number);
+}
+
+static void add_text(struct hf_served *served, const char *text)
+{
+    (void)served;
+    tell(strlen(text) == 16 ? " secret" : " %s", text);
+}
+
+static void add_note(struct hf_served *served, const char *text)
+{
+    (void)served;
+    tell(" '%s'", text != NULL ? text : "");
+}
+
+static void add_seqs(struct hf_served *served, const uint64_t *seq, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        add_number(served, seq[i]);
+}
+
+static void add_shape(struct hf_served *served, const struct hf_shape *shape)
+{
+    (void)served;
+    tell(" %u/%u", shape->weight, shape->capacity);
+}
+
+static void add_limit(struct hf_served *served, const struct hf_req *req)
+{
+    (void)served;
+    tell(req->only_free ? " only-free" : " limit=%u", req->limit);
+}
+
+static void send_call(struct hf_served_task *task)
+{
+    assert_true(task->flying);
+}
+
+static const char *text(const void *reply, size_t index)
+{
+    return ((const struct served_reply *)reply)->part[index];
+}
+
+static int64_t number(const void *reply, size_t index)
+{
+    return text(reply, index) != NULL ? strtoll(text(reply, index), NULL, 10) : 0;
+}
+
+/* ---- The rest of it --------------------------------------------------------------------------- */
+
+static void list(struct hf_served_task *task, const void *reply)
+{
+    struct hf_ticket *ticket = hf_served_tickets(&sfake.served, 4);
+
+    assert_non_null(ticket);
+    memcpy(ticket, sfake.listed, sizeof sfake.listed);
+    hf_served_listed(task, (size_t)number(reply, 1), 77);
+}
+
+static void link_break(struct hf_served *served, const char *why)
+{
+    (void)served;
+    next_call();
+    tell("break: %s", why != NULL ? why : "-");
+}
+
+static void session_gone(struct hf_served *served)
+{
+    (void)served;
+    next_call();
+    tell("gone");
+}
+
+static void session_again(struct hf_served *served)
+{
+    (void)served;
+    next_call();
+    tell("again");
+}
+
+static void renew(struct hf_served *served)
+{
+    (void)served;
+    next_call();
+    tell("renew");
+}
+
+static void confirm(struct hf_served_task *task)
+{
+    struct hf_served_place *place =
+        hf_served_place_find(&sfake.served, task->base.req->id);
+
+    next_call();
+    tell("confirm");
+    place->safe = true;
+    hf_served_show_place(task, place);
+}
+
+static hf_time watch_until(struct hf_served *served, const void *reply)
+{
+    (void)served;
+    (void)reply;
+    return sfake.watch_until;
+}
+
+static void want_news(struct hf_served *served, bool at_once)
+{
+    (void)served;
+    next_call();
+    tell("news %d", at_once);
+}
+
+static void look_in(struct hf_served *served, int64_t us)
+{
+    (void)served;
+    next_call();
+    tell("look %" PRId64, us);
+}
+
+static int ready(const struct hf_remote *remote)
+{
+    (void)remote;
+    return sfake.ready;
+}
+
+static const struct hf_served_ops ops = {
+    .begin = begin,
+    .add_number = add_number,
+    .add_text = add_text,
+    .add_note = add_note,
+    .add_seq = add_number,
+    .add_seqs = add_seqs,
+    .add_shape = add_shape,
+    .add_limit = add_limit,
+    .send = send_call,
+    .number = number,
+    .text = text,
+    .list = list,
+    .link_break = link_break,
+    .session_gone = session_gone,
+    .session_again = session_again,
+    .renew = renew,
+    .confirm = confirm,
+    .watch_until = watch_until,
+    .want_news = want_news,
+    .look_in = look_in,
+};
+
+static const struct hf_remote_ops remote_ops = {
+    .task_size = sizeof(struct hf_served_task),
+    .ready = ready,
+    .begin = hf_served_begin,
+    .end_watch = hf_served_end_watch,
+    .end_task = hf_served_end_task,
+    .may_have = hf_served_may_have,
+    .lose = hf_served_lose,
+};
+
+/* ---- Its user ----------------------------------------------------------------------------------- */
+
+int served_start(void **state)
+{
+    (void)state;
+    memset(&sfake, 0, sizeof sfake);
+    hf_served_init(&sfake.served, &ops, &remote_ops);
+    sfake.served.remote.now = HF_SEC;
+    sfake.ready = 1;
+    return 0;
+}
+
+int served_stop(void **state)
+{
+    (void)state;
+    for (struct hf_task *at = sfake.served.remote.tasks; at != NULL; at = at->next)
+        ((struct hf_served_task *)at)->flying = false;
+    hf_remote_hush(&sfake.served.remote);
+    hf_served_finish(&sfake.served);
+    return 0;
+}
+
+static void on_done(struct hf_req *req)
+{
+    sfake.answers[req - sfake.req]++;
+    sfake.tickets = req->status == 0 ? req->snapshot.count : 0;
+    assert_in_range(sfake.tickets, 0, 4);
+    for (size_t i = 0; i < sfake.tickets; i++)
+        sfake.ticket[i] = req->snapshot.ticket[i];
+}
+
+struct hf_req *served_ask(unsigned number, enum hf_op op, uint64_t id)
+{
+    struct hf_req *req = &sfake.req[number];
+
+    req->op = op;
+    req->name = "a";
+    req->id = id;
+    if (req->shape.capacity == 0)
+        req->shape = (struct hf_shape){ 1, 1, false };
+    req->done = on_done;
+    req->status = 1;
+    hf_remote_submit(&sfake.served.base, req);
+    assert_false(hf_remote_run(&sfake.served.remote));
+    return req;
+}
+
+void served_answer_with(unsigned number, enum hf_served_fault fault,
+                        const struct served_reply *reply)
+{
+    assert_non_null(sfake.req[number].work);
+    hf_served_answered(sfake.req[number].work, fault, reply);
+}
+
+struct hf_served_place *served_enter(uint64_t id, bool granted)
+{
+    char seq[24];
+
+    snprintf(seq, sizeof seq, "%" PRIu64, id * 100);
+    served_ask(0, HF_ENTER, id);
+    served_answer(0, "0", granted ? "g" : "w", "5", seq, "-1", "9", "1", "0", "50");
+    assert_int_equal(sfake.req[0].status, 0);
+    sfake.told[0] = '\0';
+    return hf_served_place_find(&sfake.served, id);
+}

@@ -1,0 +1,64 @@
+/* served_fake.h - a store whose server decides, and whose server is the test itself. */
+#ifndef HF_TEST_SERVED_FAKE_H
+#define HF_TEST_SERVED_FAKE_H
+
+#include "store/served/served.h"
+
+#include "holdfast.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SERVED_MANY = 8 }; /* requests; each is known by its number */
+
+/* What the server answers: texts, one for each part. */
+struct served_reply {
+    const char *part[12];
+};
+
+struct served_fake {
+    struct hf_served served;
+    int              ready;
+    struct hf_req    req[SERVED_MANY];
+    unsigned         answers[SERVED_MANY];
+    struct hf_ticket ticket[4]; /* of the snapshot that was answered last */
+    size_t           tickets;
+    struct hf_ticket listed[4]; /* what LIST finds */
+    hf_time          watch_until;
+
+    /* What the server, or the session, was told: "enter 1 a w1 c1 l0 note", "renew",
+     * "gone", "again", "break: why", "confirm", "look 5", "news 1"; blanks between parts,
+     * "; " between calls. */
+    char told[1024];
+};
+
+extern struct served_fake sfake;
+
+/* For cmocka. */
+int served_start(void **state);
+int served_stop(void **state);
+
+/* Submit a request and let it be begun. */
+struct hf_req *served_ask(unsigned number, enum hf_op op, uint64_t id);
+
+/* The server answers it. */
+#define served_answer(number, ...) \
+    served_answer_with(number, HF_SERVED_FINE, &(struct served_reply){ { __VA_ARGS__ } })
+void served_answer_with(unsigned number, enum hf_served_fault fault,
+                        const struct served_reply *reply);
+
+/* A place of ours, granted or waiting. */
+struct hf_served_place *served_enter(uint64_t id, bool granted);
+
+#define served_assert_told(expected)               \
+    do {                                           \
+        assert_string_equal(sfake.told, expected); \
+        sfake.told[0] = '\0';                      \
+    } while (0)
+
+#endif

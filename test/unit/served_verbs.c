@@ -1,0 +1,266 @@
+/* served_verbs.c - what verbs tell the server, and what its answers make of them:
+ * served/call.c, answer.c and the verbs but WATCH. */
+#include "unit/lib/served_fake.h"
+
+/* ---- ENTER ----------------------------------------------------------------------------------- */
+
+static void granted_at_once(void **state)
+{
+    (void)state;
+    sfake.req[0].note = "me";
+    struct hf_req *req = served_ask(0, HF_ENTER, 1);
+    served_assert_told("enter 1 a 1/1 limit=0 'me' secret");
+    served_answer(0, "0", "g", "5", "100", "3", "9"); /* nobody else is there */
+    assert_int_equal(req->status, 0);
+    assert_int_equal(sfake.tickets, 1);
+    assert_int_equal(req->me, 0);
+    assert_int_equal(req->stamp, 5);
+    assert_int_equal(sfake.ticket[0].seq, 100);
+    assert_int_equal(sfake.ticket[0].token, 100);
+    assert_int_equal(sfake.ticket[0].slot, 3);
+    assert_int_equal(sfake.ticket[0].since, 9);
+    assert_int_equal(sfake.ticket[0].shape.weight, 1);
+    assert_int_equal(sfake.served.token, 100);
+    served_assert_told("");
+}
+
+/* One place stands for all that are ahead. */
+static void to_wait(void **state)
+{
+    (void)state;
+    sfake.req[0].limit = 7;
+    struct hf_req *req = served_ask(0, HF_ENTER, 1);
+    served_assert_told("enter 1 a 1/1 limit=7 '' secret");
+    served_answer(0, "0", "w", "5", "100", "-1", "9", "1", "4", "90", "why", "250");
+    assert_int_equal(req->status, 0);
+    assert_int_equal(sfake.tickets, 2);
+    assert_int_equal(req->me, 1);
+    assert_int_equal(req->ahead, 4);
+    assert_int_equal(sfake.ticket[0].seq, 90);
+    assert_int_equal(sfake.ticket[0].shape.weight, 1);
+    assert_string_equal(sfake.ticket[1].asked, "why");
+    served_assert_told("look 250");
+}
+
+static void refused_full_and_of_another_kind(void **state)
+{
+    (void)state;
+    sfake.req[0].only_free = true;
+    struct hf_req *req = served_ask(0, HF_ENTER, 1);
+    served_assert_told("enter 1 a 1/1 only-free '' secret");
+    served_answer(0, "0", "r", "5", "0", "-1", "0", "0", "0", "90", NULL, "30");
+    assert_int_equal(req->status, 0);
+    assert_int_equal(req->me, sfake.tickets); /* we are not in line */
+    assert_int_equal(sfake.ticket[0].seq, 90);
+    served_assert_told("look 30");
+    served_ask(0, HF_ENTER, 2);
+    served_answer(0, "4");
+    assert_int_equal(req->status, HF_EMISMATCH);
+    served_ask(0, HF_ENTER, 3);
+    served_answer(0, "5");
+    assert_int_equal(req->status, HF_EFULL);
+    assert_int_equal(sfake.served.places, 0);
+}
+
+/* Its answer was lost: it is the same place, by the same secret. */
+static void entered_again(void **state)
+{
+    (void)state;
+    served_ask(0, HF_ENTER, 1);
+    uint64_t secret = hf_served_place_find(&sfake.served, 1)->secret;
+    served_answer_with(0, HF_SERVED_FINE, NULL);
+    assert_int_equal(sfake.req[0].status, HF_EDOWN);
+    served_ask(0, HF_ENTER, 1);
+    assert_int_equal(sfake.served.places, 1);
+    assert_int_equal(hf_served_place_find(&sfake.served, 1)->secret, secret);
+}
+
+static void granted_and_to_be_confirmed(void **state)
+{
+    (void)state;
+    sfake.served.confirms = true;
+    served_ask(0, HF_ENTER, 1);
+    served_answer(0, "0", "g", "5", "100", "-1", "9");
+    served_assert_told("enter 1 a 1/1 limit=0 '' secret; confirm");
+    assert_int_equal(sfake.tickets, 1);
+    served_ask(0, HF_READ, 1);
+    served_answer(0, "0", "g", "5", "100", "-1", "9");
+    served_assert_told("read 1 a"); /* once is enough */
+}
+
+/* ---- READ, AMEND, LEAVE ------------------------------------------------------------------------ */
+
+static void read_and_found_gone(void **state)
+{
+    (void)state;
+    struct hf_served_place *place = served_enter(1, true);
+    served_ask(0, HF_READ, 1);
+    served_assert_told("read 1 a");
+    served_answer(0, "0", "-", "6");
+    assert_int_equal(sfake.req[0].status, 0);
+    assert_int_equal(sfake.tickets, 0);
+    assert_true(place->away);
+}
+
+static void what_a_message_said_need_not_be_read(void **state)
+{
+    (void)state;
+    struct hf_served_place *place = served_enter(1, false);
+    hf_served_granted(place, -1, 12);
+    served_ask(0, HF_READ, 1);
+    served_assert_told("");
+    assert_int_equal(sfake.tickets, 1);
+    assert_int_equal(sfake.ticket[0].since, 12);
+    served_ask(0, HF_READ, 1); /* but only once */
+    served_assert_told("read 1 a");
+}
+
+static void it_never_weighs_more_than_was_asked_for(void **state)
+{
+    (void)state;
+    sfake.req[0].shape = (struct hf_shape){ 5, 10, false };
+    struct hf_served_place *place = served_enter(1, true);
+    assert_int_equal(place->shape.weight, 1); /* as the answer said */
+    sfake.req[0].shape.weight = 1;
+    served_ask(0, HF_AMEND, 1);
+    served_assert_told("amend 1 a 1");
+    served_answer(0, "0", "g", "6", "100", "-1", "9", "7", "0", "0");
+    assert_int_equal(sfake.ticket[0].shape.weight, 1);
+}
+
+static void left_or_lost_before(void **state)
+{
+    (void)state;
+    served_enter(1, true);
+    served_ask(0, HF_LEAVE, 1);
+    served_assert_told("leave 1 a");
+    assert_true(hf_served_place_find(&sfake.served, 1)->leaving);
+    served_answer(0, "0", "0");
+    assert_int_equal(sfake.req[0].status, 0);
+    served_enter(2, true);
+    served_ask(0, HF_LEAVE, 2);
+    served_answer(0, "0", "1");
+    assert_int_equal(sfake.req[0].status, HF_ELOST);
+    assert_int_equal(sfake.served.places, 0);
+}
+
+/* ---- Anybody's place --------------------------------------------------------------------------- */
+
+static void broken_asked_for_and_proven(void **state)
+{
+    (void)state;
+    sfake.req[0].seq = 70;
+    served_ask(0, HF_BREAK, 0);
+    served_answer(0, "0");
+    assert_int_equal(sfake.req[0].status, 0);
+    sfake.req[0].note = "please";
+    served_ask(0, HF_ASK, 0);
+    served_answer(0, "6");
+    assert_int_equal(sfake.req[0].status, HF_ENOTFOUND);
+    sfake.req[0].token = 71;
+    served_ask(0, HF_PROVE, 0);
+    served_answer(0, "6");
+    assert_int_equal(sfake.req[0].status, HF_ELOST);
+    served_assert_told("break 0 a 70; ask 0 a 70 'please'; prove 0 a 71");
+    served_ask(0, HF_BREAK, 0); /* that place cannot have this token */
+    assert_int_equal(sfake.req[0].status, HF_ENOTFOUND);
+    served_assert_told("");
+}
+
+static void the_own_place_proven(void **state)
+{
+    (void)state;
+    struct hf_served_place *place = served_enter(1, true);
+    served_ask(0, HF_PROVE, 1);
+    served_assert_told("renew; prove 1 a");
+    served_answer(0, "0", "g", "6", "100");
+    assert_int_equal(sfake.req[0].status, 0);
+    served_ask(0, HF_PROVE, 1); /* we believe to hold it: to wait is not enough */
+    served_answer(0, "0", "w", "6", "100");
+    assert_int_equal(sfake.req[0].status, HF_ELOST);
+    assert_true(place->away);
+}
+
+static void listed_in_order(void **state)
+{
+    (void)state;
+    sfake.listed[0] = (struct hf_ticket){ .line = "b", .seq = 1 };
+    sfake.listed[1] = (struct hf_ticket){ .line = "a", .seq = 9 };
+    sfake.listed[2] = (struct hf_ticket){ .line = "a", .seq = 4 };
+    struct hf_req *req = served_ask(0, HF_LIST, 0);
+    served_answer(0, "0", "3");
+    assert_int_equal(sfake.tickets, 3);
+    assert_int_equal(sfake.ticket[0].seq, 4);
+    assert_int_equal(sfake.ticket[1].seq, 9);
+    assert_string_equal(sfake.ticket[2].line, "b");
+    assert_int_equal(req->stamp, 77);
+}
+
+/* ---- Answers that are none --------------------------------------------------------------------- */
+
+static void the_session_is_not_what_it_was(void **state)
+{
+    (void)state;
+    served_ask(0, HF_LEAVE, 1);
+    sfake.told[0] = '\0';
+    served_answer(0, "1"); /* asked again behind the hello */
+    served_assert_told("again");
+    assert_false(hf_remote_run(&sfake.served.remote));
+    served_assert_told("leave 1 a");
+    served_answer(0, "2");
+    served_assert_told("gone");
+    assert_int_equal(sfake.req[0].status, HF_EDOWN);
+    served_ask(0, HF_LEAVE, 1);
+    sfake.told[0] = '\0';
+    served_answer(0, "3");
+    served_assert_told("break: has a newer connection of ours");
+    assert_int_equal(sfake.req[0].status, HF_EDOWN);
+}
+
+static void what_goes_wrong(void **state)
+{
+    static const struct {
+        enum hf_served_fault fault;
+        int                  status;
+        const char          *told;
+    } rows[] = {
+        { HF_SERVED_DOWN, HF_EDOWN, "break: -" },
+        { HF_SERVED_MISSING, HF_EDOWN, "break: -" },
+        { HF_SERVED_OTHER, HF_ESTORE, "" },
+        { HF_SERVED_DENIED, HF_EDENIED, "" },
+        { HF_SERVED_FAILED, HF_ESTORE, "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        served_ask(0, HF_LIST, 0);
+        sfake.told[0] = '\0';
+        served_answer_with(0, rows[i].fault, &(struct served_reply){ { "0" } });
+        assert_int_equal(sfake.req[0].status, rows[i].status);
+        served_assert_told(rows[i].told);
+    }
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, served_start, served_stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(granted_at_once),
+        CASE(to_wait),
+        CASE(refused_full_and_of_another_kind),
+        CASE(entered_again),
+        CASE(granted_and_to_be_confirmed),
+        CASE(read_and_found_gone),
+        CASE(what_a_message_said_need_not_be_read),
+        CASE(it_never_weighs_more_than_was_asked_for),
+        CASE(left_or_lost_before),
+        CASE(broken_asked_for_and_proven),
+        CASE(the_own_place_proven),
+        CASE(listed_in_order),
+        CASE(the_session_is_not_what_it_was),
+        CASE(what_goes_wrong),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

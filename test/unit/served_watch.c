@@ -1,0 +1,196 @@
+/* served_watch.c - WATCH, and the messages it waits for: served/watch.c and place.c. */
+#include "unit/lib/served_fake.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const uint64_t one = 100;
+
+static struct hf_req *watch_own(unsigned number, uint64_t id)
+{
+    sfake.req[number].seqs = &one;
+    sfake.req[number].count = 1;
+    return served_ask(number, HF_WATCH, id);
+}
+
+/* A message that grants the place 1, with its secret or with another. */
+static const char *grant(uint64_t wrong_by)
+{
+    static char text[64];
+
+    snprintf(text, sizeof text, "g 1 2 33 %016" PRIx64,
+             hf_served_place_find(&sfake.served, 1)->secret + wrong_by);
+    return text;
+}
+
+/* ---- The own place ------------------------------------------------------------------------------ */
+
+static void told_unasked(void **state)
+{
+    (void)state;
+    struct hf_served_place *place = served_enter(1, false);
+    struct hf_req          *req = watch_own(1, 1);
+    served_assert_told("news 1"); /* and nothing is asked of the server */
+    assert_int_equal(sfake.answers[1], 0);
+    assert_true(hf_served_message(&sfake.served, grant(0)));
+    assert_int_equal(req->status, 0);
+    assert_true(place->granted && place->told);
+    assert_int_equal(place->slot, 2);
+    assert_int_equal(place->since, 33);
+}
+
+/* Anybody may send messages.  Without the secret they only make us look. */
+static void a_message_that_knows_no_secret(void **state)
+{
+    (void)state;
+    struct hf_served_place *place = served_enter(1, false);
+    watch_own(1, 1);
+    assert_true(hf_served_message(&sfake.served, grant(1)));
+    assert_int_equal(sfake.answers[1], 1);
+    assert_false(place->granted);
+}
+
+static void taken_away_and_asked_for(void **state)
+{
+    (void)state;
+    struct hf_served_place *place = served_enter(1, true);
+    watch_own(1, 1);
+    watch_own(2, 1);
+    assert_true(hf_served_message(&sfake.served, "a 1"));
+    assert_int_equal(sfake.answers[1] + sfake.answers[2], 2);
+    assert_int_equal(place->asks, 1);
+    served_ask(0, HF_READ, 1);
+    assert_true(hf_served_message(&sfake.served, "a 1")); /* behind what is being read */
+    served_answer(0, "0", "g", "6", "100", "-1", "9");
+    assert_int_equal(place->asks, 1);
+    watch_own(1, 1);
+    assert_int_equal(sfake.answers[1], 2); /* so there is news, at once */
+    assert_true(hf_served_message(&sfake.served, "b 1"));
+    assert_true(place->doubted);
+    assert_false(place->away); /* the server's record has to say so */
+}
+
+static void messages_that_are_none(void **state)
+{
+    (void)state;
+    struct hf_served_place *place = served_enter(1, true);
+    assert_false(hf_served_message(&sfake.served, ""));
+    assert_false(hf_served_message(&sfake.served, "granted 1"));
+    assert_true(hf_served_message(&sfake.served, "b 99")); /* a place that we left */
+    assert_int_equal(place->news, 0);
+}
+
+static void a_watch_ends_with_its_place(void **state)
+{
+    (void)state;
+    served_enter(1, true);
+    watch_own(1, 1);
+    hf_served_place_drop(&sfake.served, 1);
+    assert_int_equal(sfake.req[1].status, 0);
+    watch_own(1, 1); /* there is none: look for yourself */
+    assert_int_equal(sfake.answers[1], 2);
+}
+
+/* ---- A whole line --------------------------------------------------------------------------------- */
+
+static void told_once_of_a_line(void **state)
+{
+    (void)state;
+    sfake.req[1].stamp = 5;
+    served_ask(1, HF_WATCH, 0);
+    served_assert_told("news 1; watch 0 a 5");
+    served_answer(1, "0", "0");
+    assert_int_equal(sfake.served.outsiders, 1);
+    hf_served_message(&sfake.served, "c b");
+    assert_int_equal(sfake.answers[1], 0);
+    hf_served_message(&sfake.served, "c a");
+    assert_int_equal(sfake.answers[1], 1);
+    assert_int_equal(sfake.served.outsiders, 0);
+    served_ask(1, HF_WATCH, 0);
+    served_answer(1, "0", "1"); /* it has changed already */
+    assert_int_equal(sfake.answers[1], 2);
+}
+
+static void changed_while_the_server_is_told(void **state)
+{
+    (void)state;
+    served_ask(1, HF_WATCH, 0);
+    hf_served_message(&sfake.served, "c a");
+    hf_served_message(&sfake.served, "c a");
+    assert_int_equal(sfake.answers[1], 0); /* a call in flight must stay in place */
+    served_answer(1, "0", "0");
+    assert_int_equal(sfake.req[1].status, 0);
+}
+
+static void canceled_while_the_server_is_told(void **state)
+{
+    (void)state;
+    served_ask(1, HF_WATCH, 0);
+    hf_remote_cancel(&sfake.served.base, &sfake.req[1]);
+    assert_false(hf_remote_run(&sfake.served.remote));
+    assert_int_equal(sfake.answers[1], 0);
+    served_answer(1, "0", "0");
+    assert_int_equal(sfake.req[1].status, HF_ECANCELED);
+}
+
+static void nobody_may_tell(void **state)
+{
+    (void)state;
+    sfake.watch_until = 2 * HF_SEC;
+    served_ask(1, HF_WATCH, 0);
+    served_answer(1, "0", "0");
+    assert_int_equal(hf_served_watches_wake(&sfake.served), 2 * HF_SEC);
+    hf_served_watches_run(&sfake.served);
+    assert_int_equal(sfake.answers[1], 0);
+    sfake.served.remote.now = 2 * HF_SEC;
+    hf_served_watches_run(&sfake.served);
+    assert_int_equal(sfake.req[1].status, 0);
+    assert_int_equal(hf_served_watches_wake(&sfake.served), HF_NEVER);
+}
+
+/* ---- When connection or session end ----------------------------------------------------------------- */
+
+static void the_connection_breaks(void **state)
+{
+    (void)state;
+    served_enter(1, true);
+    watch_own(1, 1);
+    served_ask(2, HF_WATCH, 0); /* in flight */
+    hf_served_tasks_fail(&sfake.served);
+    assert_int_equal(sfake.req[1].status, HF_EDOWN);
+    assert_int_equal(sfake.answers[2], 0);
+    served_answer_with(2, HF_SERVED_DOWN, NULL);
+    assert_int_equal(sfake.req[2].status, HF_EDOWN);
+    assert_int_equal(sfake.served.places, 1);
+}
+
+static void the_session_dies(void **state)
+{
+    (void)state;
+    served_enter(1, true);
+    watch_own(1, 1);
+    hf_remote_lose(&sfake.served.remote);
+    assert_int_equal(sfake.req[1].status, HF_EDOWN);
+    assert_int_equal(sfake.served.places, 0);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, served_start, served_stop)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(told_unasked),
+        CASE(a_message_that_knows_no_secret),
+        CASE(taken_away_and_asked_for),
+        CASE(messages_that_are_none),
+        CASE(a_watch_ends_with_its_place),
+        CASE(told_once_of_a_line),
+        CASE(changed_while_the_server_is_told),
+        CASE(canceled_while_the_server_is_told),
+        CASE(nobody_may_tell),
+        CASE(the_connection_breaks),
+        CASE(the_session_dies),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
