@@ -1,14 +1,14 @@
 #!/usr/bin/env -S python3 -B
 """mutex.py - one mutex, and processes that use it by Curator, kazoo and Holdfast.
 
-HF_TURNS: how many turns they take in all (500).
+HF_TURNS: how many turns they take in all (200).
 """
 import re
 
 from peers import *
 
 KINDS = ("curator", "kazoo", "holdfast")
-TURNS = int(os.environ.get("HF_TURNS", "500"))
+TURNS = int(os.environ.get("HF_TURNS", "200"))
 
 
 @case

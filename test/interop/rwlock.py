@@ -6,13 +6,13 @@ kazoo's readers take no part where somebody may come at the same moment: a reade
 kazoo 2.8 waits for writers behind it too, which wait for it.  Nor is a downgrade of
 Curator's tried: before 5.5 a waiting writer gets in between.
 
-HF_TURNS: how often each process reads or writes (60).
+HF_TURNS: how often each process reads or writes (40).
 """
 import re
 
 from peers import *
 
-ROUNDS = int(os.environ.get("HF_TURNS", "60"))
+ROUNDS = int(os.environ.get("HF_TURNS", "40"))
 
 
 def readers_and_writers(t, scene, peers, file):
