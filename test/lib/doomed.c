@@ -13,8 +13,7 @@
 
 bool recipe_is_local(void)
 {
-    return strncmp(recipe_url(), "memory:", 7) == 0 ||
-           strncmp(recipe_url(), "shelf:", 6) == 0;
+    return strncmp(recipe_url(), "memory:", 7) == 0;
 }
 
 pid_t recipe_fork(int (*body)(const char *name, int mouth), const char *name, int *ear)

@@ -1,8 +1,6 @@
 /* recipe.c - see recipe.h. */
 #include "lib/recipe.h"
 
-#include "examples/store/shelf.h"
-
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +12,6 @@ static const char *url;
 
 void recipe_init(int argc, char **argv)
 {
-    hf_store_register(&hf_shelf_store);
     url = argc > 1 ? argv[1] : getenv("HF_TEST_URL");
     if (url == NULL) {
         fprintf(stderr, "usage: %s STORE-URL\n", argv[0]);
