@@ -19,8 +19,8 @@ struct signals {
 /* 0, or -1 and errno. */
 int signals_init(struct signals *signals);
 
-/* The next signal, or 0; never SIGCHLD: children that have ended are reaped here,
- * whoever's they are. */
+/* The next signal, or 0; never SIGCHLD: all children that have ended are reaped here,
+ * also those that we did not start. */
 int signals_next(const struct signals *signals);
 
 /* In a child, before exec: everything as it was. */

@@ -28,7 +28,7 @@ struct stint {
     enum stint_end end;
     int            code;      /* to exit with */
     int64_t        served_ns; /* how long the command had the lock */
-    bool           stop;      /* whoever started us wants no other */
+    bool           stop;      /* the user wants no other stint */
     bool           interrupted;
     bool           lent; /* the command had the terminal */
 };

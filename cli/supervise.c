@@ -289,7 +289,7 @@ void supervise(struct supervisor *s)
             s->orphaned = true;
     }
     if (!s->gone && !s->exited)
-        s->status = SIGKILL; /* whoever may reap it */
+        s->status = SIGKILL; /* unless we reap it, and learn how it ended */
     if (!s->gone)
         guard_take_over(s->guard, s->command, &s->status, &stuck);
     guard_finish(s->guard);

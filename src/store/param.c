@@ -17,7 +17,7 @@ int hf_param_complain(char *errmsg, const char *what, const char *value,
 {
     char shown[61];
 
-    assert(advice[0] != '\0'); /* whoever is refused is told what to write instead */
+    assert(advice[0] != '\0'); /* the message says what to write instead */
     snprintf(shown, sizeof shown, "%s", value);
     for (char *c = shown; *c != '\0'; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)

@@ -11,13 +11,13 @@
  *   WATCH   complete once the line may look better to the asker
  *   LEAVE   give a place up
  *   LIST    every place in one line, or in all, with notes
- *   BREAK   take a place away from whoever has it, by its seq
- *   AMEND   make the own place weigh less; it keeps its seq and token, and those
- *           behind that fit now are granted.  The answer is as of READ
- *   ASK     leave word at a place, by its seq, that somebody would like it to be
- *           given up; its owner's WATCH completes, and READ shows the word
- *   PROVE   is a place still there, by all the authority the store has?  The own
- *           one by its id, anybody's by its token (id 0).  0 or HF_ELOST; where
+ *   BREAK   take a place away from its owner, by its seq
+ *   AMEND   make the own place weigh less; it keeps its seq and token, and places
+ *           behind it that fit now are granted.  The answer is as of READ
+ *   ASK     leave a reason at a place, by its seq, why its owner should give it up;
+ *           the owner's WATCH completes, and READ shows the reason
+ *   PROVE   is a place still there?  Asked with all the authority of the store: the
+ *           own place by its id, anybody's by its token (id 0).  0 or HF_ELOST; where
  *           there is a lease, a proof of the own place renews it
  *   EXAMINE what a person should know about the store, and about the line if a
  *           name is given: findings
