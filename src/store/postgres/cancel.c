@@ -12,6 +12,7 @@
 
 #include "base/fork.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <sys/epoll.h>
 
@@ -34,6 +35,7 @@ void hf_pg_cancel_begin(struct hf_pg *pg)
     struct hf_pg_cancel *cancel = &pg->link.cancel;
     PGcancel            *data = PQgetCancel(pg->link.conn);
 
+    assert(pg->link.busy && pg->dial.phase == HF_DIAL_RESTING);
     hf_pg_cancel_end(pg);
     if (data != NULL && hf_aside_new(&work, data, &cancel->aside) != 0)
         PQfreeCancel(data);

@@ -96,7 +96,7 @@ static void connect_to(struct hf_pg *pg, const char *hostaddr)
     struct hf_pg_link    *link = &pg->link;
     struct hf_pg_keywords keywords;
 
-    assert(link->conn == NULL && link->first == NULL);
+    assert(link->conn == NULL && link->first == NULL && !link->busy);
     link->generation = hf_fork_generation();
     link->pooled = false;
     link->parting[0] = link->warning[0] = '\0';

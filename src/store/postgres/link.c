@@ -10,6 +10,7 @@
 
 #include "base/fork.h"
 
+#include <assert.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <string.h>
@@ -110,6 +111,7 @@ static void greet(struct hf_dial *dial)
 {
     struct hf_pg *pg = (struct hf_pg *)dial->store;
 
+    assert(pg->link.conn != NULL && pg->link.first == NULL);
     if (PQsetnonblocking(pg->link.conn, 1) != 0 || !hf_pg_socket_poll(pg, EPOLLIN))
         hf_dial_break(dial, "cannot be watched: out of memory");
     else
@@ -136,6 +138,7 @@ static void over(struct hf_dial *dial)
 {
     struct hf_pg *pg = (struct hf_pg *)dial->store;
 
+    assert(dial->phase == HF_DIAL_RESTING);
     close_conn(pg);
     hf_pg_calls_drop(pg);
     hf_pg_session_broken(pg);
@@ -168,6 +171,7 @@ static void read_more(struct hf_dial *dial)
 {
     struct hf_pg *pg = (struct hf_pg *)dial->store;
 
+    assert(pg->link.conn != NULL);
     dial->more = false;
     for (int i = 0; i == 0 || (i < PIECES && dial->more); i++) {
         if (!PQconsumeInput(pg->link.conn)) {

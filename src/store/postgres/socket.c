@@ -8,6 +8,8 @@
 
 #include "base/fork.h"
 
+#include <assert.h>
+
 static void let_go(struct hf_pg *pg)
 {
     if (pg->link.fd < 0)
@@ -21,6 +23,7 @@ static void take_up(struct hf_pg *pg)
 {
     int fd = PQsocket(pg->link.conn);
 
+    assert(pg->link.fd < 0);
     if (fd >= 0 && hf_fork_guard(fd) == 0)
         pg->link.fd = fd;
 }

@@ -93,8 +93,9 @@ struct hf_redis_conn {
 void hf_redis_conn_read(struct hf_dial *dial);
 void hf_redis_conn_over(struct hf_dial *dial);
 
-/* Send a command, with the next flush.  There must be a connection.  A call that is NULL has no answer at all (as SUBSCRIBE, whose answer
- * is a push).  `length` NULL: texts end with NUL.  Without memory the stream breaks. */
+/* Send a command, with the next flush.  There must be a connection.  A call that is NULL
+ * has no answer at all (as SUBSCRIBE, whose answer is a push).  `length` NULL: texts end
+ * with NUL.  Without memory the stream breaks. */
 void hf_redis_conn_call(struct hf_redis *redis, struct hf_redis_conn *conn,
                         struct hf_redis_call *call, int argc, const char *const *argv,
                         const size_t *length, hf_redis_on_reply *on_reply, void *data);

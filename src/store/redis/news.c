@@ -6,6 +6,7 @@
  */
 #include "store/redis/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,7 @@ static void find(struct hf_dial *dial)
 {
     const struct hf_redis *redis = (const struct hf_redis *)dial->store;
 
+    assert(redis->dial->phase == HF_DIAL_READY); /* so it is known where */
     dial->here = redis->dial->here;
     hf_dial_connect(dial, &redis->dial->at);
 }

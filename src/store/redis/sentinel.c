@@ -16,6 +16,7 @@
  */
 #include "store/redis/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,7 @@ static void answered(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
 {
     struct hf_dial *dial = &sentinel->conn.dial;
 
+    assert(dial->phase >= HF_DIAL_GREETING);
     if (dial->phase == HF_DIAL_GREETING)
         hf_dial_ready(dial);
     sentinel->due = next_question(redis, sentinel);
@@ -214,6 +216,7 @@ static void conclude(struct hf_redis *redis)
 
     for (size_t i = 0; i < redis->config.servers; i++)
         unknown += redis->sentinel[i].unknown;
+    assert(unknown <= redis->config.servers);
     if (seeking && unknown >= majority(redis)) {
         hf_dial_refuse(dial, HF_ENOTFOUND, NULL);
     } else if (seeking && one != NULL) {
@@ -259,6 +262,7 @@ hf_time hf_redis_sentinels_wake(const struct hf_redis *redis)
 /* What they said before does not count. */
 void hf_redis_sentinels_seek(struct hf_redis *redis)
 {
+    assert(hf_dial_is_sought(redis->dial));
     redis->link.sought = redis->remote.now;
     if (redis->served.base.errmsg[0] ==
         '\0') /* should somebody give up before we know more */

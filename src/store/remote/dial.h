@@ -9,8 +9,8 @@
  *     RESTING     nothing, until `due`             the time; `may_begin`
  *     RESOLVING   where is it?  A name is looked   an address; no such host; `due`
  *                 up, or somebody else is asked
- *     CONNECTING  to one address                   the stream, or whatever it is, is open;
- *                                                  it cannot be; `due`
+ *     CONNECTING  to one address                   the stream, or what it is, is open; it
+ *                                                  cannot be; `due`
  *     GREETING    the server is told who we are,   hf_dial_ready(); hanging up; `due`, if
  *                 and says who it is               the store has not put that off
  *     READY       requests and answers             hanging up, or the store gives it up
@@ -21,8 +21,8 @@
  * Failures: each step has a limit, each address and each server its turn, at once.  When
  * all servers were tried that is a round, and there is a pause that grows from round to
  * round; but it stays short of a session that is running out meanwhile.  What will not be
- * better soon, as a wrong password, is a refusal: the link is UP for show, so that whoever
- * asks is told why at once.  It is tried again a second later.
+ * better soon, as a wrong password, is a refusal: the link is UP for show, so that
+ * whoever asks is told why at once.  It is tried again a second later.
  *
  * Whatever ends a connection, `over` is called once RESTING is the state: calls in flight
  * are answered there, and whoever asks anew meanwhile finds that there is no connection.
@@ -60,8 +60,8 @@ struct hf_dial_ops {
     /* May it begin?  If not, whoever knows when it may calls process().  NULL: yes. */
     bool (*may_begin)(const struct hf_dial *dial);
 
-    /* RESOLVING: set `here`, then call hf_dial_look_up() or hf_dial_connect(); or later, when
-     * it is known.  NULL: hf_dial_choose() and hf_dial_look_up(). */
+    /* RESOLVING: set `here`, then call hf_dial_look_up() or hf_dial_connect(); or later,
+     * when it is known.  NULL: hf_dial_choose() and hf_dial_look_up(). */
     void (*find)(struct hf_dial *dial);
 
     /* CONNECTING, if that is not by `stream`: begin; and go on, until hf_dial_greet().
@@ -132,16 +132,16 @@ struct hf_dial {
     struct hf_retry    retry;
 };
 
-/* ---- dial.c ------------------------------------------------------------------------------- */
+/* ---- dial.c ----------------------------------------------------------------------- */
 
 void hf_dial_init(struct hf_dial *dial, uint64_t seed);
 
-/* End it without a word: RESTING, and `over` is called if there was anything to end.  To be
- * begun again at once, unless this was for good. */
+/* End it without a word: RESTING, and `over` is called if there was anything to end.  To
+ * be begun again at once, unless this was for good. */
 void hf_dial_close(struct hf_dial *dial);
 
-/* Go on, as far as that needs no waiting.  `readable`: the store's descriptor is, or nobody
- * looked. */
+/* Go on, as far as that needs no waiting.  `readable`: the store's descriptor is, or
+ * nobody looked. */
 void    hf_dial_run(struct hf_dial *dial, bool readable);
 hf_time hf_dial_wake(const struct hf_dial *dial);
 
@@ -160,34 +160,34 @@ void hf_dial_proven(struct hf_dial *dial);
 /* Back to GREETING, on the same connection; silence is noticed by the store. */
 void hf_dial_greet_again(struct hf_dial *dial);
 
-/* The step under way may take as long as ops->patience says, from now on; or for ever: the
- * store notices silence. */
+/* The step under way may take as long as ops->patience says, from now on; or for ever:
+ * the store notices silence. */
 void hf_dial_allow(struct hf_dial *dial);
 void hf_dial_allow_all(struct hf_dial *dial);
 
 /* `limit`, doubled so many times, and `most` at most. */
 hf_time hf_dial_doubled(hf_time limit, unsigned times, hf_time most);
 
-/* ---- find.c ------------------------------------------------------------------------------- */
+/* ---- find.c ----------------------------------------------------------------------- */
 
 /* The next of the list is `here`. */
 void   hf_dial_choose(struct hf_dial *dial);
 size_t hf_dial_next_server(const struct hf_dial *dial); /* its index, before that */
 
-/* RESOLVING: look `here` up; or connect to an address of it, NULL: ops->connect knows one. */
+/* RESOLVING: look `here` up; or connect to an address of it, NULL: ops->connect knows. */
 void hf_dial_look_up(struct hf_dial *dial);
 void hf_dial_connect(struct hf_dial *dial, const struct hf_address *address);
 
 /* RESOLVING, and it is for somebody else to find out where. */
 bool hf_dial_is_sought(const struct hf_dial *dial);
 
-/* For dial.c and over.c: the next address of the same server; a look-up that may be over, or
- * is not wanted any more. */
+/* For dial.c and over.c: the next address of the same server; a look-up that may be over,
+ * or is not wanted any more. */
 void hf_dial_connect_next(struct hf_dial *dial);
 void hf_dial_take_addresses(struct hf_dial *dial);
 void hf_dial_end_look_up(struct hf_dial *dial);
 
-/* ---- over.c -------------------------------------------------------------------------------
+/* ---- over.c ------------------------------------------------------------------------
  *
  * All of them do nothing if it is RESTING.  `why` is a clause about the server, "does not
  * answer"; NULL: errmsg says it already. */
@@ -207,7 +207,7 @@ void hf_dial_refuse(struct hf_dial *dial, int status, const char *why);
 void        hf_dial_say(struct hf_dial *dial, const char *why);
 const char *hf_dial_show(const struct hf_dial *dial, char *ret, size_t size);
 
-/* ---- stream.c ------------------------------------------------------------------------------ */
+/* ---- stream.c --------------------------------------------------------------------- */
 
 /* Read from the stream: how many bytes; 0: none now, or it broke and was given up. */
 size_t hf_dial_read(struct hf_dial *dial, void *ret, size_t size);

@@ -6,7 +6,7 @@
 
 #define REFUSED_FOR HF_SEC
 
-/* ---- What is said -------------------------------------------------------------------------- */
+/* ---- What is said ----------------------------------------------------------------- */
 
 static bool is_quiet(const struct hf_dial *dial)
 {
@@ -34,7 +34,7 @@ static void set_link(struct hf_dial *dial, enum hf_link link)
         hf_store_set_link(dial->store, link);
 }
 
-/* ---- Who is next --------------------------------------------------------------------------- */
+/* ---- Who is next ------------------------------------------------------------------ */
 
 struct ending {
     int  refusal; /* tell everybody so; 0: try again soon */
@@ -101,7 +101,7 @@ static void refuse(struct hf_dial *dial, int status)
     set_link(dial, HF_LINK_UP);
 }
 
-/* ---- The end ------------------------------------------------------------------------------- */
+/* ---- The end ---------------------------------------------------------------------- */
 
 static void rest(struct hf_dial *dial)
 {

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* Who waits for a connection hears of nothing else; hence what the other scheme is for. */
+/* Whoever took the wrong one of two schemes hears of the other. */
 static void explain(const struct hf_dial *dial, char *ret, size_t size)
 {
     const struct hf_dial_ops *ops = dial->ops;

@@ -3,8 +3,8 @@
  * store/remote/dial.h draws the way to a server.  GREETING: the connect request, answered
  * with our session; then calls flow.  When the connection breaks, calls in flight are
  * answered with HF_ZK_CONNECTION_LOSS.  A server that does not know our session any more
- * tells us that it is dead: everything in it is gone, and the next greeting asks for a new
- * one.
+ * tells us that it is dead: everything in it is gone, and the next greeting asks for
+ * another.
  */
 #include "store/zookeeper/inner.h"
 
@@ -16,7 +16,7 @@
 #define STEP_MOST (2 * HF_SEC)
 #define FAREWELL  (100 * HF_MS) /* how long close waits at most, if we hold anything */
 
-/* ---- How long ------------------------------------------------------------------------ */
+/* ---- How long --------------------------------------------------------------------- */
 
 /* Is there a session that may be saved by another server?  One that no server has spoken
  * of for all its time is dead, and that too must be heard from a server that is slow. */
@@ -48,7 +48,7 @@ static hf_time pause_most(const struct hf_dial *dial)
     return zk->tickets > 0 ? zk->link.timeout / 20 : HF_NEVER;
 }
 
-/* ---- Both ends of a connection --------------------------------------------------------- */
+/* ---- Both ends of a connection ---------------------------------------------------- */
 
 /* readOnly is asked for only so that a server without a quorum says so, instead of
  * hanging up without a word. */
@@ -75,6 +75,7 @@ static void over(struct hf_dial *dial)
 {
     struct hf_zk *zk = (struct hf_zk *)dial->store;
 
+    assert(dial->phase == HF_DIAL_RESTING);
     zk->link.used = zk->link.skip = 0;
     hf_zk_calls_fail(zk);
     hf_zk_lines_fail(zk);
@@ -82,6 +83,7 @@ static void over(struct hf_dial *dial)
 
 void hf_zk_link_lose(struct hf_zk *zk)
 {
+    assert(zk->dial.phase >= HF_DIAL_GREETING); /* a server says so */
     zk->link.session = 0;
     zk->link.zxid = 0;
     memset(zk->link.password, 0, sizeof zk->link.password);
@@ -108,7 +110,7 @@ void hf_zk_link_flush(struct hf_zk *zk)
     hf_dial_flush(&zk->dial);
 }
 
-/* ---- Both ends of its life ------------------------------------------------------------ */
+/* ---- Both ends of its life -------------------------------------------------------- */
 
 static const struct hf_dial_ops ops = {
     .kind = "ZooKeeper",
