@@ -24,7 +24,7 @@ static void on_amended(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     }
     if (reply->error == HF_ZK_NO_NODE) {
         hf_zk_ticket_away(zk, ticket);
-        hf_zk_look(zk, task);
+        hf_zk_read(zk, task);
         return;
     }
     if (reply->error != 0) {
@@ -40,7 +40,7 @@ static void on_amended(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
-    hf_zk_look(zk, task);
+    hf_zk_read(zk, task);
 }
 
 static void rename_node(struct hf_zk *zk, struct hf_zk_task *task)
@@ -67,7 +67,7 @@ static void rename_node(struct hf_zk *zk, struct hf_zk_task *task)
     free(text);
 }
 
-static void go(struct hf_zk *zk, struct hf_zk_task *task)
+static void amend_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = task->ticket;
 
@@ -77,16 +77,16 @@ static void go(struct hf_zk *zk, struct hf_zk_task *task)
         task->base.req->shape.weight < ticket->shape.weight)
         rename_node(zk, task);
     else
-        hf_zk_look(zk, task);
+        hf_zk_read(zk, task);
 }
 
 void hf_zk_amend(struct hf_zk *zk, struct hf_zk_task *task)
 {
     task->ticket = hf_zk_ticket_find(zk, task->base.req->id);
     if (task->ticket == NULL)
-        hf_zk_look(zk, task);
+        hf_zk_read(zk, task);
     else if (task->ticket->where == HF_ZK_UNSURE)
-        hf_zk_search(zk, task, go);
+        hf_zk_search(zk, task, amend_place);
     else
-        go(zk, task);
+        amend_place(zk, task);
 }

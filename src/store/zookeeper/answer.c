@@ -1,10 +1,11 @@
-/* answer.c - what a line looks like to somebody who asks. */
+/* answer.c - what a task is answered: the line as a ticket sees it. */
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* kazoo calls a writer as it calls a mutex: it is what the asker needs it to be. */
+/* kazoo has one name for writers and mutexes.  To a reader or writer it is a writer, to all
+ * others a mutex. */
 struct hf_shape hf_zk_shape_to(const struct hf_zk_child *child,
                                const struct hf_shape    *mine)
 {
@@ -15,7 +16,7 @@ struct hf_shape hf_zk_shape_to(const struct hf_zk_child *child,
                   : child->shape;
 }
 
-static bool make_room(struct hf_zk *zk, size_t count)
+static bool make_snapshot_room(struct hf_zk *zk, size_t count)
 {
     if (count <= zk->snapshot_room)
         return true;
@@ -55,7 +56,8 @@ static size_t near_part(const struct hf_zk_line *line, size_t end,
 }
 
 /* Where the ticket stands in the last listing; line->count: nowhere. */
-static size_t index_of(const struct hf_zk_line *line, const struct hf_zk_ticket *ticket)
+static size_t ticket_index(const struct hf_zk_line   *line,
+                           const struct hf_zk_ticket *ticket)
 {
     if (ticket == NULL || ticket->where != HF_ZK_THERE)
         return line->count;
@@ -91,12 +93,12 @@ static void copy_part(struct hf_zk *zk, const struct hf_zk_line *line, size_t fi
 int hf_zk_answer(struct hf_zk *zk, struct hf_req *req, struct hf_zk_line *line,
                  struct hf_zk_ticket *ticket, const struct hf_shape *shape)
 {
-    size_t me = index_of(line, ticket);
+    size_t me = ticket_index(line, ticket);
     bool   present = me < line->count;
     size_t first = near_part(line, me, present ? &ticket->shape : shape);
     size_t count = 0;
 
-    if (!make_room(zk, me - first + 1))
+    if (!make_snapshot_room(zk, me - first + 1))
         return HF_ENOMEM;
     copy_part(zk, line, first, me, present ? &ticket->shape : shape, &count);
     req->me = count;
@@ -118,14 +120,14 @@ bool hf_zk_granted(const struct hf_zk_line *line, const struct hf_zk_ticket *tic
 {
     uint64_t weight = 0;
 
-    for (size_t i = index_of(line, ticket);
+    for (size_t i = ticket_index(line, ticket);
          (i = hf_zk_line_before(line, i)) < line->count;) {
         struct hf_shape other = hf_zk_shape_to(&line->place[i].child, &ticket->shape);
         weight += other.weight;
         if (keeps_out(weight, &other, &ticket->shape))
             return false;
     }
-    return index_of(line, ticket) < line->count;
+    return ticket_index(line, ticket) < line->count;
 }
 
 size_t hf_zk_line_waiting(const struct hf_zk_line *line, size_t end,
@@ -147,4 +149,16 @@ size_t hf_zk_line_waiting(const struct hf_zk_line *line, size_t end,
     if (waiting > 0 || weight + shape->weight > shape->capacity)
         *free_for = false;
     return waiting;
+}
+
+void hf_zk_answer_done(struct hf_zk *zk, struct hf_zk_task *task, int error, int gone,
+                       const char *what)
+{
+    if (error == 0)
+        hf_task_finish(&task->base, 0);
+    else if (error == HF_ZK_NO_NODE || error == HF_ZK_BAD_VERSION)
+        hf_task_fail(&task->base, gone, "that place in \"%.100s\" is gone",
+                     task->base.req->name);
+    else
+        hf_task_finish(&task->base, hf_zk_fault(zk, error, what, task->line->folder));
 }

@@ -23,7 +23,7 @@
 
 #define KICK (200 * HF_MS)
 
-static hf_time guard(hf_time timeout)
+static hf_time clock_guard(hf_time timeout)
 {
     hf_time part = timeout / 40;
 
@@ -52,7 +52,7 @@ void hf_zk_beat_start(struct hf_zk *zk, hf_time timeout, hf_time answered, bool 
     struct hf_zk_beat *beat = &zk->beat;
 
     if (fresh)
-        hf_lease_quorum_init(&beat->lease, timeout, guard(timeout));
+        hf_lease_quorum_init(&beat->lease, timeout, clock_guard(timeout));
     hf_zk_beat_greeted(zk, timeout, answered);
     beat->wrote = beat->tried = 0; /* due at once: nothing is proven yet */
     beat->spoke = zk->remote.now;
@@ -85,7 +85,7 @@ void hf_zk_beat_pong(struct hf_zk *zk, hf_time answered)
 
 /* ---- Heartbeats ------------------------------------------------------------------------ */
 
-static void on_checked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_beat(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_beat *beat = data;
 
@@ -103,7 +103,7 @@ static void on_checked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 }
 
 /* Go round among our places, a number of them at a time. */
-static void choose(struct hf_zk *zk)
+static void choose_checked(struct hf_zk *zk)
 {
     struct hf_zk_beat *beat = &zk->beat;
 
@@ -120,22 +120,22 @@ static void choose(struct hf_zk *zk)
         beat->after = beat->checked[beat->checks - 1];
 }
 
-static void check(struct hf_zk *zk)
+static void send_beat(struct hf_zk *zk)
 {
     struct hf_zk_beat *beat = &zk->beat;
 
     beat->tried = zk->remote.now;
-    choose(zk);
+    choose_checked(zk);
     if (beat->checks == 0)
         return;
-    size_t begin = hf_zk_call_begin(zk, &beat->call, HF_ZK_MULTI, on_checked, beat);
+    size_t begin = hf_zk_call_begin(zk, &beat->call, HF_ZK_MULTI, on_beat, beat);
     for (size_t i = 0; i < beat->checks; i++)
         hf_zk_multi_check(zk, hf_zk_ticket_find(zk, beat->checked[i])->path);
     hf_zk_multi_end(zk);
     hf_zk_call_end(zk, begin);
 }
 
-static void ping(struct hf_zk *zk)
+static void send_ping(struct hf_zk *zk)
 {
     struct hf_zk_writer *out = &zk->calls.out;
     size_t               begin = hf_zk_frame_begin(out);
@@ -221,9 +221,9 @@ void hf_zk_beat_run(struct hf_zk *zk)
         return;
     }
     if (zk->remote.now >= beat_due(zk))
-        check(zk);
+        send_beat(zk);
     if (zk->remote.now >= ping_due(zk))
-        ping(zk);
+        send_ping(zk);
     if (zk->remote.now >= kick_due(zk)) {
         zk->beat.kicked = zk->remote.now;
         hf_zk_call_get(zk, &zk->beat.kick, HF_ZK_EXISTS, root, false, on_kicked, NULL);

@@ -1,7 +1,7 @@
-/* call.c - one request on the wire and its answer.
+/* call.c - one call on the wire and its answer.
  *
- * A connection answers in the order it was asked, so calls are a queue.  What they
- * say is gathered in one buffer and leaves in one piece.
+ * A connection answers in the order of sending, so calls are a queue.  They are written
+ * into one buffer, which leaves in one piece.
  */
 #include "store/zookeeper/inner.h"
 
@@ -42,8 +42,8 @@ void hf_zk_call_end(struct hf_zk *zk, size_t begin)
 
 /* ---- What calls say ---------------------------------------------------------------- */
 
-static void put_entry(struct hf_zk_writer *out, const char *scheme, size_t length,
-                      const char *id)
+static void put_acl_entry(struct hf_zk_writer *out, const char *scheme, size_t length,
+                          const char *id)
 {
     hf_zk_put_int(out, 31); /* everything: read, write, create, delete, admin */
     hf_zk_put_bytes(out, scheme, length);
@@ -51,7 +51,7 @@ static void put_entry(struct hf_zk_writer *out, const char *scheme, size_t lengt
 }
 
 /* "digest:ana:hash,ip:10.0.0.1": an id may contain colons, but no commas. */
-static void put_list(struct hf_zk_writer *out, const char *acl)
+static void put_acl_list(struct hf_zk_writer *out, const char *acl)
 {
     char    text[HF_ZK_ACL_MAX];
     char   *rest;
@@ -64,7 +64,7 @@ static void put_list(struct hf_zk_writer *out, const char *acl)
     for (char *part = strtok_r(text, ",", &rest); part != NULL;
          part = strtok_r(NULL, ",", &rest)) {
         size_t length = strcspn(part, ":");
-        put_entry(out, part, length, part[length] == ':' ? part + length + 1 : "");
+        put_acl_entry(out, part, length, part[length] == ':' ? part + length + 1 : "");
     }
 }
 
@@ -75,12 +75,12 @@ static void put_acl(struct hf_zk *zk)
 
     if (strcmp(acl, "open") == 0) {
         hf_zk_put_int(out, 1);
-        put_entry(out, "world", 5, "anyone");
+        put_acl_entry(out, "world", 5, "anyone");
     } else if (strcmp(acl, "creator") == 0) {
         hf_zk_put_int(out, 1);
-        put_entry(out, "auth", 4, "");
+        put_acl_entry(out, "auth", 4, "");
     } else {
-        put_list(out, acl);
+        put_acl_list(out, acl);
     }
 }
 
@@ -126,14 +126,14 @@ void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode
     hf_zk_call_end(zk, begin);
 }
 
-static void on_settled(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_barrier(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
-    (void)zk, (void)data, (void)reply; /* what is asked behind it tells */
+    (void)zk, (void)data, (void)reply; /* the call behind it tells */
 }
 
-void hf_zk_call_settle(struct hf_zk *zk, struct hf_zk_call *call, const char *path)
+void hf_zk_call_barrier(struct hf_zk *zk, struct hf_zk_call *call, const char *path)
 {
-    size_t begin = hf_zk_call_begin(zk, call, HF_ZK_MULTI, on_settled, NULL);
+    size_t begin = hf_zk_call_begin(zk, call, HF_ZK_MULTI, on_barrier, NULL);
 
     hf_zk_multi_check(zk, path);
     hf_zk_multi_end(zk);
@@ -239,7 +239,7 @@ static bool is_write(enum hf_zk_opcode opcode)
     }
 }
 
-static struct hf_zk_call *take(struct hf_zk_calls *calls)
+static struct hf_zk_call *take_first_call(struct hf_zk_calls *calls)
 {
     struct hf_zk_call *call = calls->first;
 
@@ -262,7 +262,7 @@ bool hf_zk_calls_answer(struct hf_zk *zk, struct hf_zk_reader frame, hf_time ans
     if (zxid > zk->link.zxid)
         zk->link.zxid = zxid;
 
-    struct hf_zk_call *call = take(calls);
+    struct hf_zk_call *call = take_first_call(calls);
     struct hf_zk_reply reply = { .error = error, .zxid = zxid, .body = frame };
     if (error == 0 && call->opcode == HF_ZK_MULTI)
         reply.error = first_error(&reply);
@@ -279,7 +279,7 @@ bool hf_zk_calls_overlong(struct hf_zk *zk, int32_t xid, hf_time answered)
 
     if (calls->first == NULL || calls->first->xid != xid)
         return false;
-    struct hf_zk_call *call = take(calls);
+    struct hf_zk_call *call = take_first_call(calls);
     hf_zk_beat_heard(zk, call->sent, answered, false);
     call->on_reply(zk, call->data, &reply);
     return true;
@@ -292,7 +292,7 @@ void hf_zk_calls_fail(struct hf_zk *zk)
     calls->out.used = 0;
     calls->out.failed = false;
     while (calls->first != NULL) {
-        struct hf_zk_call *call = take(calls);
+        struct hf_zk_call *call = take_first_call(calls);
         struct hf_zk_reply reply = { .error = HF_ZK_CONNECTION_LOSS,
                                      .body = { .bad = true } };
         call->on_reply(zk, call->data, &reply);
@@ -301,7 +301,7 @@ void hf_zk_calls_fail(struct hf_zk *zk)
 
 /* ---- Errors as people meet them ----------------------------------------------------- */
 
-static const char *reason(int error)
+static const char *error_text(int error)
 {
     switch (error) {
     case HF_ZK_UNIMPLEMENTED:
@@ -344,9 +344,9 @@ int hf_zk_fault(struct hf_zk *zk, int error, const char *what, const char *path)
     default:
         break;
     }
-    if (reason(error) != NULL)
+    if (error_text(error) != NULL)
         snprintf(errmsg, HF_ERRMSG_MAX, "ZooKeeper cannot %s %.100s: %s", what, path,
-                 reason(error));
+                 error_text(error));
     else
         snprintf(errmsg, HF_ERRMSG_MAX, "ZooKeeper cannot %s %.100s: its error %d", what,
                  path, error);

@@ -1,4 +1,4 @@
-/* chroot.c - the node that all locks are below, made if that was asked for.
+/* chroot.c - the node that all locks are below, made by `holdfast init`.
  *
  * Clients do not make it by themselves: with a mistake in the URL they would be below
  * another one than the rest, and meet nobody.
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void on_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_chroot_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     if (reply->error != 0 && reply->error != HF_ZK_NODE_EXISTS &&
         reply->error != HF_ZK_CONNECTION_LOSS && zk->chroot_error == 0)
@@ -30,7 +30,7 @@ void hf_zk_chroot_make(struct hf_zk *zk)
             return; /* then it is missing, and that is said */
         memcpy(path, zk->config.chroot, i);
         path[i] = '\0';
-        hf_zk_call_create(zk, call, path, "", HF_ZK_PERSISTENT, on_made, call);
+        hf_zk_call_create(zk, call, path, "", HF_ZK_PERSISTENT, on_chroot_made, call);
     }
 }
 

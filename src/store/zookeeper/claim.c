@@ -6,7 +6,7 @@
  *
  *     read --ours--> mark --ours--> delete of that version
  *       ^              |               |
- *       +--changed-----+---------------+     somebody left word at it
+ *       +--changed-----+---------------+     an ASK has written into it
  *
  * Not there, or another's: HF_ZK_NO_NODE.  Who may not read or write the node, but delete
  * in the folder, deletes without a mark: EXISTS --ours--> delete of that version.
@@ -14,15 +14,15 @@
  * What is left of the race: a mark that meets the next claim, if both were of version 0,
  * writes our note into it, where it stays until that claim is released.  And a delete
  * takes the next claim if ours is broken while it is under way, claimed again, and the new
- * one has come to the same version by being asked for; without a mark that may be 0.
+ * one has come to the same version by an ASK; without a mark that may be 0.
  */
 #include "store/zookeeper/inner.h"
 
-enum { STEP, LOOK = 2 }; /* call[] */
+enum { STEP, READ = 2 }; /* call[] */
 
-/* ---- Looking ------------------------------------------------------------------------------- */
+/* ---- Reading ------------------------------------------------------------------------------- */
 
-static void on_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_claim_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
     struct hf_zk_stat  stat = { 0 };
@@ -33,26 +33,27 @@ static void on_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     task->line->claim = reply->error == 0 ? (uint64_t)stat.czxid : 0;
 }
 
-void hf_zk_claim_look(struct hf_zk *zk, struct hf_zk_task *task)
+void hf_zk_claim_read(struct hf_zk *zk, struct hf_zk_task *task)
 {
     char path[HF_ZK_PATH_MAX];
 
     hf_zk_path(task->line, "claim", path);
-    hf_zk_call_get(zk, &task->call[LOOK], HF_ZK_GET_DATA, path, false, on_seen, task);
+    hf_zk_call_get(zk, &task->call[READ], HF_ZK_GET_DATA, path, false, on_claim_read,
+                   task);
 }
 
 /* ---- Deleting ------------------------------------------------------------------------------ */
 
-static void read_claim(struct hf_zk *zk, struct hf_zk_task *task);
+static void read_to_mark(struct hf_zk *zk, struct hf_zk_task *task);
 
-static void on_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_claim_gone(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
 
     if (reply->error == HF_ZK_CONNECTION_LOSS && task->ticket != NULL)
         task->ticket->leaving = true;
     if (reply->error == HF_ZK_BAD_VERSION)
-        read_claim(zk, task);
+        read_to_mark(zk, task);
     else
         task->on_claim(zk, task, reply->error);
 }
@@ -67,10 +68,10 @@ static void delete_claim(struct hf_zk *zk, struct hf_zk_task *task,
         return;
     }
     hf_zk_path(task->line, "claim", path);
-    hf_zk_call_delete(zk, &task->call[STEP], path, stat->version, on_deleted, task);
+    hf_zk_call_delete(zk, &task->call[STEP], path, stat->version, on_claim_gone, task);
 }
 
-static void on_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_claim_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
     struct hf_zk_stat  stat;
@@ -84,15 +85,16 @@ static void on_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 }
 
 /* We may not read or write it: that much needs no right. */
-static void ask_exists(struct hf_zk *zk, struct hf_zk_task *task)
+static void delete_unread(struct hf_zk *zk, struct hf_zk_task *task)
 {
     char path[HF_ZK_PATH_MAX];
 
     hf_zk_path(task->line, "claim", path);
-    hf_zk_call_get(zk, &task->call[STEP], HF_ZK_EXISTS, path, false, on_exists, task);
+    hf_zk_call_get(zk, &task->call[STEP], HF_ZK_EXISTS, path, false, on_claim_exists,
+                   task);
 }
 
-static void on_marked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_claim_marked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
     struct hf_zk_stat  stat;
@@ -103,24 +105,24 @@ static void on_marked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
         delete_claim(zk, task, &stat);
         break;
     case HF_ZK_BAD_VERSION:
-        read_claim(zk, task);
+        read_to_mark(zk, task);
         break;
     case HF_ZK_NO_AUTH:
-        ask_exists(zk, task);
+        delete_unread(zk, task);
         break;
     default:
         task->on_claim(zk, task, reply->error);
     }
 }
 
-static void on_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_claim_to_mark(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
     struct hf_zk_stat  stat;
     char               path[HF_ZK_PATH_MAX];
 
     if (reply->error == HF_ZK_NO_AUTH) {
-        ask_exists(zk, task);
+        delete_unread(zk, task);
         return;
     }
     if (reply->error != 0) {
@@ -135,15 +137,16 @@ static void on_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     }
     hf_zk_path(task->line, "claim", path);
     hf_zk_call_set(zk, &task->call[STEP], path, text.bytes, text.size, stat.version,
-                   on_marked, task);
+                   on_claim_marked, task);
 }
 
-static void read_claim(struct hf_zk *zk, struct hf_zk_task *task)
+static void read_to_mark(struct hf_zk *zk, struct hf_zk_task *task)
 {
     char path[HF_ZK_PATH_MAX];
 
     hf_zk_path(task->line, "claim", path);
-    hf_zk_call_get(zk, &task->call[STEP], HF_ZK_GET_DATA, path, false, on_read, task);
+    hf_zk_call_get(zk, &task->call[STEP], HF_ZK_GET_DATA, path, false, on_claim_to_mark,
+                   task);
 }
 
 void hf_zk_claim_delete(struct hf_zk *zk, struct hf_zk_task *task, uint64_t seq,
@@ -152,5 +155,5 @@ void hf_zk_claim_delete(struct hf_zk *zk, struct hf_zk_task *task, uint64_t seq,
 {
     task->claim = seq;
     task->on_claim = then;
-    read_claim(zk, task);
+    read_to_mark(zk, task);
 }

@@ -6,8 +6,7 @@
  *     create + listing ----------------------------> answer
  *         no such folder: folder + create + listing, again
  *     a try, a limit: listing first; nothing is created if it is no use
- *     an earlier answer was lost: a write that changes nothing + listing, our uuid is
- *         looked for first
+ *     an earlier answer was lost: search.c first
  *     one of several that belong together: see group.c
  */
 #include "store/zookeeper/inner.h"
@@ -24,7 +23,7 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task);
 
 /* ---- Cannot be ------------------------------------------------------------------------- */
 
-static void undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
+static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     if (error == HF_ZK_CONNECTION_LOSS) {
         task->error = HF_EDOWN;
@@ -36,22 +35,22 @@ static void undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
     hf_task_finish(&task->base, task->error);
 }
 
-static void on_undone(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_place_undone(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
-    undone(zk, data, reply->error);
+    place_undone(zk, data, reply->error);
 }
 
 /* A place that we must not keep: `status` once it is gone. */
-static void undo(struct hf_zk *zk, struct hf_zk_task *task, int status)
+static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
     task->error = status;
     task->ticket->leaving = true;
     hf_zk_ticket_quiet(zk, task->ticket, true);
     if (task->ticket->shape.claim)
-        hf_zk_claim_delete(zk, task, task->ticket->seq, undone);
+        hf_zk_claim_delete(zk, task, task->ticket->seq, place_undone);
     else
-        hf_zk_call_delete(zk, &task->call[CREATE], task->ticket->path, -1, on_undone,
-                          task);
+        hf_zk_call_delete(zk, &task->call[CREATE], task->ticket->path, -1,
+                          on_place_undone, task);
 }
 
 static void undo_exhausted(struct hf_zk *zk, struct hf_zk_task *task)
@@ -60,7 +59,7 @@ static void undo_exhausted(struct hf_zk *zk, struct hf_zk_task *task)
              "the numbers in %.120s are used up; when nobody is in it, delete that node, "
              "or use another lock name",
              task->line->folder);
-    undo(zk, task, HF_EEXHAUSTED);
+    undo_place(zk, task, HF_EEXHAUSTED);
 }
 
 static void undo_full(struct hf_zk *zk, struct hf_zk_task *task)
@@ -69,7 +68,7 @@ static void undo_full(struct hf_zk *zk, struct hf_zk_task *task)
              "as many wait for \"%.128s\" as the limit of %u allows",
              task->base.req->name, task->base.req->limit);
     if (task->ticket->where == HF_ZK_THERE) {
-        undo(zk, task, HF_EFULL);
+        undo_place(zk, task, HF_EFULL);
         return;
     }
     hf_zk_ticket_free(zk, task->ticket);
@@ -77,7 +76,7 @@ static void undo_full(struct hf_zk *zk, struct hf_zk_task *task)
     hf_task_finish(&task->base, HF_EFULL);
 }
 
-static void fail(struct hf_zk *zk, struct hf_zk_task *task, int error)
+static void enter_fail(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     int status = hf_zk_group_failed(zk, task);
 
@@ -122,39 +121,39 @@ static bool is_mismatch(const struct hf_zk_task *task)
     return task->ticket->shape.claim && task->line->count > 1;
 }
 
-static void on_there(struct hf_zk *zk, struct hf_zk_task *task)
+static void judge_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
     if (is_exhausted(task->ticket))
         undo_exhausted(zk, task);
     else if (is_full(task))
         undo_full(zk, task);
     else if (is_mismatch(task))
-        undo(zk, task, HF_EMISMATCH);
+        undo_place(zk, task, HF_EMISMATCH);
     else
-        hf_zk_look_answer(zk, task);
+        hf_zk_read_answer(zk, task);
 }
 
-static void on_placed(struct hf_zk *zk, struct hf_zk_task *task, int error)
+static void on_listed_in_line(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    bool lost = error == HF_ZK_CONNECTION_LOSS; /* then it is asked again, whatever
-                                                   came of the create */
+    /* Then ENTER is sent again, whatever came of the create. */
+    bool lost = error == HF_ZK_CONNECTION_LOSS;
 
     if (!lost && task->error == HF_ZK_NO_NODE && ++task->step < TRIES) {
         take_place(zk, task);
     } else if (lost || task->error != 0) {
-        fail(zk, task, lost ? error : task->error);
+        enter_fail(zk, task, lost ? error : task->error);
     } else if (error != 0 && error != HF_ZK_NO_NODE) {
-        fail(zk, task, error);
+        enter_fail(zk, task, error);
     } else if (task->ticket->where == HF_ZK_NOWHERE) { /* a claim that came too late */
         hf_zk_ticket_free(zk, task->ticket);
         task->ticket = NULL;
-        hf_zk_look_answer(zk, task);
+        hf_zk_read_answer(zk, task);
     } else {
-        hf_zk_settle(zk, task->ticket);
+        hf_zk_ticket_confirm(zk, task->ticket);
         if (task->ticket->where == HF_ZK_THERE)
-            on_there(zk, task);
+            judge_place(zk, task);
         else
-            hf_zk_look_answer(zk, task);
+            hf_zk_read_answer(zk, task);
     }
 }
 
@@ -184,7 +183,7 @@ void hf_zk_enter_failed(struct hf_zk *zk, struct hf_zk_task *task, int error)
         task->error = 0; /* somebody was quicker: the listing shows him */
 }
 
-static void on_created(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_place_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_stat stat;
 
@@ -199,7 +198,7 @@ static void on_created(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     hf_zk_enter_made(zk, data, path, &stat);
 }
 
-static void on_folder(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_folder_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
 
@@ -214,7 +213,7 @@ void hf_zk_enter_folder(struct hf_zk *zk, struct hf_zk_task *task)
 {
     if (task->step > 0)
         hf_zk_call_create(zk, &task->call[FOLDER], task->line->folder, "",
-                          HF_ZK_CONTAINER, on_folder, task);
+                          HF_ZK_CONTAINER, on_folder_made, task);
 }
 
 void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret)
@@ -229,9 +228,9 @@ void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret
 void hf_zk_enter_list(struct hf_zk *zk, struct hf_zk_task *task)
 {
     if (task->base.req->shape.claim)
-        hf_zk_claim_look(zk, task);
-    task->on_list = on_placed;
-    hf_zk_line_ask(zk, task->line, task);
+        hf_zk_claim_read(zk, task);
+    task->on_list = on_listed_in_line;
+    hf_zk_line_list(zk, task->line, task);
 }
 
 /* Create and listing in one flight; from the second time on the folder, too. */
@@ -245,7 +244,7 @@ void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task)
     hf_zk_enter_path(zk, task, path);
     hf_zk_call_create(zk, &task->call[CREATE], path, note,
                       req->shape.claim ? HF_ZK_EPHEMERAL : HF_ZK_EPHEMERAL_SEQUENTIAL,
-                      on_created, task);
+                      on_place_made, task);
     hf_zk_enter_list(zk, task);
 }
 
@@ -258,15 +257,15 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
         hf_zk_enter_alone(zk, task);
 }
 
-/* ---- Looking first -------------------------------------------------------------------------- */
+/* ---- Listing first -------------------------------------------------------------------------- */
 
-static void on_looked(struct hf_zk *zk, struct hf_zk_task *task, int error)
+static void on_listed_first(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     const struct hf_req *req = task->base.req;
     bool                 free_for;
 
     if (error != 0 && error != HF_ZK_NO_NODE) {
-        fail(zk, task, error);
+        enter_fail(zk, task, error);
         return;
     }
     size_t waiting =
@@ -274,7 +273,7 @@ static void on_looked(struct hf_zk *zk, struct hf_zk_task *task, int error)
     if (req->only_free && !free_for) {
         hf_zk_ticket_free(zk, task->ticket);
         task->ticket = NULL;
-        hf_zk_look_answer(zk, task);
+        hf_zk_read_answer(zk, task);
     } else if (req->limit != 0 && waiting >= req->limit && !free_for) {
         undo_full(zk, task);
     } else {
@@ -291,19 +290,19 @@ static void keep_place(struct hf_zk *zk, struct hf_zk_task *task)
     hf_zk_enter_list(zk, task);
 }
 
-static void begin(struct hf_zk *zk, struct hf_zk_task *task)
+static void begin_enter(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    bool look_first = task->base.req->only_free || task->base.req->limit != 0;
+    bool list_first = task->base.req->only_free || task->base.req->limit != 0;
 
     if (task->ticket->where == HF_ZK_THERE) {
         keep_place(zk, task);
     } else if (task->ticket->where == HF_ZK_AWAY) {
-        hf_zk_look(zk, task);
-    } else if (look_first) {
+        hf_zk_read(zk, task);
+    } else if (list_first) {
         if (task->base.req->shape.claim)
-            hf_zk_claim_look(zk, task);
-        task->on_list = on_looked;
-        hf_zk_line_ask(zk, task->line, task);
+            hf_zk_claim_read(zk, task);
+        task->on_list = on_listed_first;
+        hf_zk_line_list(zk, task->line, task);
     } else {
         take_place(zk, task);
     }
@@ -319,7 +318,7 @@ void hf_zk_enter(struct hf_zk *zk, struct hf_zk_task *task)
     if (task->ticket == NULL)
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
     else if (task->ticket->where == HF_ZK_UNSURE)
-        hf_zk_search(zk, task, begin);
+        hf_zk_search(zk, task, begin_enter);
     else
-        begin(zk, task);
+        begin_enter(zk, task);
 }

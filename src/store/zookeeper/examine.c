@@ -1,6 +1,6 @@
 /* examine.c - EXAMINE: what a person should know about these servers.
  *
- * Everything is asked at once, and told when all of it is answered:
+ * All calls are sent at once.  What they tell is told when all of them are answered:
  *
  *     srvr, on a connection of its own       version and role
  *     get /zookeeper/config                  size of the ensemble
@@ -23,40 +23,40 @@
 enum { CONFIG, WRITE, LIST, ACL, RIGHTS, CALLS };
 
 struct examine {
-    struct hf_zk_task       *task;
-    struct hf_zk_call        call[CALLS];
-    size_t                   flying;
-    bool                     broken; /* the connection did */
-    struct hf_zk_word        word;
-    char                     child[40]; /* a name that no lock and no place can have */
-    char                     path[HF_ZK_PATH_MAX];
-    hf_time                  began;
-    struct hf_zk_server_look server;
-    struct hf_zk_folder_look folder;
-    struct hf_finding_list   list;
+    struct hf_zk_task        *task;
+    struct hf_zk_call         call[CALLS];
+    size_t                    flying;
+    bool                      broken; /* the connection did */
+    struct hf_zk_probe        probe;
+    char                      child[40]; /* a name that no lock and no place can have */
+    char                      path[HF_ZK_PATH_MAX];
+    hf_time                   began;
+    struct hf_zk_server_facts server;
+    struct hf_zk_folder_facts folder;
+    struct hf_finding_list    list;
 };
 
 static void examine_free(void *data)
 {
     struct examine *examine = data;
 
-    hf_zk_word_end(&examine->word);
+    hf_zk_probe_end(&examine->probe);
     hf_finding_list_clear(&examine->list);
     free(examine);
 }
 
-static void go_on(struct hf_zk *zk, struct examine *examine)
+static void tell_if_complete(struct hf_zk *zk, struct examine *examine)
 {
     struct hf_zk_task      *task = examine->task;
     struct hf_finding_list *list = &examine->list;
 
-    if (examine->flying > 0 || (examine->word.asking && !examine->broken))
+    if (examine->flying > 0 || (examine->probe.open && !examine->broken))
         return;
     if (examine->broken) {
         hf_task_finish(&task->base, HF_EDOWN); /* the link has said why */
         return;
     }
-    examine->server.srvr = examine->word.text;
+    examine->server.srvr = examine->probe.text;
     hf_zk_server_tell(zk, &examine->server, list);
     if (task->line != NULL)
         hf_zk_folder_tell(zk, task->line, &examine->folder, list);
@@ -69,18 +69,18 @@ static void go_on(struct hf_zk *zk, struct examine *examine)
     hf_task_finish(&task->base, 0);
 }
 
-static void on_word(struct hf_zk *zk, void *data)
+static void on_srvr(struct hf_zk *zk, void *data)
 {
-    go_on(zk, data);
+    tell_if_complete(zk, data);
 }
 
-static void answered(struct hf_zk *zk, struct examine *examine, int error)
+static void call_answered(struct hf_zk *zk, struct examine *examine, int error)
 {
     assert(examine->flying > 0);
     examine->flying--;
     if (error == HF_ZK_CONNECTION_LOSS)
         examine->broken = true;
-    go_on(zk, examine);
+    tell_if_complete(zk, examine);
 }
 
 /* ---- Servers -------------------------------------------------------------------------- */
@@ -98,51 +98,52 @@ static void on_config(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
             examine->server.size++;
         at = newline != NULL ? newline + 1 : end;
     }
-    answered(zk, examine, reply->error);
+    call_answered(zk, examine, reply->error);
 }
 
-static void on_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_trial_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct examine *examine = data;
 
     examine->server.delete_error = reply->error;
     examine->server.took = hf_now() - examine->began;
-    answered(zk, examine, reply->error);
+    call_answered(zk, examine, reply->error);
 }
 
-static void on_created(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_trial_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct examine *examine = data;
 
     examine->server.create_error = reply->error;
     if (reply->error != 0) {
-        answered(zk, examine, reply->error);
+        call_answered(zk, examine, reply->error);
         return;
     }
-    hf_zk_call_delete(zk, &examine->call[WRITE], examine->path, -1, on_deleted, examine);
+    hf_zk_call_delete(zk, &examine->call[WRITE], examine->path, -1, on_trial_deleted,
+                      examine);
 }
 
-static void ask_servers(struct hf_zk *zk, struct examine *examine)
+static void call_servers(struct hf_zk *zk, struct examine *examine)
 {
     examine->flying += 2;
-    hf_zk_word_ask(zk, &examine->word, "srvr", on_word, examine);
+    hf_zk_probe_send(zk, &examine->probe, "srvr", on_srvr, examine);
     hf_zk_call_get(zk, &examine->call[CONFIG], HF_ZK_GET_DATA, "/zookeeper/config", false,
                    on_config, examine);
     snprintf(examine->path, sizeof examine->path, "%s/%s", zk->config.chroot,
              examine->child);
     examine->began = hf_now();
     hf_zk_call_create(zk, &examine->call[WRITE], examine->path, "holdfast doctor",
-                      HF_ZK_EPHEMERAL, on_created, examine);
+                      HF_ZK_EPHEMERAL, on_trial_made, examine);
 }
 
 /* ---- A lock's folder --------------------------------------------------------------------- */
 
-static void on_list(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_folder_listed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct examine *examine = data;
 
     hf_zk_folder_take_list(&examine->folder, reply);
-    answered(zk, examine, reply->error);
+    call_answered(zk, examine, reply->error);
 }
 
 static void on_acl(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -150,7 +151,7 @@ static void on_acl(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     struct examine *examine = data;
 
     hf_zk_folder_take_acl(&examine->folder, reply);
-    answered(zk, examine, reply->error);
+    call_answered(zk, examine, reply->error);
 }
 
 static void on_rights(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -161,17 +162,17 @@ static void on_rights(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
         examine->folder.enter_error = hf_zk_multi_error(reply, 0);
         examine->folder.leave_error = hf_zk_multi_error(reply, 1);
     }
-    answered(zk, examine, reply->error);
+    call_answered(zk, examine, reply->error);
 }
 
-static void ask_folder(struct hf_zk *zk, struct examine *examine)
+static void call_folder(struct hf_zk *zk, struct examine *examine)
 {
     const struct hf_zk_line *line = examine->task->line;
     char                     path[HF_ZK_PATH_MAX];
 
     examine->flying += 3;
     hf_zk_call_get(zk, &examine->call[LIST], HF_ZK_GET_CHILDREN2, line->folder, false,
-                   on_list, examine);
+                   on_folder_listed, examine);
     hf_zk_call_get(zk, &examine->call[ACL], HF_ZK_GET_ACL, line->folder, false, on_acl,
                    examine);
     hf_zk_path(line, examine->child, path);
@@ -186,16 +187,12 @@ static void ask_folder(struct hf_zk *zk, struct examine *examine)
 
 void hf_zk_examine(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    struct examine *examine = calloc(1, sizeof *examine);
-    if (examine == NULL) {
-        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+    struct examine *examine = hf_zk_task_more(task, sizeof *examine, examine_free);
+    if (examine == NULL)
         return;
-    }
     examine->task = task;
-    task->more = examine;
-    task->free_more = examine_free;
     snprintf(examine->child, sizeof examine->child, "%%doctor-%016" PRIx64, hf_random());
-    ask_servers(zk, examine);
+    call_servers(zk, examine);
     if (task->line != NULL)
-        ask_folder(zk, examine);
+        call_folder(zk, examine);
 }

@@ -68,7 +68,7 @@ struct place {
     struct hf_zk_child child;
 };
 
-static int by_seq(const void *a, const void *b)
+static int by_child_seq(const void *a, const void *b)
 {
     const struct place *x = a, *y = b;
 
@@ -76,7 +76,8 @@ static int by_seq(const void *a, const void *b)
 }
 
 /* Who holds, as names alone tell it; a claim is first. */
-static void judge(struct hf_zk_folder_look *look, struct place *place, size_t count)
+static void judge_children(struct hf_zk_folder_facts *facts, struct place *place,
+                           size_t count)
 {
     struct hf_ticket     *ticket = calloc(count + 1, sizeof *ticket);
     const struct hf_shape shared = { .weight = 1, .capacity = HF_ALL };
@@ -84,7 +85,7 @@ static void judge(struct hf_zk_folder_look *look, struct place *place, size_t co
 
     if (ticket == NULL)
         return;
-    qsort(place, count, sizeof *place, by_seq);
+    qsort(place, count, sizeof *place, by_child_seq);
     for (size_t i = 0; i < count; i++)
         any_shared = any_shared || place[i].child.shape.capacity == HF_ALL;
     for (size_t i = 0; i < count; i++) {
@@ -92,60 +93,60 @@ static void judge(struct hf_zk_folder_look *look, struct place *place, size_t co
         ticket[i].shape = hf_zk_shape_to(&place[i].child, any_shared ? &shared : NULL);
         struct hf_line    ahead = { ticket, i };
         struct hf_verdict verdict = hf_line_judge(&ahead, &ticket[i].shape);
-        look->holders += verdict.granted;
-        look->waiters += !verdict.granted;
+        facts->holders += verdict.granted;
+        facts->waiters += !verdict.granted;
     }
     free(ticket);
 }
 
 /* Curator sorts by what follows the last "lock-", or by the whole name, and takes
  * whatever is first for the holder. */
-static void take_foreign(struct hf_zk_folder_look *look, struct hf_zk_text text)
+static void take_foreign(struct hf_zk_folder_facts *facts, struct hf_zk_text text)
 {
-    char        name[sizeof look->foreign_name];
+    char        name[sizeof facts->foreign_name];
     const char *key = name, *at;
 
     snprintf(name, sizeof name, "%.*s", (int)(text.size < 60 ? text.size : 60),
              text.bytes);
     while ((at = strstr(key, "lock-")) != NULL)
         key = at + 5;
-    look->foreign++;
-    memcpy(look->foreign_name, name, sizeof name);
+    facts->foreign++;
+    memcpy(facts->foreign_name, name, sizeof name);
     if (strcmp(key, "0000000001") < 0)
-        memcpy(look->blocker, name, sizeof name);
+        memcpy(facts->blocker, name, sizeof name);
 }
 
-void hf_zk_folder_take_list(struct hf_zk_folder_look *look, struct hf_zk_reply *reply)
+void hf_zk_folder_take_list(struct hf_zk_folder_facts *facts, struct hf_zk_reply *reply)
 {
     size_t        count = reply->error == 0 ? hf_zk_get_count(&reply->body, 4) : 0;
     size_t        places = 0;
     struct place *place = calloc(count + 1, sizeof *place);
 
-    look->list_error = reply->error;
+    facts->list_error = reply->error;
     for (size_t i = 0; i < count; i++) {
         struct hf_zk_text  name = hf_zk_get_text(&reply->body);
         struct hf_zk_child child;
         hf_zk_child_parse(name.bytes, name.size, &child);
         if (child.style == HF_ZK_FOREIGN)
-            take_foreign(look, name);
+            take_foreign(facts, name);
         if (child.style == HF_ZK_FOREIGN || child.style == HF_ZK_SLOT)
             continue;
         unsigned bit = 1u << kind_of(&child);
-        look->kinds |= bit;
+        facts->kinds |= bit;
         if (!hf_zk_child_is_holdfast(name.bytes, name.size))
-            look->other_kinds |= bit;
+            facts->other_kinds |= bit;
         if (place != NULL)
             place[places++] = (struct place){
                 child.shape.claim ? 0 : (uint64_t)(uint32_t)child.number + 1, child
             };
     }
-    hf_zk_get_stat(&reply->body, &look->stat);
+    hf_zk_get_stat(&reply->body, &facts->stat);
     if (place != NULL)
-        judge(look, place, places);
+        judge_children(facts, place, places);
     free(place);
 }
 
-void hf_zk_folder_take_acl(struct hf_zk_folder_look *look, struct hf_zk_reply *reply)
+void hf_zk_folder_take_acl(struct hf_zk_folder_facts *facts, struct hf_zk_reply *reply)
 {
     size_t count = reply->error == 0 ? hf_zk_get_count(&reply->body, 12) : 0;
 
@@ -154,20 +155,20 @@ void hf_zk_folder_take_acl(struct hf_zk_folder_look *look, struct hf_zk_reply *r
         struct hf_zk_text scheme = hf_zk_get_text(&reply->body);
         hf_zk_get_text(&reply->body);
         if (scheme.size == 5 && memcmp(scheme.bytes, "world", 5) == 0)
-            look->anyone |= permits;
+            facts->anyone |= permits;
     }
-    look->acl_known = reply->error == 0 && !reply->body.bad;
+    facts->acl_known = reply->error == 0 && !reply->body.bad;
 }
 
 /* ---- Telling --------------------------------------------------------------------------- */
 
 static void tell_folder(const struct hf_zk *zk, const struct hf_zk_line *line,
-                        const struct hf_zk_folder_look *look,
-                        struct hf_finding_list         *list)
+                        const struct hf_zk_folder_facts *facts,
+                        struct hf_finding_list          *list)
 {
     int  changes = PERMIT_CREATE | PERMIT_DELETE | PERMIT_ADMIN;
     bool known = zk->config.auth != NULL || zk->config.certified;
-    bool open = look->acl_known && (look->anyone & changes) != 0;
+    bool open = facts->acl_known && (facts->anyone & changes) != 0;
     bool wanted = strcmp(zk->config.acl, "open") == 0;
 
     hf_finding_add(
@@ -177,12 +178,12 @@ static void tell_folder(const struct hf_zk *zk, const struct hf_zk_line *line,
               "it, or set its ACL"
             : NULL,
         "%s%s", line->folder, open && known ? ", which anybody may change" : "");
-    if (look->enter_error == HF_ZK_NO_AUTH || look->leave_error == HF_ZK_NO_AUTH)
+    if (facts->enter_error == HF_ZK_NO_AUTH || facts->leave_error == HF_ZK_NO_AUTH)
         hf_finding_add(
             list, HF_FAULT, "rights",
             "use the identity that made it, or acl= for a group that shares it",
             "this client may not %s there",
-            look->enter_error != 0 ? "make nodes" : "delete nodes");
+            facts->enter_error != 0 ? "make nodes" : "delete nodes");
 }
 
 /* The server shows twice the number of nodes ever made, less those there now. */
@@ -192,10 +193,10 @@ static uint32_t next_number(const struct hf_zk_stat *stat)
 }
 
 /* A server does not tell whether a folder is a container. */
-static void tell_numbers(const struct hf_zk_folder_look *look,
-                         struct hf_finding_list         *list)
+static void tell_numbers(const struct hf_zk_folder_facts *facts,
+                         struct hf_finding_list          *list)
 {
-    uint32_t      next = next_number(&look->stat);
+    uint32_t      next = next_number(&facts->stat);
     enum hf_level level = next >= HF_ZK_SEQUENCE_END ? HF_FAULT
                           : next >= NUMBERS_WARN     ? HF_WARNING
                                                      : HF_FINE;
@@ -210,14 +211,14 @@ static void tell_numbers(const struct hf_zk_folder_look *look,
 }
 
 /* The worst pair of kinds of which one does not see the other. */
-static enum sight find_blind(const struct hf_zk_folder_look *look, enum kind *who,
+static enum sight find_blind(const struct hf_zk_folder_facts *facts, enum kind *who,
                              enum kind *whom)
 {
     enum sight worst = SEES;
 
     for (unsigned i = 0; i < KINDS; i++)
         for (unsigned k = 0; k < KINDS; k++)
-            if ((look->other_kinds & 1u << i) != 0 && (look->kinds & 1u << k) != 0 &&
+            if ((facts->other_kinds & 1u << i) != 0 && (facts->kinds & 1u << k) != 0 &&
                 sight[i][k] > worst) {
                 worst = sight[i][k];
                 *who = (enum kind)i;
@@ -226,10 +227,11 @@ static enum sight find_blind(const struct hf_zk_folder_look *look, enum kind *wh
     return worst;
 }
 
-static void tell_kinds(const struct hf_zk_folder_look *look, struct hf_finding_list *list)
+static void tell_kinds(const struct hf_zk_folder_facts *facts,
+                       struct hf_finding_list          *list)
 {
     enum kind  who = MUTEX, whom = MUTEX;
-    enum sight worst = find_blind(look, &who, &whom);
+    enum sight worst = find_blind(facts, &who, &whom);
 
     if (worst == BLIND)
         hf_finding_add(list, HF_FAULT, "names",
@@ -248,39 +250,40 @@ static void tell_kinds(const struct hf_zk_folder_look *look, struct hf_finding_l
             "kazoo sees %s only if it is told to", kind_names[whom]);
     else
         hf_finding_add(list, HF_FINE, "names", NULL, "all who are there see each other");
-    if (look->blocker[0] != '\0')
+    if (facts->blocker[0] != '\0')
         hf_finding_add(
             list, HF_FAULT, "other nodes", "delete that node",
             "%zu; \"%s\" sorts before all places: Curator waits for it for ever",
-            look->foreign, look->blocker);
-    else if (look->foreign > 0)
+            facts->foreign, facts->blocker);
+    else if (facts->foreign > 0)
         hf_finding_add(list, HF_WARNING, "other nodes", "keep other data elsewhere",
-                       "%zu that are no places, \"%s\" one of them", look->foreign,
-                       look->foreign_name);
+                       "%zu that are no places, \"%s\" one of them", facts->foreign,
+                       facts->foreign_name);
 }
 
 void hf_zk_folder_tell(const struct hf_zk *zk, const struct hf_zk_line *line,
-                       const struct hf_zk_folder_look *look, struct hf_finding_list *list)
+                       const struct hf_zk_folder_facts *facts,
+                       struct hf_finding_list          *list)
 {
-    if (look->list_error == HF_ZK_NO_NODE) {
+    if (facts->list_error == HF_ZK_NO_NODE) {
         hf_finding_add(list, HF_FINE, "folder", NULL,
                        "%s is not there; the first lock makes it", line->folder);
         return;
     }
-    if (look->list_error != 0) {
+    if (facts->list_error != 0) {
         hf_finding_add(
             list, HF_FAULT, "folder",
-            look->list_error == HF_ZK_NO_AUTH
+            facts->list_error == HF_ZK_NO_AUTH
                 ? "use the identity that made it, or acl= for a group that shares it"
                 : NULL,
             "%s cannot be read: %s", line->folder,
-            look->list_error == HF_ZK_NO_AUTH ? "this client may not"
-                                              : "ZooKeeper refuses");
+            facts->list_error == HF_ZK_NO_AUTH ? "this client may not"
+                                               : "ZooKeeper refuses");
         return;
     }
-    tell_folder(zk, line, look, list);
+    tell_folder(zk, line, facts, list);
     hf_finding_add(list, HF_FINE, "line", NULL, "%zu hold \"%s\", %zu wait",
-                   look->holders, line->name, look->waiters);
-    tell_numbers(look, list);
-    tell_kinds(look, list);
+                   facts->holders, line->name, facts->waiters);
+    tell_numbers(facts, list);
+    tell_kinds(facts, list);
 }

@@ -12,8 +12,8 @@
 /* ---- Who serves us --------------------------------------------------------------------- */
 
 /* What follows `key` in the answer to srvr, up to one of `ends`. */
-static bool find(const char *text, const char *key, const char *ends, char *ret,
-                 size_t size)
+static bool srvr_value(const char *text, const char *key, const char *ends, char *ret,
+                       size_t size)
 {
     const char *at = strstr(text, key);
 
@@ -32,14 +32,14 @@ static bool is_old(const char *version)
     return major < 3 || (major == 3 && *minor == '.' && strtol(minor + 1, NULL, 10) < 5);
 }
 
-static void tell_server(const struct hf_zk *zk, const char *srvr,
-                        struct hf_finding_list *list)
+static void tell_srvr(const struct hf_zk *zk, const char *srvr,
+                      struct hf_finding_list *list)
 {
     char name[256], version[32], role[32];
 
     hf_dial_show(&zk->dial, name, sizeof name);
-    if (!find(srvr, "version: ", "-, \n", version, sizeof version) ||
-        !find(srvr, "Mode: ", " \n", role, sizeof role)) {
+    if (!srvr_value(srvr, "version: ", "-, \n", version, sizeof version) ||
+        !srvr_value(srvr, "Mode: ", " \n", role, sizeof role)) {
         hf_finding_add(list, HF_WARNING, "server",
                        "to have them told: 4lw.commands.whitelist=srvr in its zoo.cfg",
                        "%s; it does not tell version and role", name);
@@ -59,39 +59,40 @@ static bool is_address(const char *host)
 }
 
 /* Alone it has no list of servers. */
-static void tell_ensemble(const struct hf_zk *zk, const struct hf_zk_server_look *look,
+static void tell_ensemble(const struct hf_zk *zk, const struct hf_zk_server_facts *facts,
                           struct hf_finding_list *list)
 {
-    bool   alone = strstr(look->srvr, "Mode: standalone") != NULL;
+    bool   alone = strstr(facts->srvr, "Mode: standalone") != NULL;
     size_t named = zk->config.servers;
-    bool   few = look->size > 1 && named == 1 && is_address(zk->config.server[0].host);
+    bool   few = facts->size > 1 && named == 1 && is_address(zk->config.server[0].host);
 
-    if (alone || look->size == 1)
+    if (alone || facts->size == 1)
         hf_finding_add(list, HF_WARNING, "ensemble",
                        "three or more servers go on when one is lost",
                        "one server: without it there are no locks");
-    else if (look->size == 0)
+    else if (facts->size == 0)
         hf_finding_add(list, HF_FINE, "ensemble", NULL,
                        "its size is not to be read from /zookeeper/config");
     else
-        hf_finding_add(list, few || look->size == 2 ? HF_WARNING : HF_FINE, "ensemble",
+        hf_finding_add(list, few || facts->size == 2 ? HF_WARNING : HF_FINE, "ensemble",
                        few ? "name all of them in the URL: zk://host,host,host"
-                       : look->size == 2
+                       : facts->size == 2
                            ? "a third server would make it safer, not slower"
                            : NULL,
                        "%zu servers, which can do without %zu; %zu in the URL",
-                       look->size, (look->size - 1) / 2, named);
+                       facts->size, (facts->size - 1) / 2, named);
 }
 
 /* ---- Session -------------------------------------------------------------------------- */
 
-static void tell_session(const struct hf_zk *zk, const struct hf_zk_server_look *look,
-                         struct hf_finding_list *list)
+static void tell_session_time(const struct hf_zk              *zk,
+                              const struct hf_zk_server_facts *facts,
+                              struct hf_finding_list          *list)
 {
-    double  asked = zk->config.session_ms / 1000.0;
+    double  wanted = zk->config.session_ms / 1000.0;
     double  given = (double)zk->link.timeout / (double)HF_SEC;
     hf_time left = zk->base.alive_until - hf_now();
-    bool    brief = zk->link.timeout < SESSION_SHORT && look->size > 1;
+    bool    brief = zk->link.timeout < SESSION_SHORT && facts->size > 1;
     bool    cut = zk->link.timeout < zk->config.session_ms * HF_MS;
 
     hf_finding_add(list, brief ? HF_WARNING : HF_FINE, "session",
@@ -101,8 +102,8 @@ static void tell_session(const struct hf_zk *zk, const struct hf_zk_server_look 
                    : brief ? "write session=30s: it outlasts a leader that hangs"
                            : NULL,
                    "%g s, asked for %g s: so long a dead holder is waited for", given,
-                   asked);
-    if (look->create_error == 0) /* a write has proven it */
+                   wanted);
+    if (facts->create_error == 0) /* a write has proven it */
         hf_finding_add(
             list, left > 0 ? HF_FINE : HF_WARNING, "deadline", NULL,
             "what is held now is surely ours for %.1f s, even if no server is heard",
@@ -111,38 +112,38 @@ static void tell_session(const struct hf_zk *zk, const struct hf_zk_server_look 
 
 /* ---- Rights ----------------------------------------------------------------------------- */
 
-static void tell_writing(const struct hf_zk *zk, const struct hf_zk_server_look *look,
+static void tell_writing(const struct hf_zk *zk, const struct hf_zk_server_facts *facts,
                          struct hf_finding_list *list)
 {
     const char *chroot = zk->config.chroot[0] != '\0' ? zk->config.chroot : "/";
 
-    if (look->create_error == HF_ZK_NO_NODE)
+    if (facts->create_error == HF_ZK_NO_NODE)
         hf_finding_add(list, HF_FAULT, "read/write",
                        "`holdfast init` makes it; or correct the URL",
                        "there is no node %s, the chroot of the store URL", chroot);
-    else if (look->create_error == HF_ZK_NO_AUTH)
+    else if (facts->create_error == HF_ZK_NO_AUTH)
         hf_finding_add(list, HF_FAULT, "read/write",
                        "give it create, delete and read there (zkCli.sh: setAcl), or use "
                        "another user",
                        "this client may make no nodes in %s", chroot);
-    else if (look->create_error == HF_ZK_INVALID_ACL)
+    else if (facts->create_error == HF_ZK_INVALID_ACL)
         hf_finding_add(
             list, HF_FAULT, "read/write",
             "see acl= in the URL; with a certificate alone the server must ask "
             "for it (ssl.clientAuth)",
             "the server takes no such acl, or does not know who we are");
-    else if (look->create_error != 0)
+    else if (facts->create_error != 0)
         hf_finding_add(list, HF_FAULT, "read/write", NULL,
                        "no node can be made in %s: ZooKeeper's error %d", chroot,
-                       look->create_error);
-    else if (look->delete_error != 0)
+                       facts->create_error);
+    else if (facts->delete_error != 0)
         hf_finding_add(list, HF_FAULT, "read/write",
                        "give it the right to delete there, or no lock can be released",
                        "this client may make nodes in %s, and not delete them", chroot);
     else
         hf_finding_add(list, HF_FINE, "read/write", NULL,
                        "a node in %s was made and deleted in %.1f ms", chroot,
-                       (double)look->took / (double)HF_MS);
+                       (double)facts->took / (double)HF_MS);
 }
 
 static void tell_identity(const struct hf_zk *zk, struct hf_finding_list *list)
@@ -198,13 +199,13 @@ static void tell_way(const struct hf_zk *zk, struct hf_finding_list *list)
                        zk->config.auth != NULL ? "the password and " : "");
 }
 
-void hf_zk_server_tell(const struct hf_zk *zk, const struct hf_zk_server_look *look,
+void hf_zk_server_tell(const struct hf_zk *zk, const struct hf_zk_server_facts *facts,
                        struct hf_finding_list *list)
 {
-    tell_server(zk, look->srvr, list);
-    tell_ensemble(zk, look, list);
-    tell_session(zk, look, list);
-    tell_writing(zk, look, list);
+    tell_srvr(zk, facts->srvr, list);
+    tell_ensemble(zk, facts, list);
+    tell_session_time(zk, facts, list);
+    tell_writing(zk, facts, list);
     tell_identity(zk, list);
     tell_way(zk, list);
     hf_finding_add(list, HF_FINE, "clock", NULL,

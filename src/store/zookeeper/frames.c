@@ -1,6 +1,6 @@
 /* frames.c - what a server says: its greeting, answers, events.
  *
- * Bytes are gathered until a frame is whole.  The first one on a connection is the
+ * Bytes are kept until a frame is whole.  The first one on a connection is the
  * greeting: our session, or that it is dead.
  */
 #include "store/zookeeper/inner.h"
@@ -38,15 +38,14 @@ static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
     memcpy(link->password, password.bytes,
            password.size < sizeof link->password ? password.size : sizeof link->password);
     hf_zk_beat_start(zk, timeout * HF_MS, answered, fresh);
-    hf_dial_ready(&zk->dial); /* it asks for nothing yet: that comes behind all this */
+    hf_dial_ready(&zk->dial); /* sends nothing yet: requests come behind all this */
     introduce(zk);
     hf_zk_chroot_make(zk);
-    hf_zk_watches_restore(zk);
-    hf_zk_vigils_resume(zk);
+    hf_zk_watched_restore(zk);
+    hf_zk_watches_resume(zk);
 }
 
-/* A server without a quorum that has a word for us: an answer where a greeting should
- * be. */
+/* A server without a quorum sends an answer where a greeting should be. */
 static bool is_read_only(struct hf_zk_reader frame)
 {
     hf_zk_get_int(&frame);
@@ -97,7 +96,7 @@ static void take_event(struct hf_zk *zk, struct hf_zk_reader *frame)
     if (frame->bad)
         hf_dial_break(&zk->dial, "sends events that make no sense");
     else
-        hf_zk_watches_event(zk, type, path);
+        hf_zk_watched_event(zk, type, path);
 }
 
 static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered)
@@ -122,7 +121,7 @@ static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answ
             hf_dial_refuse(&zk->dial, HF_EDENIED, "refuses user and password");
         break;
     case HF_ZK_XID_SET_WATCHES:
-        hf_zk_watches_restored(zk);
+        hf_zk_watched_restored(zk);
         break;
     default:
         if (error == HF_ZK_SESSION_EXPIRED)
@@ -136,7 +135,7 @@ static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answ
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
-static bool make_room(struct hf_zk_link *link, size_t size)
+static bool make_frame_room(struct hf_zk_link *link, size_t size)
 {
     if (link->room >= size)
         return true;
@@ -210,7 +209,7 @@ void hf_zk_frames_read(struct hf_dial *dial)
 
     dial->more = false;
     for (int round = 0; round < 64; round++) {
-        if (!make_room(link, need > link->used + 4096 ? need : link->used + 4096)) {
+        if (!make_frame_room(link, need > link->used + 4096 ? need : link->used + 4096)) {
             hf_dial_break(dial, "sent more than there is memory for");
             return;
         }

@@ -2,8 +2,8 @@
  *
  *     [the root] --> folders --> children --> their data
  *
- * A number of requests are in flight at a time; what goes away meanwhile is left out.
- * What we may not read is there all the same: its data is taken for empty.
+ * Up to WINDOW calls are in flight at a time.  What goes away meanwhile is left out.  What
+ * we may not read is there all the same: its data is taken for empty.
  */
 #include "store/zookeeper/inner.h"
 
@@ -16,7 +16,7 @@
 
 struct gather;
 
-struct reader {
+struct gather_call {
     struct hf_zk_call call;
     struct gather    *gather;
     size_t            index;
@@ -29,12 +29,12 @@ struct gather {
     size_t             folders, folder_room;
     struct hf_zk_items items;
     size_t             item_room;
-    size_t             next; /* to be asked for */
+    size_t             next; /* to be read */
     size_t             flying;
     bool               reading; /* data, not folders */
-    bool               missing; /* the one folder asked for */
+    bool               missing; /* the one folder that is wanted */
     int                error;   /* the first one that matters, or HF_ENOMEM */
-    struct reader      reader[WINDOW];
+    struct gather_call window[WINDOW];
 };
 
 static void gather_free(void *data)
@@ -43,14 +43,8 @@ static void gather_free(void *data)
 
     for (size_t i = 0; i < gather->folders; i++)
         free(gather->folder[i]);
-    for (size_t i = 0; i < gather->items.count; i++) {
-        free(gather->items.item[i].line);
-        free(gather->items.item[i].name);
-        free(gather->items.item[i].note);
-        free(gather->items.item[i].text);
-    }
     free(gather->folder);
-    free(gather->items.item);
+    hf_zk_items_finish(&gather->items);
     free(gather);
 }
 
@@ -93,53 +87,9 @@ static bool add_item(struct gather *gather, const char *line, struct hf_zk_text 
     return item->line != NULL && item->name != NULL;
 }
 
-/* ---- Putting it together ----------------------------------------------------------------- */
+/* ---- Both ends ------------------------------------------------------------------------- */
 
-static int by_line_and_seq(const void *a, const void *b)
-{
-    const struct hf_zk_item *x = a, *y = b;
-    int                      r = strcmp(x->line, y->line);
-
-    if (r != 0)
-        return r;
-    if (x->seq != y->seq)
-        return x->seq < y->seq ? -1 : 1;
-    return strcmp(x->name, y->name);
-}
-
-/* Slots belong to the places whose uuid is in them. */
-static void give_slots(struct hf_zk_items *items)
-{
-    for (size_t i = 0; i < items->count; i++) {
-        const struct hf_zk_item *slot = &items->item[i];
-        if (slot->child.style != HF_ZK_SLOT || slot->text == NULL ||
-            strlen(slot->text) != HF_ZK_UUID)
-            continue;
-        for (size_t k = 0; k < items->count; k++) {
-            struct hf_zk_item *item = &items->item[k];
-            if (item->child.style != HF_ZK_SLOT && strcmp(item->line, slot->line) == 0 &&
-                hf_zk_child_is(item->name, strlen(item->name), slot->text))
-                item->slot = (int)slot->child.number;
-        }
-    }
-}
-
-/* kazoo's mutexes are writers where there are readers. */
-static void agree(struct hf_zk_items *items)
-{
-    for (size_t i = 0, end; i < items->count; i = end) {
-        const struct hf_shape *shared = NULL;
-        for (end = i; end < items->count &&
-                      strcmp(items->item[end].line, items->item[i].line) == 0;
-             end++)
-            if (items->item[end].child.shape.capacity == HF_ALL)
-                shared = &items->item[end].child.shape;
-        for (size_t k = i; k < end; k++)
-            items->item[k].child.shape = hf_zk_shape_to(&items->item[k].child, shared);
-    }
-}
-
-static void finish(struct hf_zk *zk, struct gather *gather)
+static void gather_end(struct hf_zk *zk, struct gather *gather)
 {
     struct hf_zk_task *task = gather->task;
 
@@ -157,19 +107,15 @@ static void finish(struct hf_zk *zk, struct gather *gather)
                                                                    : zk->config.chroot));
         return;
     }
-    if (gather->items.count > 0)
-        qsort(gather->items.item, gather->items.count, sizeof *gather->items.item,
-              by_line_and_seq);
-    give_slots(&gather->items);
-    agree(&gather->items);
+    hf_zk_items_arrange(&gather->items);
     gather->then(zk, task, &gather->items);
 }
 
 /* ---- Reading ------------------------------------------------------------------------------- */
 
-static void go_on(struct hf_zk *zk, struct gather *gather);
-static void ask(struct hf_zk *zk, struct gather *gather, struct reader *reader,
-                size_t index);
+static void gather_go_on(struct hf_zk *zk, struct gather *gather);
+static void gather_send(struct hf_zk *zk, struct gather *gather, struct gather_call *from,
+                        size_t index);
 
 /* "note\nasked=...\ntoken=...\nheld=...": the note is up to the first line's end. */
 static bool take_data(struct hf_zk_item *item, struct hf_zk_text data,
@@ -183,18 +129,18 @@ static bool take_data(struct hf_zk_item *item, struct hf_zk_text data,
     item->token = token != NULL ? strtoull(token + 7, NULL, 10) : (uint64_t)stat->czxid;
     if (item->child.shape.claim)
         item->seq = (uint64_t)stat->czxid;
-    item->since = hf_zk_dated(item->text, stat);
+    item->since = hf_zk_since_read(item->text, stat);
     item->version = stat->version;
     item->there = true;
     return item->note != NULL;
 }
 
-/* True: ask once more, for we may not read it.  EXISTS needs no right, with most
- * servers; else nothing but its name is known. */
-static bool read_item(struct gather *gather, struct reader *reader,
+/* True: we may not read it, and EXISTS is to be sent, which needs no right with most
+ * servers.  With others nothing but its name is known. */
+static bool read_item(struct gather *gather, struct gather_call *from,
                       struct hf_zk_reply *reply)
 {
-    struct hf_zk_item *item = &gather->items.item[reader->index];
+    struct hf_zk_item *item = &gather->items.item[from->index];
     struct hf_zk_stat  stat = { 0 };
     struct hf_zk_text  text = { "", 0 };
 
@@ -224,27 +170,27 @@ static bool take_children(struct gather *gather, size_t index, struct hf_zk_read
     return true;
 }
 
-static void on_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_gathered(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
-    struct reader *reader = data;
-    struct gather *gather = reader->gather;
-    bool           one = gather->task->line != NULL && !gather->reading;
-    bool           fatal = one || reply->error != HF_ZK_NO_AUTH;
+    struct gather_call *from = data;
+    struct gather      *gather = from->gather;
+    bool                one = gather->task->line != NULL && !gather->reading;
+    bool                fatal = one || reply->error != HF_ZK_NO_AUTH;
 
     gather->flying--;
     if (reply->error == HF_ZK_NO_NODE) {
         gather->missing = one;
     } else if (reply->error != 0 && fatal) {
         gather->error = gather->error != 0 ? gather->error : reply->error;
-    } else if (gather->reading && read_item(gather, reader, reply)) {
-        ask(zk, gather, reader, reader->index);
+    } else if (gather->reading && read_item(gather, from, reply)) {
+        gather_send(zk, gather, from, from->index);
         if (gather->error == 0)
             return;
     } else if (!gather->reading && reply->error == 0 &&
-               !take_children(gather, reader->index, &reply->body)) {
+               !take_children(gather, from->index, &reply->body)) {
         gather->error = HF_ENOMEM;
     }
-    go_on(zk, gather);
+    gather_go_on(zk, gather);
 }
 
 static char *path_of(struct hf_zk *zk, const struct gather *gather, size_t index)
@@ -260,8 +206,8 @@ static char *path_of(struct hf_zk *zk, const struct gather *gather, size_t index
     return path;
 }
 
-static void ask(struct hf_zk *zk, struct gather *gather, struct reader *reader,
-                size_t index)
+static void gather_send(struct hf_zk *zk, struct gather *gather, struct gather_call *from,
+                        size_t index)
 {
     bool  hidden = gather->reading && gather->items.item[index].hidden;
     char *path = path_of(zk, gather, index);
@@ -270,35 +216,35 @@ static void ask(struct hf_zk *zk, struct gather *gather, struct reader *reader,
         gather->error = HF_ENOMEM;
         return;
     }
-    reader->gather = gather;
-    reader->index = index;
+    from->gather = gather;
+    from->index = index;
     gather->flying++;
-    hf_zk_call_get(zk, &reader->call,
+    hf_zk_call_get(zk, &from->call,
                    hidden            ? HF_ZK_EXISTS
                    : gather->reading ? HF_ZK_GET_DATA
                                      : HF_ZK_GET_CHILDREN2,
-                   path, false, on_read, reader);
+                   path, false, on_gathered, from);
     free(path);
 }
 
-static void on_chroot(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_chroot_checked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
-    struct gather *gather = ((struct reader *)data)->gather;
+    struct gather *gather = ((struct gather_call *)data)->gather;
 
     gather->flying--;
     gather->error = reply->error;
-    finish(zk, gather);
+    gather_end(zk, gather);
 }
 
 /* No folder may mean that nobody has used the lock yet, or that the URL is wrong. */
-static void look_for_chroot(struct hf_zk *zk, struct gather *gather)
+static void check_chroot(struct hf_zk *zk, struct gather *gather)
 {
     gather->flying++;
-    hf_zk_call_get(zk, &gather->reader[0].call, HF_ZK_EXISTS, zk->config.chroot, false,
-                   on_chroot, &gather->reader[0]);
+    hf_zk_call_get(zk, &gather->window[0].call, HF_ZK_EXISTS, zk->config.chroot, false,
+                   on_chroot_checked, &gather->window[0]);
 }
 
-static void go_on(struct hf_zk *zk, struct gather *gather)
+static void gather_go_on(struct hf_zk *zk, struct gather *gather)
 {
     size_t total = gather->reading ? gather->items.count : gather->folders;
 
@@ -309,19 +255,19 @@ static void go_on(struct hf_zk *zk, struct gather *gather)
         total = gather->items.count;
     }
     for (size_t i = 0; i < WINDOW && gather->next < total && gather->error == 0; i++)
-        if (!gather->reader[i].call.flying)
-            ask(zk, gather, &gather->reader[i], gather->next++);
+        if (!gather->window[i].call.flying)
+            gather_send(zk, gather, &gather->window[i], gather->next++);
     if (gather->flying > 0)
         return;
     if (gather->missing && gather->error == 0 && zk->config.chroot[0] != '\0')
-        look_for_chroot(zk, gather);
+        check_chroot(zk, gather);
     else
-        finish(zk, gather);
+        gather_end(zk, gather);
 }
 
-static void on_root(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_root_listed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
-    struct gather *gather = ((struct reader *)data)->gather;
+    struct gather *gather = ((struct gather_call *)data)->gather;
     char           name[256];
 
     gather->flying--;
@@ -333,33 +279,28 @@ static void on_root(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
             !add_folder(gather, name))
             gather->error = HF_ENOMEM;
     }
-    go_on(zk, gather);
+    gather_go_on(zk, gather);
 }
 
 void hf_zk_gather(struct hf_zk *zk, struct hf_zk_task *task,
                   void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
                                const struct hf_zk_items *items))
 {
-    struct gather *gather = calloc(1, sizeof *gather);
-    if (gather == NULL) {
-        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+    struct gather *gather = hf_zk_task_more(task, sizeof *gather, gather_free);
+    if (gather == NULL)
         return;
-    }
-    assert(task->more == NULL);
     gather->task = task;
     gather->then = then;
     gather->items.stamp = 1;
-    task->more = gather;
-    task->free_more = gather_free;
     if (task->line != NULL) {
         if (!add_folder(gather, task->line->name))
             gather->error = HF_ENOMEM;
-        go_on(zk, gather);
+        gather_go_on(zk, gather);
         return;
     }
-    gather->reader[0].gather = gather;
+    gather->window[0].gather = gather;
     gather->flying = 1;
-    hf_zk_call_get(zk, &gather->reader[0].call, HF_ZK_GET_CHILDREN2,
-                   zk->config.chroot[0] != '\0' ? zk->config.chroot : "/", false, on_root,
-                   &gather->reader[0]);
+    hf_zk_call_get(zk, &gather->window[0].call, HF_ZK_GET_CHILDREN2,
+                   zk->config.chroot[0] != '\0' ? zk->config.chroot : "/", false,
+                   on_root_listed, &gather->window[0]);
 }

@@ -1,13 +1,13 @@
 /* group.c - ENTERs that belong together: several nodes, made in one step.
  *
  * Each ENTER goes its own way (see enter.c) until it is about to make its node: it has
- * looked whether the line is free, if it must be, and knows that it has no node yet.
+ * listed the line, if it must be free, and knows that it has no node yet.
  * There it waits for the others.  When all have come, one MULTI makes all the nodes, and
  * each goes on by itself with a listing of its own, in the same flight:
  *
- *     a   look ----+                  +---- listing ----> answer
- *     b   look ----+---- one MULTI ---+---- listing ----> answer
- *     c   look ----+                  +---- listing ----> answer
+ *     a   list ----+                  +---- listing ----> answer
+ *     b   list ----+---- one MULTI ---+---- listing ----> answer
+ *     c   list ----+                  +---- listing ----> answer
  *
  * If one of them fails on its way, or finds its line taken and does not want to wait, the
  * others end as it did, and nothing was written.  One that has its node from an earlier
@@ -34,7 +34,7 @@ struct hf_zk_group {
 
 /* ---- Members ------------------------------------------------------------------------- */
 
-static struct hf_zk_group *get(struct hf_zk *zk, uint64_t number)
+static struct hf_zk_group *group_get(struct hf_zk *zk, uint64_t number)
 {
     struct hf_zk_group *group = zk->groups;
 
@@ -50,7 +50,7 @@ static struct hf_zk_group *get(struct hf_zk *zk, uint64_t number)
 
 void hf_zk_group_join(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    struct hf_zk_group *group = get(zk, task->base.req->group);
+    struct hf_zk_group *group = group_get(zk, task->base.req->group);
 
     assert(!task->base.req->shape.claim);
     if (group == NULL)
@@ -61,13 +61,13 @@ void hf_zk_group_join(struct hf_zk *zk, struct hf_zk_task *task)
     group->mates = task;
 }
 
-static void fail_all(struct hf_zk *zk, struct hf_zk_group *group, int status)
+static void group_fail(struct hf_zk *zk, struct hf_zk_group *group, int status)
 {
     group->status = status;
     memcpy(group->errmsg, zk->base.errmsg, sizeof group->errmsg);
 }
 
-static void free_if_empty(struct hf_zk *zk, struct hf_zk_group *group)
+static void group_free_if_empty(struct hf_zk *zk, struct hf_zk_group *group)
 {
     struct hf_zk_group **at = &zk->groups;
 
@@ -91,7 +91,7 @@ void hf_zk_group_leave(struct hf_zk *zk, struct hf_zk_task *task, int status)
         status = HF_EBUSY;
     }
     if (status < 0 && group->status == 0)
-        fail_all(zk, group, status);
+        group_fail(zk, group, status);
     for (struct hf_zk_task **at = &group->mates; *at != NULL; at = &(*at)->next_mate) {
         if (*at == task) {
             *at = task->next_mate;
@@ -99,7 +99,7 @@ void hf_zk_group_leave(struct hf_zk *zk, struct hf_zk_task *task, int status)
         }
     }
     task->group = NULL;
-    free_if_empty(zk, group);
+    group_free_if_empty(zk, group);
 }
 
 int hf_zk_group_failed(struct hf_zk *zk, const struct hf_zk_task *task)
@@ -135,8 +135,8 @@ static const struct hf_zk_line *culprit(const struct hf_zk_group *group,
     return line;
 }
 
-static void on_failed(struct hf_zk *zk, struct hf_zk_group *group,
-                      struct hf_zk_reply *reply)
+static void on_group_failed(struct hf_zk *zk, struct hf_zk_group *group,
+                            struct hf_zk_reply *reply)
 {
     bool passes = reply->error == HF_ZK_NO_NODE || reply->error == HF_ZK_CONNECTION_LOSS;
 
@@ -144,15 +144,15 @@ static void on_failed(struct hf_zk *zk, struct hf_zk_group *group,
         if (task->part >= 0)
             hf_zk_enter_failed(zk, task, reply->error);
     if (!passes)
-        fail_all(zk, group,
-                 hf_zk_fault(zk, reply->error, "make a node in",
-                             culprit(group, reply)->folder));
+        group_fail(zk, group,
+                   hf_zk_fault(zk, reply->error, "make a node in",
+                               culprit(group, reply)->folder));
 }
 
 /* Servers answer a create2 inside a MULTI with the path alone.  What we need of the stat
  * is known: it is ours, and was made by this very transaction. */
-static void on_nodes(struct hf_zk *zk, struct hf_zk_group *group,
-                     struct hf_zk_reply *reply)
+static void on_group_nodes(struct hf_zk *zk, struct hf_zk_group *group,
+                           struct hf_zk_reply *reply)
 {
     struct hf_zk_reader *body = &reply->body;
     struct hf_zk_task   *task;
@@ -171,17 +171,17 @@ static void on_nodes(struct hf_zk *zk, struct hf_zk_group *group,
     }
 }
 
-static void on_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_group_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_group *group = data;
 
     if (reply->error == 0)
-        on_nodes(zk, group, reply);
+        on_group_nodes(zk, group, reply);
     else if (group->mates != NULL)
-        on_failed(zk, group, reply);
+        on_group_failed(zk, group, reply);
     for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate)
         task->part = -1;
-    free_if_empty(zk, group);
+    group_free_if_empty(zk, group);
 }
 
 static void make_nodes(struct hf_zk *zk, struct hf_zk_group *group)
@@ -190,7 +190,7 @@ static void make_nodes(struct hf_zk *zk, struct hf_zk_group *group)
 
     for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate)
         hf_zk_enter_folder(zk, task);
-    size_t begin = hf_zk_call_begin(zk, &group->call, HF_ZK_MULTI, on_made, group);
+    size_t begin = hf_zk_call_begin(zk, &group->call, HF_ZK_MULTI, on_group_made, group);
     for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate) {
         char path[HF_ZK_PATH_MAX];
         hf_zk_enter_path(zk, task, path);
@@ -217,7 +217,7 @@ static void make_each(struct hf_zk *zk, struct hf_zk_group *group)
     }
 }
 
-static void end_all(struct hf_zk *zk, struct hf_zk_group *group)
+static void group_end(struct hf_zk *zk, struct hf_zk_group *group)
 {
     int  status = group->status;
     char errmsg[HF_ERRMSG_MAX];
@@ -237,7 +237,7 @@ void hf_zk_group_arrive(struct hf_zk_task *task)
     task->arrived = true;
 }
 
-static void run(struct hf_zk *zk, struct hf_zk_group *group)
+static void group_run(struct hf_zk *zk, struct hf_zk_group *group)
 {
     size_t count = 0, bytes = 0;
 
@@ -249,7 +249,7 @@ static void run(struct hf_zk *zk, struct hf_zk_group *group)
         bytes += task->base.req->note != NULL ? strlen(task->base.req->note) : 0;
     }
     if (group->status != 0)
-        end_all(zk, group);
+        group_end(zk, group);
     else if (count > 1 && bytes <= BYTES_MAX)
         make_nodes(zk, group);
     else
@@ -260,7 +260,7 @@ void hf_zk_groups_run(struct hf_zk *zk)
 {
     for (struct hf_zk_group *group = zk->groups, *next; group != NULL; group = next) {
         next = group->next;
-        run(zk, group);
+        group_run(zk, group);
     }
 }
 

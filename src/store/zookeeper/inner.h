@@ -1,32 +1,45 @@
 /* inner.h - what the files of the ZooKeeper store share.
  *
- *   store.c    open, close, submit, cancel, process: brings the rest together
+ *   store.c    open, close, process: puts the rest together
+ *
+ *   Below, in link.h
  *   address.c  the URL: servers, chroot, options
- *   link.c     a session on a connection; every server in turn: store/remote/dial.h
+ *   link.c     a session on a connection; one server after another: store/remote/dial.h
  *   frames.c   what a server says: greeting, answers, events
- *   chroot.c   the node that all locks are below
- *   call.c     one request on the wire and its answer
+ *   call.c     one call on the wire and its answer
  *   beat.c     pings, heartbeats by quorum, the deadline
- *   watch.c    watched paths and who listens, across connections
+ *   wire.c     ZooKeeper's messages, as bytes
+ *   names.c    what the nodes of a lock are called
+ *
+ *   In the middle, in line.h
+ *   watched.c  watched paths and who listens, across connections
  *   restore.c  the same when connections and sessions come and go
  *   line.c     a lock's folder, as last listed
- *   listing.c  one listing for many askers
+ *   listing.c  one listing for all tasks that want one
  *   ticket.c   our own places, found again by their id
- *   answer.c   what a line looks like to an asker
+ *   answer.c   what a task is answered: the line as a ticket sees it
+ *
+ *   The verbs, each in the file of its name
+ *   enter.c read.c watch.c leave.c list.c break.c amend.c ask.c prove.c examine.c
+ *
+ *   What the verbs use
+ *   chroot.c   the node that all locks are below
+ *   search.c   what became of a place whose answer was lost
  *   claim.c    claims, which all have one name
- *   enter.c leave.c look.c vigil.c amend.c list.c reach.c prove.c: the verbs
- *   date.c     since when a place is held
- *   named.c    waiting for places that are named, or for any change
- *   hidden.c   waiting for a place that we may not read
- *   gather.c   places with what is in them, for list, reach and prove
  *   group.c    ENTERs that belong together, in one step
  *   slot.c     slot numbers of semaphores
- *   examine.c  what doctor tells, with the rest of examine.h
+ *   self.c     listening to our own node
+ *   near.c     listening to a place ahead, in a line of mutexes
+ *   hidden.c   listening for a place that we may not read
+ *   since.c    since when a place is held
+ *   gather.c   places with what is in them, for list, break, ask and prove
+ *   items.c    what was gathered: sorted, put together, searched
+ *   probe.c    a question to a server on a connection of its own, for examine
  *
  * A task is one request of the caller's while we work on it.  It may take several
  * calls; each call's answer comes to a function that goes on from there.  When
  * the connection breaks, every call in flight is answered with
- * HF_ZK_CONNECTION_LOSS, and what was asked may or may not have been done.
+ * HF_ZK_CONNECTION_LOSS: the server may have done what it was told, or not.
  */
 #ifndef HF_ZK_INNER_H
 #define HF_ZK_INNER_H
@@ -38,7 +51,7 @@
 
 struct hf_zk_task {
     struct hf_task         base;
-    struct hf_zk_task     *next_asking;
+    struct hf_zk_task     *next_wanting;
     struct hf_zk_line     *line;
     struct hf_zk_ticket   *ticket;
     struct hf_zk_call      call[4];
@@ -62,7 +75,7 @@ struct hf_zk_task {
 
 /* The verbs: start a task while the link is up. */
 void hf_zk_enter(struct hf_zk *zk, struct hf_zk_task *task);
-void hf_zk_look(struct hf_zk *zk, struct hf_zk_task *task);
+void hf_zk_read(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_leave(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_amend(struct hf_zk *zk, struct hf_zk_task *task);
@@ -72,19 +85,19 @@ void hf_zk_ask(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_prove(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_examine(struct hf_zk *zk, struct hf_zk_task *task);
 
-/* look.c: answer with the line as listed, taking a slot first if it needs one. */
-void hf_zk_look_answer(struct hf_zk *zk, struct hf_zk_task *task);
-/* The name of our node in the last listing; NULL: it is not there. */
-const char *hf_zk_find_own(const struct hf_zk_line   *line,
-                           const struct hf_zk_ticket *ticket);
-/* If our node is not in the listing just taken in, somebody took it away. */
-void hf_zk_settle(struct hf_zk *zk, struct hf_zk_ticket *ticket);
-/* Find out what became of a ticket that is UNSURE, then go on. */
+/* Zeros of `size` bytes as task->more.  NULL: no memory, and the task has failed. */
+void *hf_zk_task_more(struct hf_zk_task *task, size_t size,
+                      void (*free_more)(void *more));
+
+/* read.c: answer with the line as listed, taking a slot first if it needs one. */
+void hf_zk_read_answer(struct hf_zk *zk, struct hf_zk_task *task);
+
+/* search.c: find out what became of a ticket that is UNSURE, then go on. */
 void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
                   void (*then)(struct hf_zk *zk, struct hf_zk_task *task));
 
-/* claim.c: read the claim before a listing, so that its seq is known. */
-void hf_zk_claim_look(struct hf_zk *zk, struct hf_zk_task *task);
+/* claim.c: read the claim in front of a listing, so that its seq is known. */
+void hf_zk_claim_read(struct hf_zk *zk, struct hf_zk_task *task);
 /* Delete this claim and no other, then go on with ZooKeeper's error. */
 void hf_zk_claim_delete(struct hf_zk *zk, struct hf_zk_task *task, uint64_t seq,
                         void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
@@ -137,6 +150,13 @@ void hf_zk_gather(struct hf_zk *zk, struct hf_zk_task *task,
                   void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
                                const struct hf_zk_items *items));
 
+/* items.c: sort them, give places their slots, and make their shapes agree. */
+void hf_zk_items_arrange(struct hf_zk_items *items);
+/* The place that a BREAK or ASK is about; NULL: it is not there. */
+const struct hf_zk_item *hf_zk_items_find(const struct hf_zk_items *items,
+                                          const struct hf_req      *req);
+void                     hf_zk_items_finish(struct hf_zk_items *items);
+
 /* slot.c: have a slot for the granted ticket, then answer. */
 void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret);
@@ -146,63 +166,65 @@ int hf_zk_hidden_near(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 int hf_zk_hidden_named(struct hf_zk *zk, struct hf_zk_task *task,
                        struct hf_zk_listener *listener);
 
-/* vigil.c */
-void    hf_zk_vigil_look(struct hf_zk *zk, struct hf_zk_ticket *ticket);
-void    hf_zk_vigil_end(struct hf_zk *zk, struct hf_zk_task *task);
-void    hf_zk_vigils_run(struct hf_zk *zk);
-void    hf_zk_vigils_resume(struct hf_zk *zk); /* on a new connection */
-hf_time hf_zk_vigils_wake(const struct hf_zk *zk);
+/* watch.c: see anew whether the WATCH at this ticket is over, and whom to listen to. */
+void hf_zk_watch_review(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void hf_zk_watch_end(struct hf_zk *zk, struct hf_zk_task *task);
+void hf_zk_watch_cancel(struct hf_task *task);
+void hf_zk_watches_resume(struct hf_zk *zk); /* on a new connection */
 
-/* named.c: a WATCH that is no vigil in a line of mutexes; the end of any. */
-void hf_zk_watch_named(struct hf_zk *zk, struct hf_zk_task *task);
-void hf_zk_watch_folder(struct hf_zk *zk, struct hf_zk_task *task);
-void hf_zk_vigil_cancel(struct hf_task *task);
-/* Listen to a place in line, anybody's.  0 or HF_ENOMEM. */
-int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
-                       const struct hf_zk_line *line, const struct hf_zk_place *place);
+/* self.c: listen to the own node now; a little later; no more later. */
+void    hf_zk_self_listen(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void    hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void    hf_zk_self_not_later(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void    hf_zk_self_run(struct hf_zk *zk);
+hf_time hf_zk_self_wake(const struct hf_zk *zk);
 
-/* date.c: it is held from now on. */
-void hf_zk_date_begin(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+/* near.c: a WATCH in a line of mutexes, the ticket at index `me`: whom to listen to, as
+ * the line is now.  The WATCH ends if nobody is ahead. */
+void hf_zk_near_choose(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me);
+
+/* since.c: it is held from now on. */
+void hf_zk_since_begin(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* The own node was read: write down since when it is held, if that is not there. */
-void hf_zk_date(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void hf_zk_since_write(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* Since when any node is held: us since 1970. */
-int64_t hf_zk_dated(const char *text, const struct hf_zk_stat *stat);
+int64_t hf_zk_since_read(const char *text, const struct hf_zk_stat *stat);
 
 /* chroot.c: make it, if that is wanted; why it is missing, as the status of whoever needs
  * it. */
 void hf_zk_chroot_make(struct hf_zk *zk);
 int  hf_zk_chroot_fail(struct hf_zk *zk);
 
-/* word.c: questions to servers outside of the session. */
-void    hf_zk_words_run(struct hf_zk *zk);
-hf_time hf_zk_words_wake(const struct hf_zk *zk);
+/* probe.c: go on with those that are sent; when to. */
+void    hf_zk_probes_run(struct hf_zk *zk);
+hf_time hf_zk_probes_wake(const struct hf_zk *zk);
 
-struct hf_zk_word;
+struct hf_zk_probe;
 
 struct hf_zk {
     union { /* the same by two names */
         struct hf_store  base;
         struct hf_remote remote;
     };
-    struct hf_zk_config  config;
-    struct hf_tls       *tls;
-    uint64_t             salt[2];
-    int                  chroot_error; /* why it could not be made */
-    struct hf_dial       dial;
-    struct hf_zk_link    link;
-    struct hf_zk_calls   calls;
-    struct hf_zk_beat    beat;
-    struct hf_zk_watches watches;
-    struct hf_zk_seen    seen;
-    struct hf_zk_line   *line[HF_ZK_BUCKETS];
-    struct hf_zk_line   *listing; /* those with a listing to send */
-    struct hf_zk_ticket *ticket[HF_ZK_BUCKETS];
-    size_t               tickets; /* that are THERE */
-    struct hf_zk_ticket *arm_first, **arm_last;
-    struct hf_zk_group  *groups;
-    struct hf_zk_word   *words;    /* asked, not answered */
-    struct hf_ticket    *snapshot; /* of the answer being given */
-    size_t               snapshot_room;
+    struct hf_zk_config        config;
+    struct hf_tls             *tls;
+    uint64_t                   salt[2];
+    int                        chroot_error; /* why it could not be made */
+    struct hf_dial             dial;
+    struct hf_zk_link          link;
+    struct hf_zk_calls         calls;
+    struct hf_zk_beat          beat;
+    struct hf_zk_watched_paths watched;
+    struct hf_zk_seen          seen;
+    struct hf_zk_line         *line[HF_ZK_BUCKETS];
+    struct hf_zk_line         *to_list; /* those with a listing to send */
+    struct hf_zk_ticket       *ticket[HF_ZK_BUCKETS];
+    size_t                     tickets; /* that are THERE */
+    struct hf_zk_ticket       *late_first, **late_last;
+    struct hf_zk_group        *groups;
+    struct hf_zk_probe        *probes;   /* sent, not answered */
+    struct hf_ticket          *snapshot; /* of the answer being given */
+    size_t                     snapshot_room;
 };
 
 #endif

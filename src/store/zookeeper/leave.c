@@ -12,9 +12,9 @@
 
 #define RESET_FROM ((int64_t)1 << 30)
 
-enum { DELETE, RESET, SETTLE }; /* call[] */
+enum { DELETE, RESET, BARRIER }; /* call[] */
 
-static void finish(struct hf_zk *zk, struct hf_zk_task *task, int status)
+static void leave_end(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
     struct hf_zk_ticket *ticket = task->ticket;
 
@@ -27,17 +27,17 @@ static void finish(struct hf_zk *zk, struct hf_zk_task *task, int status)
     hf_task_finish(&task->base, status);
 }
 
-static void on_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_place_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task   *task = data;
     struct hf_zk_ticket *ticket = task->ticket;
 
     switch (reply->error) {
     case HF_ZK_OK:
-        finish(zk, task, 0);
+        leave_end(zk, task, 0);
         break;
     case HF_ZK_NO_NODE: /* of a multi: node or slot, and we know which is likely */
-        finish(zk, task, ticket->leaving || task->step != 0 ? 0 : HF_ELOST);
+        leave_end(zk, task, ticket->leaving || task->step != 0 ? 0 : HF_ELOST);
         break;
     default:
         if (reply->error == HF_ZK_CONNECTION_LOSS)
@@ -52,7 +52,7 @@ static void on_claim_deleted(struct hf_zk *zk, struct hf_zk_task *task, int erro
     struct hf_zk_ticket *ticket = task->ticket;
 
     if (error == HF_ZK_OK || error == HF_ZK_NO_NODE)
-        finish(zk, task, error == HF_ZK_OK || ticket->leaving ? 0 : HF_ELOST);
+        leave_end(zk, task, error == HF_ZK_OK || ticket->leaving ? 0 : HF_ELOST);
     else
         hf_task_finish(&task->base, hf_zk_fault(zk, error, "delete", ticket->path));
 }
@@ -84,10 +84,11 @@ static void on_slot_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *re
     struct hf_zk_task *task = data;
 
     if (reply->error != HF_ZK_NO_NODE || hf_zk_multi_error(reply, 0) == HF_ZK_NO_NODE) {
-        on_deleted(zk, task, reply);
+        on_place_deleted(zk, task, reply);
         return;
     }
-    hf_zk_call_delete(zk, &task->call[DELETE], task->ticket->path, -1, on_deleted, task);
+    hf_zk_call_delete(zk, &task->call[DELETE], task->ticket->path, -1, on_place_deleted,
+                      task);
 }
 
 static void delete_with_slot(struct hf_zk *zk, struct hf_zk_task *task)
@@ -104,10 +105,10 @@ static void delete_with_slot(struct hf_zk *zk, struct hf_zk_task *task)
     hf_zk_call_end(zk, begin);
 }
 
-static void go(struct hf_zk *zk, struct hf_zk_task *task);
+static void leave_place(struct hf_zk *zk, struct hf_zk_task *task);
 
 /* Whether a slot is ours whose answer was lost. */
-static void on_slot_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_slot_found(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task   *task = data;
     struct hf_zk_ticket *ticket = task->ticket;
@@ -121,36 +122,36 @@ static void on_slot_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply
     if (reply->error == 0 && text.size == HF_ZK_UUID &&
         memcmp(text.bytes, ticket->uuid, HF_ZK_UUID) == 0)
         ticket->slot = ticket->slot_tried;
-    go(zk, task);
+    leave_place(zk, task);
 }
 
-static void look_for_slot(struct hf_zk *zk, struct hf_zk_task *task)
+static void find_lost_slot(struct hf_zk *zk, struct hf_zk_task *task)
 {
     char path[HF_ZK_PATH_MAX];
 
     hf_zk_slot_path(task->line, task->ticket->slot_tried, path);
-    hf_zk_call_settle(zk, &task->call[SETTLE], path);
-    hf_zk_call_get(zk, &task->call[DELETE], HF_ZK_GET_DATA, path, false, on_slot_seen,
+    hf_zk_call_barrier(zk, &task->call[BARRIER], path);
+    hf_zk_call_get(zk, &task->call[DELETE], HF_ZK_GET_DATA, path, false, on_slot_found,
                    task);
 }
 
-static void go(struct hf_zk *zk, struct hf_zk_task *task)
+static void leave_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = task->ticket;
 
     switch (ticket->where) {
     case HF_ZK_NOWHERE:
     case HF_ZK_UNSURE: /* searched for, and not found */
-        finish(zk, task, 0);
+        leave_end(zk, task, 0);
         return;
     case HF_ZK_AWAY:
-        finish(zk, task, ticket->leaving ? 0 : HF_ELOST);
+        leave_end(zk, task, ticket->leaving ? 0 : HF_ELOST);
         return;
     case HF_ZK_THERE:
         break;
     }
     if (ticket->slot_unsure) {
-        look_for_slot(zk, task);
+        find_lost_slot(zk, task);
         return;
     }
     hf_zk_ticket_quiet(zk, ticket, true);
@@ -164,7 +165,7 @@ static void go(struct hf_zk *zk, struct hf_zk_task *task)
     }
     if (ticket->number >= RESET_FROM)
         reset_folder(zk, task);
-    hf_zk_call_delete(zk, &task->call[DELETE], ticket->path, -1, on_deleted, task);
+    hf_zk_call_delete(zk, &task->call[DELETE], ticket->path, -1, on_place_deleted, task);
     /* The place is gone to us as soon as its delete is on its way: what we send later the
      * server does later, and until it has done so the node keeps everybody else out. */
     hf_zk_ticket_step_aside(zk, ticket);
@@ -181,7 +182,7 @@ void hf_zk_leave(struct hf_zk *zk, struct hf_zk_task *task)
     if (task->ticket == NULL) /* left already */
         hf_task_finish(&task->base, 0);
     else if (task->ticket->where == HF_ZK_UNSURE)
-        hf_zk_search(zk, task, go);
+        hf_zk_search(zk, task, leave_place);
     else
-        go(zk, task);
+        leave_place(zk, task);
 }

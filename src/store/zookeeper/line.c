@@ -1,8 +1,8 @@
 /* line.c - the folder of a lock, as last listed (see listing.c).
  *
- * Between listings we only mark places as gone.  In a line of mutexes that is
- * enough to know when it is our turn: numbers rise, so nobody joins ahead of us,
- * and the part ahead can only shrink.
+ * Between listings we only mark places as gone.  In a line of mutexes that is enough to
+ * know when we are granted: numbers rise, so nobody joins ahead of us, and the part ahead
+ * can only shrink.
  */
 #include "store/zookeeper/inner.h"
 
@@ -109,9 +109,23 @@ size_t hf_zk_line_before(const struct hf_zk_line *line, size_t index)
     return line->count;
 }
 
-/* Whoever relied on the place that has gone stands at most two behind it.  And where
- * we stand in line behind ourselves, one more of us comes near enough to make ready. */
-static void look_behind(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
+const char *hf_zk_line_own_name(const struct hf_zk_line   *line,
+                                const struct hf_zk_ticket *ticket)
+{
+    for (size_t i = 0; i < line->count; i++) {
+        const char *name = line->place[i].name;
+        if (strlen(name) >= HF_ZK_CHILD_MAX)
+            continue; /* ours are shorter */
+        if (ticket->shape.claim ? line->place[i].child.shape.claim
+                                : hf_zk_child_is(name, strlen(name), ticket->uuid))
+            return name;
+    }
+    return NULL;
+}
+
+/* A WATCH that depends on the place that has gone is at most two behind it.  And where only
+ * our own places follow, one more of them is near enough now to listen to its node. */
+static void review_behind(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
 {
     struct hf_zk_ticket *behind[3] = { NULL };
     int                  count = 0;
@@ -126,8 +140,8 @@ static void look_behind(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
             break;
     }
     for (int i = 0; i < 3; i++)
-        if (behind[i] != NULL && behind[i]->vigil != NULL)
-            hf_zk_vigil_look(zk, behind[i]);
+        if (behind[i] != NULL && behind[i]->watch != NULL)
+            hf_zk_watch_review(zk, behind[i]);
 }
 
 void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
@@ -139,5 +153,5 @@ void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
     line->place[index].ticket = NULL;
     while (line->head < line->count && line->place[line->head].gone)
         line->head++;
-    look_behind(zk, line, index);
+    review_behind(zk, line, index);
 }

@@ -8,11 +8,11 @@
 /* Which of the HF_ZK_BUCKETS a text belongs to. */
 size_t hf_zk_hash(const char *text, size_t size);
 
-/* ---- watch.c ----------------------------------------------------------------------- */
+/* ---- watched.c --------------------------------------------------------------------- */
 
-enum hf_zk_watch_kind {
-    HF_ZK_WATCH_DATA,     /* a node that is there: changed or deleted */
-    HF_ZK_WATCH_CHILDREN, /* a folder: or, if it is not there, until it is made */
+enum hf_zk_watched_kind {
+    HF_ZK_WATCHED_DATA,     /* a node that is there: changed or deleted */
+    HF_ZK_WATCHED_CHILDREN, /* a folder: or, if it is not there, until it is made */
 };
 
 /* What a listener hears. */
@@ -23,22 +23,24 @@ enum hf_zk_news {
     HF_ZK_NEWS_HIDDEN,  /* we may not read it, and shall hear nothing: used up */
 };
 
-struct hf_zk_watch;
+struct hf_zk_watched;
+struct hf_zk_line;
+struct hf_zk_place;
 
 struct hf_zk_listener {
     void (*on_news)(struct hf_zk *zk, struct hf_zk_listener *listener,
                     enum hf_zk_news news);
     void                  *data;
-    uint64_t               seq;   /* of a WATCH: which place it is about */
-    struct hf_zk_watch    *watch; /* NULL: does not listen */
+    uint64_t               seq;     /* of a WATCH: which place it is about */
+    struct hf_zk_watched  *watched; /* NULL: does not listen */
     struct hf_zk_listener *next;
 };
 
-struct hf_zk_watches {
-    struct hf_zk_watch *bucket[HF_ZK_BUCKETS];
-    size_t              count;
-    unsigned            restoring; /* messages to restore them that are unanswered */
-    hf_time             again;     /* try those that failed then */
+struct hf_zk_watched_paths {
+    struct hf_zk_watched *bucket[HF_ZK_BUCKETS];
+    size_t                count;
+    unsigned              restoring; /* messages to restore them that are unanswered */
+    hf_time               again;     /* try those that failed then */
 };
 
 /* The node as it was when a watch was armed; lent for the time of on_news. */
@@ -51,11 +53,15 @@ struct hf_zk_seen {
 
 /* Listen to a path.  0 or HF_ENOMEM.  The listener must not be listening. */
 int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
-                 enum hf_zk_watch_kind kind, const char *path);
+                 enum hf_zk_watched_kind kind, const char *path);
 
 /* One that joined others at a watch has not been told what was read then: have it
  * read again. */
 void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener);
+
+/* The same for a place in line, anybody's. */
+int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
+                       const struct hf_zk_line *line, const struct hf_zk_place *place);
 
 /* No more.  `goes`: the node is about to go by our own hand, so that the watch
  * ends by itself.  A listener that does not listen is left alone. */
@@ -67,13 +73,13 @@ bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listene
 /* Has it joined others at a watch that was armed before?  Then no ARMED comes, and what
  * there is to know is its stamp, of a folder: as of line->stamp. */
 bool     hf_zk_has_joined(const struct hf_zk_listener *listener);
-uint64_t hf_zk_watch_stamp(const struct hf_zk_listener *listener);
+uint64_t hf_zk_watched_stamp(const struct hf_zk_listener *listener);
 
-void hf_zk_watches_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path);
-void hf_zk_watches_restore(struct hf_zk *zk); /* on a new connection */
-void hf_zk_watches_restored(struct hf_zk *zk);
-void hf_zk_watches_run(struct hf_zk *zk);
-void hf_zk_watches_drop(struct hf_zk *zk); /* the session is gone */
+void hf_zk_watched_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path);
+void hf_zk_watched_restore(struct hf_zk *zk); /* on a new connection */
+void hf_zk_watched_restored(struct hf_zk *zk);
+void hf_zk_watched_run(struct hf_zk *zk);
+void hf_zk_watched_drop(struct hf_zk *zk); /* the session is gone */
 
 /* ---- line.c ------------------------------------------------------------------------ */
 
@@ -106,11 +112,11 @@ struct hf_zk_line {
     uint64_t  stamp;
     uint64_t  claim; /* czxid of the claim as last read: its seq */
 
-    struct hf_zk_task *asking, *asking_last; /* want a listing sent from now on */
-    bool               queued;               /* in zk->listing */
-    bool               refreshing;           /* vigils wait for a listing */
-    bool               unlisted;             /* and it was lost with its connection */
-    struct hf_zk_line *next_listing;
+    struct hf_zk_task *wanting, *wanting_last; /* want a listing sent from now on */
+    bool               queued;                 /* in zk->to_list */
+    bool               refreshing;             /* WATCHes wait for a listing */
+    bool               unlisted;               /* and it was lost with its connection */
+    struct hf_zk_line *next_to_list;
 };
 
 struct hf_zk_line *hf_zk_line_get(struct hf_zk *zk,
@@ -118,10 +124,10 @@ struct hf_zk_line *hf_zk_line_get(struct hf_zk *zk,
 void               hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line);
 
 /* Call `task->on_list` with a listing made after now. */
-void hf_zk_line_ask(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_task *task);
-/* Have the vigils of this line looked after with a new listing. */
+void hf_zk_line_list(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_task *task);
+/* Have the WATCHes of this line reviewed with a new listing. */
 void hf_zk_line_refresh(struct hf_zk *zk, struct hf_zk_line *line);
-/* Send the listings asked for; or, when the connection broke, say so. */
+/* Send the listings that are wanted; or, when the connection broke, say so. */
 void hf_zk_lines_flush(struct hf_zk *zk);
 void hf_zk_lines_fail(struct hf_zk *zk);
 
@@ -129,10 +135,14 @@ void hf_zk_lines_fail(struct hf_zk *zk);
 size_t hf_zk_line_find(const struct hf_zk_line *line, uint64_t seq);
 /* The nearest place before `index` that is not gone; line->count: none. */
 size_t hf_zk_line_before(const struct hf_zk_line *line, size_t index);
-/* How many of our own places in a row listen to their nodes before it is their turn. */
+/* So many of our own places in a row listen to their nodes before they are granted. */
 #define HF_ZK_READY_AHEAD 64
 
-/* A place has gone: look after those it may concern. */
+/* The name of our node in the last listing; NULL: it is not there. */
+const char *hf_zk_line_own_name(const struct hf_zk_line   *line,
+                                const struct hf_zk_ticket *ticket);
+
+/* A place has gone: review the WATCHes that may depend on it. */
 void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index);
 
 /* Full path of a child of ours; `ret` has HF_ZK_PATH_MAX bytes. */
@@ -144,40 +154,40 @@ char *hf_zk_path_new(const struct hf_zk_line *line, const char *child);
 
 enum hf_zk_where {
     HF_ZK_NOWHERE, /* not created yet */
-    HF_ZK_UNSURE,  /* asked for, and the answer was lost */
+    HF_ZK_UNSURE,  /* something was sent, and the answer was lost */
     HF_ZK_THERE,
     HF_ZK_AWAY, /* was there, and is not any more */
 };
 
 struct hf_zk_ticket {
-    struct hf_zk_ticket  *next;                /* in its bucket */
-    struct hf_zk_ticket  *beside, **beside_at; /* in its line */
-    struct hf_zk         *zk;
-    struct hf_zk_line    *line;
-    uint64_t              id;
-    char                  uuid[HF_ZK_UUID + 1];
-    enum hf_zk_where      where;
-    bool                  leaving; /* a delete was sent, and the answer was lost */
-    bool                  moving;  /* it is being given another name */
-    struct hf_shape       shape;
-    char                 *path; /* when THERE */
-    uint64_t              seq, token;
-    int64_t               number; /* in its name */
-    int64_t               ctime;  /* when it was made, by the server; ms since 1970 */
-    hf_time               made_at, held_at; /* by our clock; 0: not yet */
-    int                   dated; /* how often it was tried to write down since when */
-    int                   slot;
-    int                   slot_tried;
-    bool                  slot_unsure; /* asked for slot_tried, and the answer was lost */
-    char                 *asked;       /* why somebody wants it */
-    bool                  told;        /* and the caller knows */
-    struct hf_zk_listener own;         /* to the own node */
-    struct hf_zk_listener near;        /* to one ahead, while waiting */
-    uint64_t              near_seq;    /* which */
-    bool                  doubt;       /* others ahead may have gone, too: list */
-    struct hf_zk_task    *vigil;       /* the WATCH that waits here */
-    hf_time               arm_at;      /* listen to the own node then; 0: no */
-    struct hf_zk_ticket  *next_arm, **prev_arm;
+    struct hf_zk_ticket *next;                /* in its bucket */
+    struct hf_zk_ticket *beside, **beside_at; /* in its line */
+    struct hf_zk        *zk;
+    struct hf_zk_line   *line;
+    uint64_t             id;
+    char                 uuid[HF_ZK_UUID + 1];
+    enum hf_zk_where     where;
+    bool                 leaving; /* a delete was sent, and the answer was lost */
+    bool                 moving;  /* it is being given another name */
+    struct hf_shape      shape;
+    char                *path; /* when THERE */
+    uint64_t             seq, token;
+    int64_t              number; /* in its name */
+    int64_t              ctime;  /* when it was made, by the server; ms since 1970 */
+    hf_time              made_at, held_at; /* by our clock; 0: not yet */
+    int   since_tries; /* how often it was tried to write down since when */
+    int   slot;
+    int   slot_tried;
+    bool  slot_unsure;               /* the answer about slot_tried was lost */
+    char *asked;                     /* why somebody wants it */
+    bool  told;                      /* and the caller knows */
+    struct hf_zk_listener self;      /* to the own node */
+    struct hf_zk_listener near;      /* to one ahead, while waiting */
+    uint64_t              near_seq;  /* which */
+    bool                  doubt;     /* others ahead may have gone, too: list */
+    struct hf_zk_task    *watch;     /* the WATCH that waits here */
+    hf_time               listen_at; /* listen to the own node then; 0: no */
+    struct hf_zk_ticket  *next_late, **prev_late;
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);
@@ -192,13 +202,13 @@ int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char
 /* Any state but THERE. */
 void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
                       enum hf_zk_where where);
-/* Do not listen to the own node later. */
-void hf_zk_ticket_disarm(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* Listen to nothing any more; `goes` as of hf_zk_unlisten(). */
 void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes);
-/* By our own doing it is gone, or about to go: look after those of us who stand behind
- * it and rely on our knowing. */
+/* By our own doing it is gone, or about to go: review the WATCHes of our own behind it,
+ * which do not listen to it. */
 void hf_zk_ticket_step_aside(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+/* If its node is not in the listing just taken in, somebody took it away. */
+void hf_zk_ticket_confirm(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* It is not there any more, by no doing of ours. */
 void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 
@@ -208,6 +218,10 @@ void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket);
  * listing.  0 or HF_ENOMEM. */
 int hf_zk_answer(struct hf_zk *zk, struct hf_req *req, struct hf_zk_line *line,
                  struct hf_zk_ticket *ticket, const struct hf_shape *shape);
+
+/* End a BREAK, ASK or PROVE with ZooKeeper's error; `gone`: if the place was not there. */
+void hf_zk_answer_done(struct hf_zk *zk, struct hf_zk_task *task, int error, int gone,
+                       const char *what);
 
 /* Would it pass, as the line was last listed? */
 bool hf_zk_granted(const struct hf_zk_line *line, const struct hf_zk_ticket *ticket);

@@ -3,8 +3,8 @@
  * store/remote/dial.h draws the way to a server.  GREETING: the connect request, answered
  * with our session; then calls flow.  When the connection breaks, calls in flight are
  * answered with HF_ZK_CONNECTION_LOSS.  A server that does not know our session any more
- * tells us that it is dead: everything in it is gone, and the next greeting asks for
- * another.
+ * tells us that it is dead: everything in it is gone, and the next greeting wants a new
+ * one.
  */
 #include "store/zookeeper/inner.h"
 
@@ -25,10 +25,10 @@ static bool may_live(const struct hf_zk *zk)
     return zk->link.session != 0 && zk->remote.now < zk->beat.heard + zk->link.timeout;
 }
 
-/* How long one server may take to be reached, until the next has its turn; and then, to
- * make or find a session: longer each time, for one that is only slow would never be
- * used, and each try may leave a session behind. */
-static hf_time patience(const struct hf_dial *dial)
+/* How long one server may take until the next is tried.  GREETING, when it makes or finds a
+ * session, may take longer each time: else one that is only slow would never be used, and
+ * each try may leave a session behind. */
+static hf_time server_patience(const struct hf_dial *dial)
 {
     const struct hf_zk *zk = (const struct hf_zk *)dial->store;
     hf_time             limit = zk->config.session_ms * HF_MS / 6;
@@ -41,7 +41,7 @@ static hf_time patience(const struct hf_dial *dial)
 }
 
 /* Short of a session that is running out meanwhile. */
-static hf_time pause_most(const struct hf_dial *dial)
+static hf_time server_pause_most(const struct hf_dial *dial)
 {
     const struct hf_zk *zk = (const struct hf_zk *)dial->store;
 
@@ -50,9 +50,9 @@ static hf_time pause_most(const struct hf_dial *dial)
 
 /* ---- Both ends of a connection ---------------------------------------------------- */
 
-/* readOnly is asked for only so that a server without a quorum says so, instead of
- * hanging up without a word. */
-static void greet(struct hf_dial *dial)
+/* readOnly is set only so that a server without a quorum says so.  Else it just hangs
+ * up. */
+static void send_connect(struct hf_dial *dial)
 {
     struct hf_zk        *zk = (struct hf_zk *)dial->store;
     struct hf_zk_link   *link = &zk->link;
@@ -71,7 +71,7 @@ static void greet(struct hf_dial *dial)
     hf_zk_link_flush(zk);
 }
 
-static void over(struct hf_dial *dial)
+static void connection_over(struct hf_dial *dial)
 {
     struct hf_zk *zk = (struct hf_zk *)dial->store;
 
@@ -119,11 +119,11 @@ static const struct hf_dial_ops ops = {
     .doubt = "has it a quorum?",
     .is_link = true,
     .shuffle = true,
-    .greet = greet,
+    .greet = send_connect,
     .read = hf_zk_frames_read,
-    .over = over,
-    .patience = patience,
-    .pause_most = pause_most,
+    .over = connection_over,
+    .patience = server_patience,
+    .pause_most = server_pause_most,
 };
 
 void hf_zk_link_init(struct hf_zk *zk, uint64_t seed)

@@ -27,7 +27,7 @@ struct hf_zk_config {
     struct hf_server server[HF_ZK_SERVERS];
     size_t           servers;
     char             chroot[HF_ZK_CHROOT]; /* "" or "/a/b" */
-    int              session_ms;           /* as asked for */
+    int              session_ms;           /* as the URL wants it */
     enum hf_zk_style style;                /* of new places */
     bool             secure;
     bool             init;      /* the chroot is to be made */
@@ -81,10 +81,10 @@ void hf_zk_call_delete(struct hf_zk *zk, struct hf_zk_call *call, const char *pa
 /* GET_DATA, GET_CHILDREN2, EXISTS and the like: a path and maybe a watch. */
 void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
                     const char *path, bool watch, hf_zk_on_reply *on_reply, void *data);
-/* What is asked behind it shows all that had been done by then.  It is a write that a
- * quorum takes and that changes nothing, whether `path` is there or not: `sync` is
- * answered by a leader that was deposed and does not know, too. */
-void hf_zk_call_settle(struct hf_zk *zk, struct hf_zk_call *call, const char *path);
+/* A call behind it shows all that had been done by then.  It is a write that a quorum
+ * takes and that changes nothing, whether `path` is there or not.  `sync` would not do:
+ * a leader that was deposed and does not know it answers that, too. */
+void hf_zk_call_barrier(struct hf_zk *zk, struct hf_zk_call *call, const char *path);
 void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                     const char *text, size_t size, int32_t version,
                     hf_zk_on_reply *on_reply, void *data);

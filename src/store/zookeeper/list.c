@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
-                        const struct hf_zk_items *items)
+static void on_gathered_to_list(struct hf_zk *zk, struct hf_zk_task *task,
+                                const struct hf_zk_items *items)
 {
     struct hf_ticket *ticket = calloc(items->count + 1, sizeof *ticket);
     size_t            count = 0;
@@ -35,5 +35,5 @@ static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
 
 void hf_zk_list(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    hf_zk_gather(zk, task, on_gathered);
+    hf_zk_gather(zk, task, on_gathered_to_list);
 }

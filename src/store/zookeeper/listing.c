@@ -1,6 +1,6 @@
-/* listing.c - asking for what is in a folder, and taking it in.
+/* listing.c - listing what is in a folder, and taking it in.
  *
- * One listing serves everybody who asked before it was sent: a process that queues
+ * One listing serves all tasks that wanted one before it was sent: a process that queues
  * a thousand times sends a thousand creates and one listing behind them.
  */
 #include "store/zookeeper/inner.h"
@@ -18,7 +18,7 @@ struct listing {
 
 /* ---- Taking a listing in ------------------------------------------------------------------ */
 
-static bool make_room(struct hf_zk_line *line, size_t count, size_t bytes)
+static bool make_listing_room(struct hf_zk_line *line, size_t count, size_t bytes)
 {
     if (count > line->room) {
         struct hf_zk_place *grown = realloc(line->place, count * 2 * sizeof *grown);
@@ -38,7 +38,7 @@ static bool make_room(struct hf_zk_line *line, size_t count, size_t bytes)
 }
 
 /* A number may be anything, so they are kept as they come and not as bits. */
-static bool note_slot(struct hf_zk_line *line, int64_t slot)
+static bool add_slot(struct hf_zk_line *line, int64_t slot)
 {
     if (line->slots == line->slot_room) {
         size_t    room = line->slot_room > 0 ? line->slot_room * 2 : 16;
@@ -59,7 +59,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int by_seq(const void *a, const void *b)
+static int by_place_seq(const void *a, const void *b)
 {
     const struct hf_zk_place *x = a, *y = b;
 
@@ -76,14 +76,14 @@ static uint64_t seq_of(const struct hf_zk_child *child)
     return (uint64_t)(uint32_t)child->number + 1;
 }
 
-static bool add(struct hf_zk_line *line, struct hf_zk_text name, size_t *bytes)
+static bool add_place(struct hf_zk_line *line, struct hf_zk_text name, size_t *bytes)
 {
     struct hf_zk_place *place = &line->place[line->count];
     char               *text = line->text + *bytes;
 
     hf_zk_child_parse(name.bytes, name.size, &place->child);
     if (place->child.style == HF_ZK_SLOT)
-        return note_slot(line, place->child.number);
+        return add_slot(line, place->child.number);
     if (place->child.style == HF_ZK_FOREIGN) {
         line->foreign++;
         return true;
@@ -103,7 +103,7 @@ static bool add(struct hf_zk_line *line, struct hf_zk_text name, size_t *bytes)
     return true;
 }
 
-static void clear(struct hf_zk_line *line)
+static void clear_listing(struct hf_zk_line *line)
 {
     line->count = line->head = line->foreign = line->slots = 0;
     line->plain = true;
@@ -111,7 +111,7 @@ static void clear(struct hf_zk_line *line)
 }
 
 /* Which of the places are ours. */
-static void match(struct hf_zk_line *line)
+static void match_tickets(struct hf_zk_line *line)
 {
     for (struct hf_zk_ticket *ticket = line->tickets; ticket != NULL;
          ticket = ticket->beside) {
@@ -136,151 +136,151 @@ static bool has_twins(const struct hf_zk_line *line)
     return false;
 }
 
-static int take_in(struct hf_zk_line *line, struct hf_zk_reader *body)
+static int take_listing_in(struct hf_zk_line *line, struct hf_zk_reader *body)
 {
     size_t count = hf_zk_get_count(body, 4), bytes = 0;
 
-    clear(line);
-    if (!make_room(line, count + 1, body->size + count))
+    clear_listing(line);
+    if (!make_listing_room(line, count + 1, body->size + count))
         return HF_ENOMEM;
     for (size_t i = 0; i < count; i++)
-        if (!add(line, hf_zk_get_text(body), &bytes))
+        if (!add_place(line, hf_zk_get_text(body), &bytes))
             return HF_ENOMEM;
     struct hf_zk_stat stat;
     hf_zk_get_stat(body, &stat);
     if (body->bad)
         return HF_ESTORE;
     line->stamp = (uint64_t)stat.pzxid;
-    qsort(line->place, line->count, sizeof *line->place, by_seq);
+    qsort(line->place, line->count, sizeof *line->place, by_place_seq);
     line->plain = line->plain && !has_twins(line);
     if (line->slots > 0)
         qsort(line->slot, line->slots, sizeof *line->slot, by_number);
-    match(line);
+    match_tickets(line);
     return 0;
 }
 
 /* ---- Listings ------------------------------------------------------------------------------ */
 
-/* The vigils of a line, with a listing that is new, or that cannot be had. */
-static void look_all(struct hf_zk *zk, struct hf_zk_line *line, bool listed)
+/* The WATCHes of a line, with a listing that is new, or that cannot be had. */
+static void review_all(struct hf_zk *zk, struct hf_zk_line *line, bool listed)
 {
     for (struct hf_zk_ticket *ticket = line->tickets, *next; ticket != NULL;
          ticket = next) {
         bool doubt = ticket->doubt;
         next = ticket->beside;
         ticket->doubt = false;
-        if (ticket->vigil != NULL && listed)
-            hf_zk_vigil_look(zk, ticket);
-        else if (ticket->vigil != NULL && doubt)
-            hf_task_finish(&ticket->vigil->base, 0); /* whoever asks hears why */
+        if (ticket->watch != NULL && listed)
+            hf_zk_watch_review(zk, ticket);
+        else if (ticket->watch != NULL && doubt)
+            hf_task_finish(&ticket->watch->base, 0); /* its READ hears why */
     }
 }
 
-static void tell(struct hf_zk *zk, struct hf_zk_task *task, int error)
+static void tell_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     while (task != NULL) {
-        struct hf_zk_task *next = task->next_asking;
-        task->next_asking = NULL;
+        struct hf_zk_task *next = task->next_wanting;
+        task->next_wanting = NULL;
         task->on_list(zk, task, error);
         task = next;
     }
 }
 
-static void on_listed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_listing(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct listing    *listing = data;
     struct hf_zk_line *line = listing->line;
     int                error = reply->error;
 
     if (error == 0) {
-        int r = take_in(line, &reply->body);
+        int r = take_listing_in(line, &reply->body);
         if (r < 0) {
-            clear(line);
+            clear_listing(line);
             error = r == HF_ENOMEM ? HF_ZK_OPERATION_TIMEOUT : HF_ZK_MARSHALLING;
         }
     } else if (error == HF_ZK_NO_NODE) {
-        clear(line);
+        clear_listing(line);
     }
     line->unlisted =
         error == HF_ZK_CONNECTION_LOSS && (line->refreshing || line->unlisted);
     line->refreshing = false;
-    tell(zk, listing->tasks, error);
+    tell_listed(zk, listing->tasks, error);
     if (error != HF_ZK_CONNECTION_LOSS)
-        look_all(zk, line, error == 0 || error == HF_ZK_NO_NODE);
+        review_all(zk, line, error == 0 || error == HF_ZK_NO_NODE);
     hf_zk_line_put(zk, line);
     free(listing);
 }
 
-static void queue(struct hf_zk *zk, struct hf_zk_line *line)
+static void queue_listing(struct hf_zk *zk, struct hf_zk_line *line)
 {
     if (line->queued)
         return;
     line->queued = true;
     line->users++;
-    line->next_listing = zk->listing;
-    zk->listing = line;
+    line->next_to_list = zk->to_list;
+    zk->to_list = line;
 }
 
-void hf_zk_line_ask(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_task *task)
+void hf_zk_line_list(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_task *task)
 {
-    task->next_asking = NULL;
-    if (line->asking != NULL)
-        line->asking_last->next_asking = task;
+    task->next_wanting = NULL;
+    if (line->wanting != NULL)
+        line->wanting_last->next_wanting = task;
     else
-        line->asking = task;
-    line->asking_last = task;
-    queue(zk, line);
+        line->wanting = task;
+    line->wanting_last = task;
+    queue_listing(zk, line);
 }
 
 void hf_zk_line_refresh(struct hf_zk *zk, struct hf_zk_line *line)
 {
     if (!line->refreshing)
-        queue(zk, line);
+        queue_listing(zk, line);
     line->refreshing = true;
 }
 
-/* The next line in want of a listing, and who asked for it. */
-static struct hf_zk_line *take(struct hf_zk *zk, struct hf_zk_task **tasks)
+/* The next line to list, and the tasks that want it. */
+static struct hf_zk_line *next_to_list(struct hf_zk *zk, struct hf_zk_task **tasks)
 {
-    struct hf_zk_line *line = zk->listing;
+    struct hf_zk_line *line = zk->to_list;
 
-    zk->listing = line->next_listing;
+    zk->to_list = line->next_to_list;
     line->queued = false;
-    *tasks = line->asking;
-    line->asking = NULL;
+    *tasks = line->wanting;
+    line->wanting = NULL;
     return line;
 }
 
 void hf_zk_lines_flush(struct hf_zk *zk)
 {
     hf_zk_groups_run(zk);
-    while (zk->listing != NULL) {
+    while (zk->to_list != NULL) {
         struct hf_zk_task *tasks;
-        struct hf_zk_line *line = take(zk, &tasks);
+        struct hf_zk_line *line = next_to_list(zk, &tasks);
         struct listing    *listing = calloc(1, sizeof *listing);
         if (listing == NULL) {
             line->refreshing = false;
-            tell(zk, tasks, HF_ZK_OPERATION_TIMEOUT);
-            look_all(zk, line, false);
+            tell_listed(zk, tasks, HF_ZK_OPERATION_TIMEOUT);
+            review_all(zk, line, false);
             hf_zk_line_put(zk, line);
             continue;
         }
         listing->line = line;
         listing->tasks = tasks;
         hf_zk_call_get(zk, &listing->call, HF_ZK_GET_CHILDREN2, line->folder, false,
-                       on_listed, listing);
+                       on_listing, listing);
     }
 }
 
 void hf_zk_lines_fail(struct hf_zk *zk)
 {
     hf_zk_groups_fail(zk);
-    while (zk->listing != NULL) {
+    while (zk->to_list != NULL) {
         struct hf_zk_task *tasks;
-        struct hf_zk_line *line = take(zk, &tasks);
+        struct hf_zk_line *line = next_to_list(zk, &tasks);
         line->unlisted = line->refreshing || line->unlisted;
         line->refreshing = false;
-        tell(zk, tasks, HF_ZK_CONNECTION_LOSS);
+        tell_listed(zk, tasks, HF_ZK_CONNECTION_LOSS);
         hf_zk_line_put(zk, line);
     }
 }

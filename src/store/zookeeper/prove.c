@@ -4,29 +4,23 @@
 
 #include <stdlib.h>
 
-static void end(struct hf_zk *zk, struct hf_zk_task *task, int error)
+static void prove_answer(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    if (error == 0)
-        hf_task_finish(&task->base, 0);
-    else if (error == HF_ZK_NO_NODE)
-        hf_task_fail(&task->base, HF_ELOST, "that place in \"%.100s\" is gone",
-                     task->base.req->name);
-    else
-        hf_task_finish(&task->base, hf_zk_fault(zk, error, "check", task->line->folder));
+    hf_zk_answer_done(zk, task, error, HF_ELOST, "check");
 }
 
 /* The own one: if it is gone, its holder hears of it as by any other way. */
-static void settle(struct hf_zk *zk, struct hf_zk_task *task)
+static void prove_end(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->base.req->id);
 
     if (task->error == HF_ZK_NO_NODE && ticket != NULL)
         hf_zk_ticket_away(zk, ticket);
-    end(zk, task, task->error);
+    prove_answer(zk, task, task->error);
 }
 
 /* It was read after the check, so that it was the same one then. */
-static void on_claim(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_claim_proven(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
     struct hf_zk_stat  stat = { 0 };
@@ -37,35 +31,36 @@ static void on_claim(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
         task->error = reply->error;
     if (task->error == 0 && (uint64_t)stat.czxid != task->claim)
         task->error = HF_ZK_NO_NODE;
-    settle(zk, task);
+    prove_end(zk, task);
 }
 
-static void on_checked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_proven(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
 
     task->error = reply->error;
     if (task->claim == 0)
-        settle(zk, task);
+        prove_end(zk, task);
 }
 
 /* `claim`: its seq if it is one; all have the same path. */
-static void check(struct hf_zk *zk, struct hf_zk_task *task, const char *path,
-                  uint64_t claim)
+static void prove_path(struct hf_zk *zk, struct hf_zk_task *task, const char *path,
+                       uint64_t claim)
 {
-    size_t begin = hf_zk_call_begin(zk, &task->call[0], HF_ZK_MULTI, on_checked, task);
+    size_t begin = hf_zk_call_begin(zk, &task->call[0], HF_ZK_MULTI, on_proven, task);
 
     hf_zk_multi_check(zk, path);
     hf_zk_multi_end(zk);
     hf_zk_call_end(zk, begin);
     task->claim = claim;
     if (claim != 0)
-        hf_zk_call_get(zk, &task->call[2], HF_ZK_GET_DATA, path, false, on_claim, task);
+        hf_zk_call_get(zk, &task->call[2], HF_ZK_GET_DATA, path, false, on_claim_proven,
+                       task);
 }
 
 /* By its token: it must be there, and be granted. */
-static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
-                        const struct hf_zk_items *items)
+static void on_gathered_to_prove(struct hf_zk *zk, struct hf_zk_task *task,
+                                 const struct hf_zk_items *items)
 {
     uint64_t weight = 0;
 
@@ -82,26 +77,26 @@ static void on_gathered(struct hf_zk *zk, struct hf_zk_task *task,
         if (path == NULL)
             hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         else
-            check(zk, task, path, item->child.shape.claim ? item->seq : 0);
+            prove_path(zk, task, path, item->child.shape.claim ? item->seq : 0);
         free(path);
         return;
     }
-    end(zk, task, HF_ZK_NO_NODE);
+    prove_answer(zk, task, HF_ZK_NO_NODE);
 }
 
 /* It is getting another name just now, or may have got one: the listing shows which. */
-static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
+static void on_listed_to_prove(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->base.req->id);
-    const char *name = ticket != NULL ? hf_zk_find_own(task->line, ticket) : NULL;
+    const char *name = ticket != NULL ? hf_zk_line_own_name(task->line, ticket) : NULL;
     char        path[HF_ZK_PATH_MAX];
 
     if (error != 0 || name == NULL) {
-        end(zk, task, error != 0 ? error : HF_ZK_NO_NODE);
+        prove_answer(zk, task, error != 0 ? error : HF_ZK_NO_NODE);
         return;
     }
     hf_zk_path(task->line, name, path);
-    check(zk, task, path, ticket->shape.claim ? ticket->seq : 0);
+    prove_path(zk, task, path, ticket->shape.claim ? ticket->seq : 0);
 }
 
 void hf_zk_prove(struct hf_zk *zk, struct hf_zk_task *task)
@@ -109,15 +104,15 @@ void hf_zk_prove(struct hf_zk *zk, struct hf_zk_task *task)
     struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->base.req->id);
 
     if (task->base.req->id == 0)
-        hf_zk_gather(zk, task, on_gathered);
+        hf_zk_gather(zk, task, on_gathered_to_prove);
     else if (ticket == NULL ||
              (ticket->where != HF_ZK_THERE && ticket->where != HF_ZK_UNSURE))
-        end(zk, task, HF_ZK_NO_NODE);
+        prove_answer(zk, task, HF_ZK_NO_NODE);
     else if (ticket->where == HF_ZK_THERE && !ticket->moving)
-        check(zk, task, ticket->path, ticket->shape.claim ? ticket->seq : 0);
+        prove_path(zk, task, ticket->path, ticket->shape.claim ? ticket->seq : 0);
     else {
-        hf_zk_call_settle(zk, &task->call[1], task->line->folder);
-        task->on_list = on_listed;
-        hf_zk_line_ask(zk, task->line, task);
+        hf_zk_call_barrier(zk, &task->call[1], task->line->folder);
+        task->on_list = on_listed_to_prove;
+        hf_zk_line_list(zk, task->line, task);
     }
 }

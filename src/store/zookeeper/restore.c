@@ -1,9 +1,9 @@
 /* restore.c - watches when connections, and sessions, come and go.
  *
- * A new connection is told all that we watch, and from when on; what happened in
+ * A new connection is told all that we watched, and from when on; what happened in
  * between it tells at once.
  */
-#include "store/zookeeper/watch.h"
+#include "store/zookeeper/watched.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +12,15 @@
 
 enum list { DATA, EXIST, CHILD };
 
-static bool belongs(const struct hf_zk_watch *watch, enum list list)
+static bool is_in_list(const struct hf_zk_watched *watched, enum list list)
 {
-    if (watch->kind == HF_ZK_WATCH_DATA)
+    if (watched->kind == HF_ZK_WATCHED_DATA)
         return list == DATA;
-    return list == (watch->bare ? EXIST : CHILD);
+    return list == (watched->bare ? EXIST : CHILD);
 }
 
 /* From bucket *from on, as many as fit, of one list; -> how many. */
-static void put_list(struct hf_zk *zk, enum list list, size_t from, size_t to)
+static void put_paths(struct hf_zk *zk, enum list list, size_t from, size_t to)
 {
     struct hf_zk_writer *out = &zk->calls.out;
     int32_t              count = 0;
@@ -29,8 +29,9 @@ static void put_list(struct hf_zk *zk, enum list list, size_t from, size_t to)
         if (pass == 1)
             hf_zk_put_int(out, count);
         for (size_t i = from; i < to; i++) {
-            for (struct hf_zk_watch *w = zk->watches.bucket[i]; w != NULL; w = w->next) {
-                if (w->state != ARMED || !belongs(w, list))
+            for (struct hf_zk_watched *w = zk->watched.bucket[i]; w != NULL;
+                 w = w->next) {
+                if (w->state != ARMED || !is_in_list(w, list))
                     continue;
                 if (pass == 0)
                     count++;
@@ -45,7 +46,7 @@ static size_t bucket_size(const struct hf_zk *zk, size_t index)
 {
     size_t size = 0;
 
-    for (struct hf_zk_watch *w = zk->watches.bucket[index]; w != NULL; w = w->next)
+    for (struct hf_zk_watched *w = zk->watched.bucket[index]; w != NULL; w = w->next)
         if (w->state == ARMED)
             size += strlen(w->path) + 4;
     return size;
@@ -60,38 +61,38 @@ static void restore_some(struct hf_zk *zk, size_t from, size_t to)
     hf_zk_put_int(out, HF_ZK_XID_SET_WATCHES);
     hf_zk_put_int(out, HF_ZK_SET_WATCHES);
     hf_zk_put_long(out, zk->link.zxid);
-    put_list(zk, DATA, from, to);
-    put_list(zk, EXIST, from, to);
-    put_list(zk, CHILD, from, to);
+    put_paths(zk, DATA, from, to);
+    put_paths(zk, EXIST, from, to);
+    put_paths(zk, CHILD, from, to);
     hf_zk_frame_end(out, begin);
-    zk->watches.restoring++;
+    zk->watched.restoring++;
 }
 
-void hf_zk_watches_restored(struct hf_zk *zk)
+void hf_zk_watched_restored(struct hf_zk *zk)
 {
-    zk->watches.restoring -= zk->watches.restoring > 0;
+    zk->watched.restoring -= zk->watched.restoring > 0;
 }
 
 static void arm_wanted(struct hf_zk *zk)
 {
-    zk->watches.again = HF_NEVER;
+    zk->watched.again = HF_NEVER;
     for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
-        for (struct hf_zk_watch *w = zk->watches.bucket[i]; w != NULL; w = w->next)
+        for (struct hf_zk_watched *w = zk->watched.bucket[i]; w != NULL; w = w->next)
             if (w->state == WANTED)
-                hf_zk_watch_arm(zk, w);
+                hf_zk_watched_arm(zk, w);
 }
 
-void hf_zk_watches_run(struct hf_zk *zk)
+void hf_zk_watched_run(struct hf_zk *zk)
 {
-    if (zk->remote.now >= zk->watches.again && zk->dial.phase == HF_DIAL_READY)
+    if (zk->remote.now >= zk->watched.again && zk->dial.phase == HF_DIAL_READY)
         arm_wanted(zk);
 }
 
-void hf_zk_watches_restore(struct hf_zk *zk)
+void hf_zk_watched_restore(struct hf_zk *zk)
 {
     size_t size = 0, from = 0;
 
-    zk->watches.restoring = 0;
+    zk->watched.restoring = 0;
     for (size_t i = 0; i < HF_ZK_BUCKETS; i++) {
         size_t more = bucket_size(zk, i);
         if (size > 0 && size + more > RESTORE_MAX) {
@@ -106,16 +107,16 @@ void hf_zk_watches_restore(struct hf_zk *zk)
     arm_wanted(zk);
 }
 
-void hf_zk_watches_drop(struct hf_zk *zk)
+void hf_zk_watched_drop(struct hf_zk *zk)
 {
     for (size_t i = 0; i < HF_ZK_BUCKETS; i++) {
-        while (zk->watches.bucket[i] != NULL) {
-            struct hf_zk_watch *watch = zk->watches.bucket[i];
-            zk->watches.bucket[i] = watch->next;
-            for (struct hf_zk_listener *l = watch->listeners; l != NULL; l = l->next)
-                l->watch = NULL;
-            free(watch);
+        while (zk->watched.bucket[i] != NULL) {
+            struct hf_zk_watched *watched = zk->watched.bucket[i];
+            zk->watched.bucket[i] = watched->next;
+            for (struct hf_zk_listener *l = watched->listeners; l != NULL; l = l->next)
+                l->watched = NULL;
+            free(watched);
         }
     }
-    zk->watches.count = 0;
+    zk->watched.count = 0;
 }

@@ -19,28 +19,28 @@ void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret)
 }
 
 /* The first free number from `slot` on. */
-static int next_free(const struct hf_zk_line *line, int slot)
+static int next_free_slot(const struct hf_zk_line *line, int slot)
 {
     for (size_t i = 0; i < line->slots && line->slot[i] <= (uint32_t)slot; i++)
         slot += line->slot[i] == (uint32_t)slot;
     return slot;
 }
 
-static void done(struct hf_zk *zk, struct hf_zk_task *task, int slot)
+static void slot_taken(struct hf_zk *zk, struct hf_zk_task *task, int slot)
 {
     task->ticket->slot = slot;
     task->ticket->slot_unsure = false;
-    hf_zk_look_answer(zk, task);
+    hf_zk_read_answer(zk, task);
 }
 
 static void try_slot(struct hf_zk *zk, struct hf_zk_task *task);
 
-static void on_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_slot_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
 
     if (reply->error == 0) {
-        done(zk, task, task->step);
+        slot_taken(zk, task, task->step);
     } else if (reply->error == HF_ZK_NODE_EXISTS) {
         task->step++;
         try_slot(zk, task);
@@ -54,45 +54,45 @@ static void on_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     }
 }
 
-static void on_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
+static void on_listed_for_slot(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     if (error != 0) {
         hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
         return;
     }
-    hf_zk_settle(zk, task->ticket);
-    hf_zk_look_answer(zk, task); /* and here again, if it is still there */
+    hf_zk_ticket_confirm(zk, task->ticket);
+    hf_zk_read_answer(zk, task); /* and here again, if it is still there */
 }
 
 /* All taken, though we are granted: somebody was quicker, and what he had is free
  * now; or a holder whose place was broken has not noticed yet. */
-static void look_again(struct hf_zk *zk, struct hf_zk_task *task)
+static void list_for_slot(struct hf_zk *zk, struct hf_zk_task *task)
 {
     if (++task->tries > TRIES) {
         hf_task_fail(&task->base, HF_EDOWN, "no slot of \"%.100s\" is free yet",
                      task->base.req->name);
         return;
     }
-    task->on_list = on_listed;
-    hf_zk_line_ask(zk, task->line, task);
+    task->on_list = on_listed_for_slot;
+    hf_zk_line_list(zk, task->line, task);
 }
 
 static void try_slot(struct hf_zk *zk, struct hf_zk_task *task)
 {
     char path[HF_ZK_PATH_MAX];
 
-    task->step = next_free(task->line, task->step);
+    task->step = next_free_slot(task->line, task->step);
     if ((uint32_t)task->step >= task->ticket->shape.capacity) {
-        look_again(zk, task);
+        list_for_slot(zk, task);
         return;
     }
     hf_zk_slot_path(task->line, task->step, path);
     hf_zk_call_create(zk, &task->call[3], path, task->ticket->uuid, HF_ZK_EPHEMERAL,
-                      on_made, task);
+                      on_slot_made, task);
 }
 
 /* What became of a slot whose answer was lost. */
-static void on_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_slot_searched(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task   *task = data;
     struct hf_zk_ticket *ticket = task->ticket;
@@ -107,7 +107,7 @@ static void on_seen(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     task->step = 0;
     if (reply->error == 0 && text.size == HF_ZK_UUID &&
         memcmp(text.bytes, ticket->uuid, HF_ZK_UUID) == 0)
-        done(zk, task, ticket->slot_tried);
+        slot_taken(zk, task, ticket->slot_tried);
     else
         try_slot(zk, task);
 }
@@ -122,6 +122,7 @@ void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task)
         return;
     }
     hf_zk_slot_path(task->line, task->ticket->slot_tried, path);
-    hf_zk_call_settle(zk, &task->call[2], path);
-    hf_zk_call_get(zk, &task->call[3], HF_ZK_GET_DATA, path, false, on_seen, task);
+    hf_zk_call_barrier(zk, &task->call[2], path);
+    hf_zk_call_get(zk, &task->call[3], HF_ZK_GET_DATA, path, false, on_slot_searched,
+                   task);
 }

@@ -18,10 +18,10 @@
 
 /* ---- Tasks ---------------------------------------------------------------------------- */
 
-static void begin(struct hf_task *base)
+static void begin_verb(struct hf_task *base)
 {
     static void (*const verbs[])(struct hf_zk *, struct hf_zk_task *) = {
-        [HF_ENTER] = hf_zk_enter,     [HF_READ] = hf_zk_look, [HF_WATCH] = hf_zk_watch,
+        [HF_ENTER] = hf_zk_enter,     [HF_READ] = hf_zk_read, [HF_WATCH] = hf_zk_watch,
         [HF_LEAVE] = hf_zk_leave,     [HF_LIST] = hf_zk_list, [HF_BREAK] = hf_zk_break,
         [HF_AMEND] = hf_zk_amend,     [HF_ASK] = hf_zk_ask,   [HF_PROVE] = hf_zk_prove,
         [HF_EXAMINE] = hf_zk_examine,
@@ -50,9 +50,21 @@ static void end_task(struct hf_task *base)
     struct hf_zk_task *task = (struct hf_zk_task *)base;
 
     assert(!is_flying(task));
-    hf_zk_vigil_end(zk, task);
+    hf_zk_watch_end(zk, task);
     if (task->group != NULL)
         hf_zk_group_leave(zk, task, base->req->status);
+}
+
+void *hf_zk_task_more(struct hf_zk_task *task, size_t size, void (*free_more)(void *more))
+{
+    assert(task->more == NULL);
+    task->more = calloc(1, size);
+    if (task->more == NULL) {
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+        return NULL;
+    }
+    task->free_more = free_more;
+    return task->more;
 }
 
 /* The snapshot that was lent to done() may be in `more`. */
@@ -66,7 +78,7 @@ static void free_task(struct hf_task *base)
         hf_zk_line_put((struct hf_zk *)base->remote, task->line);
 }
 
-static int ready(const struct hf_remote *remote)
+static int link_status(const struct hf_remote *remote)
 {
     return hf_dial_status(&((const struct hf_zk *)remote)->dial);
 }
@@ -76,12 +88,12 @@ static bool may_have(const struct hf_remote *remote, uint64_t id)
     return hf_zk_ticket_find((const struct hf_zk *)remote, id) != NULL;
 }
 
-static void lose(struct hf_remote *remote)
+static void lose_all(struct hf_remote *remote)
 {
     struct hf_zk *zk = (struct hf_zk *)remote;
 
     hf_dial_close(&zk->dial);
-    hf_zk_watches_drop(zk);
+    hf_zk_watched_drop(zk);
     while (remote->tasks != NULL)
         hf_task_finish(remote->tasks, HF_EDOWN);
     hf_zk_tickets_drop(zk);
@@ -89,28 +101,28 @@ static void lose(struct hf_remote *remote)
 
 static const struct hf_remote_ops remote_ops = {
     .task_size = sizeof(struct hf_zk_task),
-    .ready = ready,
-    .begin = begin,
-    .end_watch = hf_zk_vigil_cancel,
+    .ready = link_status,
+    .begin = begin_verb,
+    .end_watch = hf_zk_watch_cancel,
     .end_task = end_task,
     .free_task = free_task,
     .may_have = may_have,
-    .lose = lose,
+    .lose = lose_all,
 };
 
-/* ---- Turns ---------------------------------------------------------------------------- */
+/* ---- One turn ------------------------------------------------------------------------- */
 
 static hf_time sooner(hf_time a, hf_time b)
 {
     return a < b ? a : b;
 }
 
-static hf_time next_wake(const struct hf_zk *zk)
+static hf_time soonest_wake(const struct hf_zk *zk)
 {
     hf_time wake = sooner(sooner(hf_dial_wake(&zk->dial), hf_zk_beat_wake(zk)),
-                          sooner(hf_zk_vigils_wake(zk), hf_zk_words_wake(zk)));
+                          sooner(hf_zk_self_wake(zk), hf_zk_probes_wake(zk)));
 
-    return zk->dial.phase == HF_DIAL_READY ? sooner(wake, zk->watches.again) : wake;
+    return zk->dial.phase == HF_DIAL_READY ? sooner(wake, zk->watched.again) : wake;
 }
 
 static void process(struct hf_store *store, hf_time now, bool readable)
@@ -120,15 +132,15 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     zk->remote.now = now;
     store->wake = HF_NEVER;
     hf_dial_run(&zk->dial, readable);
-    hf_zk_words_run(zk);
+    hf_zk_probes_run(zk);
     bool more = hf_remote_run(&zk->remote);
-    hf_zk_vigils_run(zk);
-    hf_zk_watches_run(zk);
+    hf_zk_self_run(zk);
+    hf_zk_watched_run(zk);
     if (zk->dial.phase == HF_DIAL_READY)
         hf_zk_lines_flush(zk);
     hf_zk_beat_run(zk);
     hf_zk_link_flush(zk);
-    store->wake = more || store->wake == 0 ? 0 : next_wake(zk);
+    store->wake = more || store->wake == 0 ? 0 : soonest_wake(zk);
 }
 
 /* ---- Both ends of its life ---------------------------------------------------------------- */
@@ -139,7 +151,7 @@ static void close_store(struct hf_store *store)
 
     hf_remote_hush(&zk->remote);
     hf_zk_link_finish(zk);
-    lose(&zk->remote);
+    lose_all(&zk->remote);
     hf_remote_finish(&zk->remote);
     hf_zk_writer_finish(&zk->calls.out);
     hf_zk_config_finish(&zk->config);
@@ -171,8 +183,8 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     hf_remote_init(&zk->remote, &remote_ops);
     zk->salt[0] = hf_random();
     zk->salt[1] = hf_random();
-    zk->arm_last = &zk->arm_first;
-    zk->watches.again = HF_NEVER;
+    zk->late_last = &zk->late_first;
+    zk->watched.again = HF_NEVER;
     hf_zk_link_init(zk, config->seed);
     *ret = &zk->base;
     return 0;

@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct hf_zk_ticket **bucket_of(const struct hf_zk *zk, uint64_t id)
+static struct hf_zk_ticket **ticket_bucket(const struct hf_zk *zk, uint64_t id)
 {
     return (struct hf_zk_ticket **)&zk->ticket[id % HF_ZK_BUCKETS];
 }
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id)
 {
-    struct hf_zk_ticket *ticket = id != 0 ? *bucket_of(zk, id) : NULL;
+    struct hf_zk_ticket *ticket = id != 0 ? *ticket_bucket(zk, id) : NULL;
 
     while (ticket != NULL && ticket->id != id)
         ticket = ticket->next;
@@ -41,7 +41,7 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
     ticket->told = true;
     hf_zk_uuid(zk->salt, req->id, ticket->uuid);
 
-    struct hf_zk_ticket **bucket = bucket_of(zk, req->id);
+    struct hf_zk_ticket **bucket = ticket_bucket(zk, req->id);
     ticket->next = *bucket;
     *bucket = ticket;
     ticket->beside = line->tickets;
@@ -61,30 +61,18 @@ static void set_where(struct hf_zk *zk, struct hf_zk_ticket *ticket,
     ticket->where = where;
 }
 
-void hf_zk_ticket_disarm(struct hf_zk *zk, struct hf_zk_ticket *ticket)
-{
-    if (ticket->arm_at == 0)
-        return;
-    *ticket->prev_arm = ticket->next_arm;
-    if (ticket->next_arm != NULL)
-        ticket->next_arm->prev_arm = ticket->prev_arm;
-    else
-        zk->arm_last = ticket->prev_arm;
-    ticket->arm_at = 0;
-}
-
 void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes)
 {
-    hf_zk_ticket_disarm(zk, ticket);
-    hf_zk_unlisten(zk, &ticket->own, goes);
+    hf_zk_self_not_later(zk, ticket);
+    hf_zk_unlisten(zk, &ticket->self, goes);
     hf_zk_unlisten(zk, &ticket->near, false);
 }
 
 void hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    struct hf_zk_ticket **at = bucket_of(zk, ticket->id);
+    struct hf_zk_ticket **at = ticket_bucket(zk, ticket->id);
 
-    assert(ticket->vigil == NULL);
+    assert(ticket->watch == NULL);
     while (*at != ticket)
         at = &(*at)->next;
     *at = ticket->next;
@@ -185,7 +173,7 @@ static void on_cleaned(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     free(data);
 }
 
-static void on_slot(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_slot_to_clean(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct cleaning  *cleaning = data;
     struct hf_zk_text text = hf_zk_get_text(&reply->body);
@@ -208,8 +196,8 @@ static void give_slot_up(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         return;
     memcpy(cleaning->uuid, ticket->uuid, sizeof cleaning->uuid);
     hf_zk_slot_path(ticket->line, ticket->slot, cleaning->path);
-    hf_zk_call_get(zk, &cleaning->call, HF_ZK_GET_DATA, cleaning->path, false, on_slot,
-                   cleaning);
+    hf_zk_call_get(zk, &cleaning->call, HF_ZK_GET_DATA, cleaning->path, false,
+                   on_slot_to_clean, cleaning);
     ticket->slot = -1;
 }
 
@@ -233,7 +221,20 @@ void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     set_where(zk, ticket, HF_ZK_AWAY);
     hf_zk_ticket_quiet(zk, ticket, true);
     give_slot_up(zk, ticket);
-    if (ticket->vigil != NULL)
-        hf_task_finish(&ticket->vigil->base, 0);
+    if (ticket->watch != NULL)
+        hf_task_finish(&ticket->watch->base, 0);
     hf_zk_ticket_step_aside(zk, ticket);
+}
+
+void hf_zk_ticket_confirm(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    struct hf_zk_line *line = ticket->line;
+
+    if (ticket->where != HF_ZK_THERE)
+        return;
+    for (size_t i = hf_zk_line_find(line, ticket->seq);
+         i < line->count && line->place[i].seq == ticket->seq; i++)
+        if (line->place[i].ticket == ticket)
+            return;
+    hf_zk_ticket_away(zk, ticket);
 }

@@ -1,303 +1,229 @@
-/* watch.c - watched paths and who listens to them.
+/* watch.c - WATCH: hearing when it is worth to READ the line again.
  *
- * A watch fires once, for whoever asked on this connection.  We keep one for each
- * path and kind, however many listen, and have it restored when a new connection
- * takes over the session: what happened in between is then told.
- *
- *     WANTED --read with watch sent--> ARMING --answered--> ARMED --event--> gone
- *        ^----------connection broke-----+
- *
- * A node is watched by reading it: unlike `exists`, that leaves nothing behind
- * when it is not there.  A folder that is not there has to be waited for with
- * `exists`, though.
+ *     who watches                      listens to
+ *     a holder                         its own node, see self.c
+ *     who waits in a line of mutexes   one place ahead, see near.c
+ *     others, and who names places     each place that is named
+ *     who names none                   the folder
  */
-#include "store/zookeeper/watch.h"
+#include "store/zookeeper/inner.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define AGAIN (200 * HF_MS) /* after so long, what a server would not let us watch */
+/* ---- The folder, and places that are named ---------------------------------------------- */
 
-size_t hf_zk_hash(const char *text, size_t size)
+static void on_named_news(struct hf_zk *zk, struct hf_zk_listener *listener,
+                          enum hf_zk_news news)
 {
-    size_t value = 5381;
+    struct hf_zk_task *task = listener->data;
 
-    for (size_t i = 0; i < size; i++)
-        value = value * 33 + (unsigned char)text[i];
-    return value % HF_ZK_BUCKETS;
-}
-
-static struct hf_zk_watch **bucket_of(struct hf_zk *zk, const char *path, size_t size)
-{
-    return &zk->watches.bucket[hf_zk_hash(path, size)];
-}
-
-static struct hf_zk_watch *find(struct hf_zk *zk, enum hf_zk_watch_kind kind,
-                                const char *path, size_t size)
-{
-    struct hf_zk_watch *watch = *bucket_of(zk, path, size);
-
-    while (watch != NULL && (watch->kind != kind || strlen(watch->path) != size ||
-                             memcmp(watch->path, path, size) != 0))
-        watch = watch->next;
-    return watch;
-}
-
-static void unlink_watch(struct hf_zk *zk, struct hf_zk_watch *watch)
-{
-    struct hf_zk_watch **at = bucket_of(zk, watch->path, strlen(watch->path));
-
-    while (*at != watch)
-        at = &(*at)->next;
-    *at = watch->next;
-    zk->watches.count--;
-}
-
-/* Tell everybody, and forget it.  Those told may listen anew, to this path too. */
-static void fire(struct hf_zk *zk, struct hf_zk_watch *watch, enum hf_zk_news news)
-{
-    assert(!watch->call.flying);
-    unlink_watch(zk, watch);
-    watch->state = FIRING;
-    while (watch->listeners != NULL) {
-        struct hf_zk_listener *listener = watch->listeners;
-        watch->listeners = listener->next;
-        listener->watch = NULL;
-        zk->seen.path = watch->path;
-        listener->on_news(zk, listener, news);
-    }
-    free(watch);
-}
-
-/* ---- Arming -------------------------------------------------------------------------- */
-
-/* The server is to forget it; we have already. */
-static void on_removed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    (void)zk, (void)reply;
-    free(data);
-}
-
-static void remove_watch(struct hf_zk *zk, struct hf_zk_watch *watch)
-{
-    static const int32_t types[] = { [HF_ZK_WATCH_DATA] = 2, [HF_ZK_WATCH_CHILDREN] = 1 };
-
-    unlink_watch(zk, watch);
-    if (watch->state != ARMED || watch->goes || zk->dial.phase != HF_DIAL_READY) {
-        free(watch);
+    if (news == HF_ZK_NEWS_ARMED ||
+        (news == HF_ZK_NEWS_HIDDEN && hf_zk_hidden_named(zk, task, listener) == 0) ||
+        (news == HF_ZK_NEWS_CHANGED &&
+         hf_zk_listen(zk, listener, HF_ZK_WATCHED_DATA, zk->seen.path) == 0))
         return;
+    hf_task_finish(&task->base, 0);
+}
+
+static void on_folder_news(struct hf_zk *zk, struct hf_zk_listener *listener,
+                           enum hf_zk_news news)
+{
+    struct hf_zk_task *task = listener->data;
+
+    (void)zk;
+    if (news != HF_ZK_NEWS_ARMED ||
+        (task->base.req->stamp != 0 &&
+         task->base.req->stamp != hf_zk_watched_stamp(listener)))
+        hf_task_finish(&task->base, 0);
+}
+
+static bool make_listeners(struct hf_zk_task *task, size_t count)
+{
+    task->listener = calloc(count, sizeof *task->listener);
+    task->listeners = task->listener != NULL ? count : 0;
+    return task->listener != NULL;
+}
+
+static void watch_folder(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    int r = HF_ENOMEM;
+
+    if (make_listeners(task, 1)) {
+        task->listener->on_news = on_folder_news;
+        task->listener->data = task;
+        r = hf_zk_listen(zk, task->listener, HF_ZK_WATCHED_CHILDREN, task->line->folder);
     }
-    size_t begin =
-        hf_zk_call_begin(zk, &watch->call, HF_ZK_REMOVE_WATCHES, on_removed, watch);
-    hf_zk_put_string(&zk->calls.out, watch->path);
-    hf_zk_put_int(&zk->calls.out, watch->bare ? 2 : types[watch->kind]);
-    hf_zk_call_end(zk, begin);
+    if (r < 0)
+        hf_task_fail(&task->base, r, "out of memory");
+    else if (hf_zk_has_joined(task->listener))
+        on_folder_news(zk, task->listener, HF_ZK_NEWS_ARMED);
 }
 
-/* A listener may end itself or others while it is told, or have others join: so whoever
- * has been told is moved to another list, and the watch stays until all have been. */
-static void tell_armed(struct hf_zk *zk, struct hf_zk_watch *watch)
+enum { NOT_LISTED, LISTING, LISTED }; /* step */
+
+static void watch_named(struct hf_zk *zk, struct hf_zk_task *task);
+
+static void on_listed_to_watch(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    watch->state = ARMED;
-    watch->stamp = zk->seen.there ? (uint64_t)zk->seen.stat.pzxid : 1;
-    watch->telling = true;
-    watch->untold = watch->listeners;
-    watch->listeners = NULL;
-    while (watch->untold != NULL) {
-        struct hf_zk_listener *listener = watch->untold;
-        watch->untold = listener->next;
-        listener->next = watch->listeners;
-        watch->listeners = listener;
-        listener->on_news(zk, listener, HF_ZK_NEWS_ARMED);
-    }
-    watch->telling = false;
-    if (watch->listeners == NULL && watch->state == ARMED)
-        remove_watch(zk, watch);
+    task->step = LISTED;
+    if (task->base.req->canceled)
+        hf_task_finish(&task->base, HF_ECANCELED);
+    else if (error == HF_ZK_CONNECTION_LOSS)
+        hf_task_finish(&task->base, HF_EDOWN);
+    else
+        watch_named(zk, task);
 }
 
-static void read_seen(struct hf_zk *zk, struct hf_zk_watch *watch,
-                      struct hf_zk_reply *reply)
+/* Names are known from a listing; whoever stands outside may have none yet. */
+static bool need_listing(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    zk->seen = (struct hf_zk_seen){ .there = reply->error == 0 };
-    if (reply->error != 0)
-        return;
-    if (watch->kind == HF_ZK_WATCH_DATA) {
-        zk->seen.text = hf_zk_get_text(&reply->body);
-    } else {
-        size_t count = hf_zk_get_count(&reply->body, 4);
-        for (size_t i = 0; i < count; i++)
-            hf_zk_get_text(&reply->body);
-    }
-    hf_zk_get_stat(&reply->body, &zk->seen.stat);
-}
-
-static void on_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    struct hf_zk_watch *watch = data;
-    bool                folder = watch->kind == HF_ZK_WATCH_CHILDREN;
-    int                 error = reply->error;
-
-    watch->state = WANTED;
-    if (watch->listeners == NULL && error != 0) {
-        unlink_watch(zk, watch);
-        free(watch);
-    } else if (error == HF_ZK_CONNECTION_LOSS) {
-        return; /* it is armed again on the next connection */
-    } else if (error == HF_ZK_NO_NODE && folder && !watch->bare) {
-        watch->bare = true;
-        hf_zk_watch_arm(zk, watch);
-    } else if (error == HF_ZK_NO_AUTH && !folder) {
-        fire(zk, watch, HF_ZK_NEWS_HIDDEN);
-    } else if (error != 0 && error != HF_ZK_NO_NODE && !folder) {
-        zk->watches.again = zk->remote.now + AGAIN; /* not a sign that it is gone */
-    } else if (error != 0) {
-        fire(zk, watch, HF_ZK_NEWS_GONE);
-    } else {
-        read_seen(zk, watch, reply);
-        tell_armed(zk, watch);
-    }
-}
-
-/* `exists` on a folder that is not there leaves a watch that fires when it is made.
- * If it was made meanwhile it can be listed after all. */
-static void on_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    struct hf_zk_watch *watch = data;
-
-    zk->seen = (struct hf_zk_seen){ 0 };
-    if (reply->error == 0) {
-        watch->bare = false;
-        hf_zk_watch_arm(zk, watch);
-    } else if (reply->error == HF_ZK_NO_NODE) {
-        tell_armed(zk, watch);
-    } else {
-        on_armed(zk, watch, reply);
-    }
-}
-
-void hf_zk_watch_arm(struct hf_zk *zk, struct hf_zk_watch *watch)
-{
-    bool folder = watch->kind == HF_ZK_WATCH_CHILDREN;
-
-    watch->state = ARMING;
-    hf_zk_call_get(zk, &watch->call,
-                   watch->bare ? HF_ZK_EXISTS
-                   : folder    ? HF_ZK_GET_CHILDREN2
-                               : HF_ZK_GET_DATA,
-                   watch->path, true, watch->bare ? on_exists : on_armed, watch);
-}
-
-/* ---- Listening ----------------------------------------------------------------------- */
-
-static struct hf_zk_watch *watch_new(struct hf_zk *zk, enum hf_zk_watch_kind kind,
-                                     const char *path)
-{
-    size_t              size = strlen(path);
-    struct hf_zk_watch *watch = calloc(1, sizeof *watch + size + 1);
-    if (watch == NULL)
-        return NULL;
-
-    struct hf_zk_watch **bucket = bucket_of(zk, path, size);
-    memcpy(watch->path, path, size + 1);
-    watch->kind = kind;
-    watch->next = *bucket;
-    *bucket = watch;
-    zk->watches.count++;
-    return watch;
-}
-
-int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
-                 enum hf_zk_watch_kind kind, const char *path)
-{
-    struct hf_zk_watch *watch = find(zk, kind, path, strlen(path));
-    bool                fresh = watch == NULL;
-
-    assert(listener->watch == NULL && listener->on_news != NULL);
-    if (fresh)
-        watch = watch_new(zk, kind, path);
-    if (watch == NULL)
-        return HF_ENOMEM;
-    listener->watch = watch;
-    listener->next = watch->listeners;
-    watch->listeners = listener;
-    watch->goes = false;
-    if (fresh && zk->dial.phase == HF_DIAL_READY)
-        hf_zk_watch_arm(zk, watch);
-    return 0;
-}
-
-/* What fires while it is read again is in what is read. */
-void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener)
-{
-    struct hf_zk_watch *watch = listener->watch;
-
-    if (watch == NULL || watch->state != ARMED)
-        return;
-    watch->state = WANTED;
-    if (zk->dial.phase == HF_DIAL_READY)
-        hf_zk_watch_arm(zk, watch);
-}
-
-static bool take_out(struct hf_zk_listener **list, struct hf_zk_listener *listener)
-{
-    while (*list != NULL && *list != listener)
-        list = &(*list)->next;
-    if (*list == NULL)
-        return false;
-    *list = listener->next;
-    return true;
-}
-
-void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes)
-{
-    struct hf_zk_watch *watch = listener->watch;
-    if (watch == NULL)
-        return;
-
-    if (!take_out(&watch->listeners, listener))
-        take_out(&watch->untold, listener);
-    listener->watch = NULL;
-    if (watch->listeners != NULL || watch->untold != NULL)
-        return;
-    watch->goes = goes;
-    if ((watch->state == WANTED || watch->state == ARMED) && !watch->telling)
-        remove_watch(zk, watch); /* else when it is answered, or all were told */
-}
-
-bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener)
-{
-    return listener->watch != NULL && listener->watch->state == ARMED &&
-           zk->watches.restoring == 0;
-}
-
-bool hf_zk_has_joined(const struct hf_zk_listener *listener)
-{
-    return listener->watch != NULL && listener->watch->state == ARMED;
-}
-
-uint64_t hf_zk_watch_stamp(const struct hf_zk_listener *listener)
-{
-    return listener->watch->stamp;
-}
-
-/* ---- Events -------------------------------------------------------------------------- */
-
-void hf_zk_watches_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path)
-{
-    static const enum hf_zk_watch_kind kinds[] = { HF_ZK_WATCH_DATA,
-                                                   HF_ZK_WATCH_CHILDREN };
-    enum hf_zk_news                    news =
-        type == HF_ZK_EVENT_DELETED ? HF_ZK_NEWS_GONE : HF_ZK_NEWS_CHANGED;
-
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct hf_zk_watch *watch = find(zk, kinds[i], path.bytes, path.size);
-        if (watch == NULL || watch->state != ARMED)
-            continue; /* an old one: nobody listens any more */
-        if (type == HF_ZK_EVENT_CHANGED && watch->kind != HF_ZK_WATCH_DATA)
+    for (size_t i = 0; i < task->base.req->count && task->step == NOT_LISTED; i++) {
+        if (hf_zk_line_find(task->line, task->base.req->seqs[i]) < task->line->count)
             continue;
-        if (type == HF_ZK_EVENT_CHILDREN && watch->kind != HF_ZK_WATCH_CHILDREN)
-            continue;
-        fire(zk, watch, news);
+        task->step = LISTING;
+        task->on_list = on_listed_to_watch;
+        hf_zk_claim_read(zk, task);
+        hf_zk_line_list(zk, task->line, task);
+        return true;
     }
+    return false;
+}
+
+/* How many places have this seq: a writer of Curator's that becomes a reader has two for
+ * a while, with one number. */
+static size_t count_places(const struct hf_zk_line *line, uint64_t seq)
+{
+    size_t first = hf_zk_line_find(line, seq), end = first;
+
+    while (end < line->count && line->place[end].seq == seq)
+        end++;
+    return end - first;
+}
+
+/* 0, 1: one of them has gone, or HF_ENOMEM. */
+static int listen_named(struct hf_zk *zk, struct hf_zk_task *task, uint64_t seq,
+                        struct hf_zk_listener *listener)
+{
+    const struct hf_zk_line *line = task->line;
+    size_t                   first = hf_zk_line_find(line, seq);
+    size_t                   count = count_places(line, seq);
+
+    for (size_t i = 0; i < count; i++, listener++) {
+        listener->on_news = on_named_news;
+        listener->data = task;
+        listener->seq = seq;
+        if (line->place[first + i].gone)
+            return 1;
+        int r = hf_zk_listen_place(zk, listener, line, &line->place[first + i]);
+        if (r < 0)
+            return r;
+    }
+    return count == 0;
+}
+
+/* All must be there, as far as we know, or there is nothing to wait for. */
+static void watch_named(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    size_t count = 0;
+    int    r = 0;
+
+    if (need_listing(zk, task))
+        return;
+    for (size_t i = 0; i < task->base.req->count; i++)
+        count += count_places(task->line, task->base.req->seqs[i]);
+    if (!make_listeners(task, count + 1)) {
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+        return;
+    }
+    for (size_t i = 0, at = 0; i < task->base.req->count && r == 0; i++) {
+        r = listen_named(zk, task, task->base.req->seqs[i], &task->listener[at]);
+        at += count_places(task->line, task->base.req->seqs[i]);
+    }
+    if (r < 0)
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+    else if (r > 0)
+        hf_task_finish(&task->base, 0);
+}
+
+/* ---- At a place of our own ---------------------------------------------------------------- */
+
+static bool watch_is_holders(const struct hf_zk_task *task)
+{
+    return task->ticket != NULL && task->base.req->count == 1 &&
+           task->base.req->seqs[0] == task->ticket->seq;
+}
+
+void hf_zk_watch_review(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    struct hf_zk_task *task = ticket->watch;
+    struct hf_zk_line *line = ticket->line;
+
+    if (ticket->where != HF_ZK_THERE || (watch_is_holders(task) && !ticket->told)) {
+        hf_task_finish(&task->base, 0);
+        return;
+    }
+    if (watch_is_holders(task))
+        return;
+    size_t me = hf_zk_line_find(line, ticket->seq);
+    if (me == line->count || line->place[me].ticket != ticket || !line->plain)
+        hf_task_finish(&task->base, 0);
+    else
+        hf_zk_near_choose(zk, ticket, me);
+}
+
+/* A listing that was lost with its connection is wanted again. */
+void hf_zk_watches_resume(struct hf_zk *zk)
+{
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
+        for (struct hf_zk_ticket *t = zk->ticket[i]; t != NULL; t = t->next)
+            if (t->watch != NULL && (t->doubt || t->line->unlisted))
+                hf_zk_line_refresh(zk, t->line);
+}
+
+/* ---- Both ends -------------------------------------------------------------------------- */
+
+void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->base.req->id);
+    bool                 mutex = ticket != NULL && ticket->shape.capacity == 1;
+
+    task->ticket = ticket;
+    if (ticket != NULL && ticket->where != HF_ZK_THERE) {
+        hf_task_finish(&task->base, 0);
+    } else if (task->base.req->count == 0) {
+        watch_folder(zk, task);
+    } else if (ticket != NULL &&
+               (watch_is_holders(task) || (mutex && ticket->line->plain))) {
+        assert(ticket->watch == NULL);
+        ticket->watch = task;
+        if (watch_is_holders(task)) {
+            if (ticket->held_at == 0)
+                hf_zk_since_begin(zk, ticket);
+            hf_zk_self_listen_later(zk, ticket);
+        }
+        hf_zk_watch_review(zk, ticket);
+    } else {
+        watch_named(zk, task);
+    }
+}
+
+void hf_zk_watch_end(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    for (size_t i = 0; i < task->listeners; i++)
+        hf_zk_unlisten(zk, &task->listener[i], false);
+    free(task->listener);
+    task->listener = NULL;
+    task->listeners = 0;
+    if (task->ticket != NULL && task->ticket->watch == task) {
+        task->ticket->watch = NULL;
+        hf_zk_unlisten(zk, &task->ticket->near, false);
+    }
+}
+
+/* One that waits for a listing ends when that has come. */
+void hf_zk_watch_cancel(struct hf_task *task)
+{
+    if (((struct hf_zk_task *)task)->step != LISTING)
+        hf_task_finish(task, HF_ECANCELED);
 }

@@ -31,7 +31,7 @@ void hf_zk_writer_finish(struct hf_zk_writer *writer)
 }
 
 /* Room for `size` more bytes at the end, or NULL. */
-static unsigned char *extend(struct hf_zk_writer *writer, size_t size)
+static unsigned char *extend_writer(struct hf_zk_writer *writer, size_t size)
 {
     if (writer->failed)
         return NULL;
@@ -55,7 +55,7 @@ static unsigned char *extend(struct hf_zk_writer *writer, size_t size)
 
 static void put_big(struct hf_zk_writer *writer, uint64_t value, size_t size)
 {
-    unsigned char *to = extend(writer, size);
+    unsigned char *to = extend_writer(writer, size);
 
     if (to != NULL)
         store_big(to, value, size);
@@ -110,7 +110,7 @@ void hf_zk_put_bytes(struct hf_zk_writer *writer, const void *bytes, size_t size
     hf_zk_put_int(writer, bytes == NULL ? -1 : (int32_t)size);
     if (bytes == NULL)
         return;
-    unsigned char *to = extend(writer, size);
+    unsigned char *to = extend_writer(writer, size);
     if (to != NULL && size > 0)
         memcpy(to, bytes, size);
 }
@@ -133,7 +133,7 @@ struct hf_zk_reader hf_zk_reader_on(const void *bytes, size_t size)
 }
 
 /* The next `size` bytes, or NULL. */
-static const unsigned char *take(struct hf_zk_reader *reader, size_t size)
+static const unsigned char *take_bytes(struct hf_zk_reader *reader, size_t size)
 {
     if (reader->bad || size > reader->size - reader->at) {
         reader->bad = true;
@@ -146,7 +146,7 @@ static const unsigned char *take(struct hf_zk_reader *reader, size_t size)
 
 static uint64_t get_big(struct hf_zk_reader *reader, size_t size)
 {
-    const unsigned char *from = take(reader, size);
+    const unsigned char *from = take_bytes(reader, size);
 
     return from == NULL ? 0 : load_big(from, size);
 }
@@ -179,7 +179,7 @@ static size_t get_length(struct hf_zk_reader *reader)
 struct hf_zk_text hf_zk_get_text(struct hf_zk_reader *reader)
 {
     size_t               size = get_length(reader);
-    const unsigned char *from = take(reader, size);
+    const unsigned char *from = take_bytes(reader, size);
 
     if (from == NULL || size == 0)
         return (struct hf_zk_text){ .bytes = "", .size = 0 };

@@ -4,8 +4,8 @@
  * front (-1: none), vectors a 4-byte count.  A frame is a 4-byte length and that
  * many bytes.
  *
- * A writer appends to a buffer that grows; a failure is remembered in it and may be
- * asked for at the end: what was written is then of no use.  A reader goes through
+ * A writer appends to a buffer that grows.  It remembers a failure until the end: what was
+ * written is then of no use.  A reader goes through
  * bytes that may be anything: what does not fit makes it `bad`, and from then on it
  * gives zeros and empty strings and stays where it is, so that callers check once at
  * the end.

@@ -1,7 +1,7 @@
-/* date.c - since when a place is held, for people who look.
+/* since.c - since when a place is held, for people.
  *
- * A node tells when it was made, which is when its owner queued.  Who had to wait for long
- * writes down when that ended, in the server's time: "note\nheld=<ms since 1970>".
+ * A node tells when it was made, which is when its owner queued.  One that had to wait for
+ * long writes down when it was granted, in the server's time: "note\nheld=<ms since 1970>".
  */
 #include "store/zookeeper/inner.h"
 
@@ -12,20 +12,20 @@
 #define LONG_MS 1000 /* what is shorter is as good as nothing */
 #define TRIES   3    /* somebody else may be writing there */
 
-static void on_dated(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void on_since_written(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     (void)zk, (void)reply; /* if it failed, people see since when it queued */
     free(data);
 }
 
-void hf_zk_date_begin(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+void hf_zk_since_begin(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     ticket->held_at = zk->remote.now;
     if (ticket->held_at - ticket->made_at >= LONG_MS * HF_MS)
-        hf_zk_reread(zk, &ticket->own); /* what it listens to it has read long ago */
+        hf_zk_reread(zk, &ticket->self); /* what it listens to it has read long ago */
 }
 
-void hf_zk_date(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+void hf_zk_since_write(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     const struct hf_zk_seen *seen = &zk->seen;
 
@@ -37,16 +37,16 @@ void hf_zk_date(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     char   *text;
 
     if (ticket->held_at == 0 || ticket->ctime == 0 || ticket->leaving ||
-        (off < LONG_MS && off > -LONG_MS) || ticket->dated == TRIES ||
+        (off < LONG_MS && off > -LONG_MS) || ticket->since_tries == TRIES ||
         memmem(seen->text.bytes, seen->text.size, "\nheld=", 6) != NULL)
         return;
     struct hf_zk_call *call = calloc(1, sizeof *call);
     int                length = asprintf(&text, "%.*s\nheld=%lld", (int)seen->text.size,
                                          seen->text.bytes, (long long)held);
     if (call != NULL && length >= 0) {
-        ticket->dated++;
+        ticket->since_tries++;
         hf_zk_call_set(zk, call, ticket->path, text, (size_t)length, seen->stat.version,
-                       on_dated, call);
+                       on_since_written, call);
     } else {
         free(call);
     }
@@ -54,7 +54,7 @@ void hf_zk_date(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         free(text);
 }
 
-int64_t hf_zk_dated(const char *text, const struct hf_zk_stat *stat)
+int64_t hf_zk_since_read(const char *text, const struct hf_zk_stat *stat)
 {
     const char *held = strstr(text, "\nheld=");
     long long   ms = held != NULL ? strtoll(held + 6, NULL, 10) : 0;

@@ -1,0 +1,81 @@
+/* items.c - what gather.c has read: sorted, put together, searched. */
+#include "store/zookeeper/inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int by_line_and_seq(const void *a, const void *b)
+{
+    const struct hf_zk_item *x = a, *y = b;
+    int                      r = strcmp(x->line, y->line);
+
+    if (r != 0)
+        return r;
+    if (x->seq != y->seq)
+        return x->seq < y->seq ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+/* Slots belong to the places whose uuid is in them. */
+static void give_slots(struct hf_zk_items *items)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct hf_zk_item *slot = &items->item[i];
+        if (slot->child.style != HF_ZK_SLOT || slot->text == NULL ||
+            strlen(slot->text) != HF_ZK_UUID)
+            continue;
+        for (size_t k = 0; k < items->count; k++) {
+            struct hf_zk_item *item = &items->item[k];
+            if (item->child.style != HF_ZK_SLOT && strcmp(item->line, slot->line) == 0 &&
+                hf_zk_child_is(item->name, strlen(item->name), slot->text))
+                item->slot = (int)slot->child.number;
+        }
+    }
+}
+
+/* kazoo's mutexes are writers where there are readers. */
+static void agree_on_shapes(struct hf_zk_items *items)
+{
+    for (size_t i = 0, end; i < items->count; i = end) {
+        const struct hf_shape *shared = NULL;
+        for (end = i; end < items->count &&
+                      strcmp(items->item[end].line, items->item[i].line) == 0;
+             end++)
+            if (items->item[end].child.shape.capacity == HF_ALL)
+                shared = &items->item[end].child.shape;
+        for (size_t k = i; k < end; k++)
+            items->item[k].child.shape = hf_zk_shape_to(&items->item[k].child, shared);
+    }
+}
+
+void hf_zk_items_arrange(struct hf_zk_items *items)
+{
+    if (items->count > 0)
+        qsort(items->item, items->count, sizeof *items->item, by_line_and_seq);
+    give_slots(items);
+    agree_on_shapes(items);
+}
+
+const struct hf_zk_item *hf_zk_items_find(const struct hf_zk_items *items,
+                                          const struct hf_req      *req)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        const struct hf_zk_item *item = &items->item[i];
+        if (item->there && item->child.style != HF_ZK_SLOT && item->seq == req->seq &&
+            (req->token == 0 || req->token == item->token))
+            return item;
+    }
+    return NULL;
+}
+
+void hf_zk_items_finish(struct hf_zk_items *items)
+{
+    for (size_t i = 0; i < items->count; i++) {
+        free(items->item[i].line);
+        free(items->item[i].name);
+        free(items->item[i].note);
+        free(items->item[i].text);
+    }
+    free(items->item);
+    *items = (struct hf_zk_items){ 0 };
+}

@@ -1,0 +1,78 @@
+/* read.c - READ: the line as it stands. */
+#include "store/zookeeper/inner.h"
+
+/* ---- Answering --------------------------------------------------------------------------- */
+
+void hf_zk_read_answer(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    struct hf_zk_ticket   *ticket = task->ticket;
+    const struct hf_shape *shape =
+        task->base.req->op == HF_ENTER ? &task->base.req->shape : NULL;
+
+    if (ticket != NULL && ticket->where == HF_ZK_THERE && ticket->slot < 0 &&
+        hf_shape_has_slots(&ticket->shape) && hf_zk_granted(task->line, ticket)) {
+        hf_zk_slot_take(zk, task);
+        return;
+    }
+    int r = hf_zk_answer(zk, task->base.req, task->line, ticket, shape);
+    if (r < 0)
+        hf_task_fail(&task->base, r, "out of memory");
+    else
+        hf_task_finish(&task->base, 0);
+}
+
+static void on_listed_to_read(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    if (error != 0 && error != HF_ZK_NO_NODE) {
+        hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
+        return;
+    }
+    if (task->ticket != NULL)
+        hf_zk_ticket_confirm(zk, task->ticket);
+    hf_zk_read_answer(zk, task);
+}
+
+/* Everything that was ahead of us is known to have gone, and nobody can have joined
+ * there: we are granted if only our own node is there. */
+static bool is_first(const struct hf_zk_ticket *ticket)
+{
+    const struct hf_zk_line *line = ticket->line;
+
+    return ticket->where == HF_ZK_THERE && !ticket->moving && line->plain &&
+           line->head < line->count && line->place[line->head].ticket == ticket;
+}
+
+static void on_self_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+
+    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
+        hf_task_finish(&task->base,
+                       hf_zk_fault(zk, reply->error, "read", task->ticket->path));
+        return;
+    }
+    if (reply->error == HF_ZK_NO_NODE)
+        hf_zk_ticket_away(zk, task->ticket);
+    if (task->ticket->where != HF_ZK_THERE || is_first(task->ticket))
+        hf_zk_read_answer(zk, task);
+    else
+        hf_zk_read(zk, task);
+}
+
+void hf_zk_read(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    task->ticket = hf_zk_ticket_find(zk, task->base.req->id);
+    if (task->ticket != NULL && is_first(task->ticket)) {
+        /* We would have heard if it had gone, too; or EXISTS tells, which is quick. */
+        if (hf_zk_is_armed(zk, &task->ticket->self))
+            hf_zk_read_answer(zk, task);
+        else
+            hf_zk_call_get(zk, &task->call[0], HF_ZK_EXISTS, task->ticket->path, false,
+                           on_self_exists, task);
+        return;
+    }
+    if (task->ticket != NULL && task->ticket->shape.claim)
+        hf_zk_claim_read(zk, task);
+    task->on_list = on_listed_to_read;
+    hf_zk_line_list(zk, task->line, task);
+}

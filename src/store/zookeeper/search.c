@@ -1,0 +1,86 @@
+/* search.c - what became of a place whose creation, renaming or deletion was not answered.
+ *
+ *     UNSURE --barrier, listing: our uuid is not in it--> NOWHERE
+ *        |                       it is: read the node
+ *        +--the node is our session's--> THERE; another session's, or gone --> NOWHERE
+ */
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct search {
+    void (*then)(struct hf_zk *zk, struct hf_zk_task *task);
+    char name[HF_ZK_CHILD_MAX];
+};
+
+static void search_done(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    void (*then)(struct hf_zk *, struct hf_zk_task *) =
+        ((struct search *)task->more)->then;
+
+    free(task->more);
+    task->more = NULL;
+    then(zk, task);
+}
+
+static void on_found_node(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task   *task = data;
+    struct hf_zk_ticket *ticket = task->ticket;
+    struct search       *search = task->more;
+    struct hf_zk_stat    stat = { 0 };
+
+    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
+        hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "read", search->name));
+        return;
+    }
+    hf_zk_get_text(&reply->body);
+    hf_zk_get_stat(&reply->body, &stat);
+    hf_zk_ticket_set(zk, ticket, HF_ZK_NOWHERE);
+    if (reply->error == 0) {
+        int r = hf_zk_ticket_found(zk, ticket, search->name, strlen(search->name), &stat);
+        if (r == HF_ENOMEM) {
+            hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
+            hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+            return;
+        }
+    }
+    search_done(zk, task);
+}
+
+static void on_listed_to_search(struct hf_zk *zk, struct hf_zk_task *task, int error)
+{
+    struct search *search = task->more;
+    char           path[HF_ZK_PATH_MAX];
+
+    if (error != 0 && error != HF_ZK_NO_NODE) {
+        hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
+        return;
+    }
+    const char *name = hf_zk_line_own_name(task->line, task->ticket);
+    if (name == NULL) {
+        hf_zk_ticket_set(zk, task->ticket, HF_ZK_NOWHERE);
+        search_done(zk, task);
+        return;
+    }
+    memcpy(search->name, name, strlen(name) + 1);
+    hf_zk_path(task->line, name, path);
+    hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, path, false, on_found_node, task);
+}
+
+/* What was sent on the connection that broke is done or will never be: the server
+ * has closed that connection before it greeted us on this one.  The write in front of
+ * the listing makes sure that this server has heard of it. */
+void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
+                  void (*then)(struct hf_zk *zk, struct hf_zk_task *task))
+{
+    struct search *search = hf_zk_task_more(task, sizeof *search, free);
+    if (search == NULL)
+        return;
+    search->then = then;
+    hf_zk_call_barrier(zk, &task->call[0], task->line->folder);
+    task->on_list = on_listed_to_search;
+    hf_zk_line_list(zk, task->line, task);
+}

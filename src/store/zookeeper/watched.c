@@ -1,0 +1,321 @@
+/* watched.c - watched paths and who listens to them.
+ *
+ * A server's watch fires once, on the connection that set it.  We keep one for each path
+ * and kind, however many listen, and have it restored when a new connection takes over the
+ * session: what happened in between is then told.
+ *
+ *     WANTED --read with watch sent--> ARMING --answered--> ARMED --event--> gone
+ *        ^----------connection broke-----+
+ *
+ * A node is watched by reading it: unlike `exists`, that leaves nothing behind
+ * when it is not there.  A folder that is not there has to be waited for with
+ * `exists`, though.
+ */
+#include "store/zookeeper/watched.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AGAIN (200 * HF_MS) /* after so long, what a server would not let us watch */
+
+size_t hf_zk_hash(const char *text, size_t size)
+{
+    size_t value = 5381;
+
+    for (size_t i = 0; i < size; i++)
+        value = value * 33 + (unsigned char)text[i];
+    return value % HF_ZK_BUCKETS;
+}
+
+static struct hf_zk_watched **watched_bucket(struct hf_zk *zk, const char *path,
+                                             size_t size)
+{
+    return &zk->watched.bucket[hf_zk_hash(path, size)];
+}
+
+static struct hf_zk_watched *find_watched(struct hf_zk *zk, enum hf_zk_watched_kind kind,
+                                          const char *path, size_t size)
+{
+    struct hf_zk_watched *watched = *watched_bucket(zk, path, size);
+
+    while (watched != NULL && (watched->kind != kind || strlen(watched->path) != size ||
+                               memcmp(watched->path, path, size) != 0))
+        watched = watched->next;
+    return watched;
+}
+
+static void unlink_watch(struct hf_zk *zk, struct hf_zk_watched *watched)
+{
+    struct hf_zk_watched **at = watched_bucket(zk, watched->path, strlen(watched->path));
+
+    while (*at != watched)
+        at = &(*at)->next;
+    *at = watched->next;
+    zk->watched.count--;
+}
+
+/* Tell everybody, and forget it.  Those told may listen anew, to this path too. */
+static void fire_watched(struct hf_zk *zk, struct hf_zk_watched *watched,
+                         enum hf_zk_news news)
+{
+    assert(!watched->call.flying);
+    unlink_watch(zk, watched);
+    watched->state = FIRING;
+    while (watched->listeners != NULL) {
+        struct hf_zk_listener *listener = watched->listeners;
+        watched->listeners = listener->next;
+        listener->watched = NULL;
+        zk->seen.path = watched->path;
+        listener->on_news(zk, listener, news);
+    }
+    free(watched);
+}
+
+/* ---- Arming -------------------------------------------------------------------------- */
+
+/* The server is to forget it; we have already. */
+static void on_removed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    (void)zk, (void)reply;
+    free(data);
+}
+
+static void remove_watch(struct hf_zk *zk, struct hf_zk_watched *watched)
+{
+    static const int32_t types[] = {
+        [HF_ZK_WATCHED_DATA] = 2, [HF_ZK_WATCHED_CHILDREN] = 1
+    };
+
+    unlink_watch(zk, watched);
+    if (watched->state != ARMED || watched->goes || zk->dial.phase != HF_DIAL_READY) {
+        free(watched);
+        return;
+    }
+    size_t begin =
+        hf_zk_call_begin(zk, &watched->call, HF_ZK_REMOVE_WATCHES, on_removed, watched);
+    hf_zk_put_string(&zk->calls.out, watched->path);
+    hf_zk_put_int(&zk->calls.out, watched->bare ? 2 : types[watched->kind]);
+    hf_zk_call_end(zk, begin);
+}
+
+/* A listener may end itself or others while it is told, or have others join: so whoever
+ * has been told is moved to another list, and the watch stays until all have been. */
+static void tell_armed(struct hf_zk *zk, struct hf_zk_watched *watched)
+{
+    watched->state = ARMED;
+    watched->stamp = zk->seen.there ? (uint64_t)zk->seen.stat.pzxid : 1;
+    watched->telling = true;
+    watched->untold = watched->listeners;
+    watched->listeners = NULL;
+    while (watched->untold != NULL) {
+        struct hf_zk_listener *listener = watched->untold;
+        watched->untold = listener->next;
+        listener->next = watched->listeners;
+        watched->listeners = listener;
+        listener->on_news(zk, listener, HF_ZK_NEWS_ARMED);
+    }
+    watched->telling = false;
+    if (watched->listeners == NULL && watched->state == ARMED)
+        remove_watch(zk, watched);
+}
+
+static void read_seen(struct hf_zk *zk, struct hf_zk_watched *watched,
+                      struct hf_zk_reply *reply)
+{
+    zk->seen = (struct hf_zk_seen){ .there = reply->error == 0 };
+    if (reply->error != 0)
+        return;
+    if (watched->kind == HF_ZK_WATCHED_DATA) {
+        zk->seen.text = hf_zk_get_text(&reply->body);
+    } else {
+        size_t count = hf_zk_get_count(&reply->body, 4);
+        for (size_t i = 0; i < count; i++)
+            hf_zk_get_text(&reply->body);
+    }
+    hf_zk_get_stat(&reply->body, &zk->seen.stat);
+}
+
+static void on_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_watched *watched = data;
+    bool                  folder = watched->kind == HF_ZK_WATCHED_CHILDREN;
+    int                   error = reply->error;
+
+    watched->state = WANTED;
+    if (watched->listeners == NULL && error != 0) {
+        unlink_watch(zk, watched);
+        free(watched);
+    } else if (error == HF_ZK_CONNECTION_LOSS) {
+        return; /* it is armed again on the next connection */
+    } else if (error == HF_ZK_NO_NODE && folder && !watched->bare) {
+        watched->bare = true;
+        hf_zk_watched_arm(zk, watched);
+    } else if (error == HF_ZK_NO_AUTH && !folder) {
+        fire_watched(zk, watched, HF_ZK_NEWS_HIDDEN);
+    } else if (error != 0 && error != HF_ZK_NO_NODE && !folder) {
+        zk->watched.again = zk->remote.now + AGAIN; /* not a sign that it is gone */
+    } else if (error != 0) {
+        fire_watched(zk, watched, HF_ZK_NEWS_GONE);
+    } else {
+        read_seen(zk, watched, reply);
+        tell_armed(zk, watched);
+    }
+}
+
+/* `exists` on a folder that is not there leaves a watch that fires when it is made.
+ * If it was made meanwhile it can be listed after all. */
+static void on_folder_awaited(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_watched *watched = data;
+
+    zk->seen = (struct hf_zk_seen){ 0 };
+    if (reply->error == 0) {
+        watched->bare = false;
+        hf_zk_watched_arm(zk, watched);
+    } else if (reply->error == HF_ZK_NO_NODE) {
+        tell_armed(zk, watched);
+    } else {
+        on_armed(zk, watched, reply);
+    }
+}
+
+void hf_zk_watched_arm(struct hf_zk *zk, struct hf_zk_watched *watched)
+{
+    bool folder = watched->kind == HF_ZK_WATCHED_CHILDREN;
+
+    watched->state = ARMING;
+    hf_zk_call_get(zk, &watched->call,
+                   watched->bare ? HF_ZK_EXISTS
+                   : folder      ? HF_ZK_GET_CHILDREN2
+                                 : HF_ZK_GET_DATA,
+                   watched->path, true, watched->bare ? on_folder_awaited : on_armed,
+                   watched);
+}
+
+/* ---- Listening ----------------------------------------------------------------------- */
+
+static struct hf_zk_watched *watch_new(struct hf_zk *zk, enum hf_zk_watched_kind kind,
+                                       const char *path)
+{
+    size_t                size = strlen(path);
+    struct hf_zk_watched *watched = calloc(1, sizeof *watched + size + 1);
+    if (watched == NULL)
+        return NULL;
+
+    struct hf_zk_watched **bucket = watched_bucket(zk, path, size);
+    memcpy(watched->path, path, size + 1);
+    watched->kind = kind;
+    watched->next = *bucket;
+    *bucket = watched;
+    zk->watched.count++;
+    return watched;
+}
+
+int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
+                 enum hf_zk_watched_kind kind, const char *path)
+{
+    struct hf_zk_watched *watched = find_watched(zk, kind, path, strlen(path));
+    bool                  fresh = watched == NULL;
+
+    assert(listener->watched == NULL && listener->on_news != NULL);
+    if (fresh)
+        watched = watch_new(zk, kind, path);
+    if (watched == NULL)
+        return HF_ENOMEM;
+    listener->watched = watched;
+    listener->next = watched->listeners;
+    watched->listeners = listener;
+    watched->goes = false;
+    if (fresh && zk->dial.phase == HF_DIAL_READY)
+        hf_zk_watched_arm(zk, watched);
+    return 0;
+}
+
+int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
+                       const struct hf_zk_line *line, const struct hf_zk_place *place)
+{
+    char *path = hf_zk_path_new(line, place->name);
+    int   r = HF_ENOMEM;
+
+    if (path != NULL)
+        r = hf_zk_listen(zk, listener, HF_ZK_WATCHED_DATA, path);
+    free(path);
+    return r;
+}
+
+/* What fires while it is read again is in what is read. */
+void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener)
+{
+    struct hf_zk_watched *watched = listener->watched;
+
+    if (watched == NULL || watched->state != ARMED)
+        return;
+    watched->state = WANTED;
+    if (zk->dial.phase == HF_DIAL_READY)
+        hf_zk_watched_arm(zk, watched);
+}
+
+static bool take_listener_out(struct hf_zk_listener **list,
+                              struct hf_zk_listener  *listener)
+{
+    while (*list != NULL && *list != listener)
+        list = &(*list)->next;
+    if (*list == NULL)
+        return false;
+    *list = listener->next;
+    return true;
+}
+
+void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes)
+{
+    struct hf_zk_watched *watched = listener->watched;
+    if (watched == NULL)
+        return;
+
+    if (!take_listener_out(&watched->listeners, listener))
+        take_listener_out(&watched->untold, listener);
+    listener->watched = NULL;
+    if (watched->listeners != NULL || watched->untold != NULL)
+        return;
+    watched->goes = goes;
+    if ((watched->state == WANTED || watched->state == ARMED) && !watched->telling)
+        remove_watch(zk, watched); /* else when it is answered, or all were told */
+}
+
+bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener)
+{
+    return listener->watched != NULL && listener->watched->state == ARMED &&
+           zk->watched.restoring == 0;
+}
+
+bool hf_zk_has_joined(const struct hf_zk_listener *listener)
+{
+    return listener->watched != NULL && listener->watched->state == ARMED;
+}
+
+uint64_t hf_zk_watched_stamp(const struct hf_zk_listener *listener)
+{
+    return listener->watched->stamp;
+}
+
+/* ---- Events -------------------------------------------------------------------------- */
+
+void hf_zk_watched_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path)
+{
+    static const enum hf_zk_watched_kind kinds[] = { HF_ZK_WATCHED_DATA,
+                                                     HF_ZK_WATCHED_CHILDREN };
+    enum hf_zk_news                      news =
+        type == HF_ZK_EVENT_DELETED ? HF_ZK_NEWS_GONE : HF_ZK_NEWS_CHANGED;
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct hf_zk_watched *watched = find_watched(zk, kinds[i], path.bytes, path.size);
+        if (watched == NULL || watched->state != ARMED)
+            continue; /* an old one: nobody listens any more */
+        if (type == HF_ZK_EVENT_CHANGED && watched->kind != HF_ZK_WATCHED_DATA)
+            continue;
+        if (type == HF_ZK_EVENT_CHILDREN && watched->kind != HF_ZK_WATCHED_CHILDREN)
+            continue;
+        fire_watched(zk, watched, news);
+    }
+}
