@@ -111,7 +111,7 @@ format:
 # `make test` runs these, too, beside tests that wait.  clang-tidy needs the headers that the
 # build makes.
 lint: release
-	@for check in format shell layers sizes tidy; do tools/check-$$check || exit 1; done
+	@for check in format shell layers sizes docs tidy; do tools/check-$$check || exit 1; done
 
 lint-all: lint
 	@tools/check-tidy --analyze
