@@ -20,12 +20,12 @@
  *
  * Failures: each step has a limit, each address and each server its turn, at once.  When
  * all servers were tried that is a round, and there is a pause that grows from round to
- * round; but it stays short of a session that is running out meanwhile.  What will not be
- * better soon, as a wrong password, is a refusal: the link is UP for show, so that
- * whoever asks is told why at once.  It is tried again a second later.
+ * round; but it stays short of a session that is running out meanwhile.  A failure that
+ * will not go away soon, such as a wrong password, is a refusal: the link is UP for show,
+ * so that every request is told why at once.  It is tried again a second later.
  *
- * Whatever ends a connection, `over` is called once RESTING is the state: calls in flight
- * are answered there, and whoever asks anew meanwhile finds that there is no connection.
+ * Whatever ends a connection, `over` is called once RESTING is the state: it answers calls
+ * in flight.  A request that is begun meanwhile finds that there is no connection.
  *
  * A dial may be the store's link, or one of several beside it, as to Redis's Sentinels.
  *
@@ -48,16 +48,17 @@ struct hf_dial;
 /* One of these per kind of connection, `static const`.  What may be NULL says so. */
 struct hf_dial_ops {
     const char *kind;   /* "Redis": errmsg is "Redis at HOST:PORT why" */
-    const char *plain;  /* "redis:" and "rediss:", for who took the wrong one of them; */
+    const char *plain;  /* "redis:" and "rediss:", if a URL has the wrong one; */
     const char *secure; /* ... NULL: there is no such choice */
     const char
         *doubt; /* about one that is silent, or hangs up, when it is greeted; NULL */
 
     bool is_link; /* its state is the store's link */
     bool shuffle; /* the servers are tried in random order, else as they are named */
-    bool loyal;   /* one that was READY is tried again first, after a pause */
+    bool loyal;   /* a server that was READY is tried again first, after a pause */
 
-    /* May it begin?  If not, whoever knows when it may calls process().  NULL: yes. */
+    /* May it begin?  If not, the store sees to it that process() is called when it may.
+     * NULL: yes. */
     bool (*may_begin)(const struct hf_dial *dial);
 
     /* RESOLVING: set `here`, then call hf_dial_look_up() or hf_dial_connect(); or later,

@@ -87,7 +87,7 @@ static void go_on(struct hf_dial *dial, enum hf_dial_phase from,
     dial->due += next_pause(dial);
 }
 
-/* Say it to whoever asks, instead of letting him wait. */
+/* Say it to every request, instead of letting it wait. */
 static void refuse(struct hf_dial *dial, int status)
 {
     assert(dial->ops->is_link && status < 0);

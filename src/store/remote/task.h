@@ -11,7 +11,7 @@
  *     WAITING   `waiting`   NULL        begin, when the store is ready; canceled; refused;
  *                                       the session is lost
  *     REPEAT    `repeat`    NULL        the same, before all that is WAITING
- *     AT WORK   `tasks`     its task    finish, by whoever has the answer; again, if the
+ *     AT WORK   `tasks`     its task    finish, when there is an answer; again, if the
  *                                       server did nothing and may be asked once more
  *
  * canceled   What is not at work ends with HF_ECANCELED, if hf_req_may_end() says so.  At
