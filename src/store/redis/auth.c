@@ -2,6 +2,7 @@
 #include "store/param.h"
 #include "store/redis/inner.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ static int take(struct hf_redis_config *ret, const char *text, bool bare, char *
     const char *password = colon != NULL ? colon + 1 : bare ? text : "";
     size_t      length = colon != NULL ? (size_t)(colon - text) : 0;
 
+    assert(ret->user == NULL && ret->password == NULL); /* of all places one counts */
     if (password[0] == '\0')
         return hf_param_complain(
             errmsg, "no password in", where,

@@ -1,6 +1,7 @@
 /* bye.c - the end of our session: it should not stay behind for others to find out. */
 #include "store/redis/inner.h"
 
+#include <assert.h>
 #include <poll.h>
 
 #define FAREWELL (100 * HF_MS) /* how long close waits at most, if we hold anything */
@@ -29,6 +30,7 @@ static void on_bye(struct hf_redis *redis, void *data, const redisReply *reply)
 
 static void say_bye(struct hf_redis *redis, struct farewell *farewell)
 {
+    assert(!farewell->done && !farewell->call.flying);
     hf_redis_script(redis, HF_REDIS_BYE, hf_redis_each_claim(redis, NULL));
     hf_redis_each_claim(redis, hf_redis_add_claim_key);
     hf_redis_add_who(redis);
@@ -42,6 +44,7 @@ void hf_redis_bye(struct hf_redis *redis)
     struct hf_dial *dial = redis->dial;
     struct farewell farewell = { .done = false };
 
+    assert(redis->remote.closing);
     if (dial->phase != HF_DIAL_READY)
         return;
     say_bye(redis, &farewell);
@@ -54,5 +57,6 @@ void hf_redis_bye(struct hf_redis *redis)
             hf_dial_run(dial, true);
         hf_dial_flush(dial);
     }
-    hf_dial_close(dial); /* the call is on our stack */
+    hf_dial_close(dial);
+    assert(!farewell.call.flying); /* it is on our stack */
 }

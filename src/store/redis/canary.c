@@ -7,20 +7,25 @@
  */
 #include "store/redis/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #define SHORTEST 9 /* as a power of two, in ms */
 
 static void text_of(const struct hf_redis *redis, int length, char *ret, size_t size)
 {
-    snprintf(ret, size, "return 'holdfast:%s:%d:%d'", redis->config.prefix,
-             redis->config.db, length);
+    int used = snprintf(ret, size, "return 'holdfast:%s:%d:%d'", redis->config.prefix,
+                        redis->config.db, length);
+
+    assert(length >= SHORTEST && length < SHORTEST + HF_REDIS_CANARIES);
+    assert(used > 0 && (size_t)used < size); /* cut off it would be another script */
 }
 
 static int length_of(hf_time ttl)
 {
     int length = SHORTEST;
 
+    assert(ttl > 0);
     while (length < SHORTEST + HF_REDIS_CANARIES - 1 && (HF_MS << length) < ttl)
         length++;
     return length;
@@ -42,6 +47,7 @@ void hf_redis_canary_load(struct hf_redis *redis)
 {
     char text[HF_REDIS_PREFIX + 64];
 
+    assert(redis->session.longest >= redis->config.ttl); /* ours is one of them */
     text_of(redis, length_of(redis->session.longest), text, sizeof text);
     hf_redis_load(redis, text);
 }

@@ -10,6 +10,7 @@
 #include "store/param.h"
 #include "store/redis/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,7 @@ static int number(const char *text, int most)
 {
     size_t length = strspn(text, "0123456789");
 
+    assert(most < 1000000); /* six digits are read, so that none overflows */
     if (length == 0 || length > 6 || text[length] != '\0' || atoi(text) > most)
         return -1;
     return atoi(text);
@@ -65,6 +67,7 @@ static int split_servers(struct hf_redis_config *ret, char *text, bool sentinel,
                                  sentinel
                                      ? "write redis+sentinel://host:26379,host/SERVICE"
                                      : "write redis://host:6379");
+    assert(count <= HF_REDIS_SERVERS);
     ret->servers = (size_t)count;
     const struct hf_server *twice = sentinel ? named_twice(ret) : NULL;
     return twice == NULL ? 0
@@ -138,6 +141,7 @@ static int split(struct hf_redis_config *ret, char *text, bool sentinel, char *e
  * no others. */
 static int set_prefix(struct hf_redis_config *ret, const char *text, char *errmsg)
 {
+    static_assert(PREFIX_MAX + sizeof "{}" <= sizeof ret->prefix, "any prefix fits");
     if (text == NULL)
         text = "holdfast";
     if (text[0] == '\0' || strlen(text) > PREFIX_MAX || !is_printable(text) ||
@@ -218,6 +222,8 @@ int hf_redis_config_init(struct hf_redis_config *ret, const struct hf_config *co
         r = set_params(ret, config, errmsg);
     if (r < 0)
         hf_redis_config_finish(ret);
+    else
+        assert((ret->servers == 0) == (ret->path[0] != '\0')); /* one or the other */
     return r;
 }
 

@@ -66,6 +66,7 @@ static struct redisReader *new_reader(void)
 static void answer(struct hf_redis *redis, struct hf_redis_call *call,
                    const redisReply *reply)
 {
+    assert(call->flying);
     call->next = NULL;
     call->flying = false;
     if (call->on_reply != NULL)
@@ -87,6 +88,7 @@ void hf_redis_conn_over(struct hf_dial *dial)
         answer(redis, call, NULL);
         call = next;
     }
+    assert(conn->first == NULL); /* whoever heard of it could send nothing new */
 }
 
 /* ---- Commands ---------------------------------------------------------------------------- */
@@ -96,6 +98,7 @@ static void send_command(struct hf_redis_conn *conn, int argc, const char *const
 {
     size_t size = HF_REDIS_FRAME, count = (size_t)argc;
 
+    assert(argc > 0);
     for (size_t i = 0; i < count; i++)
         size += HF_REDIS_FRAME + (length != NULL ? length[i] : strlen(argv[i]));
     char *start = hf_stream_append(&conn->dial.stream, size);
@@ -107,13 +110,14 @@ static void send_command(struct hf_redis_conn *conn, int argc, const char *const
     for (size_t i = 0; i < count; i++)
         at = hf_redis_write_text(at, argv[i],
                                  length != NULL ? length[i] : strlen(argv[i]));
+    assert((size_t)(at - start) <= size);
     conn->dial.stream.used -= size - (size_t)(at - start);
 }
 
 static void enlist(struct hf_redis *redis, struct hf_redis_conn *conn,
                    struct hf_redis_call *call, hf_redis_on_reply *on_reply, void *data)
 {
-    assert(!call->flying);
+    assert(!call->flying && (conn->first == NULL) == (conn->last == NULL));
     *call = (struct hf_redis_call){
         .sent = redis->remote.now, .on_reply = on_reply, .data = data, .flying = true
     };
@@ -142,7 +146,8 @@ void hf_redis_conn_send(struct hf_redis *redis, struct hf_redis_conn *conn,
     char   start[HF_REDIS_FRAME];
     size_t size = (size_t)(hf_redis_write_count(start, '*', args->count) - start);
 
-    assert(conn->dial.phase >= HF_DIAL_GREETING && !args->failed);
+    assert(conn->dial.phase >= HF_DIAL_GREETING);
+    assert(!args->failed && args->count > 0);
     enlist(redis, conn, call, on_reply, data);
     if (conn->dial.stream.state == HF_STREAM_BROKEN)
         return;
@@ -196,6 +201,7 @@ static void take(struct hf_redis *redis, struct hf_redis_conn *conn,
 {
     struct hf_redis_call *call = conn->first;
 
+    assert(conn->dial.phase >= HF_DIAL_GREETING);
     if (conn->on_push != NULL && (call == NULL || is_push(reply))) {
         conn->on_push(redis, reply);
     } else if (call == NULL) {
@@ -225,6 +231,7 @@ static bool take_all(struct hf_redis *redis, struct hf_redis_conn *conn)
     unsigned opened = conn->dial.opened;
     void    *reply;
 
+    assert(conn->reader != NULL); /* it was fed */
     for (;;) {
         if (redisReaderGetReply(conn->reader, &reply) != REDIS_OK) {
             complain(conn);
@@ -242,6 +249,7 @@ static bool take_all(struct hf_redis *redis, struct hf_redis_conn *conn)
 
 static bool feed(struct hf_redis_conn *conn, const char *piece, size_t size)
 {
+    assert(size > 0 && size <= PIECE);
     if (conn->reader == NULL && (conn->reader = new_reader()) == NULL)
         return false;
     conn->reader->maxbuf = PIECE * 4;

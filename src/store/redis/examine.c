@@ -7,6 +7,7 @@
  */
 #include "store/redis/examine.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,8 +16,11 @@ void hf_redis_examine_free(struct hf_task *task)
 {
     struct hf_redis_examine *examine = ((struct hf_redis_task *)task)->examine;
 
-    if (examine != NULL)
-        free(examine->text);
+    if (examine == NULL)
+        return;
+    for (size_t i = 0; i < examine->calls; i++)
+        assert(!examine->call[i].flying); /* the script was sent last */
+    free(examine->text);
     free(examine);
 }
 
@@ -116,6 +120,7 @@ static void on_looked(struct hf_served_task *task, int code, const void *reply)
 static void ask(struct hf_redis *redis, struct hf_redis_examine *examine, int argc,
                 const char *const *argv, hf_redis_on_reply *on_reply)
 {
+    assert(examine->calls < sizeof examine->call / sizeof *examine->call);
     hf_redis_conn_call(redis, &redis->link.conn, &examine->call[examine->calls++], argc,
                        argv, NULL, on_reply, examine);
 }
@@ -145,6 +150,7 @@ void hf_redis_examine(struct hf_served_task *task)
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
+    assert(((struct hf_redis_task *)task)->examine == NULL);
     ((struct hf_redis_task *)task)->examine = examine;
     examine->began = hf_now();
     ask_server(redis, examine);

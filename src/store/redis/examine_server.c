@@ -1,6 +1,7 @@
 /* examine_server.c - what doctor tells of a Redis server and of the way there. */
 #include "store/redis/examine.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +165,7 @@ void hf_redis_server_tell(const struct hf_redis         *redis,
                           const struct hf_redis_examine *examine,
                           struct hf_finding_list        *list)
 {
+    assert(redis->dial->phase >= HF_DIAL_GREETING); /* it has just answered */
     tell_server(redis, examine, list);
     tell_finding(redis, examine, list);
     tell_way(redis, list);

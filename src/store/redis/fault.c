@@ -1,6 +1,7 @@
 /* fault.c - what the errors of a server mean, and what a person is told. */
 #include "store/redis/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,7 @@ static void remember(struct hf_redis *redis, const char *text)
     const char       *host = strrchr(text, ' ');
     const char       *port = strrchr(text, ':');
 
+    assert(strncmp(text, "MOVED ", 6) == 0);
     if (host == NULL || port == NULL || port < ++host || atoi(port + 1) <= 0 ||
         atoi(port + 1) > 65535 || (size_t)(port - host) >= sizeof moved->host)
         return;

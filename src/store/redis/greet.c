@@ -5,6 +5,7 @@
  */
 #include "store/redis/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,6 +97,7 @@ static void deny_replica(struct hf_redis *redis, const redisReply *reply)
 {
     char host[128], port[8], why[HF_ERRMSG_MAX];
 
+    assert(redis->link.info.replica && !redis->link.info.cluster);
     get(reply, "master_host", host, sizeof host);
     get(reply, "master_port", port, sizeof port);
     snprintf(why, sizeof why,
@@ -131,6 +133,7 @@ static bool is_good(struct hf_redis *redis, const redisReply *reply, int type)
 
     if (reply == NULL)
         return false;
+    assert(redis->dial->phase == HF_DIAL_GREETING);
     switch (hf_redis_fault_words(reply, words, sizeof words)) {
     case HF_SERVED_FINE:
         if (reply->type == type)
@@ -203,6 +206,7 @@ static void on_script(struct hf_redis *redis, void *data, const redisReply *repl
     (void)data;
     if (!is_good(redis, reply, REDIS_REPLY_ARRAY))
         return;
+    assert(!link->introduced);
     link->info.longest = hf_redis_canary_longest(reply);
     link->introduced = true;
     hf_dial_allow_all(redis->dial);
@@ -214,6 +218,7 @@ static void say(struct hf_redis *redis, int argc, const char *const *argv,
 {
     struct hf_redis_link *link = &redis->link;
 
+    assert((size_t)link->calls < sizeof link->call / sizeof *link->call);
     hf_redis_conn_call(redis, &link->conn, &link->call[link->calls++], argc, argv, NULL,
                        on_reply, NULL);
 }
@@ -225,6 +230,7 @@ void hf_redis_greet(struct hf_dial *dial)
     const char           *exists[2 + HF_REDIS_CANARIES] = { "SCRIPT", "EXISTS" };
     char                  db[12];
 
+    assert(dial == redis->dial && dial->phase == HF_DIAL_GREETING && !link->introduced);
     link->info = (struct hf_redis_server_info){ 0 };
     link->calls = 0;
     hf_redis_conn_auth(redis, &link->conn, &link->call[link->calls++], on_auth, NULL);

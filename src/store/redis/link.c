@@ -32,6 +32,8 @@ static void connect_to_path(struct hf_dial *dial, const char *path)
     struct hf_address   address = { .length = sizeof(struct sockaddr_un) };
     struct sockaddr_un *at = (struct sockaddr_un *)&address.at;
 
+    static_assert(sizeof at->sun_path >= sizeof((struct hf_redis_config *)0)->path,
+                  "config.c has seen to it that the path fits");
     at->sun_family = AF_UNIX;
     snprintf(at->sun_path, sizeof at->sun_path, "%s", path);
     hf_dial_connect(dial, &address);
@@ -42,6 +44,7 @@ static void find(struct hf_dial *dial)
     struct hf_redis      *redis = (struct hf_redis *)dial->store;
     struct hf_redis_link *link = &redis->link;
 
+    assert(dial == redis->dial && hf_dial_is_sought(dial));
     link->following = link->moved.host[0] != '\0';
     if (redis->config.path[0] != '\0') {
         connect_to_path(dial, redis->config.path);

@@ -10,6 +10,7 @@
  */
 #include "store/redis/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ static bool gather(struct hf_redis_mending *mending, const struct hf_served *ser
         for (const struct hf_served_place *at = served->place[i]; at != NULL;
              at = at->next)
             mending->id[mending->count++] = at->id;
+    assert(mending->count == served->places);
     qsort(mending->id, mending->count, sizeof *mending->id, by_text);
     return true;
 }
@@ -60,6 +62,7 @@ static void add_place(struct hf_redis *redis, const struct hf_served_place *plac
 {
     char slot[16], secret[HF_SERVED_SECRET];
 
+    assert(is_ours(place));
     hf_served_place_secret(place, secret);
     snprintf(slot, sizeof slot, "%d", place->slot);
     hf_redis_add_number(&redis->served, place->id);
@@ -82,6 +85,7 @@ static void on_mended(struct hf_redis *redis, void *data, const redisReply *repl
     (void)data;
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_MEND, &code))
         return;
+    assert(redis->session.torn && mending->end <= mending->count);
     if (code == HF_REDIS_UNKNOWN ||
         (code == HF_SERVED_DONE && hf_redis_number(reply, 3) != 0)) {
         put_down(redis); /* the same piece: there is more to take away */
@@ -125,6 +129,7 @@ static void put_down(struct hf_redis *redis)
         claims += is_claim(piece[count]);
         count += is_ours(piece[count]);
     }
+    assert(redis->session.torn && mending->start <= mending->end && count <= PIECE);
     hf_redis_script(redis, HF_REDIS_MEND, claims);
     for (size_t i = 0; i < count; i++)
         if (is_claim(piece[i]))
@@ -140,6 +145,7 @@ static void put_down(struct hf_redis *redis)
 
 void hf_redis_mend(struct hf_redis *redis)
 {
+    assert(redis->session.torn && redis->dial->phase == HF_DIAL_GREETING);
     hf_redis_mend_end(redis);
     if (gather(&redis->session.mending, &redis->served))
         put_down(redis);

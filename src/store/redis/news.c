@@ -28,11 +28,13 @@ void hf_redis_news_count(struct hf_redis *redis, uint64_t sent, uint64_t heard)
         news->miss = HF_NEVER;
     else if (news->miss == HF_NEVER)
         news->miss = redis->remote.now + LATE;
+    assert((news->miss == HF_NEVER) == (news->heard >= news->sent));
 }
 
 /* The connection may be dead without our knowing: another one is made. */
 static void missed(struct hf_redis *redis, uint64_t number)
 {
+    assert(redis->news.heard < number);
     redis->news.heard = number;
     hf_redis_news_close(redis);
     hf_served_news_all(&redis->served);
@@ -83,6 +85,7 @@ static void on_push(struct hf_redis *redis, const redisReply *reply)
     const char     *kind = hf_redis_text(reply, 0);
     const char     *text = hf_redis_text(reply, 2);
 
+    assert(dial->phase >= HF_DIAL_GREETING);
     if (kind != NULL && strcmp(kind, "message") == 0 && text != NULL) {
         on_message(redis, text);
     } else if (kind != NULL && strcmp(kind, "subscribe") == 0) {
@@ -105,6 +108,7 @@ static void subscribe(struct hf_redis *redis)
 
     length[1] = (size_t)snprintf(channel, sizeof channel, "%s:wake:%s",
                                  redis->config.prefix, redis->session.sid);
+    assert(length[1] < sizeof channel);
     hf_redis_conn_call(redis, &redis->news_conn, NULL, 2, argv, length, NULL, NULL);
 }
 
@@ -119,6 +123,7 @@ static void greet(struct hf_dial *dial)
 {
     struct hf_redis *redis = (struct hf_redis *)dial->store;
 
+    assert(dial->phase == HF_DIAL_GREETING && redis->dial->phase == HF_DIAL_READY);
     hf_redis_conn_auth(redis, &redis->news_conn, &redis->news.call, on_auth, NULL);
     subscribe(redis);
 }
@@ -128,7 +133,7 @@ static void find(struct hf_dial *dial)
 {
     const struct hf_redis *redis = (const struct hf_redis *)dial->store;
 
-    assert(redis->dial->phase == HF_DIAL_READY); /* so it is known where */
+    assert(redis->dial->phase == HF_DIAL_READY); /* so its address is a good one */
     dial->here = redis->dial->here;
     hf_dial_connect(dial, &redis->dial->at);
 }

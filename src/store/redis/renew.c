@@ -2,6 +2,8 @@
  * session that may be in our way, or a hold-off, is about to end. */
 #include "store/redis/inner.h"
 
+#include <assert.h>
+
 /* ---- Claims, whose keys have ends of their own -------------------------------------------- */
 
 static bool is_claim(const struct hf_served_place *place)
@@ -54,6 +56,7 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
     } else if (code != HF_SERVED_DONE) {
         hf_dial_break(redis->dial, "has a newer connection of ours");
     } else {
+        assert(redis->dial->phase == HF_DIAL_READY);
         hf_redis_session_renewed(redis);
         redis->session.look = HF_NEVER;
         hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 1),
@@ -86,6 +89,7 @@ void hf_redis_renew(struct hf_redis *redis)
     session->again = session->call.flying;
     if (session->again || redis->dial->phase != HF_DIAL_READY)
         return;
+    assert(!session->torn); /* it is READY only with all places put down again */
     if (redis->remote.now >= session->due)
         hf_redis_canary_load(redis); /* somebody may have flushed the scripts */
     session->sent = redis->remote.now;
@@ -120,6 +124,7 @@ void hf_redis_renew_run(struct hf_redis *redis)
 
     if (!redis->link.introduced)
         return;
+    assert(redis->dial->phase >= HF_DIAL_GREETING);
     if (redis->remote.now >= oldest_call(redis)) {
         hf_dial_break(redis->dial, "does not answer");
         return;

@@ -5,12 +5,14 @@
  */
 #include "store/redis/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 static void too_few(struct hf_redis *redis, struct hf_served_task *task, long long count)
 {
     char server[300];
 
+    assert(count < redis->config.replicas);
     hf_task_fail(&task->base, HF_ESTORE,
                  "Redis at %.100s: only %lld of %d replicas have heard that \"%.60s\" is "
                  "ours, so it is given up",
@@ -24,6 +26,7 @@ static void on_waited(struct hf_redis *redis, void *data, const redisReply *repl
     struct hf_served_place *place =
         hf_served_place_find(&redis->served, task->base.req->id);
 
+    assert(task->flying);
     task->flying = false;
     if (reply != NULL && reply->type != REDIS_REPLY_INTEGER) {
         bool denied = hf_redis_fault(redis, reply) == HF_SERVED_DENIED;
@@ -44,6 +47,7 @@ void hf_redis_replicas_wait(struct hf_served_task *task)
     char             count[16], ms[24];
     const char      *argv[] = { "WAIT", count, ms };
 
+    assert(redis->config.replicas > 0 && !task->flying);
     snprintf(count, sizeof count, "%d", redis->config.replicas);
     snprintf(ms, sizeof ms, "%lld", (long long)(redis->config.ttl / HF_MS / 6));
     task->flying = true;

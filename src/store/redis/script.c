@@ -55,6 +55,7 @@ static char *source(enum hf_redis_script script)
         script == HF_REDIS_HELLO || script == HF_REDIS_RENEW ? server_lua : "";
     char *text = NULL;
 
+    assert(script < HF_REDIS_SCRIPTS && bodies[script] != NULL);
     if (asprintf(&text, "%s\n%s\n%s\n%s\n%s", alone, base_lua, line_lua, server,
                  bodies[script]) < 0)
         return NULL;
@@ -211,6 +212,7 @@ void hf_redis_add_claim(struct hf_redis *redis, const char *name)
 
 void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t claims)
 {
+    assert(script < HF_REDIS_SCRIPTS);
     hf_redis_args_begin(&redis->args);
     hf_redis_add(&redis->served, "EVALSHA");
     hf_redis_add(&redis->served, redis->sha[script]);
@@ -221,6 +223,7 @@ void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t
 
 void hf_redis_add_who(struct hf_redis *redis)
 {
+    assert(strlen(redis->session.sid) == 16 && redis->session.connection > 0);
     hf_redis_add(&redis->served, redis->session.epoch);
     hf_redis_add(&redis->served, redis->session.sid);
     hf_redis_add_number(&redis->served, redis->session.connection);
@@ -240,6 +243,7 @@ void hf_redis_add_owner(struct hf_redis *redis, uint64_t id)
 void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
                    hf_redis_on_reply *on_reply, void *data)
 {
+    assert(!call->flying);
     /* As if it had been sent and the connection had broken. */
     if (redis->args.failed)
         hf_dial_break(redis->dial, "cannot be asked: out of memory");

@@ -61,6 +61,7 @@ hf_time hf_redis_sentinels_since(const struct hf_redis *redis)
     const struct hf_redis_sentinel *all = redis->sentinel;
     hf_time                         since = 0;
 
+    assert(is_used(redis));
     for (size_t i = 0; i < redis->config.servers; i++) {
         size_t count = 0;
         for (size_t j = 0; j < redis->config.servers; j++)
@@ -157,6 +158,7 @@ static void ask(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
 {
     const char *argv[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME", redis->config.service };
 
+    assert(sentinel->conn.first == NULL); /* one question at a time */
     if (sentinel->auth && !sentinel->greeted)
         hf_redis_conn_auth(redis, &sentinel->conn, &sentinel->call[1], on_auth, sentinel);
     sentinel->greeted = sentinel->auth;
@@ -214,6 +216,7 @@ static void conclude(struct hf_redis *redis)
     const struct hf_redis_sentinel *one = agreed(redis, seeking ? redis->link.sought : 0);
     size_t                          unknown = 0;
 
+    assert(is_used(redis) && dial->phase != HF_DIAL_RESTING);
     for (size_t i = 0; i < redis->config.servers; i++)
         unknown += redis->sentinel[i].unknown;
     assert(unknown <= redis->config.servers);
@@ -262,7 +265,7 @@ hf_time hf_redis_sentinels_wake(const struct hf_redis *redis)
 /* What they said before does not count. */
 void hf_redis_sentinels_seek(struct hf_redis *redis)
 {
-    assert(hf_dial_is_sought(redis->dial));
+    assert(is_used(redis) && hf_dial_is_sought(redis->dial));
     redis->link.sought = redis->remote.now;
     if (redis->served.base.errmsg[0] ==
         '\0') /* should somebody give up before we know more */

@@ -110,6 +110,7 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
 
 static void opened(struct hf_redis *redis)
 {
+    assert(!redis->session.torn && redis->link.introduced);
     hf_redis_session_renewed(redis);
     redis->link.following = false;
     hf_dial_ready(redis->dial);
@@ -118,6 +119,7 @@ static void opened(struct hf_redis *redis)
 
 void hf_redis_mended(struct hf_redis *redis)
 {
+    assert(redis->session.torn && redis->session.mending.id == NULL);
     redis->session.torn = false;
     hf_served_news_all(&redis->served);
     opened(redis);
@@ -133,6 +135,7 @@ static void take_hello(struct hf_redis *redis, const redisReply *reply, const ch
     bool                     other = strcmp(session->epoch, epoch) != 0;
     bool                     late = redis->remote.now >= redis->served.base.alive_until;
 
+    assert(redis->dial->phase == HF_DIAL_GREETING && redis->link.introduced);
     hf_redis_session_longest(redis, hf_redis_time(reply, 4));
     redis->link.info.longest = session->longest;
     session->look = HF_NEVER;
@@ -208,7 +211,7 @@ void hf_redis_hello(struct hf_redis *redis)
 {
     struct hf_redis_session *session = &redis->session;
 
-    assert(!session->call.flying);
+    assert(!session->call.flying && redis->dial->phase != HF_DIAL_READY);
     session->sent = redis->remote.now;
     hf_redis_script(redis, HF_REDIS_HELLO, 0);
     hf_redis_add_who(redis);
@@ -221,6 +224,7 @@ void hf_redis_hello(struct hf_redis *redis)
 
 void hf_redis_session_begin(struct hf_redis *redis)
 {
+    assert(redis->dial->phase == HF_DIAL_GREETING && redis->link.introduced);
     redis->session.connection++;
     redis->session.again = false;
     hf_redis_canary_load(redis);
@@ -255,6 +259,7 @@ void hf_redis_session_restart(struct hf_redis *redis)
 
 void hf_redis_session_broken(struct hf_redis *redis)
 {
+    assert(!redis->session.call.flying && redis->link.conn.first == NULL);
     redis->session.due = HF_NEVER;
     redis->session.renewed = 0;
     hf_redis_mend_end(redis);

@@ -9,12 +9,20 @@
 #include "store/redis/inner.h"
 #include "store/remote/tls.h"
 
+#include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define PUT_OFF 8 /* the longest that news waits for, in turns */
+
+/* Each is cast to its first member, and back. */
+static_assert(offsetof(struct hf_redis, served) == 0, "the store");
+static_assert(offsetof(struct hf_redis_task, base) == 0, "a task");
+static_assert(offsetof(struct hf_redis_conn, dial) == 0, "a connection");
+static_assert(offsetof(struct hf_redis_sentinel, conn) == 0, "a Sentinel's");
 
 static int ready(const struct hf_remote *remote)
 {
@@ -147,6 +155,7 @@ static void close_store(struct hf_store *store)
     hf_redis_sentinels_finish(redis);
     hf_dial_close(redis->dial);
     hf_redis_mend_end(redis);
+    assert(redis->link.conn.first == NULL && redis->news_conn.first == NULL);
     hf_served_finish(&redis->served);
     hf_redis_args_finish(&redis->args);
     hf_redis_config_finish(&redis->config);

@@ -62,6 +62,7 @@ void hf_redis_begin(struct hf_served_task *task)
     struct form          form = form_of(req);
     bool                 claim = may_touch_claim(&redis->served, req, &form);
 
+    assert(!task->flying && (!claim || req->name != NULL));
     ((struct hf_redis_task *)task)->script = form.script;
     hf_redis_script(redis, form.script, claim);
     if (claim)

@@ -5,6 +5,7 @@
  */
 #include "store/redis/link.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,6 +20,7 @@ size_t hf_redis_digits(uint64_t number, size_t width, char ret[HF_REDIS_DIGITS])
     } while (number > 0);
     while (count < width)
         turned[count++] = '0';
+    assert(count <= HF_REDIS_DIGITS);
     for (size_t i = 0; i < count; i++)
         ret[i] = turned[count - 1 - i];
     return count;
@@ -32,6 +34,7 @@ static char *put(char *at, const char *text, size_t size)
 
 char *hf_redis_write_count(char *at, char mark, size_t count)
 {
+    assert(mark == '*' || mark == '$');
     *at++ = mark;
     at += hf_redis_digits(count, 0, at);
     return put(at, "\r\n", 2);
@@ -73,6 +76,7 @@ void hf_redis_args_add(struct hf_redis_args *args, const char *text, size_t size
     }
     char *end = hf_redis_write_text(args->text + args->used, text, size);
     args->used = (size_t)(end - args->text);
+    assert(args->used <= args->room);
     args->count++;
 }
 
