@@ -65,6 +65,8 @@ static void enlist(struct hf_pg_link *link, struct hf_pg_call *call)
 {
     struct hf_pg_call **at = &link->first;
 
+    assert((link->first == NULL) == (link->last == NULL));
+    assert(!link->busy || link->first != NULL);
     if (call->urgent) {
         if (link->busy)
             at = &link->first->next;
@@ -130,6 +132,7 @@ static void recycle(struct hf_pg_args *args, struct hf_pg_call *call)
 
 static void answer(struct hf_pg *pg, struct hf_pg_call *call, const PGresult *result)
 {
+    assert(call->flying);
     recycle(&pg->args, call);
     call->next = NULL;
     call->flying = false;
@@ -141,6 +144,7 @@ void hf_pg_calls_drop(struct hf_pg *pg)
     struct hf_pg_link *link = &pg->link;
     struct hf_pg_call *call = link->first;
 
+    assert(pg->dial.phase == HF_DIAL_RESTING && link->conn == NULL);
     link->first = link->last = NULL;
     link->busy = link->preparing = false;
     PQclear(link->result);
@@ -150,6 +154,7 @@ void hf_pg_calls_drop(struct hf_pg *pg)
         answer(pg, call, NULL);
         call = next;
     }
+    assert(link->first == NULL); /* whoever heard of it could send nothing new */
 }
 
 /* ---- Sending ----------------------------------------------------------------------- */
@@ -162,6 +167,7 @@ static int send_function(struct hf_pg *pg, const struct hf_pg_call *call)
     unsigned char         *use = &link->use[call->function];
     const char            *value[HF_PG_ARGS], *at = call->params;
 
+    assert(!call->plain && call->count == function->count);
     for (int i = 0; i < call->count; i++, at += strlen(at) + 1)
         value[i] = (call->nulls & 1u << i) != 0 ? NULL : at;
     link->preparing = !link->pooled && *use == ONCE;
@@ -195,6 +201,7 @@ bool hf_pg_calls_send(struct hf_pg *pg)
         hf_dial_break(&pg->dial, "cannot be asked: out of memory");
         return false;
     }
+    assert(call->flying && link->result == NULL); /* the last one was answered */
     link->busy = true;
     link->warning[0] = '\0';
     if (send_call(pg, call))
@@ -212,6 +219,7 @@ bool hf_pg_calls_send(struct hf_pg *pg)
 /* Of several results, the one that failed counts; else the last. */
 static void keep(struct hf_pg_link *link, PGresult *result)
 {
+    assert(link->busy);
     if (link->result != NULL && PQresultStatus(link->result) == PGRES_FATAL_ERROR) {
         PQclear(result);
         return;
@@ -260,6 +268,7 @@ static void finish_first(struct hf_pg *pg)
     struct hf_pg_call *call = link->first;
     PGresult          *result = link->result;
 
+    assert(link->busy && call != NULL && call->flying);
     link->busy = false;
     if (is_unfinished(link, call)) {
         PQclear(result);
@@ -294,6 +303,7 @@ bool hf_pg_calls_take(struct hf_pg *pg)
     struct hf_pg_link *link = &pg->link;
     unsigned           opened = pg->dial.opened;
 
+    assert(pg->dial.phase >= HF_DIAL_GREETING && link->conn != NULL);
     while (link->busy && !PQisBusy(link->conn)) {
         PGresult *result = PQgetResult(link->conn);
         if (result != NULL) {

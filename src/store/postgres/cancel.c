@@ -35,8 +35,10 @@ void hf_pg_cancel_begin(struct hf_pg *pg)
     struct hf_pg_cancel *cancel = &pg->link.cancel;
     PGcancel            *data = PQgetCancel(pg->link.conn);
 
-    assert(pg->link.busy && pg->dial.phase == HF_DIAL_RESTING);
+    assert(pg->link.conn != NULL && pg->dial.phase == HF_DIAL_RESTING);
+    assert(pg->link.busy); /* else there is nothing to stop */
     hf_pg_cancel_end(pg);
+    assert(cancel->aside == NULL && cancel->conn == NULL);
     if (data != NULL && hf_aside_new(&work, data, &cancel->aside) != 0)
         PQfreeCancel(data);
     if (cancel->aside == NULL) {

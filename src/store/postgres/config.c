@@ -9,6 +9,7 @@
 #include "store/param.h"
 #include "store/postgres/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,7 @@ static void cut_own(char *url)
         size_t length = 1 + strcspn(part + 1, "&");
         if (!is_own(part + 1, strcspn(part + 1, "=&"))) {
             bool first = to == strchr(url, '?');
+            assert(to <= part);
             memmove(to, part, length);
             *to = first ? '?' : '&';
             to += length;
@@ -162,6 +164,7 @@ int hf_pg_config_init(struct hf_pg_config *ret, const struct hf_config *config,
         hf_pg_config_finish(ret);
         return r;
     }
+    assert(ret->servers > 0); /* libpq's default, if the URL names none */
     hf_pg_config_show(ret, 0, ret->shown, sizeof ret->shown);
     return 0;
 }

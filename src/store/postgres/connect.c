@@ -21,6 +21,7 @@ static void cannot_connect(struct hf_pg *pg)
     int     refusal =
         hf_pg_fault_connect(PQerrorMessage(conn), no_password, why, sizeof why, &absent);
 
+    assert(pg->dial.phase == HF_DIAL_CONNECTING);
     if (refusal != 0) /* with several servers, another one may know us */
         hf_dial_deny(&pg->dial, refusal, why);
     else if (absent)
@@ -62,6 +63,7 @@ static bool is_due(const struct hf_polled *polled)
     struct pollfd poller = { .fd = polled->fd,
                              .events = polled->events == EPOLLIN ? POLLIN : POLLOUT };
 
+    assert(polled->events == EPOLLIN || polled->events == EPOLLOUT);
     return poll(&poller, 1, 0) > 0;
 }
 
@@ -70,6 +72,7 @@ void hf_pg_connect_step(struct hf_dial *dial)
     struct hf_pg *pg = (struct hf_pg *)dial->store;
     bool          fine = true;
 
+    assert(dial->phase == HF_DIAL_CONNECTING && pg->link.conn != NULL);
     for (int i = 0; i < STEPS && fine && is_due(&dial->polled); i++) {
         hf_dial_allow(dial); /* each step has its own time */
         switch (hf_pg_socket_step(pg)) {
@@ -96,7 +99,8 @@ static void connect_to(struct hf_pg *pg, const char *hostaddr)
     struct hf_pg_link    *link = &pg->link;
     struct hf_pg_keywords keywords;
 
-    assert(link->conn == NULL && link->first == NULL && !link->busy);
+    assert(link->conn == NULL && link->fd < 0 && link->first == NULL && !link->busy);
+    assert(pg->dial.phase == HF_DIAL_CONNECTING);
     link->generation = hf_fork_generation();
     link->pooled = false;
     link->parting[0] = link->warning[0] = '\0';

@@ -1,6 +1,7 @@
 /* examine_server.c - what doctor tells of a PostgreSQL server and of the way there. */
 #include "store/postgres/examine.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -207,6 +208,7 @@ static void tell_connections(const struct hf_pg_examine *examine,
 void hf_pg_server_tell(const struct hf_pg *pg, const struct hf_pg_examine *examine,
                        struct hf_finding_list *list)
 {
+    assert(pg->link.conn != NULL); /* it has just answered */
     tell_server(pg, examine, list);
     tell_identity(pg, examine, list);
     tell_encryption(pg, list);

@@ -7,6 +7,7 @@
  */
 #include "store/postgres/inner.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,6 +66,7 @@ static void copy_line(const char *text, char *ret, size_t size)
 {
     size_t used = 0;
 
+    assert(size > 0);
     text += strspn(text, " \t\r\n");
     for (; *text != '\0' && *text != '\n' && *text != '\r' && used + 1 < size; text++)
         ret[used++] = (unsigned char)*text < 0x20 ? ' ' : *text;
@@ -116,6 +118,7 @@ enum hf_served_fault hf_pg_fault_words(const char *state, const char *message, c
         fault = HF_SERVED_DOWN;
         snprintf(ret, size, "hung up: %s", line);
     } else if (meaning != NULL && meaning->words != NULL) {
+        assert(meaning->words[0] != '\0');
         bool more = meaning->words[strlen(meaning->words) - 1] == ' ';
         snprintf(ret, size, "%s%s", meaning->words, more ? line : "");
     } else {

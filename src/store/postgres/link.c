@@ -37,6 +37,7 @@ hf_time hf_pg_link_limit(const struct hf_pg *pg)
 {
     hf_time limit = pg->config.ttl / 3;
 
+    assert(pg->dial.phase >= HF_DIAL_GREETING); /* a call is under way */
     return pg->dial.phase == HF_DIAL_GREETING && pg->config.servers == 1 &&
                    limit < HELLO_MOST
                ? hf_dial_doubled(limit, pg->dial.rounds, HELLO_MOST)
@@ -96,6 +97,7 @@ static void find(struct hf_dial *dial)
 {
     const struct hf_pg *pg = (const struct hf_pg *)dial->store;
 
+    assert(pg->link.conn == NULL);
     hf_dial_choose(dial);
     if (pg->config.hostaddr[dial->server][0] != '\0' ||
         strchr("/@", dial->here.host[0]) != NULL) { /* "" too */
@@ -111,6 +113,7 @@ static void greet(struct hf_dial *dial)
 {
     struct hf_pg *pg = (struct hf_pg *)dial->store;
 
+    assert(dial->phase == HF_DIAL_GREETING);
     assert(pg->link.conn != NULL && pg->link.first == NULL);
     if (PQsetnonblocking(pg->link.conn, 1) != 0 || !hf_pg_socket_poll(pg, EPOLLIN))
         hf_dial_break(dial, "cannot be watched: out of memory");
@@ -149,6 +152,7 @@ static void hung_up(struct hf_pg *pg)
 {
     char line[160], why[HF_ERRMSG_MAX];
 
+    assert(pg->link.conn != NULL);
     hf_pg_fault_line(PQerrorMessage(pg->link.conn), line, sizeof line);
     if (pg->link.parting[0] != '\0')
         snprintf(why, sizeof why, "%s", pg->link.parting);
@@ -171,7 +175,7 @@ static void read_more(struct hf_dial *dial)
 {
     struct hf_pg *pg = (struct hf_pg *)dial->store;
 
-    assert(pg->link.conn != NULL);
+    assert(dial->phase >= HF_DIAL_GREETING);
     dial->more = false;
     for (int i = 0; i == 0 || (i < PIECES && dial->more); i++) {
         if (!PQconsumeInput(pg->link.conn)) {
@@ -188,6 +192,7 @@ void hf_pg_link_flush(struct hf_pg *pg)
 {
     if (pg->dial.phase < HF_DIAL_GREETING || !hf_pg_calls_send(pg))
         return;
+    assert(pg->link.conn != NULL);
     int rest = PQflush(pg->link.conn);
     if (rest < 0)
         hung_up(pg);
@@ -230,4 +235,5 @@ void hf_pg_link_finish(struct hf_pg *pg)
     hf_dial_close(&pg->dial);
     hf_pg_cancel_await(pg, hf_now() + FAREWELL);
     hf_pg_cancel_end(pg);
+    assert(pg->link.conn == NULL && pg->link.first == NULL);
 }

@@ -1,6 +1,8 @@
 /* list.c - LIST: every place that the server tells. */
 #include "store/postgres/inner.h"
 
+#include <assert.h>
+
 /* { 0, stamp, name, seq, weight, capacity, claim, state, slot, since, note }; of the first
  * row the stamp alone counts. */
 static struct hf_ticket parse(const PGresult *result, int row)
@@ -32,5 +34,6 @@ void hf_pg_list(struct hf_served_task *task, const void *reply)
     }
     for (int row = 1; row < rows; row++)
         ticket[count++] = parse(reply, row);
+    assert(count <= (size_t)rows);
     hf_served_listed(task, count, (uint64_t)hf_pg_number(reply, 0, 1));
 }

@@ -8,6 +8,7 @@
  */
 #include "store/postgres/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #define SOON     (200 * HF_MS) /* who holds a lock that long may be asked for it */
@@ -84,10 +85,12 @@ static void on_listening(struct hf_pg *pg, void *data, const PGresult *result)
 static void listen_or_not(struct hf_pg *pg, bool on)
 {
     char text[64];
+    int  used = snprintf(text, sizeof text, "%s \"hf_%s\"", on ? "LISTEN" : "UNLISTEN",
+                         pg->session.sid);
 
+    assert(pg->dial.phase == HF_DIAL_READY && pg->news.listening != on);
+    assert(used > 0 && (size_t)used < sizeof text);
     pg->news.listening = on;
-    snprintf(text, sizeof text, "%s \"hf_%s\"", on ? "LISTEN" : "UNLISTEN",
-             pg->session.sid);
     hf_pg_query(pg, &pg->news.listen, text, on_listening, NULL);
 }
 
@@ -109,6 +112,7 @@ void hf_pg_news_begin(struct hf_pg *pg)
 {
     struct hf_pg_news *news = &pg->news;
 
+    assert(pg->dial.phase == HF_DIAL_READY);
     news->listening = news->again = false;
     news->wanted = news->poll = HF_NEVER;
     news->pause = SHORTEST;

@@ -18,6 +18,7 @@
 #include "base/random.h"
 #include "core/lease.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,6 +60,8 @@ static void thin_out(struct hf_pg_observe *observe, hf_time now)
     size_t              out = 0;
     double              least = 0;
 
+    static_assert(HF_PG_DRAWN > 2, "the newest and the oldest stay");
+    assert(observe->count == HF_PG_DRAWN);
     if (now - drawn[1].when <= hf_lease_longer(TTL_MOST))
         for (size_t i = 1; i + 1 < observe->count; i++) {
             double gap = (double)(drawn[i + 1].when - drawn[i - 1].when);
@@ -68,6 +71,7 @@ static void thin_out(struct hf_pg_observe *observe, hf_time now)
                 least = share;
             }
         }
+    assert(out + 1 < observe->count); /* never the newest */
     observe->count--;
     memmove(drawn + out, drawn + out + 1, (observe->count - out) * sizeof *drawn);
 }
@@ -84,6 +88,7 @@ static void remember(struct hf_pg *pg, int64_t number)
         return; /* hf_check() may be called often */
     if (observe->count == HF_PG_DRAWN)
         thin_out(observe, now);
+    assert(observe->count == 0 || observe->drawn[observe->count - 1].number < number);
     observe->drawn[observe->count++] = (struct hf_pg_drawn){ number, now };
 }
 
@@ -91,6 +96,7 @@ void hf_pg_observe_begin(struct hf_pg *pg, int64_t number, const char *timeline)
 {
     struct hf_pg_observe *observe = &pg->observe;
 
+    assert(pg->dial.phase == HF_DIAL_GREETING);
     if (timeline == NULL || strcmp(timeline, observe->timeline) != 0)
         observe->count = 0;
     snprintf(observe->timeline, sizeof observe->timeline, "%s",
@@ -113,6 +119,7 @@ void hf_pg_observe(struct hf_pg *pg, const PGresult *result)
 {
     struct hf_pg_observe *observe = &pg->observe;
 
+    assert(pg->dial.phase == HF_DIAL_READY);
     remember(pg, hf_pg_number(result, 0, 1));
     observe->alarm = HF_NEVER;
     for (int row = 1; row < PQntuples(result); row++) {
@@ -167,6 +174,7 @@ static void bury(struct hf_pg *pg, hf_time shortest, bool alarmed)
         number[count] = (uint64_t)observe->drawn[count].number;
         age[count] = (uint64_t)((now - observe->drawn[count].when) / HF_MS);
     }
+    assert(count <= HF_PG_DRAWN && pg->dial.phase == HF_DIAL_READY);
     hf_pg_begin(pg, HF_PG_BURY);
     hf_pg_add(&pg->served, pg->session.sid);
     hf_pg_add_numbers(&pg->served, number, count);

@@ -41,6 +41,7 @@ static bool is_port(const char *text)
 static int next_server(struct hf_pg_config *ret, const char **host, const char **hostaddr,
                        const char **port, char *errmsg)
 {
+    assert(ret->servers < HF_PG_SERVERS);
     struct hf_server *server = &ret->server[ret->servers];
     char             *numeric = ret->hostaddr[ret->servers++];
 
@@ -90,6 +91,7 @@ static int find_servers(struct hf_pg_config *ret, const PQconninfoOption *option
     size_t      hosts = count_parts(host), addresses = count_parts(hostaddr);
     size_t      ports = count_parts(port), count = hosts > addresses ? hosts : addresses;
 
+    assert(ret->servers == 0);
     if (count == 0)
         count = 1;
     if ((hosts != 0 && hosts != count) || (addresses != 0 && addresses != count) ||
@@ -132,6 +134,7 @@ const char *hf_pg_config_show(const struct hf_pg_config *config, size_t server, 
     const char *port = at->port;
     const char *db = hf_pg_option(config->option, "dbname");
 
+    assert(server < config->servers);
     if (host[0] == '\0' && service[0] != '\0') {
         snprintf(ret, size, "service %.100s", service);
     } else {
@@ -173,6 +176,7 @@ void hf_pg_config_keywords(const struct hf_pg_config *config, size_t server,
 {
     const struct hf_server *at = &config->server[server];
 
+    assert(server < config->servers);
     *ret = (struct hf_pg_keywords){ 0 };
     for (const PQconninfoOption *option = config->option; option->keyword != NULL;
          option++)

@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -36,6 +37,7 @@ void hf_pg_session_init(struct hf_pg *pg)
 
 static void extend(struct hf_pg *pg)
 {
+    assert(pg->session.sent > 0);
     hf_served_extend(&pg->served, pg->session.sent, pg->config.ttl);
     pg->session.due = pg->session.sent + pg->config.ttl / 3;
 }
@@ -94,6 +96,7 @@ static void make_schema(struct hf_pg *pg)
                        "has a schema \"holdfast\" that is not ours");
         return;
     }
+    assert(pg->dial.phase == HF_DIAL_GREETING);
     pg->session.made = true;
     hf_pg_schema_make(pg, on_schema);
 }
@@ -139,6 +142,7 @@ static void check_owner(struct hf_pg *pg)
 
 static void opened(struct hf_pg *pg)
 {
+    assert(!pg->session.fresh);
     extend(pg);
     hf_dial_ready(&pg->dial);
     hf_dial_proven(&pg->dial);
@@ -173,6 +177,7 @@ static void mend(struct hf_pg *pg)
         for (struct hf_served_place *at = pg->served.place[i]; at != NULL; at = at->next)
             if (!at->leaving && !at->away)
                 ids[count++] = at->id;
+    assert(count <= pg->served.places && !pg->session.fresh);
     hf_pg_begin(pg, HF_PG_MEND);
     hf_pg_add(&pg->served, pg->session.sid);
     hf_pg_add_number(&pg->served, pg->session.connection);
@@ -227,6 +232,7 @@ static void hello(struct hf_pg *pg)
 {
     struct hf_pg_session *session = &pg->session;
 
+    assert(pg->dial.phase == HF_DIAL_GREETING && !session->call.flying);
     session->sent = hf_now();
     hf_pg_begin(pg, HF_PG_HELLO);
     hf_pg_add_number(&pg->served, HF_PG_SCHEMA_VERSION);
@@ -240,6 +246,7 @@ static void hello(struct hf_pg *pg)
 
 void hf_pg_session_begin(struct hf_pg *pg)
 {
+    assert(pg->dial.phase == HF_DIAL_GREETING);
     pg->session.connection++;
     pg->session.again = pg->session.made = false;
     pg->link.pooled = true; /* until we know: nothing is prepared */
@@ -258,6 +265,7 @@ void hf_pg_session_restart(struct hf_pg *pg)
              pg->config.shown);
     start_afresh(pg);
     hf_remote_lose(&pg->remote);
+    assert(pg->served.places == 0);
     if (pg->dial.phase < HF_DIAL_GREETING)
         return;
     hf_dial_greet_again(&pg->dial);
@@ -268,6 +276,7 @@ void hf_pg_session_restart(struct hf_pg *pg)
 
 void hf_pg_session_broken(struct hf_pg *pg)
 {
+    assert(!pg->session.call.flying && pg->link.first == NULL);
     pg->session.due = HF_NEVER;
     pg->news.listening = false;
     hf_served_tasks_fail(&pg->served);
@@ -289,6 +298,7 @@ static void on_renewed(struct hf_pg *pg, void *data, const PGresult *result)
     } else if (code != HF_SERVED_DONE) {
         hf_dial_break(&pg->dial, "has a newer connection of ours");
     } else {
+        assert(pg->dial.phase == HF_DIAL_READY);
         extend(pg);
         hf_pg_observe(pg, result);
         if (pg->served.places > 0)
@@ -305,6 +315,7 @@ void hf_pg_renew(struct hf_pg *pg)
     session->again = session->call.flying;
     if (session->again || pg->dial.phase != HF_DIAL_READY)
         return;
+    assert(!session->fresh); /* READY comes after hello */
     session->sent = hf_now();
     session->due = session->sent + pg->config.ttl / 3;
     hf_pg_begin(pg, HF_PG_RENEW);
@@ -319,6 +330,7 @@ static hf_time oldest_call(const struct hf_pg *pg)
 {
     const struct hf_pg_call *call = pg->link.busy ? pg->link.first : NULL;
 
+    assert(call == NULL || call->sent > 0);
     return call != NULL ? call->sent + hf_pg_link_limit(pg) : HF_NEVER;
 }
 
@@ -361,6 +373,7 @@ void hf_pg_session_end(struct hf_pg *pg)
     bool              done = false;
     hf_time           end = hf_now() + (pg->served.places > 0 ? FAREWELL : FAREWELL / 5);
 
+    assert(pg->remote.closing);
     if (pg->dial.phase != HF_DIAL_READY)
         return;
     hf_pg_begin(pg, HF_PG_BYE);
@@ -377,5 +390,6 @@ void hf_pg_session_end(struct hf_pg *pg)
     }
     if (pg->link.first == &call)
         pg->link.busy = false; /* a goodbye that is late need not be stopped */
-    hf_pg_link_finish(pg);     /* the call is on our stack */
+    hf_pg_link_finish(pg);
+    assert(!call.flying); /* it is on our stack */
 }

@@ -39,6 +39,7 @@ bool hf_pg_socket_open(struct hf_pg *pg, const struct hf_pg_keywords *keywords)
 
 PostgresPollingStatusType hf_pg_socket_step(struct hf_pg *pg)
 {
+    assert(pg->link.conn != NULL);
     hf_fork_pause();
     let_go(pg);
     PostgresPollingStatusType status = PQconnectPoll(pg->link.conn);

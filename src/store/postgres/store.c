@@ -8,10 +8,16 @@
 #include "base/fork.h"
 #include "store/postgres/inner.h"
 
+#include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Each is cast to its first member, and back. */
+static_assert(offsetof(struct hf_pg, served) == 0, "the store");
+static_assert(offsetof(struct hf_pg_task, base) == 0, "a task");
 
 static int ready(const struct hf_remote *remote)
 {

@@ -38,6 +38,7 @@ void hf_pg_task_begin(struct hf_served_task *task)
     const struct hf_req *req = task->base.req;
     struct form          form = form_of(req);
 
+    assert(!task->flying && (form.session || !form.place));
     hf_pg_begin(pg, form.function);
     if (form.session) {
         hf_pg_add(&pg->served, pg->session.sid);

@@ -21,6 +21,7 @@ static bool make_room(struct hf_pg_args *args, size_t size)
 {
     size_t room = args->room;
 
+    assert(args->used <= args->room);
     if (args->failed || room - args->used >= size)
         return !args->failed;
     while (room - args->used < size)
@@ -38,6 +39,7 @@ void hf_pg_begin(struct hf_pg *pg, enum hf_pg_function function)
 {
     struct hf_pg_args *args = &pg->args;
 
+    assert(function <= HF_PG_FUNCTIONS);
     args->function = function;
     args->used = 0;
     args->count = 0;
@@ -88,6 +90,7 @@ void hf_pg_add_numbers(struct hf_served *served, const uint64_t *number, size_t 
     *to++ = '}';
     *to++ = '\0';
     args->used = (size_t)(to - args->text);
+    assert(args->used <= args->room);
 }
 
 /* ---- The parts of a result --------------------------------------------------------- */
