@@ -83,6 +83,7 @@ static void copy_part(struct hf_zk *zk, const struct hf_zk_line *line, size_t fi
     for (size_t i = first; i < end; i++) {
         if (line->place[i].gone)
             continue;
+        assert(*count < zk->snapshot_room);
         zk->snapshot[(*count)++] =
             (struct hf_ticket){ .seq = line->place[i].seq,
                                 .shape = hf_zk_shape_to(&line->place[i].child, shape),
@@ -98,9 +99,11 @@ int hf_zk_answer(struct hf_zk *zk, struct hf_req *req, struct hf_zk_line *line,
     size_t first = near_part(line, me, present ? &ticket->shape : shape);
     size_t count = 0;
 
+    assert(first <= me && me <= line->count);
     if (!make_snapshot_room(zk, me - first + 1))
         return HF_ENOMEM;
     copy_part(zk, line, first, me, present ? &ticket->shape : shape, &count);
+    assert(count <= me - first);
     req->me = count;
     req->ahead = count_live(line, me);
     if (present) {
@@ -120,6 +123,7 @@ bool hf_zk_granted(const struct hf_zk_line *line, const struct hf_zk_ticket *tic
 {
     uint64_t weight = 0;
 
+    assert(ticket->line == line);
     for (size_t i = ticket_index(line, ticket);
          (i = hf_zk_line_before(line, i)) < line->count;) {
         struct hf_shape other = hf_zk_shape_to(&line->place[i].child, &ticket->shape);
@@ -136,6 +140,7 @@ size_t hf_zk_line_waiting(const struct hf_zk_line *line, size_t end,
     uint64_t weight = 0;
     size_t   waiting = 0;
 
+    assert(end <= line->count);
     *free_for = true;
     for (size_t i = line->head; i < end; i++) {
         if (line->place[i].gone)
@@ -154,6 +159,7 @@ size_t hf_zk_line_waiting(const struct hf_zk_line *line, size_t end,
 void hf_zk_answer_done(struct hf_zk *zk, struct hf_zk_task *task, int error, int gone,
                        const char *what)
 {
+    assert(gone < 0 && task->line != NULL);
     if (error == 0)
         hf_task_finish(&task->base, 0);
     else if (error == HF_ZK_NO_NODE || error == HF_ZK_BAD_VERSION)

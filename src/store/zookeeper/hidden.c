@@ -6,6 +6,8 @@
  */
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
+
 /* Has the folder changed since it was listed, or is the place gone from the list? */
 static bool has_changed(const struct hf_zk_line     *line,
                         const struct hf_zk_listener *listener, uint64_t seq)
@@ -23,6 +25,7 @@ static void on_hidden_near_news(struct hf_zk *zk, struct hf_zk_listener *listene
 {
     struct hf_zk_ticket *ticket = listener->data;
 
+    assert(listener == &ticket->near && ticket->watch != NULL);
     if (news == HF_ZK_NEWS_ARMED &&
         !has_changed(ticket->line, listener, ticket->near_seq))
         return;
@@ -32,6 +35,7 @@ static void on_hidden_near_news(struct hf_zk *zk, struct hf_zk_listener *listene
 
 int hf_zk_hidden_near(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
+    assert(ticket->near.watched == NULL); /* HIDDEN has used the other one up */
     ticket->near.on_news = on_hidden_near_news;
     int r = hf_zk_listen(zk, &ticket->near, HF_ZK_WATCHED_CHILDREN, ticket->line->folder);
     if (r == 0 && hf_zk_has_joined(&ticket->near))
@@ -54,6 +58,7 @@ static void on_hidden_named_news(struct hf_zk *zk, struct hf_zk_listener *listen
 int hf_zk_hidden_named(struct hf_zk *zk, struct hf_zk_task *task,
                        struct hf_zk_listener *listener)
 {
+    assert(task->base.req->op == HF_WATCH && listener->data == task);
     listener->on_news = on_hidden_named_news;
     int r = hf_zk_listen(zk, listener, HF_ZK_WATCHED_CHILDREN, task->line->folder);
     if (r == 0 && hf_zk_has_joined(listener))

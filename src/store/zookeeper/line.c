@@ -54,10 +54,14 @@ void hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line)
     assert(line->users > 0);
     if (--line->users > 0)
         return;
+    assert(line->tickets == NULL); /* all that use it are users */
+    assert(line->wanting == NULL && !line->queued);
 
     struct hf_zk_line **at = &zk->line[hf_zk_hash(line->name, strlen(line->name))];
-    while (*at != line)
+    while (*at != line) {
+        assert(*at != NULL);
         at = &(*at)->next;
+    }
     *at = line->next;
     free(line->place);
     free(line->text);
@@ -69,7 +73,10 @@ void hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line)
 
 void hf_zk_path(const struct hf_zk_line *line, const char *child, char *ret)
 {
-    snprintf(ret, HF_ZK_PATH_MAX, "%s/%s", line->folder, child);
+    int size = snprintf(ret, HF_ZK_PATH_MAX, "%s/%s", line->folder, child);
+
+    assert(size > 0 && size < HF_ZK_PATH_MAX); /* names of ours fit */
+    (void)size;
 }
 
 char *hf_zk_path_new(const struct hf_zk_line *line, const char *child)
@@ -103,6 +110,7 @@ size_t hf_zk_line_find(const struct hf_zk_line *line, uint64_t seq)
 
 size_t hf_zk_line_before(const struct hf_zk_line *line, size_t index)
 {
+    assert(index <= line->count && line->head <= line->count);
     while (index-- > line->head)
         if (!line->place[index].gone)
             return index;
@@ -153,5 +161,6 @@ void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
     line->place[index].ticket = NULL;
     while (line->head < line->count && line->place[line->head].gone)
         line->head++;
+    assert(line->place[index].gone && line->head != index);
     review_behind(zk, line, index);
 }

@@ -152,6 +152,20 @@ char *hf_zk_path_new(const struct hf_zk_line *line, const char *child);
 
 /* ---- ticket.c ---------------------------------------------------------------------- */
 
+/* Where the node of a ticket is, as far as we know.
+ *
+ *        +--------------AMEND: searched for in vain--------------+
+ *        |                                                       v
+ *     NOWHERE --made, or found by a search--> THERE --taken--> AWAY
+ *      |   ^                                   |                 |
+ *      |   +---AMEND: to be found under -------+-----------------+
+ *      |   |          its new name             |                 |
+ *      |   |                                   |                 |
+ *      |   +--searched---+                     |                 |
+ *      +--answer lost--> UNSURE <--answer lost-+-----------------+
+ *
+ * From AWAY an arrow leads on only if an AMEND was under way when the node was taken.
+ */
 enum hf_zk_where {
     HF_ZK_NOWHERE, /* not created yet */
     HF_ZK_UNSURE,  /* something was sent, and the answer was lost */

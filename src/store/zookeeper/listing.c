@@ -81,6 +81,8 @@ static bool add_place(struct hf_zk_line *line, struct hf_zk_text name, size_t *b
     struct hf_zk_place *place = &line->place[line->count];
     char               *text = line->text + *bytes;
 
+    assert(line->count < line->room);
+    assert(name.size < line->text_room - *bytes);
     hf_zk_child_parse(name.bytes, name.size, &place->child);
     if (place->child.style == HF_ZK_SLOT)
         return add_slot(line, place->child.number);
@@ -120,6 +122,7 @@ static void match_tickets(struct hf_zk_line *line)
         for (size_t i = hf_zk_line_find(line, ticket->seq);
              i < line->count && line->place[i].seq == ticket->seq; i++) {
             const char *name = line->place[i].name;
+            assert(!line->place[i].gone); /* it is just taken in */
             if (hf_zk_child_is(name, strlen(name), ticket->uuid) || ticket->shape.claim)
                 line->place[i].ticket = ticket;
         }
@@ -180,6 +183,7 @@ static void tell_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     while (task != NULL) {
         struct hf_zk_task *next = task->next_wanting;
+        assert(task->on_list != NULL);
         task->next_wanting = NULL;
         task->on_list(zk, task, error);
         task = next;
@@ -192,6 +196,7 @@ static void on_listing(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     struct hf_zk_line *line = listing->line;
     int                error = reply->error;
 
+    assert(line->users > 0); /* the listing is one of them */
     if (error == 0) {
         int r = take_listing_in(line, &reply->body);
         if (r < 0) {
@@ -223,7 +228,9 @@ static void queue_listing(struct hf_zk *zk, struct hf_zk_line *line)
 
 void hf_zk_line_list(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_task *task)
 {
-    task->next_wanting = NULL;
+    assert(task->line == line && task->on_list != NULL);
+    assert(task->next_wanting == NULL); /* one at a time */
+    assert(line->wanting == NULL || line->queued);
     if (line->wanting != NULL)
         line->wanting_last->next_wanting = task;
     else
@@ -234,6 +241,7 @@ void hf_zk_line_list(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_tas
 
 void hf_zk_line_refresh(struct hf_zk *zk, struct hf_zk_line *line)
 {
+    assert(line->tickets != NULL); /* only a ticket of ours waits for it */
     if (!line->refreshing)
         queue_listing(zk, line);
     line->refreshing = true;
@@ -244,6 +252,7 @@ static struct hf_zk_line *next_to_list(struct hf_zk *zk, struct hf_zk_task **tas
 {
     struct hf_zk_line *line = zk->to_list;
 
+    assert(line->queued && line->users > 0);
     zk->to_list = line->next_to_list;
     line->queued = false;
     *tasks = line->wanting;
@@ -253,6 +262,7 @@ static struct hf_zk_line *next_to_list(struct hf_zk *zk, struct hf_zk_task **tas
 
 void hf_zk_lines_flush(struct hf_zk *zk)
 {
+    assert(zk->dial.phase == HF_DIAL_READY);
     hf_zk_groups_run(zk);
     while (zk->to_list != NULL) {
         struct hf_zk_task *tasks;
@@ -274,6 +284,7 @@ void hf_zk_lines_flush(struct hf_zk *zk)
 
 void hf_zk_lines_fail(struct hf_zk *zk)
 {
+    assert(zk->dial.phase < HF_DIAL_READY && zk->calls.first == NULL);
     hf_zk_groups_fail(zk);
     while (zk->to_list != NULL) {
         struct hf_zk_task *tasks;

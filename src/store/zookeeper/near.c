@@ -20,6 +20,8 @@ static void on_near_news(struct hf_zk *zk, struct hf_zk_listener *listener,
     struct hf_zk_ticket *ticket = listener->data;
     struct hf_zk_line   *line = ticket->line;
 
+    assert(listener == &ticket->near && ticket->watch != NULL);
+    assert((news == HF_ZK_NEWS_ARMED) == (listener->watched != NULL));
     if (news == HF_ZK_NEWS_ARMED ||
         (news == HF_ZK_NEWS_HIDDEN && hf_zk_hidden_near(zk, ticket) == 0))
         return;
@@ -38,6 +40,7 @@ static void listen_near(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t in
 {
     struct hf_zk_place *place = &ticket->line->place[index];
 
+    assert(index < ticket->line->count && !place->gone);
     if (place->ticket != NULL) { /* our own: we shall know */
         hf_zk_unlisten(zk, &ticket->near, false);
         return;
@@ -69,11 +72,14 @@ void hf_zk_near_choose(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me)
     struct hf_zk_line *line = ticket->line;
     size_t             near = hf_zk_line_before(line, me);
 
+    assert(line->plain); /* nobody can join ahead of us */
+    assert(ticket->watch != NULL && line->place[me].ticket == ticket);
     if (near == line->count) {
         hf_task_finish(&ticket->watch->base, 0);
         return;
     }
     size_t far = hf_zk_line_before(line, near);
+    assert(near < me && (far < near || far == line->count));
     if (far == line->count) {
         ticket->doubt = false;
         hf_zk_self_listen(zk, ticket);

@@ -5,6 +5,7 @@
  */
 #include "store/zookeeper/watched.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,7 @@ static void restore_some(struct hf_zk *zk, size_t from, size_t to)
     struct hf_zk_writer *out = &zk->calls.out;
     size_t               begin = hf_zk_frame_begin(out);
 
+    assert(from < to && to <= HF_ZK_BUCKETS);
     hf_zk_put_int(out, HF_ZK_XID_SET_WATCHES);
     hf_zk_put_int(out, HF_ZK_SET_WATCHES);
     hf_zk_put_long(out, zk->link.zxid);
@@ -92,6 +94,7 @@ void hf_zk_watched_restore(struct hf_zk *zk)
 {
     size_t size = 0, from = 0;
 
+    assert(zk->dial.phase == HF_DIAL_READY && zk->link.session != 0);
     zk->watched.restoring = 0;
     for (size_t i = 0; i < HF_ZK_BUCKETS; i++) {
         size_t more = bucket_size(zk, i);
@@ -113,10 +116,12 @@ void hf_zk_watched_drop(struct hf_zk *zk)
         while (zk->watched.bucket[i] != NULL) {
             struct hf_zk_watched *watched = zk->watched.bucket[i];
             zk->watched.bucket[i] = watched->next;
+            assert(!watched->call.flying && !watched->telling);
+            zk->watched.count--;
             for (struct hf_zk_listener *l = watched->listeners; l != NULL; l = l->next)
                 l->watched = NULL;
             free(watched);
         }
     }
-    zk->watched.count = 0;
+    assert(zk->watched.count == 0);
 }

@@ -52,6 +52,8 @@ static void on_self_news(struct hf_zk *zk, struct hf_zk_listener *listener,
 {
     struct hf_zk_ticket *ticket = listener->data;
 
+    assert(listener == &ticket->self && ticket->where == HF_ZK_THERE);
+    assert((news == HF_ZK_NEWS_ARMED) == (listener->watched != NULL));
     switch (news) {
     case HF_ZK_NEWS_GONE:
         hf_zk_ticket_away(zk, ticket);
@@ -78,6 +80,7 @@ void hf_zk_self_listen(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     if (ticket->self.watched != NULL || ticket->where != HF_ZK_THERE)
         return;
+    assert(ticket->path != NULL);
     ticket->self.on_news = on_self_news;
     ticket->self.data = ticket;
     /* Without memory for it we are slower to hear, but the heartbeat tells. */
@@ -89,6 +92,7 @@ void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     if (ticket->self.watched != NULL || ticket->listen_at != 0)
         return;
+    assert(ticket->where == HF_ZK_THERE && *zk->late_last == NULL);
     ticket->listen_at = zk->remote.now + LISTEN_DELAY;
     ticket->next_late = NULL;
     ticket->prev_late = zk->late_last;
@@ -100,6 +104,7 @@ void hf_zk_self_not_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     if (ticket->listen_at == 0)
         return;
+    assert(*ticket->prev_late == ticket);
     *ticket->prev_late = ticket->next_late;
     if (ticket->next_late != NULL)
         ticket->next_late->prev_late = ticket->prev_late;

@@ -25,6 +25,7 @@ struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id)
 
 struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req)
 {
+    assert(req->id != 0 && hf_zk_ticket_find(zk, req->id) == NULL);
     struct hf_zk_ticket *ticket = calloc(1, sizeof *ticket);
     struct hf_zk_line   *line = hf_zk_line_get(zk, req->name);
     if (ticket == NULL || line == NULL) {
@@ -40,6 +41,7 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
     ticket->slot = -1;
     ticket->told = true;
     hf_zk_uuid(zk->salt, req->id, ticket->uuid);
+    assert(strlen(ticket->uuid) == HF_ZK_UUID);
 
     struct hf_zk_ticket **bucket = ticket_bucket(zk, req->id);
     ticket->next = *bucket;
@@ -52,10 +54,28 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
     return ticket;
 }
 
+/* The arrows of enum hf_zk_where. */
+static bool may_become(enum hf_zk_where from, enum hf_zk_where to)
+{
+    switch (from) {
+    case HF_ZK_NOWHERE:
+        return to != HF_ZK_NOWHERE;
+    case HF_ZK_UNSURE: /* a search ends it, which then may find the node */
+        return to == HF_ZK_NOWHERE;
+    case HF_ZK_THERE:
+        return to != HF_ZK_THERE;
+    case HF_ZK_AWAY:
+        return to == HF_ZK_NOWHERE || to == HF_ZK_UNSURE;
+    }
+    return false;
+}
+
 /* Its node counts as there, or no more. */
 static void set_where(struct hf_zk *zk, struct hf_zk_ticket *ticket,
                       enum hf_zk_where where)
 {
+    assert(may_become(ticket->where, where));
+    assert(ticket->where != HF_ZK_THERE || zk->tickets > 0);
     zk->tickets -= ticket->where == HF_ZK_THERE;
     zk->tickets += where == HF_ZK_THERE;
     ticket->where = where;
@@ -66,15 +86,19 @@ void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes
     hf_zk_self_not_later(zk, ticket);
     hf_zk_unlisten(zk, &ticket->self, goes);
     hf_zk_unlisten(zk, &ticket->near, false);
+    assert(ticket->self.watched == NULL && ticket->near.watched == NULL);
+    assert(ticket->listen_at == 0);
 }
 
 void hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     struct hf_zk_ticket **at = ticket_bucket(zk, ticket->id);
 
-    assert(ticket->watch == NULL);
-    while (*at != ticket)
+    assert(ticket->watch == NULL); /* that ends first */
+    while (*at != ticket) {
+        assert(*at != NULL);
         at = &(*at)->next;
+    }
     *at = ticket->next;
     *ticket->beside_at = ticket->beside;
     if (ticket->beside != NULL)
@@ -86,7 +110,7 @@ void hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         if (ticket->line->place[index].ticket == ticket)
             ticket->line->place[index].ticket = NULL;
     hf_zk_ticket_quiet(zk, ticket, true);
-    set_where(zk, ticket, HF_ZK_NOWHERE);
+    zk->tickets -= ticket->where == HF_ZK_THERE;
     hf_zk_line_put(zk, ticket->line);
     free(ticket->path);
     free(ticket->asked);
@@ -98,6 +122,7 @@ void hf_zk_tickets_drop(struct hf_zk *zk)
     for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
         while (zk->ticket[i] != NULL)
             hf_zk_ticket_free(zk, zk->ticket[i]);
+    assert(zk->tickets == 0 && zk->late_first == NULL);
 }
 
 /* A claim's node has no uuid in its name: does another place of this client know it
@@ -117,7 +142,7 @@ int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char
     struct hf_zk_child child;
     char               full[HF_ZK_PATH_MAX], copy[HF_ZK_CHILD_MAX];
 
-    assert(ticket->where != HF_ZK_THERE);
+    assert(ticket->where == HF_ZK_NOWHERE);
     hf_zk_child_parse(name, size, &child);
     if (child.style == HF_ZK_FOREIGN || size >= sizeof copy)
         return HF_ELOST;
@@ -189,6 +214,7 @@ static void on_slot_to_clean(struct hf_zk *zk, void *data, struct hf_zk_reply *r
  * place away may have taken that too, and it may be another's by now. */
 static void give_slot_up(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
+    assert(ticket->where == HF_ZK_AWAY);
     if (ticket->slot < 0 || zk->dial.phase != HF_DIAL_READY)
         return;
     struct cleaning *cleaning = calloc(1, sizeof *cleaning);

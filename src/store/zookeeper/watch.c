@@ -18,6 +18,8 @@ static void on_named_news(struct hf_zk *zk, struct hf_zk_listener *listener,
 {
     struct hf_zk_task *task = listener->data;
 
+    assert(task->base.req->op == HF_WATCH && task->listeners > 0);
+    assert((news == HF_ZK_NEWS_ARMED) == (listener->watched != NULL));
     if (news == HF_ZK_NEWS_ARMED ||
         (news == HF_ZK_NEWS_HIDDEN && hf_zk_hidden_named(zk, task, listener) == 0) ||
         (news == HF_ZK_NEWS_CHANGED &&
@@ -32,6 +34,7 @@ static void on_folder_news(struct hf_zk *zk, struct hf_zk_listener *listener,
     struct hf_zk_task *task = listener->data;
 
     (void)zk;
+    assert(listener == task->listener && task->listeners == 1);
     if (news != HF_ZK_NEWS_ARMED ||
         (task->base.req->stamp != 0 &&
          task->base.req->stamp != hf_zk_watched_stamp(listener)))
@@ -40,6 +43,7 @@ static void on_folder_news(struct hf_zk *zk, struct hf_zk_listener *listener,
 
 static bool make_listeners(struct hf_zk_task *task, size_t count)
 {
+    assert(task->listener == NULL && count > 0);
     task->listener = calloc(count, sizeof *task->listener);
     task->listeners = task->listener != NULL ? count : 0;
     return task->listener != NULL;
@@ -66,6 +70,7 @@ static void watch_named(struct hf_zk *zk, struct hf_zk_task *task);
 
 static void on_listed_to_watch(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
+    assert(task->step == LISTING);
     task->step = LISTED;
     if (task->base.req->canceled)
         hf_task_finish(&task->base, HF_ECANCELED);
@@ -109,6 +114,7 @@ static int listen_named(struct hf_zk *zk, struct hf_zk_task *task, uint64_t seq,
     size_t                   first = hf_zk_line_find(line, seq);
     size_t                   count = count_places(line, seq);
 
+    assert((size_t)(listener - task->listener) + count < task->listeners);
     for (size_t i = 0; i < count; i++, listener++) {
         listener->on_news = on_named_news;
         listener->data = task;
@@ -159,6 +165,7 @@ void hf_zk_watch_review(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     struct hf_zk_task *task = ticket->watch;
     struct hf_zk_line *line = ticket->line;
 
+    assert(task != NULL && task->ticket == ticket && task->base.req->op == HF_WATCH);
     if (ticket->where != HF_ZK_THERE || (watch_is_holders(task) && !ticket->told)) {
         hf_task_finish(&task->base, 0);
         return;
@@ -188,6 +195,7 @@ void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
     struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->base.req->id);
     bool                 mutex = ticket != NULL && ticket->shape.capacity == 1;
 
+    assert(task->step == NOT_LISTED);
     task->ticket = ticket;
     if (ticket != NULL && ticket->where != HF_ZK_THERE) {
         hf_task_finish(&task->base, 0);
@@ -195,7 +203,7 @@ void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
         watch_folder(zk, task);
     } else if (ticket != NULL &&
                (watch_is_holders(task) || (mutex && ticket->line->plain))) {
-        assert(ticket->watch == NULL);
+        assert(ticket->watch == NULL); /* a ticket has one at a time */
         ticket->watch = task;
         if (watch_is_holders(task)) {
             if (ticket->held_at == 0)
@@ -218,12 +226,14 @@ void hf_zk_watch_end(struct hf_zk *zk, struct hf_zk_task *task)
     if (task->ticket != NULL && task->ticket->watch == task) {
         task->ticket->watch = NULL;
         hf_zk_unlisten(zk, &task->ticket->near, false);
+        assert(task->base.req->op == HF_WATCH);
     }
 }
 
 /* One that waits for a listing ends when that has come. */
 void hf_zk_watch_cancel(struct hf_task *task)
 {
+    assert(task->req->op == HF_WATCH && task->req->canceled);
     if (((struct hf_zk_task *)task)->step != LISTING)
         hf_task_finish(task, HF_ECANCELED);
 }

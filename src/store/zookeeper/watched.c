@@ -4,8 +4,13 @@
  * and kind, however many listen, and have it restored when a new connection takes over the
  * session: what happened in between is then told.
  *
- *     WANTED --read with watch sent--> ARMING --answered--> ARMED --event--> gone
- *        ^----------connection broke-----+
+ *        +---------------to be read again--------------+
+ *        v                                             |
+ *     WANTED --read with watch sent--> ARMING          |
+ *      | ^ |                             |             |
+ *      | | +--it was answered well-------|-------> ARMED
+ *      | +--------answered, whatever-----+             |
+ *      +--gone, or hidden--> FIRING <------event-------+
  *
  * A node is watched by reading it: unlike `exists`, that leaves nothing behind
  * when it is not there.  A folder that is not there has to be waited for with
@@ -45,12 +50,38 @@ static struct hf_zk_watched *find_watched(struct hf_zk *zk, enum hf_zk_watched_k
     return watched;
 }
 
-static void unlink_watch(struct hf_zk *zk, struct hf_zk_watched *watched)
+/* The arrows above. */
+static bool may_go(enum hf_zk_watched_state from, enum hf_zk_watched_state to)
+{
+    switch (from) {
+    case WANTED:
+        return to != WANTED;
+    case ARMING:
+        return to == WANTED;
+    case ARMED:
+        return to == WANTED || to == FIRING;
+    case FIRING:
+        break;
+    }
+    return false;
+}
+
+static void set_watched(struct hf_zk_watched *watched, enum hf_zk_watched_state state)
+{
+    assert(may_go(watched->state, state));
+    assert(!watched->call.flying); /* what flies is ARMING */
+    watched->state = state;
+}
+
+static void unlink_watched(struct hf_zk *zk, struct hf_zk_watched *watched)
 {
     struct hf_zk_watched **at = watched_bucket(zk, watched->path, strlen(watched->path));
 
-    while (*at != watched)
+    assert(zk->watched.count > 0);
+    while (*at != watched) {
+        assert(*at != NULL);
         at = &(*at)->next;
+    }
     *at = watched->next;
     zk->watched.count--;
 }
@@ -59,9 +90,9 @@ static void unlink_watch(struct hf_zk *zk, struct hf_zk_watched *watched)
 static void fire_watched(struct hf_zk *zk, struct hf_zk_watched *watched,
                          enum hf_zk_news news)
 {
-    assert(!watched->call.flying);
-    unlink_watch(zk, watched);
-    watched->state = FIRING;
+    assert(!watched->telling);
+    unlink_watched(zk, watched);
+    set_watched(watched, FIRING);
     while (watched->listeners != NULL) {
         struct hf_zk_listener *listener = watched->listeners;
         watched->listeners = listener->next;
@@ -81,13 +112,15 @@ static void on_removed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     free(data);
 }
 
-static void remove_watch(struct hf_zk *zk, struct hf_zk_watched *watched)
+static void remove_watched(struct hf_zk *zk, struct hf_zk_watched *watched)
 {
     static const int32_t types[] = {
         [HF_ZK_WATCHED_DATA] = 2, [HF_ZK_WATCHED_CHILDREN] = 1
     };
 
-    unlink_watch(zk, watched);
+    assert(watched->listeners == NULL && watched->untold == NULL);
+    assert(watched->state == WANTED || watched->state == ARMED);
+    unlink_watched(zk, watched);
     if (watched->state != ARMED || watched->goes || zk->dial.phase != HF_DIAL_READY) {
         free(watched);
         return;
@@ -103,7 +136,8 @@ static void remove_watch(struct hf_zk *zk, struct hf_zk_watched *watched)
  * has been told is moved to another list, and the watch stays until all have been. */
 static void tell_armed(struct hf_zk *zk, struct hf_zk_watched *watched)
 {
-    watched->state = ARMED;
+    assert(!watched->telling && watched->untold == NULL);
+    set_watched(watched, ARMED);
     watched->stamp = zk->seen.there ? (uint64_t)zk->seen.stat.pzxid : 1;
     watched->telling = true;
     watched->untold = watched->listeners;
@@ -117,15 +151,14 @@ static void tell_armed(struct hf_zk *zk, struct hf_zk_watched *watched)
     }
     watched->telling = false;
     if (watched->listeners == NULL && watched->state == ARMED)
-        remove_watch(zk, watched);
+        remove_watched(zk, watched);
 }
 
-static void read_seen(struct hf_zk *zk, struct hf_zk_watched *watched,
+static void read_seen(struct hf_zk *zk, const struct hf_zk_watched *watched,
                       struct hf_zk_reply *reply)
 {
-    zk->seen = (struct hf_zk_seen){ .there = reply->error == 0 };
-    if (reply->error != 0)
-        return;
+    assert(reply->error == 0 && !watched->bare);
+    zk->seen = (struct hf_zk_seen){ .there = true };
     if (watched->kind == HF_ZK_WATCHED_DATA) {
         zk->seen.text = hf_zk_get_text(&reply->body);
     } else {
@@ -136,15 +169,13 @@ static void read_seen(struct hf_zk *zk, struct hf_zk_watched *watched,
     hf_zk_get_stat(&reply->body, &zk->seen.stat);
 }
 
-static void on_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void not_armed(struct hf_zk *zk, struct hf_zk_watched *watched, int error)
 {
-    struct hf_zk_watched *watched = data;
-    bool                  folder = watched->kind == HF_ZK_WATCHED_CHILDREN;
-    int                   error = reply->error;
+    bool folder = watched->kind == HF_ZK_WATCHED_CHILDREN;
 
-    watched->state = WANTED;
-    if (watched->listeners == NULL && error != 0) {
-        unlink_watch(zk, watched);
+    assert(error != 0 && watched->state == WANTED);
+    if (watched->listeners == NULL) {
+        unlink_watched(zk, watched);
         free(watched);
     } else if (error == HF_ZK_CONNECTION_LOSS) {
         return; /* it is armed again on the next connection */
@@ -153,14 +184,24 @@ static void on_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
         hf_zk_watched_arm(zk, watched);
     } else if (error == HF_ZK_NO_AUTH && !folder) {
         fire_watched(zk, watched, HF_ZK_NEWS_HIDDEN);
-    } else if (error != 0 && error != HF_ZK_NO_NODE && !folder) {
+    } else if (error != HF_ZK_NO_NODE && !folder) {
         zk->watched.again = zk->remote.now + AGAIN; /* not a sign that it is gone */
-    } else if (error != 0) {
-        fire_watched(zk, watched, HF_ZK_NEWS_GONE);
     } else {
-        read_seen(zk, watched, reply);
-        tell_armed(zk, watched);
+        fire_watched(zk, watched, HF_ZK_NEWS_GONE);
     }
+}
+
+static void on_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_watched *watched = data;
+
+    set_watched(watched, WANTED);
+    if (reply->error != 0) {
+        not_armed(zk, watched, reply->error);
+        return;
+    }
+    read_seen(zk, watched, reply);
+    tell_armed(zk, watched);
 }
 
 /* `exists` on a folder that is not there leaves a watch that fires when it is made.
@@ -169,6 +210,8 @@ static void on_folder_awaited(struct hf_zk *zk, void *data, struct hf_zk_reply *
 {
     struct hf_zk_watched *watched = data;
 
+    assert(watched->bare && watched->kind == HF_ZK_WATCHED_CHILDREN);
+    set_watched(watched, WANTED);
     zk->seen = (struct hf_zk_seen){ 0 };
     if (reply->error == 0) {
         watched->bare = false;
@@ -176,7 +219,7 @@ static void on_folder_awaited(struct hf_zk *zk, void *data, struct hf_zk_reply *
     } else if (reply->error == HF_ZK_NO_NODE) {
         tell_armed(zk, watched);
     } else {
-        on_armed(zk, watched, reply);
+        not_armed(zk, watched, reply->error);
     }
 }
 
@@ -184,7 +227,8 @@ void hf_zk_watched_arm(struct hf_zk *zk, struct hf_zk_watched *watched)
 {
     bool folder = watched->kind == HF_ZK_WATCHED_CHILDREN;
 
-    watched->state = ARMING;
+    assert(zk->dial.phase == HF_DIAL_READY);
+    set_watched(watched, ARMING);
     hf_zk_call_get(zk, &watched->call,
                    watched->bare ? HF_ZK_EXISTS
                    : folder      ? HF_ZK_GET_CHILDREN2
@@ -195,8 +239,8 @@ void hf_zk_watched_arm(struct hf_zk *zk, struct hf_zk_watched *watched)
 
 /* ---- Listening ----------------------------------------------------------------------- */
 
-static struct hf_zk_watched *watch_new(struct hf_zk *zk, enum hf_zk_watched_kind kind,
-                                       const char *path)
+static struct hf_zk_watched *watched_new(struct hf_zk *zk, enum hf_zk_watched_kind kind,
+                                         const char *path)
 {
     size_t                size = strlen(path);
     struct hf_zk_watched *watched = calloc(1, sizeof *watched + size + 1);
@@ -219,8 +263,9 @@ int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
     bool                  fresh = watched == NULL;
 
     assert(listener->watched == NULL && listener->on_news != NULL);
+    assert(path[0] == '/' && listener->data != NULL);
     if (fresh)
-        watched = watch_new(zk, kind, path);
+        watched = watched_new(zk, kind, path);
     if (watched == NULL)
         return HF_ENOMEM;
     listener->watched = watched;
@@ -251,7 +296,7 @@ void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener)
 
     if (watched == NULL || watched->state != ARMED)
         return;
-    watched->state = WANTED;
+    set_watched(watched, WANTED);
     if (zk->dial.phase == HF_DIAL_READY)
         hf_zk_watched_arm(zk, watched);
 }
@@ -273,14 +318,16 @@ void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes
     if (watched == NULL)
         return;
 
-    if (!take_listener_out(&watched->listeners, listener))
-        take_listener_out(&watched->untold, listener);
+    bool found = take_listener_out(&watched->listeners, listener) ||
+                 take_listener_out(&watched->untold, listener);
+    assert(found);
+    (void)found;
     listener->watched = NULL;
     if (watched->listeners != NULL || watched->untold != NULL)
         return;
     watched->goes = goes;
     if ((watched->state == WANTED || watched->state == ARMED) && !watched->telling)
-        remove_watch(zk, watched); /* else when it is answered, or all were told */
+        remove_watched(zk, watched); /* else when it is answered, or all were told */
 }
 
 bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener)
@@ -296,6 +343,8 @@ bool hf_zk_has_joined(const struct hf_zk_listener *listener)
 
 uint64_t hf_zk_watched_stamp(const struct hf_zk_listener *listener)
 {
+    assert(listener->watched != NULL &&
+           listener->watched->kind == HF_ZK_WATCHED_CHILDREN);
     return listener->watched->stamp;
 }
 

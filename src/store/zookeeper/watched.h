@@ -4,6 +4,7 @@
 
 #include "store/zookeeper/inner.h"
 
+/* watched.c draws them. */
 enum hf_zk_watched_state { WANTED, ARMING, ARMED, FIRING };
 
 struct hf_zk_watched {
