@@ -5,6 +5,7 @@
 #include "store/param.h"
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ static int split_servers(struct hf_zk_config *ret, char *text, bool at_follows,
                                  "zk:", "write zk://host:2181/chroot");
     if (count < 0)
         return count;
+    assert(count <= HF_ZK_SERVERS);
     ret->servers = (size_t)count;
     return 0;
 }
@@ -192,6 +194,7 @@ int hf_zk_config_init(struct hf_zk_config *ret, const struct hf_config *config,
         r = set_params(ret, config, errmsg);
     if (r < 0)
         hf_zk_config_finish(ret);
+    assert(r < 0 || (ret->servers > 0 && ret->acl != NULL));
     return r;
 }
 

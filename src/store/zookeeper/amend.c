@@ -6,6 +6,7 @@
  */
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ static void on_amended(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     struct hf_zk_ticket *ticket = task->ticket;
     char                 name[HF_ZK_CHILD_MAX];
 
+    assert(ticket->moving && ticket->where != HF_ZK_UNSURE);
     ticket->moving = false;
     if (reply->error == HF_ZK_CONNECTION_LOSS) {
         hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
@@ -57,6 +59,7 @@ static void rename_node(struct hf_zk *zk, struct hf_zk_task *task)
     }
     hf_zk_child_name(zk->config.style, &req->shape, ticket->uuid, ticket->number, name);
     hf_zk_path(task->line, name, path);
+    assert(ticket->where == HF_ZK_THERE && !ticket->moving);
     hf_zk_ticket_quiet(zk, ticket, true);
     ticket->moving = true;
     size_t begin = hf_zk_call_begin(zk, &task->call[0], HF_ZK_MULTI, on_amended, task);
@@ -71,6 +74,7 @@ static void amend_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = task->ticket;
 
+    assert(ticket->where != HF_ZK_UNSURE);
     if (ticket->where == HF_ZK_NOWHERE) /* searched for in vain */
         hf_zk_ticket_set(zk, ticket, HF_ZK_AWAY);
     if (ticket->where == HF_ZK_THERE &&

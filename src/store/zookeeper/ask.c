@@ -1,6 +1,7 @@
 /* ask.c - ASK: writing into somebody else's node why we would like to have its place. */
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ static char *with_reason(const struct hf_zk_item *item, const char *why)
     int         token_size = find_line(item->text, "\ntoken=", &token);
     int         held_size = find_line(item->text, "\nheld=", &held);
 
+    assert(item->there && item->note != NULL);
     if (!hf_zk_child_is_holdfast(item->name, strlen(item->name)))
         return strdup("__REVOKE__");
     if (asprintf(&text, "%s%.*s%.*s\nasked=%s", item->note, token_size, token, held_size,

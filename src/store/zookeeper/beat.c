@@ -51,6 +51,7 @@ void hf_zk_beat_start(struct hf_zk *zk, hf_time timeout, hf_time answered, bool 
 {
     struct hf_zk_beat *beat = &zk->beat;
 
+    assert(zk->link.session != 0 && !beat->call.flying && !beat->kick.flying);
     if (fresh)
         hf_lease_quorum_init(&beat->lease, timeout, clock_guard(timeout));
     hf_zk_beat_greeted(zk, timeout, answered);
@@ -116,6 +117,7 @@ static void choose_checked(struct hf_zk *zk)
                 beat->checks < HF_ZK_BEAT_CHECKS)
                 beat->checked[beat->checks++] = ticket->id;
     }
+    assert(beat->checks <= HF_ZK_BEAT_CHECKS && beat->checks <= zk->tickets);
     if (beat->checks > 0)
         beat->after = beat->checked[beat->checks - 1];
 }
@@ -140,6 +142,7 @@ static void send_ping(struct hf_zk *zk)
     struct hf_zk_writer *out = &zk->calls.out;
     size_t               begin = hf_zk_frame_begin(out);
 
+    assert(zk->beat.pinged == 0); /* one in flight at most */
     hf_zk_put_int(out, HF_ZK_XID_PING);
     hf_zk_put_int(out, HF_ZK_PING);
     hf_zk_frame_end(out, begin);

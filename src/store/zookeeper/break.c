@@ -5,6 +5,7 @@
  */
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static void break_end(struct hf_zk *zk, struct hf_zk_task *task, int error)
@@ -23,6 +24,7 @@ static void break_item(struct hf_zk *zk, struct hf_zk_task *task,
     char  slot[HF_ZK_PATH_MAX];
     char *path = hf_zk_path_new(task->line, item->name);
 
+    assert(item->there && item->child.style != HF_ZK_SLOT);
     if (path == NULL) {
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
     } else if (item->child.shape.claim) {

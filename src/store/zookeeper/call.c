@@ -14,7 +14,8 @@ size_t hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call,
 {
     struct hf_zk_calls *calls = &zk->calls;
 
-    assert(!call->flying);
+    assert(!call->flying); /* one call is not in flight twice */
+    assert(zk->dial.phase == HF_DIAL_READY && on_reply != NULL);
     calls->xid = calls->xid == INT32_MAX ? 1 : calls->xid + 1;
     *call = (struct hf_zk_call){ .xid = calls->xid,
                                  .opcode = opcode,
@@ -57,6 +58,7 @@ static void put_acl_list(struct hf_zk_writer *out, const char *acl)
     char   *rest;
     int32_t count = 1;
 
+    assert(strlen(acl) < sizeof text);
     for (const char *c = acl; *c != '\0'; c++)
         count += *c == ',';
     hf_zk_put_int(out, count);
@@ -243,6 +245,7 @@ static struct hf_zk_call *take_first_call(struct hf_zk_calls *calls)
 {
     struct hf_zk_call *call = calls->first;
 
+    assert(call != NULL && call->flying);
     calls->first = call->next;
     if (calls->first == NULL)
         calls->last = NULL;
@@ -324,6 +327,7 @@ int hf_zk_fault(struct hf_zk *zk, int error, const char *what, const char *path)
 {
     char *errmsg = zk->base.errmsg;
 
+    assert(error != HF_ZK_OK);
     switch (error) {
     case HF_ZK_CONNECTION_LOSS:
     case HF_ZK_OPERATION_TIMEOUT:

@@ -5,6 +5,7 @@
  */
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ void hf_zk_chroot_make(struct hf_zk *zk)
 {
     char path[HF_ZK_CHROOT];
 
+    assert(strlen(zk->config.chroot) < sizeof path);
     zk->chroot_error = 0;
     for (size_t i = 1; zk->config.init && i <= strlen(zk->config.chroot); i++) {
         if (zk->config.chroot[i] != '/' && zk->config.chroot[i] != '\0')

@@ -18,6 +18,8 @@
  */
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
+
 enum { STEP, READ = 2 }; /* call[] */
 
 /* ---- Reading ------------------------------------------------------------------------------- */
@@ -153,6 +155,7 @@ void hf_zk_claim_delete(struct hf_zk *zk, struct hf_zk_task *task, uint64_t seq,
                         void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
                                      int error))
 {
+    assert(!task->call[STEP].flying && then != NULL);
     task->claim = seq;
     task->on_claim = then;
     read_to_mark(zk, task);

@@ -25,6 +25,7 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task);
 
 static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
+    assert(task->error < 0 && task->ticket->leaving);
     if (error == HF_ZK_CONNECTION_LOSS) {
         task->error = HF_EDOWN;
     } else {
@@ -43,6 +44,7 @@ static void on_place_undone(struct hf_zk *zk, void *data, struct hf_zk_reply *re
 /* A place that we must not keep: `status` once it is gone. */
 static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
+    assert(status < 0 && task->ticket->where == HF_ZK_THERE);
     task->error = status;
     task->ticket->leaving = true;
     hf_zk_ticket_quiet(zk, task->ticket, true);
@@ -103,6 +105,7 @@ static bool is_full(const struct hf_zk_task *task)
     size_t                   end = hf_zk_line_find(line, task->ticket->seq);
     bool                     free_for;
 
+    assert(task->ticket->where == HF_ZK_THERE && task->ticket->line == line);
     if (task->base.req->limit == 0)
         return false; /* and there may be very many of us */
     size_t waiting = hf_zk_line_waiting(line, end, &task->base.req->shape, &free_for);
@@ -220,6 +223,7 @@ void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret
 {
     char prefix[HF_ZK_CHILD_MAX];
 
+    assert(task->ticket->where == HF_ZK_NOWHERE); /* never two nodes */
     hf_zk_child_prefix(zk->config.style, &task->base.req->shape, task->ticket->uuid,
                        prefix);
     hf_zk_path(task->line, prefix, ret);
@@ -250,6 +254,7 @@ void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task)
 
 static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
+    assert(task->ticket->where == HF_ZK_NOWHERE);
     task->error = 0;
     if (task->group != NULL)
         hf_zk_group_arrive(task);
@@ -286,12 +291,14 @@ static void on_listed_first(struct hf_zk *zk, struct hf_zk_task *task, int error
  * listing in which it was found did not know yet that it is ours. */
 static void keep_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
+    assert(task->ticket->where == HF_ZK_THERE);
     task->error = 0;
     hf_zk_enter_list(zk, task);
 }
 
 static void begin_enter(struct hf_zk *zk, struct hf_zk_task *task)
 {
+    assert(task->ticket->where != HF_ZK_UNSURE); /* that is searched for first */
     bool list_first = task->base.req->only_free || task->base.req->limit != 0;
 
     if (task->ticket->where == HF_ZK_THERE) {

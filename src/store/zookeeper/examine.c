@@ -71,6 +71,7 @@ static void tell_if_complete(struct hf_zk *zk, struct examine *examine)
 
 static void on_srvr(struct hf_zk *zk, void *data)
 {
+    assert(!((struct examine *)data)->probe.open);
     tell_if_complete(zk, data);
 }
 

@@ -6,6 +6,7 @@
  */
 #include "store/zookeeper/examine.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,6 +142,7 @@ void hf_zk_folder_take_list(struct hf_zk_folder_facts *facts, struct hf_zk_reply
             };
     }
     hf_zk_get_stat(&reply->body, &facts->stat);
+    assert(places <= count);
     if (place != NULL)
         judge_children(facts, place, places);
     free(place);

@@ -5,6 +5,7 @@
  */
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,8 @@ static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
     struct hf_zk_link *link = &zk->link;
     bool               fresh = link->session == 0;
 
+    assert(zk->dial.phase == HF_DIAL_GREETING);
+    assert(fresh || link->session == session);
     link->session = session;
     memset(link->password, 0, sizeof link->password);
     memcpy(link->password, password.bytes,
@@ -196,6 +199,7 @@ static size_t take_frames(struct hf_zk *zk, hf_time answered)
         hf_dial_break(&zk->dial, "does not speak ZooKeeper's protocol");
     if (zk->dial.phase < HF_DIAL_GREETING)
         return 0;
+    assert(at <= link->used);
     link->used -= at;
     memmove(link->in, link->in + at, link->used);
     return link->used + 1;
@@ -213,6 +217,7 @@ void hf_zk_frames_read(struct hf_dial *dial)
             hf_dial_break(dial, "sent more than there is memory for");
             return;
         }
+        assert(link->used < link->room);
         size_t room = link->room - link->used;
         size_t n = hf_dial_read(dial, link->in + link->used, room);
         if (n == 0)

@@ -93,6 +93,7 @@ static void gather_end(struct hf_zk *zk, struct gather *gather)
 {
     struct hf_zk_task *task = gather->task;
 
+    assert(gather->flying == 0 && task->more == gather);
     if (gather->error == HF_ENOMEM) {
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
@@ -144,6 +145,7 @@ static bool read_item(struct gather *gather, struct gather_call *from,
     struct hf_zk_stat  stat = { 0 };
     struct hf_zk_text  text = { "", 0 };
 
+    assert(gather->reading && !item->there); /* each is read once */
     if (reply->error == HF_ZK_NO_AUTH && !item->hidden) {
         item->hidden = true;
         return true;
@@ -177,6 +179,7 @@ static void on_gathered(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     bool                one = gather->task->line != NULL && !gather->reading;
     bool                fatal = one || reply->error != HF_ZK_NO_AUTH;
 
+    assert(gather->flying > 0);
     gather->flying--;
     if (reply->error == HF_ZK_NO_NODE) {
         gather->missing = one;
@@ -216,6 +219,7 @@ static void gather_send(struct hf_zk *zk, struct gather *gather, struct gather_c
         gather->error = HF_ENOMEM;
         return;
     }
+    assert(index < (gather->reading ? gather->items.count : gather->folders));
     from->gather = gather;
     from->index = index;
     gather->flying++;
@@ -239,6 +243,7 @@ static void on_chroot_checked(struct hf_zk *zk, void *data, struct hf_zk_reply *
 /* No folder may mean that nobody has used the lock yet, or that the URL is wrong. */
 static void check_chroot(struct hf_zk *zk, struct gather *gather)
 {
+    assert(gather->flying == 0 && gather->task->line != NULL);
     gather->flying++;
     hf_zk_call_get(zk, &gather->window[0].call, HF_ZK_EXISTS, zk->config.chroot, false,
                    on_chroot_checked, &gather->window[0]);

@@ -63,6 +63,7 @@ void hf_zk_group_join(struct hf_zk *zk, struct hf_zk_task *task)
 
 static void group_fail(struct hf_zk *zk, struct hf_zk_group *group, int status)
 {
+    assert(status < 0); /* why all of them fail */
     group->status = status;
     memcpy(group->errmsg, zk->base.errmsg, sizeof group->errmsg);
 }
@@ -73,8 +74,10 @@ static void group_free_if_empty(struct hf_zk *zk, struct hf_zk_group *group)
 
     if (group->mates != NULL || group->call.flying)
         return;
-    while (*at != group)
+    while (*at != group) {
+        assert(*at != NULL);
         at = &(*at)->next;
+    }
     *at = group->next;
     free(group);
 }
@@ -128,6 +131,7 @@ static const struct hf_zk_line *culprit(const struct hf_zk_group *group,
 {
     const struct hf_zk_line *line = group->mates->line;
 
+    assert(reply->error != 0);
     for (struct hf_zk_task *task = group->mates; task != NULL; task = task->next_mate)
         if (task->part >= 0 &&
             hf_zk_multi_error(reply, (size_t)task->part) == reply->error)
@@ -197,6 +201,7 @@ static void make_nodes(struct hf_zk *zk, struct hf_zk_group *group)
         hf_zk_multi_create(zk, path,
                            task->base.req->note != NULL ? task->base.req->note : "",
                            HF_ZK_EPHEMERAL_SEQUENTIAL);
+        assert(task->arrived && task->part < 0);
         task->arrived = false;
         task->part = part++;
     }
@@ -234,6 +239,8 @@ static void group_end(struct hf_zk *zk, struct hf_zk_group *group)
 
 void hf_zk_group_arrive(struct hf_zk_task *task)
 {
+    assert(task->group != NULL && !task->arrived);
+    assert(task->part < 0); /* what it had in the last MULTI is answered */
     task->arrived = true;
 }
 

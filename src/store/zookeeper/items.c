@@ -1,6 +1,7 @@
 /* items.c - what gather.c has read: sorted, put together, searched. */
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,6 +60,7 @@ void hf_zk_items_arrange(struct hf_zk_items *items)
 const struct hf_zk_item *hf_zk_items_find(const struct hf_zk_items *items,
                                           const struct hf_req      *req)
 {
+    assert(req->op == HF_BREAK || req->op == HF_ASK);
     for (size_t i = 0; i < items->count; i++) {
         const struct hf_zk_item *item = &items->item[i];
         if (item->there && item->child.style != HF_ZK_SLOT && item->seq == req->seq &&

@@ -8,6 +8,7 @@
  */
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define RESET_FROM ((int64_t)1 << 30)
@@ -18,6 +19,7 @@ static void leave_end(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
     struct hf_zk_ticket *ticket = task->ticket;
 
+    assert(status == 0 || status == HF_ELOST);
     task->ticket = NULL;
     hf_zk_ticket_step_aside(zk, ticket); /* a listing may have shown it again */
     if (status == HF_ELOST)              /* kept, so that a repeat is told the same */
@@ -70,6 +72,7 @@ static void on_reset(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 
 static void reset_folder(struct hf_zk *zk, struct hf_zk_task *task)
 {
+    assert(task->ticket->number >= RESET_FROM && !task->ticket->shape.claim);
     size_t begin = hf_zk_call_begin(zk, &task->call[RESET], HF_ZK_MULTI, on_reset, task);
 
     hf_zk_multi_delete(zk, task->ticket->path);
@@ -98,6 +101,7 @@ static void delete_with_slot(struct hf_zk *zk, struct hf_zk_task *task)
     size_t               begin =
         hf_zk_call_begin(zk, &task->call[DELETE], HF_ZK_MULTI, on_slot_deleted, task);
 
+    assert(!ticket->slot_unsure);
     hf_zk_slot_path(task->line, ticket->slot, path);
     hf_zk_multi_delete(zk, ticket->path);
     hf_zk_multi_delete(zk, path);
@@ -118,6 +122,7 @@ static void on_slot_found(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
         hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "read", ticket->path));
         return;
     }
+    assert(ticket->slot < 0 && ticket->slot_unsure);
     ticket->slot_unsure = false;
     if (reply->error == 0 && text.size == HF_ZK_UUID &&
         memcmp(text.bytes, ticket->uuid, HF_ZK_UUID) == 0)
@@ -139,9 +144,10 @@ static void leave_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = task->ticket;
 
+    assert(ticket->where != HF_ZK_UNSURE); /* that is searched for first */
     switch (ticket->where) {
+    case HF_ZK_UNSURE:
     case HF_ZK_NOWHERE:
-    case HF_ZK_UNSURE: /* searched for, and not found */
         leave_end(zk, task, 0);
         return;
     case HF_ZK_AWAY:

@@ -6,6 +6,7 @@
  */
 #include "store/zookeeper/examine.h"
 
+#include <assert.h>
 #include <string.h>
 
 #define LIMIT HF_SEC
@@ -17,6 +18,7 @@ void hf_zk_probe_send(struct hf_zk *zk, struct hf_zk_probe *probe, const char *l
     socklen_t               length = sizeof at;
     const char             *host = zk->dial.here.host;
 
+    assert(strlen(letters) == 4 && !probe->open);
     *probe = (struct hf_zk_probe){ .zk = zk, .on_answer = on_answer, .data = data };
     probe->due = zk->remote.now;
     probe->open = true;
@@ -37,12 +39,15 @@ void hf_zk_probe_end(struct hf_zk_probe *probe)
     if (!probe->open)
         return;
     struct hf_zk_probe **at = &probe->zk->probes;
-    while (*at != probe)
+    while (*at != probe) {
+        assert(*at != NULL);
         at = &(*at)->next;
+    }
     *at = probe->next;
     hf_polled_end(&probe->polled, probe->zk->base.fd);
     hf_stream_close(&probe->stream);
     probe->open = false;
+    assert(probe->used < sizeof probe->text);
     probe->text[probe->used] = '\0';
 }
 

@@ -2,6 +2,7 @@
  * changes nothing. */
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static void prove_answer(struct hf_zk *zk, struct hf_zk_task *task, int error)
@@ -14,6 +15,7 @@ static void prove_end(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->base.req->id);
 
+    assert(!task->call[0].flying && !task->call[2].flying);
     if (task->error == HF_ZK_NO_NODE && ticket != NULL)
         hf_zk_ticket_away(zk, ticket);
     prove_answer(zk, task, task->error);
@@ -25,6 +27,7 @@ static void on_claim_proven(struct hf_zk *zk, void *data, struct hf_zk_reply *re
     struct hf_zk_task *task = data;
     struct hf_zk_stat  stat = { 0 };
 
+    assert(task->claim != 0);
     hf_zk_get_text(&reply->body);
     hf_zk_get_stat(&reply->body, &stat);
     if (task->error == 0)

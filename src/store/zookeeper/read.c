@@ -1,6 +1,8 @@
 /* read.c - READ: the line as it stands. */
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
+
 /* ---- Answering --------------------------------------------------------------------------- */
 
 void hf_zk_read_answer(struct hf_zk *zk, struct hf_zk_task *task)
@@ -9,6 +11,7 @@ void hf_zk_read_answer(struct hf_zk *zk, struct hf_zk_task *task)
     const struct hf_shape *shape =
         task->base.req->op == HF_ENTER ? &task->base.req->shape : NULL;
 
+    assert(ticket == NULL || ticket->line == task->line);
     if (ticket != NULL && ticket->where == HF_ZK_THERE && ticket->slot < 0 &&
         hf_shape_has_slots(&ticket->shape) && hf_zk_granted(task->line, ticket)) {
         hf_zk_slot_take(zk, task);
@@ -51,6 +54,7 @@ static void on_self_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *rep
                        hf_zk_fault(zk, reply->error, "read", task->ticket->path));
         return;
     }
+    assert(task->ticket == hf_zk_ticket_find(zk, task->base.req->id));
     if (reply->error == HF_ZK_NO_NODE)
         hf_zk_ticket_away(zk, task->ticket);
     if (task->ticket->where != HF_ZK_THERE || is_first(task->ticket))

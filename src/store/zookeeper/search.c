@@ -20,6 +20,7 @@ static void search_done(struct hf_zk *zk, struct hf_zk_task *task)
     void (*then)(struct hf_zk *, struct hf_zk_task *) =
         ((struct search *)task->more)->then;
 
+    assert(task->ticket->where == HF_ZK_NOWHERE || task->ticket->where == HF_ZK_THERE);
     free(task->more);
     task->more = NULL;
     then(zk, task);
@@ -32,6 +33,7 @@ static void on_found_node(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
     struct search       *search = task->more;
     struct hf_zk_stat    stat = { 0 };
 
+    assert(ticket->where == HF_ZK_UNSURE);
     if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
         hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "read", search->name));
         return;
@@ -65,6 +67,7 @@ static void on_listed_to_search(struct hf_zk *zk, struct hf_zk_task *task, int e
         search_done(zk, task);
         return;
     }
+    assert(strlen(name) < sizeof search->name);
     memcpy(search->name, name, strlen(name) + 1);
     hf_zk_path(task->line, name, path);
     hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, path, false, on_found_node, task);
@@ -76,6 +79,7 @@ static void on_listed_to_search(struct hf_zk *zk, struct hf_zk_task *task, int e
 void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
                   void (*then)(struct hf_zk *zk, struct hf_zk_task *task))
 {
+    assert(task->ticket->where == HF_ZK_UNSURE);
     struct search *search = hf_zk_task_more(task, sizeof *search, free);
     if (search == NULL)
         return;

@@ -5,6 +5,7 @@
  */
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ static void on_since_written(struct hf_zk *zk, void *data, struct hf_zk_reply *r
 
 void hf_zk_since_begin(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
+    assert(ticket->held_at == 0 && ticket->where == HF_ZK_THERE);
     ticket->held_at = zk->remote.now;
     if (ticket->held_at - ticket->made_at >= LONG_MS * HF_MS)
         hf_zk_reread(zk, &ticket->self); /* what it listens to it has read long ago */
@@ -36,6 +38,7 @@ void hf_zk_since_write(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     int64_t off = held - seen->stat.ctime;
     char   *text;
 
+    assert(ticket->since_tries <= TRIES);
     if (ticket->held_at == 0 || ticket->ctime == 0 || ticket->leaving ||
         (off < LONG_MS && off > -LONG_MS) || ticket->since_tries == TRIES ||
         memmem(seen->text.bytes, seen->text.size, "\nheld=", 6) != NULL)

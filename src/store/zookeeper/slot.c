@@ -8,6 +8,7 @@
  */
 #include "store/zookeeper/inner.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +16,10 @@
 
 void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret)
 {
-    snprintf(ret, HF_ZK_PATH_MAX, "%s/slot-%d", line->folder, slot);
+    int size = snprintf(ret, HF_ZK_PATH_MAX, "%s/slot-%d", line->folder, slot);
+
+    assert(slot >= 0 && size > 0 && size < HF_ZK_PATH_MAX);
+    (void)size;
 }
 
 /* The first free number from `slot` on. */
@@ -28,6 +32,7 @@ static int next_free_slot(const struct hf_zk_line *line, int slot)
 
 static void slot_taken(struct hf_zk *zk, struct hf_zk_task *task, int slot)
 {
+    assert(slot >= 0 && (uint32_t)slot < task->ticket->shape.capacity);
     task->ticket->slot = slot;
     task->ticket->slot_unsure = false;
     hf_zk_read_answer(zk, task);
@@ -116,6 +121,7 @@ void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task)
 {
     char path[HF_ZK_PATH_MAX];
 
+    assert(task->ticket->slot < 0 && hf_shape_has_slots(&task->ticket->shape));
     task->step = 0;
     if (!task->ticket->slot_unsure) {
         try_slot(zk, task);

@@ -29,6 +29,7 @@ static void begin_verb(struct hf_task *base)
     struct hf_zk      *zk = (struct hf_zk *)base->remote;
     struct hf_zk_task *task = (struct hf_zk_task *)base;
 
+    assert(zk->dial.phase == HF_DIAL_READY && verbs[base->req->op] != NULL);
     if (base->req->name != NULL &&
         (task->line = hf_zk_line_get(zk, base->req->name)) == NULL)
         hf_task_fail(base, HF_ENOMEM, "out of memory");
@@ -96,6 +97,7 @@ static void lose_all(struct hf_remote *remote)
     hf_zk_watched_drop(zk);
     while (remote->tasks != NULL)
         hf_task_finish(remote->tasks, HF_EDOWN);
+    assert(zk->groups == NULL && zk->to_list == NULL);
     hf_zk_tickets_drop(zk);
 }
 

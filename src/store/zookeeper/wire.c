@@ -33,6 +33,7 @@ void hf_zk_writer_finish(struct hf_zk_writer *writer)
 /* Room for `size` more bytes at the end, or NULL. */
 static unsigned char *extend_writer(struct hf_zk_writer *writer, size_t size)
 {
+    assert(writer->used <= writer->room);
     if (writer->failed)
         return NULL;
     if (size > writer->room - writer->used) {
@@ -135,6 +136,7 @@ struct hf_zk_reader hf_zk_reader_on(const void *bytes, size_t size)
 /* The next `size` bytes, or NULL. */
 static const unsigned char *take_bytes(struct hf_zk_reader *reader, size_t size)
 {
+    assert(reader->at <= reader->size);
     if (reader->bad || size > reader->size - reader->at) {
         reader->bad = true;
         return NULL;
