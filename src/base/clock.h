@@ -22,6 +22,11 @@ int64_t hf_wall_us(void);
 /* `base` plus a timeout as callers give it: negative is for ever. */
 hf_time hf_after_ms(hf_time base, int64_t timeout_ms);
 
+static inline hf_time hf_sooner(hf_time a, hf_time b)
+{
+    return a < b ? a : b;
+}
+
 /* From now until `when` as poll(2) wants it: rounded up, -1 for HF_NEVER. */
 int hf_poll_ms(hf_time now, hf_time when);
 

@@ -2,6 +2,7 @@
 #ifndef HF_STORE_FINDINGS_H
 #define HF_STORE_FINDINGS_H
 
+#include "base/clock.h"
 #include "holdfast.h"
 
 /* Zero it to begin with. */
@@ -21,6 +22,12 @@ __attribute__((format(printf, 5, 6))) void hf_finding_add(struct hf_finding_list
 /* Add those of another list. */
 void hf_finding_add_all(struct hf_finding_list *list, const struct hf_finding *finding,
                         size_t count);
+
+/* For "%g s". */
+static inline double hf_seconds(hf_time time)
+{
+    return (double)time / (double)HF_SEC;
+}
 
 /* Forget them all, and free what they had. */
 void hf_finding_list_clear(struct hf_finding_list *list);

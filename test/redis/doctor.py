@@ -76,7 +76,7 @@ def a_server_of_another_name(t):
 
 @case
 def a_clock_that_is_wrong(t):
-    def change(_back, data):  # time, in what look.lua answers
+    def change(_back, data):  # time, in what examine.lua answers
         return re.sub(rb"(:0\r\n:0\r\n\$16\r\n)(\d{16})(\r\n:0\r\n)",
                       lambda m: m[1] + b"%d" % (int(m[2]) - HOUR) + m[3], data)
 

@@ -18,8 +18,8 @@ from rule import MANY  # noqa: E402
 SCRIPTS = ROOT / "src/store/redis"
 TTL = 30_000_000  # microseconds; nothing here waits for it
 
-NAMES = ("hello", "mend", "renew", "bye", "enter", "leave", "read", "amend", "watch", "reach",
-         "list", "look")
+NAMES = ("hello", "mend", "renew", "bye", "enter", "leave", "read", "amend", "watch", "break",
+         "ask", "prove", "list", "examine")
 
 class Reply(collections.namedtuple(
         "Reply", "code state last seq slot since weight ahead nearest asked patience",
@@ -31,8 +31,9 @@ class Reply(collections.namedtuple(
 
 def source(name):
     """A script as src/store/redis/script.c puts it together."""
-    server = ["server"] if name in ("hello", "renew") else []
-    files = [SCRIPTS / f"{part}.lua" for part in (f"{name}_alone", "base", "line", *server, name)]
+    between = {"hello": "server", "renew": "server",
+               "break": "anybody", "ask": "anybody", "prove": "anybody"}.get(name, "")
+    files = [SCRIPTS / f"{part}.lua" for part in (f"{name}_alone", "base", "line", between, name)]
     return "\n".join(file.read_text() for file in files if file.exists())
 
 
@@ -198,16 +199,18 @@ class Session:
     def watch(self, name, last=0, *seqs):
         return self.call("watch", name, last, *seqs, keys=[self.space.claim(name)])
 
-    def reach(self, verb, name, seq, why=""):
-        return self.call("reach", verb, name, seq, why, keys=[self.space.claim(name)])
+    def anybody(self, verb, name, seq, why=""):
+        """break, ask or prove."""
+        more = [why] if verb == "ask" else []
+        return self.call(verb, name, seq, *more, keys=[self.space.claim(name)])
 
     def list(self, name=None):
         ret = self.call("list", *([name] if name else []),
                         keys=[self.space.claim(name)] if name else [])
         return [ret[0], int(ret[1]), *ret[2:]] if ret[0] == 0 else ret
 
-    def look(self, *name):
-        return self.call("look", *name, keys=[self.space.claim(n) for n in name])
+    def examine(self, *name):
+        return self.call("examine", *name, keys=[self.space.claim(n) for n in name])
 
     def renew(self, *claims, ttl=TTL):
         """`claims`: (id, name, seq)"""

@@ -143,7 +143,7 @@ class Losing(Model):
                 self.part(p)
                 self.expected.append((p.session.sid, f"b {p.id}"))
                 self.broken[p.owner] = p
-                assert self.someone().reach("break", name, p.seq) == [0]
+                assert self.someone().anybody("break", name, p.seq) == [0]
             else:
                 self.changed(name, p)
                 again = p.id, name, p.weight, p.kind, 0, 0, p.note

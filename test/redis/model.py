@@ -170,9 +170,9 @@ class Model(rule.Rule):
             self.part(p)
             self.expected.append((p.session.sid, f"b {p.id}"))
             self.broken[p.owner] = p
-            assert self.someone().reach("break", p.name, p.seq) == [0]
+            assert self.someone().anybody("break", p.name, p.seq) == [0]
             assert p.session.read(p.id, p.name).state == "-"
-            assert self.someone().reach("break", p.name, p.seq) == [6]
+            assert self.someone().anybody("break", p.name, p.seq) == [6]
 
     def leave_broken(self):
         if self.broken:
@@ -185,13 +185,13 @@ class Model(rule.Rule):
         if p := self.any_place():
             p.asked = f"why {self.rng.random()}"
             self.expected.append((p.session.sid, f"a {p.id}"))
-            assert self.someone().reach("ask", p.name, p.seq, p.asked) == [0]
+            assert self.someone().anybody("ask", p.name, p.seq, p.asked) == [0]
 
     def prove(self):
         if p := self.any_place():
             should = [0] if p.state == "g" else [6]
-            assert self.someone().reach("prove", p.name, p.seq) == should
-            assert self.someone().reach("prove", p.name + "x", p.seq) == [6]
+            assert self.someone().anybody("prove", p.name, p.seq) == should
+            assert self.someone().anybody("prove", p.name + "x", p.seq) == [6]
 
     def watch(self):
         name, session = self.rng.choice(list(LINES)), self.someone()
@@ -219,9 +219,9 @@ class Model(rule.Rule):
         assert reply[:4] == [0, self.last, 0, 0], reply
         assert [tuple(text.split()[:2]) for text in reply[4:]] == should, reply
 
-    def look(self):
+    def examine(self):
         name = self.rng.choice(list(LINES))
-        reply = self.someone().look(name)
+        reply = self.someone().examine(name)
         places = self.places.values()
         assert reply[:4] == [0, len(self.sessions), sum(p.state == "g" for p in places),
                              sum(p.state == "w" for p in places)], reply
@@ -282,7 +282,7 @@ class Model(rule.Rule):
             assert self.space.link.call("GET", self.space.claim(name)) is None
 
     STEPS = {"enter": 40, "leave": 22, "read": 10, "amend": 6, "break_": 3, "leave_broken": 3,
-             "ask": 2, "prove": 2, "watch": 5, "list": 2, "look": 1, "renew": 3, "again": 2,
+             "ask": 2, "prove": 2, "watch": 5, "list": 2, "examine": 1, "renew": 3, "again": 2,
              "mismatch": 1, "bye": 1, "die": 2, "join": 1}
 
     def finish(self):

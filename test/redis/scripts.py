@@ -52,8 +52,8 @@ def what_an_old_connection_sends_is_refused():
     for script, args in (("enter", ["x", 1, "1", 0, "", ""]), ("leave", ["m"]), ("read", ["m", 0]),
                          ("amend", ["m", 1])):
         assert a.call(script, *args, id=1, connection=1) == [3], script
-    for script, args in (("watch", ["m", 0]), ("reach", ["break", "m", "1", ""]), ("list", []),
-                         ("look", []), ("renew", [TTL]), ("bye", []), ("mend", ["", ""])):
+    for script, args in (("watch", ["m", 0]), ("break", ["m", "1"]), ("list", []),
+                         ("examine", []), ("renew", [TTL]), ("bye", []), ("mend", ["", ""])):
         assert a.call(script, *args, connection=1) == [3], script
     assert a.hello(connection=1) == [3]
     a.connection = 2
@@ -77,7 +77,7 @@ def an_ended_session_is_refused():
     assert a.enter(1, "m").state == "g"
     there.kill(a)
     for reply in (a.enter(2, "m"), a.enter(2, "n"), a.read(1, "m"), a.leave(2, "m"), a.renew(),
-                  a.bye(), a.list(), a.watch("m"), a.mend(), a.reach("prove", "m", "1"),
+                  a.bye(), a.list(), a.watch("m"), a.mend(), a.anybody("prove", "m", "1"),
                   a.amend(1, "m", 1), a.hello()):
         assert reply[0] == 2, reply
     assert b.enter(1, "m").state == "g"
@@ -173,7 +173,7 @@ def a_claim_is_a_plain_key():
     there.link.call("PEXPIRE", key, 5000)
     assert a.renew((1, "c", taken.seq))[5:] == []
     assert there.link.call("PTTL", key) > 5000
-    assert b.reach("break", "c", taken.seq) == [0]
+    assert b.anybody("break", "c", taken.seq) == [0]
     assert there.link.call("EXISTS", key) == 0
     assert b.take(2, "c").state == "g"
     assert a.leave(1, "c", claim=True) == [0, 1] and there.link.call("EXISTS", key) == 1
@@ -237,7 +237,7 @@ def crowd(count, weight, kind, wall):
         "amend": work(there, lambda: b.amend(count + 1, "x", weight)),
         "give up": work(there, lambda: b.leave(count // 2, "x")),
         "leave": work(there, lambda: (a if wall else b).leave(1, "x")),
-        "look": work(there, a.look),
+        "examine": work(there, a.examine),
     }
     there.lose()
     return ret

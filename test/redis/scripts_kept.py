@@ -36,7 +36,7 @@ def no_name_meets_a_field_of_ours():
     a.enter(2, "s", 1, "3")
     a.take(3, "c")
     b.watch("m")
-    b.reach("ask", "m", "1" * 16)
+    b.anybody("ask", "m", "1" * 16)
     before = there.fields()
     names = all_ends(before) | all_ends(["hold"]) | all_ends(there.members())
     assert {"ast", "tl", "old", "poch", "un", "ayout"} <= names

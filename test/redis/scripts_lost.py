@@ -217,7 +217,7 @@ def what_was_broken_does_not_come_back():
     there = space()
     a, b = sessions(there)
     held, waiting = a.enter(1, "m"), b.enter(1, "m")
-    b.reach("break", "m", held.seq)
+    b.anybody("break", "m", held.seq)
     there.messages()
     there.lose(there.keep())
     a.hello()

@@ -39,7 +39,7 @@ static void to_wait(void **state)
     assert_int_equal(sfake.ticket[0].seq, 90);
     assert_int_equal(sfake.ticket[0].shape.weight, 1);
     assert_string_equal(sfake.ticket[1].asked, "why");
-    served_assert_told("look 250");
+    served_assert_told("renew in 250");
 }
 
 static void refused_full_and_of_another_kind(void **state)
@@ -52,7 +52,7 @@ static void refused_full_and_of_another_kind(void **state)
     assert_int_equal(req->status, 0);
     assert_int_equal(req->me, sfake.tickets); /* we are not in line */
     assert_int_equal(sfake.ticket[0].seq, 90);
-    served_assert_told("look 30");
+    served_assert_told("renew in 30");
     served_ask(0, HF_ENTER, 2);
     served_answer(0, "4");
     assert_int_equal(req->status, HF_EMISMATCH);

@@ -12,7 +12,7 @@
  */
 #include "store/postgres/inner.h"
 
-#include "store/postgres/look.sql.h"
+#include "store/postgres/examine.sql.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -55,13 +55,13 @@ static const struct function functions[HF_PG_FUNCTIONS] = {
     [HF_PG_PROVE] = { "hf_prove",
                       "SELECT CASE WHEN holdfast.prove($1,$2) THEN 0 ELSE 6 END", 2 },
     [HF_PG_LIST] = { "hf_list", "SELECT 0, * FROM holdfast.list($1)", 1 },
-    [HF_PG_LOOK] = { "hf_look", look_sql, 1 },
+    [HF_PG_EXAMINE] = { "hf_examine", examine_sql, 1 },
 };
 
 /* ---- The queue --------------------------------------------------------------------- */
 
 /* Behind other urgent ones if it is urgent, else at the end. */
-static void enlist(struct hf_pg_link *link, struct hf_pg_call *call)
+static void enlist_call(struct hf_pg_link *link, struct hf_pg_call *call)
 {
     struct hf_pg_call **at = &link->first;
 
@@ -100,7 +100,7 @@ static void send_args(struct hf_pg *pg, struct hf_pg_call *call, bool urgent, bo
                                  .plain = plain };
     args->text = NULL;
     args->room = 0;
-    enlist(&pg->link, call);
+    enlist_call(&pg->link, call);
 }
 
 void hf_pg_send(struct hf_pg *pg, struct hf_pg_call *call, bool urgent,
@@ -130,7 +130,7 @@ static void recycle(struct hf_pg_args *args, struct hf_pg_call *call)
     call->params = NULL;
 }
 
-static void answer(struct hf_pg *pg, struct hf_pg_call *call, const PGresult *result)
+static void answer_call(struct hf_pg *pg, struct hf_pg_call *call, const PGresult *result)
 {
     assert(call->flying);
     recycle(&pg->args, call);
@@ -151,7 +151,7 @@ void hf_pg_calls_drop(struct hf_pg *pg)
     link->result = NULL;
     while (call != NULL) {
         struct hf_pg_call *next = call->next;
-        answer(pg, call, NULL);
+        answer_call(pg, call, NULL);
         call = next;
     }
     assert(link->first == NULL); /* whoever heard of it could send nothing new */
@@ -217,7 +217,7 @@ bool hf_pg_calls_send(struct hf_pg *pg)
 /* ---- Taking answers ---------------------------------------------------------------- */
 
 /* Of several results, the one that failed counts; else the last. */
-static void keep(struct hf_pg_link *link, PGresult *result)
+static void keep_result(struct hf_pg_link *link, PGresult *result)
 {
     assert(link->busy);
     if (link->result != NULL && PQresultStatus(link->result) == PGRES_FATAL_ERROR) {
@@ -280,7 +280,7 @@ static void finish_first(struct hf_pg *pg)
     link->first = call->next;
     if (link->first == NULL)
         link->last = NULL;
-    answer(pg, call, result);
+    answer_call(pg, call, result);
     PQclear(result);
 }
 
@@ -290,7 +290,7 @@ static bool take_notes(struct hf_pg *pg, unsigned opened)
     PGnotify          *note;
 
     while ((note = PQnotifies(link->conn)) != NULL) {
-        hf_pg_on_notify(pg, note->extra);
+        hf_served_message(&pg->served, note->extra);
         PQfreemem(note);
         if (link->conn == NULL || pg->dial.opened != opened)
             return false;
@@ -307,7 +307,7 @@ bool hf_pg_calls_take(struct hf_pg *pg)
     while (link->busy && !PQisBusy(link->conn)) {
         PGresult *result = PQgetResult(link->conn);
         if (result != NULL) {
-            keep(link, result);
+            keep_result(link, result);
             continue;
         }
         if (link->warning[0] != '\0') {

@@ -16,19 +16,19 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
-static void run(void *data)
+static void run_cancel(void *data)
 {
     char error[256];
 
     PQcancel(data, error, sizeof error); /* if it fails, time will tell */
 }
 
-static void drop(void *data)
+static void drop_cancel(void *data)
 {
     PQfreeCancel(data);
 }
 
-static const struct hf_aside_work work = { "holdfast-cancel", run, drop };
+static const struct hf_aside_work work = { "holdfast-cancel", run_cancel, drop_cancel };
 
 void hf_pg_cancel_begin(struct hf_pg *pg)
 {

@@ -123,7 +123,8 @@ static int check_params(const struct hf_config *config, char *errmsg)
                                    "see holdfast(1), STORES, and what libpq knows");
 }
 
-static int parse(struct hf_pg_config *ret, const struct hf_config *config, char *errmsg)
+static int parse_url(struct hf_pg_config *ret, const struct hf_config *config,
+                     char *errmsg)
 {
     char *url = strdup(config->given), *error = NULL;
 
@@ -153,7 +154,7 @@ int hf_pg_config_init(struct hf_pg_config *ret, const struct hf_config *config,
     if (r == 0)
         r = check_params(config, errmsg);
     if (r == 0)
-        r = parse(ret, config, errmsg);
+        r = parse_url(ret, config, errmsg);
     if (r == 0)
         r = hf_pg_config_servers(ret, errmsg);
     if (r == 0)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-#define STEPS     16 /* in one turn */
+#define STEPS     16 /* of one process() */
 #define NO_MEMORY "cannot be connected to: out of memory"
 
 static void cannot_connect(struct hf_pg *pg)

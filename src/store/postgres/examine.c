@@ -35,8 +35,8 @@ bool hf_pg_told_is(const struct hf_pg_examine *examine, const char *column,
 
 /* ---- The answer ---------------------------------------------- */
 
-static void tell(struct hf_pg *pg, struct hf_served_task *task,
-                 const struct hf_pg_examine *examine)
+static void tell_postgres(struct hf_pg *pg, struct hf_served_task *task,
+                          const struct hf_pg_examine *examine)
 {
     struct hf_finding_list list = { 0 };
 
@@ -46,7 +46,7 @@ static void tell(struct hf_pg *pg, struct hf_served_task *task,
 }
 
 /* Its clock was read at some time between asking and answer. */
-static void on_looked(struct hf_served_task *task, int code, const void *reply)
+static void on_examined(struct hf_served_task *task, int code, const void *reply)
 {
     hf_time              sent = ((struct hf_pg_task *)task)->call.sent;
     struct hf_pg_examine examine = { .result = reply, .took = hf_now() - sent };
@@ -54,11 +54,11 @@ static void on_looked(struct hf_served_task *task, int code, const void *reply)
     (void)code;
     examine.ahead =
         hf_pg_told_number(&examine, "clock") - (hf_wall_us() - examine.took / 2000);
-    tell((struct hf_pg *)hf_served_of(task), task, &examine);
+    tell_postgres((struct hf_pg *)hf_served_of(task), task, &examine);
 }
 
 void hf_pg_examine(struct hf_served_task *task)
 {
     hf_pg_task_begin(task);
-    hf_served_send(task, on_looked);
+    hf_served_send(task, on_examined);
 }

@@ -1,6 +1,6 @@
 /* examine.h - what the files of EXAMINE share.
  *
- *   examine.c         asks everything in one query (look.sql), and answers
+ *   examine.c         asks everything in one query (examine.sql), and answers
  *   examine_server.c  what is told of the server and of the way there
  *   examine_data.c    what is told of our data, and of what could happen to them
  */

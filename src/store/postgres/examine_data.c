@@ -32,26 +32,28 @@ static void tell_standbys(const struct hf_pg_examine *examine,
                           struct hf_finding_list     *list)
 {
     int64_t count = hf_pg_told_number(examine, "standbys");
-    bool    named = !hf_pg_told_is(examine, "standby_names", "");
+    bool    synchronous = !hf_pg_told_is(examine, "standby_names", "");
     bool    local = hf_pg_told_is(examine, "sync", "local");
 
-    if (count == 0 && !named)
+    if (count == 0 && !synchronous)
         hf_finding_add(list, HF_FINE, "standbys", NULL,
                        "none: without this server there are no locks");
-    else if (named && !local)
+    else if (synchronous && !local)
         hf_finding_add(list, HF_FINE, "standbys", NULL,
                        "%" PRId64 "; every grant is known to %s before it counts", count,
                        hf_pg_told(examine, "standby_names"));
     else
         hf_finding_add(list, HF_WARNING, "standbys",
-                       named ? "synchronous_commit = on for this user"
-                             : "set synchronous_standby_names there; and let what is "
-                               "protected check the token",
+                       synchronous
+                           ? "synchronous_commit = on for this user"
+                           : "set synchronous_standby_names there; and let what is "
+                             "protected check the token",
                        "%" PRId64
                        "%s: after a failover, grants that were told may be unknown, "
                        "and two may hold the same lock",
                        count,
-                       named ? ", but synchronous_commit is local" : ", asynchronous");
+                       synchronous ? ", but synchronous_commit is local"
+                                   : ", asynchronous");
 }
 
 /* ---- Our data ---------------------------------------------- */
@@ -60,17 +62,17 @@ static void tell_lines(const struct hf_pg_examine *examine, const char *name,
                        struct hf_finding_list *list)
 {
     int64_t wrong = hf_pg_told_number(examine, "wrong");
-    int64_t strange = hf_pg_told_number(examine, "strange");
+    int64_t altered = hf_pg_told_number(examine, "altered");
 
-    hf_finding_add(list, strange > 0 ? HF_WARNING : HF_FINE, "schema",
-                   strange > 0
+    hf_finding_add(list, altered > 0 ? HF_WARNING : HF_FINE, "schema",
+                   altered > 0
                        ? "do you trust its owner, and all who may create there?  See "
                          "docs/postgres.md"
                        : NULL,
-                   strange > 0 ? "holdfast, version %d, owned by %s; %" PRId64
+                   altered > 0 ? "holdfast, version %d, owned by %s; %" PRId64
                                  " of its functions are not those that init makes"
                                : "holdfast, version %d, owned by %s",
-                   HF_PG_SCHEMA_VERSION, hf_pg_told(examine, "owner"), strange);
+                   HF_PG_SCHEMA_VERSION, hf_pg_told(examine, "owner"), altered);
     hf_finding_add(list, wrong > 0 ? HF_FAULT : HF_FINE, "integrity",
                    wrong > 0
                        ? "was it changed by hand?  End all clients, DROP SCHEMA holdfast "

@@ -10,11 +10,6 @@
 #define MANY_OTHERS 100  /* connections to our database that are not ours */
 #define MUCH_UNREAD 0.25 /* of the queue of notifications */
 
-static double seconds(hf_time time)
-{
-    return (double)time / (double)HF_SEC;
-}
-
 /* ---- The way there ---------------------------------------------- */
 
 static bool is_socket(const struct hf_pg *pg)
@@ -50,8 +45,9 @@ static bool is_verified(const struct hf_pg *pg)
     return ret;
 }
 
-static void tell_server(const struct hf_pg *pg, const struct hf_pg_examine *examine,
-                        struct hf_finding_list *list)
+static void tell_postgres_server(const struct hf_pg         *pg,
+                                 const struct hf_pg_examine *examine,
+                                 struct hf_finding_list     *list)
 {
     const char *version = hf_pg_told(examine, "version"); /* "15.4 (Debian ...)" */
     char        name[160];
@@ -146,26 +142,27 @@ static void tell_news(const struct hf_pg *pg, const struct hf_pg_examine *examin
 
 /* ---- Session and clock ---------------------------------------------- */
 
-static void tell_session(const struct hf_pg *pg, const struct hf_pg_examine *examine,
-                         struct hf_finding_list *list)
+static void tell_postgres_session(const struct hf_pg         *pg,
+                                  const struct hf_pg_examine *examine,
+                                  struct hf_finding_list     *list)
 {
     hf_time left = pg->served.base.alive_until - hf_now(), ttl = pg->config.ttl;
     hf_time idle = hf_pg_told_number(examine, "idle_ms") * HF_MS;
 
     hf_finding_add(list, HF_FINE, "session", NULL,
-                   "%g s: so long a dead holder is waited for", seconds(ttl));
+                   "%g s: so long a dead holder is waited for", hf_seconds(ttl));
     hf_finding_add(
         list, left > 0 ? HF_FINE : HF_WARNING, "deadline", NULL,
         "what is held now is surely ours for %.1f s, even if the server is not "
         "heard",
-        left > 0 ? seconds(left) : 0.0);
+        left > 0 ? hf_seconds(left) : 0.0);
     if (idle > 0 && idle < ttl / 2)
         hf_finding_add(
             list, HF_WARNING, "idle",
             "ALTER ROLE ... SET idle_session_timeout = 0, or a shorter ttl",
             "the server ends a connection that is silent for %g s, and ours may be "
             "for %g s",
-            seconds(idle), seconds(ttl / 3));
+            hf_seconds(idle), hf_seconds(ttl / 3));
 }
 
 /* Of the server's time nothing but tokens and what people are shown is made. */
@@ -209,11 +206,11 @@ void hf_pg_server_tell(const struct hf_pg *pg, const struct hf_pg_examine *exami
                        struct hf_finding_list *list)
 {
     assert(pg->link.conn != NULL); /* it has just answered */
-    tell_server(pg, examine, list);
+    tell_postgres_server(pg, examine, list);
     tell_identity(pg, examine, list);
     tell_encryption(pg, list);
     tell_news(pg, examine, list);
-    tell_session(pg, examine, list);
+    tell_postgres_session(pg, examine, list);
     tell_clock(examine, list);
     tell_connections(examine, list);
 }

@@ -97,7 +97,7 @@ void hf_pg_fault_line(const char *message, char *ret, size_t size)
 
 /* ---- Results ----------------------------------------------------------------------- */
 
-static const struct meaning *find(const char *state)
+static const struct meaning *find_meaning(const char *state)
 {
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (strncmp(state, meanings[i].state, strlen(meanings[i].state)) == 0)
@@ -108,7 +108,7 @@ static const struct meaning *find(const char *state)
 enum hf_served_fault hf_pg_fault_words(const char *state, const char *message, char *ret,
                                        size_t size)
 {
-    const struct meaning *meaning = find(state);
+    const struct meaning *meaning = find_meaning(state);
     enum hf_served_fault  fault = meaning != NULL ? meaning->fault : HF_SERVED_FAILED;
     char                  line[160];
 
@@ -196,7 +196,7 @@ static int find_sign(const char *line)
 }
 
 /* What libpq itself fails at. */
-static int explain(const char *line, char *ret, size_t size, bool *absent)
+static int explain_libpq(const char *line, char *ret, size_t size, bool *absent)
 {
     if (strstr(line, "expected authentication request") != NULL ||
         strstr(line, "invalid response to SSL negotiation") != NULL) {
@@ -234,7 +234,7 @@ int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t
     bool told = find_state(words, state, &words);
     hf_pg_fault_line(words, line, sizeof line);
     if (!told)
-        return explain(line, ret, size, absent);
+        return explain_libpq(line, ret, size, absent);
     if (strcmp(state, "3D000") == 0) {
         snprintf(ret, size, "has no such database: %s", line);
         return HF_ENOTFOUND;

@@ -5,7 +5,7 @@
  *   connect.c cancel.c  both ends of a connection
  *   schema.c print.c  the schema           session.c  hello, renewals, lost, bye
  *   observe.c  who is dead                 news.c     LISTEN, or polling
- *   task.c     how a verb is put to it     store.c    turns, open and close
+ *   task.c     how a verb is put to it     store.c    process, open, close
  *   list.c examine.c  what is special of the verbs (served/served.h)
  *   socket.c   libpq's socket
  *
@@ -57,7 +57,7 @@ struct hf_pg_observe {
     size_t             count;
     char               timeline[9]; /* of the server */
     hf_time            alarm;       /* somebody in our way may be dead then */
-    hf_time            round;       /* look after what is in nobody's way then */
+    hf_time            round;       /* bury and sweep then what is in nobody's way */
     struct hf_pg_call  call;
 };
 
@@ -75,20 +75,19 @@ hf_time hf_pg_observe_wake(const struct hf_pg *pg);
 
 struct hf_pg_news {
     bool              listening;
-    bool              again;  /* look once more, after the look that is under way */
+    bool              again;  /* fetch once more, after the one under way */
     hf_time           wanted; /* LISTEN from then on; HF_NEVER: nobody waits */
     hf_time           idle;   /* since when nobody waits; 0: somebody does */
-    hf_time           poll;   /* look for news then */
-    hf_time           pause;  /* between looks */
+    hf_time           poll;   /* fetch news then */
+    hf_time           pause;  /* between two fetches */
     struct hf_pg_call listen;
-    struct hf_pg_call call; /* a look */
+    struct hf_pg_call call; /* a fetch */
 };
 
 void    hf_pg_news_begin(struct hf_pg *pg); /* a connection is ready */
 void    hf_pg_news_run(struct hf_pg *pg);
-void    hf_pg_news_look(struct hf_pg *pg); /* for what was missed */
+void    hf_pg_news_fetch(struct hf_pg *pg); /* for what was missed */
 hf_time hf_pg_news_wake(const struct hf_pg *pg);
-void    hf_pg_on_notify(struct hf_pg *pg, const char *payload);
 
 /* Somebody waits for news: who waits to be granted at once, others in a moment. */
 void hf_pg_news_want(struct hf_pg *pg, bool at_once);

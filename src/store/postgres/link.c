@@ -21,7 +21,7 @@
 #define FAREWELL   (100 * HF_MS) /* for a server to hear that it should stop */
 
 #define ANY_PORT "5432" /* libpq is told the address alone */
-#define PIECES   16     /* read in one turn, if TLS has more of them */
+#define PIECES   16     /* read at once, if TLS has more of them */
 
 /* ---- How long ------------------------------------------------------------------------ */
 
@@ -45,7 +45,7 @@ hf_time hf_pg_link_limit(const struct hf_pg *pg)
 }
 
 /* The session notices that calls take too long, hello included. */
-static hf_time patience(const struct hf_dial *dial)
+static hf_time postgres_patience(const struct hf_dial *dial)
 {
     return dial->phase == HF_DIAL_GREETING
                ? HF_NEVER
@@ -53,7 +53,7 @@ static hf_time patience(const struct hf_dial *dial)
 }
 
 /* Short of a session that is running out meanwhile. */
-static hf_time pause_most(const struct hf_dial *dial)
+static hf_time postgres_pause_most(const struct hf_dial *dial)
 {
     const struct hf_pg *pg = (const struct hf_pg *)dial->store;
 
@@ -65,7 +65,7 @@ static void say_late(hf_time limit, char *ret, size_t size)
     snprintf(ret, size, "does not answer within %.1f s", (double)limit / HF_SEC);
 }
 
-static void late(const struct hf_dial *dial, char *ret, size_t size)
+static void say_late_step(const struct hf_dial *dial, char *ret, size_t size)
 {
     say_late(hf_pg_link_patience((const struct hf_pg *)dial->store), ret, size);
 }
@@ -80,20 +80,20 @@ void hf_pg_link_hung(struct hf_pg *pg)
 
 /* ---- Both ends of a connection --------------------------------------------------------- */
 
-static const char *show(const struct hf_dial *dial, char *ret, size_t size)
+static const char *show_postgres(const struct hf_dial *dial, char *ret, size_t size)
 {
     return hf_pg_config_show(&((const struct hf_pg *)dial->store)->config, dial->server,
                              ret, size);
 }
 
-static bool may_begin(const struct hf_dial *dial)
+static bool cancel_is_over(const struct hf_dial *dial)
 {
     return !hf_pg_cancel_is_awaited((const struct hf_pg *)dial->store);
 }
 
 /* A name is ours to look up: not the folder of a socket, nor an abstract one, nor nothing at
  * all. */
-static void find(struct hf_dial *dial)
+static void find_postgres_server(struct hf_dial *dial)
 {
     const struct hf_pg *pg = (const struct hf_pg *)dial->store;
 
@@ -109,7 +109,7 @@ static void find(struct hf_dial *dial)
     hf_dial_look_up(dial);
 }
 
-static void greet(struct hf_dial *dial)
+static void greet_postgres(struct hf_dial *dial)
 {
     struct hf_pg *pg = (struct hf_pg *)dial->store;
 
@@ -137,7 +137,7 @@ static void close_conn(struct hf_pg *pg)
     link->fd = -1;
 }
 
-static void over(struct hf_dial *dial)
+static void postgres_link_over(struct hf_dial *dial)
 {
     struct hf_pg *pg = (struct hf_pg *)dial->store;
 
@@ -206,17 +206,17 @@ static const struct hf_dial_ops ops = {
     .kind = "PostgreSQL",
     .is_link = true,
     .loyal = true,
-    .may_begin = may_begin,
-    .find = find,
+    .may_begin = cancel_is_over,
+    .find = find_postgres_server,
     .connect = hf_pg_connect,
     .step = hf_pg_connect_step,
-    .greet = greet,
+    .greet = greet_postgres,
     .read = read_more,
-    .over = over,
-    .patience = patience,
-    .pause_most = pause_most,
-    .late = late,
-    .show = show,
+    .over = postgres_link_over,
+    .patience = postgres_patience,
+    .pause_most = postgres_pause_most,
+    .late = say_late_step,
+    .show = show_postgres,
 };
 
 void hf_pg_link_init(struct hf_pg *pg, uint64_t seed)

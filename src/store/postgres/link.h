@@ -78,7 +78,7 @@ enum hf_pg_function {
     HF_PG_ASK,
     HF_PG_PROVE,
     HF_PG_LIST,
-    HF_PG_LOOK, /* for EXAMINE */
+    HF_PG_EXAMINE, /* for EXAMINE */
     HF_PG_FUNCTIONS,
 };
 
@@ -145,7 +145,7 @@ bool        hf_pg_bool(const PGresult *result, int row, int column);
  *
  * When connected it calls hf_pg_session_begin(); that ends with hf_dial_ready().  Should
  * the connection break at any time, link.c calls hf_pg_session_broken(), having answered
- * all calls with NULL.  A NOTIFY is given to hf_pg_on_notify(). */
+ * all calls with NULL.  A NOTIFY is given to hf_served_message(). */
 
 /* cancel.c: the server is to stop what it does for a connection that we gave up. */
 struct hf_pg_cancel {

@@ -5,7 +5,7 @@
 
 /* { 0, stamp, name, seq, weight, capacity, claim, state, slot, since, note }; of the first
  * row the stamp alone counts. */
-static struct hf_ticket parse(const PGresult *result, int row)
+static struct hf_ticket parse_ticket(const PGresult *result, int row)
 {
     uint64_t    seq = (uint64_t)hf_pg_number(result, row, 3);
     const char *name = hf_pg_text(result, row, 2), *note = hf_pg_text(result, row, 10);
@@ -33,7 +33,7 @@ void hf_pg_list(struct hf_served_task *task, const void *reply)
         return;
     }
     for (int row = 1; row < rows; row++)
-        ticket[count++] = parse(reply, row);
+        ticket[count++] = parse_ticket(reply, row);
     assert(count <= (size_t)rows);
     hf_served_listed(task, count, (uint64_t)hf_pg_number(reply, 0, 1));
 }

@@ -2,9 +2,9 @@
  *
  * By LISTEN on our session's channel, on the same connection, from when somebody waits for
  * news until a while after.  (A NOTIFY wakes all of a database's listeners, so those who
- * have nothing to wait for should be none.)  What happened before is looked for right
- * behind it.  Behind a pooler there is no LISTEN: then we look every now and then.  We look
- * after every renewal, too, for the server may have had no room for a message.
+ * have nothing to wait for should be none.)  What happened before is fetched right behind
+ * it.  Behind a pooler there is no LISTEN: then we fetch every now and then.  We fetch after
+ * every renewal, too, for the server may have had no room for a message.
  */
 #include "store/postgres/inner.h"
 
@@ -13,7 +13,7 @@
 
 #define SOON     (200 * HF_MS) /* who holds a lock that long may be asked for it */
 #define IDLE     (3 * HF_SEC)  /* without anybody waiting: stop listening */
-#define SHORTEST (20 * HF_MS)  /* between two looks */
+#define SHORTEST (20 * HF_MS)  /* between two fetches */
 #define LONGEST  (250 * HF_MS)
 
 static bool polls(const struct hf_pg *pg)
@@ -21,10 +21,10 @@ static bool polls(const struct hf_pg *pg)
     return pg->link.pooled || pg->config.polling;
 }
 
-/* ---- Looking ----------------------------------------------------------------------------------- */
+/* ---- Fetching ---------------------------------------------------------------------------------- */
 
 /* Whoever waits for news of it reads what they are: only that makes sure. */
-static void tell(struct hf_pg *pg, const PGresult *result, int row)
+static void tell_place_news(struct hf_pg *pg, const PGresult *result, int row)
 {
     int64_t     id = hf_pg_number(result, row, 0);
     const char *state = hf_pg_text(result, row, 1);
@@ -40,18 +40,18 @@ static void tell(struct hf_pg *pg, const PGresult *result, int row)
     hf_served_message(&pg->served, text);
 }
 
-static void on_news(struct hf_pg *pg, void *data, const PGresult *result)
+static void on_fetched(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
     if (result == NULL || hf_pg_fault(pg, result) != HF_SERVED_FINE)
-        return; /* the next look, or call, tells */
+        return; /* the next fetch, or call, tells */
     for (int row = 0; row < PQntuples(result); row++)
-        tell(pg, result, row);
+        tell_place_news(pg, result, row);
     if (pg->news.again)
-        hf_pg_news_look(pg);
+        hf_pg_news_fetch(pg);
 }
 
-void hf_pg_news_look(struct hf_pg *pg)
+void hf_pg_news_fetch(struct hf_pg *pg)
 {
     struct hf_pg_news *news = &pg->news;
 
@@ -65,21 +65,16 @@ void hf_pg_news_look(struct hf_pg *pg)
         return;
     hf_pg_begin(pg, HF_PG_NEWS);
     hf_pg_add(&pg->served, pg->session.sid);
-    hf_pg_send(pg, &news->call, false, on_news, NULL);
+    hf_pg_send(pg, &news->call, false, on_fetched, NULL);
 }
 
 /* ---- Listening --------------------------------------------------------------------------------- */
-
-void hf_pg_on_notify(struct hf_pg *pg, const char *payload)
-{
-    hf_served_message(&pg->served, payload);
-}
 
 static void on_listening(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
     if (result != NULL && hf_pg_fault(pg, result) != HF_SERVED_FINE)
-        pg->link.pooled = true; /* then by looking */
+        pg->link.pooled = true; /* then by fetching */
 }
 
 static void listen_or_not(struct hf_pg *pg, bool on)
@@ -149,11 +144,11 @@ void hf_pg_news_run(struct hf_pg *pg)
         if (news->wanted <= pg->remote.now && news->poll == HF_NEVER)
             news->poll = pg->remote.now + news->pause;
         if (news->poll <= pg->remote.now)
-            hf_pg_news_look(pg);
+            hf_pg_news_fetch(pg);
     } else if (news->wanted <= pg->remote.now && !news->listening &&
                !news->listen.flying) {
         listen_or_not(pg, true);
-        hf_pg_news_look(pg);
+        hf_pg_news_fetch(pg);
     }
 }
 

@@ -76,7 +76,7 @@ static void thin_out(struct hf_pg_observe *observe, hf_time now)
     memmove(drawn + out, drawn + out + 1, (observe->count - out) * sizeof *drawn);
 }
 
-static void remember(struct hf_pg *pg, int64_t number)
+static void remember_drawn(struct hf_pg *pg, int64_t number)
 {
     struct hf_pg_observe *observe = &pg->observe;
     struct hf_pg_drawn   *last = &observe->drawn[observe->count - (observe->count > 0)];
@@ -102,7 +102,7 @@ void hf_pg_observe_begin(struct hf_pg *pg, int64_t number, const char *timeline)
     snprintf(observe->timeline, sizeof observe->timeline, "%s",
              timeline != NULL ? timeline : "");
     observe->alarm = HF_NEVER;
-    remember(pg, number);
+    remember_drawn(pg, number);
 }
 
 /* When a session that is silent since that number may be taken for dead.  The server is told
@@ -120,7 +120,7 @@ void hf_pg_observe(struct hf_pg *pg, const PGresult *result)
     struct hf_pg_observe *observe = &pg->observe;
 
     assert(pg->dial.phase == HF_DIAL_READY);
-    remember(pg, hf_pg_number(result, 0, 1));
+    remember_drawn(pg, hf_pg_number(result, 0, 1));
     observe->alarm = HF_NEVER;
     for (int row = 1; row < PQntuples(result); row++) {
         int64_t ms = hf_pg_number(result, row, 2);

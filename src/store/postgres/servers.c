@@ -56,7 +56,7 @@ static int next_server(struct hf_pg_config *ret, const char **host, const char *
     return 0;
 }
 
-static void add(struct hf_pg_keywords *ret, const char *key, const char *value)
+static void add_keyword(struct hf_pg_keywords *ret, const char *key, const char *value)
 {
     if (value[0] == '\0')
         return;
@@ -74,8 +74,8 @@ static PQconninfoOption *effective(const PQconninfoOption *option)
 
     for (; option->keyword != NULL; option++)
         if (option->val != NULL && strcmp(option->keyword, "sslmode") != 0)
-            add(&keywords, option->keyword, option->val);
-    add(&keywords, "sslmode", "none of them");
+            add_keyword(&keywords, option->keyword, option->val);
+    add_keyword(&keywords, "sslmode", "none of them");
     PGconn           *conn = PQconnectStartParams(keywords.key, keywords.value, 0);
     PQconninfoOption *ret = conn != NULL ? PQconninfo(conn) : NULL;
     PQfinish(conn);
@@ -181,10 +181,10 @@ void hf_pg_config_keywords(const struct hf_pg_config *config, size_t server,
     for (const PQconninfoOption *option = config->option; option->keyword != NULL;
          option++)
         if (option->val != NULL && !is_ours(option->keyword))
-            add(ret, option->keyword, option->val);
-    add(ret, "host", at->host);
-    add(ret, "hostaddr", hostaddr != NULL ? hostaddr : config->hostaddr[server]);
-    add(ret, "port", at->port);
-    add(ret, "client_encoding", "UTF8");
-    add(ret, "fallback_application_name", "holdfast");
+            add_keyword(ret, option->keyword, option->val);
+    add_keyword(ret, "host", at->host);
+    add_keyword(ret, "hostaddr", hostaddr != NULL ? hostaddr : config->hostaddr[server]);
+    add_keyword(ret, "port", at->port);
+    add_keyword(ret, "client_encoding", "UTF8");
+    add_keyword(ret, "fallback_application_name", "holdfast");
 }

@@ -21,7 +21,7 @@
 
 #define FAREWELL (100 * HF_MS) /* how long close waits at most, if we hold anything */
 
-static void hello(struct hf_pg *pg);
+static void say_hello(struct hf_pg *pg);
 
 static void start_afresh(struct hf_pg *pg)
 {
@@ -35,7 +35,7 @@ void hf_pg_session_init(struct hf_pg *pg)
     start_afresh(pg);
 }
 
-static void extend(struct hf_pg *pg)
+static void extend_session(struct hf_pg *pg)
 {
     assert(pg->session.sent > 0);
     hf_served_extend(&pg->served, pg->session.sent, pg->config.ttl);
@@ -43,8 +43,8 @@ static void extend(struct hf_pg *pg)
 }
 
 /* Has a result of the session's own calls failed?  Then all that is needed was done. */
-static bool failed(struct hf_pg *pg, const PGresult *result,
-                   void (*again)(struct hf_pg *))
+static bool has_failed(struct hf_pg *pg, const PGresult *result,
+                       void (*again)(struct hf_pg *))
 {
     if (result == NULL)
         return true;
@@ -84,8 +84,8 @@ static void on_schema(struct hf_pg *pg, void *data, const PGresult *result)
             "it: let an administrator run what `holdfast init --print` writes",
             pg->config.shown);
         hf_dial_refuse(&pg->dial, HF_EDENIED, NULL);
-    } else if (!failed(pg, result, hello)) {
-        hello(pg);
+    } else if (!has_failed(pg, result, say_hello)) {
+        say_hello(pg);
     }
 }
 
@@ -108,7 +108,7 @@ static void on_owner(struct hf_pg *pg, void *data, const PGresult *result)
     char why[HF_ERRMSG_MAX];
 
     (void)data;
-    if (failed(pg, result, check_owner))
+    if (has_failed(pg, result, check_owner))
         return;
     if (PQntuples(result) == 0) {
         make_schema(pg);
@@ -116,7 +116,7 @@ static void on_owner(struct hf_pg *pg, void *data, const PGresult *result)
     }
     const char *super = hf_pg_text(result, 0, 1);
     if (super != NULL && super[0] == 't') {
-        hello(pg);
+        say_hello(pg);
         return;
     }
     snprintf(
@@ -140,31 +140,31 @@ static void check_owner(struct hf_pg *pg)
 
 /* ---- Hello ----------------------------------------------------------------------------------- */
 
-static void opened(struct hf_pg *pg)
+static void session_opened(struct hf_pg *pg)
 {
     assert(!pg->session.fresh);
-    extend(pg);
+    extend_session(pg);
     hf_dial_ready(&pg->dial);
     hf_dial_proven(&pg->dial);
     hf_pg_news_begin(pg);
 }
 
-static void mend(struct hf_pg *pg);
+static void tell_places(struct hf_pg *pg);
 
 static void on_mended(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
-    if (failed(pg, result, mend))
+    if (has_failed(pg, result, tell_places))
         return;
     if (hf_pg_number(result, 0, 0) == HF_SERVED_DONE)
-        opened(pg);
+        session_opened(pg);
     else
         hf_dial_break(&pg->dial, "has a newer connection of ours");
 }
 
 /* Give up what the server has of us and we do not know of any more, or know to be taken
  * away. */
-static void mend(struct hf_pg *pg)
+static void tell_places(struct hf_pg *pg)
 {
     uint64_t *ids = malloc((pg->served.places + 1) * sizeof *ids);
     size_t    count = 0;
@@ -213,9 +213,9 @@ static void take_hello(struct hf_pg *pg, const PGresult *result)
         pg->session.fresh = false;
         hf_pg_observe_begin(pg, hf_pg_number(result, 0, 3), hf_pg_text(result, 0, 4));
         if (fresh)
-            opened(pg);
+            session_opened(pg);
         else
-            mend(pg);
+            tell_places(pg);
     }
 }
 
@@ -224,11 +224,11 @@ static void on_hello(struct hf_pg *pg, void *data, const PGresult *result)
     (void)data;
     if (result != NULL && hf_pg_fault(pg, result) == HF_SERVED_MISSING)
         make_schema(pg);
-    else if (!failed(pg, result, hello))
+    else if (!has_failed(pg, result, say_hello))
         take_hello(pg, result);
 }
 
-static void hello(struct hf_pg *pg)
+static void say_hello(struct hf_pg *pg)
 {
     struct hf_pg_session *session = &pg->session;
 
@@ -252,7 +252,7 @@ void hf_pg_session_begin(struct hf_pg *pg)
     pg->link.pooled = true; /* until we know: nothing is prepared */
     const char *super = PQparameterStatus(pg->link.conn, "is_superuser");
     if (super == NULL || strcmp(super, "on") != 0)
-        hello(pg);
+        say_hello(pg);
     else
         check_owner(pg);
 }
@@ -271,7 +271,7 @@ void hf_pg_session_restart(struct hf_pg *pg)
     hf_dial_greet_again(&pg->dial);
     pg->session.again = pg->session.call.flying; /* after that renewal */
     if (!pg->session.again)
-        hello(pg);
+        say_hello(pg);
 }
 
 void hf_pg_session_broken(struct hf_pg *pg)
@@ -287,22 +287,22 @@ void hf_pg_session_broken(struct hf_pg *pg)
 static void on_renewed(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
-    if (failed(pg, result, hf_pg_renew))
+    if (has_failed(pg, result, hf_pg_renew))
         return;
     int64_t code = hf_pg_number(result, 0, 0);
     if (pg->dial.phase == HF_DIAL_GREETING) { /* hello waits for us */
         pg->session.again = false;
-        hello(pg);
+        say_hello(pg);
     } else if (code == HF_SERVED_GONE) {
         hf_pg_session_restart(pg);
     } else if (code != HF_SERVED_DONE) {
         hf_dial_break(&pg->dial, "has a newer connection of ours");
     } else {
         assert(pg->dial.phase == HF_DIAL_READY);
-        extend(pg);
+        extend_session(pg);
         hf_pg_observe(pg, result);
         if (pg->served.places > 0)
-            hf_pg_news_look(pg);
+            hf_pg_news_fetch(pg);
         if (pg->session.again)
             hf_pg_renew(pg);
     }

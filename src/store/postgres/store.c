@@ -19,7 +19,7 @@
 static_assert(offsetof(struct hf_pg, served) == 0, "the store");
 static_assert(offsetof(struct hf_pg_task, base) == 0, "a task");
 
-static int ready(const struct hf_remote *remote)
+static int postgres_ready(const struct hf_remote *remote)
 {
     return hf_dial_status(&((const struct hf_pg *)remote)->dial);
 }
@@ -40,12 +40,12 @@ static void add_limit(struct hf_served *served, const struct hf_req *req)
 }
 
 /* Of the first row; true is 1. */
-static int64_t number(const void *reply, size_t index)
+static int64_t first_number(const void *reply, size_t index)
 {
     return hf_pg_bool(reply, 0, (int)index) ? 1 : hf_pg_number(reply, 0, (int)index);
 }
 
-static const char *text(const void *reply, size_t index)
+static const char *first_text(const void *reply, size_t index)
 {
     return hf_pg_text(reply, 0, (int)index);
 }
@@ -83,7 +83,7 @@ static void want_news(struct hf_served *served, bool at_once)
     hf_pg_news_run((struct hf_pg *)served);
 }
 
-/* Who is dead is found out by renewals: there is nothing to look in for. */
+/* Renewals find out who is dead; there is no need for another. */
 static const struct hf_served_ops ops = {
     .begin = hf_pg_task_begin,
     .add_number = hf_pg_add_number,
@@ -94,8 +94,8 @@ static const struct hf_served_ops ops = {
     .add_shape = add_shape,
     .add_limit = add_limit,
     .send = hf_pg_task_send,
-    .number = number,
-    .text = text,
+    .number = first_number,
+    .text = first_text,
     .list = hf_pg_list,
     .examine = hf_pg_examine,
     .link_break = link_break,
@@ -108,7 +108,7 @@ static const struct hf_served_ops ops = {
 
 static const struct hf_remote_ops remote_ops = {
     .task_size = sizeof(struct hf_pg_task),
-    .ready = ready,
+    .ready = postgres_ready,
     .begin = hf_served_begin,
     .end_watch = hf_served_end_watch,
     .end_task = hf_served_end_task,
@@ -116,21 +116,16 @@ static const struct hf_remote_ops remote_ops = {
     .lose = hf_served_lose,
 };
 
-static hf_time sooner(hf_time a, hf_time b)
+static hf_time postgres_wake(const struct hf_pg *pg)
 {
-    return a < b ? a : b;
+    hf_time wake = hf_sooner(hf_dial_wake(&pg->dial), hf_pg_session_wake(pg));
+
+    wake = hf_sooner(wake, hf_pg_cancel_wake(pg));
+    wake = hf_sooner(wake, hf_sooner(hf_pg_news_wake(pg), hf_pg_observe_wake(pg)));
+    return hf_sooner(wake, hf_served_watches_wake(&pg->served));
 }
 
-static hf_time next_wake(const struct hf_pg *pg)
-{
-    hf_time wake = sooner(hf_dial_wake(&pg->dial), hf_pg_session_wake(pg));
-
-    wake = sooner(wake, hf_pg_cancel_wake(pg));
-    wake = sooner(wake, sooner(hf_pg_news_wake(pg), hf_pg_observe_wake(pg)));
-    return sooner(wake, hf_served_watches_wake(&pg->served));
-}
-
-static void process(struct hf_store *store, hf_time now, bool readable)
+static void postgres_process(struct hf_store *store, hf_time now, bool readable)
 {
     struct hf_pg *pg = (struct hf_pg *)store;
 
@@ -144,12 +139,12 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     hf_pg_news_run(pg);
     hf_pg_session_run(pg);
     hf_pg_link_flush(pg);
-    store->wake = more || store->wake == 0 ? 0 : next_wake(pg);
+    store->wake = more || store->wake == 0 ? 0 : postgres_wake(pg);
 }
 
 /* ---- Both ends of its life ---------------------------------------------------------------------- */
 
-static void close_store(struct hf_store *store)
+static void postgres_close(struct hf_store *store)
 {
     struct hf_pg *pg = (struct hf_pg *)store;
 
@@ -163,7 +158,8 @@ static void close_store(struct hf_store *store)
     free(pg);
 }
 
-static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
+static int postgres_open(const struct hf_config *config, char *errmsg,
+                         struct hf_store **ret)
 {
     struct hf_pg *pg = calloc(1, sizeof *pg);
     if (pg == NULL) {
@@ -197,8 +193,8 @@ static const char *const params[] = { "ttl", "polling", NULL };
 
 /* clang-format off */
 #define IMPL(name) { .scheme = (name), .params = params, .users = true, .any = true,          \
-                     .open = open_store, .close = close_store, .submit = hf_remote_submit, \
-                     .cancel = hf_remote_cancel, .process = process,               \
+                     .open = postgres_open, .close = postgres_close, .submit = hf_remote_submit, \
+                     .cancel = hf_remote_cancel, .process = postgres_process,               \
                      .schema = hf_pg_schema_print }
 /* clang-format on */
 

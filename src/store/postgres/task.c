@@ -26,7 +26,7 @@ static struct form form_of(const struct hf_req *req)
         [HF_AMEND] = { HF_PG_AMEND, true, true, false },
         [HF_ASK] = { HF_PG_ASK, false, false, true },
         [HF_PROVE] = { HF_PG_PROVE, false, false, true },
-        [HF_EXAMINE] = { HF_PG_LOOK, false, false, true },
+        [HF_EXAMINE] = { HF_PG_EXAMINE, false, false, true },
     };
 
     return forms[req->op == HF_PROVE && req->id != 0 ? HF_READ : req->op];

@@ -17,7 +17,7 @@ void hf_pg_args_finish(struct hf_pg_args *args)
     *args = (struct hf_pg_args){ 0 };
 }
 
-static bool make_room(struct hf_pg_args *args, size_t size)
+static bool grow_params(struct hf_pg_args *args, size_t size)
 {
     size_t room = args->room;
 
@@ -56,7 +56,7 @@ void hf_pg_add(struct hf_served *served, const char *text)
     if (text == NULL)
         args->nulls |= 1u << args->count;
     args->count++;
-    if (!make_room(args, size))
+    if (!grow_params(args, size))
         return;
     memcpy(args->text + args->used, text != NULL ? text : "", size);
     args->used += size;
@@ -81,7 +81,7 @@ void hf_pg_add_numbers(struct hf_served *served, const uint64_t *number, size_t 
 
     assert(args->count < HF_PG_ARGS);
     args->count++;
-    if (!make_room(args, count * 21 + 3)) /* 20 digits and a comma each */
+    if (!grow_params(args, count * 21 + 3)) /* 20 digits and a comma each */
         return;
     char *to = args->text + args->used;
     *to++ = '{';

@@ -10,8 +10,8 @@
 #define VARIABLE "HOLDFAST_REDIS_AUTH"
 
 /* "user:password", ":password", or "password" where that cannot be a user. */
-static int take(struct hf_redis_config *ret, const char *text, bool bare, char *errmsg,
-                const char *where)
+static int take_credentials(struct hf_redis_config *ret, const char *text, bool bare,
+                            char *errmsg, const char *where)
 {
     const char *colon = strchr(text, ':');
     const char *password = colon != NULL ? colon + 1 : bare ? text : "";
@@ -44,13 +44,13 @@ int hf_redis_config_auth(struct hf_redis_config *ret, const struct hf_config *co
         char line[AUTH_MAX + 2] = "";
         int  r = hf_param_read_auth(file, line, sizeof line, errmsg);
         if (r == 0)
-            r = take(ret, line, true, errmsg, file);
+            r = take_credentials(ret, line, true, errmsg, file);
         explicit_bzero(line, sizeof line);
         return r;
     }
     if (config->user != NULL)
-        return take(ret, config->user, false, errmsg, "the URL");
+        return take_credentials(ret, config->user, false, errmsg, "the URL");
     if (variable != NULL && variable[0] != '\0')
-        return take(ret, variable, true, errmsg, VARIABLE);
+        return take_credentials(ret, variable, true, errmsg, VARIABLE);
     return 0;
 }

@@ -1,7 +1,7 @@
 -- base.lua - what every script begins with.
 --
--- A script is base.lua, line.lua and NAME.lua behind each other; for some with NAME_alone.lua
--- before them, for some with server.lua before NAME.lua.
+-- A script is base.lua, line.lua and NAME.lua behind each other.  Some have NAME_alone.lua
+-- before them, some have server.lua or anybody.lua before NAME.lua.
 --
 -- KEYS  1 PREFIX:state  a hash: all that is looked up by its name
 --       2 PREFIX:order  a sorted set of equal scores: all that has an order

@@ -30,7 +30,7 @@ static bool is_printable(const char *text)
 }
 
 /* From 0 to `most`, and nothing else; -1: no. */
-static int number(const char *text, int most)
+static int parse_small(const char *text, int most)
 {
     size_t length = strspn(text, "0123456789");
 
@@ -43,7 +43,7 @@ static int number(const char *text, int most)
 /* ---- Servers ----------------------------------------------------------------------- */
 
 /* A majority is one of the Sentinels that are named, so none may count twice. */
-static const struct hf_server *named_twice(const struct hf_redis_config *config)
+static const struct hf_server *find_double(const struct hf_redis_config *config)
 {
     for (const struct hf_server *one = config->server;
          one < config->server + config->servers; one++)
@@ -69,7 +69,7 @@ static int split_servers(struct hf_redis_config *ret, char *text, bool sentinel,
                                      : "write redis://host:6379");
     assert(count <= HF_REDIS_SERVERS);
     ret->servers = (size_t)count;
-    const struct hf_server *twice = sentinel ? named_twice(ret) : NULL;
+    const struct hf_server *twice = sentinel ? find_double(ret) : NULL;
     return twice == NULL ? 0
                          : hf_param_complain(errmsg, "two Sentinels cannot both be",
                                              twice->host, "name each Sentinel once");
@@ -103,7 +103,7 @@ static int set_service(struct hf_redis_config *ret, const char *text, char *errm
 
 static int set_db(struct hf_redis_config *ret, const char *text, char *errmsg)
 {
-    int db = number(text, DB_MAX);
+    int db = parse_small(text, DB_MAX);
 
     if (db < 0)
         return hf_param_complain(errmsg, "no number of a database is", text,
@@ -112,7 +112,7 @@ static int set_db(struct hf_redis_config *ret, const char *text, char *errmsg)
     return 0;
 }
 
-static int split(struct hf_redis_config *ret, char *text, bool sentinel, char *errmsg)
+static int split_url(struct hf_redis_config *ret, char *text, bool sentinel, char *errmsg)
 {
     if (strncmp(text, "//", 2) != 0) /* it may start with a password */
         return hf_param_complain(errmsg, "no // in",
@@ -162,7 +162,7 @@ static int set_evicting(struct hf_redis_config *ret, const char *text, char *err
 
 static int set_replicas(struct hf_redis_config *ret, const char *text, char *errmsg)
 {
-    ret->replicas = text != NULL ? number(text, REPLICAS_MAX) : 0;
+    ret->replicas = text != NULL ? parse_small(text, REPLICAS_MAX) : 0;
     if (ret->replicas < 0)
         return hf_param_complain(errmsg, "no number of replicas is", text,
                                  "from 0 to 100 are possible");
@@ -215,7 +215,7 @@ int hf_redis_config_init(struct hf_redis_config *ret, const struct hf_config *co
     if (strcmp(config->scheme, "redis+unix") == 0)
         r = set_path(ret, text, errmsg);
     else
-        r = split(ret, text, sentinel, errmsg);
+        r = split_url(ret, text, sentinel, errmsg);
     explicit_bzero(text, strlen(text));
     free(text);
     if (r == 0)

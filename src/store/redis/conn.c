@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define PIECE      (16 * 1024)         /* read at once */
-#define PIECES     16                  /* of one run: others have their turn, too */
+#define PIECES     16                  /* of one run: others wait, too */
 #define ANSWER_MAX (256 * 1024 * 1024) /* of which no end is seen */
 #define PARTS_MAX  (4 * 1024 * 1024)   /* of an answer */
 
@@ -63,8 +63,8 @@ static struct redisReader *new_reader(void)
 
 /* ---- The end ---------------------------------------------------------------------------- */
 
-static void answer(struct hf_redis *redis, struct hf_redis_call *call,
-                   const redisReply *reply)
+static void answer_call(struct hf_redis *redis, struct hf_redis_call *call,
+                        const redisReply *reply)
 {
     assert(call->flying);
     call->next = NULL;
@@ -85,7 +85,7 @@ void hf_redis_conn_over(struct hf_dial *dial)
     conn->first = conn->last = NULL;
     while (call != NULL) {
         struct hf_redis_call *next = call->next;
-        answer(redis, call, NULL);
+        answer_call(redis, call, NULL);
         call = next;
     }
     assert(conn->first == NULL); /* whoever heard of it could send nothing new */
@@ -114,8 +114,9 @@ static void send_command(struct hf_redis_conn *conn, int argc, const char *const
     conn->dial.stream.used -= size - (size_t)(at - start);
 }
 
-static void enlist(struct hf_redis *redis, struct hf_redis_conn *conn,
-                   struct hf_redis_call *call, hf_redis_on_reply *on_reply, void *data)
+static void enlist_call(struct hf_redis *redis, struct hf_redis_conn *conn,
+                        struct hf_redis_call *call, hf_redis_on_reply *on_reply,
+                        void *data)
 {
     assert(!call->flying && (conn->first == NULL) == (conn->last == NULL));
     *call = (struct hf_redis_call){
@@ -134,7 +135,7 @@ void hf_redis_conn_call(struct hf_redis *redis, struct hf_redis_conn *conn,
 {
     assert(conn->dial.phase >= HF_DIAL_GREETING);
     if (call != NULL)
-        enlist(redis, conn, call, on_reply, data);
+        enlist_call(redis, conn, call, on_reply, data);
     if (conn->dial.stream.state != HF_STREAM_BROKEN)
         send_command(conn, argc, argv, length);
 }
@@ -148,7 +149,7 @@ void hf_redis_conn_send(struct hf_redis *redis, struct hf_redis_conn *conn,
 
     assert(conn->dial.phase >= HF_DIAL_GREETING);
     assert(!args->failed && args->count > 0);
-    enlist(redis, conn, call, on_reply, data);
+    enlist_call(redis, conn, call, on_reply, data);
     if (conn->dial.stream.state == HF_STREAM_BROKEN)
         return;
     char *room = hf_stream_append(&conn->dial.stream, size + args->used);
@@ -172,17 +173,17 @@ void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
         return;
     if (config->user == NULL)
         argv[1] = config->password;
-    enlist(redis, conn, call, on_reply, data);
+    enlist_call(redis, conn, call, on_reply, data);
     if (conn->dial.stream.state != HF_STREAM_BROKEN)
         send_command(conn, config->user == NULL ? 2 : 3, argv, NULL);
 }
 
 /* ---- Answers ------------------------------------------------------------------------------- */
 
-/* What nobody asked for: "message", and how "subscribe" and its like are answered. */
+/* It answers no call: "message", and what "subscribe" and its like are answered. */
 static bool is_push(const redisReply *reply)
 {
-    static const char *const words[] = {
+    static const char *const kinds[] = {
         "message",      "subscribe", "unsubscribe", "pmessage",     "psubscribe",
         "punsubscribe", "smessage",  "ssubscribe",  "sunsubscribe",
     };
@@ -190,14 +191,14 @@ static bool is_push(const redisReply *reply)
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 3 ||
         reply->element[0]->type != REDIS_REPLY_STRING)
         return false;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(reply->element[0]->str, words[i]) == 0)
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(reply->element[0]->str, kinds[i]) == 0)
             return true;
     return false;
 }
 
-static void take(struct hf_redis *redis, struct hf_redis_conn *conn,
-                 const redisReply *reply)
+static void take_reply(struct hf_redis *redis, struct hf_redis_conn *conn,
+                       const redisReply *reply)
 {
     struct hf_redis_call *call = conn->first;
 
@@ -210,12 +211,12 @@ static void take(struct hf_redis *redis, struct hf_redis_conn *conn,
         conn->first = call->next;
         if (conn->first == NULL)
             conn->last = NULL;
-        answer(redis, call, reply);
+        answer_call(redis, call, reply);
     }
 }
 
 /* hiredis cannot read it.  A TLS server's alert begins with byte 0x15. */
-static void complain(struct hf_redis_conn *conn)
+static void break_unreadable(struct hf_redis_conn *conn)
 {
     if (conn->reader->err == REDIS_ERR_OOM)
         hf_dial_break(&conn->dial, "sent more than there is memory for");
@@ -226,7 +227,7 @@ static void complain(struct hf_redis_conn *conn)
 }
 
 /* Take every whole answer.  False: the connection broke, or was closed. */
-static bool take_all(struct hf_redis *redis, struct hf_redis_conn *conn)
+static bool take_replies(struct hf_redis *redis, struct hf_redis_conn *conn)
 {
     unsigned opened = conn->dial.opened;
     void    *reply;
@@ -234,12 +235,12 @@ static bool take_all(struct hf_redis *redis, struct hf_redis_conn *conn)
     assert(conn->reader != NULL); /* it was fed */
     for (;;) {
         if (redisReaderGetReply(conn->reader, &reply) != REDIS_OK) {
-            complain(conn);
+            break_unreadable(conn);
             return false;
         }
         if (reply == NULL)
             return true;
-        take(redis, conn, reply);
+        take_reply(redis, conn, reply);
         freeReplyObject(reply);
         if (conn->dial.phase < HF_DIAL_GREETING || conn->dial.opened != opened ||
             conn->dial.stream.state == HF_STREAM_BROKEN)
@@ -272,7 +273,7 @@ void hf_redis_conn_read(struct hf_dial *dial)
             hf_dial_break(dial, "sent more than there is memory for");
             return;
         }
-        if (!take_all(redis, conn) || (n < sizeof piece && dial->stream.ssl == NULL))
+        if (!take_replies(redis, conn) || (n < sizeof piece && dial->stream.ssl == NULL))
             return;
     }
     dial->more = true;

@@ -55,13 +55,14 @@ long long hf_redis_told_number(const struct hf_redis_examine *examine, const cha
                : otherwise;
 }
 
-static void keep(struct hf_redis_examine *examine, const char *key, const char *value)
+static void keep_setting(struct hf_redis_examine *examine, const char *key,
+                         const char *value)
 {
     const char *before = examine->text != NULL ? examine->text : "";
-    bool        named = key[0] != '\0';
+    bool        has_key = key[0] != '\0';
     char       *grown;
 
-    if (asprintf(&grown, "%s%s%s%s\n", before, key, named ? ":" : "", value) < 0) {
+    if (asprintf(&grown, "%s%s%s%s\n", before, key, has_key ? ":" : "", value) < 0) {
         examine->failed = true;
         return;
     }
@@ -73,7 +74,7 @@ static void on_info(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     (void)redis;
     if (reply != NULL && reply->type == REDIS_REPLY_STRING)
-        keep(data, "", reply->str);
+        keep_setting(data, "", reply->str);
 }
 
 /* "name", "value", "name", "value" ... */
@@ -85,40 +86,40 @@ static void on_config(struct hf_redis *redis, void *data, const redisReply *repl
     for (size_t i = 0; i + 1 < reply->elements; i += 2) {
         const char *key = hf_redis_text(reply, i), *value = hf_redis_text(reply, i + 1);
         if (key != NULL && value != NULL)
-            keep(data, key, value);
+            keep_setting(data, key, value);
     }
 }
 
 /* ---- The answer --------------------------------------------------------------------------- */
 
-static void tell(struct hf_redis *redis, struct hf_served_task *task,
-                 struct hf_redis_examine *examine, const redisReply *look)
+static void tell_redis(struct hf_redis *redis, struct hf_served_task *task,
+                       struct hf_redis_examine *examine, const redisReply *reply)
 {
     struct hf_finding_list list = { .failed = examine->failed };
 
     hf_redis_server_tell(redis, examine, &list);
-    hf_redis_data_tell(redis, examine, look, task->base.req->name, &list);
+    hf_redis_data_tell(redis, examine, reply, task->base.req->name, &list);
     hf_served_findings(task, &list);
 }
 
 /* Its clock was read at some time between asking and answer. */
-static void on_looked(struct hf_served_task *task, int code, const void *reply)
+static void on_examined(struct hf_served_task *task, int code, const void *reply)
 {
     struct hf_redis         *redis = (struct hf_redis *)hf_served_of(task);
     struct hf_redis_examine *examine = ((struct hf_redis_task *)task)->examine;
 
     (void)code;
-    examine->longest = hf_redis_time(reply, HF_REDIS_LOOK_TTL);
+    examine->longest = hf_redis_time(reply, HF_REDIS_TOLD_TTL);
     examine->took = hf_now() - examine->began;
     examine->ahead =
-        hf_redis_number(reply, HF_REDIS_LOOK_NOW) - (hf_wall_us() - examine->took / 2000);
-    tell(redis, task, examine, reply);
+        hf_redis_number(reply, HF_REDIS_TOLD_NOW) - (hf_wall_us() - examine->took / 2000);
+    tell_redis(redis, task, examine, reply);
 }
 
 /* ---- Asking ---------------------------------------------------------------------------------- */
 
-static void ask(struct hf_redis *redis, struct hf_redis_examine *examine, int argc,
-                const char *const *argv, hf_redis_on_reply *on_reply)
+static void send_query(struct hf_redis *redis, struct hf_redis_examine *examine, int argc,
+                       const char *const *argv, hf_redis_on_reply *on_reply)
 {
     assert(examine->calls < sizeof examine->call / sizeof *examine->call);
     hf_redis_conn_call(redis, &redis->link.conn, &examine->call[examine->calls++], argc,
@@ -126,17 +127,17 @@ static void ask(struct hf_redis *redis, struct hf_redis_examine *examine, int ar
 }
 
 /* Several settings in one CONFIG GET are possible from version 7 on. */
-static void ask_server(struct hf_redis *redis, struct hf_redis_examine *examine)
+static void query_server(struct hf_redis *redis, struct hf_redis_examine *examine)
 {
     static const char *const sections[] = { "server", "memory", "persistence",
                                             "replication" };
     static const char *const settings[] = { "appendfsync", "save", "min-replicas-*" };
 
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        ask(redis, examine, 2, (const char *[]){ "INFO", sections[i] }, on_info);
+        send_query(redis, examine, 2, (const char *[]){ "INFO", sections[i] }, on_info);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        ask(redis, examine, 3, (const char *[]){ "CONFIG", "GET", settings[i] },
-            on_config);
+        send_query(redis, examine, 3, (const char *[]){ "CONFIG", "GET", settings[i] },
+                   on_config);
 }
 
 void hf_redis_examine(struct hf_served_task *task)
@@ -153,6 +154,6 @@ void hf_redis_examine(struct hf_served_task *task)
     assert(((struct hf_redis_task *)task)->examine == NULL);
     ((struct hf_redis_task *)task)->examine = examine;
     examine->began = hf_now();
-    ask_server(redis, examine);
-    hf_served_send(task, on_looked);
+    query_server(redis, examine);
+    hf_served_send(task, on_examined);
 }

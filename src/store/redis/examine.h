@@ -21,19 +21,19 @@ struct hf_redis_examine {
     bool                 failed;
 };
 
-/* What the script look.lua answers. */
+/* What the script examine.lua answers. */
 enum {
-    HF_REDIS_LOOK_SESSIONS = 1,
-    HF_REDIS_LOOK_HOLDERS,
-    HF_REDIS_LOOK_WAITERS,
-    HF_REDIS_LOOK_HOLD, /* nobody is granted anything for so long */
-    HF_REDIS_LOOK_TTL,  /* the longest ever used */
-    HF_REDIS_LOOK_TOKEN,
-    HF_REDIS_LOOK_EPOCH,
-    HF_REDIS_LOOK_NAME_HOLDERS,
-    HF_REDIS_LOOK_NAME_WAITERS,
-    HF_REDIS_LOOK_NOW,
-    HF_REDIS_LOOK_FOREIGN, /* how long a claim of that name lives that is none of ours; -1: it has no end */
+    HF_REDIS_TOLD_SESSIONS = 1,
+    HF_REDIS_TOLD_HOLDERS,
+    HF_REDIS_TOLD_WAITERS,
+    HF_REDIS_TOLD_HOLD, /* nobody is granted anything for so long */
+    HF_REDIS_TOLD_TTL,  /* the longest ever used */
+    HF_REDIS_TOLD_TOKEN,
+    HF_REDIS_TOLD_EPOCH,
+    HF_REDIS_TOLD_NAME_HOLDERS,
+    HF_REDIS_TOLD_NAME_WAITERS,
+    HF_REDIS_TOLD_NOW,
+    HF_REDIS_TOLD_FOREIGN, /* how long a claim of that name lives that is none of ours; -1: it has no end */
 };
 
 /* The value that the server has for `key`; "" and false if it did not tell. */
@@ -48,7 +48,7 @@ void hf_redis_server_tell(const struct hf_redis         *redis,
                           const struct hf_redis_examine *examine,
                           struct hf_finding_list        *list);
 void hf_redis_data_tell(const struct hf_redis         *redis,
-                        const struct hf_redis_examine *examine, const redisReply *look,
+                        const struct hf_redis_examine *examine, const redisReply *reply,
                         const char *name, struct hf_finding_list *list);
 
 #endif

@@ -9,11 +9,6 @@
 
 #define REPLICAS_MAX 100 /* to look at */
 
-static double seconds(hf_time time)
-{
-    return (double)time / (double)HF_SEC;
-}
-
 /* ---- A restart -------------------------------------------------------------------------------- */
 
 static bool is_bad(const struct hf_redis_examine *examine, const char *key)
@@ -77,7 +72,7 @@ static void tell_persistence(const struct hf_redis_examine *examine,
         list, HF_FINE, "restart", NULL,
         "holders keep what they have, for they put it down again; for %g s nobody "
         "else is granted anything",
-        seconds(examine->longest));
+        hf_seconds(examine->longest));
 }
 
 /* ---- A failover ------------------------------------------------------------------------------- */
@@ -176,12 +171,12 @@ static void tell_replicas(const struct hf_redis         *redis,
 
 /* ---- Our data ----------------------------------------------------------------------------------- */
 
-static void tell_hold_off(const struct hf_redis_examine *examine, const redisReply *look,
+static void tell_hold_off(const struct hf_redis_examine *examine, const redisReply *reply,
                           struct hf_finding_list *list)
 {
-    int64_t left = hf_redis_number(look, HF_REDIS_LOOK_HOLD);
-    int64_t since = hf_redis_number(look, HF_REDIS_LOOK_NOW) -
-                    hf_redis_number(look, HF_REDIS_LOOK_EPOCH);
+    int64_t left = hf_redis_number(reply, HF_REDIS_TOLD_HOLD);
+    int64_t since = hf_redis_number(reply, HF_REDIS_TOLD_NOW) -
+                    hf_redis_number(reply, HF_REDIS_TOLD_EPOCH);
 
     if (left > 0)
         hf_finding_add(
@@ -196,14 +191,14 @@ static void tell_hold_off(const struct hf_redis_examine *examine, const redisRep
             list, HF_FINE, "hold-off", NULL,
             "none now; should data be lost it lasts %g s or somewhat more: the "
             "longest ttl used here",
-            seconds(examine->longest));
+            hf_seconds(examine->longest));
 }
 
 /* Tokens are microseconds of the server's clock, unless that would be less than before. */
-static void tell_tokens(const redisReply *look, struct hf_finding_list *list)
+static void tell_tokens(const redisReply *reply, struct hf_finding_list *list)
 {
-    int64_t token = hf_redis_number(look, HF_REDIS_LOOK_TOKEN);
-    double  ahead = (double)(token - hf_redis_number(look, HF_REDIS_LOOK_NOW)) / 1e6;
+    int64_t token = hf_redis_number(reply, HF_REDIS_TOLD_TOKEN);
+    double  ahead = (double)(token - hf_redis_number(reply, HF_REDIS_TOLD_NOW)) / 1e6;
 
     if (ahead > 1)
         hf_finding_add(
@@ -216,15 +211,15 @@ static void tell_tokens(const redisReply *look, struct hf_finding_list *list)
         hf_finding_add(list, HF_FINE, "tokens", NULL, "above %" PRId64, token);
 }
 
-static void tell_line(const redisReply *look, const char *name,
+static void tell_line(const redisReply *reply, const char *name,
                       struct hf_finding_list *list)
 {
-    int64_t foreign = hf_redis_number(look, HF_REDIS_LOOK_FOREIGN);
+    int64_t foreign = hf_redis_number(reply, HF_REDIS_TOLD_FOREIGN);
 
     hf_finding_add(list, HF_FINE, "line", NULL,
                    "%" PRId64 " hold \"%s\", %" PRId64 " wait",
-                   hf_redis_number(look, HF_REDIS_LOOK_NAME_HOLDERS), name,
-                   hf_redis_number(look, HF_REDIS_LOOK_NAME_WAITERS));
+                   hf_redis_number(reply, HF_REDIS_TOLD_NAME_HOLDERS), name,
+                   hf_redis_number(reply, HF_REDIS_TOLD_NAME_WAITERS));
     if (foreign > 0)
         hf_finding_add(
             list, HF_FINE, "claim", NULL,
@@ -236,21 +231,21 @@ static void tell_line(const redisReply *look, const char *name,
 }
 
 void hf_redis_data_tell(const struct hf_redis         *redis,
-                        const struct hf_redis_examine *examine, const redisReply *look,
+                        const struct hf_redis_examine *examine, const redisReply *reply,
                         const char *name, struct hf_finding_list *list)
 {
     tell_persistence(examine, list);
     tell_replicas(redis, examine, list);
-    tell_hold_off(examine, look, list);
-    tell_tokens(look, list);
+    tell_hold_off(examine, reply, list);
+    tell_tokens(reply, list);
     hf_finding_add(list, HF_FINE, "keys", NULL, "%s:... in database %d",
                    redis->config.prefix, redis->config.db);
     hf_finding_add(list, HF_FINE, "lines", NULL,
                    "%" PRId64 " sessions, ours included; %" PRId64 " hold, %" PRId64
                    " wait",
-                   hf_redis_number(look, HF_REDIS_LOOK_SESSIONS),
-                   hf_redis_number(look, HF_REDIS_LOOK_HOLDERS),
-                   hf_redis_number(look, HF_REDIS_LOOK_WAITERS));
+                   hf_redis_number(reply, HF_REDIS_TOLD_SESSIONS),
+                   hf_redis_number(reply, HF_REDIS_TOLD_HOLDERS),
+                   hf_redis_number(reply, HF_REDIS_TOLD_WAITERS));
     if (name != NULL)
-        tell_line(look, name, list);
+        tell_line(reply, name, list);
 }

@@ -9,16 +9,11 @@
 #define MB          (1024.0 * 1024.0)
 #define NEARLY_FULL 0.9 /* of maxmemory */
 
-static double seconds(hf_time time)
-{
-    return (double)time / (double)HF_SEC;
-}
-
 /* ---- Who serves us -------------------------------------------------------------------------- */
 
-static void tell_server(const struct hf_redis         *redis,
-                        const struct hf_redis_examine *examine,
-                        struct hf_finding_list        *list)
+static void tell_redis_server(const struct hf_redis         *redis,
+                              const struct hf_redis_examine *examine,
+                              struct hf_finding_list        *list)
 {
     char name[300], version[32];
     bool valkey = hf_redis_told(examine, "valkey_version", version, sizeof version);
@@ -36,9 +31,9 @@ static void tell_server(const struct hf_redis         *redis,
                    (double)examine->took / (double)HF_MS);
 }
 
-static void tell_finding(const struct hf_redis         *redis,
-                         const struct hf_redis_examine *examine,
-                         struct hf_finding_list        *list)
+static void tell_how_found(const struct hf_redis         *redis,
+                           const struct hf_redis_examine *examine,
+                           struct hf_finding_list        *list)
 {
     const struct hf_redis_config *config = &redis->config;
     char                          mode[16];
@@ -92,22 +87,22 @@ static void tell_way(const struct hf_redis *redis, struct hf_finding_list *list)
 
 /* ---- Session and clock -------------------------------------------------------------------------- */
 
-static void tell_session(const struct hf_redis         *redis,
-                         const struct hf_redis_examine *examine,
-                         struct hf_finding_list        *list)
+static void tell_redis_session(const struct hf_redis         *redis,
+                               const struct hf_redis_examine *examine,
+                               struct hf_finding_list        *list)
 {
     hf_time left = redis->served.base.alive_until - hf_now();
     hf_time ttl = redis->config.ttl, longest = examine->longest;
 
     hf_finding_add(list, longest > ttl ? HF_WARNING : HF_FINE, "session",
                    longest > ttl ? "give all clients of this prefix the same ttl" : NULL,
-                   "%g s: so long a dead holder is waited for%s", seconds(ttl),
+                   "%g s: so long a dead holder is waited for%s", hf_seconds(ttl),
                    longest > ttl ? "; others use a longer one, see hold-off" : "");
     hf_finding_add(
         list, left > 0 ? HF_FINE : HF_WARNING, "deadline", NULL,
         "what is held now is surely ours for %.1f s, even if the server is not "
         "heard",
-        left > 0 ? seconds(left) : 0.0);
+        left > 0 ? hf_seconds(left) : 0.0);
 }
 
 /* Leases are counted by its clock, and tokens come from it. */
@@ -116,7 +111,8 @@ static void tell_clock(const struct hf_redis         *redis,
                        struct hf_finding_list        *list)
 {
     double off = (double)examine->ahead / 1e6;
-    bool   far = off > seconds(redis->config.ttl) || -off > seconds(redis->config.ttl);
+    bool   far =
+        off > hf_seconds(redis->config.ttl) || -off > hf_seconds(redis->config.ttl);
 
     hf_finding_add(
         list, far ? HF_WARNING : HF_FINE, "clock",
@@ -166,10 +162,10 @@ void hf_redis_server_tell(const struct hf_redis         *redis,
                           struct hf_finding_list        *list)
 {
     assert(redis->dial->phase >= HF_DIAL_GREETING); /* it has just answered */
-    tell_server(redis, examine, list);
-    tell_finding(redis, examine, list);
+    tell_redis_server(redis, examine, list);
+    tell_how_found(redis, examine, list);
     tell_way(redis, list);
-    tell_session(redis, examine, list);
+    tell_redis_session(redis, examine, list);
     tell_clock(redis, examine, list);
     tell_eviction(examine, list);
 }

@@ -65,7 +65,7 @@ static const char *unwrapped(const char *text)
     return *at == '-' ? at + 1 : at;
 }
 
-static const struct meaning *find(const char *text)
+static const struct meaning *find_meaning(const char *text)
 {
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++)
         if (strncmp(text, meanings[i].starts, strlen(meanings[i].starts)) == 0)
@@ -79,7 +79,7 @@ enum hf_served_fault hf_redis_fault_words(const redisReply *reply, char *ret, si
         return HF_SERVED_FINE;
 
     const char           *text = unwrapped(reply->str);
-    const struct meaning *meaning = find(text);
+    const struct meaning *meaning = find_meaning(text);
     enum hf_served_fault  fault = meaning != NULL ? meaning->fault : HF_SERVED_FAILED;
     int                   length = (int)strcspn(text, "\r\n");
 
@@ -94,7 +94,7 @@ enum hf_served_fault hf_redis_fault_words(const redisReply *reply, char *ret, si
 }
 
 /* "MOVED 3999 10.0.0.1:6381": all our keys are in one slot, so they all are there. */
-static void remember(struct hf_redis *redis, const char *text)
+static void remember_moved(struct hf_redis *redis, const char *text)
 {
     struct hf_server *moved = &redis->link.moved;
     const char       *host = strrchr(text, ' ');
@@ -120,7 +120,7 @@ enum hf_served_fault hf_redis_fault(struct hf_redis *redis, const redisReply *re
     if (fault == HF_SERVED_FINE)
         return fault;
     if (strncmp(reply->str, "MOVED ", 6) == 0)
-        remember(redis, reply->str);
+        remember_moved(redis, reply->str);
     hf_dial_say(redis->dial, why);
     return fault;
 }

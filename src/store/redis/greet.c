@@ -13,7 +13,7 @@
 /* ---- INFO -------------------------------------------------------------------------------- */
 
 /* The value of "key:value\r\n", or "". */
-static void get(const redisReply *reply, const char *key, char *ret, size_t size)
+static void get_info(const redisReply *reply, const char *key, char *ret, size_t size)
 {
     size_t length = strlen(key);
 
@@ -28,11 +28,11 @@ static void get(const redisReply *reply, const char *key, char *ret, size_t size
     }
 }
 
-static long long get_number(const redisReply *reply, const char *key)
+static long long get_info_number(const redisReply *reply, const char *key)
 {
     char text[32];
 
-    get(reply, key, text, sizeof text);
+    get_info(reply, key, text, sizeof text);
     return strtoll(text, NULL, 10);
 }
 
@@ -52,10 +52,10 @@ static void take_server(struct hf_redis *redis, const redisReply *reply)
     char                         mode[16], why[HF_ERRMSG_MAX];
     bool several = redis->config.servers > 1 && redis->config.service[0] == '\0';
 
-    get(reply, "run_id", info->run_id, sizeof info->run_id);
-    get(reply, "redis_version", info->version, sizeof info->version);
-    get(reply, "redis_mode", mode, sizeof mode);
-    info->uptime = get_number(reply, "uptime_in_seconds");
+    get_info(reply, "run_id", info->run_id, sizeof info->run_id);
+    get_info(reply, "redis_version", info->version, sizeof info->version);
+    get_info(reply, "redis_mode", mode, sizeof mode);
+    info->uptime = get_info_number(reply, "uptime_in_seconds");
     info->cluster = strcmp(mode, "cluster") == 0;
     if (strcmp(mode, "sentinel") == 0) {
         hf_dial_refuse(redis->dial, HF_EINVAL,
@@ -79,8 +79,8 @@ static void take_memory(struct hf_redis *redis, const redisReply *reply)
     struct hf_redis_server_info *info = &redis->link.info;
     char                         why[HF_ERRMSG_MAX];
 
-    info->maxmemory = get_number(reply, "maxmemory");
-    get(reply, "maxmemory_policy", info->policy, sizeof info->policy);
+    info->maxmemory = get_info_number(reply, "maxmemory");
+    get_info(reply, "maxmemory_policy", info->policy, sizeof info->policy);
     if (info->maxmemory <= 0 || strcmp(info->policy, "noeviction") == 0 ||
         redis->config.evicting)
         return;
@@ -98,8 +98,8 @@ static void deny_replica(struct hf_redis *redis, const redisReply *reply)
     char host[128], port[8], why[HF_ERRMSG_MAX];
 
     assert(redis->link.info.replica && !redis->link.info.cluster);
-    get(reply, "master_host", host, sizeof host);
-    get(reply, "master_port", port, sizeof port);
+    get_info(reply, "master_host", host, sizeof host);
+    get_info(reply, "master_port", port, sizeof port);
     snprintf(why, sizeof why,
              "is a read-only replica: name its master (%.100s:%s) or use redis+sentinel:",
              host, port);
@@ -116,8 +116,8 @@ static void take_replication(struct hf_redis *redis, const redisReply *reply)
     struct hf_redis_server_info *info = &redis->link.info;
     char                         role[16], before[48];
 
-    get(reply, "role", role, sizeof role);
-    get(reply, "master_replid2", before, sizeof before);
+    get_info(reply, "role", role, sizeof role);
+    get_info(reply, "master_replid2", before, sizeof before);
     info->replica = strcmp(role, "slave") == 0 || strcmp(role, "replica") == 0;
     info->promoted = before[strspn(before, "0")] != '\0';
     if (info->replica && !info->cluster) /* a cluster's sends us to its master */
@@ -153,7 +153,7 @@ static bool is_good(struct hf_redis *redis, const redisReply *reply, int type)
 }
 
 /* With Sentinels the password may be theirs alone. */
-static void on_auth(struct hf_redis *redis, void *data, const redisReply *reply)
+static void on_link_auth(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     bool needless = reply != NULL && reply->type == REDIS_REPLY_ERROR &&
                     strncmp(reply->str, "ERR AUTH", 8) == 0;
@@ -213,8 +213,8 @@ static void on_script(struct hf_redis *redis, void *data, const redisReply *repl
     hf_redis_session_begin(redis);
 }
 
-static void say(struct hf_redis *redis, int argc, const char *const *argv,
-                hf_redis_on_reply *on_reply)
+static void send_greeting(struct hf_redis *redis, int argc, const char *const *argv,
+                          hf_redis_on_reply *on_reply)
 {
     struct hf_redis_link *link = &redis->link;
 
@@ -233,15 +233,16 @@ void hf_redis_greet(struct hf_dial *dial)
     assert(dial == redis->dial && dial->phase == HF_DIAL_GREETING && !link->introduced);
     link->info = (struct hf_redis_server_info){ 0 };
     link->calls = 0;
-    hf_redis_conn_auth(redis, &link->conn, &link->call[link->calls++], on_auth, NULL);
-    say(redis, 2, (const char *[]){ "INFO", "server" }, on_server);
-    say(redis, 2, (const char *[]){ "INFO", "memory" }, on_memory);
-    say(redis, 2, (const char *[]){ "INFO", "replication" }, on_replication);
+    hf_redis_conn_auth(redis, &link->conn, &link->call[link->calls++], on_link_auth,
+                       NULL);
+    send_greeting(redis, 2, (const char *[]){ "INFO", "server" }, on_server);
+    send_greeting(redis, 2, (const char *[]){ "INFO", "memory" }, on_memory);
+    send_greeting(redis, 2, (const char *[]){ "INFO", "replication" }, on_replication);
     snprintf(db, sizeof db, "%d", redis->config.db);
     if (redis->config.db != 0)
-        say(redis, 2, (const char *[]){ "SELECT", db }, on_select);
+        send_greeting(redis, 2, (const char *[]){ "SELECT", db }, on_select);
     for (int i = 0; i < HF_REDIS_CANARIES; i++)
         exists[2 + i] = redis->canary[i];
-    say(redis, 2 + HF_REDIS_CANARIES, exists, on_script);
-    say(redis, 3, (const char *[]){ "CLIENT", "SETNAME", "holdfast" }, NULL);
+    send_greeting(redis, 2 + HF_REDIS_CANARIES, exists, on_script);
+    send_greeting(redis, 3, (const char *[]){ "CLIENT", "SETNAME", "holdfast" }, NULL);
 }

@@ -6,7 +6,7 @@
  *   script.c   the scripts, called by name    session.c  hello, and when it is lost
  *   news.c     what the server tells us       canary.c   whether there was anybody
  *   renew.c bye.c  the session's renewals, its end   mend.c  when data were lost
- *   store.c    turns, open and close          task.c     how a verb is put to the server
+ *   store.c    process, open, close           task.c     how a verb is put to the server
  *   replicas.c list.c examine.c  what is special of the verbs (served/served.h)
  *
  * What the server keeps is told in base.lua.
@@ -30,9 +30,11 @@ enum hf_redis_script {
     HF_REDIS_READ,
     HF_REDIS_AMEND,
     HF_REDIS_WATCH,
-    HF_REDIS_REACH,
+    HF_REDIS_BREAK,
+    HF_REDIS_ASK,
+    HF_REDIS_PROVE,
     HF_REDIS_LIST,
-    HF_REDIS_LOOK,
+    HF_REDIS_EXAMINE,
     HF_REDIS_SCRIPTS,
 };
 
@@ -86,14 +88,14 @@ struct hf_redis_session {
     char     sid[17];
     uint64_t connection; /* number of the newest */
     char     epoch[24];  /* "0": a new session */
-    bool     torn;       /* data were lost, our places are not put down again yet */
+    bool     unmended;   /* data were lost, our places are not put down again yet */
     hf_time  longest;    /* ttl anybody uses */
     uint64_t heard;      /* messages, when the renewal was sent */
     struct hf_redis_mending mending;
     hf_time                 sent; /* the renewal, or hello, last sent */
     hf_time renewed;  /* ... last answered, when that was sent; 0: none here */
     hf_time due;      /* renew then */
-    hf_time look;     /* or then, since a session or a hold-off ends */
+    hf_time early;    /* or then, since a session or a hold-off ends */
     bool    held_off; /* nobody is granted anything at present */
     struct hf_redis_call call;
     bool                 again; /* renew once more when it is answered */
@@ -138,9 +140,9 @@ void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_served_place
 void hf_redis_add_claim_value(struct hf_redis              *redis,
                               const struct hf_served_place *place);
 
-/* Renew now; and look again after a while, if that is not 0. */
+/* Renew now; or after a while, if that is not 0. */
 void hf_redis_renew(struct hf_redis *redis);
-void hf_redis_look_after(struct hf_redis *redis, hf_time time);
+void hf_redis_renew_after(struct hf_redis *redis, hf_time time);
 
 /* ---- bye.c: the end of it, for good; waits a moment ---------------------------------------- */
 
@@ -160,7 +162,7 @@ struct hf_redis_news {
     uint64_t             heard;   /* number of the last message */
     uint64_t             sent;    /* ... and of the last one sent, as far as we know */
     hf_time              miss;    /* if they differ by then, one was lost */
-    unsigned             put_off; /* for how many turns */
+    unsigned             put_off; /* how often in a row */
 };
 
 void    hf_redis_news_init(struct hf_redis *redis, uint64_t seed);

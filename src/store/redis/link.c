@@ -20,7 +20,7 @@ hf_time hf_redis_patience(const struct hf_dial *dial)
 }
 
 /* Short of a session that is running out meanwhile. */
-static hf_time pause_most(const struct hf_dial *dial)
+static hf_time redis_pause_most(const struct hf_dial *dial)
 {
     const struct hf_redis *redis = (const struct hf_redis *)dial->store;
 
@@ -39,7 +39,7 @@ static void connect_to_path(struct hf_dial *dial, const char *path)
     hf_dial_connect(dial, &address);
 }
 
-static void find(struct hf_dial *dial)
+static void find_redis_server(struct hf_dial *dial)
 {
     struct hf_redis      *redis = (struct hf_redis *)dial->store;
     struct hf_redis_link *link = &redis->link;
@@ -60,7 +60,7 @@ static void find(struct hf_dial *dial)
     }
 }
 
-static void over(struct hf_dial *dial)
+static void redis_link_over(struct hf_dial *dial)
 {
     struct hf_redis      *redis = (struct hf_redis *)dial->store;
     struct hf_redis_link *link = &redis->link;
@@ -79,12 +79,12 @@ static const struct hf_dial_ops ops = {
     .secure = "rediss:",
     .is_link = true,
     .shuffle = true,
-    .find = find,
+    .find = find_redis_server,
     .greet = hf_redis_greet,
     .read = hf_redis_conn_read,
-    .over = over,
+    .over = redis_link_over,
     .patience = hf_redis_patience,
-    .pause_most = pause_most,
+    .pause_most = redis_pause_most,
 };
 
 void hf_redis_link_init(struct hf_redis *redis, uint64_t seed)

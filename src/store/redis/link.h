@@ -82,7 +82,7 @@ struct hf_redis_call {
 struct hf_redis_conn {
     struct hf_dial        dial; /* first: they are cast */
     struct redisReader   *reader;
-    struct hf_redis_call *first, *last; /* asked, not answered */
+    struct hf_redis_call *first, *last; /* sent, not answered */
 
     /* A reply that answers no call: what a subscription brings.  NULL: there must be
      * none. */
@@ -120,7 +120,7 @@ struct hf_redis_sentinel {
     bool                 greeted; /* ... and has it */
     bool                 unknown; /* it knows no such service */
     struct hf_server     master;  /* as it says */
-    hf_time              named;   /* when that was asked; 0: never */
+    hf_time              named_at; /* when that was asked; 0: never */
 };
 
 int     hf_redis_sentinels_init(struct hf_redis *redis, uint64_t seed);
@@ -158,7 +158,7 @@ struct hf_redis_link {
     struct hf_server            moved;      /* the cluster sends us there, or "" */
     bool                        following;  /* ... and there we go */
     bool                        introduced; /* we know whom we speak to */
-    hf_time                     sought;     /* the Sentinels are asked since then */
+    hf_time                     seek_began; /* the Sentinels are asked since then */
     struct hf_redis_call        call[8];    /* of the greeting */
     int                         calls;      /* of them used */
 };

@@ -85,7 +85,7 @@ static void on_mended(struct hf_redis *redis, void *data, const redisReply *repl
     (void)data;
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_MEND, &code))
         return;
-    assert(redis->session.torn && mending->end <= mending->count);
+    assert(redis->session.unmended && mending->end <= mending->count);
     if (code == HF_REDIS_UNKNOWN ||
         (code == HF_SERVED_DONE && hf_redis_number(reply, 3) != 0)) {
         put_down(redis); /* the same piece: there is more to take away */
@@ -129,7 +129,7 @@ static void put_down(struct hf_redis *redis)
         claims += is_claim(piece[count]);
         count += is_ours(piece[count]);
     }
-    assert(redis->session.torn && mending->start <= mending->end && count <= PIECE);
+    assert(redis->session.unmended && mending->start <= mending->end && count <= PIECE);
     hf_redis_script(redis, HF_REDIS_MEND, claims);
     for (size_t i = 0; i < count; i++)
         if (is_claim(piece[i]))
@@ -145,7 +145,7 @@ static void put_down(struct hf_redis *redis)
 
 void hf_redis_mend(struct hf_redis *redis)
 {
-    assert(redis->session.torn && redis->dial->phase == HF_DIAL_GREETING);
+    assert(redis->session.unmended && redis->dial->phase == HF_DIAL_GREETING);
     hf_redis_mend_end(redis);
     if (gather(&redis->session.mending, &redis->served))
         put_down(redis);

@@ -40,7 +40,7 @@ static void missed(struct hf_redis *redis, uint64_t number)
     hf_served_news_all(&redis->served);
 }
 
-static void count(struct hf_redis *redis, uint64_t number)
+static void count_message(struct hf_redis *redis, uint64_t number)
 {
     struct hf_redis_news *news = &redis->news;
 
@@ -64,7 +64,7 @@ static void on_message(struct hf_redis *redis, const char *text)
 
     if (rest[0] != ' ' || !hf_served_message(&redis->served, rest + 1))
         return;
-    count(redis, number);
+    count_message(redis, number);
 }
 
 /* We may not listen: without that nobody would be woken, so better to say it.  All else
@@ -112,24 +112,24 @@ static void subscribe(struct hf_redis *redis)
     hf_redis_conn_call(redis, &redis->news_conn, NULL, 2, argv, length, NULL, NULL);
 }
 
-static void on_auth(struct hf_redis *redis, void *data, const redisReply *reply)
+static void on_news_auth(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     (void)data;
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR)
         on_error(redis, reply);
 }
 
-static void greet(struct hf_dial *dial)
+static void greet_for_news(struct hf_dial *dial)
 {
     struct hf_redis *redis = (struct hf_redis *)dial->store;
 
     assert(dial->phase == HF_DIAL_GREETING && redis->dial->phase == HF_DIAL_READY);
-    hf_redis_conn_auth(redis, &redis->news_conn, &redis->news.call, on_auth, NULL);
+    hf_redis_conn_auth(redis, &redis->news_conn, &redis->news.call, on_news_auth, NULL);
     subscribe(redis);
 }
 
 /* Where the commands go. */
-static void find(struct hf_dial *dial)
+static void find_commands_server(struct hf_dial *dial)
 {
     const struct hf_redis *redis = (const struct hf_redis *)dial->store;
 
@@ -138,18 +138,18 @@ static void find(struct hf_dial *dial)
     hf_dial_connect(dial, &redis->dial->at);
 }
 
-static bool may_begin(const struct hf_dial *dial)
+static bool commands_are_ready(const struct hf_dial *dial)
 {
     return ((const struct hf_redis *)dial->store)->dial->phase == HF_DIAL_READY;
 }
 
-static hf_time patience(const struct hf_dial *dial)
+static hf_time news_patience(const struct hf_dial *dial)
 {
     return ((const struct hf_redis *)dial->store)->config.ttl / 3;
 }
 
 /* Without it renewals tell all, if later. */
-static bool is_quiet(const struct hf_dial *dial)
+static bool news_is_quiet(const struct hf_dial *dial)
 {
     (void)dial;
     return true;
@@ -157,13 +157,13 @@ static bool is_quiet(const struct hf_dial *dial)
 
 static const struct hf_dial_ops ops = {
     .kind = "Redis",
-    .may_begin = may_begin,
-    .find = find,
-    .greet = greet,
+    .may_begin = commands_are_ready,
+    .find = find_commands_server,
+    .greet = greet_for_news,
     .read = hf_redis_conn_read,
     .over = hf_redis_conn_over,
-    .patience = patience,
-    .is_quiet = is_quiet,
+    .patience = news_patience,
+    .is_quiet = news_is_quiet,
 };
 
 void hf_redis_news_init(struct hf_redis *redis, uint64_t seed)

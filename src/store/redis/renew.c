@@ -58,10 +58,10 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
     } else {
         assert(redis->dial->phase == HF_DIAL_READY);
         hf_redis_session_renewed(redis);
-        redis->session.look = HF_NEVER;
+        redis->session.early = HF_NEVER;
         hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 1),
                             redis->session.heard);
-        hf_redis_look_after(redis, hf_redis_time(reply, 2));
+        hf_redis_renew_after(redis, hf_redis_time(reply, 2));
         hf_redis_session_held_off(redis, hf_redis_time(reply, 3));
         hf_redis_session_longest(redis, hf_redis_time(reply, 4));
         for (size_t i = 5; i < reply->elements; i++)
@@ -89,7 +89,7 @@ void hf_redis_renew(struct hf_redis *redis)
     session->again = session->call.flying;
     if (session->again || redis->dial->phase != HF_DIAL_READY)
         return;
-    assert(!session->torn); /* it is READY only with all places put down again */
+    assert(!session->unmended); /* it is READY only with all places put down again */
     if (redis->remote.now >= session->due)
         hf_redis_canary_load(redis); /* somebody may have flushed the scripts */
     session->sent = redis->remote.now;
@@ -132,7 +132,7 @@ void hf_redis_renew_run(struct hf_redis *redis)
     if (redis->dial->phase != HF_DIAL_READY || session->call.flying)
         return;
     if (redis->remote.now >= session->due ||
-        (redis->remote.now >= session->look && somebody_waits(redis)))
+        (redis->remote.now >= session->early && somebody_waits(redis)))
         hf_redis_renew(redis);
 }
 
@@ -145,7 +145,7 @@ hf_time hf_redis_renew_wake(const struct hf_redis *redis)
         return redis->link.introduced ? wake : HF_NEVER;
     if (session->due < wake)
         wake = session->due;
-    if (session->look < wake && somebody_waits(redis))
-        wake = session->look;
+    if (session->early < wake && somebody_waits(redis))
+        wake = session->early;
     return wake;
 }

@@ -1,24 +1,28 @@
 /* script.c - the scripts, and how one is called.
  *
- * A script is base.lua, line.lua and a file of its own behind each other; for some with
- * another before them, for when nobody else is there, or with server.lua between them.
- * It is called by its SHA1; a server that does not know it is given it, and asked again.
+ * A script is base.lua, line.lua and a file of its own behind each other.  Some have another
+ * before them, for when nobody else is there; some have server.lua or anybody.lua before
+ * their own.  A script is called by its SHA1.  A server that does not know it is given it,
+ * and called again.
  */
 #include "store/redis/inner.h"
 
 #include "store/redis/amend.lua.h"
+#include "store/redis/anybody.lua.h"
+#include "store/redis/ask.lua.h"
 #include "store/redis/base.lua.h"
+#include "store/redis/break.lua.h"
 #include "store/redis/bye.lua.h"
 #include "store/redis/enter.lua.h"
 #include "store/redis/enter_alone.lua.h"
+#include "store/redis/examine.lua.h"
 #include "store/redis/hello.lua.h"
 #include "store/redis/leave.lua.h"
 #include "store/redis/leave_alone.lua.h"
 #include "store/redis/line.lua.h"
 #include "store/redis/list.lua.h"
-#include "store/redis/look.lua.h"
 #include "store/redis/mend.lua.h"
-#include "store/redis/reach.lua.h"
+#include "store/redis/prove.lua.h"
 #include "store/redis/read.lua.h"
 #include "store/redis/renew.lua.h"
 #include "store/redis/server.lua.h"
@@ -40,23 +44,27 @@ static const char *const bodies[HF_REDIS_SCRIPTS] = {
     [HF_REDIS_RENEW] = renew_lua, [HF_REDIS_BYE] = bye_lua,
     [HF_REDIS_ENTER] = enter_lua, [HF_REDIS_LEAVE] = leave_lua,
     [HF_REDIS_READ] = read_lua,   [HF_REDIS_AMEND] = amend_lua,
-    [HF_REDIS_WATCH] = watch_lua, [HF_REDIS_REACH] = reach_lua,
-    [HF_REDIS_LIST] = list_lua,   [HF_REDIS_LOOK] = look_lua,
+    [HF_REDIS_WATCH] = watch_lua, [HF_REDIS_BREAK] = break_lua,
+    [HF_REDIS_ASK] = ask_lua,     [HF_REDIS_PROVE] = prove_lua,
+    [HF_REDIS_LIST] = list_lua,   [HF_REDIS_EXAMINE] = examine_lua,
 };
 
 /* ---- Their names ----------------------------------------------------------------------- */
 
-static char *source(enum hf_redis_script script)
+static char *script_text(enum hf_redis_script script)
 {
     const char *alone = script == HF_REDIS_ENTER   ? enter_alone_lua
                         : script == HF_REDIS_LEAVE ? leave_alone_lua
                                                    : "";
-    const char *server =
-        script == HF_REDIS_HELLO || script == HF_REDIS_RENEW ? server_lua : "";
+    const char *between =
+        script == HF_REDIS_HELLO || script == HF_REDIS_RENEW ? server_lua
+        : script == HF_REDIS_BREAK || script == HF_REDIS_ASK || script == HF_REDIS_PROVE
+            ? anybody_lua
+            : "";
     char *text = NULL;
 
     assert(script < HF_REDIS_SCRIPTS && bodies[script] != NULL);
-    if (asprintf(&text, "%s\n%s\n%s\n%s\n%s", alone, base_lua, line_lua, server,
+    if (asprintf(&text, "%s\n%s\n%s\n%s\n%s", alone, base_lua, line_lua, between,
                  bodies[script]) < 0)
         return NULL;
     return text;
@@ -78,7 +86,7 @@ bool hf_redis_sha1(const char *text, char ret[41])
 int hf_redis_scripts_init(struct hf_redis *redis)
 {
     for (size_t i = 0; i < HF_REDIS_SCRIPTS; i++) {
-        char *text = source((enum hf_redis_script)i);
+        char *text = script_text((enum hf_redis_script)i);
         bool  fine = text != NULL && hf_redis_sha1(text, redis->sha[i]);
         free(text);
         if (!fine)
@@ -124,7 +132,7 @@ void hf_redis_load(struct hf_redis *redis, const char *text)
 
 void hf_redis_script_load(struct hf_redis *redis, enum hf_redis_script script)
 {
-    char *text = source(script);
+    char *text = script_text(script);
 
     hf_redis_load(redis, text);
     free(text);
@@ -132,14 +140,14 @@ void hf_redis_script_load(struct hf_redis *redis, enum hf_redis_script script)
 
 /* ---- Arguments --------------------------------------------------------------------------- */
 
-static void add(struct hf_served *served, const char *text, size_t size)
+static void add_bytes(struct hf_served *served, const char *text, size_t size)
 {
     hf_redis_args_add(&((struct hf_redis *)served)->args, text, size);
 }
 
 void hf_redis_add(struct hf_served *served, const char *text)
 {
-    add(served, text, strlen(text));
+    add_bytes(served, text, strlen(text));
 }
 
 void hf_redis_add_note(struct hf_served *served, const char *text)
@@ -151,7 +159,7 @@ static void add_digits(struct hf_served *served, uint64_t number, size_t width)
 {
     char text[HF_REDIS_DIGITS];
 
-    add(served, text, hf_redis_digits(number, width, text));
+    add_bytes(served, text, hf_redis_digits(number, width, text));
 }
 
 void hf_redis_add_number(struct hf_served *served, uint64_t number)
@@ -176,7 +184,7 @@ void hf_redis_add_kind(struct hf_served *served, const struct hf_shape *shape)
     size_t size = hf_redis_digits(shape->capacity, 0, text);
 
     text[size] = 'c';
-    add(served, text, size + shape->claim);
+    add_bytes(served, text, size + shape->claim);
 }
 
 void hf_redis_add_shape(struct hf_served *served, const struct hf_shape *shape)
@@ -256,7 +264,7 @@ void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
 
 /* ---- Answers -------------------------------------------------------------------------------- */
 
-static const redisReply *part(const redisReply *reply, size_t index)
+static const redisReply *reply_part(const redisReply *reply, size_t index)
 {
     return reply != NULL && reply->type == REDIS_REPLY_ARRAY && index < reply->elements
                ? reply->element[index]
@@ -265,7 +273,7 @@ static const redisReply *part(const redisReply *reply, size_t index)
 
 int64_t hf_redis_number(const void *reply, size_t index)
 {
-    const redisReply *at = part(reply, index);
+    const redisReply *at = reply_part(reply, index);
 
     if (at == NULL)
         return 0;
@@ -284,7 +292,7 @@ hf_time hf_redis_time(const void *reply, size_t index)
 
 const char *hf_redis_text(const void *reply, size_t index)
 {
-    const redisReply *at = part(reply, index);
+    const redisReply *at = reply_part(reply, index);
 
     return at != NULL && at->type == REDIS_REPLY_STRING ? at->str : NULL;
 }

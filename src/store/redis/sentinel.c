@@ -36,7 +36,7 @@ static size_t majority(const struct hf_redis *redis)
 static bool names(const struct hf_redis_sentinel *sentinel,
                   const struct hf_server         *server)
 {
-    return sentinel->named > 0 && strcmp(sentinel->master.host, server->host) == 0 &&
+    return sentinel->named_at > 0 && strcmp(sentinel->master.host, server->host) == 0 &&
            strcmp(sentinel->master.port, server->port) == 0;
 }
 
@@ -48,8 +48,8 @@ static const struct hf_redis_sentinel *agreed(const struct hf_redis *redis, hf_t
     for (size_t i = 0; i < redis->config.servers; i++) {
         size_t count = 0;
         for (size_t j = 0; j < redis->config.servers; j++)
-            count += all[j].named >= since && names(&all[j], &all[i].master);
-        if (all[i].named > 0 && count >= majority(redis))
+            count += all[j].named_at >= since && names(&all[j], &all[i].master);
+        if (all[i].named_at > 0 && count >= majority(redis))
             return &all[i];
     }
     return NULL;
@@ -65,16 +65,16 @@ hf_time hf_redis_sentinels_since(const struct hf_redis *redis)
     for (size_t i = 0; i < redis->config.servers; i++) {
         size_t count = 0;
         for (size_t j = 0; j < redis->config.servers; j++)
-            count += all[j].named >= all[i].named && names(&all[j], here);
-        if (count >= majority(redis) && names(&all[i], here) && all[i].named > since)
-            since = all[i].named;
+            count += all[j].named_at >= all[i].named_at && names(&all[j], here);
+        if (count >= majority(redis) && names(&all[i], here) && all[i].named_at > since)
+            since = all[i].named_at;
     }
     return since;
 }
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-static void ask(struct hf_redis *redis, struct hf_redis_sentinel *sentinel);
+static void send_question(struct hf_redis *redis, struct hf_redis_sentinel *sentinel);
 
 static bool take_name(struct hf_redis_sentinel *sentinel, const redisReply *reply)
 {
@@ -87,7 +87,7 @@ static bool take_name(struct hf_redis_sentinel *sentinel, const redisReply *repl
         return false;
     snprintf(master->host, sizeof master->host, "%s", host->str);
     snprintf(master->port, sizeof master->port, "%s", port->str);
-    sentinel->named = sentinel->call[0].sent;
+    sentinel->named_at = sentinel->call[0].sent;
     return true;
 }
 
@@ -96,15 +96,15 @@ static hf_time next_question(const struct hf_redis          *redis,
 {
     hf_time soon =
         redis->config.ttl / 10 < 250 * HF_MS ? redis->config.ttl / 10 : 250 * HF_MS;
-    bool settled =
+    bool agrees =
         redis->dial->phase == HF_DIAL_READY && names(sentinel, &redis->dial->here);
 
-    return settled ? sentinel->call[0].sent + redis->config.ttl / 3
-                   : redis->remote.now + soon;
+    return agrees ? sentinel->call[0].sent + redis->config.ttl / 3
+                  : redis->remote.now + soon;
 }
 
 /* It is a Sentinel, and has answered. */
-static void answered(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
+static void plan_question(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
 {
     struct hf_dial *dial = &sentinel->conn.dial;
 
@@ -114,7 +114,7 @@ static void answered(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
     sentinel->due = next_question(redis, sentinel);
 }
 
-static void on_asked(struct hf_redis *redis, void *data, const redisReply *reply)
+static void on_master_named(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     struct hf_redis_sentinel *sentinel = data;
     struct hf_dial           *dial = &sentinel->conn.dial;
@@ -127,15 +127,15 @@ static void on_asked(struct hf_redis *redis, void *data, const redisReply *reply
     if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
         take_name(sentinel, reply)) {
         hf_dial_proven(dial);
-        answered(redis, sentinel);
+        plan_question(redis, sentinel);
     } else if (sentinel->unknown) {
         snprintf(why, sizeof why, "knows no service \"%.100s\"", redis->config.service);
         hf_dial_say(dial, why);
-        sentinel->named = 0;
-        answered(redis, sentinel);
+        sentinel->named_at = 0;
+        plan_question(redis, sentinel);
     } else if (fault == HF_SERVED_DENIED && redis->config.password && !sentinel->auth) {
         sentinel->auth = true; /* those without a password would take none */
-        ask(redis, sentinel);
+        send_question(redis, sentinel);
     } else {
         snprintf(why, sizeof why, "%s%.150s",
                  fault == HF_SERVED_DENIED ? "" : "is no Sentinel: it ",
@@ -144,7 +144,7 @@ static void on_asked(struct hf_redis *redis, void *data, const redisReply *reply
     }
 }
 
-static void on_auth(struct hf_redis *redis, void *data, const redisReply *reply)
+static void on_sentinel_auth(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     struct hf_redis_sentinel *sentinel = data;
     char                      words[HF_ERRMSG_MAX];
@@ -154,53 +154,55 @@ static void on_auth(struct hf_redis *redis, void *data, const redisReply *reply)
         hf_dial_say(&sentinel->conn.dial, words);
 }
 
-static void ask(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
+static void send_question(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
 {
     const char *argv[] = { "SENTINEL", "GET-MASTER-ADDR-BY-NAME", redis->config.service };
 
     assert(sentinel->conn.first == NULL); /* one question at a time */
     if (sentinel->auth && !sentinel->greeted)
-        hf_redis_conn_auth(redis, &sentinel->conn, &sentinel->call[1], on_auth, sentinel);
+        hf_redis_conn_auth(redis, &sentinel->conn, &sentinel->call[1], on_sentinel_auth,
+                           sentinel);
     sentinel->greeted = sentinel->auth;
     hf_redis_conn_call(redis, &sentinel->conn, &sentinel->call[0], 3, argv, NULL,
-                       on_asked, sentinel);
+                       on_master_named, sentinel);
     sentinel->due = redis->remote.now + hf_redis_patience(&sentinel->conn.dial);
 }
 
 /* ---- Their dials ------------------------------------------------------------------------------- */
 
-static void greet(struct hf_dial *dial)
+static void greet_sentinel(struct hf_dial *dial)
 {
     struct hf_redis_sentinel *sentinel = (struct hf_redis_sentinel *)dial;
 
     sentinel->greeted = false;
-    ask((struct hf_redis *)dial->store, sentinel);
+    send_question((struct hf_redis *)dial->store, sentinel);
 }
 
-static bool is_quiet(const struct hf_dial *dial)
+static bool sentinel_is_quiet(const struct hf_dial *dial)
 {
     return ((const struct hf_redis *)dial->store)->dial->phase == HF_DIAL_READY;
 }
 
 static const struct hf_dial_ops ops = {
     .kind = "Sentinel",
-    .greet = greet,
+    .greet = greet_sentinel,
     .read = hf_redis_conn_read,
     .over = hf_redis_conn_over,
     .patience = hf_redis_patience,
-    .is_quiet = is_quiet,
+    .is_quiet = sentinel_is_quiet,
 };
 
-/* ---- Turns ------------------------------------------------------------------------------------- */
+/* ---- Running ------------------------------------------------------------------------------------- */
 
-static void run(struct hf_redis *redis, struct hf_redis_sentinel *sentinel, bool readable)
+static void run_sentinel(struct hf_redis *redis, struct hf_redis_sentinel *sentinel,
+                         bool readable)
 {
     struct hf_dial *dial = &sentinel->conn.dial;
 
     hf_dial_run(dial, readable);
     if (dial->phase == HF_DIAL_READY && redis->remote.now >= sentinel->due) {
         if (sentinel->conn.first == NULL)
-            ask(redis, sentinel);
+            send_question(redis, sentinel);
         else
             hf_dial_hung(dial, "does not answer");
     }
@@ -208,13 +210,14 @@ static void run(struct hf_redis *redis, struct hf_redis_sentinel *sentinel, bool
 }
 
 /* Is the search over, or to begin again? */
-static void conclude(struct hf_redis *redis)
+static void follow_majority(struct hf_redis *redis)
 {
     struct hf_dial                 *dial = redis->dial;
     bool                            seeking = hf_dial_is_sought(dial);
     bool                            ready = dial->phase == HF_DIAL_READY;
-    const struct hf_redis_sentinel *one = agreed(redis, seeking ? redis->link.sought : 0);
-    size_t                          unknown = 0;
+    const struct hf_redis_sentinel *one =
+        agreed(redis, seeking ? redis->link.seek_began : 0);
+    size_t unknown = 0;
 
     assert(is_used(redis) && dial->phase != HF_DIAL_RESTING);
     for (size_t i = 0; i < redis->config.servers; i++)
@@ -239,9 +242,9 @@ void hf_redis_sentinels_run(struct hf_redis *redis, bool readable)
     if (!is_used(redis))
         return;
     for (size_t i = 0; i < redis->config.servers; i++)
-        run(redis, &redis->sentinel[i], readable);
+        run_sentinel(redis, &redis->sentinel[i], readable);
     if (redis->dial->phase != HF_DIAL_RESTING)
-        conclude(redis);
+        follow_majority(redis);
 }
 
 hf_time hf_redis_sentinels_wake(const struct hf_redis *redis)
@@ -266,7 +269,7 @@ hf_time hf_redis_sentinels_wake(const struct hf_redis *redis)
 void hf_redis_sentinels_seek(struct hf_redis *redis)
 {
     assert(is_used(redis) && hf_dial_is_sought(redis->dial));
-    redis->link.sought = redis->remote.now;
+    redis->link.seek_began = redis->remote.now;
     if (redis->served.base.errmsg[0] ==
         '\0') /* should somebody give up before we know more */
         snprintf(redis->served.base.errmsg, sizeof redis->served.base.errmsg,

@@ -25,14 +25,14 @@ static void start_afresh(struct hf_redis *redis)
 
     snprintf(session->sid, sizeof session->sid, "%016" PRIx64, hf_random());
     strcpy(session->epoch, "0");
-    session->torn = false;
+    session->unmended = false;
     redis->news.heard = redis->news.sent = 0;
 }
 
 void hf_redis_session_init(struct hf_redis *redis)
 {
     redis->session.longest = redis->config.ttl;
-    redis->session.due = redis->session.look = HF_NEVER;
+    redis->session.due = redis->session.early = HF_NEVER;
     start_afresh(redis);
 }
 
@@ -62,12 +62,12 @@ void hf_redis_session_longest(struct hf_redis *redis, hf_time longest)
         redis->session.longest = longest;
 }
 
-void hf_redis_look_after(struct hf_redis *redis, hf_time time)
+void hf_redis_renew_after(struct hf_redis *redis, hf_time time)
 {
     hf_time at = redis->remote.now + time + HF_MS;
 
-    if (time > 0 && at < redis->session.look)
-        redis->session.look = at;
+    if (time > 0 && at < redis->session.early)
+        redis->session.early = at;
 }
 
 /* The time to put places down again is over: who comes next is granted when one looks. */
@@ -76,7 +76,7 @@ void hf_redis_session_held_off(struct hf_redis *redis, hf_time left)
     bool over = redis->session.held_off && left == 0;
 
     redis->session.held_off = left > 0;
-    hf_redis_look_after(redis, left);
+    hf_redis_renew_after(redis, left);
     if (over)
         hf_served_news_all(&redis->served);
 }
@@ -110,7 +110,7 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
 
 static void opened(struct hf_redis *redis)
 {
-    assert(!redis->session.torn && redis->link.introduced);
+    assert(!redis->session.unmended && redis->link.introduced);
     hf_redis_session_renewed(redis);
     redis->link.following = false;
     hf_dial_ready(redis->dial);
@@ -119,8 +119,8 @@ static void opened(struct hf_redis *redis)
 
 void hf_redis_mended(struct hf_redis *redis)
 {
-    assert(redis->session.torn && redis->session.mending.id == NULL);
-    redis->session.torn = false;
+    assert(redis->session.unmended && redis->session.mending.id == NULL);
+    redis->session.unmended = false;
     hf_served_news_all(&redis->served);
     opened(redis);
 }
@@ -138,19 +138,19 @@ static void take_hello(struct hf_redis *redis, const redisReply *reply, const ch
     assert(redis->dial->phase == HF_DIAL_GREETING && redis->link.introduced);
     hf_redis_session_longest(redis, hf_redis_time(reply, 4));
     redis->link.info.longest = session->longest;
-    session->look = HF_NEVER;
-    session->torn |= !fresh && other;
-    if (session->torn && late && redis->served.places > 0) {
+    session->early = HF_NEVER;
+    session->unmended |= !fresh && other;
+    if (session->unmended && late && redis->served.places > 0) {
         hf_redis_session_restart(redis); /* too late to say that anything is ours */
         return;
     }
     snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
     hf_redis_session_held_off(redis, hf_redis_time(reply, 2));
-    hf_redis_look_after(redis, hf_redis_time(reply, 5));
+    hf_redis_renew_after(redis, hf_redis_time(reply, 5));
     if (other)
         redis->news.heard = 0; /* the count may have been lost, too */
     hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 3), redis->news.heard);
-    if (session->torn)
+    if (session->unmended)
         hf_redis_mend(redis);
     else
         opened(redis);
@@ -244,7 +244,7 @@ void hf_redis_session_again(struct hf_redis *redis)
 
 void hf_redis_session_restart(struct hf_redis *redis)
 {
-    redis->session.due = redis->session.look = HF_NEVER;
+    redis->session.due = redis->session.early = HF_NEVER;
     hf_dial_say(redis->dial, "does not know our session any more: its lease ended");
     start_afresh(redis);
     hf_redis_news_close(redis);

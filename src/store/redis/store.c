@@ -1,7 +1,6 @@
 /* store.c - the Redis store: puts the parts of this folder together.
  *
- * process() reads what has come, begins what waits (remote/task.c), and sends it all in
- * one piece.
+ * process() reads what has come, begins what waits (remote/task.c), and sends it all at once.
  */
 #include "store/redis/redis.h"
 
@@ -16,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PUT_OFF 8 /* the longest that news waits for, in turns */
+#define PUT_OFF 8 /* so often at most news is put off in a row */
 
 /* Each is cast to its first member, and back. */
 static_assert(offsetof(struct hf_redis, served) == 0, "the store");
@@ -24,7 +23,7 @@ static_assert(offsetof(struct hf_redis_task, base) == 0, "a task");
 static_assert(offsetof(struct hf_redis_conn, dial) == 0, "a connection");
 static_assert(offsetof(struct hf_redis_sentinel, conn) == 0, "a Sentinel's");
 
-static int ready(const struct hf_remote *remote)
+static int redis_ready(const struct hf_remote *remote)
 {
     return hf_dial_status(((const struct hf_redis *)remote)->dial);
 }
@@ -56,13 +55,13 @@ static hf_time watch_until(struct hf_served *served, const void *reply)
 {
     hf_time foreign = hf_redis_time(reply, 3); /* whoever it is, he tells nobody */
 
-    hf_redis_look_after((struct hf_redis *)served, hf_redis_time(reply, 2));
+    hf_redis_renew_after((struct hf_redis *)served, hf_redis_time(reply, 2));
     return foreign > 0 ? served->remote.now + foreign + HF_MS : 0;
 }
 
-static void look_in(struct hf_served *served, int64_t us)
+static void renew_in(struct hf_served *served, int64_t us)
 {
-    hf_redis_look_after((struct hf_redis *)served, us * 1000);
+    hf_redis_renew_after((struct hf_redis *)served, us * 1000);
 }
 
 static const struct hf_served_ops ops = {
@@ -85,12 +84,12 @@ static const struct hf_served_ops ops = {
     .renew = renew,
     .confirm = hf_redis_replicas_wait,
     .watch_until = watch_until,
-    .look_in = look_in,
+    .renew_in = renew_in,
 };
 
 static const struct hf_remote_ops remote_ops = {
     .task_size = sizeof(struct hf_redis_task),
-    .ready = ready,
+    .ready = redis_ready,
     .begin = hf_served_begin,
     .end_watch = hf_served_end_watch,
     .end_task = hf_served_end_task,
@@ -99,30 +98,25 @@ static const struct hf_remote_ops remote_ops = {
     .lose = hf_served_lose,
 };
 
-static hf_time sooner(hf_time a, hf_time b)
+static hf_time redis_wake(const struct hf_redis *redis)
 {
-    return a < b ? a : b;
+    hf_time wake = hf_sooner(hf_dial_wake(redis->dial), hf_redis_renew_wake(redis));
+
+    wake = hf_sooner(wake, hf_redis_news_wake(redis));
+    wake = hf_sooner(wake, hf_redis_sentinels_wake(redis));
+    return hf_sooner(wake, hf_served_watches_wake(&redis->served));
 }
 
-static hf_time next_wake(const struct hf_redis *redis)
-{
-    hf_time wake = sooner(hf_dial_wake(redis->dial), hf_redis_renew_wake(redis));
-
-    wake = sooner(wake, hf_redis_news_wake(redis));
-    wake = sooner(wake, hf_redis_sentinels_wake(redis));
-    return sooner(wake, hf_served_watches_wake(&redis->served));
-}
-
-/* Answers and news have a connection each; which of them can be read is not said.  If there
- * was an answer, that was it as a rule.  News that is put off still makes the descriptor
- * readable; under a stream of answers it has its turn, too. */
+/* Answers and news have a connection each, and nobody says which of them can be read.  If
+ * there was an answer, as a rule that was it.  News that is put off still makes the
+ * descriptor readable.  Under a stream of answers it is read now and then, too. */
 static bool may_wait(struct hf_redis_news *news, bool answered)
 {
     news->put_off = answered ? (news->put_off + 1) % PUT_OFF : 0;
     return news->put_off != 0;
 }
 
-static void process(struct hf_store *store, hf_time now, bool readable)
+static void redis_process(struct hf_store *store, hf_time now, bool readable)
 {
     struct hf_redis *redis = (struct hf_redis *)store;
 
@@ -140,12 +134,12 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     hf_dial_flush(redis->dial);
     hf_redis_news_run(redis, false);
     hf_dial_flush(&redis->news_conn.dial);
-    store->wake = more || store->wake == 0 ? 0 : next_wake(redis);
+    store->wake = more || store->wake == 0 ? 0 : redis_wake(redis);
 }
 
 /* ---- Both ends of its life ---------------------------------------------------------------------- */
 
-static void close_store(struct hf_store *store)
+static void redis_close(struct hf_store *store)
 {
     struct hf_redis *redis = (struct hf_redis *)store;
 
@@ -164,7 +158,8 @@ static void close_store(struct hf_store *store)
     free(redis);
 }
 
-static int open_tls(struct hf_redis *redis, const struct hf_config *config, char *errmsg)
+static int redis_open_tls(struct hf_redis *redis, const struct hf_config *config,
+                          char *errmsg)
 {
     return hf_remote_open_tls(config, redis->config.secure,
                               redis->config.service[0] != '\0'
@@ -185,7 +180,7 @@ static const struct hf_store_impl *impl_of(const char *scheme)
     return &hf_redis_store;
 }
 
-static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
+static int redis_open(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
     struct hf_redis *redis = calloc(1, sizeof *redis);
     if (redis == NULL) {
@@ -197,7 +192,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     if (r < 0)
         goto fail;
     redis->served.confirms = redis->config.replicas > 0;
-    r = open_tls(redis, config, errmsg);
+    r = redis_open_tls(redis, config, errmsg);
     if (r < 0)
         goto finish_config;
     r = hf_redis_scripts_init(redis);
@@ -233,8 +228,8 @@ static const char *const params[] = { "ttl",  "prefix", "replicas", "evicting", 
 
 /* clang-format off */
 #define IMPL(name) { .scheme = (name), .params = params, .users = true, \
-                     .open = open_store, .close = close_store,           \
-                     .submit = hf_remote_submit, .cancel = hf_remote_cancel, .process = process }
+                     .open = redis_open, .close = redis_close,           \
+                     .submit = hf_remote_submit, .cancel = hf_remote_cancel, .process = redis_process }
 /* clang-format on */
 
 const struct hf_store_impl hf_redis_store = IMPL("redis");

@@ -3,26 +3,25 @@
 
 #include <assert.h>
 
-/* How a verb's script is called: behind its keys come who asks, maybe a word, the line. */
+/* How a verb's script is called.  Behind its keys come who calls, and the line. */
 struct form {
     enum hf_redis_script script;
-    bool                 own;  /* it is about the own place, else about the session */
-    const char          *word; /* what the script is to do; NULL: it does one thing */
+    bool                 own; /* it is about the own place, else about the session */
 };
 
 static struct form form_of(const struct hf_req *req)
 {
     static const struct form forms[] = {
-        [HF_ENTER] = { HF_REDIS_ENTER, true, NULL },
-        [HF_READ] = { HF_REDIS_READ, true, NULL },
-        [HF_WATCH] = { HF_REDIS_WATCH, false, NULL },
-        [HF_LEAVE] = { HF_REDIS_LEAVE, true, NULL },
-        [HF_LIST] = { HF_REDIS_LIST, false, NULL },
-        [HF_BREAK] = { HF_REDIS_REACH, false, "break" },
-        [HF_AMEND] = { HF_REDIS_AMEND, true, NULL },
-        [HF_ASK] = { HF_REDIS_REACH, false, "ask" },
-        [HF_PROVE] = { HF_REDIS_REACH, false, "prove" },
-        [HF_EXAMINE] = { HF_REDIS_LOOK, false, NULL },
+        [HF_ENTER] = { HF_REDIS_ENTER, true },
+        [HF_READ] = { HF_REDIS_READ, true },
+        [HF_WATCH] = { HF_REDIS_WATCH, false },
+        [HF_LEAVE] = { HF_REDIS_LEAVE, true },
+        [HF_LIST] = { HF_REDIS_LIST, false },
+        [HF_BREAK] = { HF_REDIS_BREAK, false },
+        [HF_AMEND] = { HF_REDIS_AMEND, true },
+        [HF_ASK] = { HF_REDIS_ASK, false },
+        [HF_PROVE] = { HF_REDIS_PROVE, false },
+        [HF_EXAMINE] = { HF_REDIS_EXAMINE, false },
     };
 
     return forms[req->op == HF_PROVE && req->id != 0 ? HF_READ : req->op];
@@ -71,8 +70,6 @@ void hf_redis_begin(struct hf_served_task *task)
         hf_redis_add_owner(redis, req->id);
     else
         hf_redis_add_who(redis);
-    if (form.word != NULL)
-        hf_redis_add(&redis->served, form.word);
     if (req->name != NULL)
         hf_redis_add(&redis->served, req->name);
     if (form.script == HF_REDIS_READ)

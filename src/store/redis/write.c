@@ -26,7 +26,7 @@ size_t hf_redis_digits(uint64_t number, size_t width, char ret[HF_REDIS_DIGITS])
     return count;
 }
 
-static char *put(char *at, const char *text, size_t size)
+static char *put_bytes(char *at, const char *text, size_t size)
 {
     memcpy(at, text, size);
     return at + size;
@@ -37,18 +37,18 @@ char *hf_redis_write_count(char *at, char mark, size_t count)
     assert(mark == '*' || mark == '$');
     *at++ = mark;
     at += hf_redis_digits(count, 0, at);
-    return put(at, "\r\n", 2);
+    return put_bytes(at, "\r\n", 2);
 }
 
 char *hf_redis_write_text(char *at, const char *text, size_t size)
 {
-    at = put(hf_redis_write_count(at, '$', size), text, size);
-    return put(at, "\r\n", 2);
+    at = put_bytes(hf_redis_write_count(at, '$', size), text, size);
+    return put_bytes(at, "\r\n", 2);
 }
 
 /* ---- Arguments while they are gathered --------------------------------------------------- */
 
-static bool make_room(struct hf_redis_args *args, size_t size)
+static bool grow_args(struct hf_redis_args *args, size_t size)
 {
     size_t room = (args->used + size) * 2 + 256;
 
@@ -70,7 +70,7 @@ void hf_redis_args_begin(struct hf_redis_args *args)
 
 void hf_redis_args_add(struct hf_redis_args *args, const char *text, size_t size)
 {
-    if (args->failed || !make_room(args, size + HF_REDIS_FRAME)) {
+    if (args->failed || !grow_args(args, size + HF_REDIS_FRAME)) {
         args->failed = true;
         return;
     }

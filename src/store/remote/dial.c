@@ -62,7 +62,7 @@ static void end_refusal(struct hf_dial *dial)
     hf_store_set_link(dial->store, HF_LINK_DOWN);
 }
 
-static void begin(struct hf_dial *dial)
+static void begin_dial(struct hf_dial *dial)
 {
     assert(dial->phase == HF_DIAL_RESTING && dial->resolve == NULL);
     end_refusal(dial);
@@ -113,7 +113,7 @@ void hf_dial_greet_again(struct hf_dial *dial)
     hf_dial_allow_all(dial);
 }
 
-/* ---- Turns ------------------------------------------------------------------------ */
+/* ---- Running ------------------------------------------------------------------------ */
 
 static void time_out(struct hf_dial *dial)
 {
@@ -137,15 +137,15 @@ static void time_out(struct hf_dial *dial)
     hf_dial_hung(dial, why);
 }
 
-static bool may_begin(const struct hf_dial *dial)
+static bool may_dial(const struct hf_dial *dial)
 {
     return dial->ops->may_begin == NULL || dial->ops->may_begin(dial);
 }
 
 void hf_dial_run(struct hf_dial *dial, bool readable)
 {
-    if (dial->phase == HF_DIAL_RESTING && *dial->now >= dial->due && may_begin(dial))
-        begin(dial);
+    if (dial->phase == HF_DIAL_RESTING && *dial->now >= dial->due && may_dial(dial))
+        begin_dial(dial);
     if (dial->phase == HF_DIAL_RESOLVING && dial->resolve != NULL)
         hf_dial_take_addresses(dial);
     if (dial->phase == HF_DIAL_CONNECTING && dial->ops->step != NULL)
@@ -163,7 +163,7 @@ void hf_dial_run(struct hf_dial *dial, bool readable)
 hf_time hf_dial_wake(const struct hf_dial *dial)
 {
     if (dial->phase == HF_DIAL_RESTING)
-        return may_begin(dial) ? dial->due : HF_NEVER;
+        return may_dial(dial) ? dial->due : HF_NEVER;
     if (dial->more)
         return 0;
     return dial->phase == HF_DIAL_READY ? HF_NEVER : dial->due;

@@ -64,8 +64,8 @@ static bool is_last(const struct hf_dial *dial)
 }
 
 /* The next address or server has its turn, at once; after all of them, a pause. */
-static void go_on(struct hf_dial *dial, enum hf_dial_phase from,
-                  const struct ending *ending)
+static void plan_next_try(struct hf_dial *dial, enum hf_dial_phase from,
+                          const struct ending *ending)
 {
     bool more_addresses = dial->next_address < dial->addresses;
 
@@ -116,7 +116,7 @@ static void rest(struct hf_dial *dial)
     dial->more = false;
 }
 
-static void end(struct hf_dial *dial, const char *why, struct ending ending)
+static void end_connection(struct hf_dial *dial, const char *why, struct ending ending)
 {
     enum hf_dial_phase from = dial->phase;
 
@@ -128,7 +128,7 @@ static void end(struct hf_dial *dial, const char *why, struct ending ending)
     if (ending.refusal != 0) {
         refuse(dial, ending.refusal);
     } else {
-        go_on(dial, from, &ending);
+        plan_next_try(dial, from, &ending);
         set_link(dial, HF_LINK_DOWN);
     }
     dial->ops->over(dial);
@@ -136,17 +136,17 @@ static void end(struct hf_dial *dial, const char *why, struct ending ending)
 
 void hf_dial_break(struct hf_dial *dial, const char *why)
 {
-    end(dial, why, (struct ending){ 0 });
+    end_connection(dial, why, (struct ending){ 0 });
 }
 
 void hf_dial_absent(struct hf_dial *dial, const char *why)
 {
-    end(dial, why, (struct ending){ .absent = true });
+    end_connection(dial, why, (struct ending){ .absent = true });
 }
 
 void hf_dial_hung(struct hf_dial *dial, const char *why)
 {
-    end(dial, why, (struct ending){ .hangs = true });
+    end_connection(dial, why, (struct ending){ .hangs = true });
 }
 
 void hf_dial_deny(struct hf_dial *dial, int status, const char *why)
@@ -154,12 +154,13 @@ void hf_dial_deny(struct hf_dial *dial, int status, const char *why)
     bool all = dial->ops->is_link && is_last(dial);
 
     assert(status < 0);
-    end(dial, why, (struct ending){ .refusal = all ? status : 0, .denied = true });
+    end_connection(dial, why,
+                   (struct ending){ .refusal = all ? status : 0, .denied = true });
 }
 
 void hf_dial_refuse(struct hf_dial *dial, int status, const char *why)
 {
-    end(dial, why, (struct ending){ .refusal = status });
+    end_connection(dial, why, (struct ending){ .refusal = status });
 }
 
 void hf_dial_close(struct hf_dial *dial)

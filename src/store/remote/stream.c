@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 /* Whoever took the wrong one of two schemes hears of the other. */
-static void explain(const struct hf_dial *dial, char *ret, size_t size)
+static void explain_stream(const struct hf_dial *dial, char *ret, size_t size)
 {
     const struct hf_dial_ops *ops = dial->ops;
     const char               *what = dial->stream.errmsg;
@@ -28,7 +28,7 @@ static void give_up_stream(struct hf_dial *dial)
     char why[HF_ERRMSG_MAX];
 
     assert(dial->phase >= HF_DIAL_CONNECTING && dial->stream.state == HF_STREAM_BROKEN);
-    explain(dial, why, sizeof why);
+    explain_stream(dial, why, sizeof why);
     if (dial->stream.denied)
         hf_dial_deny(dial, HF_EDENIED, why);
     else if (dial->phase == HF_DIAL_CONNECTING)

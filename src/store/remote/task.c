@@ -93,7 +93,7 @@ static struct hf_task *task_new(struct hf_remote *remote, struct hf_req *req)
     return task;
 }
 
-static void begin(struct hf_remote *remote, struct hf_req *req)
+static void begin_request(struct hf_remote *remote, struct hf_req *req)
 {
     assert(req->work == NULL);
     if (req->canceled && hf_req_may_end(req, false)) {
@@ -203,7 +203,7 @@ void hf_task_again(struct hf_task *task)
 
 /* ---- All of them -------------------------------------------------------------------------- */
 
-static bool may_begin(const struct hf_remote *remote)
+static bool may_begin_any(const struct hf_remote *remote)
 {
     return (remote->repeat.first != NULL || remote->waiting.first != NULL) &&
            remote->ops->ready(remote) > 0;
@@ -234,7 +234,7 @@ static void begin_all(struct hf_remote *remote, struct hf_requests *list)
     while (more && list->first != NULL && remote->ops->ready(remote) > 0) {
         struct hf_req *req = hf_requests_take(list);
         more = req != last;
-        begin(remote, req);
+        begin_request(remote, req);
     }
 }
 
@@ -246,12 +246,12 @@ bool hf_remote_run(struct hf_remote *remote)
         end_canceled(remote);
         begin_all(remote, &remote->repeat);
         begin_all(remote, &remote->waiting);
-        more = remote->canceled != NULL || remote->cancels || may_begin(remote);
+        more = remote->canceled != NULL || remote->cancels || may_begin_any(remote);
     }
     return more;
 }
 
-static void fail_all(struct hf_requests *list)
+static void fail_requests(struct hf_requests *list)
 {
     for (struct hf_req *req; (req = hf_requests_take(list)) != NULL;)
         call_done(req, HF_EDOWN);
@@ -265,8 +265,8 @@ void hf_remote_lose(struct hf_remote *remote)
     remote->base.alive_until = 0;
     hf_store_set_link(&remote->base, HF_LINK_LOST);
     remote->ops->lose(remote);
-    fail_all(&repeat);
-    fail_all(&waiting);
+    fail_requests(&repeat);
+    fail_requests(&waiting);
 }
 
 void hf_remote_hush(struct hf_remote *remote)

@@ -8,7 +8,7 @@
 
 #include <assert.h>
 
-#define DAY_US ((int64_t)24 * 3600 * 1000000) /* nobody waits longer without a look */
+#define DAY_US ((int64_t)24 * 3600 * 1000000) /* nobody waits longer without a renewal */
 
 static struct hf_ticket in_the_way(uint64_t seq, const struct hf_shape *shape)
 {
@@ -64,10 +64,10 @@ static bool is_in_line(const struct hf_served_answer *answer)
     return answer->state == 'g' || answer->state == 'w';
 }
 
-static void look_in(struct hf_served *served, const struct hf_served_answer *answer)
+static void renew_in_time(struct hf_served *served, const struct hf_served_answer *answer)
 {
-    if (answer->patience > 0 && served->ops->look_in != NULL)
-        served->ops->look_in(served, answer->patience);
+    if (answer->patience > 0 && served->ops->renew_in != NULL)
+        served->ops->renew_in(served, answer->patience);
 }
 
 /* ---- Taking note ----------------------------------------------------------------------------- */
@@ -129,7 +129,7 @@ static void show_no_place(struct hf_served_task         *task,
     bool             refused = answer->state == 'r';
 
     if (refused)
-        look_in(hf_served_of(task), answer);
+        renew_in_time(hf_served_of(task), answer);
     hf_served_give(task, &ahead, refused, refused);
 }
 
@@ -146,7 +146,7 @@ static void show(struct hf_served_task *task, const struct hf_served_answer *ans
     };
     ticket[1].asked = answer->asked;
     if (!place->granted)
-        look_in(hf_served_of(task), answer);
+        renew_in_time(hf_served_of(task), answer);
     hf_served_give(task, ticket + place->granted, 2 - (size_t)place->granted,
                    !place->granted);
 }

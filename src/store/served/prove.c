@@ -23,13 +23,23 @@ static void on_proven(struct hf_served_task *task, int code, const void *reply)
                  task->base.req->name);
 }
 
-/* The own place: a renewal, and a look right behind it. */
+/* Anybody's place: its token is its seq. */
+static void prove_token(struct hf_served_task *task)
+{
+    struct hf_served *served = hf_served_of(task);
+
+    served->ops->begin(task);
+    served->ops->add_seq(served, task->base.req->token);
+    hf_served_send(task, hf_served_found);
+}
+
+/* The own place: a renewal, and a READ right behind it. */
 void hf_served_prove(struct hf_served_task *task)
 {
     struct hf_served *served = hf_served_of(task);
 
     if (task->base.req->id == 0) {
-        hf_served_prove_token(task);
+        prove_token(task);
         return;
     }
     served->ops->renew(served);

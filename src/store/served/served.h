@@ -3,8 +3,8 @@
  *   store.c    what requests at work (remote/task.h) need of such a store
  *   place.c    places we have, or have asked for, and what messages say of them
  *   call.c     a question to the server       answer.c  how it stands with a place
- *   enter.c read.c amend.c leave.c watch.c break.c prove.c list.c examine.c  the verbs;
- *              ASK, and PROVE by a token, are in break.c
+ *   enter.c read.c amend.c leave.c watch.c break.c ask.c prove.c list.c examine.c  the verbs
+ *   anybody.c  what the verbs share that are about anybody's place
  *
  * Such a server keeps count of a line and grants a place when it fits.  It tells the
  * place's session, unasked: that it is granted, that somebody took it away, that somebody
@@ -61,7 +61,7 @@ void hf_served_place_secret(const struct hf_served_place *place,
 /* There is news of it: what waits for that is answered. */
 void hf_served_place_news(struct hf_served_place *place);
 
-/* Something may have been missed: whoever waits for news looks for himself. */
+/* Something may have been missed: whoever waits for news is woken, and reads. */
 void hf_served_news_all(struct hf_served *served);
 
 /* It is granted: the server's record, or a message that knew the secret, says so. */
@@ -71,7 +71,7 @@ void hf_served_granted(struct hf_served_place *place, int slot, int64_t since);
  * for, "c <name>" a line has changed.  False: it is none.
  *
  * Anybody may have sent it who may send messages at all, though he must not touch our
- * data.  So a message alone only makes its owner look.  What grants, without a look, is
+ * data.  So a message alone only makes its owner read.  What grants, without that, is
  * the secret: a random number, another for each place, that ENTER gives to the server
  * (sixteen hexadecimal digits), which keeps it where only those can read it who might
  * change the record as well, and tells it once, in the message that the place is granted.
@@ -107,7 +107,7 @@ static inline struct hf_served *hf_served_of(const struct hf_served_task *task)
  *
  * A verb is one call of the server:
  *
- *     ops->begin(task);                          who asks, which place, which line
+ *     ops->begin(task);                          which session, which place, which line
  *     ops->add_number(served, weight);           what else it takes
  *     hf_served_send(task, on_answer);
  *
@@ -140,7 +140,7 @@ enum hf_served_fault {
 };
 
 struct hf_served_ops {
-    /* A call: who asks, and the place and the line of the request, as the server wants them
+    /* A call: our session, the place and the line of the request, as the server wants them
      * for this verb; PROVE of the own place is as READ.  Then what else it takes. */
     void (*begin)(struct hf_served_task *task);
     void (*add_number)(struct hf_served *served, uint64_t number);
@@ -176,14 +176,14 @@ struct hf_served_ops {
      * `safe`, and hf_served_show_place().  NULL: never. */
     void (*confirm)(struct hf_served_task *task);
 
-    /* Of a line that is watched: when to look at it at the latest; 0: no such time. */
+    /* Of a line that is watched: when that ends at the latest; 0: no such time. */
     hf_time (*watch_until)(struct hf_served *served, const void *reply);
 
     /* Somebody waits for messages: to be granted, or else.  NULL: they come anyway. */
     void (*want_news)(struct hf_served *served, bool at_once);
 
-    /* Look again in so many microseconds.  NULL: there is no need. */
-    void (*look_in)(struct hf_served *served, int64_t us);
+    /* Renew in so many microseconds: somebody in the way may be dead then.  NULL: no. */
+    void (*renew_in)(struct hf_served *served, int64_t us);
 
     /* The server may take a holder for a waiter: see docs/internals/postgres.md. */
     bool waiter_may_hold;
@@ -243,7 +243,7 @@ struct hf_served_answer {
     uint64_t    ahead;
     uint64_t    nearest; /* w, r: seq of one that is in the way */
     const char *asked;
-    int64_t patience; /* w, r: microseconds until it is worth to look again; 0: never */
+    int64_t     patience; /* w, r: microseconds until it is worth to renew; 0: never */
 };
 
 struct hf_served_answer hf_served_parse(const struct hf_served *served,
@@ -275,9 +275,9 @@ void hf_served_read(struct hf_served_task *task);
 void hf_served_amend(struct hf_served_task *task);
 void hf_served_leave(struct hf_served_task *task);
 void hf_served_watch(struct hf_served_task *task);
-void hf_served_break(struct hf_served_task *task); /* and ASK */
+void hf_served_break(struct hf_served_task *task);
+void hf_served_ask(struct hf_served_task *task);
 void hf_served_prove(struct hf_served_task *task);
-void hf_served_prove_token(struct hf_served_task *task); /* in break.c */
 void hf_served_list(struct hf_served_task *task);
 void hf_served_examine(struct hf_served_task *task);
 
@@ -286,6 +286,11 @@ void hf_served_examine(struct hf_served_task *task);
 struct hf_ticket *hf_served_tickets(struct hf_served *served, size_t count);
 void              hf_served_sort(struct hf_ticket *ticket, size_t count);
 void hf_served_listed(struct hf_served_task *task, size_t count, uint64_t stamp);
+
+/* anybody.c.  BREAK, ASK: begin the call; false: there is no such place, and that is the
+ * answer.  What such a call is answered: is the place there? */
+bool                hf_served_begin_other(struct hf_served_task *task);
+hf_served_on_answer hf_served_found;
 
 /* EXAMINE: answer by these, and clear them. */
 void hf_served_findings(struct hf_served_task *task, struct hf_finding_list *list);

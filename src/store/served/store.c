@@ -27,10 +27,11 @@ void hf_served_begin(struct hf_task *task)
         [HF_ENTER] = hf_served_enter, [HF_READ] = hf_served_read,
         [HF_WATCH] = hf_served_watch, [HF_LEAVE] = hf_served_leave,
         [HF_LIST] = hf_served_list,   [HF_BREAK] = hf_served_break,
-        [HF_AMEND] = hf_served_amend, [HF_ASK] = hf_served_break,
+        [HF_AMEND] = hf_served_amend, [HF_ASK] = hf_served_ask,
         [HF_PROVE] = hf_served_prove, [HF_EXAMINE] = hf_served_examine,
     };
 
+    assert(task->remote->ops->ready(task->remote) > 0);
     verbs[task->req->op]((struct hf_served_task *)task);
 }
 

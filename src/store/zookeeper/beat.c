@@ -233,15 +233,10 @@ void hf_zk_beat_run(struct hf_zk *zk)
     }
 }
 
-static hf_time sooner(hf_time a, hf_time b)
-{
-    return a < b ? a : b;
-}
-
 hf_time hf_zk_beat_wake(const struct hf_zk *zk)
 {
     if (zk->dial.phase != HF_DIAL_READY)
         return HF_NEVER;
-    hf_time send = sooner(sooner(beat_due(zk), ping_due(zk)), kick_due(zk));
-    return sooner(send, sooner(renew_due(zk), dead_due(zk)));
+    hf_time send = hf_sooner(hf_sooner(beat_due(zk), ping_due(zk)), kick_due(zk));
+    return hf_sooner(send, hf_sooner(renew_due(zk), dead_due(zk)));
 }

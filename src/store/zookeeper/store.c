@@ -114,17 +114,12 @@ static const struct hf_remote_ops remote_ops = {
 
 /* ---- One turn ------------------------------------------------------------------------- */
 
-static hf_time sooner(hf_time a, hf_time b)
-{
-    return a < b ? a : b;
-}
-
 static hf_time soonest_wake(const struct hf_zk *zk)
 {
-    hf_time wake = sooner(sooner(hf_dial_wake(&zk->dial), hf_zk_beat_wake(zk)),
-                          sooner(hf_zk_self_wake(zk), hf_zk_probes_wake(zk)));
+    hf_time wake = hf_sooner(hf_sooner(hf_dial_wake(&zk->dial), hf_zk_beat_wake(zk)),
+                             hf_sooner(hf_zk_self_wake(zk), hf_zk_probes_wake(zk)));
 
-    return zk->dial.phase == HF_DIAL_READY ? sooner(wake, zk->watched.again) : wake;
+    return zk->dial.phase == HF_DIAL_READY ? hf_sooner(wake, zk->watched.again) : wake;
 }
 
 static void process(struct hf_store *store, hf_time now, bool readable)

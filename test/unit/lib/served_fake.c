@@ -153,11 +153,11 @@ static void want_news(struct hf_served *served, bool at_once)
     tell("news %d", at_once);
 }
 
-static void look_in(struct hf_served *served, int64_t us)
+static void renew_in(struct hf_served *served, int64_t us)
 {
     (void)served;
     next_call();
-    tell("look %" PRId64, us);
+    tell("renew in %" PRId64, us);
 }
 
 static int ready(const struct hf_remote *remote)
@@ -186,7 +186,7 @@ static const struct hf_served_ops ops = {
     .confirm = confirm,
     .watch_until = watch_until,
     .want_news = want_news,
-    .look_in = look_in,
+    .renew_in = renew_in,
 };
 
 static const struct hf_remote_ops remote_ops = {

@@ -1,4 +1,4 @@
--- look.lua - what EXAMINE wants to know.
+-- examine.lua - what EXAMINE wants to know.
 --
 -- ARGV 4 name, or nothing    KEYS 3 the claim of that name
 -- -> { 0, sessions, holders, waiters, on hold for, longest ttl, last token, epoch,

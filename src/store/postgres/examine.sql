@@ -32,7 +32,7 @@ SELECT 0 AS code,
         WHERE nspname OPERATOR(pg_catalog.=) 'holdfast' AND
             (proowner OPERATOR(pg_catalog.<>) nspowner OR NOT prosecdef AND
              pg_catalog.has_function_privilege(p.oid, 'EXECUTE') AND
-             nspowner OPERATOR(pg_catalog.<>) me.oid AND NOT me.rolsuper)) AS strange,
+             nspowner OPERATOR(pg_catalog.<>) me.oid AND NOT me.rolsuper)) AS altered,
        pg_catalog.current_setting('autovacuum') AS autovacuum,
        (SELECT pg_catalog.sum(n_live_tup) FROM pg_catalog.pg_stat_user_tables
         WHERE schemaname OPERATOR(pg_catalog.=) 'holdfast') AS live_rows,
