@@ -35,8 +35,8 @@ static bool keeps_out(uint64_t ahead, const struct hf_shape *nearest,
     return !hf_shape_agrees(nearest, shape) || ahead + shape->weight > shape->capacity;
 }
 
-/* Index of the farthest place that is needed to keep `shape` out, seen from `end`:
- * nobody need know more (see hf_line_judge).  `shape` NULL: all. */
+/* Back from `end`, until the places on the way keep `shape` out: the index of the last one.
+ * Nobody needs to know more than these (see hf_line_judge).  `shape` NULL: all. */
 static size_t near_part(const struct hf_zk_line *line, size_t end,
                         const struct hf_shape *shape)
 {

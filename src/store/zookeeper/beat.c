@@ -4,12 +4,12 @@
  * checks that our places are there and changes nothing.  It renews the deadline
  * (core/lease.h has the rule, and says why so often) and finds places taken from us.
  * Any other write that was committed does as well.  With no place to lose, plain pings
- * every T/6: so what is acquired then has a deadline that is not near.
+ * every T/6 are enough: they keep the deadline of the next acquire far away.
  *
- * A connection on which something is awaited and nothing heard for T/3 is given up:
- * there may be a better server.  If not even the machine there says that it has our
- * bytes, T/6 is enough: a slow server's machine does say so.  And while we have a
- * place, it is given up as soon as connecting anew is the best way to a new deadline.
+ * A connection on which an answer is awaited is given up when nothing was heard for T/3:
+ * another server may be better.  If not even the server's machine acknowledges our bytes,
+ * it is given up after T/6.  And while we have a place, it is given up as soon as a new
+ * connection is the quickest way to a new deadline.
  *
  * A write that a follower seems to sit on is helped along with another request after
  * 200 ms: servers before 3.8.1 forget to go on (ZOOKEEPER-4537).

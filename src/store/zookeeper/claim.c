@@ -1,8 +1,9 @@
 /* claim.c - claims: all that a lock ever has are called the same, one after another.
  *
  * So a claim is known by its czxid, which is its seq and token, and not by its path.  A
- * delete can be made to depend on a node's version, not on its czxid.  What we delete we
- * give a version first that a new claim does not have, and see whose it is by the answer:
+ * delete can depend on a node's version, but not on its czxid.  So we mark the node first,
+ * by writing to it.  That gives it a version which a new claim does not have, and the
+ * answer shows whose it is:
  *
  *     read --ours--> mark --ours--> delete of that version
  *       ^              |               |
@@ -11,10 +12,10 @@
  * Not there, or another's: HF_ZK_NO_NODE.  Who may not read or write the node, but delete
  * in the folder, deletes without a mark: EXISTS --ours--> delete of that version.
  *
- * What is left of the race: a mark that meets the next claim, if both were of version 0,
- * writes our note into it, where it stays until that claim is released.  And a delete
- * takes the next claim if ours is broken while it is under way, claimed again, and the new
- * one has come to the same version by an ASK; without a mark that may be 0.
+ * Two races are left.  A mark may meet the next claim, if both are of version 0: then our
+ * note is in that claim until it is released.  And a delete may take the next claim, if
+ * ours is broken while the delete is under way, and an ASK has brought the new one to the
+ * same version.  Without a mark that version may be 0.
  */
 #include "store/zookeeper/inner.h"
 

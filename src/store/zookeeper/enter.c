@@ -41,7 +41,7 @@ static void on_place_undone(struct hf_zk *zk, void *data, struct hf_zk_reply *re
     place_undone(zk, data, reply->error);
 }
 
-/* A place that we must not keep: `status` once it is gone. */
+/* Delete a place that we must not keep.  The task ends with `status` when it is gone. */
 static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
     assert(status < 0 && task->ticket->where == HF_ZK_THERE);
@@ -287,7 +287,7 @@ static void on_listed_first(struct hf_zk *zk, struct hf_zk_task *task, int error
     }
 }
 
-/* A place of ours from an earlier try, whose answer was lost: is it to be kept?  The
+/* We have a place from an earlier try, whose answer was lost.  It is listed again: the
  * listing in which it was found did not know yet that it is ours. */
 static void keep_place(struct hf_zk *zk, struct hf_zk_task *task)
 {

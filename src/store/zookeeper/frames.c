@@ -57,7 +57,8 @@ static bool is_read_only(struct hf_zk_reader frame)
     return !frame.bad && frame.at == frame.size && error == HF_ZK_NOT_READ_ONLY;
 }
 
-/* No deadline can be kept with so short a session.  Ours is one now, if it was longer. */
+/* No deadline can be kept with so short a session.  If we have one, it is as short from
+ * now on. */
 static void refuse_short(struct hf_zk *zk, int32_t timeout, hf_time answered)
 {
     if (zk->link.session != 0)

@@ -211,7 +211,7 @@ static void make_nodes(struct hf_zk *zk, struct hf_zk_group *group)
         hf_zk_enter_list(zk, task);
 }
 
-/* One is no group, and too many are too much for one message: each by itself, which
+/* One is no group, and too many do not fit one message.  Then each is made by itself, which
  * only costs more. */
 static void make_each(struct hf_zk *zk, struct hf_zk_group *group)
 {

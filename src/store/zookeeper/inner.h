@@ -103,8 +103,9 @@ void hf_zk_claim_delete(struct hf_zk *zk, struct hf_zk_task *task, uint64_t seq,
                         void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
                                      int error));
 
-/* enter.c: what making a node consists of: the folder, if need be; the path, `ret` having
- * HF_ZK_PATH_MAX bytes; how that went; the listing behind it.  All of it. */
+/* enter.c: the steps of making a node, which group.c takes for several at once.  Make the
+ * folder, if the last try found none; the path of the new node, `ret` having HF_ZK_PATH_MAX
+ * bytes; it was made, or not; list behind it.  And all of these for one by itself. */
 void hf_zk_enter_folder(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret);
 void hf_zk_enter_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_text path,
@@ -113,7 +114,7 @@ void hf_zk_enter_failed(struct hf_zk *zk, struct hf_zk_task *task, int error);
 void hf_zk_enter_list(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task);
 
-/* group.c: an ENTER begins; is about to make its node; ends. */
+/* group.c: an ENTER joins its group; is about to make its node; ends. */
 void hf_zk_group_join(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_group_arrive(struct hf_zk_task *task);
 void hf_zk_group_leave(struct hf_zk *zk, struct hf_zk_task *task, int status);

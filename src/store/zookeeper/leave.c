@@ -38,7 +38,7 @@ static void on_place_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *r
     case HF_ZK_OK:
         leave_end(zk, task, 0);
         break;
-    case HF_ZK_NO_NODE: /* of a multi: node or slot, and we know which is likely */
+    case HF_ZK_NO_NODE: /* of a MULTI, too: see on_slot_deleted() */
         leave_end(zk, task, ticket->leaving || task->step != 0 ? 0 : HF_ELOST);
         break;
     default:
@@ -81,7 +81,7 @@ static void reset_folder(struct hf_zk *zk, struct hf_zk_task *task)
     hf_zk_call_end(zk, begin);
 }
 
-/* The slot was ours to the end, too; if it is not there, the node may be. */
+/* If only the slot is not there, the node is deleted by itself. */
 static void on_slot_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
@@ -111,7 +111,7 @@ static void delete_with_slot(struct hf_zk *zk, struct hf_zk_task *task)
 
 static void leave_place(struct hf_zk *zk, struct hf_zk_task *task);
 
-/* Whether a slot is ours whose answer was lost. */
+/* The answer about our slot was lost: is it there, and ours? */
 static void on_slot_found(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task   *task = data;

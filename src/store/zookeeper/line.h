@@ -43,7 +43,7 @@ struct hf_zk_watched_paths {
     hf_time               again;     /* try those that failed then */
 };
 
-/* The node as it was when a watch was armed; lent for the time of on_news. */
+/* The node as it was when its path was armed; lent for the time of on_news. */
 struct hf_zk_seen {
     struct hf_zk_stat stat;
     struct hf_zk_text text;  /* DATA */
@@ -55,8 +55,8 @@ struct hf_zk_seen {
 int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
                  enum hf_zk_watched_kind kind, const char *path);
 
-/* One that joined others at a watch has not been told what was read then: have it
- * read again. */
+/* One that joined others at a path was not told what was read when it was armed: read it
+ * again. */
 void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener);
 
 /* The same for a place in line, anybody's. */
@@ -70,8 +70,8 @@ void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes
 /* Would it have heard by now?  Not while watches are being restored. */
 bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener);
 
-/* Has it joined others at a watch that was armed before?  Then no ARMED comes, and what
- * there is to know is its stamp, of a folder: as of line->stamp. */
+/* Has it joined others at a path that is armed already?  Then it hears no ARMED.  Of a
+ * folder it can have the stamp, which compares with line->stamp. */
 bool     hf_zk_has_joined(const struct hf_zk_listener *listener);
 uint64_t hf_zk_watched_stamp(const struct hf_zk_listener *listener);
 

@@ -18,8 +18,8 @@
 
 /* ---- How long --------------------------------------------------------------------- */
 
-/* Is there a session that may be saved by another server?  One that no server has spoken
- * of for all its time is dead, and that too must be heard from a server that is slow. */
+/* Is there a session that another server may save?  One that was not heard of for all its
+ * time is dead.  A slow server then needs the time to say so. */
 static bool may_live(const struct hf_zk *zk)
 {
     return zk->link.session != 0 && zk->remote.now < zk->beat.heard + zk->link.timeout;
@@ -40,7 +40,7 @@ static hf_time server_patience(const struct hf_dial *dial)
                                            : limit;
 }
 
-/* Short of a session that is running out meanwhile. */
+/* While we have a place, a pause is short: the session is running out. */
 static hf_time server_pause_most(const struct hf_dial *dial)
 {
     const struct hf_zk *zk = (const struct hf_zk *)dial->store;

@@ -159,8 +159,8 @@ struct hf_zk_beat {
     hf_time                pinged; /* 0: no ping in flight */
 };
 
-/* A greeting came, on a connection in the same session that will be used, or not: its
- * time counts either way, for the servers count by it. */
+/* A greeting came, in the same session.  Its timeout counts even if the connection will
+ * not be used: the servers count by it. */
 void    hf_zk_beat_greeted(struct hf_zk *zk, hf_time timeout, hf_time answered);
 void    hf_zk_beat_start(struct hf_zk *zk, hf_time timeout, hf_time answered, bool fresh);
 void    hf_zk_beat_run(struct hf_zk *zk);

@@ -129,8 +129,8 @@ static void match_tickets(struct hf_zk_line *line)
     }
 }
 
-/* Two places with one number, which somebody gave them: only by name they are told apart,
- * which a line of mutexes does not do. */
+/* Somebody may have given two places one number.  Then only their names tell them apart,
+ * and in a line of mutexes names are not compared. */
 static bool has_twins(const struct hf_zk_line *line)
 {
     for (size_t i = 1; i < line->count; i++)

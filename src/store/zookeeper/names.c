@@ -208,7 +208,7 @@ bool hf_zk_child_is_holdfast(const char *name, size_t size)
     return size > 33 && memcmp(name + 32, "__", 2) == 0 && name[12] == '8';
 }
 
-/* A UUID, which Curator insists on, of the version that is free for such use: by it a
+/* Curator insists on a UUID.  Ours are of version 8, which is free for such use: by it a
  * node is known to be made by Holdfast.  Six of the 128 bits are given; of the others 64
  * tell the ids apart, 58 the clients. */
 void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret)

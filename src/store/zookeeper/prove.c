@@ -10,7 +10,7 @@ static void prove_answer(struct hf_zk *zk, struct hf_zk_task *task, int error)
     hf_zk_answer_done(zk, task, error, HF_ELOST, "check");
 }
 
-/* The own one: if it is gone, its holder hears of it as by any other way. */
+/* If it is our own and gone, its holder hears of it, as it would by a heartbeat. */
 static void prove_end(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->base.req->id);
@@ -21,7 +21,7 @@ static void prove_end(struct hf_zk *zk, struct hf_zk_task *task)
     prove_answer(zk, task, task->error);
 }
 
-/* It was read after the check, so that it was the same one then. */
+/* It was read behind the check: if this is the claim we mean, that was so then, too. */
 static void on_claim_proven(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;

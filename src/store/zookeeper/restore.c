@@ -20,7 +20,7 @@ static bool is_in_list(const struct hf_zk_watched *watched, enum list list)
     return list == (watched->bare ? EXIST : CHILD);
 }
 
-/* From bucket *from on, as many as fit, of one list; -> how many. */
+/* The paths of one list, in the buckets `from` to `to`: how many, and then each. */
 static void put_paths(struct hf_zk *zk, enum list list, size_t from, size_t to)
 {
     struct hf_zk_writer *out = &zk->calls.out;

@@ -2,9 +2,9 @@
  *
  * Holders of a semaphore are told apart by a number from 0 to capacity - 1.  It is
  * a node of its own, ephemeral as the place is, `slot-N` with the place's uuid in
- * it: whoever makes it has the number.  Holders are never more than numbers, so
- * there is always one free; the listing shows which, and whoever is quicker makes
- * us take the next.
+ * it: whoever makes it has the number.  There are as many numbers as there can be
+ * holders, so one is always free.  The listing shows which.  If another holder is quicker,
+ * we take the next.
  */
 #include "store/zookeeper/inner.h"
 

@@ -210,8 +210,8 @@ static void on_slot_to_clean(struct hf_zk *zk, void *data, struct hf_zk_reply *r
         free(cleaning);
 }
 
-/* The slot of a place that was taken away is no use to anybody; but whoever took the
- * place away may have taken that too, and it may be another's by now. */
+/* The place was taken away: delete its slot.  Whoever took the place may have deleted the
+ * slot, too, and it may be another's by now.  So it is read first. */
 static void give_slot_up(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     assert(ticket->where == HF_ZK_AWAY);

@@ -132,8 +132,8 @@ static void remove_watched(struct hf_zk *zk, struct hf_zk_watched *watched)
     hf_zk_call_end(zk, begin);
 }
 
-/* A listener may end itself or others while it is told, or have others join: so whoever
- * has been told is moved to another list, and the watch stays until all have been. */
+/* While it is told, a listener may end itself or others, or have others join.  So those who
+ * were told are moved to another list, and the path stays until all of them were. */
 static void tell_armed(struct hf_zk *zk, struct hf_zk_watched *watched)
 {
     assert(!watched->telling && watched->untold == NULL);
@@ -289,7 +289,7 @@ int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
     return r;
 }
 
-/* What fires while it is read again is in what is read. */
+/* An event that comes meanwhile says nothing new: what is read shows it. */
 void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener)
 {
     struct hf_zk_watched *watched = listener->watched;
