@@ -2,6 +2,14 @@
  *
  * One listing serves all tasks that wanted one before it was sent: a process that queues
  * a thousand times sends a thousand creates and one listing behind them.
+ *
+ *     wanted --> `queued` --flush--> in flight --answered--> the tasks are told, the WATCHes
+ *                   |                    |                   of the line are reviewed
+ *                   +--connection broke--+--> the tasks are told; a line on which WATCHes
+ *                                             waited is `unlisted`: listed again when READY
+ *
+ * `refreshing` lasts from when a WATCH wants it until it is answered.  While a listing is in
+ * flight the line may be queued again: for those who want one sent later.
  */
 #include "store/zookeeper/inner.h"
 
@@ -218,6 +226,7 @@ static void on_listing(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 
 static void queue_listing(struct hf_zk *zk, struct hf_zk_line *line)
 {
+    assert(line->users > 0);
     if (line->queued)
         return;
     line->queued = true;
