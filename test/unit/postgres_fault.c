@@ -57,7 +57,7 @@ static void test_what_each_sqlstate_means_and_says(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(faults); i++) {
         char words[HF_ERRMSG_MAX] = "";
-        if (hf_pg_fault_words(faults[i].state, faults[i].message, words, sizeof words) !=
+        if (hf_pg_fault_clause(faults[i].state, faults[i].message, words, sizeof words) !=
                 faults[i].fault ||
             strstr(words, faults[i].says) == NULL || strpbrk(words, "\r\n\t") != NULL)
             fail_msg("%s: %s", faults[i].state, words);
@@ -71,7 +71,7 @@ static void test_long_words(void **state)
     (void)state;
     memset(long_text, 'x', sizeof long_text - 1);
     long_text[sizeof long_text - 1] = '\0';
-    assert_int_equal(hf_pg_fault_words("XX000", long_text, words, sizeof words),
+    assert_int_equal(hf_pg_fault_clause("XX000", long_text, words, sizeof words),
                      HF_SERVED_FAILED);
     assert_int_equal(strlen(words), sizeof words - 1);
 }

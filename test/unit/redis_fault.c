@@ -20,7 +20,7 @@ static enum hf_served_fault fault(const char *text, char *words)
     redisReply reply = { .type = REDIS_REPLY_ERROR, .str = copy };
 
     reply.len = (size_t)snprintf(copy, sizeof copy, "%s", text);
-    return hf_redis_fault_words(&reply, words, HF_ERRMSG_MAX);
+    return hf_redis_fault_clause(&reply, words, HF_ERRMSG_MAX);
 }
 
 static const struct {
@@ -94,8 +94,8 @@ static void test_no_faults(void **state)
     char             words[HF_ERRMSG_MAX] = "as before";
 
     (void)state;
-    assert_int_equal(hf_redis_fault_words(NULL, words, sizeof words), HF_SERVED_FINE);
-    assert_int_equal(hf_redis_fault_words(&good, words, sizeof words), HF_SERVED_FINE);
+    assert_int_equal(hf_redis_fault_clause(NULL, words, sizeof words), HF_SERVED_FINE);
+    assert_int_equal(hf_redis_fault_clause(&good, words, sizeof words), HF_SERVED_FINE);
     assert_string_equal(words, "as before");
 }
 

@@ -1,14 +1,13 @@
 /* call.c - functions of the schema, called one after the other.
  *
- * One query is under way at a time.  A function that is called again on the same
- * connection is prepared first, once; behind a pooler, which has many connections to
- * the server, nothing is.  Whoever takes an answer may end the connection, so after
- * each of them we look whether it is still the same one.
+ * One query is under way at a time.  A function that is called a second time on the same
+ * connection is prepared first.  Behind a pooler, which has many connections to the
+ * server, nothing is prepared.  Whoever takes an answer may end the connection, so after
+ * each answer we see whether it is still the same one.
  *
- * What the server warns of while it works on a call makes the answer worth nothing.  It
- * answers "done" also if somebody, or its own end, made it give up waiting for a synchronous
- * standby; only a warning tells that the standby may not know.  As after a broken connection
- * we ask again.
+ * A warning during a call makes its answer worth nothing.  The server answers "done"
+ * also if it gave up waiting for a synchronous standby; only a warning tells that the
+ * standby may not know.  Then we give the connection up and call again.
  */
 #include "store/postgres/inner.h"
 
@@ -58,7 +57,7 @@ static const struct function functions[HF_PG_FUNCTIONS] = {
     [HF_PG_EXAMINE] = { "hf_examine", examine_sql, 1 },
 };
 
-/* ---- The queue --------------------------------------------------------------------- */
+/* ---- The queue ------------------------------------------------------------------ */
 
 /* Behind other urgent ones if it is urgent, else at the end. */
 static void enlist_call(struct hf_pg_link *link, struct hf_pg_call *call)
@@ -157,7 +156,7 @@ void hf_pg_calls_drop(struct hf_pg *pg)
     assert(link->first == NULL); /* whoever heard of it could send nothing new */
 }
 
-/* ---- Sending ----------------------------------------------------------------------- */
+/* ---- Sending -------------------------------------------------------------------- */
 
 /* 1 or 0, as libpq has it. */
 static int send_function(struct hf_pg *pg, const struct hf_pg_call *call)
@@ -214,7 +213,7 @@ bool hf_pg_calls_send(struct hf_pg *pg)
     return false;
 }
 
-/* ---- Taking answers ---------------------------------------------------------------- */
+/* ---- Taking answers ------------------------------------------------------------- */
 
 /* Of several results, the one that failed counts; else the last. */
 static void keep_result(struct hf_pg_link *link, PGresult *result)

@@ -1,12 +1,13 @@
 /* cancel.c - the server is to stop what it does for a connection that we give up.
  *
- * By itself it does not notice that nobody listens any more while it waits for a standby or
- * for somebody's lock, and a client that connected again and again would take all of the
- * connections there are.  So it is told, by a connection for that alone, and we connect to
- * it again when that is done, or takes too long.  libpq waits for it: hence aside.
+ * While the server waits for a standby, or for somebody's lock, it does not notice that
+ * its client is gone.  A client that connected again and again would take all
+ * connections there are.  So the server is told to stop, on a connection for that alone,
+ * and we connect again when that is done or takes too long.  libpq blocks meanwhile:
+ * hence a thread aside.
  *
- * The old connection is closed after that, for a pooler passes on what it is told only
- * while it has the connection it is told of.
+ * The old connection is closed after that.  A pooler passes the message on only while it
+ * has the connection that the message is about.
  */
 #include "store/postgres/inner.h"
 

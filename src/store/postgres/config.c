@@ -2,9 +2,9 @@
  *
  *     postgres://[user[:password]@][host[:port][,host...]][/database][?key=value&...]
  *
- * It is libpq's to read, but for our own parameters, which are cut out before.  Several
- * servers are tried one by one by us (link.c): libpq, when it must not wait, has no limit
- * of time for each of them.
+ * libpq reads it; our own parameters are cut out before.  Of several servers we try one
+ * after the other ourselves (link.c): libpq, when it must not wait, has no time limit
+ * for each.
  */
 #include "store/param.h"
 #include "store/postgres/inner.h"
@@ -41,7 +41,7 @@ void hf_pg_options_free(PQconninfoOption *option)
     PQconninfoFree(option);
 }
 
-/* ---- Our own parameters ------------------------------------------------------------ */
+/* ---- Our own parameters --------------------------------------------------------- */
 
 static int set_polling(struct hf_pg_config *ret, const char *text, char *errmsg)
 {
@@ -80,9 +80,9 @@ static void cut_own(char *url)
     *to = '\0';
 }
 
-/* ---- Both ends --------------------------------------------------------------------- */
+/* ---- Both ends ------------------------------------------------------------------ */
 
-/* Does the URL look as if it had a password that libpq takes for something else? */
+/* May there be a password that libpq takes for something else? */
 static int check_shape(const struct hf_config *config, char *errmsg)
 {
     const char *rest = config->given + strlen(config->scheme) + 1;
@@ -105,7 +105,7 @@ static bool is_known(const PQconninfoOption *option, const char *key)
     return strcmp(key, "ssl") == 0 || is_own(key, strlen(key));
 }
 
-/* What libpq says of a bad URL may have the password in it, so we look first. */
+/* What libpq says of a bad URL may have the password in it, so we check first. */
 static int check_params(const struct hf_config *config, char *errmsg)
 {
     PQconninfoOption *all = PQconninfoParse("", NULL);

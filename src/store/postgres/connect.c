@@ -39,22 +39,22 @@ static bool is_about_numbers(const PGresult *notice)
            (strcmp(file, "varsup.c") == 0 || strcmp(file, "multixact.c") == 0);
 }
 
-/* The last thing a server says may be why it ends the connection.  A warning during a call:
- * see call.c.  The rest is chatter. */
+/* The last thing a server says may be why it ends the connection.  A warning during a
+ * call: see call.c.  The rest is chatter. */
 static void on_notice(void *data, const PGresult *notice)
 {
     struct hf_pg_link *link = &((struct hf_pg *)data)->link;
     const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
     const char *state = PQresultErrorField(notice, PG_DIAG_SQLSTATE);
-    const char *words = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
+    const char *said = PQresultErrorField(notice, PG_DIAG_MESSAGE_PRIMARY);
 
     if (severity == NULL || state == NULL)
         return;
     if (strcmp(severity, "FATAL") == 0)
-        hf_pg_fault_words(state, words, link->parting, sizeof link->parting);
+        hf_pg_fault_clause(state, said, link->parting, sizeof link->parting);
     else if (strcmp(severity, "WARNING") == 0 && link->busy && !is_about_numbers(notice))
         snprintf(link->warning, sizeof link->warning, "warns: %s",
-                 words != NULL ? words : state);
+                 said != NULL ? said : state);
 }
 
 /* SO_ERROR is 0 also while nothing is decided, and libpq would believe it. */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What it said ---------------------------------------------- */
+/* ---- What it said --------------------------------------------------------------- */
 
 const char *hf_pg_told(const struct hf_pg_examine *examine, const char *column)
 {
@@ -33,7 +33,7 @@ bool hf_pg_told_is(const struct hf_pg_examine *examine, const char *column,
     return strcmp(hf_pg_told(examine, column), value) == 0;
 }
 
-/* ---- The answer ---------------------------------------------- */
+/* ---- The answer ----------------------------------------------------------------- */
 
 static void tell_postgres(struct hf_pg *pg, struct hf_served_task *task,
                           const struct hf_pg_examine *examine)

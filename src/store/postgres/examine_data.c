@@ -9,7 +9,7 @@
 #define MANY_DEAD 20000 /* rows: ten times what autovacuum is told to wait for */
 #define LONG_OPEN 60.0  /* seconds, for a transaction */
 
-/* ---- A crash, a failover ---------------------------------------------- */
+/* ---- A crash, a failover -------------------------------------------------------- */
 
 static void tell_disk(const struct hf_pg_examine *examine, struct hf_finding_list *list)
 {
@@ -56,7 +56,7 @@ static void tell_standbys(const struct hf_pg_examine *examine,
                                    : ", asynchronous");
 }
 
-/* ---- Our data ---------------------------------------------- */
+/* ---- Our data ------------------------------------------------------------------- */
 
 static void tell_lines(const struct hf_pg_examine *examine, const char *name,
                        struct hf_finding_list *list)
@@ -95,10 +95,10 @@ static void tell_lines(const struct hf_pg_examine *examine, const char *name,
                        hf_pg_told_number(examine, "name_waiters"));
 }
 
-/* ---- Housekeeping ---------------------------------------------- */
+/* ---- Housekeeping --------------------------------------------------------------- */
 
-/* Every change of a line leaves a dead row, which vacuum removes once no transaction could
- * still want to see it. */
+/* Every change of a line leaves a dead row, which vacuum removes once no transaction
+ * could still want to see it. */
 static void tell_upkeep(const struct hf_pg_examine *examine, struct hf_finding_list *list)
 {
     int64_t dead = hf_pg_told_number(examine, "dead_rows");

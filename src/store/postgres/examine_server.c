@@ -10,7 +10,7 @@
 #define MANY_OTHERS 100  /* connections to our database that are not ours */
 #define MUCH_UNREAD 0.25 /* of the queue of notifications */
 
-/* ---- The way there ---------------------------------------------- */
+/* ---- The way there -------------------------------------------------------------- */
 
 static bool is_socket(const struct hf_pg *pg)
 {
@@ -98,7 +98,7 @@ static void tell_encryption(const struct hf_pg *pg, struct hf_finding_list *list
                        "TLS; nobody makes sure that it is the right server");
 }
 
-/* ---- How we hear of things ---------------------------------------------- */
+/* ---- How we hear of things ------------------------------------------------------ */
 
 static void tell_listening(const struct hf_pg_examine *examine,
                            struct hf_finding_list     *list)
@@ -140,7 +140,7 @@ static void tell_news(const struct hf_pg *pg, const struct hf_pg_examine *examin
                        100 * unread);
 }
 
-/* ---- Session and clock ---------------------------------------------- */
+/* ---- Session and clock ---------------------------------------------------------- */
 
 static void tell_postgres_session(const struct hf_pg         *pg,
                                   const struct hf_pg_examine *examine,
@@ -186,7 +186,7 @@ static void tell_clock(const struct hf_pg_examine *examine, struct hf_finding_li
         hf_finding_add(list, HF_FINE, "tokens", NULL, "above %" PRId64, token);
 }
 
-/* ---- Connections ---------------------------------------------- */
+/* ---- Connections ---------------------------------------------------------------- */
 
 static void tell_connections(const struct hf_pg_examine *examine,
                              struct hf_finding_list     *list)

@@ -1,9 +1,9 @@
 /* fault.c - what the errors of a server, and of libpq, mean, and what a person is told.
  *
- * By SQLSTATE, for words are in whatever language the server speaks.  Of a connection
- * that could not be made libpq tells the state only as part of its message; what libpq
- * itself fails at has none, and is told by its English words: not recognised, it is
- * tried again.
+ * Errors are told apart by SQLSTATE, since the texts are in whatever language the server
+ * speaks.  If no connection could be made, libpq tells the state only as part of its
+ * message.  What libpq itself fails at has no state, and is told by its English text.
+ * What is not recognised is tried again.
  */
 #include "store/postgres/inner.h"
 
@@ -15,7 +15,7 @@
 struct meaning {
     const char          *state; /* how it begins */
     enum hf_served_fault fault;
-    const char *words; /* a clause about the server; NULL, or behind ": ": its own are
+    const char *clause; /* about the server; NULL, or behind ": ": its own words are
                                added */
 };
 
@@ -59,9 +59,9 @@ static const struct meaning meanings[] = {
       "'read committed'" },
 };
 
-/* ---- Words ------------------------------------------------------------------------- */
+/* ---- Texts ---------------------------------------------------------------------- */
 
-/* What is left of a line without "\n", "\t" and the blanks around it. */
+/* The first line of a text, without blanks around it and control characters in it. */
 static void copy_line(const char *text, char *ret, size_t size)
 {
     size_t used = 0;
@@ -75,7 +75,7 @@ static void copy_line(const char *text, char *ret, size_t size)
     ret[used] = '\0';
 }
 
-/* It has "connection to server at ... failed: " in front, which we say ourselves. */
+/* libpq puts "connection to server at ... failed: " in front.  We say that ourselves. */
 static const char *without_address(const char *line)
 {
     static const char mark[] = " failed: ";
@@ -95,7 +95,7 @@ void hf_pg_fault_line(const char *message, char *ret, size_t size)
         ret[0] = (char)tolower((unsigned char)ret[0]); /* it goes into a sentence */
 }
 
-/* ---- Results ----------------------------------------------------------------------- */
+/* ---- Results -------------------------------------------------------------------- */
 
 static const struct meaning *find_meaning(const char *state)
 {
@@ -105,8 +105,8 @@ static const struct meaning *find_meaning(const char *state)
     return NULL;
 }
 
-enum hf_served_fault hf_pg_fault_words(const char *state, const char *message, char *ret,
-                                       size_t size)
+enum hf_served_fault hf_pg_fault_clause(const char *state, const char *message, char *ret,
+                                        size_t size)
 {
     const struct meaning *meaning = find_meaning(state);
     enum hf_served_fault  fault = meaning != NULL ? meaning->fault : HF_SERVED_FAILED;
@@ -117,10 +117,10 @@ enum hf_served_fault hf_pg_fault_words(const char *state, const char *message, c
     if (state[0] == '\0') { /* libpq's own */
         fault = HF_SERVED_DOWN;
         snprintf(ret, size, "hung up: %s", line);
-    } else if (meaning != NULL && meaning->words != NULL) {
-        assert(meaning->words[0] != '\0');
-        bool more = meaning->words[strlen(meaning->words) - 1] == ' ';
-        snprintf(ret, size, "%s%s", meaning->words, more ? line : "");
+    } else if (meaning != NULL && meaning->clause != NULL) {
+        assert(meaning->clause[0] != '\0');
+        bool more = meaning->clause[strlen(meaning->clause) - 1] == ' ';
+        snprintf(ret, size, "%s%s", meaning->clause, more ? line : "");
     } else {
         snprintf(ret, size, "%s: %s",
                  fault == HF_SERVED_DENIED ? "does not allow it" : "says", line);
@@ -130,7 +130,7 @@ enum hf_served_fault hf_pg_fault_words(const char *state, const char *message, c
 
 enum hf_served_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result)
 {
-    char words[HF_ERRMSG_MAX];
+    char clause[HF_ERRMSG_MAX];
 
     if (result == NULL)
         return HF_SERVED_DOWN;
@@ -143,15 +143,15 @@ enum hf_served_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result)
     if (message == NULL)
         message = PQresultErrorMessage(result);
     enum hf_served_fault fault =
-        hf_pg_fault_words(state != NULL ? state : "", message, words, sizeof words);
-    hf_dial_say(&pg->dial, words);
+        hf_pg_fault_clause(state != NULL ? state : "", message, clause, sizeof clause);
+    hf_dial_say(&pg->dial, clause);
     return fault;
 }
 
-/* ---- No connection ----------------------------------------------------------------- */
+/* ---- No connection -------------------------------------------------------------- */
 
 /* "FATAL:  28P01: password authentication failed": the last state, and what follows. */
-static bool find_state(const char *message, char state[6], const char **words)
+static bool find_state(const char *message, char state[6], const char **rest)
 {
     bool found = false;
 
@@ -161,13 +161,13 @@ static bool find_state(const char *message, char state[6], const char **words)
             strncmp(code + 5, ": ", 2) != 0)
             continue;
         snprintf(state, 6, "%.5s", code);
-        *words = code + 7;
+        *rest = code + 7;
         found = true;
     }
     return found;
 }
 
-/* Words of libpq, and of a pooler, which gives states of no meaning. */
+/* In texts of libpq, and of a pooler, whose states mean nothing. */
 static const struct {
     const char *has;
     int         refusal;
@@ -224,22 +224,22 @@ int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t
                         bool *absent)
 {
     char        state[6] = "", line[160];
-    const char *words = last_attempt(message);
+    const char *rest = last_attempt(message);
 
     *absent = false;
     if (no_password) {
         snprintf(ret, size, "wants a password: see docs/postgres.md for where to put it");
         return HF_EDENIED;
     }
-    bool told = find_state(words, state, &words);
-    hf_pg_fault_line(words, line, sizeof line);
+    bool told = find_state(rest, state, &rest);
+    hf_pg_fault_line(rest, line, sizeof line);
     if (!told)
         return explain_libpq(line, ret, size, absent);
     if (strcmp(state, "3D000") == 0) {
         snprintf(ret, size, "has no such database: %s", line);
         return HF_ENOTFOUND;
     }
-    enum hf_served_fault fault = hf_pg_fault_words(state, line, ret, size);
+    enum hf_served_fault fault = hf_pg_fault_clause(state, line, ret, size);
     if (fault == HF_SERVED_DENIED)
         return HF_EDENIED;
     return strncmp(state, "08", 2) == 0 ? find_sign(line) : 0;

@@ -18,7 +18,7 @@
 #include "store/postgres/postgres.h"
 #include "store/served/served.h"
 
-/* ---- session.c ---------------------------------------------------------------------------- */
+/* ---- session.c ------------------------------------------------------------------ */
 
 struct hf_pg_session {
     char              sid[17];
@@ -43,7 +43,7 @@ void hf_pg_session_restart(struct hf_pg *pg);
 
 void hf_pg_renew(struct hf_pg *pg);
 
-/* ---- observe.c ---------------------------------------------------------------------------- */
+/* ---- observe.c ------------------------------------------------------------------ */
 
 #define HF_PG_DRAWN 32
 
@@ -71,7 +71,7 @@ void    hf_pg_observe(struct hf_pg *pg, const PGresult *result);
 void    hf_pg_observe_run(struct hf_pg *pg);
 hf_time hf_pg_observe_wake(const struct hf_pg *pg);
 
-/* ---- news.c -------------------------------------------------------------------------------- */
+/* ---- news.c --------------------------------------------------------------------- */
 
 struct hf_pg_news {
     bool              listening;
@@ -89,15 +89,18 @@ void    hf_pg_news_run(struct hf_pg *pg);
 void    hf_pg_news_fetch(struct hf_pg *pg); /* for what was missed */
 hf_time hf_pg_news_wake(const struct hf_pg *pg);
 
+/* Is there no LISTEN, by a pooler or as the URL wants it? */
+bool hf_pg_polls(const struct hf_pg *pg);
+
 /* Somebody waits for news: who waits to be granted at once, others in a moment. */
 void hf_pg_news_want(struct hf_pg *pg, bool at_once);
 
-/* ---- print.c ------------------------------------------------------------------------------ */
+/* ---- print.c -------------------------------------------------------------------- */
 
 /* See hf_schema() in holdfast.h. */
 char *hf_pg_schema_print(const char *role);
 
-/* ---- task.c -------------------------------------------------------------------------------- */
+/* ---- task.c --------------------------------------------------------------------- */
 
 struct hf_pg_task {
     struct hf_served_task base;

@@ -1,7 +1,8 @@
 /* link.c - the connection: where its server is, and what is read and sent.
  *
- * store/remote/dial.h draws the way there.  A name is looked up by the dial; libpq connects,
- * with TLS, password and all (connect.c).  GREETING is the session's hello (session.c).
+ * store/remote/dial.h draws the way there.  A name is looked up by the dial; libpq
+ * connects, with TLS, password and all (connect.c).  GREETING is the session's hello
+ * (session.c).
  *
  * A forked child has none of our descriptors any more, and their numbers may be others by
  * then: there libpq's connection is left as it is, for PQfinish() would write and close.
@@ -23,7 +24,7 @@
 #define ANY_PORT "5432" /* libpq is told the address alone */
 #define PIECES   16     /* read at once, if TLS has more of them */
 
-/* ---- How long ------------------------------------------------------------------------ */
+/* ---- How long ------------------------------------------------------------------- */
 
 /* Longer after every round that was in vain. */
 hf_time hf_pg_link_patience(const struct hf_pg *pg)
@@ -31,8 +32,8 @@ hf_time hf_pg_link_patience(const struct hf_pg *pg)
     return hf_dial_doubled(pg->config.ttl / 6, pg->dial.rounds, STEP_MOST);
 }
 
-/* A server that does not answer to hello may wait for its standby, or for somebody who has
- * locked our tables: who asks again soon makes that no better.  Unless there is another. */
+/* A server that does not answer hello may wait for its standby, or for somebody who has
+ * locked our tables.  To try again soon makes that no better, unless there is another. */
 hf_time hf_pg_link_limit(const struct hf_pg *pg)
 {
     hf_time limit = pg->config.ttl / 3;
@@ -78,7 +79,7 @@ void hf_pg_link_hung(struct hf_pg *pg)
     hf_dial_hung(&pg->dial, why);
 }
 
-/* ---- Both ends of a connection --------------------------------------------------------- */
+/* ---- Both ends of a connection -------------------------------------------------- */
 
 static const char *show_postgres(const struct hf_dial *dial, char *ret, size_t size)
 {
@@ -91,8 +92,8 @@ static bool cancel_is_over(const struct hf_dial *dial)
     return !hf_pg_cancel_is_awaited((const struct hf_pg *)dial->store);
 }
 
-/* A name is ours to look up: not the folder of a socket, nor an abstract one, nor nothing at
- * all. */
+/* A name is ours to look up: not the folder of a socket, nor an abstract one, nor
+ * nothing at all. */
 static void find_postgres_server(struct hf_dial *dial)
 {
     const struct hf_pg *pg = (const struct hf_pg *)dial->store;
@@ -161,7 +162,7 @@ static void hung_up(struct hf_pg *pg)
     hf_dial_break(&pg->dial, why);
 }
 
-/* ---- Reading and sending --------------------------------------------------------------- */
+/* ---- Reading and sending -------------------------------------------------------- */
 
 /* What TLS has read already, epoll does not know of. */
 static bool has_more(PGconn *conn)
@@ -200,7 +201,7 @@ void hf_pg_link_flush(struct hf_pg *pg)
         hf_dial_break(&pg->dial, "cannot be watched: out of memory");
 }
 
-/* ---- Both ends of its life --------------------------------------------------------- */
+/* ---- Both ends of its life ------------------------------------------------------ */
 
 static const struct hf_dial_ops ops = {
     .kind = "PostgreSQL",

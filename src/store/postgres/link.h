@@ -11,14 +11,14 @@
 
 struct hf_pg;
 
-/* ---- config.c: what a URL says ----------------------------------------------------- */
+/* ---- config.c: what a URL says -------------------------------------------------- */
 
 #define HF_PG_SERVERS 16
 
 struct hf_pg_config {
     PQconninfoOption *option; /* what the URL sets, but for our own parameters; there may
                                    be a password among them */
-    /* Tried in turn.  The host is a name, an address, the folder of a socket; or "", as the
+    /* Tried one by one.  The host is a name, an address, the folder of a socket; or "", as the
      * port may be: libpq's default. */
     struct hf_server server[HF_PG_SERVERS];
     char    hostaddr[HF_PG_SERVERS][64]; /* "": to be looked up, if it is a name */
@@ -36,7 +36,7 @@ void hf_pg_config_finish(struct hf_pg_config *config);
 const char *hf_pg_option(const PQconninfoOption *option, const char *key);
 void        hf_pg_options_free(PQconninfoOption *option); /* wiped before */
 
-/* ---- servers.c --------------------------------------------------------------------- */
+/* ---- servers.c ------------------------------------------------------------------ */
 
 /* For config.c: find them in the options. */
 int hf_pg_config_servers(struct hf_pg_config *ret, char *errmsg);
@@ -193,8 +193,8 @@ hf_time hf_pg_link_patience(const struct hf_pg *pg);
 void hf_pg_connect(struct hf_dial *dial, const struct hf_address *address);
 void hf_pg_connect_step(struct hf_dial *dial);
 
-/* Take over the connection, on which a call is under way.  It is closed when the server was
- * told, or by end(). */
+/* Take over the connection, on which a call is under way.  It is closed when the server
+ * was told, or by end(). */
 void hf_pg_cancel_begin(struct hf_pg *pg);
 void hf_pg_cancel_end(struct hf_pg *pg);
 void hf_pg_cancel_run(struct hf_pg *pg);
@@ -204,26 +204,27 @@ hf_time hf_pg_cancel_wake(const struct hf_pg *pg);
 /* Wait, for those who have no time to come again. */
 void hf_pg_cancel_await(struct hf_pg *pg, hf_time end);
 
-/* ---- fault.c ----------------------------------------------------------------------- */
+/* ---- fault.c -------------------------------------------------------------------- */
 
-/* What a failed result means; it is also said in base.errmsg, in words for a person: which
- * server, what to do.  NULL is DOWN, and base.errmsg says why already. */
+/* What a failed result means.  base.errmsg tells it to a person: which server, what to
+ * do.  NULL is DOWN, and base.errmsg says why already. */
 enum hf_served_fault hf_pg_fault(struct hf_pg *pg, const PGresult *result);
 
 /* The same by an SQLSTATE ("" if there is none) and the server's own words, as a clause
  * about the server. */
-enum hf_served_fault hf_pg_fault_words(const char *state, const char *message, char *ret,
-                                       size_t size);
+enum hf_served_fault hf_pg_fault_clause(const char *state, const char *message, char *ret,
+                                        size_t size);
 
 /* It could not be connected to, for libpq's reasons given with verbosity
- * PQERRORS_VERBOSE.  0: try again soon, it may be `absent`; else hf_dial_deny() with that. */
+ * PQERRORS_VERBOSE.  0: try again soon, it may be `absent`; else hf_dial_deny() with
+ * that. */
 int hf_pg_fault_connect(const char *message, bool no_password, char *ret, size_t size,
                         bool *absent);
 
 /* What libpq says, as one short line. */
 void hf_pg_fault_line(const char *message, char *ret, size_t size);
 
-/* ---- socket.c ---------------------------------------------------------------------- */
+/* ---- socket.c ------------------------------------------------------------------- */
 
 /* Begin to connect; false: no memory.  A step of it.  The end. */
 bool hf_pg_socket_open(struct hf_pg *pg, const struct hf_pg_keywords *keywords);
@@ -235,7 +236,7 @@ void hf_pg_socket_finish(PGconn *conn); /* cancel.c's, later */
 /* Tell epoll what to look for.  False: no memory. */
 bool hf_pg_socket_poll(struct hf_pg *pg, unsigned events);
 
-/* ---- schema.c ---------------------------------------------------------------------- */
+/* ---- schema.c ------------------------------------------------------------------- */
 
 /* Make the schema, unless there is another; then `done` is called with the result of
  * that (NULL: the connection broke). */

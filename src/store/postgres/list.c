@@ -3,8 +3,8 @@
 
 #include <assert.h>
 
-/* { 0, stamp, name, seq, weight, capacity, claim, state, slot, since, note }; of the first
- * row the stamp alone counts. */
+/* { 0, stamp, name, seq, weight, capacity, claim, state, slot, since, note }; of the
+ * first row the stamp alone counts. */
 static struct hf_ticket parse_ticket(const PGresult *result, int row)
 {
     uint64_t    seq = (uint64_t)hf_pg_number(result, row, 3);

@@ -1,10 +1,10 @@
 /* news.c - how we hear of what happens to our places.
  *
- * By LISTEN on our session's channel, on the same connection, from when somebody waits for
- * news until a while after.  (A NOTIFY wakes all of a database's listeners, so those who
- * have nothing to wait for should be none.)  What happened before is fetched right behind
- * it.  Behind a pooler there is no LISTEN: then we fetch every now and then.  We fetch after
- * every renewal, too, for the server may have had no room for a message.
+ * By LISTEN on our session's channel, on the same connection, from when somebody waits
+ * for news until a while after.  (A NOTIFY wakes all of a database's listeners, so those
+ * who have nothing to wait for should be none.)  What happened before is fetched right
+ * behind it.  Behind a pooler there is no LISTEN: then we fetch every now and then.  We
+ * fetch after every renewal, too, for the server may have had no room for a message.
  */
 #include "store/postgres/inner.h"
 
@@ -16,12 +16,12 @@
 #define SHORTEST (20 * HF_MS)  /* between two fetches */
 #define LONGEST  (250 * HF_MS)
 
-static bool polls(const struct hf_pg *pg)
+bool hf_pg_polls(const struct hf_pg *pg)
 {
     return pg->link.pooled || pg->config.polling;
 }
 
-/* ---- Fetching ---------------------------------------------------------------------------------- */
+/* ---- Fetching ------------------------------------------------------------------- */
 
 /* Whoever waits for news of it reads what they are: only that makes sure. */
 static void tell_place_news(struct hf_pg *pg, const PGresult *result, int row)
@@ -56,11 +56,12 @@ void hf_pg_news_fetch(struct hf_pg *pg)
     struct hf_pg_news *news = &pg->news;
 
     news->poll = HF_NEVER;
-    if (polls(pg)) {
+    if (hf_pg_polls(pg)) {
         news->poll = pg->remote.now + news->pause;
         news->pause = news->pause * 2 < LONGEST ? news->pause * 2 : LONGEST;
     }
-    news->again = news->call.flying && !polls(pg); /* it may be ahead of our LISTEN */
+    news->again =
+        news->call.flying && !hf_pg_polls(pg); /* it may be ahead of our LISTEN */
     if (news->call.flying)
         return;
     hf_pg_begin(pg, HF_PG_NEWS);
@@ -68,7 +69,7 @@ void hf_pg_news_fetch(struct hf_pg *pg)
     hf_pg_send(pg, &news->call, false, on_fetched, NULL);
 }
 
-/* ---- Listening --------------------------------------------------------------------------------- */
+/* ---- Listening ------------------------------------------------------------------ */
 
 static void on_listening(struct hf_pg *pg, void *data, const PGresult *result)
 {
@@ -96,7 +97,7 @@ void hf_pg_news_want(struct hf_pg *pg, bool at_once)
 
     if (when < news->wanted)
         news->wanted = when;
-    if (polls(pg) && at_once) {
+    if (hf_pg_polls(pg) && at_once) {
         news->pause = SHORTEST;
         if (news->poll > pg->remote.now + SHORTEST)
             news->poll = pg->remote.now + SHORTEST;
@@ -127,7 +128,7 @@ static void notice_idleness(struct hf_pg *pg)
     if (news->idle == 0)
         news->idle = pg->remote.now;
     news->wanted = HF_NEVER;
-    if (polls(pg))
+    if (hf_pg_polls(pg))
         news->poll = HF_NEVER;
     if (news->listening && !news->listen.flying && pg->remote.now >= news->idle + IDLE)
         listen_or_not(pg, false);
@@ -140,7 +141,7 @@ void hf_pg_news_run(struct hf_pg *pg)
     if (pg->dial.phase != HF_DIAL_READY)
         return;
     notice_idleness(pg);
-    if (polls(pg)) {
+    if (hf_pg_polls(pg)) {
         if (news->wanted <= pg->remote.now && news->poll == HF_NEVER)
             news->poll = pg->remote.now + news->pause;
         if (news->poll <= pg->remote.now)
@@ -159,10 +160,11 @@ hf_time hf_pg_news_wake(const struct hf_pg *pg)
 
     if (pg->dial.phase != HF_DIAL_READY)
         return HF_NEVER;
-    if (polls(pg) && news->poll < wake)
+    if (hf_pg_polls(pg) && news->poll < wake)
         wake = news->poll;
     if (news->wanted < wake &&
-        (polls(pg) ? news->poll == HF_NEVER : !news->listening && !news->listen.flying))
+        (hf_pg_polls(pg) ? news->poll == HF_NEVER
+                         : !news->listening && !news->listen.flying))
         wake = news->wanted;
     if (news->listening && news->idle != 0 && !news->listen.flying &&
         news->idle + IDLE < wake)

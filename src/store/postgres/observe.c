@@ -1,17 +1,17 @@
 /* observe.c - who is dead.
  *
- * No time of day decides.  Every renewal, and every hello, draws a number that is higher than
- * all before, and we remember when we had ours.  A session whose number is lower than one of
- * ours was renewed before that, by its own clock as well; if that is longer ago than its ttl,
- * by our clock, counted from when we had the number, it is dead.  So the clocks of all in our
- * way run from the beginning, whether we have seen them or not, and the server buries all at
- * once to whom it applies.
+ * No time of day decides.  Every renewal, and every hello, draws a number that is higher
+ * than all before, and we remember when we had ours.  A session whose number is lower
+ * than one of ours was renewed before we had that.  If that is longer ago than its ttl,
+ * by our clock, the session is dead.  So the time of everybody in our way runs from the
+ * beginning, whether we have seen them or not, and the server buries all dead sessions
+ * at once.
  *
- * When to ask for that is told by renewals: they show the leases at the head of the lines
- * that we wait for.  What is in nobody's way is looked after now and then.
+ * Renewals tell when to call for that: they show the leases at the head of the lines
+ * that we wait for.  Sessions in nobody's way are buried now and then.
  *
- * A server that has lost what was committed last, as a standby that did not know of it, may
- * draw numbers again.  It is on another timeline then: ours count no more.
+ * A server that has lost what was committed last, as a standby that did not know of it,
+ * may draw numbers again.  It is on another timeline then: ours count no more.
  */
 #include "store/postgres/inner.h"
 
@@ -27,7 +27,7 @@
 #define ROUND_LEAST HF_SEC
 #define ROUND_MOST  (60 * HF_SEC)
 #define ROUND_SOON  (200 * HF_MS) /* there is more to sweep */
-#define LINES       1000          /* looked at in a round */
+#define LINES       1000          /* swept in a round */
 
 static hf_time within(hf_time value, hf_time least, hf_time most)
 {
@@ -49,10 +49,10 @@ void hf_pg_observe_init(struct hf_pg *pg)
     plan_round(pg, false);
 }
 
-/* ---- Numbers --------------------------------------------------------------------------------- */
+/* ---- Numbers -------------------------------------------------------------------- */
 
 /* One goes: the oldest if the next is old enough for every lease, else the one whose
- * neighbours are closest to each other for its age.  So they reach far back however often we
+ * neighbours are closest to each other for its age.  So they go far back however often we
  * draw, and the gaps grow with the age.  To have fewer makes us later, never wrong. */
 static void thin_out(struct hf_pg_observe *observe, hf_time now)
 {
@@ -105,8 +105,8 @@ void hf_pg_observe_begin(struct hf_pg *pg, int64_t number, const char *timeline)
     remember_drawn(pg, number);
 }
 
-/* When a session that is silent since that number may be taken for dead.  The server is told
- * ages in whole milliseconds. */
+/* When a session that is silent since that number may be taken for dead.  The server is
+ * told ages in whole milliseconds. */
 static hf_time stale_at(const struct hf_pg_observe *observe, int64_t number, hf_time ttl)
 {
     for (size_t i = 0; i < observe->count; i++)
@@ -131,7 +131,7 @@ void hf_pg_observe(struct hf_pg *pg, const PGresult *result)
     }
 }
 
-/* ---- Burials --------------------------------------------------------------------------------- */
+/* ---- Burials -------------------------------------------------------------------- */
 
 static void on_swept(struct hf_pg *pg, void *data, const PGresult *result)
 {
@@ -161,7 +161,7 @@ static void on_buried(struct hf_pg *pg, void *data, const PGresult *result)
     hf_pg_send(pg, &pg->observe.call, false, on_swept, NULL);
 }
 
-/* By all numbers that are as old as the shortest lease that is looked for. */
+/* By all numbers that are as old as the shortest lease in question. */
 static void bury(struct hf_pg *pg, hf_time shortest, bool alarmed)
 {
     struct hf_pg_observe *observe = &pg->observe;
@@ -182,7 +182,7 @@ static void bury(struct hf_pg *pg, hf_time shortest, bool alarmed)
     hf_pg_send(pg, &observe->call, false, on_buried, alarmed ? pg : NULL);
 }
 
-/* ---- Time ------------------------------------------------------------------------------------- */
+/* ---- Time ----------------------------------------------------------------------- */
 
 void hf_pg_observe_run(struct hf_pg *pg)
 {

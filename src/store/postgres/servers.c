@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Servers ----------------------------------------------------------------------- */
+/* ---- Servers -------------------------------------------------------------------- */
 
 /* The next of "a,b,c", or ""; `*text` moves on to what follows.  False: too long. */
 static bool next_part(const char **text, char *ret, size_t size)
@@ -65,9 +65,10 @@ static void add_keyword(struct hf_pg_keywords *ret, const char *key, const char 
     ret->value[ret->count++] = value;
 }
 
-/* What libpq would connect to, also by a service or the environment.  It has no function to
- * ask for that, and must not begin to connect: it would look names up, and wait.  So it is
- * given a setting that it refuses once it knows; before that it reads files alone. */
+/* What libpq would connect to, also by a service or the environment.  No function of
+ * libpq tells that, and it must not begin to connect: it would look names up, and wait.
+ * So it is given a setting that it refuses once it knows; until then it only reads
+ * files. */
 static PQconninfoOption *effective(const PQconninfoOption *option)
 {
     struct hf_pg_keywords keywords = { 0 };
@@ -122,7 +123,7 @@ int hf_pg_config_servers(struct hf_pg_config *ret, char *errmsg)
     return r;
 }
 
-/* ---- For messages ------------------------------------------------------------------ */
+/* ---- For messages --------------------------------------------------------------- */
 
 const char *hf_pg_config_show(const struct hf_pg_config *config, size_t server, char *ret,
                               size_t size)
@@ -160,7 +161,7 @@ const char *hf_pg_config_show(const struct hf_pg_config *config, size_t server, 
     return ret;
 }
 
-/* ---- For libpq --------------------------------------------------------------------- */
+/* ---- For libpq ------------------------------------------------------------------ */
 
 /* Keys we set ourselves.  How long to wait is ours to say, as well. */
 static bool is_ours(const char *key)

@@ -70,7 +70,7 @@ static bool has_failed(struct hf_pg *pg, const PGresult *result,
     return true;
 }
 
-/* ---- The schema ---------------------------------------------------------------------------- */
+/* ---- The schema ----------------------------------------------------------------- */
 
 static void on_schema(struct hf_pg *pg, void *data, const PGresult *result)
 {
@@ -138,7 +138,7 @@ static void check_owner(struct hf_pg *pg)
     hf_pg_query(pg, &pg->link.schema, owner_sql, on_owner, NULL);
 }
 
-/* ---- Hello ----------------------------------------------------------------------------------- */
+/* ---- Hello ---------------------------------------------------------------------- */
 
 static void session_opened(struct hf_pg *pg)
 {
@@ -282,7 +282,7 @@ void hf_pg_session_broken(struct hf_pg *pg)
     hf_served_tasks_fail(&pg->served);
 }
 
-/* ---- Renewal ----------------------------------------------------------------------------------- */
+/* ---- Renewal -------------------------------------------------------------------- */
 
 static void on_renewed(struct hf_pg *pg, void *data, const PGresult *result)
 {
@@ -324,7 +324,7 @@ void hf_pg_renew(struct hf_pg *pg)
     hf_pg_send(pg, &session->call, true, on_renewed, NULL);
 }
 
-/* ---- Time --------------------------------------------------------------------------------------- */
+/* ---- Time ----------------------------------------------------------------------- */
 
 static hf_time oldest_call(const struct hf_pg *pg)
 {
@@ -357,7 +357,7 @@ hf_time hf_pg_session_wake(const struct hf_pg *pg)
     return wake;
 }
 
-/* ---- The end ------------------------------------------------------------------------------------- */
+/* ---- The end -------------------------------------------------------------------- */
 
 static void on_bye(struct hf_pg *pg, void *data, const PGresult *result)
 {

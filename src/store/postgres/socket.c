@@ -1,8 +1,8 @@
-/* socket.c - the socket of libpq's connection: guarded against forks, looked at by epoll.
+/* socket.c - the socket of libpq's connection: guarded against forks, watched by epoll.
  *
- * While it connects libpq may close its socket and open another one.  So it is let go of
- * before each step and taken up again behind it, and nobody forks meanwhile: a child would
- * have a copy that nobody closes.
+ * While libpq connects it may close its socket and open another one.  So we let go of
+ * the socket before each step, and take it up again after it.  Nobody forks meanwhile: a
+ * child would have a copy that nobody closes.
  */
 #include "store/postgres/inner.h"
 

@@ -24,7 +24,7 @@ static int postgres_ready(const struct hf_remote *remote)
     return hf_dial_status(&((const struct hf_pg *)remote)->dial);
 }
 
-/* ---- What served/ asks of us ----------------------------------------------------------------- */
+/* ---- What served/ asks of us ---------------------------------------------------- */
 
 static void add_shape(struct hf_served *served, const struct hf_shape *shape)
 {
@@ -69,14 +69,13 @@ static void renew(struct hf_served *served)
 static hf_time watch_until(struct hf_served *served, const void *reply)
 {
     const struct hf_pg *pg = (const struct hf_pg *)served;
-    bool                polls = pg->link.pooled || pg->config.polling;
 
     (void)reply;
-    return pg->remote.now + (polls ? 250 * HF_MS : pg->config.ttl / 3);
+    return pg->remote.now + (hf_pg_polls(pg) ? 250 * HF_MS : pg->config.ttl / 3);
 }
 
-/* LISTEN goes first.  What changes before it is looked for by its side: a line that changed
- * meanwhile has no watch of ours any more. */
+/* LISTEN goes first.  What changes before it is looked for by its side: a line that
+ * changed meanwhile has no watch of ours any more. */
 static void want_news(struct hf_served *served, bool at_once)
 {
     hf_pg_news_want((struct hf_pg *)served, at_once);
@@ -142,7 +141,7 @@ static void postgres_process(struct hf_store *store, hf_time now, bool readable)
     store->wake = more || store->wake == 0 ? 0 : postgres_wake(pg);
 }
 
-/* ---- Both ends of its life ---------------------------------------------------------------------- */
+/* ---- Both ends of its life ------------------------------------------------------ */
 
 static void postgres_close(struct hf_store *store)
 {

@@ -9,7 +9,7 @@
 
 #define ROOM_FIRST 512
 
-/* ---- Arguments --------------------------------------------------------------------- */
+/* ---- Arguments ------------------------------------------------------------------ */
 
 void hf_pg_args_finish(struct hf_pg_args *args)
 {
@@ -93,7 +93,7 @@ void hf_pg_add_numbers(struct hf_served *served, const uint64_t *number, size_t 
     assert(args->used <= args->room);
 }
 
-/* ---- The parts of a result --------------------------------------------------------- */
+/* ---- The parts of a result ------------------------------------------------------ */
 
 const char *hf_pg_text(const PGresult *result, int row, int column)
 {

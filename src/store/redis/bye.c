@@ -1,4 +1,4 @@
-/* bye.c - the end of our session: it should not stay behind for others to find out. */
+/* bye.c - the end of our session: others need not wait until its lease ends. */
 #include "store/redis/inner.h"
 
 #include <assert.h>
@@ -38,7 +38,6 @@ static void say_bye(struct hf_redis *redis, struct farewell *farewell)
     hf_redis_send(redis, &farewell->call, on_bye, farewell);
 }
 
-/* It should not stay behind for others to find out about. */
 void hf_redis_bye(struct hf_redis *redis)
 {
     struct hf_dial *dial = redis->dial;

@@ -1,9 +1,9 @@
 /* canary.c - what survives when our data are lost: scripts of no use but to be there.
  *
- * FLUSHALL leaves scripts alone.  So one that names our namespace tells whoever comes later
- * that there was somebody; and for how long at most, for there is one for each length of
- * lease, from 2^9 to 2^22 ms.  Only if there is none may he believe that missing data mean
- * a new beginning.
+ * FLUSHALL leaves scripts alone.  So a script that names our namespace tells later
+ * clients that somebody was here.  There is one for each length of lease, from 2^9 to
+ * 2^22 ms: so it also tells how long a lease may last.  Only if there is no such script
+ * do missing data mean a new beginning.
  */
 #include "store/redis/inner.h"
 

@@ -40,7 +40,7 @@ static int parse_small(const char *text, int most)
     return atoi(text);
 }
 
-/* ---- Servers ----------------------------------------------------------------------- */
+/* ---- Servers -------------------------------------------------------------------- */
 
 /* A majority is one of the Sentinels that are named, so none may count twice. */
 static const struct hf_server *find_double(const struct hf_redis_config *config)
@@ -135,7 +135,7 @@ static int split_url(struct hf_redis_config *ret, char *text, bool sentinel, cha
     return r;
 }
 
-/* ---- Parameters -------------------------------------------------------------------- */
+/* ---- Parameters ----------------------------------------------------------------- */
 
 /* The braces make all keys of a namespace live in one slot of a cluster; so there may be
  * no others. */
@@ -199,7 +199,7 @@ static int set_params(struct hf_redis_config *ret, const struct hf_config *confi
     return r == 0 ? hf_redis_config_auth(ret, config, errmsg) : r;
 }
 
-/* ---- Both ends ----------------------------------------------------------------------- */
+/* ---- Both ends ------------------------------------------------------------------ */
 
 int hf_redis_config_init(struct hf_redis_config *ret, const struct hf_config *config,
                          char *errmsg)

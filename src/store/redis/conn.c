@@ -1,8 +1,8 @@
 /* conn.c - one connection to a server, and the commands on it.
  *
- * hiredis reads the protocol, write.c writes it, and the socket is ours.  Answers come in
- * the order of the calls.  Whoever takes an answer may close the connection, so after each
- * of them we look whether it is still the same one.
+ * hiredis reads the protocol, write.c writes it, and the socket is ours.  Answers come
+ * in the order of the calls.  Whoever takes an answer may close the connection, so after
+ * each of them we look whether it is still the same one.
  */
 #include "store/redis/inner.h"
 
@@ -23,7 +23,7 @@ static void run_out_of_memory(struct hf_stream *stream)
     stream->state = HF_STREAM_BROKEN;
 }
 
-/* ---- The reader ------------------------------------------------------------------------ */
+/* ---- The reader ----------------------------------------------------------------- */
 
 /* hiredis makes room for as many parts as a server says will come, before any has. */
 static redisReplyObjectFunctions functions;
@@ -61,7 +61,7 @@ static struct redisReader *new_reader(void)
     return make_array != NULL ? redisReaderCreateWithFunctions(&functions) : NULL;
 }
 
-/* ---- The end ---------------------------------------------------------------------------- */
+/* ---- The end -------------------------------------------------------------------- */
 
 static void answer_call(struct hf_redis *redis, struct hf_redis_call *call,
                         const redisReply *reply)
@@ -91,7 +91,7 @@ void hf_redis_conn_over(struct hf_dial *dial)
     assert(conn->first == NULL); /* whoever heard of it could send nothing new */
 }
 
-/* ---- Commands ---------------------------------------------------------------------------- */
+/* ---- Commands ------------------------------------------------------------------- */
 
 static void send_command(struct hf_redis_conn *conn, int argc, const char *const *argv,
                          const size_t *length)
@@ -178,7 +178,7 @@ void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
         send_command(conn, config->user == NULL ? 2 : 3, argv, NULL);
 }
 
-/* ---- Answers ------------------------------------------------------------------------------- */
+/* ---- Answers -------------------------------------------------------------------- */
 
 /* It answers no call: "message", and what "subscribe" and its like are answered. */
 static bool is_push(const redisReply *reply)

@@ -1,9 +1,8 @@
 /* examine.c - EXAMINE: what a person should know of a Redis server.
  *
- * INFO, CONFIG GET and a script of ours are sent in one flight.  The script is the last,
- * and answers come in the order of questions: once there is one to it, even if only that
- * the connection broke, all others have been answered.  What the server does not tell, or
- * does not let us ask, is left out.
+ * INFO, CONFIG GET and a script of ours are sent in one flight.  The script is sent last,
+ * and answers come in the order of calls.  So when it is answered, even by the connection
+ * breaking, all others have been answered.  What the server does not tell us is left out.
  */
 #include "store/redis/examine.h"
 
@@ -24,7 +23,7 @@ void hf_redis_examine_free(struct hf_task *task)
     free(examine);
 }
 
-/* ---- What it said ------------------------------------------------------------------------ */
+/* ---- What it said --------------------------------------------------------------- */
 
 bool hf_redis_told(const struct hf_redis_examine *examine, const char *key, char *ret,
                    size_t size)
@@ -90,7 +89,7 @@ static void on_config(struct hf_redis *redis, void *data, const redisReply *repl
     }
 }
 
-/* ---- The answer --------------------------------------------------------------------------- */
+/* ---- The answer ----------------------------------------------------------------- */
 
 static void tell_redis(struct hf_redis *redis, struct hf_served_task *task,
                        struct hf_redis_examine *examine, const redisReply *reply)
@@ -116,7 +115,7 @@ static void on_examined(struct hf_served_task *task, int code, const void *reply
     tell_redis(redis, task, examine, reply);
 }
 
-/* ---- Asking ---------------------------------------------------------------------------------- */
+/* ---- Asking --------------------------------------------------------------------- */
 
 static void send_query(struct hf_redis *redis, struct hf_redis_examine *examine, int argc,
                        const char *const *argv, hf_redis_on_reply *on_reply)

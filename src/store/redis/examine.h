@@ -1,6 +1,6 @@
 /* examine.h - what the files of EXAMINE share.
  *
- *   examine.c         asks everything in one flight, and answers when all of it is there
+ *   examine.c         sends all calls in one flight, and answers when all are answered
  *   examine_server.c  what is told of the server and of the way there
  *   examine_data.c    what is told of our data, and of what could happen to them
  */

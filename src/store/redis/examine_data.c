@@ -9,7 +9,7 @@
 
 #define REPLICAS_MAX 100 /* to look at */
 
-/* ---- A restart -------------------------------------------------------------------------------- */
+/* ---- A restart ------------------------------------------------------------------ */
 
 static bool is_bad(const struct hf_redis_examine *examine, const char *key)
 {
@@ -75,7 +75,7 @@ static void tell_persistence(const struct hf_redis_examine *examine,
         hf_seconds(examine->longest));
 }
 
-/* ---- A failover ------------------------------------------------------------------------------- */
+/* ---- A failover ----------------------------------------------------------------- */
 
 /* "slave0:ip=127.0.0.1,port=6380,state=online,offset=14,lag=1": how many are online, and
  * how many seconds ago the last of them was heard of. */
@@ -97,8 +97,9 @@ static int count_online(const struct hf_redis_examine *examine, long long *lag)
     return online;
 }
 
-/* What a server that is cut off must not do is to go on: then two could hold a lock.  Does
- * it say how many replicas it needs?  INFO has min_slaves_good_slaves only if so. */
+/* What a server that is cut off must not do is to go on: then two could hold a lock.
+ * Does it say how many replicas it needs?  INFO has min_slaves_good_slaves only if
+ * so. */
 static bool has_limit(const struct hf_redis_examine *examine)
 {
     return hf_redis_told_number(examine, "min-replicas-to-write", 0) > 0 ||
@@ -169,7 +170,7 @@ static void tell_replicas(const struct hf_redis         *redis,
         tell_failover(redis, examine, list);
 }
 
-/* ---- Our data ----------------------------------------------------------------------------------- */
+/* ---- Our data ------------------------------------------------------------------- */
 
 static void tell_hold_off(const struct hf_redis_examine *examine, const redisReply *reply,
                           struct hf_finding_list *list)

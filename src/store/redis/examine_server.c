@@ -9,7 +9,7 @@
 #define MB          (1024.0 * 1024.0)
 #define NEARLY_FULL 0.9 /* of maxmemory */
 
-/* ---- Who serves us -------------------------------------------------------------------------- */
+/* ---- Who serves us -------------------------------------------------------------- */
 
 static void tell_redis_server(const struct hf_redis         *redis,
                               const struct hf_redis_examine *examine,
@@ -52,7 +52,7 @@ static void tell_how_found(const struct hf_redis         *redis,
                        config->prefix);
 }
 
-/* ---- The way there ---------------------------------------------------------------------------- */
+/* ---- The way there -------------------------------------------------------------- */
 
 /* That this user may do all that is needed is shown by our session being there. */
 static void tell_way(const struct hf_redis *redis, struct hf_finding_list *list)
@@ -85,7 +85,7 @@ static void tell_way(const struct hf_redis *redis, struct hf_finding_list *list)
                        known ? "the password and " : "");
 }
 
-/* ---- Session and clock -------------------------------------------------------------------------- */
+/* ---- Session and clock ---------------------------------------------------------- */
 
 static void tell_redis_session(const struct hf_redis         *redis,
                                const struct hf_redis_examine *examine,
@@ -124,7 +124,7 @@ static void tell_clock(const struct hf_redis         *redis,
         off < 0 ? -off : off, off < 0 ? "behind" : "ahead of");
 }
 
-/* ---- Memory ---------------------------------------------------------------------------------------- */
+/* ---- Memory --------------------------------------------------------------------- */
 
 static void tell_eviction(const struct hf_redis_examine *examine,
                           struct hf_finding_list        *list)

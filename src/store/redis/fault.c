@@ -9,7 +9,7 @@
 struct meaning {
     const char          *starts;
     enum hf_served_fault fault;
-    const char          *words; /* a clause about the server; NULL: its own are added */
+    const char          *clause; /* a clause about the server; NULL: its own are added */
 };
 
 static const struct meaning meanings[] = {
@@ -73,7 +73,8 @@ static const struct meaning *find_meaning(const char *text)
     return NULL;
 }
 
-enum hf_served_fault hf_redis_fault_words(const redisReply *reply, char *ret, size_t size)
+enum hf_served_fault hf_redis_fault_clause(const redisReply *reply, char *ret,
+                                           size_t size)
 {
     if (reply == NULL || reply->type != REDIS_REPLY_ERROR)
         return HF_SERVED_FINE;
@@ -85,8 +86,8 @@ enum hf_served_fault hf_redis_fault_words(const redisReply *reply, char *ret, si
 
     if (length > 140)
         length = 140;
-    if (meaning != NULL && meaning->words != NULL)
-        snprintf(ret, size, "%s", meaning->words);
+    if (meaning != NULL && meaning->clause != NULL)
+        snprintf(ret, size, "%s", meaning->clause);
     else
         snprintf(ret, size, "%s: %.*s",
                  fault == HF_SERVED_DENIED ? "does not allow it" : "says", length, text);
@@ -115,7 +116,7 @@ static void remember_moved(struct hf_redis *redis, const char *text)
 enum hf_served_fault hf_redis_fault(struct hf_redis *redis, const redisReply *reply)
 {
     char                 why[HF_ERRMSG_MAX];
-    enum hf_served_fault fault = hf_redis_fault_words(reply, why, sizeof why);
+    enum hf_served_fault fault = hf_redis_fault_clause(reply, why, sizeof why);
 
     if (fault == HF_SERVED_FINE)
         return fault;

@@ -1,7 +1,7 @@
 /* greet.c - what is said to a server first, in one flight, and whether it will do.
  *
- * AUTH, INFO, SELECT, SCRIPT EXISTS; CLIENT SETNAME last, for it need not succeed, and
- * what a server says that takes no more clients is the answer to whatever comes first.
+ * AUTH, INFO, SELECT, SCRIPT EXISTS.  CLIENT SETNAME comes last, since it need not
+ * succeed: a server that takes no more clients says so in answer to the first command.
  */
 #include "store/redis/inner.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- INFO -------------------------------------------------------------------------------- */
+/* ---- INFO ----------------------------------------------------------------------- */
 
 /* The value of "key:value\r\n", or "". */
 static void get_info(const redisReply *reply, const char *key, char *ret, size_t size)
@@ -44,7 +44,7 @@ static bool is_old(const char *version)
            (major == 6 && minor < 2);
 }
 
-/* ---- Is it one for us? ---------------------------------------------------------------------- */
+/* ---- Is it one for us? ---------------------------------------------------------- */
 
 static void take_server(struct hf_redis *redis, const redisReply *reply)
 {
@@ -124,30 +124,30 @@ static void take_replication(struct hf_redis *redis, const redisReply *reply)
         deny_replica(redis, reply);
 }
 
-/* ---- Answers ---------------------------------------------------------------------------------- */
+/* ---- Answers -------------------------------------------------------------------- */
 
 /* False: it was an error, or something else than `type`, and the link is broken. */
 static bool is_good(struct hf_redis *redis, const redisReply *reply, int type)
 {
-    char words[HF_ERRMSG_MAX];
+    char clause[HF_ERRMSG_MAX];
 
     if (reply == NULL)
         return false;
     assert(redis->dial->phase == HF_DIAL_GREETING);
-    switch (hf_redis_fault_words(reply, words, sizeof words)) {
+    switch (hf_redis_fault_clause(reply, clause, sizeof clause)) {
     case HF_SERVED_FINE:
         if (reply->type == type)
             return true;
         hf_dial_break(redis->dial, "answers what makes no sense");
         return false;
     case HF_SERVED_DENIED:
-        hf_dial_refuse(redis->dial, HF_EDENIED, words);
+        hf_dial_refuse(redis->dial, HF_EDENIED, clause);
         return false;
     case HF_SERVED_FAILED:
-        hf_dial_refuse(redis->dial, HF_ESTORE, words);
+        hf_dial_refuse(redis->dial, HF_ESTORE, clause);
         return false;
     default:
-        hf_dial_break(redis->dial, words);
+        hf_dial_break(redis->dial, clause);
         return false;
     }
 }
@@ -186,19 +186,19 @@ static void on_replication(struct hf_redis *redis, void *data, const redisReply 
 
 static void on_select(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    char why[HF_ERRMSG_MAX], words[HF_ERRMSG_MAX];
+    char why[HF_ERRMSG_MAX], clause[HF_ERRMSG_MAX];
 
     (void)data;
-    if (hf_redis_fault_words(reply, words, sizeof words) == HF_SERVED_FAILED) {
+    if (hf_redis_fault_clause(reply, clause, sizeof clause) == HF_SERVED_FAILED) {
         snprintf(why, sizeof why, "has no database %d: it %.150s", redis->config.db,
-                 words);
+                 clause);
         hf_dial_refuse(redis->dial, HF_EINVAL, why);
     } else {
         is_good(redis, reply, REDIS_REPLY_STATUS);
     }
 }
 
-/* The last that matters. */
+/* The last answer that matters. */
 static void on_script(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     struct hf_redis_link *link = &redis->link;

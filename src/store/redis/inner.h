@@ -18,7 +18,7 @@
 #include "store/redis/redis.h"
 #include "store/served/served.h"
 
-/* ---- script.c -------------------------------------------------------------------------- */
+/* ---- script.c ------------------------------------------------------------------- */
 
 enum hf_redis_script {
     HF_REDIS_HELLO,
@@ -38,13 +38,13 @@ enum hf_redis_script {
     HF_REDIS_SCRIPTS,
 };
 
-/* Beside enum hf_served_code: the server had to be given the script, ask again. */
+/* Beside enum hf_served_code: the server had to be given the script, call again. */
 #define HF_REDIS_UNKNOWN (-1)
 
 int hf_redis_scripts_init(struct hf_redis *redis);
 
-/* Call a script: begin, with so many claims; add those; say who asks; add what the script
- * wants; and send it. */
+/* Call a script: begin, with so many claims; add those; say who calls; add what the
+ * script wants; and send it. */
 void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t claims);
 void hf_redis_add_claim(struct hf_redis *redis, const char *name);
 void hf_redis_add_who(struct hf_redis *redis);
@@ -65,18 +65,18 @@ void hf_redis_script_load(struct hf_redis *redis, enum hf_redis_script script);
 void hf_redis_load(struct hf_redis *redis, const char *text);
 bool hf_redis_sha1(const char *text, char ret[41]);
 
-/* ---- canary.c ---------------------------------------------------------------------------- */
+/* ---- canary.c ------------------------------------------------------------------- */
 
 int  hf_redis_canaries_init(struct hf_redis *redis);
 void hf_redis_canary_load(struct hf_redis *redis);
 
-/* The parts of an answer; 0 and NULL where there is none.  A time is told in microseconds,
- * and is a day at most. */
+/* The parts of an answer; 0 and NULL where there is none.  A time is told in
+ * microseconds, and is a day at most. */
 int64_t     hf_redis_number(const void *reply, size_t index);
 hf_time     hf_redis_time(const void *reply, size_t index);
 const char *hf_redis_text(const void *reply, size_t index);
 
-/* ---- session.c ---------------------------------------------------------------------------- */
+/* ---- session.c ------------------------------------------------------------------ */
 
 struct hf_redis_mending {
     uint64_t *id;         /* of all places, sorted */
@@ -118,14 +118,14 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
 /* What we have is ours for longer, if all that it takes was answered. */
 void hf_redis_session_extend(struct hf_redis *redis);
 
-/* For those two: open it, or prove that it is there; a renewal was answered; how long nobody
- * is granted anything; the longest ttl in use. */
+/* For those two: open it, or prove that it is there; a renewal was answered; how long
+ * nobody is granted anything; the longest ttl in use. */
 void hf_redis_hello(struct hf_redis *redis);
 void hf_redis_session_renewed(struct hf_redis *redis);
 void hf_redis_session_held_off(struct hf_redis *redis, hf_time left);
 void hf_redis_session_longest(struct hf_redis *redis, hf_time longest);
 
-/* ---- renew.c ---------------------------------------------------------------------------- */
+/* ---- renew.c -------------------------------------------------------------------- */
 
 void    hf_redis_renew_run(struct hf_redis *redis);
 hf_time hf_redis_renew_wake(const struct hf_redis *redis);
@@ -144,18 +144,18 @@ void hf_redis_add_claim_value(struct hf_redis              *redis,
 void hf_redis_renew(struct hf_redis *redis);
 void hf_redis_renew_after(struct hf_redis *redis, hf_time time);
 
-/* ---- bye.c: the end of it, for good; waits a moment ---------------------------------------- */
+/* ---- bye.c: the end of it, for good; waits a moment ----------------------------- */
 
 void hf_redis_bye(struct hf_redis *redis);
 
-/* ---- mend.c -------------------------------------------------------------------------------- */
+/* ---- mend.c --------------------------------------------------------------------- */
 
 /* Tell the server, which has lost data, of our places; then hf_redis_mended(). */
 void hf_redis_mend(struct hf_redis *redis);
 void hf_redis_mended(struct hf_redis *redis);
 void hf_redis_mend_end(struct hf_redis *redis); /* whether it is done or not */
 
-/* ---- news.c: the other connection ----------------------------------------------------------- */
+/* ---- news.c: the other connection ----------------------------------------------- */
 
 struct hf_redis_news {
     struct hf_redis_call call;    /* AUTH */
@@ -170,11 +170,11 @@ void    hf_redis_news_run(struct hf_redis *redis, bool readable);
 void    hf_redis_news_close(struct hf_redis *redis);
 hf_time hf_redis_news_wake(const struct hf_redis *redis);
 
-/* The server says how many messages it sent; `heard`: how many we had heard of when it was
- * asked. */
+/* The server says how many messages it sent.  `heard`: how many had come when the renewal
+ * was sent. */
 void hf_redis_news_count(struct hf_redis *redis, uint64_t sent, uint64_t heard);
 
-/* ---- task.c -------------------------------------------------------------------------------- */
+/* ---- task.c --------------------------------------------------------------------- */
 
 struct hf_redis_task {
     struct hf_served_task    base;

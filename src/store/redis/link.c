@@ -1,8 +1,8 @@
 /* link.c - the connection by which commands are sent: where its server is.
  *
- * That is the one in the URL, the one that Sentinels name, or where a cluster sends us; a
- * Unix socket needs no look-up.  store/remote/dial.h draws the rest.  GREETING is AUTH, INFO
- * and the like (greet.c), then the session's hello (session.c).
+ * That is the one in the URL, the one that Sentinels name, or where a cluster sends us;
+ * a Unix socket needs no look-up.  store/remote/dial.h draws the rest.  GREETING is
+ * AUTH, INFO and the like (greet.c), then the session's hello (session.c).
  */
 #include "store/redis/inner.h"
 

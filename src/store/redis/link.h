@@ -14,7 +14,7 @@
 
 struct hf_redis;
 
-/* ---- config.c: what a URL says ------------------------------------------------------ */
+/* ---- config.c: what a URL says -------------------------------------------------- */
 
 struct hf_redis_config {
     struct hf_server server[HF_REDIS_SERVERS]; /* the server, some of a cluster, or the
@@ -40,7 +40,7 @@ void hf_redis_config_finish(struct hf_redis_config *config);
 int hf_redis_config_auth(struct hf_redis_config *ret, const struct hf_config *config,
                          char *errmsg);
 
-/* ---- write.c: the protocol ------------------------------------------------------------ */
+/* ---- write.c: the protocol ------------------------------------------------------ */
 
 #define HF_REDIS_DIGITS 24
 #define HF_REDIS_FRAME  (HF_REDIS_DIGITS + 5) /* what stands around a text, at most */
@@ -64,7 +64,7 @@ void hf_redis_args_begin(struct hf_redis_args *args);
 void hf_redis_args_add(struct hf_redis_args *args, const char *text, size_t size);
 void hf_redis_args_finish(struct hf_redis_args *args);
 
-/* ---- conn.c: one connection, and the commands on it ---------------------------------- */
+/* ---- conn.c: one connection, and the commands on it ----------------------------- */
 
 /* `reply` is lent for the call; NULL: the connection broke before there was one. */
 typedef void hf_redis_on_reply(struct hf_redis *redis, void *data,
@@ -110,7 +110,7 @@ void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
                         struct hf_redis_call *call, hf_redis_on_reply *on_reply,
                         void *data);
 
-/* ---- sentinel.c: who is the master -------------------------------------------------------- */
+/* ---- sentinel.c: who is the master ---------------------------------------------- */
 
 struct hf_redis_sentinel {
     struct hf_redis_conn conn;    /* first: they are cast */
@@ -174,14 +174,13 @@ void hf_redis_greet(struct hf_dial *dial);
 /* canary.c: of the answer to SCRIPT EXISTS, the longest lease they speak of; 0: none. */
 hf_time hf_redis_canary_longest(const redisReply *reply);
 
-/* ---- fault.c ---------------------------------------------------------------------------- */
+/* ---- fault.c -------------------------------------------------------------------- */
 
-/* What an error reply means; it is also said in base.errmsg, in words for a person: which
- * server, what to do. */
+/* What an error reply means.  base.errmsg tells it to a person: which server, what to do. */
 enum hf_served_fault hf_redis_fault(struct hf_redis *redis, const redisReply *reply);
 
 /* The same, but only as a clause about the server, for hf_dial_break(). */
-enum hf_served_fault hf_redis_fault_words(const redisReply *reply, char *ret,
-                                          size_t size);
+enum hf_served_fault hf_redis_fault_clause(const redisReply *reply, char *ret,
+                                           size_t size);
 
 #endif

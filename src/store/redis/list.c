@@ -9,7 +9,7 @@
 #define FIRST     4 /* part of the answer that is a place */
 #define SINCE_MAX ((int64_t)1 << 60)
 
-/* ---- One place ------------------------------------------------------------------------- */
+/* ---- One place ------------------------------------------------------------------ */
 
 /* "<state> <seq> <weight> <slot> <since> <kind> <name>\n<note>", cut up where it is.
  * While the list is made, `asked` tells those who wait. */
@@ -56,7 +56,7 @@ static struct hf_ticket unreadable(const char *line)
                                .note = "an entry of the server that cannot be read" };
 }
 
-/* ---- All of them -------------------------------------------------------------------------- */
+/* ---- All of them ---------------------------------------------------------------- */
 
 /* Nobody is granted anything at present, not even who is first, nor who would be. */
 static size_t add_held_off(struct hf_ticket *ticket, size_t count, const char *name,

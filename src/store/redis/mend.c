@@ -1,12 +1,12 @@
 /* mend.c - the server has lost data: put our places down again, with their numbers.
  *
- * Those that we have given up meanwhile are not among them, so the server forgets them,
- * should it still have them.  Of those whose ENTER was never answered we know only the
- * ids: they stay, if they are there.
+ * Places that we have given up meanwhile are left out.  If the server still has them, it
+ * forgets them.  Of a place whose ENTER was never answered we know only the id: it stays,
+ * if it is there.
  *
- * There may be very many, and while a script runs the server serves nobody else.  So they
- * are told piece by piece, in the order of their ids as texts, which is the server's.
- * Meanwhile nothing else is asked, so none comes or goes.
+ * There may be very many places, and while a script runs the server serves nobody else.
+ * So they are told piece by piece, in the order of their ids as texts, which is the
+ * server's.  Meanwhile no verb is sent, so no place comes or goes.
  */
 #include "store/redis/inner.h"
 
@@ -19,7 +19,7 @@
 
 static void put_down(struct hf_redis *redis);
 
-/* ---- Which, and in which order ---------------------------------------------------------- */
+/* ---- Which, and in which order -------------------------------------------------- */
 
 static int by_text(const void *a, const void *b)
 {
@@ -45,7 +45,7 @@ static bool gather(struct hf_redis_mending *mending, const struct hf_served *ser
     return true;
 }
 
-/* What somebody may have taken from us is given up: he may hold it by now. */
+/* What somebody may have taken from us is given up: it may be his by now. */
 static bool is_ours(const struct hf_served_place *place)
 {
     return place != NULL && !place->leaving && !place->away && !place->doubted;
@@ -56,7 +56,7 @@ static bool is_claim(const struct hf_served_place *place)
     return is_ours(place) && place->shape.claim && place->granted;
 }
 
-/* ---- One piece ------------------------------------------------------------------------------ */
+/* ---- One piece ------------------------------------------------------------------ */
 
 static void add_place(struct hf_redis *redis, const struct hf_served_place *place)
 {
@@ -141,7 +141,7 @@ static void put_down(struct hf_redis *redis)
     hf_redis_send(redis, &redis->session.call, on_mended, NULL);
 }
 
-/* ---- All of them ------------------------------------------------------------------------------ */
+/* ---- All of them ---------------------------------------------------------------- */
 
 void hf_redis_mend(struct hf_redis *redis)
 {

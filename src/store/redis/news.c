@@ -1,8 +1,9 @@
 /* news.c - what the server tells us unasked, on a connection of its own.
  *
- * It comes up when the commands' connection is ready, and subscribes to our session's
- * channel.  Messages are numbered, and every renewal tells how many there were: so it is
- * noticed when some were lost, and whoever waits for news then looks for himself.
+ * This connection is made when the one for commands is ready.  It subscribes to our
+ * session's channel.  Messages are numbered, and every renewal tells how many there
+ * were.  So we notice when some were lost; then whoever waits for news is woken, and
+ * reads.
  */
 #include "store/redis/inner.h"
 
@@ -13,7 +14,7 @@
 
 #define LATE (50 * HF_MS) /* a message may be that much later than a renewal's answer */
 
-/* ---- Numbers --------------------------------------------------------------------------------- */
+/* ---- Numbers -------------------------------------------------------------------- */
 
 void hf_redis_news_count(struct hf_redis *redis, uint64_t sent, uint64_t heard)
 {
@@ -54,7 +55,7 @@ static void count_message(struct hf_redis *redis, uint64_t number)
         hf_served_news_all(&redis->served);
 }
 
-/* ---- Messages --------------------------------------------------------------------------------- */
+/* ---- Messages ------------------------------------------------------------------- */
 
 /* "<number> <message>" */
 static void on_message(struct hf_redis *redis, const char *text)
@@ -71,12 +72,12 @@ static void on_message(struct hf_redis *redis, const char *text)
  * passes, and concerns this connection alone: others do what they did. */
 static void on_error(struct hf_redis *redis, const redisReply *reply)
 {
-    char words[HF_ERRMSG_MAX];
+    char clause[HF_ERRMSG_MAX];
 
-    if (hf_redis_fault_words(reply, words, sizeof words) == HF_SERVED_DENIED)
-        hf_dial_refuse(redis->dial, HF_EDENIED, words);
+    if (hf_redis_fault_clause(reply, clause, sizeof clause) == HF_SERVED_DENIED)
+        hf_dial_refuse(redis->dial, HF_EDENIED, clause);
     else
-        hf_dial_break(&redis->news_conn.dial, words);
+        hf_dial_break(&redis->news_conn.dial, clause);
 }
 
 static void on_push(struct hf_redis *redis, const redisReply *reply)
@@ -98,7 +99,7 @@ static void on_push(struct hf_redis *redis, const redisReply *reply)
     }
 }
 
-/* ---- The connection ---------------------------------------------------------------------------- */
+/* ---- The connection ------------------------------------------------------------- */
 
 static void subscribe(struct hf_redis *redis)
 {

@@ -4,7 +4,7 @@
 
 #include <assert.h>
 
-/* ---- Claims, whose keys have ends of their own -------------------------------------------- */
+/* ---- Claims, whose keys have ends of their own ---------------------------------- */
 
 static bool is_claim(const struct hf_served_place *place)
 {
@@ -103,7 +103,7 @@ void hf_redis_renew(struct hf_redis *redis)
     hf_redis_send(redis, &session->call, on_renewed, NULL);
 }
 
-/* ---- Time -------------------------------------------------------------------------------------- */
+/* ---- Time ----------------------------------------------------------------------- */
 
 /* Is anybody there for whom it matters that a session or a hold-off ends? */
 static bool somebody_waits(const struct hf_redis *redis)

@@ -34,7 +34,7 @@ static void on_waited(struct hf_redis *redis, void *data, const redisReply *repl
     } else if (reply != NULL && reply->integer < redis->config.replicas) {
         too_few(redis, task, reply->integer);
     } else if (reply == NULL || place == NULL) {
-        hf_task_finish(&task->base, HF_EDOWN); /* without a place nobody asks any more */
+        hf_task_finish(&task->base, HF_EDOWN); /* without a place nobody wants to know */
     } else {
         place->safe = true;
         hf_served_show_place(task, place);

@@ -1,9 +1,9 @@
 /* script.c - the scripts, and how one is called.
  *
- * A script is base.lua, line.lua and a file of its own behind each other.  Some have another
- * before them, for when nobody else is there; some have server.lua or anybody.lua before
- * their own.  A script is called by its SHA1.  A server that does not know it is given it,
- * and called again.
+ * A script is base.lua, line.lua and a file of its own behind each other.  Some have
+ * another before them, for when nobody else is there; some have server.lua or
+ * anybody.lua before their own.  A script is called by its SHA1.  A server that does not
+ * know it is given it, and called again.
  */
 #include "store/redis/inner.h"
 
@@ -49,7 +49,7 @@ static const char *const bodies[HF_REDIS_SCRIPTS] = {
     [HF_REDIS_LIST] = list_lua,   [HF_REDIS_EXAMINE] = examine_lua,
 };
 
-/* ---- Their names ----------------------------------------------------------------------- */
+/* ---- Their names ---------------------------------------------------------------- */
 
 static char *script_text(enum hf_redis_script script)
 {
@@ -138,7 +138,7 @@ void hf_redis_script_load(struct hf_redis *redis, enum hf_redis_script script)
     free(text);
 }
 
-/* ---- Arguments --------------------------------------------------------------------------- */
+/* ---- Arguments ------------------------------------------------------------------ */
 
 static void add_bytes(struct hf_served *served, const char *text, size_t size)
 {
@@ -216,7 +216,7 @@ void hf_redis_add_claim(struct hf_redis *redis, const char *name)
     add_key(redis, ":claim:", name);
 }
 
-/* ---- Calls ---------------------------------------------------------------------------------- */
+/* ---- Calls ---------------------------------------------------------------------- */
 
 void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t claims)
 {
@@ -262,7 +262,7 @@ void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
     hf_redis_conn_send(redis, &redis->link.conn, call, &redis->args, on_reply, data);
 }
 
-/* ---- Answers -------------------------------------------------------------------------------- */
+/* ---- Answers -------------------------------------------------------------------- */
 
 static const redisReply *reply_part(const redisReply *reply, size_t index)
 {

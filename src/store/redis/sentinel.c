@@ -1,16 +1,16 @@
 /* sentinel.c - the Sentinels, who say which server is the master.
  *
- * All of them are asked, with every renewal: a master that was replaced does not know of
- * it, for ten seconds and more after a planned failover, for as long as it is cut off
- * otherwise.  We go to the server that a majority names, and what we have there counts no
- * longer than a ttl from when we last asked a majority that named it.
+ * All of them are asked with every renewal, for a master that was replaced does not know
+ * it: for ten seconds and more after a planned failover, else for as long as it is cut
+ * off.  We go to the server that a majority names.  What we have there counts for a ttl,
+ * from when we last asked a majority that named it.
  *
  * That is enough.  Whoever goes to a new master has asked a majority, too, before his
  * hello begins the hold-off there.  One Sentinel answered both of us, and named the old
  * master before the new one, for none goes back.  So our question was sent before that
  * hello, and is over a ttl later, when the hold-off still lasts.
  *
- * Happy path: a connection to each is kept, a question asked, an answer noted.
+ * Happy path: we keep a connection to each, send a question, note the answer.
  * Failures: a Sentinel that does not answer is tried again after a pause.  If there is no
  * majority, nothing is extended; in the end the link is given up.
  */
@@ -31,7 +31,7 @@ static size_t majority(const struct hf_redis *redis)
     return redis->config.servers / 2 + 1;
 }
 
-/* ---- What they said --------------------------------------------------------------------- */
+/* ---- What they said ------------------------------------------------------------- */
 
 static bool names(const struct hf_redis_sentinel *sentinel,
                   const struct hf_server         *server)
@@ -40,7 +40,8 @@ static bool names(const struct hf_redis_sentinel *sentinel,
            strcmp(sentinel->master.port, server->port) == 0;
 }
 
-/* One that names what most of them name, asked not before then; NULL: there is none. */
+/* A Sentinel that names what most of them name, by answers to questions sent at `since`
+ * or later; NULL: there is none. */
 static const struct hf_redis_sentinel *agreed(const struct hf_redis *redis, hf_time since)
 {
     const struct hf_redis_sentinel *all = redis->sentinel;
@@ -72,7 +73,7 @@ hf_time hf_redis_sentinels_since(const struct hf_redis *redis)
     return since;
 }
 
-/* ---- Questions ------------------------------------------------------------------------------- */
+/* ---- Questions ------------------------------------------------------------------ */
 
 static void send_question(struct hf_redis *redis, struct hf_redis_sentinel *sentinel);
 
@@ -118,11 +119,11 @@ static void on_master_named(struct hf_redis *redis, void *data, const redisReply
 {
     struct hf_redis_sentinel *sentinel = data;
     struct hf_dial           *dial = &sentinel->conn.dial;
-    char                      why[HF_ERRMSG_MAX], words[HF_ERRMSG_MAX];
+    char                      why[HF_ERRMSG_MAX], clause[HF_ERRMSG_MAX];
 
     if (reply == NULL)
         return;
-    enum hf_served_fault fault = hf_redis_fault_words(reply, words, sizeof words);
+    enum hf_served_fault fault = hf_redis_fault_clause(reply, clause, sizeof clause);
     sentinel->unknown = reply->type == REDIS_REPLY_NIL;
     if (reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
         take_name(sentinel, reply)) {
@@ -139,7 +140,7 @@ static void on_master_named(struct hf_redis *redis, void *data, const redisReply
     } else {
         snprintf(why, sizeof why, "%s%.150s",
                  fault == HF_SERVED_DENIED ? "" : "is no Sentinel: it ",
-                 fault == HF_SERVED_FINE ? "answers something else" : words);
+                 fault == HF_SERVED_FINE ? "answers something else" : clause);
         hf_dial_break(dial, why);
     }
 }
@@ -147,11 +148,11 @@ static void on_master_named(struct hf_redis *redis, void *data, const redisReply
 static void on_sentinel_auth(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     struct hf_redis_sentinel *sentinel = data;
-    char                      words[HF_ERRMSG_MAX];
+    char                      clause[HF_ERRMSG_MAX];
 
     (void)redis;
-    if (hf_redis_fault_words(reply, words, sizeof words) != HF_SERVED_FINE)
-        hf_dial_say(&sentinel->conn.dial, words);
+    if (hf_redis_fault_clause(reply, clause, sizeof clause) != HF_SERVED_FINE)
+        hf_dial_say(&sentinel->conn.dial, clause);
 }
 
 static void send_question(struct hf_redis *redis, struct hf_redis_sentinel *sentinel)
@@ -168,7 +169,7 @@ static void send_question(struct hf_redis *redis, struct hf_redis_sentinel *sent
     sentinel->due = redis->remote.now + hf_redis_patience(&sentinel->conn.dial);
 }
 
-/* ---- Their dials ------------------------------------------------------------------------------- */
+/* ---- Their dials ---------------------------------------------------------------- */
 
 static void greet_sentinel(struct hf_dial *dial)
 {
@@ -192,7 +193,7 @@ static const struct hf_dial_ops ops = {
     .is_quiet = sentinel_is_quiet,
 };
 
-/* ---- Running ------------------------------------------------------------------------------------- */
+/* ---- Running -------------------------------------------------------------------- */
 
 static void run_sentinel(struct hf_redis *redis, struct hf_redis_sentinel *sentinel,
                          bool readable)
@@ -263,7 +264,7 @@ hf_time hf_redis_sentinels_wake(const struct hf_redis *redis)
     return wake;
 }
 
-/* ---- Both ends ------------------------------------------------------------------------------------ */
+/* ---- Both ends ------------------------------------------------------------------ */
 
 /* What they said before does not count. */
 void hf_redis_sentinels_seek(struct hf_redis *redis)

@@ -36,7 +36,7 @@ void hf_redis_session_init(struct hf_redis *redis)
     start_afresh(redis);
 }
 
-/* ---- The lease ------------------------------------------------------------------------------ */
+/* ---- The lease ------------------------------------------------------------------ */
 
 /* With Sentinels it takes also that they name this server: sentinel.c tells why. */
 void hf_redis_session_extend(struct hf_redis *redis)
@@ -70,7 +70,7 @@ void hf_redis_renew_after(struct hf_redis *redis, hf_time time)
         redis->session.early = at;
 }
 
-/* The time to put places down again is over: who comes next is granted when one looks. */
+/* The time to put places down again is over: whoever waits is woken, and reads. */
 void hf_redis_session_held_off(struct hf_redis *redis, hf_time left)
 {
     bool over = redis->session.held_off && left == 0;
@@ -81,7 +81,7 @@ void hf_redis_session_held_off(struct hf_redis *redis, hf_time left)
         hf_served_news_all(&redis->served);
 }
 
-/* ---- Answers -------------------------------------------------------------------------------- */
+/* ---- Answers -------------------------------------------------------------------- */
 
 bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
                                enum hf_redis_script script, int *code)
@@ -190,7 +190,7 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
     }
 }
 
-/* ---- Hello ------------------------------------------------------------------------------------ */
+/* ---- Hello ---------------------------------------------------------------------- */
 
 /* How long nobody may be granted anything, should there be no data at all.  There was
  * none before either if the namespace was never used on this server since it started,

@@ -1,6 +1,7 @@
 /* store.c - the Redis store: puts the parts of this folder together.
  *
- * process() reads what has come, begins what waits (remote/task.c), and sends it all at once.
+ * process() reads what has come, begins what waits (remote/task.c), and sends it all at
+ * once.
  */
 #include "store/redis/redis.h"
 
@@ -28,7 +29,7 @@ static int redis_ready(const struct hf_remote *remote)
     return hf_dial_status(((const struct hf_redis *)remote)->dial);
 }
 
-/* ---- What served/ asks of us ----------------------------------------------------------------- */
+/* ---- What served/ asks of us ---------------------------------------------------- */
 
 static void link_break(struct hf_served *served, const char *why)
 {
@@ -137,7 +138,7 @@ static void redis_process(struct hf_store *store, hf_time now, bool readable)
     store->wake = more || store->wake == 0 ? 0 : redis_wake(redis);
 }
 
-/* ---- Both ends of its life ---------------------------------------------------------------------- */
+/* ---- Both ends of its life ------------------------------------------------------ */
 
 static void redis_close(struct hf_store *store)
 {

@@ -46,7 +46,7 @@ char *hf_redis_write_text(char *at, const char *text, size_t size)
     return put_bytes(at, "\r\n", 2);
 }
 
-/* ---- Arguments while they are gathered --------------------------------------------------- */
+/* ---- Arguments while they are gathered ------------------------------------------ */
 
 static bool grow_args(struct hf_redis_args *args, size_t size)
 {

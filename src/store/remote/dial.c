@@ -9,7 +9,7 @@
 #define PAUSE_FIRST (50 * HF_MS)
 #define PAUSE_LAST  HF_SEC
 
-/* ---- Both ends of its life -------------------------------------------------------- */
+/* ---- Both ends of its life ------------------------------------------------------ */
 
 void hf_dial_init(struct hf_dial *dial, uint64_t seed)
 {
@@ -28,7 +28,7 @@ void hf_dial_init(struct hf_dial *dial, uint64_t seed)
         dial->here = dial->list[hf_dial_next_server(dial)];
 }
 
-/* ---- Steps ------------------------------------------------------------------------ */
+/* ---- Steps ---------------------------------------------------------------------- */
 
 void hf_dial_allow_all(struct hf_dial *dial)
 {
@@ -113,7 +113,7 @@ void hf_dial_greet_again(struct hf_dial *dial)
     hf_dial_allow_all(dial);
 }
 
-/* ---- Running ------------------------------------------------------------------------ */
+/* ---- Running -------------------------------------------------------------------- */
 
 static void time_out(struct hf_dial *dial)
 {

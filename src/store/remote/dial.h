@@ -18,7 +18,7 @@
  * Happy path: the next server's name is looked up without waiting, its first address is
  * connected to, the server greeted; the store says when it is ready.
  *
- * Failures: each step has a limit, each address and each server its turn, at once.  When
+ * Failures: each step has a limit, and the next address or server is tried at once.  When
  * all servers were tried that is a round, and there is a pause that grows from round to
  * round; but it stays short of a session that is running out meanwhile.  A failure that
  * will not go away soon, such as a wrong password, is a refusal: the link is UP for show,
@@ -133,7 +133,7 @@ struct hf_dial {
     struct hf_retry    retry;
 };
 
-/* ---- dial.c ----------------------------------------------------------------------- */
+/* ---- dial.c --------------------------------------------------------------------- */
 
 void hf_dial_init(struct hf_dial *dial, uint64_t seed);
 
@@ -169,7 +169,7 @@ void hf_dial_allow_all(struct hf_dial *dial);
 /* `limit`, doubled so many times, and `most` at most. */
 hf_time hf_dial_doubled(hf_time limit, unsigned times, hf_time most);
 
-/* ---- find.c ----------------------------------------------------------------------- */
+/* ---- find.c --------------------------------------------------------------------- */
 
 /* The next of the list is `here`. */
 void   hf_dial_choose(struct hf_dial *dial);
@@ -208,7 +208,7 @@ void hf_dial_refuse(struct hf_dial *dial, int status, const char *why);
 void        hf_dial_say(struct hf_dial *dial, const char *why);
 const char *hf_dial_show(const struct hf_dial *dial, char *ret, size_t size);
 
-/* ---- stream.c --------------------------------------------------------------------- */
+/* ---- stream.c ------------------------------------------------------------------- */
 
 /* Read from the stream: how many bytes; 0: none now, or it broke and was given up. */
 size_t hf_dial_read(struct hf_dial *dial, void *ret, size_t size);

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 
-/* ---- Servers ---------------------------------------------------------------------- */
+/* ---- Servers -------------------------------------------------------------------- */
 
 size_t hf_dial_next_server(const struct hf_dial *dial)
 {
@@ -34,7 +34,7 @@ static void begin_step(struct hf_dial *dial)
         hf_dial_say(dial, "does not answer");
 }
 
-/* ---- Addresses -------------------------------------------------------------------- */
+/* ---- Addresses ------------------------------------------------------------------ */
 
 void hf_dial_end_look_up(struct hf_dial *dial)
 {

@@ -6,7 +6,7 @@
 
 #define REFUSED_FOR HF_SEC
 
-/* ---- What is said ----------------------------------------------------------------- */
+/* ---- What is said --------------------------------------------------------------- */
 
 static bool is_quiet(const struct hf_dial *dial)
 {
@@ -34,7 +34,7 @@ static void set_link(struct hf_dial *dial, enum hf_link link)
         hf_store_set_link(dial->store, link);
 }
 
-/* ---- Who is next ------------------------------------------------------------------ */
+/* ---- Who is next ---------------------------------------------------------------- */
 
 struct ending {
     int  refusal; /* tell everybody so; 0: try again soon */
@@ -63,7 +63,7 @@ static bool is_last(const struct hf_dial *dial)
     return dial->tried + 1 >= dial->servers;
 }
 
-/* The next address or server has its turn, at once; after all of them, a pause. */
+/* The next address or server is tried at once; after all of them there is a pause. */
 static void plan_next_try(struct hf_dial *dial, enum hf_dial_phase from,
                           const struct ending *ending)
 {
@@ -101,7 +101,7 @@ static void refuse(struct hf_dial *dial, int status)
     set_link(dial, HF_LINK_UP);
 }
 
-/* ---- The end ---------------------------------------------------------------------- */
+/* ---- The end -------------------------------------------------------------------- */
 
 static void rest(struct hf_dial *dial)
 {

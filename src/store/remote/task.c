@@ -24,7 +24,7 @@ static void call_done(struct hf_req *req, int status)
     req->done(req);
 }
 
-/* ---- WAITING ------------------------------------------------------------------------------ */
+/* ---- WAITING -------------------------------------------------------------------- */
 
 void hf_remote_submit(struct hf_store *store, struct hf_req *req)
 {
@@ -72,7 +72,7 @@ static void end_early(struct hf_remote *remote, struct hf_requests *list, int re
     *list = stay;
 }
 
-/* ---- AT WORK ------------------------------------------------------------------------------ */
+/* ---- AT WORK -------------------------------------------------------------------- */
 
 static struct hf_task *task_new(struct hf_remote *remote, struct hf_req *req)
 {
@@ -201,7 +201,7 @@ void hf_task_again(struct hf_task *task)
     task_free(task);
 }
 
-/* ---- All of them -------------------------------------------------------------------------- */
+/* ---- All of them ---------------------------------------------------------------- */
 
 static bool may_begin_any(const struct hf_remote *remote)
 {
@@ -209,7 +209,7 @@ static bool may_begin_any(const struct hf_remote *remote)
            remote->ops->ready(remote) > 0;
 }
 
-static void end_canceled(struct hf_remote *remote)
+static void end_canceled_requests(struct hf_remote *remote)
 {
     int ready = remote->ops->ready(remote);
 
@@ -243,7 +243,7 @@ bool hf_remote_run(struct hf_remote *remote)
     bool more = true;
 
     for (int round = 0; round < ROUNDS && more; round++) {
-        end_canceled(remote);
+        end_canceled_requests(remote);
         begin_all(remote, &remote->repeat);
         begin_all(remote, &remote->waiting);
         more = remote->canceled != NULL || remote->cancels || may_begin_any(remote);

@@ -12,7 +12,7 @@
  *                                       the session is lost
  *     REPEAT    `repeat`    NULL        the same, before all that is WAITING
  *     AT WORK   `tasks`     its task    finish, when there is an answer; again, if the
- *                                       server did nothing and may be asked once more
+ *                                       server did nothing and may be called once more
  *
  * canceled   What is not at work ends with HF_ECANCELED, if hf_req_may_end() says so.  At
  *            work only a WATCH can end early; the store knows how (`end_watch`).

@@ -37,8 +37,9 @@ void hf_served_give(struct hf_served_task *task, const struct hf_ticket *ticket,
     hf_task_finish(&task->base, 0);
 }
 
-/* { code, state, stamp, seq, slot, since, weight, ahead, nearest, asked, patience }.  What
- * is left out at the end is 0: where nobody else is, the place is as it was asked for. */
+/* { code, state, stamp, seq, slot, since, weight, ahead, nearest, asked, patience }.
+ * What is left out at the end is 0: where nobody else is, the place is as it was
+ * wanted. */
 struct hf_served_answer hf_served_parse(const struct hf_served *served, const void *reply)
 {
     const struct hf_served_ops *ops = served->ops;
@@ -70,7 +71,7 @@ static void renew_in_time(struct hf_served *served, const struct hf_served_answe
         served->ops->renew_in(served, answer->patience);
 }
 
-/* ---- Taking note ----------------------------------------------------------------------------- */
+/* ---- Taking note ---------------------------------------------------------------- */
 
 static struct hf_served_place *no_place(struct hf_served_task *task)
 {
@@ -95,7 +96,7 @@ static struct hf_served_place *take_note(struct hf_served_task         *task,
     if (place == NULL || !is_in_line(answer))
         return no_place(task);
     place->seq = answer->seq;
-    /* It never weighs more than was asked for. */
+    /* It never weighs more than was wanted. */
     if (answer->weight >= 1 && answer->weight < place->shape.weight)
         place->shape.weight = answer->weight;
     place->doubted = false;
@@ -111,7 +112,7 @@ static struct hf_served_place *take_note(struct hf_served_task         *task,
     return place;
 }
 
-/* ---- Answering ------------------------------------------------------------------------------- */
+/* ---- Answering ------------------------------------------------------------------ */
 
 void hf_served_show_place(struct hf_served_task        *task,
                           const struct hf_served_place *place)

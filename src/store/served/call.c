@@ -1,5 +1,4 @@
-/* call.c - a question to the server, and what becomes of its answer before the verb sees
- * it. */
+/* call.c - a call of the server, and what becomes of its answer before the verb sees it. */
 #include "store/served/served.h"
 
 #include <assert.h>

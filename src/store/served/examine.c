@@ -1,4 +1,4 @@
-/* examine.c - EXAMINE: what a person should know.  Each server is asked in its own way. */
+/* examine.c - EXAMINE: what a person should know.  Each server is called in its own way. */
 #include "store/served/served.h"
 
 void hf_served_examine(struct hf_served_task *task)

@@ -1,4 +1,4 @@
-/* place.c - the places we have, or have asked for, by their ids. */
+/* place.c - the places we have or want, by their ids. */
 #include "store/served/served.h"
 
 #include "base/random.h"
@@ -11,7 +11,7 @@
 
 static struct hf_served_place **bucket(const struct hf_served *served, uint64_t id)
 {
-    /* The buckets belong to the store, which is only lent to those who look. */
+    /* The store is lent as const, but its buckets are not. */
     return (struct hf_served_place **)&served->place[id % HF_SERVED_BUCKETS];
 }
 
@@ -104,7 +104,7 @@ void hf_served_place_secret(const struct hf_served_place *place,
     snprintf(ret, HF_SERVED_SECRET, "%016" PRIx64, place->secret);
 }
 
-/* ---- Messages ------------------------------------------------------------------------------ */
+/* ---- Messages ------------------------------------------------------------------- */
 
 void hf_served_granted(struct hf_served_place *place, int slot, int64_t since)
 {
@@ -146,7 +146,7 @@ bool hf_served_message(struct hf_served *served, const char *text)
         on_granted(place, rest);
         return true;
     }
-    place->told = false; /* the server has to be asked */
+    place->told = false; /* only a READ tells */
     place->doubted |= text[0] == 'b';
     place->asks += text[0] == 'a';
     hf_served_place_news(place);

@@ -1,8 +1,8 @@
 /* prove.c - PROVE: is it ours still, or is it anybody's? */
 #include "store/served/served.h"
 
-/* It must be granted if we believe that it is.  If it is not, its holder hears of it as by
- * any other way. */
+/* It must be granted if we believe that it is.  If it is not, its holder hears of it as
+ * by any other way. */
 static void on_proven(struct hf_served_task *task, int code, const void *reply)
 {
     struct hf_served       *served = hf_served_of(task);

@@ -1,8 +1,8 @@
 /* served.h - what stores share whose server decides who is granted.
  *
  *   store.c    what requests at work (remote/task.h) need of such a store
- *   place.c    places we have, or have asked for, and what messages say of them
- *   call.c     a question to the server       answer.c  how it stands with a place
+ *   place.c    places we have or want, and what messages say of them
+ *   call.c     a call of the server           answer.c  how it stands with a place
  *   enter.c read.c amend.c leave.c watch.c break.c ask.c prove.c list.c examine.c  the verbs
  *   anybody.c  what the verbs share that are about anybody's place
  *
@@ -22,7 +22,7 @@
 struct hf_served;
 struct hf_served_task;
 
-/* ---- place.c ----------------------------------------------------------------------------- */
+/* ---- place.c -------------------------------------------------------------------- */
 
 struct hf_served_place {
     struct hf_served_place *next;  /* of its bucket */
@@ -67,8 +67,8 @@ void hf_served_news_all(struct hf_served *served);
 /* It is granted: the server's record, or a message that knew the secret, says so. */
 void hf_served_granted(struct hf_served_place *place, int slot, int64_t since);
 
-/* A message: "g <id> <slot> <since> <secret>" granted, "b <id>" taken away, "a <id>" asked
- * for, "c <name>" a line has changed.  False: it is none.
+/* A message: "g <id> <slot> <since> <secret>" granted, "b <id>" taken away, "a <id>"
+ * asked for, "c <name>" a line has changed.  False: it is none.
  *
  * Anybody may have sent it who may send messages at all, though he must not touch our
  * data.  So a message alone only makes its owner read.  What grants, without that, is
@@ -79,7 +79,7 @@ void hf_served_granted(struct hf_served_place *place, int slot, int64_t since);
  * read that it is, and of one that is granted no such message tells anything more. */
 bool hf_served_message(struct hf_served *served, const char *text);
 
-/* ---- Tasks ------------------------------------------------------------------------------- */
+/* ---- Tasks ---------------------------------------------------------------------- */
 
 typedef void hf_served_on_answer(struct hf_served_task *task, int code,
                                  const void *reply);
@@ -90,11 +90,11 @@ struct hf_served_task {
     struct hf_served_task  *next_watch; /* of the same place */
     struct hf_served_place *place;      /* whose watch it is */
     hf_served_on_answer    *on_answer;  /* what the verb does with the answer */
-    bool                    flying;     /* the server is being asked */
+    bool                    flying;     /* a call of it is under way */
     bool                    outside;    /* a watch of a whole line */
     bool                    fired; /* ... that is over, once the server has answered */
     hf_time                 due;   /* ... at the latest then; 0: no such time */
-    uint64_t                news;  /* of the place, when the server was asked */
+    uint64_t                news;  /* of the place, when the call was sent */
     uint64_t                asks;
 };
 
@@ -112,14 +112,14 @@ static inline struct hf_served *hf_served_of(const struct hf_served_task *task)
  *     hf_served_send(task, on_answer);
  *
  * The answer comes to the store, which says what kind of answer it is
- * (hf_served_answered()).  One that the verb can use is given to on_answer(), and its parts
- * are read by ops->number() and ops->text(): the first is a code, the others depend on it
- * and on the verb. */
+ * (hf_served_answered()).  One that the verb can use is given to on_answer(), and its
+ * parts are read by ops->number() and ops->text(): the first is a code, the others
+ * depend on it and on the verb. */
 
 /* What a server answers first; the numbers are those of its functions. */
 enum hf_served_code {
     HF_SERVED_DONE,
-    HF_SERVED_EPOCH, /* data were lost: say hello again, ask again */
+    HF_SERVED_EPOCH, /* data were lost: say hello again, call again */
     HF_SERVED_GONE,  /* no such session */
     HF_SERVED_STALE, /* a newer connection than this one */
     HF_SERVED_MISMATCH,
@@ -131,7 +131,7 @@ enum hf_served_code {
 /* What an answer that is an error means. */
 enum hf_served_fault {
     HF_SERVED_FINE,    /* it is none */
-    HF_SERVED_AGAIN,   /* nothing was done: ask again */
+    HF_SERVED_AGAIN,   /* nothing was done: call again */
     HF_SERVED_DOWN,    /* this server cannot serve now: connect anew */
     HF_SERVED_MISSING, /* what was to be called is not there */
     HF_SERVED_OTHER,   /* it is of another version: HF_EUNSUPPORTED */
@@ -160,7 +160,7 @@ struct hf_served_ops {
     /* LIST: make tickets of it, in hf_served_tickets(), then hf_served_listed(). */
     void (*list)(struct hf_served_task *task, const void *reply);
 
-    /* EXAMINE: ask, then hf_served_findings(). */
+    /* EXAMINE: call, then hf_served_findings(). */
     void (*examine)(struct hf_served_task *task);
 
     /* The connection is of no use; `why` as a clause about the server, NULL: errmsg says. */
@@ -222,7 +222,7 @@ void hf_served_tasks_fail(struct hf_served *served);
 /* A renewal that was sent then was answered. */
 void hf_served_extend(struct hf_served *served, hf_time sent, hf_time ttl);
 
-/* ---- call.c ------------------------------------------------------------------------------ */
+/* ---- call.c --------------------------------------------------------------------- */
 
 void hf_served_send(struct hf_served_task *task, hf_served_on_answer *on_answer);
 
@@ -230,7 +230,7 @@ void hf_served_send(struct hf_served_task *task, hf_served_on_answer *on_answer)
 void hf_served_answered(struct hf_served_task *task, enum hf_served_fault fault,
                         const void *reply);
 
-/* ---- answer.c ---------------------------------------------------------------------------- */
+/* ---- answer.c ------------------------------------------------------------------- */
 
 /* What the server says of a place. */
 struct hf_served_answer {
@@ -239,7 +239,7 @@ struct hf_served_answer {
     uint64_t    seq;
     int         slot;
     int64_t     since;
-    uint32_t    weight; /* 0: as asked */
+    uint32_t    weight; /* 0: as it was wanted */
     uint64_t    ahead;
     uint64_t    nearest; /* w, r: seq of one that is in the way */
     const char *asked;
@@ -256,8 +256,8 @@ hf_served_on_answer hf_served_shown;
 void hf_served_show_place(struct hf_served_task        *task,
                           const struct hf_served_place *place);
 
-/* The same if a message said so, and if that is all there is to know: to have a lock alone
- * means that nobody is ahead.  False: the server has to be asked. */
+/* The same if a message said so, and if that is all there is to know: to have a lock
+ * alone means that nobody is ahead.  False: the server has to be called. */
 bool hf_served_show_known(struct hf_served_task *task, struct hf_served_place *place);
 
 /* For an answer to come: what news of the place it will have taken into account. */
@@ -268,7 +268,7 @@ void hf_served_remember_news(struct hf_served_task        *task,
 void hf_served_give(struct hf_served_task *task, const struct hf_ticket *ticket,
                     size_t count, size_t me);
 
-/* ---- The verbs --------------------------------------------------------------------------- */
+/* ---- The verbs ------------------------------------------------------------------ */
 
 void hf_served_enter(struct hf_served_task *task);
 void hf_served_read(struct hf_served_task *task);
@@ -295,7 +295,7 @@ hf_served_on_answer hf_served_found;
 /* EXAMINE: answer by these, and clear them. */
 void hf_served_findings(struct hf_served_task *task, struct hf_finding_list *list);
 
-/* ---- watch.c ----------------------------------------------------------------------------- */
+/* ---- watch.c -------------------------------------------------------------------- */
 
 /* What it waits for has happened. */
 void hf_served_watch_fire(struct hf_served_task *task);

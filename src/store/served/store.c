@@ -59,7 +59,7 @@ bool hf_served_may_have(const struct hf_remote *remote, uint64_t id)
     return hf_served_place_find((const struct hf_served *)remote, id) != NULL;
 }
 
-/* ---- The lease --------------------------------------------------------------------------- */
+/* ---- The lease ------------------------------------------------------------------ */
 
 void hf_served_extend(struct hf_served *served, hf_time sent, hf_time ttl)
 {
@@ -71,7 +71,7 @@ void hf_served_extend(struct hf_served *served, hf_time sent, hf_time ttl)
         served->base.alive_until = until;
 }
 
-/* ---- When a connection, or a session, has ended -------------------------------------------- */
+/* ---- When a connection, or a session, has ended --------------------------------- */
 
 static struct hf_task *first_at_rest(const struct hf_served *served)
 {

@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* ---- The end of one ----------------------------------------------------------------------- */
+/* ---- The end of one ------------------------------------------------------------- */
 
 void hf_served_watch_end(struct hf_served_task *task)
 {
@@ -23,7 +23,7 @@ void hf_served_watch_end(struct hf_served_task *task)
     task->place = NULL;
 }
 
-/* What it waits for has happened.  If the server is just being asked, its answer comes
+/* What it waits for has happened.  If a call is under way, its answer comes
  * first. */
 void hf_served_watch_fire(struct hf_served_task *task)
 {
@@ -61,7 +61,7 @@ void hf_served_changed(struct hf_served *served, const char *name)
         hf_served_watch_fire(task);
 }
 
-/* ---- Time ---------------------------------------------------------------------------------- */
+/* ---- Time ----------------------------------------------------------------------- */
 
 static struct hf_served_task *first_due(const struct hf_served *served)
 {
@@ -91,7 +91,7 @@ hf_time hf_served_watches_wake(const struct hf_served *served)
     return task != NULL ? task->due : HF_NEVER;
 }
 
-/* ---- The beginning -------------------------------------------------------------------------- */
+/* ---- The beginning -------------------------------------------------------------- */
 
 /* The server knows that we watch. */
 static void on_watching(struct hf_served_task *task, int code, const void *reply)
