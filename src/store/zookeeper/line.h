@@ -154,17 +154,16 @@ char *hf_zk_path_new(const struct hf_zk_line *line, const char *child);
 
 /* Where the node of a ticket is, as far as we know.
  *
- *        +--------------AMEND: searched for in vain--------------+
- *        |                                                       v
- *     NOWHERE --made, or found by a search--> THERE --taken--> AWAY
- *      |   ^                                   |                 |
- *      |   +---AMEND: to be found under -------+-----------------+
- *      |   |          its new name             |                 |
- *      |   |                                   |                 |
- *      |   +--searched---+                     |                 |
- *      +--answer lost--> UNSURE <--answer lost-+-----------------+
- *
- * From AWAY an arrow leads on only if an AMEND was under way when the node was taken.
+ *     from      to        when
+ *     NOWHERE   THERE     it was made, or a search has found it
+ *               UNSURE    the answer to its create was lost
+ *               AWAY      an AMEND has searched for it in vain
+ *     UNSURE    NOWHERE   searched for; if it was found, THERE at once
+ *     THERE     AWAY      somebody took it away
+ *               UNSURE    the answer to an AMEND, or to the delete of a claim, was lost
+ *               NOWHERE   an AMEND has renamed it, THERE at once
+ *     AWAY      NOWHERE   the same two, if it was taken away while the AMEND was under way
+ *               UNSURE
  */
 enum hf_zk_where {
     HF_ZK_NOWHERE, /* not created yet */

@@ -54,7 +54,7 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
     return ticket;
 }
 
-/* The arrows of enum hf_zk_where. */
+/* The table of enum hf_zk_where. */
 static bool may_become(enum hf_zk_where from, enum hf_zk_where to)
 {
     switch (from) {

@@ -4,13 +4,14 @@
  * and kind, however many listen, and have it restored when a new connection takes over the
  * session: what happened in between is then told.
  *
- *        +---------------to be read again--------------+
- *        v                                             |
- *     WANTED --read with watch sent--> ARMING          |
- *      | ^ |                             |             |
- *      | | +--it was answered well-------|-------> ARMED
- *      | +--------answered, whatever-----+             |
- *      +--gone, or hidden--> FIRING <------event-------+
+ *     from     to       when
+ *     WANTED   ARMING   a read that sets the watch is sent
+ *              ARMED    it was answered, and the watch is set
+ *              FIRING   it was answered: the node is gone, or hidden
+ *     ARMING   WANTED   answered, whatever the answer; or the connection broke
+ *     ARMED    FIRING   an event has come
+ *              WANTED   it is to be read again
+ *     FIRING            the listeners are told, and it is freed
  *
  * A node is watched by reading it: unlike `exists`, that leaves nothing behind
  * when it is not there.  A folder that is not there has to be waited for with
@@ -50,7 +51,7 @@ static struct hf_zk_watched *find_watched(struct hf_zk *zk, enum hf_zk_watched_k
     return watched;
 }
 
-/* The arrows above. */
+/* The table above. */
 static bool may_go(enum hf_zk_watched_state from, enum hf_zk_watched_state to)
 {
     switch (from) {
