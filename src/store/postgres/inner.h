@@ -39,7 +39,7 @@ hf_time hf_pg_session_wake(const struct hf_pg *pg);
 void    hf_pg_session_end(struct hf_pg *pg); /* for good; waits a moment */
 
 /* It is dead, and all that was in it: begin another one. */
-void hf_pg_session_restart(struct hf_pg *pg);
+void hf_pg_session_restart(struct hf_served *served);
 
 void hf_pg_renew(struct hf_pg *pg);
 

@@ -205,7 +205,7 @@ static void take_hello(struct hf_pg *pg, const PGresult *result)
     if (code == HF_SERVED_VERSION) {
         other_version(pg, version);
     } else if (code == HF_SERVED_GONE) {
-        hf_pg_session_restart(pg);
+        hf_pg_session_restart(&pg->served);
     } else if (code != HF_SERVED_DONE) {
         hf_dial_break(&pg->dial, "has a newer connection of ours");
     } else {
@@ -257,8 +257,10 @@ void hf_pg_session_begin(struct hf_pg *pg)
         check_owner(pg);
 }
 
-void hf_pg_session_restart(struct hf_pg *pg)
+void hf_pg_session_restart(struct hf_served *served)
 {
+    struct hf_pg *pg = (struct hf_pg *)served;
+
     pg->session.due = HF_NEVER;
     snprintf(pg->served.base.errmsg, sizeof pg->served.base.errmsg,
              "PostgreSQL at %.160s does not know our session any more: its lease ended",
@@ -294,7 +296,7 @@ static void on_renewed(struct hf_pg *pg, void *data, const PGresult *result)
         pg->session.again = false;
         say_hello(pg);
     } else if (code == HF_SERVED_GONE) {
-        hf_pg_session_restart(pg);
+        hf_pg_session_restart(&pg->served);
     } else if (code != HF_SERVED_DONE) {
         hf_dial_break(&pg->dial, "has a newer connection of ours");
     } else {

@@ -24,7 +24,7 @@ static int postgres_ready(const struct hf_remote *remote)
     return hf_dial_status(&((const struct hf_pg *)remote)->dial);
 }
 
-/* ---- What served/ asks of us ---------------------------------------------------- */
+/* ---- What served/ needs of us ---------------------------------------------------- */
 
 static void add_shape(struct hf_served *served, const struct hf_shape *shape)
 {
@@ -55,11 +55,6 @@ static void link_break(struct hf_served *served, const char *why)
     hf_dial_break(&((struct hf_pg *)served)->dial, why);
 }
 
-static void session_gone(struct hf_served *served)
-{
-    hf_pg_session_restart((struct hf_pg *)served);
-}
-
 static void renew(struct hf_served *served)
 {
     hf_pg_renew((struct hf_pg *)served);
@@ -74,7 +69,7 @@ static hf_time watch_until(struct hf_served *served, const void *reply)
     return pg->remote.now + (hf_pg_polls(pg) ? 250 * HF_MS : pg->config.ttl / 3);
 }
 
-/* LISTEN goes first.  What changes before it is looked for by its side: a line that
+/* LISTEN goes first.  What happened before it is fetched right behind it, and a line that
  * changed meanwhile has no watch of ours any more. */
 static void want_news(struct hf_served *served, bool at_once)
 {
@@ -98,7 +93,7 @@ static const struct hf_served_ops ops = {
     .list = hf_pg_list,
     .examine = hf_pg_examine,
     .link_break = link_break,
-    .session_gone = session_gone,
+    .session_gone = hf_pg_session_restart,
     .renew = renew,
     .watch_until = watch_until,
     .want_news = want_news,

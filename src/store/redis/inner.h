@@ -106,10 +106,10 @@ void hf_redis_session_begin(struct hf_redis *redis);
 void hf_redis_session_broken(struct hf_redis *redis);
 
 /* Say hello again on the same connection: the data are not what they were. */
-void hf_redis_session_again(struct hf_redis *redis);
+void hf_redis_session_again(struct hf_served *served);
 
 /* It is dead, and all that was in it: begin another one. */
-void hf_redis_session_restart(struct hf_redis *redis);
+void hf_redis_session_restart(struct hf_served *served);
 
 /* Is this an answer of a script to go on with?  If not, all that is needed was done. */
 bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
@@ -141,7 +141,7 @@ void hf_redis_add_claim_value(struct hf_redis              *redis,
                               const struct hf_served_place *place);
 
 /* Renew now; or after a while, if that is not 0. */
-void hf_redis_renew(struct hf_redis *redis);
+void hf_redis_renew(struct hf_served *served);
 void hf_redis_renew_after(struct hf_redis *redis, hf_time time);
 
 /* ---- bye.c: the end of it, for good; waits a moment ----------------------------- */

@@ -97,7 +97,7 @@ static void on_mended(struct hf_redis *redis, void *data, const redisReply *repl
         hf_redis_mended(redis);
     } else if (code == HF_SERVED_GONE) { /* too late */
         hf_redis_mend_end(redis);
-        hf_redis_session_restart(redis);
+        hf_redis_session_restart(&redis->served);
     } else {
         hf_dial_break(redis->dial, "lost its data once more");
     }

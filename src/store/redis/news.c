@@ -93,7 +93,7 @@ static void on_push(struct hf_redis *redis, const redisReply *reply)
         if (dial->phase == HF_DIAL_GREETING)
             hf_dial_ready(dial);
         hf_dial_proven(dial);
-        hf_redis_renew(redis); /* how many did we miss? */
+        hf_redis_renew(&redis->served); /* how many did we miss? */
     } else if (reply->type == REDIS_REPLY_ERROR) {
         on_error(redis, reply);
     }

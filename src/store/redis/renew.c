@@ -48,11 +48,11 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
         redis->session.again = false;
         hf_redis_hello(redis);
     } else if (code == HF_REDIS_UNKNOWN) {
-        hf_redis_renew(redis);
+        hf_redis_renew(&redis->served);
     } else if (code == HF_SERVED_EPOCH) {
-        hf_redis_session_again(redis);
+        hf_redis_session_again(&redis->served);
     } else if (code == HF_SERVED_GONE) {
-        hf_redis_session_restart(redis);
+        hf_redis_session_restart(&redis->served);
     } else if (code != HF_SERVED_DONE) {
         hf_dial_break(redis->dial, "has a newer connection of ours");
     } else {
@@ -67,7 +67,7 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
         for (size_t i = 5; i < reply->elements; i++)
             claim_gone(redis, (uint64_t)hf_redis_number(reply, i));
         if (redis->session.again)
-            hf_redis_renew(redis);
+            hf_redis_renew(&redis->served);
     }
 }
 
@@ -82,8 +82,9 @@ void hf_redis_add_claim_value(struct hf_redis *redis, const struct hf_served_pla
     hf_redis_add_seq(&redis->served, place->seq);
 }
 
-void hf_redis_renew(struct hf_redis *redis)
+void hf_redis_renew(struct hf_served *served)
 {
+    struct hf_redis         *redis = (struct hf_redis *)served;
     struct hf_redis_session *session = &redis->session;
 
     session->again = session->call.flying;
@@ -133,7 +134,7 @@ void hf_redis_renew_run(struct hf_redis *redis)
         return;
     if (redis->remote.now >= session->due ||
         (redis->remote.now >= session->early && somebody_waits(redis)))
-        hf_redis_renew(redis);
+        hf_redis_renew(&redis->served);
 }
 
 hf_time hf_redis_renew_wake(const struct hf_redis *redis)

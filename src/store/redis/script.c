@@ -140,14 +140,14 @@ void hf_redis_script_load(struct hf_redis *redis, enum hf_redis_script script)
 
 /* ---- Arguments ------------------------------------------------------------------ */
 
-static void add_bytes(struct hf_served *served, const char *text, size_t size)
+static struct hf_redis_args *args_of(struct hf_served *served)
 {
-    hf_redis_args_add(&((struct hf_redis *)served)->args, text, size);
+    return &((struct hf_redis *)served)->args;
 }
 
 void hf_redis_add(struct hf_served *served, const char *text)
 {
-    add_bytes(served, text, strlen(text));
+    hf_redis_args_add(args_of(served), text, strlen(text));
 }
 
 void hf_redis_add_note(struct hf_served *served, const char *text)
@@ -159,7 +159,7 @@ static void add_digits(struct hf_served *served, uint64_t number, size_t width)
 {
     char text[HF_REDIS_DIGITS];
 
-    add_bytes(served, text, hf_redis_digits(number, width, text));
+    hf_redis_args_add(args_of(served), text, hf_redis_digits(number, width, text));
 }
 
 void hf_redis_add_number(struct hf_served *served, uint64_t number)
@@ -184,7 +184,7 @@ void hf_redis_add_kind(struct hf_served *served, const struct hf_shape *shape)
     size_t size = hf_redis_digits(shape->capacity, 0, text);
 
     text[size] = 'c';
-    add_bytes(served, text, size + shape->claim);
+    hf_redis_args_add(args_of(served), text, size + shape->claim);
 }
 
 void hf_redis_add_shape(struct hf_served *served, const struct hf_shape *shape)

@@ -141,7 +141,8 @@ static void take_hello(struct hf_redis *redis, const redisReply *reply, const ch
     session->early = HF_NEVER;
     session->unmended |= !fresh && other;
     if (session->unmended && late && redis->served.places > 0) {
-        hf_redis_session_restart(redis); /* too late to say that anything is ours */
+        hf_redis_session_restart(
+            &redis->served); /* too late to say that anything is ours */
         return;
     }
     snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
@@ -180,7 +181,7 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
         hf_redis_script_load(redis, HF_REDIS_BYE); /* there may be no time later */
         hf_redis_hello(redis);
     } else if (code == HF_SERVED_GONE) {
-        hf_redis_session_restart(redis);
+        hf_redis_session_restart(&redis->served);
     } else if (code == HF_SERVED_VERSION) {
         other_layout(redis, reply);
     } else if (code != HF_SERVED_DONE || epoch == NULL) {
@@ -231,30 +232,36 @@ void hf_redis_session_begin(struct hf_redis *redis)
     hf_redis_hello(redis);
 }
 
-/* Every answer to what is in flight says the same; one is enough. */
-void hf_redis_session_again(struct hf_redis *redis)
+/* The renewal that may be in flight is answered first; then on_renewed() says hello. */
+static void hello_again(struct hf_redis *redis)
 {
-    if (redis->dial->phase != HF_DIAL_READY)
-        return;
     hf_dial_greet_again(redis->dial);
-    redis->session.again = redis->session.call.flying; /* after that renewal */
+    redis->session.again = redis->session.call.flying;
     if (!redis->session.again)
         hf_redis_hello(redis);
 }
 
-void hf_redis_session_restart(struct hf_redis *redis)
+/* Every answer to what is in flight says the same; one is enough. */
+void hf_redis_session_again(struct hf_served *served)
 {
+    struct hf_redis *redis = (struct hf_redis *)served;
+
+    if (redis->dial->phase == HF_DIAL_READY)
+        hello_again(redis);
+}
+
+void hf_redis_session_restart(struct hf_served *served)
+{
+    struct hf_redis *redis = (struct hf_redis *)served;
+
     redis->session.due = redis->session.early = HF_NEVER;
     hf_dial_say(redis->dial, "does not know our session any more: its lease ended");
     start_afresh(redis);
     hf_redis_news_close(redis);
     hf_remote_lose(&redis->remote);
-    if (redis->link.introduced) {
-        hf_dial_greet_again(redis->dial);
-        redis->session.again = redis->session.call.flying;
-        if (!redis->session.again)
-            hf_redis_hello(redis);
-    }
+    assert(served->places == 0);
+    if (redis->link.introduced)
+        hello_again(redis);
 }
 
 void hf_redis_session_broken(struct hf_redis *redis)

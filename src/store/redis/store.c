@@ -29,29 +29,14 @@ static int redis_ready(const struct hf_remote *remote)
     return hf_dial_status(((const struct hf_redis *)remote)->dial);
 }
 
-/* ---- What served/ asks of us ---------------------------------------------------- */
+/* ---- What served/ needs of us ---------------------------------------------------- */
 
 static void link_break(struct hf_served *served, const char *why)
 {
     hf_dial_break(((struct hf_redis *)served)->dial, why);
 }
 
-static void session_gone(struct hf_served *served)
-{
-    hf_redis_session_restart((struct hf_redis *)served);
-}
-
-static void session_again(struct hf_served *served)
-{
-    hf_redis_session_again((struct hf_redis *)served);
-}
-
-static void renew(struct hf_served *served)
-{
-    hf_redis_renew((struct hf_redis *)served);
-}
-
-/* { 0, changed, patience, when to look again at a claim that is none of ours } */
+/* { 0, changed, patience, when a claim may end that is none of ours } */
 static hf_time watch_until(struct hf_served *served, const void *reply)
 {
     hf_time foreign = hf_redis_time(reply, 3); /* whoever it is, he tells nobody */
@@ -80,9 +65,9 @@ static const struct hf_served_ops ops = {
     .list = hf_redis_list,
     .examine = hf_redis_examine,
     .link_break = link_break,
-    .session_gone = session_gone,
-    .session_again = session_again,
-    .renew = renew,
+    .session_gone = hf_redis_session_restart,
+    .session_again = hf_redis_session_again,
+    .renew = hf_redis_renew,
     .confirm = hf_redis_replicas_wait,
     .watch_until = watch_until,
     .renew_in = renew_in,
