@@ -162,8 +162,8 @@ static void on_mended(struct hf_pg *pg, void *data, const PGresult *result)
         hf_dial_break(&pg->dial, "has a newer connection of ours");
 }
 
-/* Give up what the server has of us and we do not know of any more, or know to be taken
- * away. */
+/* Tell which places we have.  The server gives up all others, and those that we know to be
+ * taken away. */
 static void tell_places(struct hf_pg *pg)
 {
     uint64_t *ids = malloc((pg->served.places + 1) * sizeof *ids);

@@ -37,7 +37,7 @@ bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret)
     return true;
 }
 
-/* A place that is none: it tells why somebody does not hold what seems to be free. */
+/* Not a real place: it tells why nobody holds what seems to be free. */
 static struct hf_ticket stand_in(const char *line, struct hf_shape shape,
                                  const char *note)
 {
@@ -47,7 +47,7 @@ static struct hf_ticket stand_in(const char *line, struct hf_shape shape,
     };
 }
 
-/* What stands in the line, and cannot be read. */
+/* An entry of the line that cannot be read. */
 static struct hf_ticket unreadable(const char *line)
 {
     return (struct hf_ticket){ .shape = hf_shape_read(0, 0, false),
@@ -58,7 +58,7 @@ static struct hf_ticket unreadable(const char *line)
 
 /* ---- All of them ---------------------------------------------------------------- */
 
-/* Nobody is granted anything at present, not even who is first, nor who would be. */
+/* In a hold-off nobody is granted anything, not even the first in line. */
 static size_t add_held_off(struct hf_ticket *ticket, size_t count, const char *name,
                            int64_t us, char *note, size_t size)
 {

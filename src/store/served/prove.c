@@ -1,8 +1,8 @@
 /* prove.c - PROVE: is it ours still, or is it anybody's? */
 #include "store/served/served.h"
 
-/* It must be granted if we believe that it is.  If it is not, its holder hears of it as
- * by any other way. */
+/* If we believe that it is granted, it must be.  If it is not, its holder hears of that by
+ * WATCH, as always. */
 static void on_proven(struct hf_served_task *task, int code, const void *reply)
 {
     struct hf_served       *served = hf_served_of(task);

@@ -45,7 +45,7 @@ void hf_served_end_task(struct hf_task *base)
     hf_served_of(task)->outsiders -= task->outside;
 }
 
-/* One of which the server is just being told ends with the answer. */
+/* If its call is under way, it ends with the answer. */
 void hf_served_end_watch(struct hf_task *base)
 {
     const struct hf_served_task *task = (const struct hf_served_task *)base;
