@@ -79,10 +79,22 @@ static void test_pauses_grow_but_not_with_a_session(void **state)
 static void test_no_such_host(void **state)
 {
     (void)state;
-    caller_name(0, "no-such-host.invalid", 1);
+    caller_name(0, "a..b", 1); /* no name server is asked for that */
     caller_start(&caller_ops, 1);
     caller_fail();
-    caller_said("Fake at no-such-host.invalid:1 is not to be found: ");
+    caller_said("Fake at a..b:1 is not to be found: ");
+    assert_int_equal(caller.store.absences, 1);
+}
+
+static void test_a_look_up_takes_too_long(void **state)
+{
+    (void)state;
+    caller_name(0, "localhost", 1);
+    caller_start(&caller_ops, 1);
+    caller.dial.phase = HF_DIAL_RESOLVING; /* nobody has answered yet */
+    caller.dial.due = caller.now;
+    hf_dial_run(&caller.dial, false);
+    caller_said("Fake at localhost:1 is not to be found: nobody answers in time");
     assert_int_equal(caller.store.absences, 1);
 }
 
@@ -131,6 +143,23 @@ static void test_one_that_hangs_up(void **state)
     caller_said(" hung up: ");
     caller_said(" (if it speaks TLS, write fakes:)");
     assert_int_equal(caller.store.absences, 0);
+    peer_finish(&peer);
+}
+
+static void test_a_mute_one_beside_the_link_is_absent(void **state)
+{
+    struct hf_dial_ops beside = caller_ops;
+    struct peer        peer;
+
+    (void)state;
+    beside.is_link = false;
+    assert_true(peer_listen(&peer, AF_INET));
+    peer_serve(&peer, hang_up, NULL);
+    caller_name(0, "127.0.0.1", caller_port(&peer));
+    caller_start(&beside, 1);
+    caller_fail();
+    caller_said(" cannot be reached: ");
+    assert_int_equal(caller.store.absences, 1);
     peer_finish(&peer);
 }
 
@@ -224,8 +253,10 @@ int main(void)
         CASE(test_nobody_is_there),
         CASE(test_pauses_grow_but_not_with_a_session),
         CASE(test_no_such_host),
+        CASE(test_a_look_up_takes_too_long),
         CASE(test_a_silent_server_is_there),
         CASE(test_one_that_hangs_up),
+        CASE(test_a_mute_one_beside_the_link_is_absent),
         CASE(test_servers_in_turn),
         CASE(test_one_that_was_fine_is_tried_first),
         CASE(test_a_unix_socket),

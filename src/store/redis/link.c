@@ -79,6 +79,7 @@ static const struct hf_dial_ops ops = {
     .secure = "rediss:",
     .is_link = true,
     .shuffle = true,
+    .shares = HF_DIAL_GREETING,
     .find = find_redis_server,
     .greet = hf_redis_greet,
     .read = hf_redis_conn_read,

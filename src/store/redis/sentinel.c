@@ -136,6 +136,7 @@ static void on_master_named(struct hf_redis *redis, void *data, const redisReply
         plan_question(redis, sentinel);
     } else if (fault == HF_SERVED_DENIED && redis->config.password && !sentinel->auth) {
         sentinel->auth = true; /* those without a password would take none */
+        hf_dial_allow(dial);
         send_question(redis, sentinel);
     } else {
         snprintf(why, sizeof why, "%s%.150s",

@@ -18,6 +18,7 @@ void hf_dial_init(struct hf_dial *dial, uint64_t seed)
     assert(ops->greet != NULL && ops->read != NULL && ops->over != NULL);
     assert(ops->patience != NULL && (ops->connect == NULL) == (ops->step == NULL));
     assert(dial->servers <= HF_SERVERS_MAX && (dial->servers > 0 || ops->find != NULL));
+    assert(dial->servers > 0 || !ops->loyal);
     hf_retry_init(&dial->retry, PAUSE_FIRST, PAUSE_LAST, seed);
     for (size_t i = 0; i < dial->servers; i++) {
         size_t at = ops->shuffle ? (size_t)(hf_random_next(&seed) % (i + 1)) : i;
@@ -42,6 +43,12 @@ void hf_dial_allow(struct hf_dial *dial)
 
     assert(dial->phase != HF_DIAL_RESTING && limit > 0);
     dial->due = limit == HF_NEVER ? HF_NEVER : *dial->now + limit;
+}
+
+void hf_dial_limit(struct hf_dial *dial)
+{
+    if (dial->phase != dial->ops->shares || dial->due == HF_NEVER)
+        hf_dial_allow(dial);
 }
 
 hf_time hf_dial_doubled(hf_time limit, unsigned times, hf_time most)
@@ -84,7 +91,7 @@ void hf_dial_greet(struct hf_dial *dial)
     assert(dial->phase == HF_DIAL_CONNECTING);
     dial->phase = HF_DIAL_GREETING;
     dial->addresses = 0;
-    hf_dial_allow(dial);
+    hf_dial_limit(dial);
     dial->ops->greet(dial);
 }
 
@@ -94,6 +101,7 @@ void hf_dial_ready(struct hf_dial *dial)
     dial->phase = HF_DIAL_READY;
     dial->tried = 0;
     dial->rounds = dial->slow = 0;
+    dial->denial = 0;
     if (!dial->ops->is_link)
         return;
     dial->store->errmsg[0] = '\0';
@@ -124,6 +132,10 @@ static void time_out(struct hf_dial *dial)
     char why[HF_ERRMSG_MAX] = "does not answer";
 
     assert(dial->phase > HF_DIAL_RESTING && dial->phase < HF_DIAL_READY);
+    if (dial->phase == HF_DIAL_RESOLVING) {
+        hf_dial_absent(dial, "is not to be found: nobody answers in time");
+        return;
+    }
     if (ops->late != NULL)
         ops->late(dial, why, sizeof why);
     else if (shaking && ops->plain != NULL)

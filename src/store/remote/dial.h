@@ -21,8 +21,9 @@
  * Failures: each step has a limit, and the next address or server is tried at once.  When
  * all servers were tried that is a round, and there is a pause that grows from round to
  * round; but it stays short of a session that is running out meanwhile.  A failure that
- * will not go away soon, such as a wrong password, is a refusal: the link is UP for show,
- * so that every request is told why at once.  It is tried again a second later.
+ * will not go away soon is a refusal: the link is UP for show, so that every request is
+ * told why at once.  It is tried again a second later.  If one of several servers will not
+ * have us, for a wrong password say, the others are tried first.
  *
  * Whatever ends a connection, `over` is called once RESTING is the state: it answers calls
  * in flight.  A request that is begun meanwhile finds that there is no connection.
@@ -45,6 +46,14 @@
 
 struct hf_dial;
 
+enum hf_dial_phase {
+    HF_DIAL_RESTING,
+    HF_DIAL_RESOLVING,
+    HF_DIAL_CONNECTING,
+    HF_DIAL_GREETING,
+    HF_DIAL_READY,
+};
+
 /* One of these per kind of connection, `static const`.  What may be NULL says so. */
 struct hf_dial_ops {
     const char *kind;   /* "Redis": errmsg is "Redis at HOST:PORT why" */
@@ -55,7 +64,11 @@ struct hf_dial_ops {
 
     bool is_link; /* its state is the store's link */
     bool shuffle; /* the servers are tried in random order, else as they are named */
-    bool loyal;   /* a server that was READY is tried again first, after a pause */
+    bool loyal;   /* a server that was READY, or refused us, is tried again first */
+
+    /* The step that has only what is left of the limit of the step before; RESTING: each
+     * has a limit of its own. */
+    enum hf_dial_phase shares;
 
     /* May it begin?  If not, the store sees to it that process() is called when it may.
      * NULL: yes. */
@@ -78,20 +91,13 @@ struct hf_dial_ops {
     hf_time (*patience)(const struct hf_dial *dial);
     /* How long a pause may be; NULL: as long as it will. */
     hf_time (*pause_most)(const struct hf_dial *dial);
-    /* It took longer: a clause about the server.  NULL: that it does not answer. */
+    /* It took longer, and was no look-up: a clause about the server.  NULL: that it does
+     * not answer. */
     void (*late)(const struct hf_dial *dial, char *ret, size_t size);
     /* The server, for errmsg.  NULL: `here`. */
     const char *(*show)(const struct hf_dial *dial, char *ret, size_t size);
     /* Is nobody to hear of its failures?  NULL: somebody is. */
     bool (*is_quiet)(const struct hf_dial *dial);
-};
-
-enum hf_dial_phase {
-    HF_DIAL_RESTING,
-    HF_DIAL_RESOLVING,
-    HF_DIAL_CONNECTING,
-    HF_DIAL_GREETING,
-    HF_DIAL_READY,
 };
 
 struct hf_dial {
@@ -131,6 +137,8 @@ struct hf_dial {
     unsigned char      order[HF_SERVERS_MAX];
     size_t             next; /* in that order */
     struct hf_retry    retry;
+    int                denial; /* a server of this round will not have us: why, ... */
+    char               denied[HF_ERRMSG_MAX]; /* ... and as errmsg said it */
 };
 
 /* ---- dial.c --------------------------------------------------------------------- */
@@ -166,14 +174,18 @@ void hf_dial_greet_again(struct hf_dial *dial);
 void hf_dial_allow(struct hf_dial *dial);
 void hf_dial_allow_all(struct hf_dial *dial);
 
+/* For find.c: the step that begins has a limit, or shares one. */
+void hf_dial_limit(struct hf_dial *dial);
+
 /* `limit`, doubled so many times, and `most` at most. */
 hf_time hf_dial_doubled(hf_time limit, unsigned times, hf_time most);
 
 /* ---- find.c --------------------------------------------------------------------- */
 
 /* The next of the list is `here`. */
-void   hf_dial_choose(struct hf_dial *dial);
-size_t hf_dial_next_server(const struct hf_dial *dial); /* its index, before that */
+void hf_dial_choose(struct hf_dial *dial);
+/* RESTING: the index of the server that will be tried next. */
+size_t hf_dial_next_server(const struct hf_dial *dial);
 
 /* RESOLVING: look `here` up; or connect to an address of it, NULL: ops->connect knows. */
 void hf_dial_look_up(struct hf_dial *dial);
@@ -199,7 +211,8 @@ void hf_dial_break(struct hf_dial *dial, const char *why);
 void hf_dial_absent(struct hf_dial *dial, const char *why);
 /* The same: it is there and hangs.  Another one comes first, whatever ops->loyal says. */
 void hf_dial_hung(struct hf_dial *dial, const char *why);
-/* The same: it will not have us.  If no server will, that is a refusal. */
+/* The same: it will not have us.  If no other server has us either, that becomes a
+ * refusal when the round is over. */
 void hf_dial_deny(struct hf_dial *dial, int status, const char *why);
 /* A refusal, whatever other servers would say. */
 void hf_dial_refuse(struct hf_dial *dial, int status, const char *why);

@@ -10,12 +10,12 @@
 size_t hf_dial_next_server(const struct hf_dial *dial)
 {
     assert(dial->next < dial->servers);
-    return dial->order[dial->next];
+    return dial->next_address < dial->addresses ? dial->server : dial->order[dial->next];
 }
 
 void hf_dial_choose(struct hf_dial *dial)
 {
-    assert(dial->phase == HF_DIAL_RESOLVING);
+    assert(dial->phase == HF_DIAL_RESOLVING && dial->next_address >= dial->addresses);
     dial->server = hf_dial_next_server(dial);
     dial->here = dial->list[dial->server];
     dial->next = (dial->next + 1) % dial->servers;
@@ -29,7 +29,7 @@ bool hf_dial_is_sought(const struct hf_dial *dial)
 /* A step begins; should somebody give up before we know more, this is why. */
 static void begin_step(struct hf_dial *dial)
 {
-    hf_dial_allow(dial);
+    hf_dial_limit(dial);
     if (dial->ops->is_link && dial->store->errmsg[0] == '\0')
         hf_dial_say(dial, "does not answer");
 }

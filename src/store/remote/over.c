@@ -40,7 +40,7 @@ struct ending {
     int  refusal; /* tell everybody so; 0: try again soon */
     bool absent;  /* the server is not there */
     bool hangs;
-    bool denied; /* at no other of its addresses it would be better */
+    int  denial; /* it will not have us: its other addresses need not be tried */
 };
 
 static void count_try(struct hf_dial *dial, bool absent, bool last)
@@ -63,7 +63,53 @@ static bool is_last(const struct hf_dial *dial)
     return dial->tried + 1 >= dial->servers;
 }
 
-/* The next address or server is tried at once; after all of them there is a pause. */
+/* The server in use is the next one, too. */
+static void stay(struct hf_dial *dial)
+{
+    assert(dial->ops->loyal);
+    dial->next = (dial->next + dial->servers - 1) % dial->servers;
+}
+
+/* Say it to every request, instead of letting it wait. */
+static void begin_refusal(struct hf_dial *dial, int status)
+{
+    assert(dial->ops->is_link && status < 0);
+    dial->refusal = status;
+    dial->denial = 0;
+    dial->store->refusing = true;
+    dial->tried = 0;
+    dial->addresses = 0;
+    dial->detour = false;
+    dial->due = *dial->now + REFUSED_FOR;
+    set_link(dial, HF_LINK_UP);
+}
+
+static void refuse(struct hf_dial *dial, int status)
+{
+    count_try(dial, false, true);
+    if (dial->ops->loyal)
+        stay(dial);
+    begin_refusal(dial, status);
+}
+
+/* Another server of the round may have us. */
+static void note_denial(struct hf_dial *dial, int status)
+{
+    if (!dial->ops->is_link)
+        return;
+    dial->denial = status;
+    snprintf(dial->denied, sizeof dial->denied, "%s", dial->store->errmsg);
+}
+
+/* None had us, and one of them will not. */
+static void refuse_denied(struct hf_dial *dial)
+{
+    snprintf(dial->store->errmsg, sizeof dial->store->errmsg, "%s", dial->denied);
+    begin_refusal(dial, dial->denial);
+}
+
+/* The next address or server is tried at once; after all of them there is a pause, or a
+ * refusal. */
 static void plan_next_try(struct hf_dial *dial, enum hf_dial_phase from,
                           const struct ending *ending)
 {
@@ -71,34 +117,24 @@ static void plan_next_try(struct hf_dial *dial, enum hf_dial_phase from,
 
     assert(dial->phase == HF_DIAL_RESTING && from != HF_DIAL_RESTING);
     dial->due = *dial->now;
-    if (from == HF_DIAL_CONNECTING && more_addresses && !ending->denied)
+    if (from == HF_DIAL_CONNECTING && more_addresses && ending->denial == 0)
         return;
     dial->addresses = 0;
     if (from == HF_DIAL_READY && dial->ops->loyal && !ending->hangs) {
-        assert(dial->tried == 0);
-        dial->next = (dial->next + dial->servers - 1) % dial->servers;
+        assert(dial->tried == 0 && dial->denial == 0);
+        stay(dial);
     } else {
         count_try(dial, ending->absent, is_last(dial) && !dial->detour);
         if (dial->detour || ++dial->tried < dial->servers)
             return;
+        if (dial->denial != 0) {
+            refuse_denied(dial);
+            return;
+        }
         dial->tried = 0;
         dial->rounds++;
     }
     dial->due += next_pause(dial);
-}
-
-/* Say it to every request, instead of letting it wait. */
-static void refuse(struct hf_dial *dial, int status)
-{
-    assert(dial->ops->is_link && status < 0);
-    count_try(dial, false, true);
-    dial->refusal = status;
-    dial->store->refusing = true;
-    dial->tried = 0;
-    dial->addresses = 0;
-    dial->detour = false;
-    dial->due = *dial->now + REFUSED_FOR;
-    set_link(dial, HF_LINK_UP);
 }
 
 /* ---- The end -------------------------------------------------------------------- */
@@ -125,12 +161,14 @@ static void end_connection(struct hf_dial *dial, const char *why, struct ending 
     if (why != NULL)
         hf_dial_say(dial, why);
     rest(dial);
-    if (ending.refusal != 0) {
+    if (ending.denial != 0)
+        note_denial(dial, ending.denial);
+    if (ending.refusal != 0)
         refuse(dial, ending.refusal);
-    } else {
+    else
         plan_next_try(dial, from, &ending);
+    if (dial->refusal == 0)
         set_link(dial, HF_LINK_DOWN);
-    }
     dial->ops->over(dial);
 }
 
@@ -151,11 +189,8 @@ void hf_dial_hung(struct hf_dial *dial, const char *why)
 
 void hf_dial_deny(struct hf_dial *dial, int status, const char *why)
 {
-    bool all = dial->ops->is_link && is_last(dial);
-
     assert(status < 0);
-    end_connection(dial, why,
-                   (struct ending){ .refusal = all ? status : 0, .denied = true });
+    end_connection(dial, why, (struct ending){ .denial = status });
 }
 
 void hf_dial_refuse(struct hf_dial *dial, int status, const char *why)

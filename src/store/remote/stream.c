@@ -4,6 +4,12 @@
 #include <assert.h>
 #include <stdio.h>
 
+/* Whoever never said a word to a dial beside the link was not there for it. */
+static bool is_unreached(const struct hf_dial *dial)
+{
+    return dial->phase == HF_DIAL_CONNECTING || (!dial->ops->is_link && dial->heard == 0);
+}
+
 /* Whoever took the wrong one of two schemes hears of the other. */
 static void explain_stream(const struct hf_dial *dial, char *ret, size_t size)
 {
@@ -15,7 +21,7 @@ static void explain_stream(const struct hf_dial *dial, char *ret, size_t size)
 
     if (speechless && ops->secure != NULL)
         snprintf(hint, sizeof hint, " (if it speaks TLS, write %s)", ops->secure);
-    if (dial->phase == HF_DIAL_CONNECTING)
+    if (is_unreached(dial))
         snprintf(ret, size, "cannot be reached: %.180s", what);
     else if (greeting && ops->doubt != NULL)
         snprintf(ret, size, "does not take us (%s): %.150s%s", ops->doubt, what, hint);
@@ -31,7 +37,7 @@ static void give_up_stream(struct hf_dial *dial)
     explain_stream(dial, why, sizeof why);
     if (dial->stream.denied)
         hf_dial_deny(dial, HF_EDENIED, why);
-    else if (dial->phase == HF_DIAL_CONNECTING)
+    else if (is_unreached(dial))
         hf_dial_absent(dial, why);
     else
         hf_dial_break(dial, why);
@@ -51,7 +57,7 @@ void hf_dial_stream_open(struct hf_dial *dial, const struct hf_address *address)
     assert(dial->phase == HF_DIAL_CONNECTING && dial->ops->connect == NULL);
     hf_stream_open(&dial->stream, (const struct sockaddr *)&address->at, address->length,
                    dial->tls, dial->here.host);
-    poll_stream(dial);
+    hf_dial_stream_step(dial); /* it may be broken, or open, already */
 }
 
 void hf_dial_stream_step(struct hf_dial *dial)

@@ -120,6 +120,7 @@ static const struct hf_dial_ops ops = {
     .doubt = "has it a quorum?",
     .is_link = true,
     .shuffle = true,
+    .shares = HF_DIAL_CONNECTING,
     .greet = send_connect,
     .read = hf_zk_frames_read,
     .over = connection_over,

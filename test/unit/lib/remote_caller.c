@@ -58,7 +58,7 @@ static bool is_quiet(const struct hf_dial *dial)
 
 const struct hf_dial_ops caller_ops = {
     .kind = "Fake",
-    .plain = "caller:",
+    .plain = "fake:",
     .secure = "fakes:",
     .is_link = true,
     .greet = greet,
@@ -107,6 +107,8 @@ int caller_teardown(void **state)
     hf_dial_close(&caller.dial);
     assert_true(caller.dial.stream.fd <= 0);
     close(caller.store.fd);
+    while (caller.bounds > 0)
+        close(caller.bound[--caller.bounds]);
     return 0;
 }
 
@@ -123,12 +125,16 @@ int caller_port(const struct peer *peer)
 
 int caller_dead_port(void)
 {
-    struct peer peer;
+    struct sockaddr_in at = { .sin_family = AF_INET,
+                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    socklen_t          length = sizeof at;
+    int                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    assert_true(peer_listen(&peer, AF_INET));
-    int port = caller_port(&peer);
-    peer_close(&peer);
-    return port;
+    assert_true(fd >= 0 && caller.bounds < sizeof caller.bound / sizeof *caller.bound);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, length), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &length), 0);
+    caller.bound[caller.bounds++] = fd;
+    return ntohs(at.sin_port);
 }
 
 void caller_settle(enum hf_dial_phase phase)

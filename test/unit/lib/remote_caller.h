@@ -29,6 +29,8 @@ struct caller {
     char             path[108];
     unsigned         overs, links; /* how often it was told so */
     enum hf_link     last_link;
+    int              bound[4]; /* sockets of dead ports */
+    size_t           bounds;
 };
 
 extern struct caller caller;
@@ -43,7 +45,7 @@ void caller_name(size_t i, const char *host, int port);
 void caller_start(const struct hf_dial_ops *ops, size_t servers);
 
 int caller_port(const struct peer *peer);
-int caller_dead_port(void); /* nobody listens at it */
+int caller_dead_port(void); /* it is bound, and nobody listens at it */
 
 /* Real time goes on until it is in this phase; the dial's own stands still. */
 void caller_settle(enum hf_dial_phase phase);
