@@ -4,6 +4,7 @@ time, and tells no secret; and which rights a user of the server needs, no more 
 (test/fault has servers that cannot be reached.)"""
 import concurrent.futures
 import contextlib
+import re
 import sys
 
 sys.path.append(f"{sys.path[0]}/../server")
@@ -49,6 +50,13 @@ def sentinels(t):
         unusable(t, f"redis://{where}", "is a Sentinel: write redis+sentinel:", code=64)
         out_of_reach(t, f"redis+sentinel://{both.master.address}/{redis.SERVICE}", "is no Sentinel")
         works(t, f"redis+sentinel://{where}/{redis.SERVICE}?ttl=1s")
+        with both.sentinels[0].client() as link, both.master.client() as master:
+            link.call("ACL", "SETUSER", "default", "resetpass", f">{SECRET}")  # theirs alone
+            theirs = f"redis+sentinel://:{SECRET}@{where}/{redis.SERVICE}?ttl=1s"
+            holder = t.hold("x", "--url", theirs)
+            redis.until("news stays subscribed", lambda: re.search(
+                r" name= age=[1-9]", master.call("CLIENT", "LIST", "TYPE", "pubsub")))
+            t.end(holder)
 
 
 @case

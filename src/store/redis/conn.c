@@ -178,6 +178,12 @@ void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
         send_command(conn, config->user == NULL ? 2 : 3, argv, NULL);
 }
 
+bool hf_redis_auth_is_needless(const struct hf_redis *redis, const redisReply *reply)
+{
+    return redis->config.service[0] != '\0' && reply != NULL &&
+           reply->type == REDIS_REPLY_ERROR && strncmp(reply->str, "ERR AUTH", 8) == 0;
+}
+
 /* ---- Answers -------------------------------------------------------------------- */
 
 /* It answers no call: "message", and what "subscribe" and its like are answered. */

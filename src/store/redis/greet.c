@@ -152,14 +152,10 @@ static bool is_good(struct hf_redis *redis, const redisReply *reply, int type)
     }
 }
 
-/* With Sentinels the password may be theirs alone. */
 static void on_link_auth(struct hf_redis *redis, void *data, const redisReply *reply)
 {
-    bool needless = reply != NULL && reply->type == REDIS_REPLY_ERROR &&
-                    strncmp(reply->str, "ERR AUTH", 8) == 0;
-
     (void)data;
-    if (!needless || redis->config.service[0] == '\0')
+    if (!hf_redis_auth_is_needless(redis, reply))
         is_good(redis, reply, REDIS_REPLY_STATUS);
 }
 

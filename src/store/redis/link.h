@@ -110,6 +110,10 @@ void hf_redis_conn_auth(struct hf_redis *redis, struct hf_redis_conn *conn,
                         struct hf_redis_call *call, hf_redis_on_reply *on_reply,
                         void *data);
 
+/* Does this reply to AUTH say that the server has no password?  With Sentinels that is
+ * fine: ours may be theirs alone. */
+bool hf_redis_auth_is_needless(const struct hf_redis *redis, const redisReply *reply);
+
 /* ---- sentinel.c: who is the master ---------------------------------------------- */
 
 struct hf_redis_sentinel {

@@ -116,7 +116,8 @@ static void subscribe(struct hf_redis *redis)
 static void on_news_auth(struct hf_redis *redis, void *data, const redisReply *reply)
 {
     (void)data;
-    if (reply != NULL && reply->type == REDIS_REPLY_ERROR)
+    if (reply != NULL && reply->type == REDIS_REPLY_ERROR &&
+        !hf_redis_auth_is_needless(redis, reply))
         on_error(redis, reply);
 }
 
@@ -158,6 +159,7 @@ static bool news_is_quiet(const struct hf_dial *dial)
 
 static const struct hf_dial_ops ops = {
     .kind = "Redis",
+    .shares = HF_DIAL_GREETING,
     .may_begin = commands_are_ready,
     .find = find_commands_server,
     .greet = greet_for_news,
