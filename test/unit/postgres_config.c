@@ -253,7 +253,8 @@ static void test_what_messages_call_a_postgres_server(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         parse_good(cases[i][0], &config);
-        assert_string_equal(config.shown, cases[i][1]);
+        assert_string_equal(hf_pg_config_show(&config, 0, shown, sizeof shown),
+                            cases[i][1]);
         hf_pg_config_finish(&config);
     }
     parse_good("postgres://a:1,b:2/d", &config);
@@ -264,7 +265,7 @@ static void test_what_messages_call_a_postgres_server(void **state)
     setenv("PGPORT", "6", 1);
     setenv("PGDATABASE", "f", 1);
     parse_good("postgres://", &config);
-    assert_string_equal(config.shown, "e:6/f");
+    assert_string_equal(hf_pg_config_show(&config, 0, shown, sizeof shown), "e:6/f");
     hf_pg_config_finish(&config);
     unsetenv("PGHOST");
     unsetenv("PGPORT");

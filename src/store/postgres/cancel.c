@@ -49,7 +49,7 @@ void hf_pg_cancel_begin(struct hf_pg *pg)
     cancel->conn = pg->link.conn;
     cancel->server = pg->dial.server;
     cancel->generation = hf_fork_generation();
-    cancel->limit = pg->remote.now + hf_pg_link_patience(pg);
+    cancel->limit = pg->remote.now + hf_pg_cancel_limit(pg);
     hf_polled_set(&cancel->polled, pg->served.base.fd, hf_aside_fd(cancel->aside),
                   EPOLLIN);
 }

@@ -166,7 +166,6 @@ int hf_pg_config_init(struct hf_pg_config *ret, const struct hf_config *config,
         return r;
     }
     assert(ret->servers > 0); /* libpq's default, if the URL names none */
-    hf_pg_config_show(ret, 0, ret->shown, sizeof ret->shown);
     return 0;
 }
 

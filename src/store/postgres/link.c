@@ -27,9 +27,14 @@
 /* ---- How long ------------------------------------------------------------------- */
 
 /* Longer after every round that was in vain. */
-hf_time hf_pg_link_patience(const struct hf_pg *pg)
+static hf_time step_patience(const struct hf_pg *pg)
 {
     return hf_dial_doubled(pg->config.ttl / 6, pg->dial.rounds, STEP_MOST);
+}
+
+hf_time hf_pg_cancel_limit(const struct hf_pg *pg)
+{
+    return hf_dial_doubled(pg->config.ttl / 6, 0, STEP_MOST);
 }
 
 /* A server that does not answer hello may wait for its standby, or for somebody who has
@@ -50,7 +55,7 @@ static hf_time postgres_patience(const struct hf_dial *dial)
 {
     return dial->phase == HF_DIAL_GREETING
                ? HF_NEVER
-               : hf_pg_link_patience((const struct hf_pg *)dial->store);
+               : step_patience((const struct hf_pg *)dial->store);
 }
 
 /* Short of a session that is running out meanwhile. */
@@ -68,7 +73,7 @@ static void say_late(hf_time limit, char *ret, size_t size)
 
 static void say_late_step(const struct hf_dial *dial, char *ret, size_t size)
 {
-    say_late(hf_pg_link_patience((const struct hf_pg *)dial->store), ret, size);
+    say_late(step_patience((const struct hf_pg *)dial->store), ret, size);
 }
 
 void hf_pg_link_hung(struct hf_pg *pg)

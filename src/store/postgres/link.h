@@ -23,7 +23,6 @@ struct hf_pg_config {
     struct hf_server server[HF_PG_SERVERS];
     char    hostaddr[HF_PG_SERVERS][64]; /* "": to be looked up, if it is a name */
     size_t  servers;
-    char    shown[160]; /* "host:port/database", for messages */
     hf_time ttl;
     bool    polling; /* never LISTEN, as behind a pooler */
 };
@@ -186,8 +185,8 @@ hf_time hf_pg_link_limit(const struct hf_pg *pg);
 /* It took longer: give the connection up, and try the next server first. */
 void hf_pg_link_hung(struct hf_pg *pg);
 
-/* How long a step to a server may take. */
-hf_time hf_pg_link_patience(const struct hf_pg *pg);
+/* How long a cancel is waited for. */
+hf_time hf_pg_cancel_limit(const struct hf_pg *pg);
 
 /* connect.c, for the dial's ops: begin; and go on. */
 void hf_pg_connect(struct hf_dial *dial, const struct hf_address *address);

@@ -78,12 +78,10 @@ static void on_schema(struct hf_pg *pg, void *data, const PGresult *result)
 
     (void)data;
     if (state != NULL && strcmp(state, "42501") == 0) {
-        snprintf(
-            pg->served.base.errmsg, sizeof pg->served.base.errmsg,
-            "PostgreSQL at %.100s has no schema \"holdfast\" for us, and we may not make "
-            "it: let an administrator run what `holdfast init --print` writes",
-            pg->config.shown);
-        hf_dial_refuse(&pg->dial, HF_EDENIED, NULL);
+        hf_dial_refuse(
+            &pg->dial, HF_EDENIED,
+            "has no schema \"holdfast\" for us, and we may not make it: let an "
+            "administrator run what `holdfast init --print` writes");
     } else if (!has_failed(pg, result, say_hello)) {
         say_hello(pg);
     }
@@ -262,9 +260,7 @@ void hf_pg_session_restart(struct hf_served *served)
     struct hf_pg *pg = (struct hf_pg *)served;
 
     pg->session.due = HF_NEVER;
-    snprintf(pg->served.base.errmsg, sizeof pg->served.base.errmsg,
-             "PostgreSQL at %.160s does not know our session any more: its lease ended",
-             pg->config.shown);
+    hf_dial_say(&pg->dial, "does not know our session any more: its lease ended");
     start_afresh(pg);
     hf_remote_lose(&pg->remote);
     assert(pg->served.places == 0);
@@ -289,13 +285,15 @@ void hf_pg_session_broken(struct hf_pg *pg)
 static void on_renewed(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
+    if (result != NULL && pg->dial.phase == HF_DIAL_GREETING) { /* hello waits for us */
+        pg->session.again = false;
+        say_hello(pg); /* whatever became of the old session's renewal */
+        return;
+    }
     if (has_failed(pg, result, hf_pg_renew))
         return;
     int64_t code = hf_pg_number(result, 0, 0);
-    if (pg->dial.phase == HF_DIAL_GREETING) { /* hello waits for us */
-        pg->session.again = false;
-        say_hello(pg);
-    } else if (code == HF_SERVED_GONE) {
+    if (code == HF_SERVED_GONE) {
         hf_pg_session_restart(&pg->served);
     } else if (code != HF_SERVED_DONE) {
         hf_dial_break(&pg->dial, "has a newer connection of ours");
@@ -387,6 +385,7 @@ void hf_pg_session_end(struct hf_pg *pg)
         struct pollfd poll_fd = { .fd = pg->served.base.fd, .events = POLLIN };
         poll(&poll_fd, 1, hf_poll_ms(hf_now(), end));
         pg->remote.now = hf_now();
+        hf_pg_cancel_run(pg);
         hf_dial_run(&pg->dial, true);
         hf_pg_link_flush(pg);
     }
