@@ -84,8 +84,10 @@ int hf_lock_prepare(struct hf_lock *lock);
  * count went down. */
 int hf_lock_check_release(struct hf_lock *lock);
 
-/* Start giving it up.  1: there is nothing to wait for. */
-int hf_lock_start_release(struct hf_lock *lock);
+/* Start giving up what is held or lost, whichever thread's it is.  Nothing waits here.
+ * Returns what has to leave yet: the lock itself, which is still its owner's, or a host
+ * that had lent it its place, which is ENDING.  NULL: nothing, and the lock is idle. */
+struct hf_lock *hf_lock_let_go(struct hf_lock *lock);
 
 /* From the engine, during a turn: to be published after it. */
 void hf_lock_on_change(struct hf_job *job);

@@ -12,41 +12,26 @@ static bool has_left(void *arg)
 
 /* Until the store knows.  Past the deadline it lets go by itself.  `lost`: it was not
  * ours any more when it was given back, whatever the store may say.  Till then nobody
- * else can take the handle, so that what is shown is how this release went. */
+ * else can take the handle, so that what is shown is how this release went; and if it is
+ * freed meanwhile it stays until we are done with it. */
 static int wait_until_left(struct hf_lock *lock, hf_time deadline, bool lost)
 {
+    struct hf_drive *drive = &lock->client->drive;
+
     assert(hf_state(lock) == HF_LEAVING);
     hf_owner_move(&lock->owner, HF_OWNER_RELEASING);
-    int r = hf_drive_wait(&lock->client->drive, has_left, lock, deadline);
+    int r = hf_drive_wait(drive, has_left, lock, deadline);
 
     if (r < 0)
         r = lost ? HF_ELOST : HF_EDOWN;
     else
         r = hf_why(lock);
     hf_lock_give_back(lock);
+    if (lock->freeing) {
+        hf_lock_post_free(lock);
+        hf_drive_nudge(drive);
+    }
     return r;
-}
-
-static int release_fallen(struct hf_lock *lock)
-{
-    hf_lock_show(lock, HF_IDLE, HF_ELOST);
-    hf_lock_give_back(lock);
-    return hf_lock_fail(lock, HF_ELOST);
-}
-
-/* The store knows nothing of a guest, unless it is the last for whom a place was kept. */
-static int release_guest(struct hf_lock *lock)
-{
-    struct hf_client *client = lock->client;
-    hf_time           deadline = atomic_load(&client->alive_until);
-    struct hf_lock   *host = hf_shelter_leave(lock);
-    int               r = 0;
-
-    if (host != NULL && host->freeing) /* gone when it is done: not to be waited for */
-        hf_drive_turn(&client->drive, false);
-    else if (host != NULL)
-        r = wait_until_left(host, deadline, hf_now() >= deadline);
-    return r < 0 ? hf_lock_fail(lock, r) : 1;
 }
 
 int hf_lock_check_release(struct hf_lock *lock)
@@ -67,50 +52,64 @@ int hf_lock_check_release(struct hf_lock *lock)
     return 0;
 }
 
-int hf_lock_start_release(struct hf_lock *lock)
+struct hf_lock *hf_lock_let_go(struct hf_lock *lock)
 {
-    int r = hf_lock_check_release(lock);
-    if (r != 0)
-        return r;
-    if (lock->owner.state == HF_OWNER_GUEST)
-        return release_guest(lock);
-    if (lock->owner.state == HF_OWNER_FALLEN)
-        return release_fallen(lock);
+    enum hf_owner_state state = lock->owner.state;
+
+    if (state == HF_OWNER_GUEST) /* the store knows nothing of it */
+        return hf_shelter_leave(lock);
+    if (state == HF_OWNER_FALLEN) {
+        hf_lock_show(lock, HF_IDLE, HF_ELOST);
+        hf_lock_give_back(lock);
+        return NULL;
+    }
     if (lock->shelter.guests > 0) {
         hf_shelter_lend(lock);
-        hf_drive_turn(&lock->client->drive, false);
-        return 1;
+        return NULL;
     }
-    assert(lock->owner.state == HF_OWNER_BOUND || lock->owner.state == HF_OWNER_LOOSE);
+    assert(state == HF_OWNER_BOUND || state == HF_OWNER_LOOSE);
     hf_lock_post_drop(lock, 0);
-    return 0;
+    return lock;
 }
 
 int hf_plain_release(struct hf_lock *lock)
 {
-    hf_time deadline = atomic_load(&lock->client->alive_until);
-    bool    lost = hf_state(lock) == HF_LOST || hf_now() >= deadline;
-    int     r = hf_lock_start_release(lock);
+    struct hf_drive *drive = &lock->client->drive;
+    hf_time          deadline = atomic_load(&lock->client->alive_until);
+    bool             lost = hf_state(lock) == HF_LOST || hf_now() >= deadline;
+    int              r = hf_lock_check_release(lock);
 
     if (r != 0)
         return r < 0 ? r : 0;
-    r = wait_until_left(lock, deadline, lost);
-    return r < 0 ? hf_lock_fail(lock, r) : 0;
+    struct hf_lock *leaving = hf_lock_let_go(lock);
+    if (leaving != NULL)
+        r = wait_until_left(leaving, deadline, lost);
+    else
+        r = hf_why(lock);
+    if (r < 0)
+        hf_lock_fail(lock, r);
+    if (leaving == NULL && drive->posted)
+        hf_drive_turn(drive, false);
+    return r;
 }
 
 int hf_plain_release_start(struct hf_lock *lock)
 {
     struct hf_client *client = lock->client;
-    int               r = hf_lock_start_release(lock);
+    int               r = hf_lock_check_release(lock);
 
     if (r != 0)
         return r < 0 ? r : 0;
-    hf_lock_give_back(lock);
+    struct hf_lock *leaving = hf_lock_let_go(lock);
+    if (leaving == lock)
+        hf_lock_give_back(lock);
+    if (leaving == NULL && hf_why(lock) < 0)
+        r = hf_lock_fail(lock, hf_why(lock));
     if (client->on_state != NULL || lock->part.hook != NULL)
         hf_drive_nudge(&client->drive);
-    else
+    else if (client->drive.posted)
         hf_drive_send(&client->drive);
-    return 0;
+    return r;
 }
 
 int hf_plain_cancel(struct hf_lock *lock)

@@ -76,7 +76,7 @@ void hf_shelter_lend(struct hf_lock *host)
 {
     const struct hf_shape reader = { .weight = 1, .capacity = HF_ALL };
 
-    assert(host->shelter.guests > 0 && host->owner.count == 1);
+    assert(host->shelter.guests > 0 && host->owner.state == HF_OWNER_BOUND);
     if (host->job.hold.shape.weight == HF_ALL && !host->shown.lessened)
         hf_lock_post_lessen(host, &reader);
     hf_owner_move(&host->owner, HF_OWNER_LENT);

@@ -118,7 +118,8 @@ void hf_lock_publish(struct hf_lock *lock)
 {
     if (hf_lock_is_posted(lock))
         return;
-    if (lock->freeing && hf_job_quiet(&lock->job)) {
+    bool needed = lock->owner.state == HF_OWNER_RELEASING; /* by the thread that waits */
+    if (lock->freeing && !needed && hf_job_quiet(&lock->job)) {
         hf_job_finish(&lock->job);
         hf_lock_destroy(lock);
         return;

@@ -100,8 +100,7 @@ void hf_bundle_drop(struct hf_bundle *bundle, size_t from)
         enum hf_state   state = hf_state(part);
         if (state == HF_WAITING)
             hf_lock_post_drop(part, HF_ECANCELED);
-        else if ((state == HF_HELD || state == HF_LOST) &&
-                 hf_lock_start_release(part) == 0)
+        else if ((state == HF_HELD || state == HF_LOST) && hf_lock_let_go(part) == part)
             hf_lock_give_back(part);
     }
     bundle->wanted = from;
@@ -121,6 +120,9 @@ void hf_bundle_give_up(struct hf_bundle *bundle, int why)
 {
     size_t at = 0;
 
+    assert(bundle->phase != HF_RESTING);
+    if (bundle->why < 0 && !bundle->again) /* it did so before, and that is the reason */
+        return;
     (void)judge_parts(bundle, &at);
     if (at == bundle->count) /* all are held, and nobody has noticed yet */
         at--;
@@ -269,8 +271,7 @@ void hf_bundle_take(struct hf_bundle *bundle, bool blocks, bool once, hf_time de
 void hf_bundle_give(struct hf_bundle *bundle, bool blocks)
 {
     begin_phase(bundle, blocks, HF_GIVING);
-    if (!blocks)
-        hf_bundle_show(bundle, HF_LEAVING, 0);
+    hf_bundle_show(bundle, HF_LEAVING, 0);
     hf_bundle_drop(bundle, 0);
     hf_bundle_step(bundle);
 }
