@@ -56,6 +56,31 @@ static int begin_acquire(struct hf_lock *lock, bool once, hf_time deadline)
     return r < 0 ? hf_lock_fail(lock, r) : 0;
 }
 
+struct progress {
+    struct hf_bundle    *bundle;
+    enum hf_bundle_phase phase; /* as they were */
+    bool                 again;
+};
+
+/* Another thread may have canceled it, and then there may be nothing due. */
+static bool has_moved(void *arg)
+{
+    const struct progress *before = arg;
+    struct hf_bundle      *bundle = before->bundle;
+
+    return hf_bundle_is_due(bundle) || bundle->phase != before->phase ||
+           bundle->again != before->again;
+}
+
+/* Until there is something to do, or it is no longer in that phase. */
+static int wait_in_phase(struct hf_bundle *bundle, enum hf_bundle_phase phase,
+                         hf_time until)
+{
+    struct progress before = { bundle, phase, bundle->again };
+
+    return hf_drive_wait(&bundle->self->client->drive, has_moved, &before, until);
+}
+
 /* A store that is well has taken a failed attempt back before we return.  For one that
  * does not answer we do not wait: the time is over. */
 static void wait_for_all(struct hf_bundle *bundle)
@@ -65,7 +90,7 @@ static void wait_for_all(struct hf_bundle *bundle)
     while (bundle->phase != HF_RESTING) {
         bool    failed = bundle->phase == HF_GIVING && !bundle->again;
         hf_time until = failed ? hf_now() + GRACE : bundle->deadline;
-        if (hf_drive_wait(drive, hf_bundle_is_due, bundle, until) < 0) {
+        if (wait_in_phase(bundle, bundle->phase, until) < 0) {
             /* The engine keeps the same deadline, and may know better what is wrong. */
             hf_drive_turn(drive, false);
             if (failed)
@@ -109,7 +134,6 @@ static int all_acquire(struct hf_lock *lock, int64_t timeout_ms)
 static int all_release(struct hf_lock *lock)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
-    struct hf_drive  *drive = &lock->client->drive;
     hf_time           deadline = atomic_load(&lock->client->alive_until);
 
     int r = hf_lock_check_release(lock);
@@ -117,8 +141,8 @@ static int all_release(struct hf_lock *lock)
         return r < 0 ? r : 0;
     hf_owner_move(&lock->owner, HF_OWNER_RELEASING);
     hf_bundle_give(bundle, true);
-    if (hf_drive_wait(drive, hf_bundle_is_due, bundle, deadline) < 0)
-        bundle->why = HF_EDOWN;
+    if (wait_in_phase(bundle, HF_GIVING, deadline) < 0)
+        hf_bundle_give_up(bundle, HF_EDOWN);
     hf_bundle_step(bundle);
     return finish_call(bundle, HF_IDLE);
 }

@@ -46,10 +46,11 @@ struct hf_bundle *hf_bundle_of(const struct hf_lock *lock);
 void hf_bundle_take(struct hf_bundle *bundle, bool blocks, bool once, hf_time deadline);
 void hf_bundle_give(struct hf_bundle *bundle, bool blocks);
 
-/* Give the parts from the index `from` on up, the last one first. */
+/* Give the parts from the index `from` on up, the last one first.  Which thread may do so
+ * the whole has checked. */
 void hf_bundle_drop(struct hf_bundle *bundle, size_t from);
 
-/* Take no more, for the reason `why`. */
+/* Take no more, for the reason `why`, unless there was a reason before. */
 void hf_bundle_give_up(struct hf_bundle *bundle, int why);
 
 /* Is there something for hf_bundle_step() to do?  Do it, until it has to wait or is at
