@@ -1,6 +1,7 @@
-/* many_dead.c - hundreds of holders die together: a waiter waits for one lease only.
+/* many_dead.c - hundreds of holders die together: a waiter waits for one lease only.  And
+ * one session with many requests dies once.
  *
- * HF_DEAD says how many (300).
+ * HF_DEAD says how many holders (300).
  */
 /* needs: standalone */
 #include "lib/promise.h"
@@ -11,6 +12,7 @@
 #define TTL_MS   2000
 #define LONG_MS  15000 /* a lease, */
 #define SHORT_MS 500   /* and who waits for it */
+#define REQUESTS 8
 
 static void make_schema(void)
 {
@@ -79,11 +81,55 @@ static void a_long_lease_ends_for_one_with_a_short(void **state)
     witness_empty();
 }
 
+static bool are_all_granted(struct player *player, struct ask *ask)
+{
+    size_t granted = 0;
+
+    for (size_t i = 0; i < REQUESTS; i++) {
+        granted += ask[i].answers > 0 && is_granted(&ask[i]);
+        if (ask[i].answers > 0 && ask[i].req.status == HF_EDOWN)
+            player_submit(player, &ask[i]);
+    }
+    return granted == REQUESTS;
+}
+
+/* All that waited was sent for the dead session.  Nothing of what is granted in the next one
+ * is forgotten over it: nobody else would get it before the lease ends. */
+static void a_session_is_lost_once(void **state)
+{
+    static const char *const names[REQUESTS] = { "a", "b", "c", "d", "e", "f", "g", "h" };
+    static struct player     player;
+    static struct ask        first, ask[REQUESTS];
+    hf_time                  end = hf_now() + (LONG_MS - 1000) * HF_MS;
+
+    (void)state;
+    promise_use(witness_url("ttl=15s"));
+    player_open(&player);
+    enter(&player, "first", MUTEX, &first);
+    witness_tell("sql TRUNCATE holdfast.session, holdfast.line, holdfast.ticket");
+    for (size_t i = 0; i < REQUESTS; i++) {
+        ask[i].req = (struct hf_req){
+            .op = HF_ENTER, .name = names[i], .id = ++player.ids, .shape = MUTEX
+        };
+        player_submit(&player, &ask[i]);
+    }
+    while (!are_all_granted(&player, ask)) {
+        assert_true(hf_now() < end);
+        player_turn(&player, 100);
+    }
+    assert_int_equal(player.lost, 1);
+    for (size_t i = 0; i < REQUESTS; i++)
+        assert_int_equal(leave(&player, names[i], ask[i].req.id), 0);
+    player_close(&player);
+    witness_empty();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_are_buried_together),
         cmocka_unit_test(a_long_lease_ends_for_one_with_a_short),
+        cmocka_unit_test(a_session_is_lost_once),
     };
 
     witness_start();

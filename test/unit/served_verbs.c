@@ -181,6 +181,30 @@ static void the_own_place_proven(void **state)
     assert_true(place->away);
 }
 
+static void the_link_breaks_over_a_proof(void **state)
+{
+    (void)state;
+    served_enter(1, true);
+    sfake.breaks = true;
+    served_ask(0, HF_PROVE, 1);
+    served_assert_told("renew");
+    assert_int_equal(sfake.req[0].status, HF_EDOWN);
+}
+
+static void two_read_of_one_ask(void **state)
+{
+    (void)state;
+    struct hf_served_place *place = served_enter(1, true);
+    assert_true(hf_served_message(&sfake.served, "a 1"));
+    served_ask(0, HF_READ, 1);
+    served_ask(1, HF_READ, 1);
+    served_answer(0, "0", "g", "6", "100");
+    served_answer(1, "0", "g", "6", "100");
+    assert_int_equal(sfake.req[0].status + sfake.req[1].status, 0);
+    assert_int_equal(place->asks, 0);
+    assert_int_equal(place->read, place->news);
+}
+
 static void listed_in_order(void **state)
 {
     (void)state;
@@ -215,6 +239,26 @@ static void the_session_is_not_what_it_was(void **state)
     served_answer(0, "3");
     served_assert_told("break: has a newer connection of ours");
     assert_int_equal(sfake.req[0].status, HF_EDOWN);
+}
+
+/* One session is lost once, whatever is answered to what was sent for it. */
+static void an_old_session_is_no_news(void **state)
+{
+    static const char *const codes[] = { "1", "2", "3" };
+
+    (void)state;
+    for (unsigned i = 1; i <= 4; i++)
+        served_ask(i, HF_ENTER, i);
+    sfake.told[0] = '\0';
+    served_answer(4, "2");
+    served_assert_told("gone");
+    served_enter(5, true); /* in the next session */
+    for (unsigned i = 1; i <= 3; i++) {
+        served_answer(i, codes[i - 1]);
+        assert_int_equal(sfake.req[i].status, HF_EDOWN);
+    }
+    served_assert_told("");
+    assert_int_equal(sfake.served.places, 1);
 }
 
 static void what_goes_wrong(void **state)
@@ -257,8 +301,11 @@ int main(void)
         CASE(left_or_lost_before),
         CASE(broken_asked_for_and_proven),
         CASE(the_own_place_proven),
+        CASE(the_link_breaks_over_a_proof),
+        CASE(two_read_of_one_ask),
         CASE(listed_in_order),
         CASE(the_session_is_not_what_it_was),
+        CASE(an_old_session_is_no_news),
         CASE(what_goes_wrong),
     };
 

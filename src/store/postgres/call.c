@@ -156,6 +156,23 @@ void hf_pg_calls_drop(struct hf_pg *pg)
     assert(link->first == NULL); /* whoever heard of it could send nothing new */
 }
 
+void hf_pg_call_drop(struct hf_pg *pg, struct hf_pg_call *call)
+{
+    struct hf_pg_link  *link = &pg->link;
+    struct hf_pg_call **at = &link->first, *before = NULL;
+
+    assert(call->flying && call->sent == 0);
+    while (*at != call) {
+        assert(*at != NULL); /* whatever flies is in the queue */
+        before = *at;
+        at = &before->next;
+    }
+    *at = call->next;
+    if (link->last == call)
+        link->last = before;
+    answer_call(pg, call, NULL);
+}
+
 /* ---- Sending -------------------------------------------------------------------- */
 
 /* 1 or 0, as libpq has it. */

@@ -107,14 +107,17 @@ struct hf_pg_task {
     struct hf_pg_call     call;
 };
 
+/* The session is dead: what was not said for it yet is not said any more. */
+void hf_pg_tasks_drop(struct hf_pg *pg);
+
 /* For struct hf_served_ops: a call. */
 void hf_pg_task_begin(struct hf_served_task *task);
 void hf_pg_task_send(struct hf_served_task *task);
 void hf_pg_add_note(struct hf_served *served, const char *text);
 
 /* ... and what is special. */
-void hf_pg_list(struct hf_served_task *task, const void *reply);
-void hf_pg_examine(struct hf_served_task *task);
+hf_served_on_answer hf_pg_list;
+void                hf_pg_examine(struct hf_served_task *task);
 
 struct hf_pg {
     union { /* the same by two names */

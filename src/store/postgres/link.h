@@ -135,6 +135,9 @@ bool hf_pg_calls_send(struct hf_pg *pg);
 bool hf_pg_calls_take(struct hf_pg *pg);
 void hf_pg_calls_drop(struct hf_pg *pg);
 
+/* One that was not sent yet is not sent any more: it is answered with NULL. */
+void hf_pg_call_drop(struct hf_pg *pg, struct hf_pg_call *call);
+
 /* value.c: the parts of a result; 0, NULL and false where there is none. */
 int64_t     hf_pg_number(const PGresult *result, int row, int column);
 const char *hf_pg_text(const PGresult *result, int row, int column);

@@ -264,6 +264,7 @@ void hf_pg_session_restart(struct hf_served *served)
     start_afresh(pg);
     hf_remote_lose(&pg->remote);
     assert(pg->served.places == 0);
+    hf_pg_tasks_drop(pg);
     if (pg->dial.phase < HF_DIAL_GREETING)
         return;
     hf_dial_greet_again(&pg->dial);

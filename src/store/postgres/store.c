@@ -55,9 +55,11 @@ static void link_break(struct hf_served *served, const char *why)
     hf_dial_break(&((struct hf_pg *)served)->dial, why);
 }
 
-static void renew(struct hf_served *served)
+/* It only joins the queue, so nothing can break. */
+static bool renew(struct hf_served *served)
 {
     hf_pg_renew((struct hf_pg *)served);
+    return true;
 }
 
 /* Nobody may tell us: there is a pooler, or the server had no room for the message. */

@@ -78,6 +78,25 @@ void hf_pg_add_note(struct hf_served *served, const char *text)
     free(copy);
 }
 
+/* A call for our session that the server has not seen yet; or NULL. */
+static struct hf_pg_call *find_unsent(const struct hf_pg *pg)
+{
+    for (struct hf_task *at = pg->remote.tasks; at != NULL; at = at->next) {
+        struct hf_pg_call *call = &((struct hf_pg_task *)at)->call;
+        if (call->flying && call->sent == 0 && form_of(at->req).session)
+            return call;
+    }
+    return NULL;
+}
+
+void hf_pg_tasks_drop(struct hf_pg *pg)
+{
+    struct hf_pg_call *call;
+
+    while ((call = find_unsent(pg)) != NULL)
+        hf_pg_call_drop(pg, call);
+}
+
 static void on_result(struct hf_pg *pg, void *data, const PGresult *result)
 {
     hf_served_answered(data, hf_pg_fault(pg, result), result);

@@ -1,6 +1,6 @@
 -- anybody.lua - anybody's place, for those who break it, ask for it or prove it.
 --
--- ARGV 4 name 5 seq    Sets found: h or q, the name, a newline, the place; false: none.
+-- ARGV 4 name 5 seq    Sets found: h or q, the name, a newline, the place; nothing: none.
 local name, seq = ARGV[4], ARGV[5]
 
 local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'hold')

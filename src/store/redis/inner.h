@@ -140,8 +140,8 @@ void hf_redis_add_claim_key(struct hf_redis *redis, const struct hf_served_place
 void hf_redis_add_claim_value(struct hf_redis              *redis,
                               const struct hf_served_place *place);
 
-/* Renew now; or after a while, if that is not 0. */
-void hf_redis_renew(struct hf_served *served);
+/* Renew now, false: the link is broken; or after a while, if that is not 0. */
+bool hf_redis_renew(struct hf_served *served);
 void hf_redis_renew_after(struct hf_redis *redis, hf_time time);
 
 /* ---- bye.c: the end of it, for good; waits a moment ----------------------------- */
@@ -188,9 +188,9 @@ void hf_redis_begin(struct hf_served_task *task);
 void hf_redis_task_send(struct hf_served_task *task);
 
 /* ... and what is special. */
-void hf_redis_list(struct hf_served_task *task, const void *reply);
-void hf_redis_examine(struct hf_served_task *task);
-void hf_redis_examine_free(struct hf_task *task);
+hf_served_on_answer hf_redis_list;
+void                hf_redis_examine(struct hf_served_task *task);
+void                hf_redis_examine_free(struct hf_task *task);
 
 /* list.c: a place as the server keeps it, cut up where it is.  False: it is none. */
 bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret);

@@ -78,13 +78,14 @@ static size_t add_held_off(struct hf_ticket *ticket, size_t count, const char *n
 }
 
 /* { 0, changes, foreign, on hold for, place ... } */
-void hf_redis_list(struct hf_served_task *task, const void *data)
+void hf_redis_list(struct hf_served_task *task, int code, const void *data)
 {
     const redisReply *reply = data;
     const char       *name = task->base.req->name;
     size_t            room = (reply->elements + 1) * 2, count = 0;
     char              note[128];
 
+    (void)code;
     struct hf_ticket *ticket = hf_served_tickets(hf_served_of(task), room);
     if (ticket == NULL) {
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");

@@ -82,14 +82,14 @@ void hf_redis_add_claim_value(struct hf_redis *redis, const struct hf_served_pla
     hf_redis_add_seq(&redis->served, place->seq);
 }
 
-void hf_redis_renew(struct hf_served *served)
+bool hf_redis_renew(struct hf_served *served)
 {
     struct hf_redis         *redis = (struct hf_redis *)served;
     struct hf_redis_session *session = &redis->session;
 
     session->again = session->call.flying;
     if (session->again || redis->dial->phase != HF_DIAL_READY)
-        return;
+        return redis->dial->phase == HF_DIAL_READY;
     assert(!session->unmended); /* it is READY only with all places put down again */
     if (redis->remote.now >= session->due)
         hf_redis_canary_load(redis); /* somebody may have flushed the scripts */
@@ -102,6 +102,7 @@ void hf_redis_renew(struct hf_served *served)
     hf_redis_add_number(&redis->served, (uint64_t)(redis->config.ttl / 1000));
     hf_redis_each_claim(redis, hf_redis_add_claim_value);
     hf_redis_send(redis, &session->call, on_renewed, NULL);
+    return redis->dial->phase == HF_DIAL_READY;
 }
 
 /* ---- Time ----------------------------------------------------------------------- */

@@ -26,14 +26,11 @@ static void on_waited(struct hf_redis *redis, void *data, const redisReply *repl
     struct hf_served_place *place =
         hf_served_place_find(&redis->served, task->base.req->id);
 
-    assert(task->flying);
-    task->flying = false;
-    if (reply != NULL && reply->type != REDIS_REPLY_INTEGER) {
-        bool denied = hf_redis_fault(redis, reply) == HF_SERVED_DENIED;
-        hf_task_finish(&task->base, denied ? HF_EDENIED : HF_ESTORE);
-    } else if (reply != NULL && reply->integer < redis->config.replicas) {
-        too_few(redis, task, reply->integer);
-    } else if (reply == NULL || place == NULL) {
+    if (hf_served_failed(task, hf_redis_fault(redis, reply), reply))
+        return;
+    if (reply->type != REDIS_REPLY_INTEGER || reply->integer < redis->config.replicas) {
+        too_few(redis, task, reply->type == REDIS_REPLY_INTEGER ? reply->integer : 0);
+    } else if (place == NULL) {
         hf_task_finish(&task->base, HF_EDOWN); /* without a place nobody wants to know */
     } else {
         place->safe = true;

@@ -7,16 +7,23 @@ void hf_served_send(struct hf_served_task *task, hf_served_on_answer *on_answer)
 {
     assert(!task->flying && on_answer != NULL);
     task->flying = true;
+    task->session = hf_served_of(task)->session;
     task->on_answer = on_answer;
     hf_served_of(task)->ops->send(task);
 }
 
-/* The server did nothing of it, or nothing that matters: its session is not what it was. */
+/* The server did nothing of it, or nothing that matters: its session is not what it was.
+ * If that session was given up meanwhile, the one we have now is none the worse for it. */
 static void session_changed(struct hf_served_task *task, enum hf_served_code code)
 {
     struct hf_served           *served = hf_served_of(task);
     const struct hf_served_ops *ops = served->ops;
 
+    assert(task->session <= served->session);
+    if (task->session != served->session) {
+        hf_task_finish(&task->base, HF_EDOWN);
+        return;
+    }
     switch (code) {
     case HF_SERVED_EPOCH:
         hf_task_again(&task->base);
@@ -47,8 +54,8 @@ static void take_answer(struct hf_served_task *task, const void *reply)
         task->on_answer(task, code, reply);
 }
 
-void hf_served_answered(struct hf_served_task *task, enum hf_served_fault fault,
-                        const void *reply)
+bool hf_served_failed(struct hf_served_task *task, enum hf_served_fault fault,
+                      const void *reply)
 {
     struct hf_served *served = hf_served_of(task);
 
@@ -56,12 +63,11 @@ void hf_served_answered(struct hf_served_task *task, enum hf_served_fault fault,
     task->flying = false;
     if (reply == NULL) {
         hf_task_finish(&task->base, HF_EDOWN);
-        return;
+        return true;
     }
     switch (fault) {
     case HF_SERVED_FINE:
-        take_answer(task, reply);
-        break;
+        return false;
     case HF_SERVED_AGAIN:
         hf_task_again(&task->base);
         break;
@@ -78,4 +84,12 @@ void hf_served_answered(struct hf_served_task *task, enum hf_served_fault fault,
         hf_task_finish(&task->base, HF_ESTORE);
         break;
     }
+    return true;
+}
+
+void hf_served_answered(struct hf_served_task *task, enum hf_served_fault fault,
+                        const void *reply)
+{
+    if (!hf_served_failed(task, fault, reply))
+        take_answer(task, reply);
 }

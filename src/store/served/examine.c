@@ -1,11 +1,6 @@
 /* examine.c - EXAMINE: what a person should know.  Each server is called in its own way. */
 #include "store/served/served.h"
 
-void hf_served_examine(struct hf_served_task *task)
-{
-    hf_served_of(task)->ops->examine(task);
-}
-
 void hf_served_findings(struct hf_served_task *task, struct hf_finding_list *list)
 {
     if (list->failed) {

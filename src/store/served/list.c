@@ -41,14 +41,10 @@ void hf_served_listed(struct hf_served_task *task, size_t count, uint64_t stamp)
     hf_served_give(task, served->ticket, count, count);
 }
 
-static void on_list_answered(struct hf_served_task *task, int code, const void *reply)
-{
-    (void)code;
-    hf_served_of(task)->ops->list(task, reply);
-}
-
 void hf_served_list(struct hf_served_task *task)
 {
-    hf_served_of(task)->ops->begin(task);
-    hf_served_send(task, on_list_answered);
+    const struct hf_served_ops *ops = hf_served_of(task)->ops;
+
+    ops->begin(task);
+    hf_served_send(task, ops->list);
 }

@@ -42,7 +42,8 @@ void hf_served_prove(struct hf_served_task *task)
         prove_token(task);
         return;
     }
-    served->ops->renew(served);
+    if (!served->ops->renew(served))
+        return;
     served->ops->begin(task);
     hf_served_send(task, on_proven);
 }

@@ -91,6 +91,7 @@ struct hf_served_task {
     struct hf_served_place *place;      /* whose watch it is */
     hf_served_on_answer    *on_answer;  /* what the verb does with the answer */
     bool                    flying;     /* a call of it is under way */
+    uint64_t                session;    /* which of ours that call is for */
     bool                    outside;    /* a watch of a whole line */
     bool                    fired; /* ... that is over, once the server has answered */
     hf_time                 due;   /* ... at the latest then; 0: no such time */
@@ -157,8 +158,9 @@ struct hf_served_ops {
     int64_t (*number)(const void *reply, size_t index);
     const char *(*text)(const void *reply, size_t index);
 
-    /* LIST: make tickets of it, in hf_served_tickets(), then hf_served_listed(). */
-    void (*list)(struct hf_served_task *task, const void *reply);
+    /* LIST is answered: make tickets of it, in hf_served_tickets(), then
+     * hf_served_listed(). */
+    hf_served_on_answer *list;
 
     /* EXAMINE: call, then hf_served_findings(). */
     void (*examine)(struct hf_served_task *task);
@@ -167,10 +169,10 @@ struct hf_served_ops {
     void (*link_break)(struct hf_served *served, const char *why);
 
     /* The session is dead: begin another one; say hello again (NULL: never needed); renew
-     * it now. */
+     * it now.  False: the link broke over it, so all tasks at rest have ended. */
     void (*session_gone)(struct hf_served *served);
     void (*session_again)(struct hf_served *served);
-    void (*renew)(struct hf_served *served);
+    bool (*renew)(struct hf_served *served);
 
     /* A place that we are granted has to be confirmed, if the store `confirms`: then it is
      * `safe`, and hf_served_show_place().  NULL: never. */
@@ -195,7 +197,8 @@ struct hf_served {
         struct hf_remote remote;
     };
     const struct hf_served_ops *ops;
-    uint64_t                    token; /* highest seen */
+    uint64_t                    session; /* its number: so many were lost before */
+    uint64_t                    token;   /* highest seen */
     struct hf_served_place     *place[HF_SERVED_BUCKETS];
     unsigned                    places;
     bool                        confirms;
@@ -229,6 +232,11 @@ void hf_served_send(struct hf_served_task *task, hf_served_on_answer *on_answer)
 /* For the store: there is an answer; NULL: the connection broke before there was one. */
 void hf_served_answered(struct hf_served_task *task, enum hf_served_fault fault,
                         const void *reply);
+
+/* The same for one that on_answer() shall not have.  True: there was none, or it was an
+ * error, and the task has ended. */
+bool hf_served_failed(struct hf_served_task *task, enum hf_served_fault fault,
+                      const void *reply);
 
 /* ---- answer.c ------------------------------------------------------------------- */
 
@@ -279,7 +287,6 @@ void hf_served_break(struct hf_served_task *task);
 void hf_served_ask(struct hf_served_task *task);
 void hf_served_prove(struct hf_served_task *task);
 void hf_served_list(struct hf_served_task *task);
-void hf_served_examine(struct hf_served_task *task);
 
 /* LIST: room for so many tickets, ours until the next call; NULL: no memory.  By name and
  * seq.  The answer: that many of them, which it sorts. */

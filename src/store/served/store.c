@@ -28,11 +28,15 @@ void hf_served_begin(struct hf_task *task)
         [HF_WATCH] = hf_served_watch, [HF_LEAVE] = hf_served_leave,
         [HF_LIST] = hf_served_list,   [HF_BREAK] = hf_served_break,
         [HF_AMEND] = hf_served_amend, [HF_ASK] = hf_served_ask,
-        [HF_PROVE] = hf_served_prove, [HF_EXAMINE] = hf_served_examine,
+        [HF_PROVE] = hf_served_prove,
     };
+    const struct hf_served *served = (const struct hf_served *)task->remote;
 
     assert(task->remote->ops->ready(task->remote) > 0);
-    verbs[task->req->op]((struct hf_served_task *)task);
+    if (task->req->op == HF_EXAMINE)
+        served->ops->examine((struct hf_served_task *)task);
+    else
+        verbs[task->req->op]((struct hf_served_task *)task);
 }
 
 void hf_served_end_task(struct hf_task *base)
@@ -96,6 +100,7 @@ void hf_served_lose(struct hf_remote *remote)
 {
     struct hf_served *served = (struct hf_served *)remote;
 
+    served->session++;
     hf_served_tasks_fail(served);
     hf_served_places_drop(served);
     assert(served->places == 0);

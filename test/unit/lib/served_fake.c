@@ -91,10 +91,11 @@ static int64_t number(const void *reply, size_t index)
 
 /* ---- The rest of it --------------------------------------------------------------------------- */
 
-static void list(struct hf_served_task *task, const void *reply)
+static void list(struct hf_served_task *task, int code, const void *reply)
 {
     struct hf_ticket *ticket = hf_served_tickets(&sfake.served, 4);
 
+    (void)code;
     assert_non_null(ticket);
     memcpy(ticket, sfake.listed, sizeof sfake.listed);
     hf_served_listed(task, (size_t)number(reply, 1), 77);
@@ -109,9 +110,9 @@ static void link_break(struct hf_served *served, const char *why)
 
 static void session_gone(struct hf_served *served)
 {
-    (void)served;
     next_call();
     tell("gone");
+    hf_remote_lose(&served->remote);
 }
 
 static void session_again(struct hf_served *served)
@@ -121,11 +122,15 @@ static void session_again(struct hf_served *served)
     tell("again");
 }
 
-static void renew(struct hf_served *served)
+static bool renew(struct hf_served *served)
 {
-    (void)served;
     next_call();
     tell("renew");
+    if (!sfake.breaks)
+        return true;
+    sfake.ready = 0;
+    hf_served_tasks_fail(served);
+    return false;
 }
 
 static void confirm(struct hf_served_task *task)

@@ -24,6 +24,7 @@ struct served_reply {
 struct served_fake {
     struct hf_served served;
     int              ready;
+    bool             breaks; /* the link, over the next renewal */
     struct hf_req    req[SERVED_MANY];
     unsigned         answers[SERVED_MANY];
     struct hf_ticket ticket[4]; /* of the snapshot that was answered last */
