@@ -1,6 +1,8 @@
 /* remote_task.c - requests at work: remote/task.h. */
 #include "unit/lib/remote_fake.h"
 
+#include <stdlib.h>
+
 /* ---- Cases --------------------------------------------------------------------------------- */
 
 static void begun_in_order_and_ended_as_answers_come(void **state)
@@ -236,6 +238,29 @@ static void all_that_wait_are_begun_in_one_turn(void **state)
     fake_forget_told();
 }
 
+/* So many that others would have to wait for too long; the last few are a group. */
+static void a_turn_ends_between_groups(void **state)
+{
+    enum { ALONE = 4090, GROUP = 10, BEHIND = 5, ALL = ALONE + GROUP + BEHIND };
+    struct hf_req *req = calloc(ALL, sizeof *req);
+
+    (void)state;
+    assert_non_null(req);
+    for (int i = 0; i < ALL; i++) {
+        req[i].group = i >= ALONE && i < ALONE + GROUP ? 7 : 0;
+        fake_submit_this(&req[i], HF_ENTER);
+    }
+    assert_true(hf_remote_run(&fake.remote));
+    for (int i = 0; i < ALL; i++)
+        assert_int_equal(req[i].work != NULL, i < ALONE + GROUP);
+    fake_run();
+    for (int i = 0; i < ALL; i++)
+        assert_non_null(req[i].work);
+    fake_stop(NULL);
+    free(req);
+    fake_start(NULL);
+}
+
 static void closing_tells_nobody(void **state)
 {
     (void)state;
@@ -248,6 +273,19 @@ static void closing_tells_nobody(void **state)
     hf_remote_hush(&fake.remote);
     hf_remote_finish(&fake.remote);
     fake_assert_told("e1 f1 e2 f2");
+}
+
+/* The answer to the farewell may tell that the session is dead. */
+static void lost_while_closing(void **state)
+{
+    (void)state;
+    fake_submit(1, HF_WATCH);
+    fake_run();
+    fake_submit(2, HF_ENTER);
+    fake_forget_told();
+    hf_remote_hush(&fake.remote);
+    hf_remote_lose(&fake.remote);
+    fake_assert_told("l0 e1 f1");
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, fake_start, fake_stop)
@@ -268,7 +306,9 @@ int main(void)
         CASE(lost_and_what_comes_then_is_for_the_next),
         CASE(no_turn_is_for_ever),
         CASE(all_that_wait_are_begun_in_one_turn),
+        CASE(a_turn_ends_between_groups),
         CASE(closing_tells_nobody),
+        CASE(lost_while_closing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ROUNDS 16 /* of one process(): callers may keep asking from done() */
+/* Of one process(), which others wait for. */
+#define ROUNDS    16   /* callers may keep asking from done() */
+#define BEGUN_MAX 4096 /* a group is begun whole */
 
 void hf_remote_init(struct hf_remote *remote, const struct hf_remote_ops *ops)
 {
@@ -17,11 +19,12 @@ void hf_remote_init(struct hf_remote *remote, const struct hf_remote_ops *ops)
     remote->tasks_end = &remote->tasks;
 }
 
-static void call_done(struct hf_req *req, int status)
+static void call_done(const struct hf_remote *remote, struct hf_req *req, int status)
 {
     assert(req->work == NULL);
     req->status = status;
-    req->done(req);
+    if (!remote->closing)
+        req->done(req);
 }
 
 /* ---- WAITING -------------------------------------------------------------------- */
@@ -65,7 +68,7 @@ static void end_early(struct hf_remote *remote, struct hf_requests *list, int re
         if (status == STAYS)
             hf_requests_append(&stay, req);
         else
-            call_done(req, status);
+            call_done(remote, req, status);
     }
     while ((req = hf_requests_take(list)) != NULL)
         hf_requests_append(&stay, req);
@@ -97,7 +100,7 @@ static void begin_request(struct hf_remote *remote, struct hf_req *req)
 {
     assert(req->work == NULL);
     if (req->canceled && hf_req_may_end(req, false)) {
-        call_done(req, HF_ECANCELED);
+        call_done(remote, req, HF_ECANCELED);
         return;
     }
     struct hf_task *task = task_new(remote, req);
@@ -106,7 +109,7 @@ static void begin_request(struct hf_remote *remote, struct hf_req *req)
         return;
     }
     snprintf(remote->base.errmsg, sizeof remote->base.errmsg, "out of memory");
-    call_done(req, HF_ENOMEM);
+    call_done(remote, req, HF_ENOMEM);
 }
 
 static void mark_canceled(struct hf_remote *remote, struct hf_task *task)
@@ -173,8 +176,7 @@ void hf_task_finish(struct hf_task *task, int status)
     assert(status <= 0);
     req->status = status;
     take_out(task);
-    if (!task->remote->closing)
-        call_done(req, status);
+    call_done(task->remote, req, status);
     task_free(task);
 }
 
@@ -225,36 +227,44 @@ static void end_canceled_requests(struct hf_remote *remote)
     }
 }
 
-/* All that is in it now.  What done() submits meanwhile has the next round. */
-static void begin_all(struct hf_remote *remote, struct hf_requests *list)
+/* All that is in it now, or as many as may be begun.  What done() submits meanwhile has
+ * the next round. */
+static void begin_all(struct hf_remote *remote, struct hf_requests *list, int *begun)
 {
     const struct hf_req *last = list->last;
+    uint64_t             group = 0; /* of the one before */
     bool                 more = true;
 
     while (more && list->first != NULL && remote->ops->ready(remote) > 0) {
+        bool together = group != 0 && list->first->group == group;
+        if (*begun >= BEGUN_MAX && !together)
+            return;
         struct hf_req *req = hf_requests_take(list);
         more = req != last;
+        group = req->group;
         begin_request(remote, req);
+        ++*begun;
     }
 }
 
 bool hf_remote_run(struct hf_remote *remote)
 {
     bool more = true;
+    int  begun = 0;
 
-    for (int round = 0; round < ROUNDS && more; round++) {
+    for (int round = 0; round < ROUNDS && begun < BEGUN_MAX && more; round++) {
         end_canceled_requests(remote);
-        begin_all(remote, &remote->repeat);
-        begin_all(remote, &remote->waiting);
+        begin_all(remote, &remote->repeat, &begun);
+        begin_all(remote, &remote->waiting, &begun);
         more = remote->canceled != NULL || remote->cancels || may_begin_any(remote);
     }
     return more;
 }
 
-static void fail_requests(struct hf_requests *list)
+static void fail_requests(const struct hf_remote *remote, struct hf_requests *list)
 {
     for (struct hf_req *req; (req = hf_requests_take(list)) != NULL;)
-        call_done(req, HF_EDOWN);
+        call_done(remote, req, HF_EDOWN);
 }
 
 void hf_remote_lose(struct hf_remote *remote)
@@ -265,8 +275,8 @@ void hf_remote_lose(struct hf_remote *remote)
     remote->base.alive_until = 0;
     hf_store_set_link(&remote->base, HF_LINK_LOST);
     remote->ops->lose(remote);
-    fail_requests(&repeat);
-    fail_requests(&waiting);
+    fail_requests(remote, &repeat);
+    fail_requests(remote, &waiting);
 }
 
 void hf_remote_hush(struct hf_remote *remote)

@@ -97,8 +97,8 @@ void hf_remote_finish(struct hf_remote *remote);
 void hf_remote_submit(struct hf_store *store, struct hf_req *req);
 void hf_remote_cancel(struct hf_store *store, struct hf_req *req);
 
-/* End what is canceled or refused, begin what can be begun.  True: there is more, call
- * process() again at once. */
+/* End what is canceled or refused, begin what can be begun; some thousands, and no part of
+ * a group.  True: there is more, call process() again at once. */
 bool hf_remote_run(struct hf_remote *remote);
 
 /* The session is dead: see above. */

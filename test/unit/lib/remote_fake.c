@@ -98,16 +98,21 @@ int fake_start(void **state)
     return 0;
 }
 
+void fake_submit_this(struct hf_req *req, enum hf_op op)
+{
+    req->op = op;
+    req->name = "a";
+    req->done = on_done;
+    req->status = 1;
+    fake.remote.base.wake = HF_NEVER;
+    hf_remote_submit(&fake.remote.base, req);
+    assert_int_equal(fake.remote.base.wake, 0);
+}
+
 void fake_submit(uint64_t id, enum hf_op op)
 {
-    fake.req[id].op = op;
-    fake.req[id].name = "a";
     fake.req[id].id = id;
-    fake.req[id].done = on_done;
-    fake.req[id].status = 1;
-    fake.remote.base.wake = HF_NEVER;
-    hf_remote_submit(&fake.remote.base, &fake.req[id]);
-    assert_int_equal(fake.remote.base.wake, 0);
+    fake_submit_this(&fake.req[id], op);
 }
 
 void fake_cancel(uint64_t id)

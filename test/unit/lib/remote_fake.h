@@ -44,6 +44,7 @@ int fake_start(void **state);
 int fake_stop(void **state);
 
 void fake_submit(uint64_t id, enum hf_op op);
+void fake_submit_this(struct hf_req *req, enum hf_op op); /* one more */
 void fake_cancel(uint64_t id);
 void fake_run(void); /* there must be no more to do */
 
