@@ -1,8 +1,9 @@
 /* sqlite_full.c - the SQLite store on a full disk: nothing new is granted, and
- * what is held can still be released. */
+ * what is held can still be released.  And without memory to undo a change. */
 #include "lib/lab.h"
 
 #include "holdfast.h"
+#include "store/sqlite/inner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -178,12 +179,33 @@ static void nothing_can_be_made(void **state)
     run(state, with_no_room_to_begin_with);
 }
 
+/* Then it is undone before the next one. */
+static void what_was_not_undone_is_undone_later(void **state)
+{
+    struct player player;
+    struct ask    ask;
+
+    (void)state;
+    player_open(&player);
+    uint64_t id = enter(&player, "x", MUTEX, &ask);
+    sqlite3 *db = ((struct hf_sq *)player.store)->db.handle;
+    assert_int_equal(sqlite3_exec(db, "BEGIN IMMEDIATE; DELETE FROM ticket", NULL, NULL,
+                                  NULL),
+                     SQLITE_OK);
+    enter(&player, "y", MUTEX, &ask);
+    assert_true(is_granted(&ask));
+    assert_int_equal(leave(&player, "y", ask.req.id), 0);
+    assert_int_equal(leave(&player, "x", id), 0);
+    player_close(&player);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
         TEST(release_works),
         TEST(nothing_can_be_made),
+        TEST(what_was_not_undone_is_undone_later),
     };
 #undef TEST
 

@@ -134,10 +134,10 @@ static int on_log(void *data, sqlite3 *handle, const char *name, int frames)
     return SQLITE_OK;
 }
 
-/* Not a prepared statement: this pragma acts when it is compiled. */
+/* Not a prepared statement: this pragma acts when it is compiled.  Inside a transaction
+ * SQLite ignores it. */
 void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure)
 {
-    assert(sqlite3_get_autocommit(db->handle) != 0); /* SQLite would ignore it */
     const char *text = sure ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL";
 
     sqlite3_exec(db->handle, text, NULL, NULL, NULL);

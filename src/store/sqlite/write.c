@@ -17,6 +17,16 @@ static void roll_back(struct hf_sq *sq)
     sqlite3_reset(sq->db.query[HF_SQ_ROLLBACK]);
 }
 
+/* Without memory even that fails: then it is done before the next transaction. */
+static int end_last(struct hf_sq *sq)
+{
+    roll_back(sq);
+    if (sqlite3_get_autocommit(sq->db.handle) != 0)
+        return 0;
+    return hf_sq_fail(sq, HF_ESTORE, "the last change of %.140s cannot be undone: %.60s",
+                      sq->files.db, sqlite3_errmsg(sq->db.handle));
+}
+
 /* Whoever asked has a time limit of his own, and must not be kept here: his request
  * comes back to the gate until that has been shut for too long.  Who queues asks again and
  * again then, and knows why it takes so long; who leaves can do without the gate; for others
@@ -47,8 +57,9 @@ int hf_sq_gate(struct hf_sq *sq)
 int hf_sq_begin(struct hf_sq *sq)
 {
     assert(sq->db.handle != NULL);
-    assert(sqlite3_get_autocommit(sq->db.handle) != 0); /* not inside another one */
-    int r = hf_sq_gate(sq);
+    int r = end_last(sq);
+    if (r == 0)
+        r = hf_sq_gate(sq);
     if (r < 0)
         return r;
     /* Until here somebody may have put other files in their place.  From here on
@@ -171,8 +182,11 @@ static int raise_mark(struct hf_sq *sq)
 
 static int advance(struct hf_sq *sq)
 {
+    int r = end_last(sq);
+    if (r < 0)
+        return r;
     hf_sq_db_be_sure(&sq->db, true);
-    int r = hf_sq_begin(sq);
+    r = hf_sq_begin(sq);
     if (r == 0) {
         r = raise_mark(sq);
         hf_sq_abort(sq);
