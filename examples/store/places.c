@@ -4,6 +4,7 @@
 #include "base/name.h"
 
 #include <assert.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -12,7 +13,8 @@
 #define TEXT_MAX   2048
 
 /* A ticket, and what only the store knows of it.  One that a BREAK took away stays, seen by
- * nobody, until its session ends. */
+ * nobody, until its session ends: LEAVE answers HF_ELOST, and if that answer is lost, a
+ * repeat must hear the same (S2). */
 struct place {
     struct hf_ticket ticket; /* its strings are set when it is looked at */
     struct session  *session;
@@ -117,6 +119,17 @@ static struct place *seen_place(const char *name, uint64_t seq)
     return NULL;
 }
 
+__attribute__((format(printf, 3, 4))) static int fail(struct session *session, int code,
+                                                      const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(session->base.errmsg, HF_ERRMSG_MAX, format, args);
+    va_end(args);
+    return code;
+}
+
 /* ---- Verbs ---------------------------------------------------------------------------- */
 
 /* READ, and the answer to ENTER and AMEND: what is ahead of us and our place; if we have
@@ -138,10 +151,8 @@ static int read_line(struct session *session, struct hf_req *req)
  * the mutex. */
 static int take_place(struct session *session, const struct hf_req *req)
 {
-    if (place_count == PLACES_MAX) {
-        snprintf(session->base.errmsg, HF_ERRMSG_MAX, "the shelf is full");
-        return HF_ESTORE;
-    }
+    if (place_count == PLACES_MAX)
+        return fail(session, HF_ESTORE, "the shelf is full");
     struct place *place = &places[place_count++];
     *place = (struct place){ .session = session, .id = req->id };
     place->ticket = (struct hf_ticket){ .shape = req->shape, .slot = -1 };
@@ -174,11 +185,8 @@ static int enter_line(struct session *session, struct hf_req *req)
     bool at_once = fits_in(&req->shape, view_count);
     if (own_place(session, req->id) != NULL || (req->only_free && !at_once))
         return read_line(session, req);
-    if (!at_once && req->limit != 0 && waiting >= req->limit) {
-        snprintf(session->base.errmsg, HF_ERRMSG_MAX,
-                 "as many wait for \"%.128s\" as may", req->name);
-        return HF_EFULL;
-    }
+    if (!at_once && req->limit != 0 && waiting >= req->limit)
+        return fail(session, HF_EFULL, "as many wait for \"%.128s\" as may", req->name);
     int r = take_place(session, req);
     return r < 0 ? r : read_line(session, req);
 }
@@ -201,7 +209,7 @@ static int leave_line(struct session *session, struct hf_req *req)
     struct place *own = own_place(session, req->id);
 
     if (own != NULL && own->broken)
-        return HF_ELOST;
+        return fail(session, HF_ELOST, "the place was taken away");
     if (own != NULL)
         give_up_place(own);
     return 0;
@@ -221,9 +229,8 @@ static int break_place(struct session *session, struct hf_req *req)
 {
     struct place *place = named_place(req);
 
-    (void)session;
     if (place == NULL)
-        return HF_ENOTFOUND;
+        return fail(session, HF_ENOTFOUND, "there is no such place");
     place->broken = true;
     line_changed(req->name);
     return 0;
@@ -233,9 +240,8 @@ static int ask_for_place(struct session *session, struct hf_req *req)
 {
     struct place *place = named_place(req);
 
-    (void)session;
     if (place == NULL)
-        return HF_ENOTFOUND;
+        return fail(session, HF_ENOTFOUND, "there is no such place");
     snprintf(place->word, sizeof place->word, "%s", req->note != NULL ? req->note : "");
     line_changed(req->name);
     place->asked_at = shelf_counter;
@@ -248,9 +254,8 @@ static int prove_place(struct session *session, struct hf_req *req)
     const struct place *own = own_place(session, req->id);
     const struct place *any = seen_place(req->name, req->token);
 
-    if (req->id != 0)
-        return own != NULL && !own->broken ? 0 : HF_ELOST;
-    return any != NULL && any->granted ? 0 : HF_ELOST;
+    bool there = req->id != 0 ? own != NULL && !own->broken : any != NULL && any->granted;
+    return there ? 0 : fail(session, HF_ELOST, "the place is gone");
 }
 
 static int list_places(struct session *session, struct hf_req *req)
@@ -273,7 +278,7 @@ static int examine_line(struct session *session, struct hf_req *req)
         hf_finding_add(found, HF_FINE, "line", NULL, "%zu are in it", view_count);
     req->finding = found->finding;
     req->findings = found->count;
-    return found->failed ? HF_ENOMEM : 0;
+    return found->failed ? fail(session, HF_ENOMEM, "out of memory") : 0;
 }
 
 /* S3 wake: a WATCH is looked at when it comes, so what happened before counts, and again
