@@ -32,7 +32,6 @@ void hf_store_set_link(struct hf_store *store, enum hf_link link)
 
 void hf_store_tried(struct hf_store *store, bool absent, bool last)
 {
-    assert(store->errmsg[0] != '\0'); /* it says why */
     store->failures++;
     store->present = store->present || !absent;
     if (!last)

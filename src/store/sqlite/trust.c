@@ -155,7 +155,6 @@ int hf_sq_trust_folder(struct hf_sq_files *files, const struct stat *st, char *e
             "is no group's folder; name one that is not there yet, or chgrp %s "
             "and chmod 2770 it",
             hf_sq_group_name(files->group, name));
-    assert(!files->group_given);
     files->shared = false;
     return 0;
 }

@@ -144,9 +144,10 @@ static void leave_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = task->ticket;
 
-    assert(ticket->where != HF_ZK_UNSURE); /* that is searched for first */
     switch (ticket->where) {
     case HF_ZK_UNSURE:
+        assert(false); /* that is searched for first */
+        return;
     case HF_ZK_NOWHERE:
         leave_end(zk, task, 0);
         return;

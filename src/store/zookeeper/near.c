@@ -52,7 +52,7 @@ static void listen_near(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t in
     ticket->near.data = ticket;
     ticket->near_seq = place->seq;
     if (hf_zk_listen_place(zk, &ticket->near, ticket->line, place) < 0)
-        hf_task_finish(&ticket->watch->base, HF_ENOMEM);
+        hf_task_fail(&ticket->watch->base, HF_ENOMEM, "out of memory");
 }
 
 /* Is all that is ahead ours, and not much?  Then we are granted soon, from one moment to
