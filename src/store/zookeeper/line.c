@@ -161,6 +161,5 @@ void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
     line->place[index].ticket = NULL;
     while (line->head < line->count && line->place[line->head].gone)
         line->head++;
-    assert(line->place[index].gone && line->head != index);
     review_behind(zk, line, index);
 }
