@@ -79,7 +79,8 @@ static void on_link(struct hf_store *store, void *data)
 
 void caller_start(const struct hf_dial_ops *with, size_t servers)
 {
-    caller.dial = (struct hf_dial){ .ops = with,
+    caller.ops = *with; /* the test's own may be gone before the dial is */
+    caller.dial = (struct hf_dial){ .ops = &caller.ops,
                                     .store = &caller.store,
                                     .now = &caller.now,
                                     .list = caller.list,

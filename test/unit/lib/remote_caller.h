@@ -19,18 +19,19 @@
 #define CALLER_STEP (100 * HF_MS) /* its patience; with a greeting three times that */
 
 struct caller {
-    struct hf_store  store;
-    struct hf_dial   dial;
-    hf_time          now;
-    struct hf_server list[8];
-    hf_time          pause_most;
-    bool             blocked, quiet;
-    bool             eager; /* READY as soon as it has greeted, else by an echo */
-    char             path[108];
-    unsigned         overs, links; /* how often it was told so */
-    enum hf_link     last_link;
-    int              bound[4]; /* sockets of dead ports */
-    size_t           bounds;
+    struct hf_store    store;
+    struct hf_dial     dial;
+    struct hf_dial_ops ops;
+    hf_time            now;
+    struct hf_server   list[8];
+    hf_time            pause_most;
+    bool               blocked, quiet;
+    bool               eager; /* READY as soon as it has greeted, else by an echo */
+    char               path[108];
+    unsigned           overs, links; /* how often it was told so */
+    enum hf_link       last_link;
+    int                bound[4]; /* sockets of dead ports */
+    size_t             bounds;
 };
 
 extern struct caller caller;
