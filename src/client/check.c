@@ -114,6 +114,6 @@ int hf_verify(struct hf_client *client, const char *name, uint64_t token,
     if (r == HF_ELOST)
         hf_client_fail(client, r, "\"%s\" is not held by token %llu (any more)", name,
                        (unsigned long long)token);
-    hf_drive_end(&client->drive, cancel);
+    hf_client_end(client, cancel);
     return r;
 }

@@ -219,7 +219,7 @@ void hf_close(struct hf_client *client)
         hf_lock_post_free(lock);
     }
     (void)hf_drive_wait(&client->drive, has_no_locks, client, hf_now() + CLOSE_LIMIT);
-    hf_drive_end(&client->drive, cancel);
+    hf_client_end(client, cancel);
 
     hf_drive_finish(&client->drive);
     assert(client->changed == NULL && client->answered == NULL); /* all published */

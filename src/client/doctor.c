@@ -130,6 +130,6 @@ int hf_doctor(struct hf_client *client, const char *name, int64_t timeout_ms,
     }
     *ret = &all->public;
 out:
-    hf_drive_end(&client->drive, cancel);
+    hf_client_end(client, cancel);
     return r;
 }
