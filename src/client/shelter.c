@@ -41,11 +41,14 @@ static void enter_shelter(struct hf_lock *guest, struct hf_lock *host)
     atomic_store(&guest->shown.token, lent ? host->shelter.token : hf_token(host));
 }
 
-/* The host comes back to the place it lent. */
+/* The host comes back to the place it lent.  Somebody else may be turning its job, so
+ * that what it shows is what it showed before. */
 static void take_place_back(struct hf_lock *host)
 {
-    hf_owner_move(&host->owner, HF_OWNER_BOUND);
+    assert(host->owner.state == HF_OWNER_LENT);
     hf_lock_show(host, HF_HELD, 0);
+    atomic_store(&host->shown.token, host->shelter.token);
+    hf_owner_move(&host->owner, HF_OWNER_BOUND);
 }
 
 int hf_shelter_find(struct hf_lock *lock, bool once)

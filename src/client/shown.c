@@ -37,6 +37,23 @@ void hf_shown_finish(struct hf_shown *shown)
         close(shown->lost_fd);
 }
 
+/* Readable from the deadline on, and at once when the lock is lost. */
+static void set_alarm(const struct hf_lock *lock, enum hf_state state)
+{
+    struct itimerspec spec = { 0 };
+    hf_time           until = atomic_load(&lock->client->alive_until);
+
+    if (lock->shown.lost_fd < 0)
+        return;
+    if (state == HF_LOST)
+        spec.it_value.tv_nsec = 1;
+    else if (state == HF_HELD && until != HF_NEVER) {
+        spec.it_value.tv_sec = until / HF_SEC;
+        spec.it_value.tv_nsec = until % HF_SEC;
+    }
+    timerfd_settime(lock->shown.lost_fd, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
 /* Others have a stake in it: threads, guests, what it is a part of, the user. */
 static void tell_of(struct hf_lock *lock, enum hf_state state, int why)
 {
@@ -59,17 +76,18 @@ void hf_lock_show(struct hf_lock *lock, enum hf_state state, int why)
     struct hf_shown *shown = &lock->shown;
     enum hf_state    before = hf_state(lock);
     bool             held = state == HF_HELD;
+    bool             own = held && hf_owner_has_place(&lock->owner);
 
     assert(why <= 0 && (!held || why == 0));
-    atomic_store(&shown->token, held ? lock->job.hold.token : 0);
-    atomic_store(&shown->slot, held ? lock->job.hold.slot : -1);
+    atomic_store(&shown->token, own ? lock->job.hold.token : 0);
+    atomic_store(&shown->slot, own ? lock->job.hold.slot : -1);
     atomic_store(&shown->why, why);
     if (before == state)
         return;
     assert((arrows[before] & 1u << state) != 0);
+    set_alarm(lock, state); /* first: who sees that it is lost finds it readable */
     atomic_store(&shown->state, (int)state);
     atomic_store(&shown->ahead, held ? 0 : -1);
-    hf_lock_set_alarm(lock);
     hf_stats_count(lock, before, state, why);
     tell_of(lock, state, why);
 }
@@ -135,21 +153,9 @@ void hf_lock_publish(struct hf_lock *lock)
     end_wish(lock);
 }
 
-/* Readable from the deadline on, and at once when the lock is lost. */
 void hf_lock_set_alarm(struct hf_lock *lock)
 {
-    struct itimerspec spec = { 0 };
-    hf_time           until = atomic_load(&lock->client->alive_until);
-
-    if (lock->shown.lost_fd < 0)
-        return;
-    if (hf_state(lock) == HF_LOST)
-        spec.it_value.tv_nsec = 1;
-    else if (hf_state(lock) == HF_HELD && until != HF_NEVER) {
-        spec.it_value.tv_sec = until / HF_SEC;
-        spec.it_value.tv_nsec = until % HF_SEC;
-    }
-    timerfd_settime(lock->shown.lost_fd, TFD_TIMER_ABSTIME, &spec, NULL);
+    set_alarm(lock, hf_state(lock));
 }
 
 int hf_lost_fd(struct hf_lock *lock)

@@ -11,7 +11,7 @@
  *
  *     also           because
  *     IDLE HELD      its thread holds the name already: it needs no place (shelter.h)
- *     IDLE LEAVING   its last guest has left the place that it lent
+ *     IDLE LEAVING   the place that it lent is given up: its last guest left, or it was lost
  *     WAITING IDLE   refused, or no place was taken yet
  *     WAITING LOST   granted and lost within one turn
  *     HELD IDLE      it had no place of its own, or has lent it
@@ -41,7 +41,8 @@ void hf_shown_finish(struct hf_shown *shown);
 
 /* With the mutex held. */
 
-/* The one way to another state; tells all who hang on it. */
+/* The one way to another state; tells all who hang on it.  Token and slot are those of
+ * its own place: who shows HELD in another's place sets them afterwards. */
 void hf_lock_show(struct hf_lock *lock, enum hf_state state, int why);
 
 /* After a turn: show how the lock fares.  May free it. */

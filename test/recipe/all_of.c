@@ -80,7 +80,7 @@ static void test_a_lost_part_loses_all(void **state)
                      0);
     recipe_await(set.all, HF_LOST);
     struct pollfd poller = { .fd = lost, .events = POLLIN };
-    assert_int_equal(poll(&poller, 1, 0), 1);
+    assert_int_equal(poll(&poller, 1, RECIPE_LIMIT_MS), 1);
     assert_int_equal(hf_release(set.all), HF_ELOST);
     for (size_t i = 0; i < PARTS; i++) /* the others were released all the same */
         recipe_await_line(admin, set.name[i], 0);

@@ -3,6 +3,8 @@
 #include "unit/lib/double.h"
 #include "unit/lib/owned.h"
 
+#include <unistd.h>
+
 #define URL "memory:owner"
 
 static void test_a_host_lends_and_comes_again(void **state)
@@ -27,6 +29,51 @@ static void test_a_host_lends_and_comes_again(void **state)
     assert_int_equal(hf_release(host), 0);
     assert_int_equal(end_call(&call), 0);
     assert_int_equal(owner_of(host), HF_OWNER_FREE);
+    double_close(client);
+}
+
+static struct hf_lock *turned;
+static atomic_bool     in_turn, is_back;
+
+/* The one who turns may change the job at any time, as when the place is lost. */
+static void change_job(struct hf_store *store, hf_time now)
+{
+    uint64_t token = turned->job.hold.token;
+
+    (void)store, (void)now;
+    turned->job.hold.token = 0;
+    in_turn = true;
+    for (int64_t start = recipe_ms(); !is_back && recipe_ms() < start + 10000;)
+        usleep(500);
+    turned->job.hold.token = token;
+    double_store.after = NULL;
+}
+
+static void test_a_host_comes_again_during_a_turn(void **state)
+{
+    struct hf_client *client = double_open(0, URL);
+    struct hf_lock   *host = recipe_reader(client, "one");
+    struct hf_lock   *guest = recipe_reader(client, "one");
+
+    (void)state;
+    turned = host;
+    in_turn = is_back = false;
+    assert_int_equal(hf_acquire(host, 1000), 0);
+    uint64_t token = hf_token(host);
+    assert_int_equal(hf_acquire(guest, 1000), 0);
+    assert_int_equal(hf_release(host), 0);
+    int cancel = hf_drive_begin(&client->drive);
+    double_store.after = change_job;
+    hf_drive_post(&client->drive);
+    hf_drive_nudge(&client->drive);
+    hf_drive_end(&client->drive, cancel);
+    for (int64_t start = recipe_ms(); !in_turn; usleep(500))
+        assert_true(recipe_ms() < start + 10000);
+    assert_int_equal(hf_acquire(host, 0), 0);
+    assert_int_equal(hf_token(host), token);
+    is_back = true;
+    assert_int_equal(hf_release(guest), 0);
+    assert_int_equal(hf_release(host), 0);
     double_close(client);
 }
 
@@ -166,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_host_lends_and_comes_again),
+        cmocka_unit_test(test_a_host_comes_again_during_a_turn),
         cmocka_unit_test(test_the_last_guest_ends_it),
         cmocka_unit_test(test_the_last_guest_leaves_without_waiting),
         cmocka_unit_test(test_a_host_is_freed_while_it_leaves),

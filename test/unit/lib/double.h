@@ -13,7 +13,7 @@ struct double_store {
     atomic_bool stalled; /* process() does nothing: no request is answered */
     atomic_int  grants;  /* ENTERs that are let through once it is stalled */
     /* Called after each process(), in the middle of a turn; NULL: nothing is. */
-    void (*after)(struct hf_store *store, hf_time now);
+    void (*_Atomic after)(struct hf_store *store, hf_time now);
 };
 
 extern struct double_store double_store;
