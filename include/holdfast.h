@@ -316,7 +316,9 @@ HF_API int hf_set_follow(struct hf_lock *lock, bool follow);
  * the handle may acquire it again: that is counted, asks no store, and needs as many
  * releases.
  * Other threads wait for the handle.  A process that is stopped while it waits, as by
- * Ctrl-Z, keeps its place and is granted the lock. */
+ * Ctrl-Z, keeps its place and is granted the lock.
+ * After a failure the handle may be HF_LEAVING for a moment: hf_acquire() waits for that,
+ * hf_acquire_start() is HF_ESTATE. */
 HF_API HF_CHECK int hf_acquire(struct hf_lock *lock, int64_t timeout_ms);
 
 /* 0 only if the lock was yours until now.  HF_ELOST: it was not, and what you

@@ -12,7 +12,7 @@ enum hf_todo {
     HF_TODO_WANT = 1,
     HF_TODO_LESSEN = 2,
     HF_TODO_DROP = 4,
-    HF_TODO_FREE = 8, /* nothing more than to be looked at: see `freeing` */
+    HF_TODO_FREE = 8, /* only publish it: see `freeing` */
 };
 
 struct hf_letter {

@@ -23,7 +23,8 @@
  *
  *     it is given back:
  *
- *         BOUND, LOOSE --nobody waits--> FREE, or, of several as one, ENDING
+ *         BOUND, LOOSE --nobody waits--> FREE
+ *         BOUND, LOOSE --nobody waits--> ENDING     of several as one
  *         BOUND, LOOSE, ENDING --a thread waits--> RELEASING
  *
  *     state      whose it is                         becomes FREE
@@ -80,9 +81,10 @@ struct hf_owner {
  * none, and counts from 1. */
 void hf_owner_move(struct hf_owner *owner, enum hf_owner_state to);
 
-/* Does the calling thread have it, so that it may come again?  Has another thread, so
- * that it may not be released by this one? */
+/* Does the calling thread have it?  Then it may come again. */
 bool hf_owner_is_me(const struct hf_owner *owner);
+
+/* Does another thread have it?  Then this one may not release it. */
 bool hf_owner_is_other(const struct hf_owner *owner);
 
 /* Has this thread lent it to guests of its own? */
