@@ -10,6 +10,7 @@
 
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TTL_MS 1000
@@ -261,6 +262,44 @@ static void the_replica_is_stopped(void **state)
     actor_close(&b);
 }
 
+/* End a WAIT as a server does that becomes a replica.  False: nobody is in one. */
+static bool unblock_waiting(void)
+{
+    const char *list = redis_ask("CLIENT LIST"), *at = strstr(list, " cmd=wait");
+
+    while (at != NULL && at > list && strncmp(at, "\nid=", 4) != 0)
+        at--;
+    return at != NULL && strncmp(at, "\nid=", 4) == 0 &&
+           redis_number("CLIENT UNBLOCK %ld ERROR", strtol(at + 4, NULL, 10)) == 1;
+}
+
+/* The server serves no more while it waits for a replica: then it is tried again. */
+static void the_confirmation_is_broken_off(void **state)
+{
+    static struct actor a, b;
+    char                url[128];
+    hf_time             end = hf_now() + ACTOR_LIMIT_MS * HF_MS;
+
+    (void)state;
+    open_careful(&a, "broken");
+    check_token(actor_take(&a));
+    actor_give(&a);
+    snprintf(url, sizeof url, "redis://%s?ttl=120s&replicas=1", tcpproxy_address(proxy));
+    actor_open_url(&b, url, "broken");
+    witness_tell("freeze 2");
+    assert_int_equal(hf_acquire_start(b.lock, 60000), 0);
+    while (!unblock_waiting()) {
+        assert_true(hf_now() < end);
+        poll(NULL, 0, 5);
+    }
+    witness_tell("thaw 2");
+    actor_await(&b, HF_HELD);
+    check_token(hf_token(b.lock));
+    actor_give(&b);
+    actor_close(&a);
+    actor_close(&b);
+}
+
 /* What a replica has heard of survives without being put down again. */
 static void what_was_heard_stays(void **state)
 {
@@ -291,6 +330,7 @@ int main(void)
         cmocka_unit_test_setup(a_newcomer_first, set_up),
         cmocka_unit_test_setup(no_replica_is_there, set_up),
         cmocka_unit_test_setup(the_replica_is_stopped, set_up),
+        cmocka_unit_test_setup(the_confirmation_is_broken_off, set_up),
         cmocka_unit_test_setup(what_was_heard_stays, set_up),
     };
 
