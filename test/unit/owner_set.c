@@ -60,6 +60,23 @@ static void test_a_set_is_released_once(void **state)
     double_close(client);
 }
 
+/* Until its time is over, and no longer. */
+static void test_a_release_of_a_set_that_the_store_does_not_answer(void **state)
+{
+    struct hf_client *client = double_open(0, URL "-lease?lease=1000");
+    struct hf_lock *part[] = { recipe_mutex(client, "one"), recipe_mutex(client, "two") };
+    struct hf_lock *all = NULL;
+
+    (void)state;
+    assert_int_equal(hf_all_of(part, 2, &all), 0);
+    assert_int_equal(hf_acquire(all, 10000), 0);
+    double_store.stalled = true;
+    int r = hf_release(all);
+    assert_true(r == HF_EDOWN || r == HF_ELOST); /* lost: on a busy machine */
+    assert_int_equal(owner_of(all), HF_OWNER_FREE);
+    double_close(client);
+}
+
 /* A set of readers, of which this thread has the first already, and a client of its own
  * to be in the way. */
 struct guests {
@@ -199,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_set),
         cmocka_unit_test(test_a_set_is_released_once),
+        cmocka_unit_test(test_a_release_of_a_set_that_the_store_does_not_answer),
         cmocka_unit_test(test_a_set_of_guests_alone),
         cmocka_unit_test(test_another_thread_drops_a_set_with_a_guest),
         cmocka_unit_test(test_another_thread_drops_a_set_with_a_fallen_guest),
