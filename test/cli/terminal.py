@@ -131,8 +131,13 @@ def a_background_job_that_reads_is_stopped(t):
     shell = Shell(t)
     pid = start(t, shell, "read x; echo got:$x", " &")
     t.until("the command is stopped", lambda: state_of(pid) == "T")
-    shell.send("jobs\n")
-    shell.expect("Stopped")
+    for _ in range(100):  # the shell may hear of it a little later
+        shell.send("jobs\n")
+        if shell.expect("Stopped|Running").group() == "Stopped":
+            break
+        time.sleep(0.05)
+    else:
+        raise Failure("the shell does not say Stopped")
     shell.send("fg\n")
     t.until("it has the terminal", lambda: foreground(shell) == pid)
     shell.send("hello\n")

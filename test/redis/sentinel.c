@@ -114,7 +114,8 @@ static void the_master_dies(void **state)
     hf_time start = hf_now();
     witness_tell("kill 2");
     until_says(1, "INFO replication", "role:master");
-    print_message("# a new master after %d ms\n", (int)((hf_now() - start) / HF_MS));
+    hf_time took = hf_now() - start;
+    print_message("# a new master after %d ms\n", (int)(took / HF_MS));
     open_by_sentinel(&late, "dies");
     hf_time end = hf_now() + (TTL_MS + 500) * HF_MS;
     while (hf_now() < end) {
@@ -124,7 +125,10 @@ static void the_master_dies(void **state)
     }
     int r = hf_release(actor[0].lock);
     print_message("# %s\n", r == 0 ? "kept" : hf_errname(r));
-    assert_int_equal(r, 0);
+    if (took < (TTL_MS - 1000) * HF_MS) /* Sentinels of a busy machine take longer */
+        assert_int_equal(r, 0);
+    else
+        assert_true(r == 0 || r == HF_ELOST);
     actor_await(&actor[1], HF_HELD);
     assert_true(hf_token(actor[1].lock) > token);
     token = hf_token(actor[1].lock);

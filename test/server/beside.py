@@ -8,6 +8,7 @@ socket HF_..._CTL with one line for each request, and the command line
 """
 import contextlib
 import os
+import pathlib
 import select
 import signal
 import socket
@@ -83,7 +84,19 @@ class Process:
             self.kill()
 
     def freeze(self):
+        """Returns when none of its threads runs any more."""
         self.send(signal.SIGSTOP)
+        end = time.monotonic() + 10
+        while self.process is not None and time.monotonic() < end and self.runs():
+            time.sleep(0.005)
+
+    def runs(self):
+        """Is any of its threads not stopped?"""
+        for path in pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/stat"):
+            with contextlib.suppress(OSError):
+                if path.read_text().rpartition(")")[2].split()[0] not in "TtZX":
+                    return True
+        return False
 
     def thaw(self):
         self.send(signal.SIGCONT)
