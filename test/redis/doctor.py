@@ -78,12 +78,12 @@ def a_server_of_another_name(t):
 def a_clock_that_is_wrong(t):
     def change(_back, data):  # time, in what examine.lua answers
         return re.sub(rb"(:0\r\n:0\r\n\$16\r\n)(\d{16})(\r\n:0\r\n)",
-                      lambda m: m[1] + b"%d" % (int(m[2]) - HOUR) + m[3], data)
+                      lambda m: m[1] + b"%d" % (int(m[2]) - HOUR - 5_000_000) + m[3], data)
 
     with between(server.port, change) as address:
         found = t.until("an answer came in one piece", lambda: (
             found := findings(t, f"redis://{address}?ttl=5s"))["clock"]["level"] == "warn" and found)
-    tells(t, found, "warn", "clock", "the server's is 36", "be kept right")
+    tells(t, found, "warn", "clock", "the server's is 360", "be kept right")
     t.contains(found["clock"]["text"], "s behind ours")
     tells(t, found, "warn", "tokens", "ahead of the server's clock", "tokens would fall back")
 
