@@ -7,10 +7,10 @@
 
 bool hf_lock_is_posted(const struct hf_lock *lock)
 {
-    return lock->letter.todo != 0;
+    return lock->letter.posted != 0;
 }
 
-static void post(struct hf_lock *lock, enum hf_todo todo)
+static void post(struct hf_lock *lock, enum hf_posted posted)
 {
     struct hf_letter *letter = &lock->letter;
 
@@ -20,7 +20,7 @@ static void post(struct hf_lock *lock, enum hf_todo todo)
         *lock->client->last_inbox = lock;
         lock->client->last_inbox = &letter->next;
     }
-    letter->todo |= todo;
+    letter->posted |= posted;
     hf_drive_post(&lock->client->drive);
 }
 
@@ -32,7 +32,7 @@ void hf_lock_post_want(struct hf_lock *lock, bool once, hf_time deadline)
     lock->letter.once = once;
     lock->letter.deadline = deadline;
     hf_lock_show(lock, HF_WAITING, 0);
-    post(lock, HF_TODO_WANT);
+    post(lock, HF_POSTED_WANT);
 }
 
 void hf_lock_post_drop(struct hf_lock *lock, int why)
@@ -40,14 +40,14 @@ void hf_lock_post_drop(struct hf_lock *lock, int why)
     assert(why <= 0);
     lock->letter.why = why;
     hf_lock_show(lock, HF_LEAVING, why);
-    post(lock, HF_TODO_DROP);
+    post(lock, HF_POSTED_DROP);
 }
 
 void hf_lock_post_lessen(struct hf_lock *lock, const struct hf_shape *shape)
 {
     assert(shape->weight <= lock->job.hold.shape.weight); /* more would have to wait */
     lock->letter.lesser = *shape;
-    post(lock, HF_TODO_LESSEN);
+    post(lock, HF_POSTED_LESSEN);
 }
 
 void hf_lock_post_free(struct hf_lock *lock)
@@ -63,7 +63,7 @@ void hf_lock_post_free(struct hf_lock *lock)
     if (state != HF_IDLE && state != HF_LEAVING)
         hf_lock_post_drop(lock, state == HF_WAITING ? HF_ECANCELED : 0);
     else
-        post(lock, HF_TODO_FREE);
+        post(lock, HF_POSTED_FREE);
 }
 
 /* The engine takes new jobs on only while nobody turns it. */
@@ -93,16 +93,16 @@ static void hand_want(struct hf_lock *lock)
 static void hand_over(struct hf_lock *lock)
 {
     struct hf_job *job = &lock->job;
-    unsigned       todo = lock->letter.todo;
+    unsigned       posted = lock->letter.posted;
 
-    assert(todo != 0);
-    lock->letter.todo = 0;
+    assert(posted != 0);
+    lock->letter.posted = 0;
     make_job(lock);
-    if (todo & HF_TODO_WANT)
+    if (posted & HF_POSTED_WANT)
         hand_want(lock);
-    if ((todo & HF_TODO_LESSEN) && job->hold.state == HF_HOLD_HELD)
+    if ((posted & HF_POSTED_LESSEN) && job->hold.state == HF_HOLD_HELD)
         hf_job_lessen(job, &lock->letter.lesser);
-    if ((todo & HF_TODO_DROP) && job->hold.state != HF_HOLD_IDLE)
+    if ((posted & HF_POSTED_DROP) && job->hold.state != HF_HOLD_IDLE)
         hf_job_drop(job, lock->letter.why);
     hf_lock_on_change(job); /* so that it is published in any case */
 }

@@ -8,15 +8,15 @@
 
 #include "client/client.h"
 
-enum hf_todo {
-    HF_TODO_WANT = 1,
-    HF_TODO_LESSEN = 2,
-    HF_TODO_DROP = 4,
-    HF_TODO_FREE = 8, /* only publish it: see `freeing` */
+enum hf_posted {
+    HF_POSTED_WANT = 1,
+    HF_POSTED_LESSEN = 2,
+    HF_POSTED_DROP = 4,
+    HF_POSTED_FREE = 8, /* only publish it: see `freeing` */
 };
 
 struct hf_letter {
-    unsigned        todo;     /* of enum hf_todo; 0: it is not in the inbox */
+    unsigned        posted;   /* of enum hf_posted; 0: it is not in the inbox */
     bool            once;     /* WANT */
     hf_time         deadline; /* WANT */
     uint64_t        group;    /* WANT: together with others; see struct hf_req */
