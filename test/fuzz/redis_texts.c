@@ -26,7 +26,7 @@ static void hear(char *text)
     struct hf_req req = { .id = 7, .name = "a", .shape = { 1, 1, false } };
 
     memset(&served, 0, sizeof served);
-    hf_served_init(&served, &ops, &remote_ops);
+    hf_served_init(&served, &ops, &remote_ops, NULL);
     struct hf_served_place *place = hf_served_place_new(&served, &req);
     assert(place != NULL);
     hf_served_message(&served, text);

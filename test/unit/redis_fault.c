@@ -121,8 +121,9 @@ static void test_where_a_cluster_sends_us(void **state)
         char             text[64];
         redisReply       reply = { .type = REDIS_REPLY_ERROR, .str = text };
         assert_non_null(redis);
+        redis->remote.dial = &redis->link.conn.dial;
         hf_redis_link_init(redis, 1);
-        redis->dial->here = (struct hf_server){ "here", "1" };
+        redis->remote.dial->here = (struct hf_server){ "here", "1" };
         snprintf(text, sizeof text, "%s", cases[i][0]);
         assert_int_equal(hf_redis_fault(redis, &reply), HF_SERVED_DOWN);
         assert_string_equal(redis->link.moved.host, cases[i][1]);

@@ -42,11 +42,11 @@ static void what_is_asked_again_comes_first(void **state)
 static void nothing_is_begun_before_it_can_be(void **state)
 {
     (void)state;
-    fake.ready = 0;
+    fake_dial(0);
     fake_submit(1, HF_ENTER);
     fake_run();
     fake_assert_told("");
-    fake.ready = 1;
+    fake_dial(1);
     fake_run();
     fake_assert_told("b1");
 }
@@ -56,7 +56,7 @@ static void nothing_is_begun_before_it_can_be(void **state)
 static void waiting_all_but_leave_and_amend_end(void **state)
 {
     (void)state;
-    fake.ready = 0;
+    fake_dial(0);
     for (enum hf_op op = HF_ENTER; op <= HF_EXAMINE; op++) {
         fake_submit(op, op);
         fake_cancel(op);
@@ -69,7 +69,7 @@ static void waiting_all_but_leave_and_amend_end(void **state)
         assert_int_equal(fake.req[op].status, ends ? HF_ECANCELED : 1);
     }
     fake_forget_told();
-    fake.ready = 1;
+    fake_dial(1);
     fake_run();
     fake_assert_told("b4 b7");
 }
@@ -148,7 +148,7 @@ static void canceled_and_to_be_asked_again(void **state)
     ((struct fake_task *)fake.req[1].work)->flying = true;
     fake_cancel(1);
     fake_run();
-    fake.ready = 0;
+    fake_dial(0);
     hf_task_again(fake_task(1));
     fake_run();
     assert_int_equal(fake.answers[1], 1);
@@ -167,14 +167,14 @@ static void refused_but_a_place_is_left_in_the_end(void **state)
     fake_submit(2, HF_LEAVE);
     fake_submit(3, HF_LEAVE);
     fake.place = 2;
-    fake.ready = HF_EDENIED;
+    fake_dial(HF_EDENIED);
     fake_forget_told();
     fake_run();
     fake_assert_told("d5 d1 d3");
     assert_int_equal(fake.req[5].status, HF_EDENIED);
     assert_int_equal(fake.req[1].status, HF_EDENIED);
     assert_int_equal(fake.req[3].status, 0); /* nobody has it */
-    fake.ready = 1;
+    fake_dial(1);
     fake_run();
     fake_assert_told("b2");
 }

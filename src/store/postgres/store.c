@@ -19,11 +19,6 @@
 static_assert(offsetof(struct hf_pg, served) == 0, "the store");
 static_assert(offsetof(struct hf_pg_task, base) == 0, "a task");
 
-static int postgres_ready(const struct hf_remote *remote)
-{
-    return hf_dial_status(&((const struct hf_pg *)remote)->dial);
-}
-
 /* ---- What served/ needs of us ---------------------------------------------------- */
 
 static void add_shape(struct hf_served *served, const struct hf_shape *shape)
@@ -48,11 +43,6 @@ static int64_t first_number(const void *reply, size_t index)
 static const char *first_text(const void *reply, size_t index)
 {
     return hf_pg_text(reply, 0, (int)index);
-}
-
-static void link_break(struct hf_served *served, const char *why)
-{
-    hf_dial_break(&((struct hf_pg *)served)->dial, why);
 }
 
 /* It only joins the queue, so nothing can break. */
@@ -94,7 +84,6 @@ static const struct hf_served_ops ops = {
     .text = first_text,
     .list = hf_pg_list,
     .examine = hf_pg_examine,
-    .link_break = link_break,
     .session_gone = hf_pg_session_restart,
     .renew = renew,
     .watch_until = watch_until,
@@ -104,7 +93,6 @@ static const struct hf_served_ops ops = {
 
 static const struct hf_remote_ops remote_ops = {
     .task_size = sizeof(struct hf_pg_task),
-    .ready = postgres_ready,
     .begin = hf_served_begin,
     .end_watch = hf_served_end_watch,
     .end_task = hf_served_end_task,
@@ -162,7 +150,7 @@ static int postgres_open(const struct hf_config *config, char *errmsg,
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         return HF_ENOMEM;
     }
-    hf_served_init(&pg->served, &ops, &remote_ops);
+    hf_served_init(&pg->served, &ops, &remote_ops, &pg->dial);
     int r = hf_pg_config_init(&pg->config, config, errmsg);
     if (r < 0)
         goto fail;

@@ -40,7 +40,7 @@ static void say_bye(struct hf_redis *redis, struct farewell *farewell)
 
 void hf_redis_bye(struct hf_redis *redis)
 {
-    struct hf_dial *dial = redis->dial;
+    struct hf_dial *dial = redis->remote.dial;
     struct farewell farewell = { .done = false };
 
     assert(redis->remote.closing);

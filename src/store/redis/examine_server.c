@@ -21,7 +21,7 @@ static void tell_redis_server(const struct hf_redis         *redis,
     if (!valkey)
         snprintf(version, sizeof version, "%s", redis->link.info.version);
     hf_finding_add(list, HF_FINE, "server", NULL, "%s, %s %s, by %s",
-                   hf_dial_show(redis->dial, name, sizeof name),
+                   hf_dial_show(redis->remote.dial, name, sizeof name),
                    valkey ? "Valkey" : "Redis", version,
                    redis->config.path[0] != '\0' ? "a Unix socket"
                    : redis->tls != NULL          ? "TLS"
@@ -58,7 +58,7 @@ static void tell_how_found(const struct hf_redis         *redis,
 static void tell_way(const struct hf_redis *redis, struct hf_finding_list *list)
 {
     const struct hf_redis_config *config = &redis->config;
-    bool                          near = hf_address_is_local(&redis->dial->at.at);
+    bool                          near = hf_address_is_local(&redis->remote.dial->at.at);
     bool                          known = config->password != NULL;
 
     if (known)
@@ -161,7 +161,7 @@ void hf_redis_server_tell(const struct hf_redis         *redis,
                           const struct hf_redis_examine *examine,
                           struct hf_finding_list        *list)
 {
-    assert(redis->dial->phase >= HF_DIAL_GREETING); /* it has just answered */
+    assert(redis->remote.dial->phase >= HF_DIAL_GREETING); /* it has just answered */
     tell_redis_server(redis, examine, list);
     tell_how_found(redis, examine, list);
     tell_way(redis, list);

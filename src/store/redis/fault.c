@@ -106,11 +106,11 @@ static void remember_moved(struct hf_redis *redis, const char *text)
         atoi(port + 1) > 65535 || (size_t)(port - host) >= sizeof moved->host)
         return;
     if (port == host) /* the same host */
-        snprintf(moved->host, sizeof moved->host, "%s", redis->dial->here.host);
+        snprintf(moved->host, sizeof moved->host, "%s", redis->remote.dial->here.host);
     else
         snprintf(moved->host, sizeof moved->host, "%.*s", (int)(port - host), host);
     snprintf(moved->port, sizeof moved->port, "%d", atoi(port + 1));
-    redis->dial->detour = !redis->link.following; /* once, at no cost */
+    redis->remote.dial->detour = !redis->link.following; /* once, at no cost */
 }
 
 enum hf_served_fault hf_redis_fault(struct hf_redis *redis, const redisReply *reply)
@@ -122,6 +122,6 @@ enum hf_served_fault hf_redis_fault(struct hf_redis *redis, const redisReply *re
         return fault;
     if (strncmp(reply->str, "MOVED ", 6) == 0)
         remember_moved(redis, reply->str);
-    hf_dial_say(redis->dial, why);
+    hf_dial_say(redis->remote.dial, why);
     return fault;
 }

@@ -58,17 +58,17 @@ static void take_server(struct hf_redis *redis, const redisReply *reply)
     info->uptime = get_info_number(reply, "uptime_in_seconds");
     info->cluster = strcmp(mode, "cluster") == 0;
     if (strcmp(mode, "sentinel") == 0) {
-        hf_dial_refuse(redis->dial, HF_EINVAL,
+        hf_dial_refuse(redis->remote.dial, HF_EINVAL,
                        "is a Sentinel: write redis+sentinel://host:port/SERVICE");
     } else if (info->version[0] == '\0' || info->run_id[0] == '\0') {
-        hf_dial_refuse(redis->dial, HF_EUNSUPPORTED,
+        hf_dial_refuse(redis->remote.dial, HF_EUNSUPPORTED,
                        "is no Redis: INFO tells no redis_version and run_id");
     } else if (is_old(info->version)) {
         snprintf(why, sizeof why, "has version %.20s; 6.2 or later is needed",
                  info->version);
-        hf_dial_refuse(redis->dial, HF_EUNSUPPORTED, why);
+        hf_dial_refuse(redis->remote.dial, HF_EUNSUPPORTED, why);
     } else if (several && !info->cluster) { /* each of them would have locks of its own */
-        hf_dial_refuse(redis->dial, HF_EINVAL,
+        hf_dial_refuse(redis->remote.dial, HF_EINVAL,
                        "is in no cluster, so name one server only, or Sentinels as "
                        "redis+sentinel:");
     }
@@ -88,7 +88,7 @@ static void take_memory(struct hf_redis *redis, const redisReply *reply)
              "may evict locks (maxmemory-policy %.20s): set noeviction there; "
              "?evicting=yes takes the risk",
              info->policy);
-    hf_dial_refuse(redis->dial, HF_EUNSUPPORTED, why);
+    hf_dial_refuse(redis->remote.dial, HF_EUNSUPPORTED, why);
 }
 
 /* One that was a master for us before may become it again; and a Sentinel may not know
@@ -104,11 +104,12 @@ static void deny_replica(struct hf_redis *redis, const redisReply *reply)
              "is a read-only replica: name its master (%.100s:%s) or use redis+sentinel:",
              host, port);
     if (redis->config.service[0] != '\0')
-        hf_dial_break(redis->dial, "is a read-only replica, though a Sentinel named it");
+        hf_dial_break(redis->remote.dial,
+                      "is a read-only replica, though a Sentinel named it");
     else if (redis->served.places > 0 || redis->link.following)
-        hf_dial_break(redis->dial, why);
+        hf_dial_break(redis->remote.dial, why);
     else
-        hf_dial_refuse(redis->dial, HF_EDENIED, why);
+        hf_dial_refuse(redis->remote.dial, HF_EDENIED, why);
 }
 
 static void take_replication(struct hf_redis *redis, const redisReply *reply)
@@ -133,21 +134,21 @@ static bool is_good(struct hf_redis *redis, const redisReply *reply, int type)
 
     if (reply == NULL)
         return false;
-    assert(redis->dial->phase == HF_DIAL_GREETING);
+    assert(redis->remote.dial->phase == HF_DIAL_GREETING);
     switch (hf_redis_fault_clause(reply, clause, sizeof clause)) {
     case HF_SERVED_FINE:
         if (reply->type == type)
             return true;
-        hf_dial_break(redis->dial, "answers what makes no sense");
+        hf_dial_break(redis->remote.dial, "answers what makes no sense");
         return false;
     case HF_SERVED_DENIED:
-        hf_dial_refuse(redis->dial, HF_EDENIED, clause);
+        hf_dial_refuse(redis->remote.dial, HF_EDENIED, clause);
         return false;
     case HF_SERVED_FAILED:
-        hf_dial_refuse(redis->dial, HF_ESTORE, clause);
+        hf_dial_refuse(redis->remote.dial, HF_ESTORE, clause);
         return false;
     default:
-        hf_dial_break(redis->dial, clause);
+        hf_dial_break(redis->remote.dial, clause);
         return false;
     }
 }
@@ -188,7 +189,7 @@ static void on_select(struct hf_redis *redis, void *data, const redisReply *repl
     if (hf_redis_fault_clause(reply, clause, sizeof clause) == HF_SERVED_FAILED) {
         snprintf(why, sizeof why, "has no database %d: it %.150s", redis->config.db,
                  clause);
-        hf_dial_refuse(redis->dial, HF_EINVAL, why);
+        hf_dial_refuse(redis->remote.dial, HF_EINVAL, why);
     } else {
         is_good(redis, reply, REDIS_REPLY_STATUS);
     }
@@ -205,7 +206,7 @@ static void on_script(struct hf_redis *redis, void *data, const redisReply *repl
     assert(!link->introduced);
     link->info.longest = hf_redis_canary_longest(reply);
     link->introduced = true;
-    hf_dial_allow_all(redis->dial);
+    hf_dial_allow_all(redis->remote.dial);
     hf_redis_session_begin(redis);
 }
 
@@ -226,7 +227,8 @@ void hf_redis_greet(struct hf_dial *dial)
     const char           *exists[2 + HF_REDIS_CANARIES] = { "SCRIPT", "EXISTS" };
     char                  db[12];
 
-    assert(dial == redis->dial && dial->phase == HF_DIAL_GREETING && !link->introduced);
+    assert(dial == redis->remote.dial && dial->phase == HF_DIAL_GREETING &&
+           !link->introduced);
     link->info = (struct hf_redis_server_info){ 0 };
     link->calls = 0;
     hf_redis_conn_auth(redis, &link->conn, &link->call[link->calls++], on_link_auth,

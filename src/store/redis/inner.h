@@ -206,7 +206,6 @@ struct hf_redis {
     struct hf_redis_config    config;
     struct hf_tls            *tls;
     struct hf_redis_link      link;
-    struct hf_dial           *dial;     /* of that */
     struct hf_redis_sentinel *sentinel; /* all of them; NULL: there are none */
     struct hf_redis_conn      news_conn;
     struct hf_redis_news      news;

@@ -44,7 +44,7 @@ static void find_redis_server(struct hf_dial *dial)
     struct hf_redis      *redis = (struct hf_redis *)dial->store;
     struct hf_redis_link *link = &redis->link;
 
-    assert(dial == redis->dial && hf_dial_is_sought(dial));
+    assert(dial == redis->remote.dial && hf_dial_is_sought(dial));
     link->following = link->moved.host[0] != '\0';
     if (redis->config.path[0] != '\0') {
         connect_to_path(dial, redis->config.path);
@@ -65,7 +65,7 @@ static void redis_link_over(struct hf_dial *dial)
     struct hf_redis      *redis = (struct hf_redis *)dial->store;
     struct hf_redis_link *link = &redis->link;
 
-    assert(dial == redis->dial);
+    assert(dial == redis->remote.dial);
     if (dial->refusal != 0)
         link->moved.host[0] = '\0';
     link->introduced = false;
@@ -92,15 +92,15 @@ void hf_redis_link_init(struct hf_redis *redis, uint64_t seed)
 {
     bool sentinels = redis->config.service[0] != '\0';
 
-    redis->dial = &redis->link.conn.dial;
-    *redis->dial = (struct hf_dial){ .ops = &ops,
-                                     .store = &redis->served.base,
-                                     .now = &redis->remote.now,
-                                     .list = redis->config.server,
-                                     .servers = sentinels ? 0 : redis->config.servers,
-                                     .tls = redis->tls };
-    hf_dial_init(redis->dial, seed);
+    *redis->remote.dial =
+        (struct hf_dial){ .ops = &ops,
+                          .store = &redis->served.base,
+                          .now = &redis->remote.now,
+                          .list = redis->config.server,
+                          .servers = sentinels ? 0 : redis->config.servers,
+                          .tls = redis->tls };
+    hf_dial_init(redis->remote.dial, seed);
     if (redis->config.path[0] != '\0')
-        snprintf(redis->dial->here.host, sizeof redis->dial->here.host, "%s",
-                 redis->config.path);
+        snprintf(redis->remote.dial->here.host, sizeof redis->remote.dial->here.host,
+                 "%s", redis->config.path);
 }

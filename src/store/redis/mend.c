@@ -99,7 +99,7 @@ static void on_mended(struct hf_redis *redis, void *data, const redisReply *repl
         hf_redis_mend_end(redis);
         hf_redis_session_restart(&redis->served);
     } else {
-        hf_dial_break(redis->dial, "lost its data once more");
+        hf_dial_break(redis->remote.dial, "lost its data once more");
     }
 }
 
@@ -145,12 +145,12 @@ static void put_down(struct hf_redis *redis)
 
 void hf_redis_mend(struct hf_redis *redis)
 {
-    assert(redis->session.unmended && redis->dial->phase == HF_DIAL_GREETING);
+    assert(redis->session.unmended && redis->remote.dial->phase == HF_DIAL_GREETING);
     hf_redis_mend_end(redis);
     if (gather(&redis->session.mending, &redis->served))
         put_down(redis);
     else
-        hf_dial_break(redis->dial, "cannot be told what we have: out of memory");
+        hf_dial_break(redis->remote.dial, "cannot be told what we have: out of memory");
 }
 
 void hf_redis_mend_end(struct hf_redis *redis)

@@ -74,7 +74,7 @@ static void on_error(struct hf_redis *redis, const redisReply *reply)
     char clause[HF_ERRMSG_MAX];
 
     if (hf_redis_fault_clause(reply, clause, sizeof clause) == HF_SERVED_DENIED)
-        hf_dial_refuse(redis->dial, HF_EDENIED, clause);
+        hf_dial_refuse(redis->remote.dial, HF_EDENIED, clause);
     else
         hf_dial_break(&redis->news_conn.dial, clause);
 }
@@ -124,7 +124,7 @@ static void greet_for_news(struct hf_dial *dial)
 {
     struct hf_redis *redis = (struct hf_redis *)dial->store;
 
-    assert(dial->phase == HF_DIAL_GREETING && redis->dial->phase == HF_DIAL_READY);
+    assert(dial->phase == HF_DIAL_GREETING && redis->remote.dial->phase == HF_DIAL_READY);
     hf_redis_conn_auth(redis, &redis->news_conn, &redis->news.call, on_news_auth, NULL);
     subscribe(redis);
 }
@@ -134,14 +134,14 @@ static void find_commands_server(struct hf_dial *dial)
 {
     const struct hf_redis *redis = (const struct hf_redis *)dial->store;
 
-    assert(redis->dial->phase == HF_DIAL_READY); /* so its address is a good one */
-    dial->here = redis->dial->here;
-    hf_dial_connect(dial, &redis->dial->at);
+    assert(redis->remote.dial->phase == HF_DIAL_READY); /* so its address is a good one */
+    dial->here = redis->remote.dial->here;
+    hf_dial_connect(dial, &redis->remote.dial->at);
 }
 
 static bool commands_are_ready(const struct hf_dial *dial)
 {
-    return ((const struct hf_redis *)dial->store)->dial->phase == HF_DIAL_READY;
+    return ((const struct hf_redis *)dial->store)->remote.dial->phase == HF_DIAL_READY;
 }
 
 static hf_time news_patience(const struct hf_dial *dial)
@@ -187,7 +187,7 @@ void hf_redis_news_close(struct hf_redis *redis)
 
 void hf_redis_news_run(struct hf_redis *redis, bool readable)
 {
-    if (redis->dial->phase != HF_DIAL_READY)
+    if (redis->remote.dial->phase != HF_DIAL_READY)
         return;
     hf_dial_run(&redis->news_conn.dial, readable);
     if (redis->remote.now >= redis->news.miss)
@@ -198,7 +198,7 @@ hf_time hf_redis_news_wake(const struct hf_redis *redis)
 {
     hf_time wake = hf_dial_wake(&redis->news_conn.dial);
 
-    if (redis->dial->phase != HF_DIAL_READY)
+    if (redis->remote.dial->phase != HF_DIAL_READY)
         return HF_NEVER;
     return wake < redis->news.miss ? wake : redis->news.miss;
 }

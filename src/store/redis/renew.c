@@ -44,7 +44,7 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
     (void)data;
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_RENEW, &code))
         return;
-    if (redis->dial->phase == HF_DIAL_GREETING) { /* hello waits for us */
+    if (redis->remote.dial->phase == HF_DIAL_GREETING) { /* hello waits for us */
         redis->session.again = false;
         hf_redis_hello(redis);
     } else if (code == HF_REDIS_UNKNOWN) {
@@ -54,9 +54,9 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
     } else if (code == HF_SERVED_GONE) {
         hf_redis_session_restart(&redis->served);
     } else if (code != HF_SERVED_DONE) {
-        hf_dial_break(redis->dial, "has a newer connection of ours");
+        hf_dial_break(redis->remote.dial, "has a newer connection of ours");
     } else {
-        assert(redis->dial->phase == HF_DIAL_READY);
+        assert(redis->remote.dial->phase == HF_DIAL_READY);
         hf_redis_session_renewed(redis);
         redis->session.early = HF_NEVER;
         hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 1),
@@ -88,8 +88,8 @@ bool hf_redis_renew(struct hf_served *served)
     struct hf_redis_session *session = &redis->session;
 
     session->again = session->call.flying;
-    if (session->again || redis->dial->phase != HF_DIAL_READY)
-        return redis->dial->phase == HF_DIAL_READY;
+    if (session->again || redis->remote.dial->phase != HF_DIAL_READY)
+        return redis->remote.dial->phase == HF_DIAL_READY;
     assert(!session->unmended); /* it is READY only with all places put down again */
     if (redis->remote.now >= session->due)
         hf_redis_canary_load(redis); /* somebody may have flushed the scripts */
@@ -102,7 +102,7 @@ bool hf_redis_renew(struct hf_served *served)
     hf_redis_add_number(&redis->served, (uint64_t)(redis->config.ttl / 1000));
     hf_redis_each_claim(redis, hf_redis_add_claim_value);
     hf_redis_send(redis, &session->call, on_renewed, NULL);
-    return redis->dial->phase == HF_DIAL_READY;
+    return redis->remote.dial->phase == HF_DIAL_READY;
 }
 
 /* ---- Time ----------------------------------------------------------------------- */
@@ -126,12 +126,12 @@ void hf_redis_renew_run(struct hf_redis *redis)
 
     if (!redis->link.introduced)
         return;
-    assert(redis->dial->phase >= HF_DIAL_GREETING);
+    assert(redis->remote.dial->phase >= HF_DIAL_GREETING);
     if (redis->remote.now >= oldest_call(redis)) {
-        hf_dial_break(redis->dial, "does not answer");
+        hf_dial_break(redis->remote.dial, "does not answer");
         return;
     }
-    if (redis->dial->phase != HF_DIAL_READY || session->call.flying)
+    if (redis->remote.dial->phase != HF_DIAL_READY || session->call.flying)
         return;
     if (redis->remote.now >= session->due ||
         (redis->remote.now >= session->early && somebody_waits(redis)))
@@ -143,7 +143,7 @@ hf_time hf_redis_renew_wake(const struct hf_redis *redis)
     const struct hf_redis_session *session = &redis->session;
     hf_time                        wake = oldest_call(redis);
 
-    if (redis->dial->phase != HF_DIAL_READY || session->call.flying)
+    if (redis->remote.dial->phase != HF_DIAL_READY || session->call.flying)
         return redis->link.introduced ? wake : HF_NEVER;
     if (session->due < wake)
         wake = session->due;

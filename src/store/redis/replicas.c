@@ -16,7 +16,7 @@ static void too_few(struct hf_redis *redis, struct hf_served_task *task, long lo
     hf_task_fail(&task->base, HF_ESTORE,
                  "Redis at %.100s: only %lld of %d replicas have heard that \"%.60s\" is "
                  "ours, so it is given up",
-                 hf_dial_show(redis->dial, server, sizeof server), count,
+                 hf_dial_show(redis->remote.dial, server, sizeof server), count,
                  redis->config.replicas, task->base.req->name);
 }
 

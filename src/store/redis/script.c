@@ -101,13 +101,13 @@ static void on_loaded(struct hf_redis *redis, void *data, const redisReply *repl
     if (reply != NULL && reply->type == REDIS_REPLY_ERROR)
         switch (hf_redis_fault(redis, reply)) {
         case HF_SERVED_DENIED:
-            hf_dial_refuse(redis->dial, HF_EDENIED, NULL);
+            hf_dial_refuse(redis->remote.dial, HF_EDENIED, NULL);
             break;
         case HF_SERVED_FAILED:
-            hf_dial_refuse(redis->dial, HF_ESTORE, NULL);
+            hf_dial_refuse(redis->remote.dial, HF_ESTORE, NULL);
             break;
         default:
-            hf_dial_break(redis->dial, NULL);
+            hf_dial_break(redis->remote.dial, NULL);
             break;
         }
 }
@@ -118,13 +118,13 @@ void hf_redis_load(struct hf_redis *redis, const char *text)
     const char           *argv[] = { "SCRIPT", "LOAD", text };
     size_t                length[] = { 6, 4, text != NULL ? strlen(text) : 0 };
 
-    if (redis->dial->phase < HF_DIAL_GREETING) { /* it broke a moment ago */
+    if (redis->remote.dial->phase < HF_DIAL_GREETING) { /* it broke a moment ago */
         free(call);
         return;
     }
     if (text == NULL || call == NULL) {
         free(call);
-        hf_dial_break(redis->dial, "cannot be given a script: out of memory");
+        hf_dial_break(redis->remote.dial, "cannot be given a script: out of memory");
         return;
     }
     hf_redis_conn_call(redis, &redis->link.conn, call, 3, argv, length, on_loaded, call);
@@ -254,8 +254,8 @@ void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
     assert(!call->flying);
     /* As if it had been sent and the connection had broken. */
     if (redis->args.failed)
-        hf_dial_break(redis->dial, "cannot be asked: out of memory");
-    if (redis->dial->phase < HF_DIAL_GREETING) {
+        hf_dial_break(redis->remote.dial, "cannot be asked: out of memory");
+    if (redis->remote.dial->phase < HF_DIAL_GREETING) {
         on_reply(redis, data, NULL);
         return;
     }

@@ -58,7 +58,7 @@ static const struct hf_redis_sentinel *agreed(const struct hf_redis *redis, hf_t
 
 hf_time hf_redis_sentinels_since(const struct hf_redis *redis)
 {
-    const struct hf_server         *here = &redis->dial->here;
+    const struct hf_server         *here = &redis->remote.dial->here;
     const struct hf_redis_sentinel *all = redis->sentinel;
     hf_time                         since = 0;
 
@@ -97,8 +97,8 @@ static hf_time next_question(const struct hf_redis          *redis,
 {
     hf_time soon =
         redis->config.ttl / 10 < 250 * HF_MS ? redis->config.ttl / 10 : 250 * HF_MS;
-    bool agrees =
-        redis->dial->phase == HF_DIAL_READY && names(sentinel, &redis->dial->here);
+    bool agrees = redis->remote.dial->phase == HF_DIAL_READY &&
+                  names(sentinel, &redis->remote.dial->here);
 
     return agrees ? sentinel->call[0].sent + redis->config.ttl / 3
                   : redis->remote.now + soon;
@@ -182,7 +182,7 @@ static void greet_sentinel(struct hf_dial *dial)
 
 static bool sentinel_is_quiet(const struct hf_dial *dial)
 {
-    return ((const struct hf_redis *)dial->store)->dial->phase == HF_DIAL_READY;
+    return ((const struct hf_redis *)dial->store)->remote.dial->phase == HF_DIAL_READY;
 }
 
 static const struct hf_dial_ops ops = {
@@ -214,7 +214,7 @@ static void run_sentinel(struct hf_redis *redis, struct hf_redis_sentinel *senti
 /* Is the search over, or to begin again? */
 static void follow_majority(struct hf_redis *redis)
 {
-    struct hf_dial                 *dial = redis->dial;
+    struct hf_dial                 *dial = redis->remote.dial;
     bool                            seeking = hf_dial_is_sought(dial);
     bool                            ready = dial->phase == HF_DIAL_READY;
     const struct hf_redis_sentinel *one =
@@ -245,13 +245,13 @@ void hf_redis_sentinels_run(struct hf_redis *redis, bool readable)
         return;
     for (size_t i = 0; i < redis->config.servers; i++)
         run_sentinel(redis, &redis->sentinel[i], readable);
-    if (redis->dial->phase != HF_DIAL_RESTING)
+    if (redis->remote.dial->phase != HF_DIAL_RESTING)
         follow_majority(redis);
 }
 
 hf_time hf_redis_sentinels_wake(const struct hf_redis *redis)
 {
-    bool    ready = is_used(redis) && redis->dial->phase == HF_DIAL_READY;
+    bool    ready = is_used(redis) && redis->remote.dial->phase == HF_DIAL_READY;
     hf_time wake = ready ? redis->served.base.alive_until : HF_NEVER;
 
     for (size_t i = 0; is_used(redis) && i < redis->config.servers; i++) {
@@ -270,7 +270,7 @@ hf_time hf_redis_sentinels_wake(const struct hf_redis *redis)
 /* What they said before does not count. */
 void hf_redis_sentinels_seek(struct hf_redis *redis)
 {
-    assert(is_used(redis) && hf_dial_is_sought(redis->dial));
+    assert(is_used(redis) && hf_dial_is_sought(redis->remote.dial));
     redis->link.seek_began = redis->remote.now;
     if (redis->served.base.errmsg[0] ==
         '\0') /* should somebody give up before we know more */

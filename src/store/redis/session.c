@@ -97,13 +97,13 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
         *code = HF_REDIS_UNKNOWN;
         return true;
     case HF_SERVED_DENIED:
-        hf_dial_refuse(redis->dial, HF_EDENIED, NULL);
+        hf_dial_refuse(redis->remote.dial, HF_EDENIED, NULL);
         return false;
     case HF_SERVED_FAILED:
-        hf_dial_refuse(redis->dial, HF_ESTORE, NULL);
+        hf_dial_refuse(redis->remote.dial, HF_ESTORE, NULL);
         return false;
     default:
-        hf_dial_break(redis->dial, NULL);
+        hf_dial_break(redis->remote.dial, NULL);
         return false;
     }
 }
@@ -113,8 +113,8 @@ static void opened(struct hf_redis *redis)
     assert(!redis->session.unmended && redis->link.introduced);
     hf_redis_session_renewed(redis);
     redis->link.following = false;
-    hf_dial_ready(redis->dial);
-    hf_dial_proven(redis->dial);
+    hf_dial_ready(redis->remote.dial);
+    hf_dial_proven(redis->remote.dial);
 }
 
 void hf_redis_mended(struct hf_redis *redis)
@@ -135,7 +135,7 @@ static void take_hello(struct hf_redis *redis, const redisReply *reply, const ch
     bool                     other = strcmp(session->epoch, epoch) != 0;
     bool                     late = redis->remote.now >= redis->served.base.alive_until;
 
-    assert(redis->dial->phase == HF_DIAL_GREETING && redis->link.introduced);
+    assert(redis->remote.dial->phase == HF_DIAL_GREETING && redis->link.introduced);
     hf_redis_session_longest(redis, hf_redis_time(reply, 4));
     redis->link.info.longest = session->longest;
     session->early = HF_NEVER;
@@ -166,7 +166,7 @@ static void other_layout(struct hf_redis *redis, const redisReply *reply)
              "has locks of another version of Holdfast under our keys (layout %" PRId64
              ", ours is %" PRId64 "): use that version, or another ?prefix=",
              hf_redis_number(reply, 1), hf_redis_number(reply, 2));
-    hf_dial_refuse(redis->dial, HF_EUNSUPPORTED, why);
+    hf_dial_refuse(redis->remote.dial, HF_EUNSUPPORTED, why);
 }
 
 static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply)
@@ -185,7 +185,7 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
     } else if (code == HF_SERVED_VERSION) {
         other_layout(redis, reply);
     } else if (code != HF_SERVED_DONE || epoch == NULL) {
-        hf_dial_break(redis->dial, "gives no answer that makes sense");
+        hf_dial_break(redis->remote.dial, "gives no answer that makes sense");
     } else {
         take_hello(redis, reply, epoch);
     }
@@ -212,7 +212,7 @@ void hf_redis_hello(struct hf_redis *redis)
 {
     struct hf_redis_session *session = &redis->session;
 
-    assert(!session->call.flying && redis->dial->phase != HF_DIAL_READY);
+    assert(!session->call.flying && redis->remote.dial->phase != HF_DIAL_READY);
     session->sent = redis->remote.now;
     hf_redis_script(redis, HF_REDIS_HELLO, 0);
     hf_redis_add_who(redis);
@@ -225,7 +225,7 @@ void hf_redis_hello(struct hf_redis *redis)
 
 void hf_redis_session_begin(struct hf_redis *redis)
 {
-    assert(redis->dial->phase == HF_DIAL_GREETING && redis->link.introduced);
+    assert(redis->remote.dial->phase == HF_DIAL_GREETING && redis->link.introduced);
     redis->session.connection++;
     redis->session.again = false;
     hf_redis_canary_load(redis);
@@ -235,7 +235,7 @@ void hf_redis_session_begin(struct hf_redis *redis)
 /* The renewal that may be in flight is answered first; then on_renewed() says hello. */
 static void hello_again(struct hf_redis *redis)
 {
-    hf_dial_greet_again(redis->dial);
+    hf_dial_greet_again(redis->remote.dial);
     redis->session.again = redis->session.call.flying;
     if (!redis->session.again)
         hf_redis_hello(redis);
@@ -246,7 +246,7 @@ void hf_redis_session_again(struct hf_served *served)
 {
     struct hf_redis *redis = (struct hf_redis *)served;
 
-    if (redis->dial->phase == HF_DIAL_READY)
+    if (redis->remote.dial->phase == HF_DIAL_READY)
         hello_again(redis);
 }
 
@@ -255,7 +255,8 @@ void hf_redis_session_restart(struct hf_served *served)
     struct hf_redis *redis = (struct hf_redis *)served;
 
     redis->session.due = redis->session.early = HF_NEVER;
-    hf_dial_say(redis->dial, "does not know our session any more: its lease ended");
+    hf_dial_say(redis->remote.dial,
+                "does not know our session any more: its lease ended");
     start_afresh(redis);
     hf_redis_news_close(redis);
     hf_remote_lose(&redis->remote);

@@ -24,17 +24,7 @@ static_assert(offsetof(struct hf_redis_task, base) == 0, "a task");
 static_assert(offsetof(struct hf_redis_conn, dial) == 0, "a connection");
 static_assert(offsetof(struct hf_redis_sentinel, conn) == 0, "a Sentinel's");
 
-static int redis_ready(const struct hf_remote *remote)
-{
-    return hf_dial_status(((const struct hf_redis *)remote)->dial);
-}
-
 /* ---- What served/ needs of us ---------------------------------------------------- */
-
-static void link_break(struct hf_served *served, const char *why)
-{
-    hf_dial_break(((struct hf_redis *)served)->dial, why);
-}
 
 /* { 0, changed, patience, when a claim may end that is none of ours } */
 static hf_time watch_until(struct hf_served *served, const void *reply)
@@ -64,7 +54,6 @@ static const struct hf_served_ops ops = {
     .text = hf_redis_text,
     .list = hf_redis_list,
     .examine = hf_redis_examine,
-    .link_break = link_break,
     .session_gone = hf_redis_session_restart,
     .session_again = hf_redis_session_again,
     .renew = hf_redis_renew,
@@ -75,7 +64,6 @@ static const struct hf_served_ops ops = {
 
 static const struct hf_remote_ops remote_ops = {
     .task_size = sizeof(struct hf_redis_task),
-    .ready = redis_ready,
     .begin = hf_served_begin,
     .end_watch = hf_served_end_watch,
     .end_task = hf_served_end_task,
@@ -86,7 +74,8 @@ static const struct hf_remote_ops remote_ops = {
 
 static hf_time redis_wake(const struct hf_redis *redis)
 {
-    hf_time wake = hf_sooner(hf_dial_wake(redis->dial), hf_redis_renew_wake(redis));
+    hf_time wake =
+        hf_sooner(hf_dial_wake(redis->remote.dial), hf_redis_renew_wake(redis));
 
     wake = hf_sooner(wake, hf_redis_news_wake(redis));
     wake = hf_sooner(wake, hf_redis_sentinels_wake(redis));
@@ -108,16 +97,16 @@ static void redis_process(struct hf_store *store, hf_time now, bool readable)
 
     redis->remote.now = now;
     store->wake = HF_NEVER;
-    hf_time heard = redis->dial->heard;
-    hf_dial_run(redis->dial, readable);
-    bool answered = redis->dial->heard != heard;
+    hf_time heard = redis->remote.dial->heard;
+    hf_dial_run(redis->remote.dial, readable);
+    bool answered = redis->remote.dial->heard != heard;
     bool others = readable && !may_wait(&redis->news, answered);
     hf_redis_sentinels_run(redis, others);
     hf_redis_news_run(redis, others);
     hf_served_watches_run(&redis->served);
     bool more = hf_remote_run(&redis->remote);
     hf_redis_renew_run(redis);
-    hf_dial_flush(redis->dial);
+    hf_dial_flush(redis->remote.dial);
     hf_redis_news_run(redis, false);
     hf_dial_flush(&redis->news_conn.dial);
     store->wake = more || store->wake == 0 ? 0 : redis_wake(redis);
@@ -133,7 +122,7 @@ static void redis_close(struct hf_store *store)
     hf_dial_close(&redis->news_conn.dial);
     hf_redis_bye(redis);
     hf_redis_sentinels_finish(redis);
-    hf_dial_close(redis->dial);
+    hf_dial_close(redis->remote.dial);
     hf_redis_mend_end(redis);
     assert(redis->link.conn.first == NULL && redis->news_conn.first == NULL);
     hf_served_finish(&redis->served);
@@ -173,7 +162,7 @@ static int redis_open(const struct hf_config *config, char *errmsg, struct hf_st
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         return HF_ENOMEM;
     }
-    hf_served_init(&redis->served, &ops, &remote_ops);
+    hf_served_init(&redis->served, &ops, &remote_ops, &redis->link.conn.dial);
     int r = hf_redis_config_init(&redis->config, config, errmsg);
     if (r < 0)
         goto fail;

@@ -10,10 +10,12 @@
 #define ROUNDS    16   /* callers may keep asking from done() */
 #define BEGUN_MAX 4096 /* a group is begun whole */
 
-void hf_remote_init(struct hf_remote *remote, const struct hf_remote_ops *ops)
+void hf_remote_init(struct hf_remote *remote, const struct hf_remote_ops *ops,
+                    struct hf_dial *dial)
 {
     assert(ops->task_size >= sizeof(struct hf_task));
     remote->ops = ops;
+    remote->dial = dial;
     remote->base.shared = true;
     remote->base.link = HF_LINK_DOWN;
     remote->tasks_end = &remote->tasks;
@@ -208,12 +210,12 @@ void hf_task_again(struct hf_task *task)
 static bool may_begin_any(const struct hf_remote *remote)
 {
     return (remote->repeat.first != NULL || remote->waiting.first != NULL) &&
-           remote->ops->ready(remote) > 0;
+           hf_dial_status(remote->dial) > 0;
 }
 
 static void end_canceled_requests(struct hf_remote *remote)
 {
-    int ready = remote->ops->ready(remote);
+    int ready = hf_dial_status(remote->dial);
 
     if (remote->cancels || ready < 0) {
         remote->cancels = false;
@@ -235,7 +237,7 @@ static void begin_all(struct hf_remote *remote, struct hf_requests *list, int *b
     uint64_t             group = 0; /* of the one before */
     bool                 more = true;
 
-    while (more && list->first != NULL && remote->ops->ready(remote) > 0) {
+    while (more && list->first != NULL && hf_dial_status(remote->dial) > 0) {
         bool together = group != 0 && list->first->group == group;
         if (*begun >= BEGUN_MAX && !together)
             return;

@@ -8,7 +8,7 @@
  *                       +--canceled, refused, lost--------------> done()
  *
  *     state     it is in    req->work   moves on by
- *     WAITING   `waiting`   NULL        begin, when the store is ready; canceled; refused;
+ *     WAITING   `waiting`   NULL        begin, when the dial is READY; canceled; refused;
  *                                       the session is lost
  *     REPEAT    `repeat`    NULL        the same, before all that is WAITING
  *     AT WORK   `tasks`     its task    finish, when there is an answer; again, if the
@@ -16,7 +16,7 @@
  *
  * canceled   What is not at work ends with HF_ECANCELED, if hf_req_may_end() says so.  At
  *            work only a WATCH can end early; the store knows how (`end_watch`).
- * refused    No server wants us (`ready` says why): all that is not at work is told so.
+ * refused    No server wants us (the dial says why): all that is not at work is told so.
  *            But a place that a server may have is to be left, whenever that will be
  *            possible: such a LEAVE waits on.  One that no server has is left already.
  * lost       The session is dead.  All requests end with HF_EDOWN: what comes from then on
@@ -30,6 +30,7 @@
 #ifndef HF_REMOTE_TASK_H
 #define HF_REMOTE_TASK_H
 
+#include "store/remote/dial.h"
 #include "store/requests.h"
 #include "store/store.h"
 
@@ -48,9 +49,6 @@ struct hf_task {
 /* What a store brings. */
 struct hf_remote_ops {
     size_t task_size; /* of its own tasks; they begin as zeros behind struct hf_task */
-
-    /* May requests be begun?  1: yes; 0: not yet; else what they are all answered. */
-    int (*ready)(const struct hf_remote *remote);
 
     /* Begin to work on it.  It may be finished at once. */
     void (*begin)(struct hf_task *task);
@@ -77,7 +75,8 @@ struct hf_remote_ops {
 struct hf_remote {
     struct hf_store             base;
     const struct hf_remote_ops *ops;
-    hf_time                     now; /* of the process() under way */
+    struct hf_dial             *dial; /* the link: requests are begun while it is READY */
+    hf_time                     now;  /* of the process() under way */
     struct hf_requests          waiting;
     struct hf_requests          repeat;
     struct hf_task             *tasks, **tasks_end;
@@ -86,7 +85,8 @@ struct hf_remote {
     bool                        closing;  /* done() is not called any more */
 };
 
-void hf_remote_init(struct hf_remote *remote, const struct hf_remote_ops *ops);
+void hf_remote_init(struct hf_remote *remote, const struct hf_remote_ops *ops,
+                    struct hf_dial *dial);
 
 /* Both of close(): nobody is told anything from now on; and, when nothing flies any more,
  * end all tasks. */

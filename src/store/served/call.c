@@ -31,13 +31,13 @@ static void session_changed(struct hf_served_task *task, enum hf_served_code cod
         break;
     case HF_SERVED_GONE:
         hf_task_finish(&task->base, HF_EDOWN);
-        if (served->remote.ops->ready(&served->remote) > 0)
+        if (hf_dial_status(served->remote.dial) > 0)
             ops->session_gone(served);
         break;
     default:
         assert(code == HF_SERVED_STALE);
         hf_task_finish(&task->base, HF_EDOWN);
-        ops->link_break(served, "has a newer connection of ours");
+        hf_dial_break(served->remote.dial, "has a newer connection of ours");
         break;
     }
 }
@@ -74,7 +74,7 @@ bool hf_served_failed(struct hf_served_task *task, enum hf_served_fault fault,
     case HF_SERVED_DOWN:
     case HF_SERVED_MISSING: /* it went under our feet: hello makes it anew */
         hf_task_finish(&task->base, HF_EDOWN);
-        served->ops->link_break(served, NULL);
+        hf_dial_break(served->remote.dial, NULL);
         break;
     case HF_SERVED_DENIED:
         hf_task_finish(&task->base, HF_EDENIED);

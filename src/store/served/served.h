@@ -165,9 +165,6 @@ struct hf_served_ops {
     /* EXAMINE: call, then hf_served_findings(). */
     void (*examine)(struct hf_served_task *task);
 
-    /* The connection is of no use; `why` as a clause about the server, NULL: errmsg says. */
-    void (*link_break)(struct hf_served *served, const char *why);
-
     /* The session is dead: begin another one; say hello again (NULL: never needed); renew
      * it now.  False: the link broke over it, so all tasks at rest have ended. */
     void (*session_gone)(struct hf_served *served);
@@ -208,7 +205,7 @@ struct hf_served {
 };
 
 void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops,
-                    const struct hf_remote_ops *remote_ops);
+                    const struct hf_remote_ops *remote_ops, struct hf_dial *dial);
 /* Nothing flies any more. */
 void hf_served_finish(struct hf_served *served);
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops,
-                    const struct hf_remote_ops *remote_ops)
+                    const struct hf_remote_ops *remote_ops, struct hf_dial *dial)
 {
-    hf_remote_init(&served->remote, remote_ops);
+    hf_remote_init(&served->remote, remote_ops, dial);
     served->ops = ops;
 }
 
@@ -32,7 +32,7 @@ void hf_served_begin(struct hf_task *task)
     };
     const struct hf_served *served = (const struct hf_served *)task->remote;
 
-    assert(task->remote->ops->ready(task->remote) > 0);
+    assert(hf_dial_status(task->remote->dial) > 0);
     if (task->req->op == HF_EXAMINE)
         served->ops->examine((struct hf_served_task *)task);
     else

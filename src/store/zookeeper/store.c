@@ -79,11 +79,6 @@ static void free_task(struct hf_task *base)
         hf_zk_line_put((struct hf_zk *)base->remote, task->line);
 }
 
-static int link_status(const struct hf_remote *remote)
-{
-    return hf_dial_status(&((const struct hf_zk *)remote)->dial);
-}
-
 static bool may_have(const struct hf_remote *remote, uint64_t id)
 {
     return hf_zk_ticket_find((const struct hf_zk *)remote, id) != NULL;
@@ -103,7 +98,6 @@ static void lose_all(struct hf_remote *remote)
 
 static const struct hf_remote_ops remote_ops = {
     .task_size = sizeof(struct hf_zk_task),
-    .ready = link_status,
     .begin = begin_verb,
     .end_watch = hf_zk_watch_cancel,
     .end_task = end_task,
@@ -177,7 +171,7 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     if (r < 0)
         goto free_tls;
     zk->base.impl = zk->config.secure ? &hf_zks_store : &hf_zk_store;
-    hf_remote_init(&zk->remote, &remote_ops);
+    hf_remote_init(&zk->remote, &remote_ops, &zk->dial);
     zk->salt[0] = hf_random();
     zk->salt[1] = hf_random();
     zk->late_last = &zk->late_first;

@@ -15,12 +15,6 @@ static void tell(char letter, uint64_t id)
 
 /* ---- The store --------------------------------------------------------------------------- */
 
-static int ready(const struct hf_remote *remote)
-{
-    (void)remote;
-    return fake.ready;
-}
-
 static void begin(struct hf_task *task)
 {
     struct fake_task *mine = (struct fake_task *)task;
@@ -69,7 +63,6 @@ static void lose(struct hf_remote *remote)
 
 static const struct hf_remote_ops ops = {
     .task_size = sizeof(struct fake_task),
-    .ready = ready,
     .begin = begin,
     .end_watch = end_watch,
     .end_task = end_task,
@@ -89,12 +82,18 @@ static void on_done(struct hf_req *it)
         fake.in_done(it);
 }
 
+void fake_dial(int status)
+{
+    fake.dial.refusal = status < 0 ? status : 0;
+    fake.dial.phase = status > 0 ? HF_DIAL_READY : HF_DIAL_RESTING;
+}
+
 int fake_start(void **state)
 {
     (void)state;
     memset(&fake, 0, sizeof fake);
-    hf_remote_init(&fake.remote, &ops);
-    fake.ready = 1;
+    hf_remote_init(&fake.remote, &ops, &fake.dial);
+    fake_dial(1);
     return 0;
 }
 

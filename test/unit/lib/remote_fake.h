@@ -24,7 +24,7 @@ struct fake_task {
 
 struct fake {
     struct hf_remote remote;
-    int              ready;
+    struct hf_dial   dial;
     uint64_t         place;   /* the one that the server may have */
     bool             at_once; /* it answers before begin() returns */
 
@@ -42,6 +42,9 @@ extern struct fake fake;
 /* For cmocka: a new one, ready; and the end, whatever a case has left at work. */
 int fake_start(void **state);
 int fake_stop(void **state);
+
+/* What hf_dial_status() says from now on. */
+void fake_dial(int status);
 
 void fake_submit(uint64_t id, enum hf_op op);
 void fake_submit_this(struct hf_req *req, enum hf_op op); /* one more */

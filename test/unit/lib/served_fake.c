@@ -101,11 +101,53 @@ static void list(struct hf_served_task *task, int code, const void *reply)
     hf_served_listed(task, (size_t)number(reply, 1), 77);
 }
 
-static void link_break(struct hf_served *served, const char *why)
+static void over(struct hf_dial *dial)
 {
-    (void)served;
+    (void)dial;
     next_call();
-    tell("break: %s", why != NULL ? why : "-");
+    tell("over");
+}
+
+/* It never connects. */
+static void connect_to(struct hf_dial *dial, const struct hf_address *address)
+{
+    (void)dial, (void)address;
+}
+
+static void go_on(struct hf_dial *dial)
+{
+    (void)dial;
+}
+
+static hf_time patience(const struct hf_dial *dial)
+{
+    (void)dial;
+    return HF_NEVER;
+}
+
+static const struct hf_dial_ops dial_ops = {
+    .kind = "Fake",
+    .is_link = true,
+    .connect = connect_to,
+    .step = go_on,
+    .greet = go_on,
+    .read = go_on,
+    .patience = patience,
+    .over = over,
+};
+
+void served_connect(void)
+{
+    static const struct hf_server here = { "there", "1" };
+
+    sfake.dial = (struct hf_dial){ .ops = &dial_ops,
+                                   .store = &sfake.served.base,
+                                   .now = &sfake.served.remote.now,
+                                   .list = &here,
+                                   .servers = 1 };
+    hf_dial_init(&sfake.dial, 1);
+    sfake.dial.here = here;
+    sfake.dial.phase = HF_DIAL_READY;
 }
 
 static void session_gone(struct hf_served *served)
@@ -128,7 +170,7 @@ static bool renew(struct hf_served *served)
     tell("renew");
     if (!sfake.breaks)
         return true;
-    sfake.ready = 0;
+    sfake.dial.phase = HF_DIAL_RESTING;
     hf_served_tasks_fail(served);
     return false;
 }
@@ -165,12 +207,6 @@ static void renew_in(struct hf_served *served, int64_t us)
     tell("renew in %" PRId64, us);
 }
 
-static int ready(const struct hf_remote *remote)
-{
-    (void)remote;
-    return sfake.ready;
-}
-
 static const struct hf_served_ops ops = {
     .begin = begin,
     .add_number = add_number,
@@ -184,7 +220,6 @@ static const struct hf_served_ops ops = {
     .number = number,
     .text = text,
     .list = list,
-    .link_break = link_break,
     .session_gone = session_gone,
     .session_again = session_again,
     .renew = renew,
@@ -196,7 +231,6 @@ static const struct hf_served_ops ops = {
 
 static const struct hf_remote_ops remote_ops = {
     .task_size = sizeof(struct hf_served_task),
-    .ready = ready,
     .begin = hf_served_begin,
     .end_watch = hf_served_end_watch,
     .end_task = hf_served_end_task,
@@ -210,9 +244,9 @@ int served_start(void **state)
 {
     (void)state;
     memset(&sfake, 0, sizeof sfake);
-    hf_served_init(&sfake.served, &ops, &remote_ops);
+    hf_served_init(&sfake.served, &ops, &remote_ops, &sfake.dial);
     sfake.served.remote.now = HF_SEC;
-    sfake.ready = 1;
+    served_connect();
     return 0;
 }
 

@@ -23,7 +23,7 @@ struct served_reply {
 
 struct served_fake {
     struct hf_served served;
-    int              ready;
+    struct hf_dial   dial;
     bool             breaks; /* the link, over the next renewal */
     struct hf_req    req[SERVED_MANY];
     unsigned         answers[SERVED_MANY];
@@ -33,7 +33,7 @@ struct served_fake {
     hf_time          watch_until;
 
     /* What the server, or the session, was told: "enter 1 a w1 c1 l0 note", "renew",
-     * "gone", "again", "break: why", "confirm", "look 5", "news 1"; blanks between parts,
+     * "gone", "again", "over" (the link broke), "confirm", "look 5", "news 1"; blanks between parts,
      * "; " between calls. */
     char told[1024];
 };
@@ -43,6 +43,9 @@ extern struct served_fake sfake;
 /* For cmocka. */
 int served_start(void **state);
 int served_stop(void **state);
+
+/* Connected and greeted, without a server; as at the start. */
+void served_connect(void);
 
 /* Submit a request and let it be begun. */
 struct hf_req *served_ask(unsigned number, enum hf_op op, uint64_t id);
