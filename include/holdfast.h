@@ -575,6 +575,27 @@ HF_API int hf_process(struct hf_client *client);
  * loss there are new ones: ask again. */
 HF_API int hf_lifeline(struct hf_client *client, int *fds, int size);
 
+/* The will of a session: all that another process needs to end it.  Whoever sees that
+ * this process is dead, and that nothing acts for it any more, need not wait for the
+ * lease: it executes the will, and the next in line has the lock at once.
+ *
+ * Returns how many bytes the will has, and writes them to `ret` if `size` is enough for
+ * that.  HF_EDOWN: there is no session yet, as before the store was first reached.  Each
+ * session has its own: ask again after HF_LINK_UP.  Keep it secret: it may hold passwords
+ * of the store's URL. */
+HF_API HF_CHECK int hf_will(struct hf_client *client, void *ret, size_t size);
+
+/* End the session that a will is of, and all its locks, wherever its process is and
+ * whatever it does.  Needs no client; `timeout_ms` as that of hf_inspect().  The store must
+ * be reached as the other process reached it: with the same environment, and the same
+ * working directory if its URL has relative paths.
+ *
+ * 0: that session is dead, by this or before; no other is touched.  HF_EINVAL: this is no
+ * will, or a damaged one.  HF_ETIMEOUT, HF_EDOWN: nobody knows; the lease will end it, and
+ * it may be tried again.  On failure `error` (unless it is NULL) tells why. */
+HF_API HF_CHECK int hf_execute(const void *will, size_t size, int64_t timeout_ms,
+                               char *error, size_t error_size);
+
 #ifdef __cplusplus
 }
 #endif

@@ -94,7 +94,11 @@ static int open_url(struct hf_client *client, const char *url,
     parsed.config.seed = hf_random();
     parsed.config.init = (options->flags & HF_INIT) != 0;
     client->url = strdup(parsed.config.url);
-    r = client->url != NULL ? hf_store_open(&parsed.config, errmsg, &store) : HF_ENOMEM;
+    client->given = strdup(parsed.config.given);
+    client->ttl_ms = parsed.config.ttl_ms;
+    r = client->url != NULL && client->given != NULL
+            ? hf_store_open(&parsed.config, errmsg, &store)
+            : HF_ENOMEM;
     hf_url_finish(&parsed);
     if (r < 0)
         return r;
@@ -151,6 +155,9 @@ static void destroy_client(struct hf_client *client)
 {
     if (client->store != NULL)
         client->store->impl->close(client->store);
+    if (client->given != NULL) /* it may hold a password */
+        explicit_bzero(client->given, strlen(client->given));
+    free(client->given);
     free(client->url);
     free(client->command);
     free(client->note);

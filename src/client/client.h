@@ -39,6 +39,8 @@ struct hf_client {
     char               link_why[HF_ERRMSG_MAX];
     unsigned           losses; /* told of */
     char              *url;    /* without passwords */
+    char              *given;  /* as it was written, for the will */
+    int                ttl_ms; /* likewise */
     char              *command;
     bool               bare; /* whoever can look at the store sees all of it */
     char              *note; /* of locks that have none of their own, encoded */

@@ -40,7 +40,7 @@ static void tell_down(struct hf_client *client)
 {
     const struct hf_store *store = client->store;
     const char *why = *store->errmsg != '\0' ? store->errmsg : hf_strerror(HF_EDOWN);
-    assert(store->link != HF_LINK_UP || store->refusing);
+    assert(store->link != HF_LINK_UP || store->refusal != 0);
     bool news = store->failures > 0 && strcmp(reason(why), reason(client->link_why)) != 0;
 
     if (client->link == HF_LINK_UP || news)
@@ -53,7 +53,7 @@ void hf_link_publish(struct hf_client *client)
 
     if (client->engine.losses != client->losses)
         tell_loss(client);
-    if (store->link != HF_LINK_UP || store->refusing)
+    if (store->link != HF_LINK_UP || store->refusal != 0)
         tell_down(client);
     else if (client->link != HF_LINK_UP)
         tell_link(client, HF_LINK_UP, "");

@@ -21,7 +21,7 @@ int hf_store_strange(struct hf_store *store, uint64_t token)
 void hf_store_set_link(struct hf_store *store, enum hf_link link)
 {
     assert(link == HF_LINK_DOWN || link == HF_LINK_UP || link == HF_LINK_LOST);
-    if (link == HF_LINK_UP && !store->refusing)
+    if (link == HF_LINK_UP && store->refusal == 0)
         store->failures = store->absences = 0;
     if (store->link == link)
         return;

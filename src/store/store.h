@@ -43,6 +43,8 @@
  *              from inside submit() or cancel().
  *   S8 truth   LEAVE answers 0 only if the place was ours until then, and
  *              HF_ELOST if it was taken from us before.
+ *   S9 will    A will ends exactly its session, and only that: all the tickets of
+ *              that session, at once, and nothing of any other, earlier or later.
  *
  * Threads: a store is called by one thread at a time and starts none.
  */
@@ -55,6 +57,7 @@
 #include "holdfast.h"
 
 #define HF_ERRMSG_MAX 256
+#define HF_WILL_MAX   256 /* of a store: what is more than its URL */
 
 /* One request.  The caller owns it and must keep it, and all it points to, in
  * place until done() is called.  `line` and `snapshot` are lent for the time of
@@ -110,6 +113,13 @@ struct hf_config {
     uint64_t    seed; /* for back-off */
     bool        init; /* make what is not made by coming first; see HF_INIT */
 
+    /* As `will` of some store of this URL wrote it, or NULL.  The store that is opened has
+     * no session of its own then.  It takes that one over, to end it: its link is LOST as
+     * soon as that session is surely dead, whether it died by this or before.  Nothing is
+     * submitted to such a store. */
+    const void *will;
+    size_t      will_size;
+
     const struct hf_param *param;
     size_t                 params;
 };
@@ -157,6 +167,11 @@ struct hf_store_impl {
      * finished.  `readable`: fd polled readable, or nobody looked. */
     void (*process)(struct hf_store *store, hf_time now, bool readable);
 
+    /* Write down what another process needs to end this session (S9): HF_WILL_MAX bytes at
+     * most.  Returns how many; 0: there is no session that could stay behind.  It stays true
+     * for the whole session, whatever connection it is on. */
+    int (*will)(struct hf_store *store, void *ret);
+
     /* See hf_lifeline() in holdfast.h; NULL if there is none. */
     int (*lifeline)(struct hf_store *store, int *fds, int size);
 
@@ -179,7 +194,7 @@ struct hf_store {
     char         errmsg[HF_ERRMSG_MAX]; /* about the last failure */
 
     /* Of servers, see hf_store_tried(). */
-    bool     refusing; /* the link is up only to tell why there is none */
+    int      refusal;  /* HF_E...: the link is up only to tell why there is none; or 0 */
     unsigned failures; /* tries in vain since there was a link */
     unsigned absences; /* rounds in a row in which no server was there at all */
     bool     present;  /* this round one was */

@@ -40,7 +40,7 @@ static void mirror(struct trace *trace)
     trace->base.wake = trace->inner->wake;
     trace->base.shared = trace->inner->shared;
     trace->base.link = trace->inner->link;
-    trace->base.refusing = trace->inner->refusing;
+    trace->base.refusal = trace->inner->refusal;
     trace->base.failures = trace->inner->failures;
     trace->base.absences = trace->inner->absences;
     trace->base.alive_until = trace->inner->alive_until;
@@ -161,6 +161,14 @@ static void trace_process(struct hf_store *store, hf_time now, bool readable)
     mirror(trace);
 }
 
+static int trace_will(struct hf_store *store, void *ret)
+{
+    struct trace *trace = (struct trace *)store;
+
+    assert(trace->inner->impl->will != NULL);
+    return trace->inner->impl->will(trace->inner, ret);
+}
+
 static int trace_lifeline(struct hf_store *store, int *fds, int size)
 {
     struct trace *trace = (struct trace *)store;
@@ -205,6 +213,7 @@ int hf_trace_open(struct hf_store *inner, void (*tell)(const char *text, void *d
     trace->base.impl = &trace->impl;
     trace->base.fd = inner->fd;
     trace->impl.groups = inner->impl->groups;
+    trace->impl.will = inner->impl->will != NULL ? trace_will : NULL;
     inner->on_link = on_inner_link;
     inner->on_link_data = trace;
     mirror(trace);

@@ -65,7 +65,7 @@ static void end_refusal(struct hf_dial *dial)
         return;
     assert(dial->ops->is_link);
     dial->refusal = 0;
-    dial->store->refusing = false;
+    dial->store->refusal = 0;
     hf_store_set_link(dial->store, HF_LINK_DOWN);
 }
 

@@ -76,7 +76,7 @@ static void begin_refusal(struct hf_dial *dial, int status)
     assert(dial->ops->is_link && status < 0);
     dial->refusal = status;
     dial->denial = 0;
-    dial->store->refusing = true;
+    dial->store->refusal = dial->refusal;
     dial->tried = 0;
     dial->addresses = 0;
     dial->detour = false;
