@@ -1,0 +1,18 @@
+/* parse.h - what the files that read a command line share. */
+#ifndef PARSE_H
+#define PARSE_H
+
+#include "options.h"
+
+/* All of these return 0, or an exit code after having complained. */
+
+/* One option of the table; parse_value.c. */
+int parse_option(struct args *args, int id, char *value);
+
+/* All of them together, and the operands; parse_check.c. */
+int parse_check(const struct args *args);
+
+/* Complain about `what`, and about `value` unless that is NULL; EXIT_USAGE. */
+int parse_refuse(const struct verb *verb, const char *what, const char *value);
+
+#endif

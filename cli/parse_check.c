@@ -1,0 +1,61 @@
+/* parse_check.c - options that make no sense together; see parse.h. */
+#include "parse.h"
+
+static int check_kind(const struct args *args)
+{
+    int kinds = args->shared + args->exclusive + args->claim + (args->slots > 0);
+
+    if (kinds > 1)
+        return parse_refuse(args->verb, "-s, -x, --slots and --claim exclude each other",
+                            NULL);
+    if (args->weight > 0 && args->slots == 0)
+        return parse_refuse(args->verb, "--weight needs --slots", NULL);
+    if (args->weight > args->slots)
+        return parse_refuse(args->verb, "--weight must not be more than --slots", NULL);
+    return 0;
+}
+
+/* Those that ask the store something need a moment for it. */
+static int check_limit(const struct args *args)
+{
+    if (args->verb->bit & (IN_CHECK | IN_DOCTOR) && args->wait_ms == 0)
+        return parse_refuse(args->verb, "-w 0 leaves no time for an answer", NULL);
+    return 0;
+}
+
+/* --grant needs --print: when we connect ourselves we are a client, and grant nothing. */
+static int check_grant(const struct args *args)
+{
+    if (args->grant != NULL && !args->print)
+        return parse_refuse(args->verb, "--grant needs --print: have psql(1) run that",
+                            NULL);
+    return 0;
+}
+
+/* --observe makes another thing of `elect`. */
+static int check_observe(const struct args *args)
+{
+    bool part = args->again || args->on_ask != 0 || args->wait_ms >= 0 ||
+                args->note != NULL || args->command != NULL;
+
+    if (args->verb->bit != IN_ELECT)
+        return 0;
+    if (args->observe && part)
+        return parse_refuse(
+            args->verb, "--observe takes no part: it goes with --json, --url and -v only",
+            NULL);
+    if (args->json && !args->observe)
+        return parse_refuse(args->verb, "--json needs --observe", NULL);
+    return 0;
+}
+
+int parse_check(const struct args *args)
+{
+    int (*const checks[])(const struct args *) = { check_limit, check_observe,
+                                                   check_grant, check_kind };
+    int code = 0;
+
+    for (size_t i = 0; code == 0 && i < sizeof checks / sizeof *checks; i++)
+        code = checks[i](args);
+    return code;
+}
