@@ -77,6 +77,8 @@ const struct option_row option_table[] = {
       "exit with N instead of 75 if not acquired" },
     { IN_RUN | IN_HOLD, OPT_MAX_WAITERS, "max-waiters", "N",
       "do not queue if N wait already" },
+    { CHILD, 'c', "command", "STRING",
+      "the command is STRING, run by $SHELL or /bin/sh" },
     { HOLDING, OPT_NOTE, "note", "TEXT", "show TEXT to others who look" },
     { CHILD, OPT_SHOW_COMMAND, "show-command", NULL,
       "show its arguments also where others can look" },

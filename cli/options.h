@@ -86,8 +86,9 @@ const struct verb *verb_find(const char *name);
 /* A command line, understood.  Strings are argv's but for `url`. */
 struct args {
     const struct verb *verb;
-    const char        *operand[3]; /* those there are; the first is often NAME */
-    char             **command;    /* NULL-terminated, or NULL */
+    const char        *operand[3];   /* those there are; the first is often NAME */
+    char             **command;      /* NULL-terminated, or NULL */
+    char              *shell_string; /* -c: the command is this, by a shell; or NULL */
 
     int64_t        wait_ms; /* 0: do not wait; negative: for ever */
     bool           shared;

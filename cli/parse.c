@@ -78,6 +78,33 @@ static int take_options(int argc, char **argv, const struct grammar *grammar,
     }
 }
 
+/* As flock(1) does it. */
+static char **shell_command(char *string)
+{
+    static char *command[4]; /* it lives as long as argv does */
+    char        *shell = getenv("SHELL");
+
+    command[0] = shell != NULL && *shell != '\0' ? shell : "/bin/sh";
+    command[1] = "-c";
+    command[2] = string;
+    return command;
+}
+
+/* `rest`: what follows NAME. */
+static int take_command(char **rest, struct args *args)
+{
+    if (args->shell_string != NULL && *rest != NULL)
+        return parse_refuse(args->verb, "-c is the whole command, but there is also",
+                            *rest);
+    if (args->shell_string != NULL)
+        args->command = shell_command(args->shell_string);
+    else if (*rest != NULL)
+        args->command = rest;
+    else if (!args->observe)
+        return parse_refuse(args->verb, "the COMMAND to run is missing", NULL);
+    return 0;
+}
+
 /* Options may stand before and after operands, but end at "--" and where a command
  * starts.  A "--" may stand before NAME and another one before COMMAND. */
 static int take_all(int argc, char **argv, const struct grammar *grammar,
@@ -106,11 +133,8 @@ static int take_all(int argc, char **argv, const struct grammar *grammar,
                             verb->names ? "the NAME of the lock is missing"
                                         : "an argument is missing",
                             NULL);
-    if (verb->command && optind >= argc && !args->observe)
-        return parse_refuse(verb, "the COMMAND to run is missing", NULL);
-    if (verb->command && optind < argc)
-        args->command = argv + optind;
-    return parse_check(args);
+    code = verb->command ? take_command(argv + optind, args) : 0;
+    return code != 0 ? code : parse_check(args);
 }
 
 int args_parse(int argc, char **argv, struct args *ret)

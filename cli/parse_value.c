@@ -112,6 +112,14 @@ static int take_role(struct args *args, const char *value)
     return 0;
 }
 
+static int take_shell_string(struct args *args, char *value)
+{
+    if (args->shell_string != NULL)
+        return parse_refuse(args->verb, "-c is given twice", NULL);
+    args->shell_string = value;
+    return 0;
+}
+
 /* Those that are either given or not. */
 static bool *flag_of(struct args *args, int id)
 {
@@ -163,6 +171,8 @@ int parse_option(struct args *args, int id, char *value)
         return take_duration("wait", value, &args->wait_ms);
     case 'E':
         return take_exit_code(value, &args->busy_exit);
+    case 'c':
+        return take_shell_string(args, value);
     case OPT_SLOTS:
         return take_count("slots", value, &args->slots);
     case OPT_WEIGHT:

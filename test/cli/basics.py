@@ -29,6 +29,30 @@ def options_stand_before_or_after_the_name(t):
 
 
 @case
+def a_string_is_run_by_the_shell(t):
+    for words in (["run", "a", "-c", "echo $0 | tr a-z A-Z; exit 3"], ["try", "-c", "echo $0 | tr a-z A-Z; exit 3", "a"],
+                  ["elect", "-q", "--command=echo $0 | tr a-z A-Z; exit 3", "a"]):
+        done = t.run(*words, env={"SHELL": ""})
+        t.equal((done.code, done.out, done.err), (3, "/BIN/SH\n", ""), str(words))
+    shell = t.path("shell")
+    shell.write_text('#!/bin/sh\necho "mine: $#, $1, $2"\n')
+    shell.chmod(0o755)
+    t.equal(t.run("run", "a", "-c", "x  y; z", env={"SHELL": str(shell)}).out, "mine: 2, -c, x  y; z\n")
+    t.equal(t.run("run", "a", "-c", "true", env={"SHELL": "/no/such/shell"}).code, 127)
+    env = dict(t.env)
+    env.pop("SHELL", None)
+    t.equal(subprocess.run([HOLDFAST, "run", "a", "-c", "exit 4"], env=env, timeout=LIMIT).returncode, 4)
+
+
+@case
+def a_string_is_shown_as_other_commands_are(t):
+    holder = t.start("run", "a", "-c", "echo up; TOKEN=x sleep 1000", env={"SHELL": "/bin/sh"})
+    t.equal(holder.stdout.readline(), b"up\n")
+    t.equal(t.show("a")["holders"][0]["command"], "/bin/sh -c echo up; TOKEN=x sleep 1000")
+    t.end(holder)
+
+
+@case
 def environment_is_set_and_not_the_callers(t):
     forged = {"HOLDFAST_TOKEN": "999999999999999999", "HOLDFAST_SLOT": "7",
               "HOLDFAST_NAME": "other"}
