@@ -3,17 +3,14 @@
 
 #include "cli.h"
 #include "clock.h"
-#include "entry.h"
 #include "held.h"
-#include "leftovers.h"
 #include "nested.h"
 #include "notice.h"
 #include "reach.h"
+#include "refuse.h"
 #include "session.h"
 
-#include <inttypes.h>
 #include <poll.h>
-#include <stdio.h>
 
 /* How long a store may take to let us go, before we just leave. */
 #define LEAVE_NS (1 * NS_PER_SEC)
@@ -82,95 +79,6 @@ static int64_t time_left_ms(const struct taking *taking)
     int64_t left = (taking->give_up_at - clock_boot_ns()) / NS_PER_MS;
 
     return taking->args->wait_ms <= 0 ? taking->args->wait_ms : left > 0 ? left : 0;
-}
-
-/* Told even with -q: it may go on for ever, and nothing is ever run. */
-static bool is_left_over(const struct hf_entry *holder)
-{
-    struct leftovers_found found;
-
-    return holder != NULL && leftovers_find(holder, &found);
-}
-
-static int say_busy(const struct taking *taking, int why)
-{
-    const struct args *args = taking->args;
-    const char        *name = args->operand[0];
-    struct hf_report  *report;
-    char               holders[ENTRY_TEXT_MAX] = "is held";
-    bool               quiet = args->quiet;
-
-    if (hf_inspect(taking->client, name, 1000, &report) == 0) {
-        quiet = quiet && !is_left_over(entry_first_holder(report));
-        if (entry_first_holder(report) != NULL)
-            entry_holders(holders, report);
-        else
-            snprintf(holders, sizeof holders,
-                     why == HF_ETIMEOUT ? "is free by now" : "was held until just now");
-        hf_report_free(report);
-    }
-    if (!quiet)
-        complain("%s\"%s\" %s", why == HF_ETIMEOUT ? "gave up waiting: " : "", name,
-                 holders);
-    return args->busy_exit;
-}
-
-/* As many wait as --max-waiters allows: the store, or the line, tells it. */
-static int say_full(const struct taking *taking)
-{
-    const struct args *args = taking->args;
-    struct hf_report  *report;
-    size_t             waiting = 0;
-
-    if (args->quiet)
-        return args->busy_exit;
-    if (hf_inspect(taking->client, args->operand[0], 1000, &report) == 0) {
-        for (size_t i = 0; i < report->count; i++)
-            waiting += !report->entry[i]->held;
-        hf_report_free(report);
-    }
-    if (waiting >= args->max_waiters)
-        complain("%zu wait%s for \"%s\" already: --max-waiters is %" PRIu32, waiting,
-                 waiting == 1 ? "s" : "", args->operand[0], args->max_waiters);
-    else /* no longer, or it is the disk that is full */
-        session_failed(taking->client, HF_EFULL);
-    return args->busy_exit;
-}
-
-static int say_mismatch(const struct taking *taking)
-{
-    const char       *name = taking->args->operand[0];
-    struct hf_report *report;
-    char              kind[ENTRY_KIND_MAX], owner[ENTRY_TEXT_MAX];
-
-    if (hf_inspect(taking->client, name, 1000, &report) < 0)
-        return session_failed(taking->client, HF_EMISMATCH);
-    if (report->count > 0)
-        complain("\"%s\" is in use as %s by %s; use the same kind everywhere, or another "
-                 "name",
-                 name, entry_kind(kind, report->entry[0]),
-                 entry_owner(owner, report->entry[0]));
-    else
-        complain("\"%s\" was in use as another kind of lock until just now", name);
-    hf_report_free(report);
-    return exit_for(HF_EMISMATCH);
-}
-
-static int say_why(const struct taking *taking, int why)
-{
-    if (why == HF_EMISMATCH)
-        return say_mismatch(taking);
-    if (why == HF_EFULL && taking->args->max_waiters > 0)
-        return say_full(taking);
-    if (why == HF_EBUSY && taking->args->wait_ms > 0)
-        why = HF_ETIMEOUT; /* the time was over when we were continued */
-    if (why == HF_EBUSY || why == HF_ETIMEOUT)
-        return say_busy(taking, why);
-    if (why == HF_EDOWN && reach_why() != NULL) {
-        complain("%s", reach_why());
-        return exit_for(why);
-    }
-    return session_failed(taking->client, why);
 }
 
 /* HF_EDEADLOCK, after having said so: we would wait for ourselves.  *unsure: it is not
@@ -320,7 +228,7 @@ bool take(struct taking *taking)
         leave_line(taking);
         taking->code = EXIT_USAGE;
     } else if (r < 0) {
-        taking->code = say_why(taking, r);
+        taking->code = refuse(taking, r);
     }
     return r == 0 && taking->signal == 0;
 }

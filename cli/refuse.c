@@ -1,0 +1,100 @@
+/* refuse.c - see refuse.h. */
+#include "refuse.h"
+
+#include "cli.h"
+#include "entry.h"
+#include "leftovers.h"
+#include "reach.h"
+#include "session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Told even with -q: it may go on for ever, and nothing is ever run. */
+static bool is_left_over(const struct hf_entry *holder)
+{
+    struct leftovers_found found;
+
+    return holder != NULL && leftovers_find(holder, &found);
+}
+
+static int say_busy(const struct taking *taking, int why)
+{
+    const struct args *args = taking->args;
+    const char        *name = args->operand[0];
+    struct hf_report  *report;
+    char               holders[ENTRY_TEXT_MAX] = "is held";
+    bool               quiet = args->quiet;
+
+    if (hf_inspect(taking->client, name, 1000, &report) == 0) {
+        quiet = quiet && !is_left_over(entry_first_holder(report));
+        if (entry_first_holder(report) != NULL)
+            entry_holders(holders, report);
+        else
+            snprintf(holders, sizeof holders,
+                     why == HF_ETIMEOUT ? "is free by now" : "was held until just now");
+        hf_report_free(report);
+    }
+    if (!quiet)
+        complain("%s\"%s\" %s", why == HF_ETIMEOUT ? "gave up waiting: " : "", name,
+                 holders);
+    return args->busy_exit;
+}
+
+/* As many wait as --max-waiters allows: the store, or the line, tells it. */
+static int say_full(const struct taking *taking)
+{
+    const struct args *args = taking->args;
+    struct hf_report  *report;
+    size_t             waiting = 0;
+
+    if (args->quiet)
+        return args->busy_exit;
+    if (hf_inspect(taking->client, args->operand[0], 1000, &report) == 0) {
+        for (size_t i = 0; i < report->count; i++)
+            waiting += !report->entry[i]->held;
+        hf_report_free(report);
+    }
+    if (waiting >= args->max_waiters)
+        complain("%zu wait%s for \"%s\" already: --max-waiters is %" PRIu32, waiting,
+                 waiting == 1 ? "s" : "", args->operand[0], args->max_waiters);
+    else /* no longer, or it is the disk that is full */
+        session_failed(taking->client, HF_EFULL);
+    return args->busy_exit;
+}
+
+static int say_mismatch(const struct taking *taking)
+{
+    const char       *name = taking->args->operand[0];
+    struct hf_report *report;
+    char              kind[ENTRY_KIND_MAX], owner[ENTRY_TEXT_MAX];
+
+    if (hf_inspect(taking->client, name, 1000, &report) < 0)
+        return session_failed(taking->client, HF_EMISMATCH);
+    if (report->count > 0)
+        complain("\"%s\" is in use as %s by %s; use the same kind everywhere, or another "
+                 "name",
+                 name, entry_kind(kind, report->entry[0]),
+                 entry_owner(owner, report->entry[0]));
+    else
+        complain("\"%s\" was in use as another kind of lock until just now", name);
+    hf_report_free(report);
+    return exit_for(HF_EMISMATCH);
+}
+
+int refuse(const struct taking *taking, int why)
+{
+    if (why == HF_EMISMATCH)
+        return say_mismatch(taking);
+    if (why == HF_EFULL && taking->args->max_waiters > 0)
+        return say_full(taking);
+    if (why == HF_EBUSY && taking->args->wait_ms > 0)
+        why = HF_ETIMEOUT; /* the time was over when we were continued */
+    if (why == HF_EBUSY || why == HF_ETIMEOUT)
+        return say_busy(taking, why);
+    if (why == HF_EDOWN && reach_why() != NULL) {
+        complain("%s", reach_why());
+        return exit_for(why);
+    }
+    return session_failed(taking->client, why);
+}
