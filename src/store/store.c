@@ -109,6 +109,10 @@ int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store 
                  schemes);
         return HF_EUNSUPPORTED;
     }
+    if (config->will != NULL && impl->will == NULL) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "sessions in %s: leave no will", config->scheme);
+        return HF_EUNSUPPORTED;
+    }
     if (config->user != NULL && !impl->users) {
         snprintf(errmsg, HF_ERRMSG_MAX,
                  "store URL: %s: has no users; write %%40 for an @ that is meant so",

@@ -63,13 +63,18 @@ static void on_link(struct hf_store *store, void *data)
 
 void player_open(struct player *player)
 {
+    player_open_for(player, 2000);
+}
+
+void player_open_for(struct player *player, int ttl_ms)
+{
     struct hf_url parsed;
     char          errmsg[HF_ERRMSG_MAX] = "";
 
     *player = (struct player){ 0 };
     if (hf_url_parse(url, &parsed, errmsg) < 0)
         fail_msg("%s", errmsg);
-    parsed.config.ttl_ms = 2000;
+    parsed.config.ttl_ms = ttl_ms;
     int r = hf_store_open(&parsed.config, errmsg, &player->store);
     hf_url_finish(&parsed);
     if (r < 0)

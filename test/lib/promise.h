@@ -48,6 +48,7 @@ const char *promise_url(void);
 bool promise_is_shared(void);
 
 void player_open(struct player *player);
+void player_open_for(struct player *player, int ttl_ms); /* else it is 2 s */
 void player_close(struct player *player);
 
 /* Submit; process once, waiting up to `ms` for something to do; and both until

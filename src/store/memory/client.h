@@ -21,6 +21,7 @@ struct hf_memory {
 
     /* link.c */
     uint64_t        session;    /* 0: none yet, or no more */
+    bool            executes;   /* it is another's: end it, and have none */
     uint64_t        connection; /* number of the newest */
     hf_time         ttl;
     uint64_t        beat; /* serial of the HELLO or RENEW in flight, or 0 */
@@ -67,5 +68,10 @@ void hf_memory_submit(struct hf_store *store, struct hf_req *req);
 void hf_memory_cancel(struct hf_store *store, struct hf_req *req);
 void hf_memory_process(struct hf_store *store, hf_time now, bool readable);
 void hf_memory_close(struct hf_store *store);
+
+/* will.c: see struct hf_store_impl.  Which session does config->will name?  0: there is
+ * none. */
+int hf_memory_will(struct hf_store *store, void *ret);
+int hf_memory_will_read(const struct hf_config *config, char *errmsg, uint64_t *ret);
 
 #endif

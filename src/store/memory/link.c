@@ -6,6 +6,8 @@
  * Failures: no answer for another third, or a broken wire: the link is down and
  * HELLO is sent again, with pauses, for the same session.  The world does not
  * know the session any more: the link is lost, and HELLO asks for a new one.
+ *
+ * Who executes a will sends END for that session, until it is answered.
  */
 #include "store/memory/client.h"
 
@@ -55,7 +57,7 @@ static void connect(struct hf_memory *memory, hf_time now)
     assert(memory->base.link != HF_LINK_UP);
     memory->connection++;
     memory->wire->broken = false;
-    beat(memory, HF_CALL_HELLO, now);
+    beat(memory, memory->executes ? HF_CALL_END : HF_CALL_HELLO, now);
 }
 
 /* The wire is dead, or does not answer: what is in flight fails, and may or may
@@ -76,9 +78,12 @@ void hf_memory_lose(struct hf_memory *memory, hf_time now)
     memory->session = 0;
     if (memory->ttl > 0)
         memory->base.alive_until = 0;
-    set_link(memory, HF_LINK_LOST, "the session in the memory store expired");
+    set_link(memory, HF_LINK_LOST, "the session in the memory store was ended");
     hf_memory_fail(memory, true);
-    connect(memory, now);
+    if (memory->executes)
+        memory->due = HF_NEVER; /* that is what we came for */
+    else
+        connect(memory, now);
 }
 
 void hf_memory_link_run(struct hf_memory *memory, hf_time now)
@@ -128,6 +133,11 @@ bool hf_memory_link_take(struct hf_memory *memory, const struct hf_answer *answe
 {
     bool ours = memory->beat != 0 && answer->serial == memory->beat;
 
+    if (answer->serial == 0) {
+        assert(answer->gone && memory->session != 0);
+        hf_memory_lose(memory, now);
+        return true;
+    }
     if (ours && answer->status == HF_ENOMEM)
         cut(memory, now);
     else if (ours && answer->gone)
@@ -145,6 +155,7 @@ static const struct hf_store_impl on_wire = {
     .submit = hf_memory_submit,
     .cancel = hf_memory_cancel,
     .process = hf_memory_process,
+    .will = hf_memory_will,
 };
 
 int hf_memory_open(struct hf_wire *wire, hf_time ttl, uint64_t seed,
@@ -171,7 +182,7 @@ void hf_memory_close(struct hf_store *store)
 {
     struct hf_memory *memory = (struct hf_memory *)store;
 
-    assert(store->link != HF_LINK_UP || memory->session != 0);
+    assert(store->link != HF_LINK_UP || (memory->session != 0 && !memory->executes));
     if (store->link == HF_LINK_UP)
         memory->wire->send(memory->wire,
                            &(struct hf_call){ .kind = HF_CALL_BYE,

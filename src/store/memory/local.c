@@ -6,6 +6,7 @@
  */
 #include "store/memory/local.h"
 
+#include "base/random.h"
 #include "holdfast.h"
 
 #include <assert.h>
@@ -60,6 +61,8 @@ static struct shared *shared_new(const char *name)
     }
     pthread_mutex_init(&shared->mutex, NULL);
     hf_world_init(&shared->world, highest_token);
+    /* No session has the number of one of an earlier world, which a will may name. */
+    shared->world.number = hf_random() >> 1;
     shared->world.bell = ring_bell;
     return shared;
 }
@@ -124,20 +127,24 @@ static void wire_send(struct hf_wire *base, const struct hf_call *call, hf_time 
 
 static const struct hf_answer *wire_receive(struct hf_wire *base, hf_time now)
 {
-    struct wire *wire = (struct wire *)base;
+    struct wire     *wire = (struct wire *)base;
+    struct hf_world *world = &wire->shared->world;
 
     if (wire->answered) {
         wire->answered = false;
         return &wire->answer;
     }
     pthread_mutex_lock(&wire->shared->mutex);
-    wire->next = hf_world_pass(&wire->shared->world, now);
-    uint64_t serial = hf_world_news(&wire->shared->world, wire->session);
+    wire->next = hf_world_pass(world, now);
+    uint64_t serial = hf_world_news(world, wire->session);
+    bool     gone = wire->session != 0 && hf_world_session(world, wire->session) == NULL;
     pthread_mutex_unlock(&wire->shared->mutex);
-    if (serial == 0)
+    if (serial == 0 && !gone)
         return NULL;
+    if (gone)
+        wire->session = 0; /* told once */
     wire->answer.serial = serial;
-    wire->answer.gone = false;
+    wire->answer.gone = gone;
     wire->answer.status = 0;
     wire->answer.ahead = 0;
     wire->answer.count = wire->answer.me = 0;

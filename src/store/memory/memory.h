@@ -25,7 +25,7 @@ struct hf_wire {
     void (*send)(struct hf_wire *wire, const struct hf_call *call, hf_time now);
 
     /* The next answer, lent until the next call; NULL: none yet.  The answer to
-     * a WATCH is its serial alone. */
+     * a WATCH is its serial alone.  Serial 0: nobody asked, the session is gone. */
     const struct hf_answer *(*receive)(struct hf_wire *wire, hf_time now);
 
     /* Clear what made fd readable. */

@@ -33,17 +33,23 @@ static int parse_lease(const struct hf_config *config, char *errmsg, hf_time *re
 static int open_url(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
     struct hf_wire *wire;
+    uint64_t        doomed; /* 0, or the session that a will ends */
     hf_time         lease;
 
     int r = parse_lease(config, errmsg, &lease);
+    if (r == 0)
+        r = hf_memory_will_read(config, errmsg, &doomed);
     if (r < 0)
         return r;
     r = hf_local_open(config->rest, &wire);
     if (r < 0)
         goto fail;
     r = hf_memory_open(wire, lease, config->seed, ret);
-    if (r == 0)
+    if (r == 0) {
+        ((struct hf_memory *)*ret)->session = doomed;
+        ((struct hf_memory *)*ret)->executes = doomed != 0;
         return 0;
+    }
     wire->close(wire);
 fail:
     snprintf(errmsg, HF_ERRMSG_MAX, "memory:%s cannot be opened: %s", config->rest,
@@ -61,4 +67,5 @@ const struct hf_store_impl hf_memory_store = {
     .submit = hf_memory_submit,
     .cancel = hf_memory_cancel,
     .process = hf_memory_process,
+    .will = hf_memory_will,
 };

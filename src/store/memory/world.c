@@ -232,6 +232,20 @@ static bool hello_session(struct hf_world *world, const struct hf_call *call, hf
     return true;
 }
 
+/* Its owner is told: it may be asleep. */
+static bool end_by_will(struct hf_world *world, uint64_t number, struct hf_answer *answer)
+{
+    struct hf_session *session = hf_world_session(world, number);
+
+    answer->gone = true;
+    if (session == NULL)
+        return true;
+    if (world->bell != NULL)
+        world->bell(session->owner);
+    hf_world_end(world, session);
+    return true;
+}
+
 bool hf_world_call(struct hf_world *world, const struct hf_call *call, hf_time now,
                    struct hf_answer *answer)
 {
@@ -244,6 +258,8 @@ bool hf_world_call(struct hf_world *world, const struct hf_call *call, hf_time n
     hf_world_pass(world, now);
     if (call->kind == HF_CALL_HELLO)
         return hello_session(world, call, now, answer);
+    if (call->kind == HF_CALL_END)
+        return end_by_will(world, call->session, answer);
 
     struct hf_session *session = hf_world_session(world, call->session);
     if (session == NULL) {

@@ -22,6 +22,7 @@ enum hf_call_kind {
     HF_CALL_VERB,   /* a request */
     HF_CALL_FORGET, /* the watch asked for as `serial`; no answer */
     HF_CALL_BYE,    /* the session ends; no answer */
+    HF_CALL_END,    /* its will: it ends, whatever connection it is on */
 };
 
 struct hf_call {
@@ -68,7 +69,7 @@ struct hf_world {
     struct hf_queue   *queue[HF_WORLD_BUCKETS]; /* by the name's hash */
     struct hf_session *sessions;
     enum hf_habit      habit;
-    uint64_t           number;  /* last session */
+    uint64_t           number;  /* last session; may begin anywhere */
     uint64_t           seq;     /* last ticket, over all lines */
     uint64_t           token;   /* last token, over all lines */
     uint64_t           stamp;   /* changes so far, from 1 */

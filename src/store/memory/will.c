@@ -1,0 +1,54 @@
+/* will.c - what a will in the memory store says: which session, of which process.
+ *
+ * No two sessions have the same number (local.c).  The process is named, too: in another one
+ * the session is not there, though it may be alive.
+ */
+#include "store/memory/client.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct will {
+    uint64_t session;
+    uint64_t pid;
+};
+
+int hf_memory_will(struct hf_store *store, void *ret)
+{
+    const struct hf_memory *memory = (struct hf_memory *)store;
+    struct will             will = { memory->session, (uint64_t)getpid() };
+
+    assert(!memory->executes && sizeof will <= HF_WILL_MAX);
+    if (will.session == 0)
+        return 0;
+    memcpy(ret, &will, sizeof will);
+    return sizeof will;
+}
+
+int hf_memory_will_read(const struct hf_config *config, char *errmsg, uint64_t *ret)
+{
+    struct will will = { 0 };
+
+    if (config->will == NULL) {
+        *ret = 0;
+        return 0;
+    }
+    if (config->will_size == sizeof will)
+        memcpy(&will, config->will, sizeof will);
+    if (will.session == 0) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "the will is not one of memory:");
+        return HF_EINVAL;
+    }
+    if (will.pid != (uint64_t)getpid()) {
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "the will is of another process, and so is its memory:%.100s",
+                 config->rest);
+        return HF_EUNSUPPORTED;
+    }
+    *ret = will.session;
+    return 0;
+}

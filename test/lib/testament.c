@@ -1,0 +1,60 @@
+/* testament.c - see testament.h. */
+#include "lib/testament.h"
+
+#include "client/will.h"
+#include "holdfast.h"
+
+#include <string.h>
+
+#define LIMIT 20000 /* ms */
+
+size_t testament_own(struct player *player, uint8_t *own)
+{
+    hf_time end = hf_now() + LIMIT * HF_MS;
+    int     size;
+
+    while ((size = player->store->impl->will(player->store, own)) == 0 && hf_now() < end)
+        player_turn(player, 10);
+    must(size > 0 && size <= HF_WILL_MAX);
+    return (size_t)size;
+}
+
+void testament_pack(struct testament *ret, const uint8_t *own, size_t own_size)
+{
+    struct hf_will will = { .url = promise_url(),
+                            .url_size = strlen(promise_url()),
+                            .ttl_ms = 2000,
+                            .own = own,
+                            .own_size = own_size };
+
+    ret->size = hf_will_write(&will, ret->bytes, sizeof ret->bytes);
+    must(ret->size <= sizeof ret->bytes);
+}
+
+void testament_write(struct player *player, struct testament *ret)
+{
+    uint8_t own[HF_WILL_MAX];
+    size_t  size = testament_own(player, own);
+
+    ret->alive_until = player->store->alive_until;
+    testament_pack(ret, own, size);
+}
+
+void testament_execute(const struct testament *will)
+{
+    char error[HF_ERRMSG_MAX] = "";
+    int  r = hf_execute(will->bytes, will->size, LIMIT, error, sizeof error);
+
+    if (r != 0)
+        fail_msg("hf_execute: %s: %s", hf_errname(r), error);
+}
+
+void testament_refused(const struct testament *will, int code)
+{
+    char error[HF_ERRMSG_MAX] = "";
+
+    assert_int_equal(hf_execute(will->bytes, will->size, LIMIT, error, sizeof error),
+                     code);
+    assert_non_null(strstr(error, "will"));
+    assert_int_equal(hf_execute(will->bytes, will->size, LIMIT, NULL, 0), code);
+}

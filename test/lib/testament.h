@@ -1,0 +1,25 @@
+/* testament.h - wills of players, and what hf_execute() says of them. */
+#ifndef HF_TEST_TESTAMENT_H
+#define HF_TEST_TESTAMENT_H
+
+#include "lib/promise.h"
+
+struct testament {
+    uint8_t bytes[2048];
+    size_t  size;
+    hf_time alive_until; /* the lease does not end the session before */
+};
+
+/* The will of a player's session, on the URL that players use.  Its link comes up first. */
+void testament_write(struct player *player, struct testament *ret);
+
+/* What the store writes of it, HF_WILL_MAX bytes at most: returns how many.  And a whole
+ * will of such bytes. */
+size_t testament_own(struct player *player, uint8_t *own);
+void   testament_pack(struct testament *ret, const uint8_t *own, size_t own_size);
+
+/* Execute it: it must work, or be refused by that code and with a message. */
+void testament_execute(const struct testament *will);
+void testament_refused(const struct testament *will, int code);
+
+#endif

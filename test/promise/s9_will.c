@@ -1,0 +1,368 @@
+/* s9_will.c - a will ends exactly its session, and only that. */
+#include "lib/testament.h"
+
+#include "holdfast.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+#define LIMIT 20000 /* ms, for what must come: machines are slow */
+#define LONG  60000 /* a ttl; a server may make it shorter */
+#define TRIES 5
+
+/* Only what does not end by itself shows anything: who is alive is kept so. */
+static void await_loss(struct player *player, int times)
+{
+    hf_time end = hf_now() + LIMIT * HF_MS;
+
+    while (player->lost < times && hf_now() < end)
+        player_turn(player, 10);
+    assert_int_equal(player->lost, times);
+}
+
+static void await_turn(struct player *player, const char *name, struct ask *view,
+                       struct player *owner)
+{
+    hf_time  end = hf_now() + LIMIT * HF_MS;
+    uint64_t id = view->req.id;
+
+    while (!is_granted(view) && hf_now() < end) {
+        player_turn(owner, 1);
+        player_turn(player, 1);
+        assert_int_equal(look(player, name, id, view), 0);
+    }
+    assert_true(is_granted(view));
+}
+
+static int prove(struct player *player, const char *name, uint64_t id)
+{
+    struct ask ask = { .req = { .op = HF_PROVE, .name = name, .id = id } };
+
+    return player_run(player, &ask);
+}
+
+/* For as long as some stores have no wills. */
+static void skip_without(struct player *player)
+{
+    if (player->store->impl->will != NULL)
+        return;
+    player_close(player);
+    skip();
+}
+
+/* ---- What goes ------------------------------------------------------------------------- */
+
+/* The owner lives and renews its lease: nothing but the will can end it. */
+static void a_holder_is_replaced(void **state)
+{
+    struct player    a, b;
+    struct ask       held, waits;
+    struct testament will;
+
+    (void)state;
+    player_open(&a);
+    skip_without(&a);
+    player_open(&b);
+    enter(&a, "replaced", MUTEX, &held);
+    enter(&b, "replaced", MUTEX, &waits);
+    assert_false(is_granted(&waits));
+    testament_write(&a, &will);
+    testament_execute(&will);
+    await_turn(&b, "replaced", &waits, &a);
+    await_loss(&a, 1);
+    assert_int_equal(length(&b, "replaced"), 1);
+    assert_int_equal(b.lost, 0);
+    player_close(&a);
+    player_close(&b);
+}
+
+/* A waiter asleep is woken, and so is the owner. */
+static void those_asleep_are_woken(void **state)
+{
+    struct player    a, b;
+    struct ask       held, waits, watch_a, watch_b;
+    struct testament will;
+
+    (void)state;
+    player_open(&a);
+    skip_without(&a);
+    player_open(&b);
+    enter(&a, "asleep", MUTEX, &held);
+    enter(&b, "asleep", MUTEX, &waits);
+    watch(&a, "asleep", &held, &watch_a);
+    watch(&b, "asleep", &waits, &watch_b);
+    assert_true(watch_a.answers == 0 && watch_b.answers == 0);
+    testament_write(&a, &will);
+    testament_execute(&will);
+    assert_true(player_await(&b, &watch_b, LIMIT));
+    assert_true(player_await(&a, &watch_a, LIMIT));
+    await_loss(&a, 1);
+    await_turn(&b, "asleep", &waits, &a);
+    player_close(&a);
+    player_close(&b);
+}
+
+/* Waiters, readers and permits go, too, and leave no weight behind. */
+static void all_of_the_session_goes(void **state)
+{
+    struct player    a, b;
+    struct ask       ask, behind, writer, permits;
+    struct testament will;
+
+    (void)state;
+    player_open(&a);
+    skip_without(&a);
+    player_open(&b);
+    uint64_t id = enter(&b, "all_waiting", MUTEX, &ask);
+    enter(&a, "all_waiting", MUTEX, &ask);
+    enter(&b, "all_waiting", MUTEX, &behind);
+    enter(&a, "all_reading", READER, &ask);
+    enter(&a, "all_reading", READER, &ask);
+    enter(&b, "all_reading", WRITER, &writer);
+    enter(&a, "all_permits", semaphore(4, 2), &ask);
+    enter(&a, "all_permits", semaphore(4, 1), &ask);
+    enter(&b, "all_permits", semaphore(4, 4), &permits);
+    assert_false(is_granted(&writer) || is_granted(&permits));
+    testament_write(&a, &will);
+    testament_execute(&will);
+    await_turn(&b, "all_reading", &writer, &a);
+    await_turn(&b, "all_permits", &permits, &a);
+    assert_int_equal(length(&b, "all_waiting"), 2);
+    assert_int_equal(leave(&b, "all_waiting", id), 0);
+    await_turn(&b, "all_waiting", &behind, &a);
+    await_loss(&a, 1);
+    player_close(&a);
+    player_close(&b);
+}
+
+/* ---- What stays ------------------------------------------------------------------------ */
+
+static void others_stay(void **state)
+{
+    struct player    a, b, c;
+    struct ask       ask, first, second;
+    struct testament will;
+
+    (void)state;
+    player_open(&a);
+    skip_without(&a);
+    player_open(&b);
+    player_open(&c);
+    uint64_t held = enter(&b, "others", MUTEX, &first);
+    enter(&a, "others", MUTEX, &ask);
+    uint64_t next = enter(&c, "others", MUTEX, &second);
+    uint64_t reads = enter(&c, "others_read", READER, &ask);
+    enter(&a, "others_read", READER, &ask);
+    testament_write(&a, &will);
+    testament_execute(&will);
+    await_loss(&a, 1);
+    assert_int_equal(prove(&b, "others", held), 0);
+    assert_int_equal(prove(&c, "others", next), 0);
+    assert_int_equal(prove(&c, "others_read", reads), 0);
+    assert_int_equal(length(&b, "others"), 2);
+    assert_int_equal(look(&c, "others", next, &second), 0);
+    assert_int_equal(my_ticket(&second)->seq, second.seen[1].seq);
+    assert_false(is_granted(&second));
+    assert_int_equal(leave(&b, "others", held), 0);
+    await_turn(&c, "others", &second, &b);
+    assert_int_equal(b.lost + c.lost, 0);
+    player_close(&a);
+    player_close(&b);
+    player_close(&c);
+}
+
+/* The same client goes on in a new session, and the old will does nothing to that. */
+static void a_later_session_stays(void **state)
+{
+    struct player    a;
+    struct ask       ask;
+    struct testament old, new;
+
+    (void)state;
+    player_open(&a);
+    skip_without(&a);
+    enter(&a, "later", MUTEX, &ask);
+    testament_write(&a, &old);
+    testament_execute(&old);
+    await_loss(&a, 1);
+    uint64_t id = enter(&a, "later", MUTEX, &ask);
+    assert_true(is_granted(&ask));
+    testament_execute(&old);
+    testament_execute(&old);
+    assert_int_equal(prove(&a, "later", id), 0);
+    assert_int_equal(a.lost, 1);
+
+    testament_write(&a, &new);
+    assert_true(new.size != old.size || memcmp(new.bytes, old.bytes, old.size) != 0);
+    testament_execute(&new);
+    await_loss(&a, 2);
+    assert_int_equal(length(&a, "later"), 0);
+    player_close(&a);
+}
+
+/* Nor does one whose owner has closed its store in peace. */
+static void a_closed_session_has_gone_before(void **state)
+{
+    struct player    a, b;
+    struct ask       ask;
+    struct testament will;
+
+    (void)state;
+    player_open(&a);
+    skip_without(&a);
+    enter(&a, "closed", MUTEX, &ask);
+    testament_write(&a, &will);
+    player_close(&a);
+    testament_execute(&will);
+    player_open(&b);
+    uint64_t id = enter(&b, "closed", MUTEX, &ask);
+    testament_execute(&will);
+    assert_int_equal(prove(&b, "closed", id), 0);
+    assert_int_equal(b.lost, 0);
+    player_close(&b);
+}
+
+/* ---- What is no will ------------------------------------------------------------------- */
+
+static void damaged_bytes_touch_nothing(void **state)
+{
+    struct player    a;
+    struct ask       ask;
+    struct testament will, bad;
+    uint8_t          own[HF_WILL_MAX + 1] = { 0 };
+
+    (void)state;
+    player_open(&a);
+    skip_without(&a);
+    uint64_t id = enter(&a, "damaged", MUTEX, &ask);
+    testament_write(&a, &will);
+    bad = will;
+    bad.bytes[will.size - 1] ^= 1;
+    testament_refused(&bad, HF_EINVAL);
+    bad = will;
+    bad.size = will.size - 1;
+    testament_refused(&bad, HF_EINVAL);
+    bad.size = 0;
+    testament_refused(&bad, HF_EINVAL);
+    bad = will;
+    bad.bytes[0] ^= 1;
+    testament_refused(&bad, HF_EINVAL);
+    bad = will;
+    bad.bytes[6]++; /* the version */
+    testament_refused(&bad, HF_EUNSUPPORTED);
+
+    /* Whole, but not what this store writes. */
+    size_t size = testament_own(&a, own);
+    testament_pack(&bad, own, size - 1);
+    testament_refused(&bad, HF_EINVAL);
+    testament_pack(&bad, own, 0);
+    testament_refused(&bad, HF_EINVAL);
+    if (size < HF_WILL_MAX) {
+        testament_pack(&bad, own, size + 1);
+        testament_refused(&bad, HF_EINVAL);
+    }
+    assert_int_equal(prove(&a, "damaged", id), 0);
+    assert_int_equal(a.lost, 0);
+    testament_execute(&will);
+    await_loss(&a, 1);
+    player_close(&a);
+}
+
+/* ---- Processes ------------------------------------------------------------------------- */
+
+static struct testament inherited;
+
+static void execute_inherited(struct child *parent)
+{
+    (void)parent;
+    must(hf_execute(inherited.bytes, inherited.size, LIMIT, NULL, 0) == 0);
+}
+
+static void another_process_executes_it(void **state)
+{
+    struct player a, b;
+    struct child  child;
+    struct ask    held, waits;
+
+    (void)state;
+    if (!promise_is_shared())
+        skip();
+    player_open(&a);
+    skip_without(&a);
+    player_open(&b);
+    enter(&a, "elsewhere", MUTEX, &held);
+    enter(&b, "elsewhere", MUTEX, &waits);
+    testament_write(&a, &inherited);
+    child_start(&child, execute_inherited);
+    await_turn(&b, "elsewhere", &waits, &a);
+    await_loss(&a, 1);
+    assert_int_equal(child_status(&child), 0);
+    player_close(&a);
+    player_close(&b);
+}
+
+static void hold_and_send_will(struct child *parent)
+{
+    struct player    player;
+    struct ask       ask;
+    struct testament will;
+
+    player_open_for(&player, LONG);
+    enter(&player, "dead", MUTEX, &ask);
+    must(is_granted(&ask));
+    testament_write(&player, &will);
+    must(send(parent->talk, &will, sizeof will, MSG_NOSIGNAL) == sizeof will);
+    for (;;)
+        player_turn(&player, 10);
+}
+
+/* True if that was before its lease could have ended it. */
+static bool replace_killed(struct player *next)
+{
+    struct child     child;
+    struct ask       waits;
+    struct testament will;
+
+    child_start(&child, hold_and_send_will);
+    assert_int_equal(recv(child.talk, &will, sizeof will, MSG_WAITALL), sizeof will);
+    uint64_t id = enter(next, "dead", MUTEX, &waits);
+    child_kill(&child);
+    testament_execute(&will);
+    await_turn(next, "dead", &waits, next);
+    bool at_once = hf_now() < will.alive_until;
+    assert_int_equal(leave(next, "dead", id), 0);
+    return at_once;
+}
+
+static void a_dead_owner_is_replaced_at_once(void **state)
+{
+    struct player a;
+
+    (void)state;
+    if (!promise_is_shared())
+        skip();
+    player_open(&a);
+    skip_without(&a);
+    /* Where the lease is short, a busy machine may need longer than that. */
+    for (int i = 0; !replace_killed(&a); i++)
+        assert_true(i < TRIES);
+    player_close(&a);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_holder_is_replaced),
+        cmocka_unit_test(those_asleep_are_woken),
+        cmocka_unit_test(all_of_the_session_goes),
+        cmocka_unit_test(others_stay),
+        cmocka_unit_test(a_later_session_stays),
+        cmocka_unit_test(a_closed_session_has_gone_before),
+        cmocka_unit_test(damaged_bytes_touch_nothing),
+        cmocka_unit_test(another_process_executes_it),
+        cmocka_unit_test(a_dead_owner_is_replaced_at_once),
+    };
+
+    promise_start(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
