@@ -44,6 +44,7 @@ struct guard_plan {
     char *const          *command;
     int                   signal; /* to ask the command to end */
     int64_t               grace_ns;
+    int64_t               max_run_ns; /* --max-run; 0: none */
     enum leftovers        leftovers;
     int                   nice; /* what the command must have again */
     const struct signals *signals;
@@ -72,6 +73,7 @@ enum guard_news_kind {
     GUARD_EXITED,  /* `value`: its wait status */
     GUARD_REMAIN,  /* it exited a while ago, `value` descendants still run */
     GUARD_ASKED,   /* the deadline is near: the command was asked to end */
+    GUARD_OVERDUE, /* --max-run is over: the command was asked to end */
     GUARD_EXPIRED, /* the deadline passed */
     GUARD_BEREFT,  /* the outer guardian was killed: the tree is being ended */
     GUARD_STUCK,   /* `value` of the tree do not end */

@@ -46,9 +46,10 @@ struct guardian {
     pid_t                    child; /* 0: not started, or reaped */
     bool                     started;
     int64_t                  deadline;
-    int64_t                  ask_at;  /* when to send --signal; INT64_MAX: done */
-    int64_t                  end_at;  /* when to kill leftovers; INT64_MAX: never */
-    int64_t                  tell_at; /* when to tell of leftovers; INT64_MAX: never */
+    int64_t                  ask_at; /* when to send --signal; INT64_MAX: done */
+    int64_t stop_at; /* when --max-run is over; INT64_MAX: never, or done */
+    int64_t end_at;  /* when to kill what is left; INT64_MAX: never */
+    int64_t tell_at; /* when to tell of leftovers; INT64_MAX: never */
 };
 
 static void send_news(const struct guardian *g, const struct guard_news *news)
@@ -85,6 +86,7 @@ static void set_timer(struct guardian *g)
     struct itimerspec when = { 0 };
 
     at = g->ask_at < at ? g->ask_at : at;
+    at = g->stop_at < at ? g->stop_at : at;
     at = g->tell_at < at ? g->tell_at : at;
     at = g->end_at < at ? g->end_at : at;
     if (at != INT64_MAX) {
@@ -151,6 +153,15 @@ static void ask_to_end(struct guardian *g)
     pass_on(g, SIGCONT); /* a stopped process cannot obey */
 }
 
+/* ... and kill what has not after --grace. */
+static void ask_then_kill(struct guardian *g)
+{
+    int64_t kill_at = clock_boot_ns() + g->plan->grace_ns;
+
+    ask_to_end(g);
+    g->end_at = kill_at < g->end_at ? kill_at : g->end_at;
+}
+
 void guard_let_go_of_stdio(void)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -179,6 +190,8 @@ static void start_guarding(struct guardian *g, const struct guard_order *go)
     g->started = true;
     guard_let_go_of_stdio();
     tell_holdfast(g, GUARD_STARTED, (int)g->child);
+    if (g->plan->max_run_ns > 0)
+        g->stop_at = clock_boot_ns() + g->plan->max_run_ns;
     set_deadline(g, go->deadline);
 }
 
@@ -246,19 +259,16 @@ static void look_at_parent(struct guardian *g)
 /* The command has just ended, but not all that it started. */
 static void see_to_leftovers(struct guardian *g)
 {
-    int64_t now = clock_boot_ns();
-
     switch (g->plan->leftovers) {
     case LEFTOVERS_LEAVE:
         cgroup_empty(g->cgroup);
         gone(g);
     case LEFTOVERS_END:
         tell_who(g, GUARD_REMAIN);
-        ask_to_end(g);
-        g->end_at = now + g->plan->grace_ns;
+        ask_then_kill(g);
         break;
     case LEFTOVERS_WAIT:
-        g->tell_at = now + PATIENCE_NS;
+        g->tell_at = clock_boot_ns() + PATIENCE_NS;
         break;
     }
     leftovers_announce();
@@ -316,6 +326,11 @@ static void on_time(struct guardian *g)
         tell_holdfast(g, GUARD_ASKED, 0);
         ask_to_end(g);
     }
+    if (now >= g->stop_at) {
+        g->stop_at = INT64_MAX;
+        tell_holdfast(g, GUARD_OVERDUE, 0);
+        ask_then_kill(g);
+    }
     if (now >= g->end_at)
         end_tree(g);
     if (now >= g->tell_at) {
@@ -358,6 +373,7 @@ _Noreturn void guardian_live(const struct guard_plan *plan, int link, pid_t pare
         .cgroup = -1,
         .deadline = INT64_MAX,
         .ask_at = INT64_MAX,
+        .stop_at = INT64_MAX,
         .tell_at = INT64_MAX,
         .end_at = INT64_MAX,
     };

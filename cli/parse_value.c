@@ -63,6 +63,15 @@ static int take_duration(const char *option, const char *value, int64_t *ret)
     return 0;
 }
 
+/* To timeout(1) 0 means no limit, to others at once: who means the one must not get the
+ * other. */
+static int take_max_run(const char *value, int64_t *ret)
+{
+    int code = take_duration("max-run", value, ret);
+
+    return code == 0 && *ret == 0 ? bad_value("max-run", value, "a time above 0") : code;
+}
+
 static int take_exit_code(const char *value, int *ret)
 {
     uint64_t number;
@@ -188,6 +197,8 @@ int parse_option(struct args *args, int id, char *value)
         return take_signal("signal", value, &args->signal);
     case OPT_GRACE:
         return take_duration("grace", value, &args->grace_ms);
+    case OPT_MAX_RUN:
+        return take_max_run(value, &args->max_run_ms);
     case OPT_TOKEN:
         return take_token(value, &args->token);
     case OPT_MAX_WAITERS:

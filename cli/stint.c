@@ -48,6 +48,13 @@ static bool is_stop(const struct supervisor *s)
            (WIFSIGNALED(s->status) && sigismember(&s->passed, WTERMSIG(s->status)) == 1);
 }
 
+/* --signal INT is no interrupt: only what the user sent, or the command did itself. */
+static bool died_of_interrupt(const struct supervisor *s)
+{
+    return WIFSIGNALED(s->status) && WTERMSIG(s->status) == SIGINT &&
+           (!s->overdue || sigismember(&s->passed, SIGINT) == 1);
+}
+
 /* What became of the command, when more than its own end counts. */
 static const char *fate(const struct supervisor *s)
 {
@@ -55,7 +62,7 @@ static const char *fate(const struct supervisor *s)
         return "the command was not started";
     if (s->stuck)
         return "not all of the command could be ended, and it ran on until now";
-    if (s->exited && WIFEXITED(s->status) && s->asked && !s->lost && !s->orphaned)
+    if (s->obeyed && !s->lost && !s->orphaned)
         return "the command was asked to end, and did";
     if (s->exited && WIFEXITED(s->status))
         return "what was left of the command was ended";
@@ -94,10 +101,13 @@ static void conclude(struct stint *stint, struct supervisor *s)
         stint->code = say_exec_error(s->args->command[0], s->exec_error);
     } else if ((stint->end = say_loss(s, r == HF_ELOST)) != STINT_ENDED) {
         stint->code = EXIT_LOST;
+    } else if (s->overdue) {
+        complain("--max-run is over: %s", fate(s));
+        stint->code = EXIT_OVERDUE;
     } else if (r < 0) {
         session_failed(s->client, r); /* the command's own end counts for more */
     }
-    stint->interrupted = by_signal && stint->code == 128 + SIGINT;
+    stint->interrupted = stint->end == STINT_ENDED && died_of_interrupt(s);
     stint->stop = stint->interrupted || is_stop(s);
     stint->lent = s->terminal.wanted;
 }
@@ -166,6 +176,7 @@ void stint_serve(struct stint *stint)
          .command = args->command,
          .signal = args->signal,
          .grace_ns = args->grace_ms * NS_PER_MS,
+         .max_run_ns = args->max_run_ms * NS_PER_MS,
          .leftovers = args->leftovers,
          .nice = getpriority(PRIO_PROCESS, 0),
          .signals = stint->signals,

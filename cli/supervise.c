@@ -216,12 +216,16 @@ static void take_news(struct supervisor *s, const struct guard_news *news)
     case GUARD_EXITED:
         s->status = news->value;
         s->exited = true;
+        s->obeyed = (s->asked || s->overdue) && WIFEXITED(s->status);
         break;
     case GUARD_REMAIN:
         say_remain(s, news);
         break;
     case GUARD_ASKED:
         s->asked = true;
+        break;
+    case GUARD_OVERDUE:
+        s->overdue = true;
         break;
     case GUARD_EXPIRED:
         s->lost = true;

@@ -28,6 +28,8 @@ struct supervisor {
     int64_t               give_up_at; /* when a guardian told LOST must be done */
     bool                  lost;       /* the lock was lost while the command ran */
     bool                  asked;      /* it had to end, for the deadline came near */
+    bool                  overdue;    /* it had to end, for --max-run was over */
+    bool                  obeyed;     /* it was asked to end, and then ended itself */
     bool                  orphaned;   /* the guardian was killed, or hung */
     bool                  bereft;     /* the outer guardian was killed */
     bool                  stuck;      /* some of the command could not be ended */

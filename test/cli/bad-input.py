@@ -36,6 +36,9 @@ def bad_values(t):
     for value in ("abc", "", "-1", "1x", "1e3", "inf", "nan", "1.5.2", "99999999999999999999", "."):
         refused(t, 64, "run", f"--wait={value}", "a", "true", says="--wait")
         refused(t, 64, "run", f"--grace={value}", "a", "true", says="--grace")
+        refused(t, 64, "run", f"--max-run={value}", "a", "true", says="--max-run")
+    refused(t, 64, "run", "--max-run", "0", "a", "true", says="--max-run")
+    refused(t, 64, "elect", "--observe", "--max-run", "1", "a", says="--observe")
     for value in ("0", "-1", "x", "", "4294967295", "99999999999999999999"):
         refused(t, 64, "run", f"--slots={value}", "a", "true", says="--slots")
     for value in ("256", "-1", "600", "", "x"):
