@@ -1,6 +1,6 @@
 /* shelf.h - a store to learn from: `shelf:`, lines in the memory of this process.
  *
- * It has all ten verbs and keeps S1 to S8 (see store/store.h): a comment stands where each
+ * It has all ten verbs and keeps S1 to S9 (see store/store.h): a comment stands where each
  * is kept.  It is simple and slow: one mutex, one array of places, and every change rings
  * every session.
  *
@@ -21,6 +21,9 @@ struct session {
     struct hf_store        base;  /* first: a pointer to it is one to the session */
     struct hf_requests     queue; /* submitted and not answered */
     struct hf_finding_list findings;
+    uint64_t               number; /* names it in its will; no other ever has the same */
+    bool                   ended;  /* a will was executed, and process() has to tell */
+    uint64_t               doomed; /* opened to end the session of that number; or 0 */
     struct session        *next;
 };
 

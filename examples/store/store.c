@@ -8,9 +8,12 @@
  */
 #include "examples/store/shelf.h"
 
+#include "base/random.h"
+
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -31,6 +34,28 @@ static void cancel(struct hf_store *store, struct hf_req *req)
     store->wake = 0;
 }
 
+/* S9 will: the session's places go, and it has another number from then on.  Whoever opened
+ * it hears that it was lost; what he submitted until then was for the session that is gone.  A
+ * will is good in this process alone: another one has a shelf of its own. */
+static void end_session(uint64_t number)
+{
+    for (struct session *each = shelf_sessions; each != NULL; each = each->next)
+        if (each->number == number) {
+            shelf_give_up_all(each);
+            each->number = hf_random();
+            each->ended = true;
+            (void)!eventfd_write(each->base.fd, 1);
+        }
+}
+
+static int write_will(struct hf_store *store, void *ret)
+{
+    pthread_mutex_lock(&mutex);
+    memcpy(ret, &((struct session *)store)->number, sizeof(uint64_t));
+    pthread_mutex_unlock(&mutex);
+    return sizeof(uint64_t);
+}
+
 /* S7 answer: what is taken from the queue gets its one answer, or is a WATCH that has not
  * come true, and goes back.  S6 stale: there is no connection that could break. */
 static void process(struct hf_store *store, hf_time now, bool readable)
@@ -44,14 +69,18 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     if (readable)
         (void)!eventfd_read(store->fd, &rings);
     session->queue = (struct hf_requests){ 0 };
-    store->wake = HF_NEVER; /* before any done(), which may submit */
-    hf_store_set_link(store, HF_LINK_UP);
     pthread_mutex_lock(&mutex);
+    if (session->doomed != 0)
+        end_session(session->doomed);
+    bool ended = session->ended || session->doomed != 0;
+    session->ended = false;
+    store->wake = ended ? 0 : HF_NEVER; /* before any done(), which may submit */
+    hf_store_set_link(store, ended ? HF_LINK_LOST : HF_LINK_UP);
     while ((req = hf_requests_take(&all)) != NULL) {
         req->snapshot = (struct hf_line){ 0 };
         req->me = req->ahead = req->findings = 0;
-        if (req->canceled && hf_req_may_end(req, false)) {
-            req->status = HF_ECANCELED;
+        if (ended || (req->canceled && hf_req_may_end(req, false))) {
+            req->status = ended ? HF_EDOWN : HF_ECANCELED;
         } else if (req->op == HF_WATCH) {
             req->status = 0;
             if (!shelf_watch_is_due(session, req)) {
@@ -67,7 +96,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     pthread_mutex_unlock(&mutex);
 }
 
-/* S4 tied: a session dies here and nowhere else. */
+/* S4 tied: a session dies here, or by its will. */
 static void close_store(struct hf_store *store)
 {
     struct session  *session = (struct session *)store;
@@ -88,17 +117,24 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
 {
     struct session *session = calloc(1, sizeof *session);
     int             fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    uint64_t        doomed = 0;
 
-    (void)config;
-    if (session == NULL || fd < 0) {
-        snprintf(errmsg, HF_ERRMSG_MAX, "no memory or no descriptor is left");
+    if (config->will_size == sizeof doomed)
+        memcpy(&doomed, config->will, sizeof doomed);
+    bool wrong = config->will != NULL && doomed == 0;
+    if (session == NULL || fd < 0 || wrong) {
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 wrong ? "the will is not one of shelf:"
+                       : "no memory or no descriptor is left");
         free(session);
         if (fd >= 0)
             close(fd);
-        return HF_ENOMEM;
+        return wrong ? HF_EINVAL : HF_ENOMEM;
     }
     session->base =
         (struct hf_store){ .impl = &hf_shelf_store, .fd = fd, .alive_until = HF_NEVER };
+    session->number = hf_random();
+    session->doomed = doomed;
     pthread_mutex_lock(&mutex);
     session->next = shelf_sessions;
     shelf_sessions = session;
@@ -117,4 +153,5 @@ const struct hf_store_impl hf_shelf_store = {
     .submit = submit,
     .cancel = cancel,
     .process = process,
+    .will = write_will,
 };
