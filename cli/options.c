@@ -84,6 +84,8 @@ const struct option_row option_table[] = {
       "show its arguments also where others can look" },
     { CHILD, OPT_SIGNAL, "signal", "SIGNAL", "end the command with SIGNAL (TERM)" },
     { CHILD, OPT_GRACE, "grace", "TIME", "... this long before the lock runs out (5s)" },
+    { CHILD, OPT_HOLD_AT_LEAST, "hold-at-least", "TIME",
+      "keep the lock for TIME, even if it ends earlier" },
     { CHILD, OPT_MAX_RUN, "max-run", "TIME", "end the command after TIME, exit 124" },
     { CHILD, OPT_LEFTOVERS, "leftovers", "WHAT",
       "wait for, end or leave what outlives it (wait)" },

@@ -75,6 +75,7 @@ enum option_id {
     OPT_LEFTOVERS,
     OPT_SHOW_COMMAND,
     OPT_MAX_RUN,
+    OPT_HOLD_AT_LEAST,
 };
 
 extern const struct verb       verb_table[];
@@ -103,6 +104,7 @@ struct args {
     char          *url; /* ours to free; NULL: not given */
     int            signal;
     int64_t        grace_ms;
+    int64_t        hold_at_least_ms;
     int64_t        max_run_ms; /* 0: for as long as it likes */
     enum leftovers leftovers;
     int            on_ask; /* signal for the command; 0: none */

@@ -197,6 +197,8 @@ int parse_option(struct args *args, int id, char *value)
         return take_signal("signal", value, &args->signal);
     case OPT_GRACE:
         return take_duration("grace", value, &args->grace_ms);
+    case OPT_HOLD_AT_LEAST:
+        return take_duration("hold-at-least", value, &args->hold_at_least_ms);
     case OPT_MAX_RUN:
         return take_max_run(value, &args->max_run_ms);
     case OPT_TOKEN:

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "clock.h"
+#include "linger.h"
 #include "redact.h"
 #include "session.h"
 #include "supervise.h"
@@ -89,8 +90,24 @@ static enum stint_end say_loss(const struct supervisor *s, bool found_lost)
     return !s->lost && !found_lost && !s->asked ? STINT_ORPHANED : STINT_LOST;
 }
 
+/* Did the command run to its end under the lock, as far as we know? */
+static bool ran_guarded(const struct supervisor *s)
+{
+    return s->exec_error == 0 && !s->lost && !s->asked && !s->orphaned && !s->bereft;
+}
+
+/* The lock was granted at `begin`.  Who stops the command does not want to wait either. */
+static struct lingered hold_at_least(struct supervisor *s, int64_t begin)
+{
+    int64_t until = begin + s->args->hold_at_least_ms * NS_PER_MS;
+
+    if (!ran_guarded(s) || is_stop(s) || died_of_interrupt(s) || clock_boot_ns() >= until)
+        return (struct lingered){ 0 };
+    return linger(s, until);
+}
+
 /* The command and all of it is gone: give the lock back and see how it went. */
-static void conclude(struct stint *stint, struct supervisor *s)
+static void conclude(struct stint *stint, struct supervisor *s, bool outlived)
 {
     bool by_signal = WIFSIGNALED(s->status);
     int  r = hf_release(s->lock);
@@ -99,17 +116,29 @@ static void conclude(struct stint *stint, struct supervisor *s)
     if (s->exec_error != 0) {
         stint->end = STINT_FAILED;
         stint->code = say_exec_error(s->args->command[0], s->exec_error);
-    } else if ((stint->end = say_loss(s, r == HF_ELOST)) != STINT_ENDED) {
+    } else if ((stint->end = say_loss(s, r == HF_ELOST && !outlived)) != STINT_ENDED) {
         stint->code = EXIT_LOST;
-    } else if (s->overdue) {
-        complain("--max-run is over: %s", fate(s));
-        stint->code = EXIT_OVERDUE;
-    } else if (r < 0) {
-        session_failed(s->client, r); /* the command's own end counts for more */
+    } else {
+        if (s->overdue)
+            stint->code = EXIT_OVERDUE;
+        if (r == HF_ELOST)
+            complain(
+                "\"%s\" was lost after the command had ended; others may have started",
+                hf_name(s->lock));
+        else if (r < 0)
+            session_failed(s->client, r); /* the command's own end counts for more */
     }
     stint->interrupted = stint->end == STINT_ENDED && died_of_interrupt(s);
     stint->stop = stint->interrupted || is_stop(s);
     stint->lent = s->terminal.wanted;
+}
+
+/* The command is over, and its exit code stands.  But Ctrl-C stops a script. */
+static void stop_waiting(struct stint *stint, int signal)
+{
+    stint->stop = true;
+    stint->interrupted = signal == SIGINT;
+    stint->lent = false; /* we had the terminal back: our whole job has heard it */
 }
 
 static void serve_held(struct stint *stint, const struct taking *taking,
@@ -131,8 +160,13 @@ static void serve_held(struct stint *stint, const struct taking *taking,
                  hf_token(s.lock));
     int64_t begin = clock_boot_ns();
     supervise(&s);
+    if (s.overdue && ran_guarded(&s))
+        complain("--max-run is over: %s", fate(&s));
+    struct lingered lingered = hold_at_least(&s, begin);
     stint->served_ns = clock_boot_ns() - begin;
-    conclude(stint, &s);
+    conclude(stint, &s, lingered.outlived);
+    if (lingered.signal != 0)
+        stop_waiting(stint, lingered.signal);
     terminal_finish(&s.terminal);
 }
 

@@ -37,8 +37,10 @@ def bad_values(t):
         refused(t, 64, "run", f"--wait={value}", "a", "true", says="--wait")
         refused(t, 64, "run", f"--grace={value}", "a", "true", says="--grace")
         refused(t, 64, "run", f"--max-run={value}", "a", "true", says="--max-run")
+        refused(t, 64, "run", f"--hold-at-least={value}", "a", "true", says="--hold-at-least")
     refused(t, 64, "run", "--max-run", "0", "a", "true", says="--max-run")
     refused(t, 64, "elect", "--observe", "--max-run", "1", "a", says="--observe")
+    refused(t, 64, "elect", "--observe", "--hold-at-least", "1", "a", says="--observe")
     for value in ("0", "-1", "x", "", "4294967295", "99999999999999999999"):
         refused(t, 64, "run", f"--slots={value}", "a", "true", says="--slots")
     for value in ("256", "-1", "600", "", "x"):

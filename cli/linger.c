@@ -1,0 +1,59 @@
+/* linger.c - see linger.h. */
+#include "linger.h"
+
+#include "cli.h"
+#include "clock.h"
+#include "reach.h"
+#include "text.h"
+
+#include <limits.h>
+#include <poll.h>
+
+/* How long the store may take to say whether the lock was ours to the command's end. */
+#define CHECK_MS 1000
+
+static int ms_until(int64_t until)
+{
+    int64_t ms = (until - clock_boot_ns()) / NS_PER_MS + 1;
+
+    return ms < 0 ? 0 : ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+static void say_linger(const struct supervisor *s, int64_t until)
+{
+    char    age[TEXT_AGE_MAX];
+    int64_t left = until - clock_boot_ns() + NS_PER_SEC - 1; /* not "for another 0s" */
+
+    if (!s->args->quiet)
+        complain("the command has ended: keeping \"%s\" for another %s", hf_name(s->lock),
+                 text_age(age, left / (NS_PER_MS / 1000)));
+}
+
+static void keep_lock(struct supervisor *s, int64_t until)
+{
+    struct pollfd on[] = {
+        { .fd = hf_fd(s->client), .events = POLLIN },
+        { .fd = s->signals->fd, .events = POLLIN },
+    };
+
+    int timeout = clock_sooner(hf_timeout_ms(s->client), reach_timeout_ms());
+    poll(on, 2, clock_sooner(timeout, ms_until(until)));
+    hf_process(s->client);
+    reach_show(s->lock);
+    if (requests_next(s->requests) && !s->args->quiet)
+        requests_say(s->requests, hf_name(s->lock), "");
+}
+
+struct lingered linger(struct supervisor *s, int64_t until)
+{
+    struct lingered lingered = { .outlived = hf_check(s->lock, CHECK_MS) == 0 };
+
+    if (hf_state(s->lock) == HF_HELD)
+        say_linger(s, until);
+    while (hf_state(s->lock) == HF_HELD && lingered.signal == 0 &&
+           clock_boot_ns() < until) {
+        keep_lock(s, until);
+        lingered.signal = signals_end(s->signals);
+    }
+    return lingered;
+}

@@ -1,0 +1,125 @@
+#!/usr/bin/env -S python3 -B
+"""linger.py - --hold-at-least: a lock is kept for a while after the command's end."""
+import re
+from hf import *
+
+
+def keeping(t, *words, name="a"):
+    """Start it; returns when its command has ended and the lock is kept."""
+    process = t.start(*words)
+    line = process.stderr.readline().decode()
+    t.true(re.fullmatch(rf'holdfast: the command has ended: keeping "{name}" for another \S+\n', line), line)
+    t.equal(len(t.show(name)["holders"]), 1, "holders")
+    return process
+
+
+def jobs_that_ran(t, *options):
+    """Two machines start a short job, by clocks that are two seconds apart."""
+    t.path("ran").write_text("")
+    job = ["try", "-E", "0", *options, "nightly", "--", "sh", "-c", "echo >>$D/ran"]
+    first = t.start(*job)
+    t.until("the job has run", lambda: t.path("ran").read_text())
+    t.until("the other clock has come there", lambda: time.monotonic() > first.begin + 2)
+    t.equal(t.run(*job).code, 0)
+    first.terminate()
+    t.equal(t.finish(first).code, 0)
+    return len(t.path("ran").read_text())
+
+
+@case
+def machines_with_clocks_that_differ_run_a_job_once(t):
+    t.equal(jobs_that_ran(t, "--hold-at-least", "10m"), 1)
+
+
+@case
+def without_it_they_run_the_job_twice(t):
+    t.equal(jobs_that_ran(t), 2)
+
+
+@case
+def the_time_is_counted_from_the_grant_and_the_exit_code_is_kept(t):
+    done = t.run("run", "--hold-at-least", "0.6", "a", "--", "sh", "-c", "exit 7")
+    t.equal(done.code, 7)
+    t.true(done.seconds >= 0.6, f"{done.seconds} s")
+    t.one_line(done.err)
+    t.contains(done.err, 'keeping "a" for another 1s')
+    done = t.run("run", "--hold-at-least", "0.1", "a", "--", "sh", "-c", "sleep 0.2; exit 7")
+    t.equal((done.code, done.err), (7, ""), "the command took longer")
+    done = t.run("run", "-q", "--hold-at-least", "0.1", "a", "--", "sh", "-c", "kill -TERM $$")
+    t.equal((done.code, done.err), (143, ""))
+
+
+@case
+def every_kind_of_lock_is_kept(t):
+    for options, rival in ((["-s"], ["-x"]), (["-x"], ["-s"]), (["--claim"], ["--claim"]),
+                           (["--slots", "2", "--weight", "2"], ["--slots", "2"])):
+        process = keeping(t, "run", *options, "--hold-at-least", "10m", "a", "true")
+        t.equal(t.run("try", *rival, "a", "true").code, 75, str(options))
+        t.equal(t.end(process).code, 0)
+
+
+@case
+def a_signal_ends_the_wait(t):
+    for number, code in ((signal.SIGTERM, 7), (signal.SIGHUP, 7), (signal.SIGINT, -signal.SIGINT)):
+        process = keeping(t, "run", "--hold-at-least", "10m", "a", "--", "sh", "-c", "exit 7")
+        done = t.end(process, number)
+        t.equal((done.code, done.err), (code, ""))
+        t.equal(t.list(), [], "locks")
+
+
+@case
+def who_ends_the_command_does_not_wait(t):
+    for number, code in ((signal.SIGTERM, 143), (signal.SIGINT, -signal.SIGINT)):
+        done = t.end(t.hold("a", "--hold-at-least", "10m", script="exec sleep 1000"), number)
+        t.equal((done.code, done.err), (code, ""))
+
+
+@case
+def a_lock_that_is_lost_after_the_end_is_told(t):
+    process = keeping(t, "run", "--hold-at-least", "10m", "a", "--", "sh", "-c", "exit 7")
+    t.equal(t.run("break", "--yes", "a").code, 0)
+    done = t.finish(process)
+    t.equal(done.code, 7)
+    t.one_line(done.err)
+    t.contains(done.err, "lost after the command had ended")
+
+
+@case
+def what_was_never_run_or_was_lost_is_not_kept(t):
+    t.equal(t.run("run", "--hold-at-least", "10m", "a", "/no/such").code, 127)
+    t.equal(t.run("run", "--hold-at-least", "10m", "a", str(t.folder)).code, 126)
+    holder = t.hold("a", "--hold-at-least", "10m")
+    t.equal(t.run("break", "--yes", "a").code, 0)
+    t.equal(t.finish(holder).code, 79)
+    holder = t.hold("a", "--hold-at-least", "10m")
+    os.kill(t.guardian(holder), signal.SIGKILL)
+    t.equal(t.finish(holder).code, 79)
+
+
+@case
+def a_command_that_was_ended_by_max_run_is_waited_for(t):
+    process = t.start("run", "--max-run", "0.1", "--hold-at-least", "10m", "a", "sleep", "1000")
+    t.contains(process.stderr.readline().decode(), "--max-run is over")
+    t.contains(process.stderr.readline().decode(), "keeping")
+    t.equal(t.end(process).code, 124)
+
+
+@case
+def who_asks_meanwhile_is_heard(t):
+    process = keeping(t, "run", "--on-ask", "TERM", "--hold-at-least", "10m", "a", "true")
+    t.equal(t.run("ask", "a", "--reason", "lunch").code, 0)
+    t.contains(process.stderr.readline().decode(), "lunch")
+    t.equal(t.end(process).code, 0)
+
+
+@case
+def a_leader_leads_on(t):
+    process = t.start("elect", "--again", "--hold-at-least", "0.3", "a", "--", "sh", "-c", "echo >>$D/terms")
+    for part in ("elected", "keeping", "the command ended with 0; taking part", "elected", "keeping"):
+        t.contains(process.stderr.readline().decode(), part)
+    process.terminate()
+    t.finish(process)
+    t.true(len(t.path("terms").read_text()) >= 2, "terms")
+
+
+main()
