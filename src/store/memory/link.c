@@ -81,7 +81,7 @@ void hf_memory_lose(struct hf_memory *memory, hf_time now)
     set_link(memory, HF_LINK_LOST, "the session in the memory store was ended");
     hf_memory_fail(memory, true);
     if (memory->executes)
-        memory->due = HF_NEVER; /* that is what we came for */
+        memory->due = HF_NEVER; /* that is what the store was opened for */
     else
         connect(memory, now);
 }

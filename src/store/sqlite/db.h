@@ -31,6 +31,7 @@ enum hf_sq_query {
     HF_SQ_FORGET,
     HF_SQ_WATCHING,
     HF_SQ_UNWATCH,
+    HF_SQ_END,
     HF_SQ_QUERIES, /* how many there are */
 };
 

@@ -11,6 +11,7 @@
  *   answer.c   snapshots and their stamps
  *   fifo.c     how a session is told, and how it hears
  *   peer.c     the sessions we wait for, and their death
+ *   will.c     ending a session from another process
  *   ulimit.c   a limit for the size of files is an error, not our end
  *
  * The verbs are in the files of their names: enter.c, read.c, watch.c, leave.c, list.c,
@@ -76,6 +77,13 @@ struct hf_sq_text {
 /* What epoll tells us of; larger numbers are sessions. */
 enum hf_sq_event { HF_SQ_EVENT_FIFO = 1, HF_SQ_EVENT_INOTIFY = 2 };
 
+/* What a will says: which session, in which PATH-live.  A path would not do: it may lead
+ * somewhere else by now, or from another working directory. */
+struct hf_sq_will {
+    uint64_t sid;
+    uint64_t device, inode;
+};
+
 struct hf_sq_watch;
 struct hf_sq_peer;
 
@@ -98,7 +106,10 @@ struct hf_sq {
     hf_time            refused; /* since when we may not use them; 0: we may */
     uint64_t           boot;    /* of the machine */
 
-    uint64_t          sid; /* 0: no session yet */
+    uint64_t          sid;    /* 0: no session yet */
+    bool              willed; /* somebody has its will */
+    bool              ended;  /* and executed that: hf_sq_outdated() is due */
+    struct hf_sq_will doomed; /* sid 0, or the session that this store is to end */
     int               fifo;
     size_t            fifo_room;
     struct hf_sq_owns owns;
@@ -149,7 +160,7 @@ int hf_sq_session(struct hf_sq *sq);
 /* Is what we have open still the store?  Reads the head. */
 bool hf_sq_current(struct hf_sq *sq);
 
-/* It is not.  True if something was lost by it, and the link said so. */
+/* It is not, or our session was ended.  True if something was lost by it, and the link said so. */
 bool hf_sq_outdated(struct hf_sq *sq);
 
 /* ---- patrol.c --------------------------------------------------------------- */
@@ -322,7 +333,9 @@ void hf_sq_watches_drop_own(struct hf_sq *sq, const struct hf_sq_own *own);
 /* Remove the rows that say what we want to be told. */
 void hf_sq_unwatch(struct hf_sq *sq);
 
-/* We were told about a ticket or a line; 0: about something, we do not know what. */
+/* We were told about a ticket or a line; 0: about something, we do not know what.
+ * HF_SQ_ENDED, which no ticket has and no line: our session was ended by its will. */
+#define HF_SQ_ENDED ((uint64_t)INT64_MAX)
 void hf_sq_hear(struct hf_sq *sq, uint64_t about);
 
 /* The session `sid` may have died: complete what waited for it.  True if
@@ -331,6 +344,15 @@ bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid);
 
 /* A line as a number.  No seq has the same, and hardly another line. */
 uint64_t hf_sq_line_hash(const char *line);
+
+/* ---- will.c ------------------------------------------------------------------- */
+
+/* See struct hf_store_impl; and config->will, checked. */
+int hf_sq_will(struct hf_store *store, void *ret);
+int hf_sq_will_read(struct hf_sq *sq, const struct hf_config *config);
+
+/* Try to end the session that is doomed. */
+void hf_sq_execute(struct hf_sq *sq);
 
 /* ---- fifo.c ------------------------------------------------------------------- */
 

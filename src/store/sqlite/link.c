@@ -194,7 +194,7 @@ void hf_sq_disconnect(struct hf_sq *sq)
     hf_sq_patrol_stop(sq);
     hf_sq_peers_close(sq);
     hf_sq_fifo_close(sq);
-    sq->watched = false;
+    sq->watched = sq->willed = sq->ended = false;
     hf_sq_db_close(&sq->db);
     hf_sq_live_close(&sq->live);
     assert(sq->sid == 0 && sq->inotify < 0 && sq->peers == NULL);
@@ -258,7 +258,8 @@ bool hf_sq_current(struct hf_sq *sq)
 
 bool hf_sq_outdated(struct hf_sq *sq)
 {
-    bool loss = sq->owns.first != NULL || sq->watches != NULL;
+    bool loss = sq->owns.first != NULL || sq->watches != NULL || sq->willed;
+    bool ended = sq->ended;
 
     hf_sq_disconnect(sq);
     if (!loss)
@@ -268,8 +269,11 @@ bool hf_sq_outdated(struct hf_sq *sq)
         hf_sq_owns_drop(&sq->owns, sq->owns.first, true);
     assert(sq->watches == NULL &&
            sq->waiting.first == NULL); /* told before the link is */
-    hf_sq_fail(sq, HF_ELOST, "%.160s was deleted, moved or replaced while in use",
-               sq->files.db);
+    if (ended)
+        hf_sq_fail(sq, HF_ELOST, "the session was ended by its will");
+    else
+        hf_sq_fail(sq, HF_ELOST, "%.160s was deleted, moved or replaced while in use",
+                   sq->files.db);
     hf_store_set_link(&sq->base, HF_LINK_LOST);
     hf_store_set_link(&sq->base, HF_LINK_UP);
     return true;

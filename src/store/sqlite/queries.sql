@@ -56,3 +56,6 @@ DELETE FROM watcher WHERE line = ?1 AND any >= ?2;
 -- WATCHING, UNWATCH: the sessions that watch; one of them does no more
 SELECT DISTINCT sid FROM watcher;
 DELETE FROM watcher WHERE sid = ?2;
+
+-- END: the tickets of a session go, all before the first row is returned
+DELETE FROM ticket WHERE sid = ?2 RETURNING line, seq;

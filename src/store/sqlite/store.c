@@ -200,6 +200,8 @@ static hf_time next_wake(const struct hf_sq *sq)
 
     if (sq->finished.first != NULL || sq->cancels)
         return 0;
+    if (sq->doomed.sid != 0)
+        return sq->now + HF_MS;
     if (sq->waiting.first != NULL)
         return sq->shut != 0 ? sq->now + HF_MS : 0;
     if (sq->tidy < next)
@@ -216,8 +218,12 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     hf_sq_ulimit_begin(&limit);
     assert(!sq->hurry); /* not called from inside itself */
     sq->now = now;
+    if (sq->doomed.sid != 0)
+        hf_sq_execute(sq);
     if (readable)
         hear_events(sq);
+    if (sq->ended)
+        hf_sq_outdated(sq);
     hf_sq_peers_check(sq);
     hf_sq_patrol_run(sq);
     hf_sq_tidy(sq);
@@ -304,6 +310,8 @@ static int make_store(const struct hf_config *config, char *errmsg, struct hf_st
     r = hf_sq_files_init(&sq->files, config->rest, forced, sq->base.errmsg);
     if (r == 0 && group != NULL)
         r = hf_sq_files_share(&sq->files, group, sq->base.errmsg);
+    if (r == 0 && config->will != NULL)
+        r = hf_sq_will_read(sq, config);
     if (r < 0)
         goto fail;
     /* What is there is looked at now; what is not is made when it is needed.
@@ -361,5 +369,6 @@ const struct hf_store_impl hf_sqlite_store = {
     .submit = submit,
     .cancel = cancel,
     .process = process,
+    .will = hf_sq_will,
     .lifeline = lifeline,
 };

@@ -1,0 +1,112 @@
+/* will.c - ending a session from another process.
+ *
+ * A session is named by its number, which is random and never used again.  All its tickets go
+ * in one transaction, as by a BREAK: who waits is granted and told.  So is the owner, if it
+ * lives: it lets go of the bytes, its link is lost, and it goes on as another session.
+ */
+#include "store/sqlite/inner.h"
+#include "store/sqlite/ulimit.h"
+
+#include "holdfast.h"
+
+#include <assert.h>
+#include <string.h>
+
+int hf_sq_will(struct hf_store *store, void *ret)
+{
+    struct hf_sq       *sq = (struct hf_sq *)store;
+    struct hf_sq_ulimit limit;
+
+    hf_sq_ulimit_begin(&limit);
+    int r = hf_sq_session(sq);
+    hf_sq_ulimit_end(&limit);
+    if (r < 0)
+        return r;
+    assert(sq->sid != 0 && sq->doomed.sid == 0);
+    sq->willed = true;
+    struct hf_sq_will will = { sq->sid, sq->live.device, sq->live.inode };
+    memcpy(ret, &will, sizeof will);
+    return sizeof will;
+}
+
+int hf_sq_will_read(struct hf_sq *sq, const struct hf_config *config)
+{
+    if (config->will_size == sizeof sq->doomed)
+        memcpy(&sq->doomed, config->will, sizeof sq->doomed);
+    return sq->doomed.sid != 0
+               ? 0
+               : hf_sq_fail(sq, HF_EINVAL, "the will is not one of sqlite:");
+}
+
+/* ---- Executing it ----------------------------------------------------------------- */
+
+static int open_its_file(struct hf_sq *sq)
+{
+    int r = hf_sq_connect(sq, false);
+
+    if (r < 0 && r != HF_ENOTFOUND)
+        return r;
+    if (r == 0 && sq->live.device == sq->doomed.device &&
+        sq->live.inode == sq->doomed.inode)
+        return 0;
+    return hf_sq_fail(
+        sq, HF_ENOTFOUND,
+        "%.120s is not the file that the will is about: was it replaced, or "
+        "is the working directory another one?",
+        sq->files.db);
+}
+
+static int remove_tickets(struct hf_sq *sq, uint64_t sid)
+{
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_END, NULL, sid);
+    int           r;
+
+    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
+        const char *line = (const char *)sqlite3_column_text(query, 0);
+        uint64_t    seq = (uint64_t)sqlite3_column_int64(query, 1);
+        r = line != NULL ? hf_sq_departed(sq, line, seq)
+                         : hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+        if (r < 0)
+            break;
+    }
+    sqlite3_reset(query);
+    return r;
+}
+
+static int end_session(struct hf_sq *sq, uint64_t sid)
+{
+    int r = open_its_file(sq);
+    if (r == 0)
+        r = hf_sq_begin(sq);
+    if (r < 0)
+        return r;
+    assert(sq->sid == 0); /* we have none of our own */
+    r = remove_tickets(sq, sid);
+    if (r == 0)
+        r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_UNWATCH, NULL, sid));
+    if (r == 0)
+        r = hf_sq_tell(sq, sid, HF_SQ_ENDED);
+    if (r < 0) {
+        hf_sq_abort(sq);
+        return r;
+    }
+    return hf_sq_commit(sq);
+}
+
+void hf_sq_execute(struct hf_sq *sq)
+{
+    sq->hurry = true; /* whoever executes has a time limit */
+    int r = end_session(sq, sq->doomed.sid);
+    sq->hurry = false;
+    if (r == HF_SQ_SHUT || r == HF_EDOWN)
+        return;
+    if (r == HF_SQ_STALE) {
+        hf_sq_outdated(sq); /* and look again at what is there */
+        return;
+    }
+    sq->doomed.sid = 0;
+    if (r == 0)
+        hf_store_set_link(&sq->base, HF_LINK_LOST);
+    else
+        sq->base.refusal = r;
+}
