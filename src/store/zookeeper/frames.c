@@ -32,10 +32,10 @@ static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
                      struct hf_zk_text password, hf_time answered)
 {
     struct hf_zk_link *link = &zk->link;
-    bool               fresh = link->session == 0;
+    bool fresh = link->session == 0 || link->executing; /* not greeted yet */
 
     assert(zk->dial.phase == HF_DIAL_GREETING);
-    assert(fresh || link->session == session);
+    assert(link->session == 0 || link->session == session);
     link->session = session;
     memset(link->password, 0, sizeof link->password);
     memcpy(link->password, password.bytes,
@@ -43,6 +43,10 @@ static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
     hf_zk_beat_start(zk, timeout * HF_MS, answered, fresh);
     hf_dial_ready(&zk->dial); /* sends nothing yet: requests come behind all this */
     introduce(zk);
+    if (link->executing) {
+        hf_zk_will_execute(zk);
+        return;
+    }
     hf_zk_chroot_make(zk);
     hf_zk_watched_restore(zk);
     hf_zk_watches_resume(zk);

@@ -7,6 +7,7 @@
  *   link.c     a session on a connection; one server after another: store/remote/dial.h
  *   frames.c   what a server says: greeting, answers, events
  *   call.c     one call on the wire and its answer
+ *   will.c     a session that is another's, taken over to be ended
  *   beat.c     pings, heartbeats by quorum, the deadline
  *   wire.c     ZooKeeper's messages, as bytes
  *   names.c    what the nodes of a lock are called

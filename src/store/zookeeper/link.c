@@ -40,6 +40,14 @@ static hf_time server_patience(const struct hf_dial *dial)
                                            : limit;
 }
 
+/* The session of a will is dead: there is nothing left to do. */
+static bool may_connect(const struct hf_dial *dial)
+{
+    const struct hf_zk_link *link = &((const struct hf_zk *)dial->store)->link;
+
+    return !link->executing || link->session != 0;
+}
+
 /* While we have a place, a pause is short: the session is running out. */
 static hf_time server_pause_most(const struct hf_dial *dial)
 {
@@ -121,6 +129,7 @@ static const struct hf_dial_ops ops = {
     .is_link = true,
     .shuffle = true,
     .shares = HF_DIAL_CONNECTING,
+    .may_begin = may_connect,
     .greet = send_connect,
     .read = hf_zk_frames_read,
     .over = connection_over,

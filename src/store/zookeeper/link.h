@@ -125,6 +125,9 @@ struct hf_zk_link {
     unsigned char password[16];
     int64_t       zxid;    /* highest seen */
     hf_time       timeout; /* the least that this session ever had */
+
+    bool              executing; /* the session is that of a will, and to be ended */
+    struct hf_zk_call end;       /* ... by this */
 };
 
 void hf_zk_link_init(struct hf_zk *zk, uint64_t seed);
@@ -138,6 +141,17 @@ void hf_zk_frames_read(struct hf_dial *dial);
 
 /* Our session is dead: all that was in it is gone. */
 void hf_zk_link_lose(struct hf_zk *zk);
+
+/* ---- will.c ------------------------------------------------------------------------ */
+
+/* For struct hf_store_impl. */
+int hf_zk_will_write(struct hf_store *store, void *ret);
+
+/* open(): have the session of config->will; HF_EINVAL: it is of none. */
+int hf_zk_will_read(struct hf_zk *zk, const struct hf_config *config, char *errmsg);
+
+/* READY, in that session: end it. */
+void hf_zk_will_execute(struct hf_zk *zk);
 
 /* ---- beat.c ------------------------------------------------------------------------ */
 

@@ -176,9 +176,13 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     zk->salt[1] = hf_random();
     zk->late_last = &zk->late_first;
     zk->watched.again = HF_NEVER;
+    if (config->will != NULL && (r = hf_zk_will_read(zk, config, errmsg)) < 0)
+        goto close_poll;
     hf_zk_link_init(zk, config->seed);
     *ret = &zk->base;
     return 0;
+close_poll:
+    hf_fork_close(zk->base.fd);
 free_tls:
     hf_tls_free(zk->tls);
 finish_config:
@@ -194,7 +198,8 @@ static const char *const params[] = { "session", "style", "auth", "acl",
 /* clang-format off */
 #define IMPL(name) { .scheme = (name), .params = params, .users = true, .groups = true, \
                      .open = open_store, .close = close_store, .submit = hf_remote_submit, \
-                     .cancel = hf_remote_cancel, .process = process }
+                     .cancel = hf_remote_cancel, .process = process, \
+                     .will = hf_zk_will_write }
 /* clang-format on */
 
 const struct hf_store_impl hf_zk_store = IMPL("zk");
