@@ -3,6 +3,7 @@
 
 #include "cgroup.h"
 #include "held.h"
+#include "settle.h"
 #include "url.h"
 
 #include <assert.h>
@@ -13,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* Always set or removed: a token in our own environment must not reach the command. */
@@ -36,7 +36,7 @@ static _Noreturn void become(const struct guard_plan *plan, const struct guard_o
     setpgid(0, 0);
     if (cgroup >= 0)
         cgroup_enter(cgroup);
-    setpriority(PRIO_PROCESS, 0, plan->nice); /* as before the guardian raised its own */
+    settle_command(plan);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guardian) /* it died before that */
         _exit(EXIT_FAILURE);

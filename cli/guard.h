@@ -123,13 +123,6 @@ _Noreturn void guardian_live(const struct guard_plan *plan, int link, pid_t pare
 /* The outer guardian's; outer.c. */
 _Noreturn void outer_live(const struct guard_plan *plan, int link);
 
-/* What both of them do first: the terminal must not stop us, and no signal ends us. */
-void guard_settle(const struct guard_plan *plan, const char *name);
-
-/* stdin, stdout and stderr are the command's: a pipe must not stay open because of
- * us. */
-void guard_let_go_of_stdio(void);
-
 /* End all that a dead guardian left to us. */
 void guard_end_tree(pid_t guardian, pid_t command, int *status,
                     const struct tree_stuck *stuck);

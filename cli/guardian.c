@@ -13,15 +13,13 @@
 #include "cgroup.h"
 #include "child.h"
 #include "clock.h"
+#include "link.h"
+#include "settle.h"
 #include "tree.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -51,34 +49,6 @@ struct guardian {
     int64_t end_at;  /* when to kill what is left; INT64_MAX: never */
     int64_t tell_at; /* when to tell of leftovers; INT64_MAX: never */
 };
-
-static void send_news(const struct guardian *g, const struct guard_news *news)
-{
-    /* If nobody hears it, end of file comes next. */
-    send(g->link, news, sizeof *news, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-static void tell_holdfast(const struct guardian *g, enum guard_news_kind kind, int value)
-{
-    struct guard_news news;
-
-    memset(&news, 0, sizeof news);
-    news.kind = kind;
-    news.value = value;
-    send_news(g, &news);
-}
-
-/* Tell who is below us, if anybody is. */
-static void tell_who(const struct guardian *g, enum guard_news_kind kind)
-{
-    struct guard_news news;
-
-    memset(&news, 0, sizeof news);
-    news.kind = kind;
-    news.value = tree_members(getpid(), news.member);
-    if (news.value > 0)
-        send_news(g, &news);
-}
 
 static void set_timer(struct guardian *g)
 {
@@ -114,13 +84,15 @@ static void set_deadline(struct guardian *g, int64_t deadline)
 static _Noreturn void gone(struct guardian *g)
 {
     cgroup_drop(g->cgroup, getpid());
-    tell_holdfast(g, GUARD_GONE, 0);
+    link_tell(g->link, GUARD_GONE, 0);
     _exit(0); /* and only now the lifeline's descriptors are closed */
 }
 
 static void tell_stuck(void *data)
 {
-    tell_who(data, GUARD_STUCK);
+    const struct guardian *g = data;
+
+    link_tell_who(g->link, GUARD_STUCK);
 }
 
 static _Noreturn void end_tree(struct guardian *g)
@@ -134,7 +106,7 @@ static _Noreturn void end_tree(struct guardian *g)
         cgroup_kill(g->cgroup);
     tree_end(g->child, &status, &stuck);
     if (g->child > 0)
-        tell_holdfast(g, GUARD_EXITED, status);
+        link_tell(g->link, GUARD_EXITED, status);
     gone(g);
 }
 
@@ -162,17 +134,6 @@ static void ask_then_kill(struct guardian *g)
     g->end_at = kill_at < g->end_at ? kill_at : g->end_at;
 }
 
-void guard_let_go_of_stdio(void)
-{
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    if (null < 0)
-        return;
-    for (int fd = 0; fd <= 2; fd++)
-        dup3(null, fd, O_CLOEXEC);
-    close(null);
-}
-
 static void start_guarding(struct guardian *g, const struct guard_order *go)
 {
     struct pollfd link = { .fd = g->link };
@@ -184,12 +145,12 @@ static void start_guarding(struct guardian *g, const struct guard_order *go)
     g->cgroup = cgroup_make(getpid());
     g->child = child_start(g->plan, go, g->cgroup, &g->report);
     if (g->child < 0) {
-        tell_holdfast(g, GUARD_FAILED, errno);
+        link_tell(g->link, GUARD_FAILED, errno);
         gone(g);
     }
     g->started = true;
-    guard_let_go_of_stdio();
-    tell_holdfast(g, GUARD_STARTED, (int)g->child);
+    settle_stdio();
+    link_tell(g->link, GUARD_STARTED, (int)g->child);
     if (g->plan->max_run_ns > 0)
         g->stop_at = clock_boot_ns() + g->plan->max_run_ns;
     set_deadline(g, go->deadline);
@@ -240,7 +201,7 @@ static void look_at_report(struct guardian *g)
     ssize_t n = read(g->report, &error, sizeof error);
 
     if (n == (ssize_t)sizeof error)
-        tell_holdfast(g, GUARD_FAILED, error);
+        link_tell(g->link, GUARD_FAILED, error);
     close(g->report);
     g->report = -1;
 }
@@ -252,7 +213,7 @@ static void look_at_parent(struct guardian *g)
         return;
     if (!g->started)
         _exit(0);
-    tell_holdfast(g, GUARD_BEREFT, 0);
+    link_tell(g->link, GUARD_BEREFT, 0);
     end_tree(g);
 }
 
@@ -264,7 +225,7 @@ static void see_to_leftovers(struct guardian *g)
         cgroup_empty(g->cgroup);
         gone(g);
     case LEFTOVERS_END:
-        tell_who(g, GUARD_REMAIN);
+        link_tell_who(g->link, GUARD_REMAIN);
         ask_then_kill(g);
         break;
     case LEFTOVERS_WAIT:
@@ -285,14 +246,14 @@ static void reap_children(struct guardian *g)
         if (pid != g->child)
             continue;
         if (WIFSTOPPED(status)) {
-            tell_holdfast(g, GUARD_STOPPED, WSTOPSIG(status));
+            link_tell(g->link, GUARD_STOPPED, WSTOPSIG(status));
             continue;
         }
         if (g->report >= 0)
             look_at_report(g); /* it may have come after we last looked */
         g->child = 0;
         ended = true;
-        tell_holdfast(g, GUARD_EXITED, status);
+        link_tell(g->link, GUARD_EXITED, status);
     }
     if (g->started && pid < 0 && errno == ECHILD)
         gone(g);
@@ -318,36 +279,33 @@ static void on_time(struct guardian *g)
     if (read(g->timer, &ticks, sizeof ticks) < 0)
         return; /* it was set anew meanwhile */
     if (now >= g->deadline) {
-        tell_holdfast(g, GUARD_EXPIRED, 0);
+        link_tell(g->link, GUARD_EXPIRED, 0);
         end_tree(g);
     }
     if (now >= g->ask_at) {
         g->ask_at = INT64_MAX;
-        tell_holdfast(g, GUARD_ASKED, 0);
+        link_tell(g->link, GUARD_ASKED, 0);
         ask_to_end(g);
     }
     if (now >= g->stop_at) {
         g->stop_at = INT64_MAX;
-        tell_holdfast(g, GUARD_OVERDUE, 0);
+        link_tell(g->link, GUARD_OVERDUE, 0);
         ask_then_kill(g);
     }
     if (now >= g->end_at)
         end_tree(g);
     if (now >= g->tell_at) {
         g->tell_at = INT64_MAX;
-        tell_who(g, GUARD_REMAIN);
+        link_tell_who(g->link, GUARD_REMAIN);
     }
     set_timer(g);
 }
 
-/* Pressure must not slow us down.  What is not permitted is done without. */
 static void settle_in(struct guardian *g)
 {
-    sigset_t           wanted;
-    struct sched_param urgent = { .sched_priority = 10 };
-    bool               plain = sched_getscheduler(0) == SCHED_OTHER && g->plan->nice >= 0;
+    sigset_t wanted;
 
-    guard_settle(g->plan, "holdfast-guard");
+    settle_apart(g->plan, "holdfast-guard");
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGCHLD);
     sigaddset(&wanted, PARENT_SIGNAL);
@@ -358,9 +316,7 @@ static void settle_in(struct guardian *g)
 
     prctl(PR_SET_PDEATHSIG, PARENT_SIGNAL);
     look_at_parent(g); /* it may have died before that */
-    mlockall(MCL_CURRENT);
-    if (plain) /* else the command could not be given back what it had */
-        sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &urgent);
+    settle_urgent(g->plan);
 }
 
 _Noreturn void guardian_live(const struct guard_plan *plan, int link, pid_t parent)
