@@ -4,10 +4,16 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#define OOM_FILE "/proc/self/oom_score_adj"
+
+static char oom_before[16]; /* empty: as it was */
 
 void settle_apart(const struct guard_plan *plan, const char *name)
 {
@@ -32,12 +38,43 @@ void settle_stdio(void)
     close(null);
 }
 
+static bool write_oom_score(int fd, const char *score)
+{
+    return pwrite(fd, score, strlen(score), 0) > 0;
+}
+
+/* If memory runs out, others are killed first.  Who is not root may only undo what made it
+ * likelier. */
+static void lower_oom_score(void)
+{
+    char before[sizeof oom_before] = "";
+    int  fd = open(OOM_FILE, O_RDWR | O_CLOEXEC);
+
+    if (fd < 0)
+        return;
+    if (read(fd, before, sizeof before - 1) > 0 &&
+        (write_oom_score(fd, "-1000") || (atoi(before) > 0 && write_oom_score(fd, "0"))))
+        memcpy(oom_before, before, sizeof before);
+    close(fd);
+}
+
+static void restore_oom_score(void)
+{
+    int fd = *oom_before != '\0' ? open(OOM_FILE, O_WRONLY | O_CLOEXEC) : -1;
+
+    if (fd < 0)
+        return;
+    write_oom_score(fd, oom_before); /* what let us lower it lets us do this, too */
+    close(fd);
+}
+
 void settle_urgent(const struct guard_plan *plan)
 {
     struct sched_param param = { .sched_priority = 10 };
     bool               plain = sched_getscheduler(0) == SCHED_OTHER && plan->nice >= 0;
 
     mlockall(MCL_CURRENT);
+    lower_oom_score();
     if (plain) /* else the command could not be given back what it had */
         sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
 }
@@ -45,4 +82,5 @@ void settle_urgent(const struct guard_plan *plan)
 void settle_command(const struct guard_plan *plan)
 {
     setpriority(PRIO_PROCESS, 0, plan->nice);
+    restore_oom_score();
 }

@@ -11,7 +11,8 @@ void settle_apart(const struct guard_plan *plan, const char *name);
 /* stdin, stdout and stderr are the command's: a pipe must not stay open because of us. */
 void settle_stdio(void);
 
-/* The guardian: pressure must not slow us down.  What is not permitted is done without. */
+/* The guardian: pressure must not slow us down, nor lack of memory end us.  What is not
+ * permitted is done without. */
 void settle_urgent(const struct guard_plan *plan);
 
 /* In the command, before exec. */

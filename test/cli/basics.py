@@ -139,6 +139,20 @@ def signal_mask_and_ignored_signals_are_as_before(t):
 
 
 @case
+def lack_of_memory_ends_the_command_before_its_guardian(t):
+    """The command has the score that holdfast had; the guardian the lowest it may have."""
+    score = "/proc/self/oom_score_adj"
+    holder = t.start("-c", f'echo 700 >{score}; exec "$HF" run a -- sh -c "cat {score}; sleep 1000"',
+                     executable="/bin/sh")
+    t.equal(holder.stdout.readline(), b"700\n", "the command's")
+    with open(f"/proc/{t.guardian(holder)}/oom_score_adj") as file:
+        guardians = int(file.read())
+    may = int(proc_status(pathlib.Path("/proc/self/status").read_text(), "CapEff:"), 16) & 1 << 24  # SYS_RESOURCE
+    t.equal(guardians, -1000 if may else 0, "the guardian's")
+    t.end(holder)
+
+
+@case
 def nice_value_is_as_before(t):
     script = 'exec nice -n 7 "$HF" run a -- nice'
     got = subprocess.run(["sh", "-c", script], env=t.env, capture_output=True, text=True,
