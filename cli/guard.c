@@ -65,6 +65,13 @@ int guard_start(const struct guard_plan *plan, struct guard *ret)
     return 0;
 }
 
+static int send_message(struct guard *guard, const struct msghdr *msg, int flags)
+{
+    ssize_t n = sendmsg(guard->link, msg, flags | MSG_NOSIGNAL);
+
+    return n < 0 && errno == EAGAIN ? -1 : 0;
+}
+
 /* Never waits: a guardian whose mailbox is full does not listen any more.  One
  * that is gone is no failure here: its last words may still be unread. */
 static int send_order(struct guard *guard, const struct guard_order *order,
@@ -85,8 +92,7 @@ static int send_order(struct guard *guard, const struct guard_order *order,
         header->cmsg_len = CMSG_LEN(size);
         memcpy(CMSG_DATA(header), fds, size);
     }
-    ssize_t n = sendmsg(guard->link, &msg, MSG_DONTWAIT | MSG_NOSIGNAL);
-    return n < 0 && errno == EAGAIN ? -1 : 0;
+    return send_message(guard, &msg, MSG_DONTWAIT);
 }
 
 int guard_go(struct guard *guard, const struct guard_order *go, const int *fds, int count)
@@ -95,16 +101,34 @@ int guard_go(struct guard *guard, const struct guard_order *go, const int *fds, 
     return send_order(guard, go, fds, count);
 }
 
-int guard_tell(struct guard *guard, enum guard_order_kind kind, int value,
-               int64_t deadline)
+static struct guard_order make_order(enum guard_order_kind kind)
 {
     struct guard_order order;
 
     memset(&order, 0, sizeof order); /* padding travels too */
     order.kind = kind;
+    return order;
+}
+
+int guard_tell(struct guard *guard, enum guard_order_kind kind, int value,
+               int64_t deadline)
+{
+    struct guard_order order = make_order(kind);
+
     order.value = value;
     order.deadline = deadline;
     return send_order(guard, &order, NULL, 0);
+}
+
+int guard_tell_will(struct guard *guard, const void *will, size_t size)
+{
+    struct guard_order order = make_order(GUARD_WILL);
+    struct iovec       iov[] = { { .iov_base = &order, .iov_len = sizeof order },
+                                 { .iov_base = (void *)will, .iov_len = size } };
+    struct msghdr      msg = { .msg_iov = iov, .msg_iovlen = 2 };
+
+    assert(size > 0 && size <= GUARD_WILL_MAX);
+    return send_message(guard, &msg, MSG_DONTWAIT);
 }
 
 static int receive(struct guard *guard, struct guard_news *ret)
@@ -139,13 +163,28 @@ static int has_ended(struct guard *guard)
     return guard->pid == 0;
 }
 
+/* If the link just closed, it would think that we are dead.  So this waits until it can be
+ * said: one that is not stopped does listen. */
+void guard_dismiss(struct guard *guard)
+{
+    struct guard_order order = make_order(GUARD_DISMISS);
+    struct iovec       iov = { .iov_base = &order, .iov_len = sizeof order };
+    struct msghdr      msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+    if (guard->link < 0 || guard->dismissed)
+        return;
+    guard->dismissed = true;
+    if (!has_ended(guard))
+        kill(guard->pid, SIGCONT); /* somebody may have stopped it */
+    send_message(guard, &msg, 0);
+}
+
 void guard_finish(struct guard *guard)
 {
+    guard_dismiss(guard);
     if (guard->link >= 0)
         close(guard->link);
     guard->link = -1;
-    if (!has_ended(guard))
-        kill(guard->pid, SIGCONT); /* somebody may have stopped it */
     while (guard->pid > 0 && waitpid(guard->pid, NULL, 0) < 0 && errno == EINTR)
         ;
     guard->pid = 0;

@@ -12,6 +12,10 @@
  *     in time    when the deadline it was last told comes near, even if
  *                holdfast is stopped or hangs: first --signal, then SIGKILL
  *
+ * Where a server keeps the session there is nothing to hold open: it waits for the lease.
+ * So the guardian has the session's will as well, and executes it when holdfast died and
+ * nothing of the tree is left.  A holdfast that has given the lock back dismisses it.
+ *
  * If the guardian is killed, holdfast inherits the tree and ends it.  But holdfast may
  * have other children: those it had before (`x & exec holdfast run`) and, if it is
  * process 1, everybody's orphans.  Nothing tells them from the tree.  So the process
@@ -34,7 +38,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define GUARD_FDS_MAX 8
+#define GUARD_FDS_MAX  8
+#define GUARD_WILL_MAX 8192 /* the lease ends a session whose URL is longer than that */
 
 /* What the guardian knows from the start; lent for its life. */
 struct guard_plan {
@@ -55,6 +60,8 @@ enum guard_order_kind {
     GUARD_DEADLINE, /* the lock is surely held until `deadline` */
     GUARD_SIGNAL,   /* pass `value` on to the command */
     GUARD_LOST,     /* the lock is lost: end everything */
+    GUARD_WILL,     /* the session's will; its bytes come along */
+    GUARD_DISMISS,  /* all is done: leave, and execute nothing */
 };
 
 struct guard_order {
@@ -77,7 +84,8 @@ enum guard_news_kind {
     GUARD_EXPIRED, /* the deadline passed */
     GUARD_BEREFT,  /* the outer guardian was killed: the tree is being ended */
     GUARD_STUCK,   /* `value` of the tree do not end */
-    GUARD_GONE,    /* nothing is left of it; nothing comes after this */
+    GUARD_GONE,    /* nothing is left of it; nothing comes after this, and the guardian
+                      stays until it is dismissed */
 };
 
 struct guard_news {
@@ -92,6 +100,7 @@ struct guard {
     pid_t guardian; /* 0: not known yet */
     int   link;     /* poll for input */
     bool  outer;    /* there is an outer guardian */
+    bool  dismissed;
 };
 
 /* 0, or -1 and errno. */
@@ -102,11 +111,16 @@ int guard_go(struct guard *guard, const struct guard_order *go, const int *fds,
              int count);
 int guard_tell(struct guard *guard, enum guard_order_kind kind, int value,
                int64_t deadline);
+int guard_tell_will(struct guard *guard, const void *will, size_t size);
 
 /* 1 and some news; 0: none now; -1: the guardian is gone. */
 int guard_hear(struct guard *guard, struct guard_news *ret);
 
-/* Dismiss a guardian that was not told to GO, or has said GONE. */
+/* Dismiss a guardian that was not told to GO, or has said GONE.  Once the lock is given
+ * back, or the session closed: until then it is needed, should we be killed. */
+void guard_dismiss(struct guard *guard);
+
+/* The same, if that was not done yet, and wait for its end. */
 void guard_finish(struct guard *guard);
 
 /* End the guardian, if there still is one, and see that the tree is ended.

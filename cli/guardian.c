@@ -1,12 +1,15 @@
 /* guardian.c - the guardian's own life; see guard.h.
  *
  *     WAITING --go--> GUARDING --command and its tree gone by themselves--> GONE
- *        |                |                                                  ^
- *        | end of file    | end of file, bereft, lost, deadline              |
- *        v                v                                                  |
- *       exit            ENDING: SIGKILL until nothing is left ---------------+
+ *        |                |                                                 ^  |
+ *        |                | end of file, bereft, lost, deadline             |  |
+ *        |                v                                                 |  |
+ *        |              ENDING: SIGKILL until nothing is left --------------+  |
+ *        |                                                                     |
+ *        +--- dismissed: exit;  end of file: execute the will, then exit ------+
  *
- * ENDING listens to nobody: there is nothing left to be told.
+ * ENDING listens to nobody: there is nothing left to be told.  End of file is how holdfast
+ * dies.  One that is stopped is not dead: the will is not executed, whatever else happens.
  */
 #include "guard.h"
 
@@ -16,13 +19,13 @@
 #include "link.h"
 #include "settle.h"
 #include "tree.h"
+#include "will.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,8 +44,10 @@ struct guardian {
     int                      timer;   /* the next of the times below */
     int                      report;  /* how the exec went; -1: known */
     int                      cgroup;
+    struct will_kept         will;
     pid_t                    child; /* 0: not started, or reaped */
     bool                     started;
+    bool                     gone; /* nothing of the tree is left */
     int64_t                  deadline;
     int64_t                  ask_at; /* when to send --signal; INT64_MAX: done */
     int64_t stop_at; /* when --max-run is over; INT64_MAX: never, or done */
@@ -81,11 +86,24 @@ static void set_deadline(struct guardian *g, int64_t deadline)
     set_timer(g);
 }
 
+/* holdfast is dead, and nothing of the tree is left, or was ever started. */
+static _Noreturn void execute(struct guardian *g)
+{
+    assert(g->gone || !g->started);
+    will_execute(&g->will, g->deadline);
+    _exit(0); /* and only now the lifeline's descriptors are closed */
+}
+
+static void hear(struct guardian *g);
+
 static _Noreturn void gone(struct guardian *g)
 {
     cgroup_drop(g->cgroup, getpid());
     link_tell(g->link, GUARD_GONE, 0);
-    _exit(0); /* and only now the lifeline's descriptors are closed */
+    signal(SIGCHLD, SIG_IGN); /* what was left alive by --leftovers is not ours to reap */
+    g->gone = true;
+    for (;;)
+        hear(g);
 }
 
 static void tell_stuck(void *data)
@@ -136,11 +154,9 @@ static void ask_then_kill(struct guardian *g)
 
 static void start_guarding(struct guardian *g, const struct guard_order *go)
 {
-    struct pollfd link = { .fd = g->link };
-
     assert(!g->started);
-    if (poll(&link, 1, 0) > 0 && (link.revents & POLLHUP))
-        _exit(0); /* holdfast died with its last word */
+    if (link_has_ended(g->link))
+        return; /* with its last word: end of file comes next */
 
     g->cgroup = cgroup_make(getpid());
     g->child = child_start(g->plan, go, g->cgroup, &g->report);
@@ -156,6 +172,7 @@ static void start_guarding(struct guardian *g, const struct guard_order *go)
     set_deadline(g, go->deadline);
 }
 
+/* After GONE there is nobody left to be signalled or ended. */
 static void obey(struct guardian *g, const struct guard_order *order)
 {
     switch (order->kind) {
@@ -166,33 +183,35 @@ static void obey(struct guardian *g, const struct guard_order *order)
         set_deadline(g, order->deadline);
         break;
     case GUARD_SIGNAL:
-        pass_on(g, order->value);
+        if (!g->gone)
+            pass_on(g, order->value);
         break;
     case GUARD_LOST:
-        end_tree(g);
+        if (!g->gone)
+            end_tree(g);
+        break;
+    case GUARD_WILL:
+        break; /* link.c has put it into its place */
+    case GUARD_DISMISS:
+        _exit(0);
     }
 }
 
-/* The descriptors that come with GO are kept simply by not closing them. */
 static void hear(struct guardian *g)
 {
     struct guard_order order;
-    char               control[CMSG_SPACE(sizeof(int) * GUARD_FDS_MAX)];
-    struct iovec       iov = { .iov_base = &order, .iov_len = sizeof order };
-    struct msghdr      msg = { .msg_iov = &iov,
-                               .msg_iovlen = 1,
-                               .msg_control = control,
-                               .msg_controllen = sizeof control };
-    ssize_t            n = recvmsg(g->link, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n == (ssize_t)sizeof order)
+    switch (link_hear(g->link, g->gone, &order, &g->will)) {
+    case LINK_SILENT:
+        break;
+    case LINK_ORDER:
         obey(g, &order);
-    else if (g->started)
-        end_tree(g); /* holdfast died */
-    else
-        _exit(0);
+        break;
+    case LINK_ENDED:
+        if (g->started && !g->gone)
+            end_tree(g);
+        execute(g);
+    }
 }
 
 static void look_at_report(struct guardian *g)
@@ -211,6 +230,8 @@ static void look_at_parent(struct guardian *g)
 {
     if (getppid() == g->parent)
         return;
+    if (!g->started && link_has_ended(g->link))
+        return; /* end of file comes next */
     if (!g->started)
         _exit(0);
     link_tell(g->link, GUARD_BEREFT, 0);
@@ -311,7 +332,7 @@ static void settle_in(struct guardian *g)
     sigaddset(&wanted, PARENT_SIGNAL);
     g->signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
     g->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (g->signals < 0 || g->timer < 0)
+    if (g->signals < 0 || g->timer < 0 || will_make_room(&g->will) < 0)
         _exit(1);
 
     prctl(PR_SET_PDEATHSIG, PARENT_SIGNAL);

@@ -39,6 +39,7 @@ static void keep_lock(struct supervisor *s, int64_t until)
     int timeout = clock_sooner(hf_timeout_ms(s->client), reach_timeout_ms());
     poll(on, 2, clock_sooner(timeout, ms_until(until)));
     hf_process(s->client);
+    will_hand_over(s->will, s->client);
     reach_show(s->lock);
     if (requests_next(s->requests) && !s->args->quiet)
         requests_say(s->requests, hf_name(s->lock), "");

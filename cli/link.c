@@ -1,6 +1,8 @@
 /* link.c - see link.h. */
 #include "link.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -35,4 +37,34 @@ void link_tell_who(int link, enum guard_news_kind kind)
     news.value = tree_members(getpid(), news.member);
     if (news.value > 0)
         send_news(link, &news);
+}
+
+enum link_heard link_hear(int link, bool wait, struct guard_order *ret,
+                          struct will_kept *will)
+{
+    char          control[CMSG_SPACE(sizeof(int) * GUARD_FDS_MAX)];
+    struct iovec  iov[] = { { .iov_base = ret, .iov_len = sizeof *ret },
+                            { .iov_base = will->bytes, .iov_len = GUARD_WILL_MAX } };
+    struct msghdr msg = { .msg_iov = iov,
+                          .msg_iovlen = 2,
+                          .msg_control = control,
+                          .msg_controllen = sizeof control };
+    ssize_t       n = recvmsg(link, &msg, (wait ? 0 : MSG_DONTWAIT) | MSG_CMSG_CLOEXEC);
+
+    /* ECONNRESET: holdfast died and had not heard all.  That is told once, before what
+     * it said last. */
+    if (n < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET))
+        return LINK_SILENT;
+    if (n < (ssize_t)sizeof *ret)
+        return LINK_ENDED;
+    if (ret->kind == GUARD_WILL)
+        will->size = (size_t)n - sizeof *ret;
+    return LINK_ORDER;
+}
+
+bool link_has_ended(int link)
+{
+    struct pollfd on = { .fd = link };
+
+    return poll(&on, 1, 0) > 0 && (on.revents & POLLHUP);
 }

@@ -13,6 +13,7 @@
 
 #define OOM_FILE "/proc/self/oom_score_adj"
 
+static bool urgent;
 static char oom_before[16]; /* empty: as it was */
 
 void settle_apart(const struct guard_plan *plan, const char *name)
@@ -76,7 +77,16 @@ void settle_urgent(const struct guard_plan *plan)
     mlockall(MCL_CURRENT);
     lower_oom_score();
     if (plain) /* else the command could not be given back what it had */
-        sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param);
+        urgent = sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0;
+}
+
+void settle_calm(void)
+{
+    struct sched_param param = { 0 };
+
+    if (urgent) /* who is not root cannot take RESET_ON_FORK away */
+        sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &param);
+    urgent = false;
 }
 
 void settle_command(const struct guard_plan *plan)

@@ -15,6 +15,9 @@ void settle_stdio(void);
  * permitted is done without. */
 void settle_urgent(const struct guard_plan *plan);
 
+/* Nothing is urgent any more. */
+void settle_calm(void);
+
 /* In the command, before exec. */
 void settle_command(const struct guard_plan *plan);
 

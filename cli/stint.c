@@ -106,12 +106,15 @@ static struct lingered hold_at_least(struct supervisor *s, int64_t begin)
     return linger(s, until);
 }
 
-/* The command and all of it is gone: give the lock back and see how it went. */
+/* The command and all of it is gone: give the lock back and see how it went.  Only who has
+ * given it back, or found it lost, needs no guardian any more. */
 static void conclude(struct stint *stint, struct supervisor *s, bool outlived)
 {
     bool by_signal = WIFSIGNALED(s->status);
     int  r = hf_release(s->lock);
 
+    if (r == 0 || r == HF_ELOST)
+        guard_dismiss(s->guard);
     stint->code = by_signal ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
     if (s->exec_error != 0) {
         stint->end = STINT_FAILED;
@@ -142,14 +145,15 @@ static void stop_waiting(struct stint *stint, int signal)
 }
 
 static void serve_held(struct stint *stint, const struct taking *taking,
-                       struct guard *guard, struct requests *requests)
+                       struct requests *requests)
 {
     struct supervisor s = {
         .args = stint->args,
         .signals = stint->signals,
         .client = taking->client,
         .lock = taking->lock,
-        .guard = guard,
+        .guard = taking->will->guard,
+        .will = taking->will,
         .requests = requests,
         .keep_stdio = stint->repeats,
         .terminal = TERMINAL_INIT,
@@ -176,27 +180,28 @@ static void serve_guarded(struct stint *stint, struct guard *guard)
     char                 whole[COMMAND_MAX], redacted[COMMAND_MAX];
     struct session_shown shown = { whole, redact_program(command) };
     struct requests      requests = { 0 };
-    struct taking        taking = { .args = stint->args, .signals = stint->signals };
+    struct will          will = { .guard = guard };
+    struct taking        taking = { .args = stint->args,
+                                    .signals = stint->signals,
+                                    .will = &will };
 
     redact_urls(whole, sizeof whole, command);
     redact_command(redacted, sizeof redacted, command);
     if (stint->args->show_command)
         shown.to_all = redacted;
     stint->code = session_open_to_hold(stint->args, &shown, &requests, &taking.client);
-    if (stint->code != 0) {
-        guard_finish(guard);
+    if (stint->code != 0)
         return;
-    }
     if (take(&taking)) {
-        serve_held(stint, &taking, guard, &requests);
+        serve_held(stint, &taking, &requests);
     } else {
-        guard_finish(guard);
         stint->code = taking.code;
         stint->stop = taking.signal != 0;
         stint->interrupted = taking.signal == SIGINT;
     }
     hf_lock_free(taking.lock);
     hf_close(taking.client);
+    will_forget(&will);
 }
 
 void stint_serve(struct stint *stint)
@@ -221,6 +226,7 @@ void stint_serve(struct stint *stint)
         stint->code = complain_errno("starting the guardian");
     } else {
         serve_guarded(stint, &guard);
+        guard_finish(&guard);
     }
 }
 

@@ -65,6 +65,7 @@ static bool differ(int64_t a, int64_t b)
 static void look_at_lock(struct supervisor *s)
 {
     hf_process(s->client);
+    will_hand_over(s->will, s->client);
     if (s->lost)
         return;
     if (hf_state(s->lock) != HF_HELD) {
@@ -296,6 +297,5 @@ void supervise(struct supervisor *s)
         s->status = SIGKILL; /* unless we reap it, and learn how it ended */
     if (!s->gone)
         guard_take_over(s->guard, s->command, &s->status, &stuck);
-    guard_finish(s->guard);
     terminal_take_back(&s->terminal, WIFSIGNALED(s->status));
 }

@@ -7,6 +7,7 @@
 #include "options.h"
 #include "requests.h"
 #include "terminal.h"
+#include "will.h"
 
 #include <holdfast.h>
 
@@ -16,6 +17,7 @@ struct supervisor {
     struct hf_client     *client;
     struct hf_lock       *lock;
     struct guard         *guard;
+    struct will          *will;
     struct requests      *requests;
     bool                  keep_stdio; /* they are needed again */
     struct terminal       terminal;
@@ -37,7 +39,7 @@ struct supervisor {
 };
 
 /* Have the guardian start the command, and see it to its end: afterwards
- * nothing of it is left, whatever happened. */
+ * nothing of it is left, whatever happened.  The guardian is still to be dismissed. */
 void supervise(struct supervisor *s);
 
 #endif

@@ -51,6 +51,7 @@ static void drive(const struct taking *taking, int timeout_ms)
 
     poll(on, 2, clock_sooner(hf_timeout_ms(taking->client), timeout_ms));
     hf_process(taking->client);
+    will_hand_over(taking->will, taking->client);
 }
 
 /* Give the place up, or the lock if it was granted just now. */

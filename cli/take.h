@@ -4,6 +4,7 @@
 
 #include "options.h"
 #include "signals.h"
+#include "will.h"
 
 #include <holdfast.h>
 
@@ -11,6 +12,7 @@ struct taking {
     const struct args    *args;
     const struct signals *signals;
     struct hf_client     *client;
+    struct will          *will;       /* to be handed over to a guardian; NULL: none */
     int64_t               give_up_at; /* with -w: when; CLOCK_BOOTTIME ns */
     struct hf_lock       *lock;       /* out */
     int                   code;       /* out: the exit code, if it is not held */

@@ -11,6 +11,7 @@
 #include "cli/leftovers.c"
 #include "cli/link.c"
 #include "cli/outer.c"
+#include "cli/reach.c"
 #include "cli/redact.c"
 #include "cli/settle.c"
 #include "cli/signals.c"
@@ -19,6 +20,7 @@
 #include "cli/tree.c"
 #include "cli/tree_end.c"
 #include "cli/url.c"
+#include "cli/will.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

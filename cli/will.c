@@ -1,0 +1,95 @@
+/* will.c - see will.h. */
+#include "will.h"
+
+#include "clock.h"
+#include "reach.h"
+#include "settle.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define SHORTEST_TRY_NS (5 * NS_PER_SEC)
+#define LONGEST_TRY_NS  (300 * NS_PER_SEC)
+
+/* ---- holdfast's end ------------------------------------------------------------ */
+
+static bool has_lifeline(struct hf_client *client)
+{
+    int fds[GUARD_FDS_MAX];
+
+    return hf_lifeline(client, fds, GUARD_FDS_MAX) > 0;
+}
+
+/* False: it could not be told, and has to be tried again. */
+static bool tell_if_new(struct will *will, const uint8_t *bytes, size_t size)
+{
+    if (size == will->size && memcmp(bytes, will->bytes, size) == 0)
+        return true;
+    if (guard_tell_will(will->guard, bytes, size) < 0)
+        return false;
+    memcpy(will->bytes, bytes, size);
+    will->size = size;
+    return true;
+}
+
+/* Each session has its own will, and each begins with the store being reached. */
+void will_hand_over(struct will *will, struct hf_client *client)
+{
+    uint8_t  bytes[GUARD_WILL_MAX];
+    unsigned ups = reach_ups();
+
+    if (will == NULL || will->ups == ups)
+        return;
+    int  size = has_lifeline(client) ? 0 : hf_will(client, bytes, sizeof bytes);
+    bool done = size != HF_EDOWN; /* else there is no session yet */
+    if (size > 0 && size <= (int)sizeof bytes) {
+        done = tell_if_new(will, bytes, (size_t)size);
+        explicit_bzero(bytes, (size_t)size);
+    }
+    if (done)
+        will->ups = ups;
+}
+
+void will_forget(struct will *will)
+{
+    explicit_bzero(will, sizeof *will);
+}
+
+/* ---- The guardian's end ---------------------------------------------------------- */
+
+int will_make_room(struct will_kept *kept)
+{
+    void *room = mmap(NULL, GUARD_WILL_MAX, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (room == MAP_FAILED)
+        return -1;
+    madvise(room, GUARD_WILL_MAX, MADV_DONTDUMP);
+    madvise(room, GUARD_WILL_MAX, MADV_WIPEONFORK);
+    *kept = (struct will_kept){ .bytes = room };
+    return 0;
+}
+
+static int64_t time_to_try_ns(int64_t deadline)
+{
+    int64_t left = deadline == INT64_MAX ? 0 : deadline - clock_boot_ns();
+
+    return left < SHORTEST_TRY_NS  ? SHORTEST_TRY_NS
+           : left > LONGEST_TRY_NS ? LONGEST_TRY_NS
+                                   : left;
+}
+
+void will_execute(struct will_kept *kept, int64_t deadline)
+{
+    assert(kept->size <= GUARD_WILL_MAX);
+    if (kept->size == 0)
+        return;
+    settle_stdio();
+    settle_calm();
+    int r = hf_execute(kept->bytes, kept->size, time_to_try_ns(deadline) / NS_PER_MS,
+                       NULL, 0);
+    (void)r; /* if it failed, the lease ends the session */
+    explicit_bzero(kept->bytes, kept->size);
+    kept->size = 0;
+}
