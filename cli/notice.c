@@ -95,26 +95,28 @@ static void rewrite_line(const char *text)
     (void)n;
 }
 
-void notice_show(struct notice *notice)
+/* True: it is time to tell who holds the lock, and the store is there to say so. */
+static bool is_due(struct notice *notice)
 {
-    struct hf_report *report;
-    char              text[900];
+    char text[900];
 
     if (notice->quiet || clock_boot_ns() < notice->next)
-        return;
+        return false;
     notice->next = clock_boot_ns() + (notice->terminal ? TERMINAL_NS : LOG_NS);
-    if (reach_why() != NULL) {
-        snprintf(text, sizeof text, "waiting for \"%s\": %s; trying again", notice->name,
-                 reach_why());
-        if (notice->terminal)
-            rewrite_line(text);
-        notice->shown = notice->terminal;
-        return;
-    }
-    if (hf_inspect(notice->client, notice->name, ASK_MS, &report) < 0)
-        return; /* the wait itself will tell what is wrong */
+    if (reach_why() == NULL)
+        return true;
+    snprintf(text, sizeof text, "waiting for \"%s\": %s; trying again", notice->name,
+             reach_why());
+    if (notice->terminal)
+        rewrite_line(text);
+    notice->shown = notice->terminal;
+    return false;
+}
 
+static void tell_holder(struct notice *notice, const struct hf_report *report)
+{
     const struct hf_entry *holder = entry_first_holder(report);
+    char                   text[900];
     uint64_t               token = holder != NULL ? holder->token : 0;
     compose(text, sizeof text, notice, report);
     if (holder != NULL && entry_is_ours(holder)) {
@@ -127,7 +129,22 @@ void notice_show(struct notice *notice)
         notice->told = token;
         notice->spoken = true;
     }
+}
+
+void notice_show(struct notice *notice)
+{
+    struct hf_report *report;
+
+    if (!is_due(notice) || hf_inspect(notice->client, notice->name, ASK_MS, &report) < 0)
+        return; /* the wait itself will tell what is wrong */
+    tell_holder(notice, report);
     hf_report_free(report);
+}
+
+void notice_show_seen(struct notice *notice, const struct hf_report *seen)
+{
+    if (is_due(notice) && seen != NULL)
+        tell_holder(notice, seen);
 }
 
 void notice_clear(struct notice *notice)

@@ -28,8 +28,11 @@ void notice_init(struct notice *notice, struct hf_client *client, const char *na
 /* Milliseconds until notice_show() has something to do; -1: never. */
 int notice_timeout_ms(const struct notice *notice);
 
-/* Look, and tell if it is time. */
+/* If it is time, look and tell. */
 void notice_show(struct notice *notice);
+
+/* The same for somebody who has looked already; NULL: in vain. */
+void notice_show_seen(struct notice *notice, const struct hf_report *seen);
 
 /* Clear the line on the terminal. */
 void notice_clear(struct notice *notice);

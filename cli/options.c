@@ -30,6 +30,9 @@ const struct verb verb_table[] = {
       false, true, show_main },
     { IN_WATCH, "watch", "NAME", "tell what happens to a lock, a line for each event",
       NULL, 1, 1, false, true, watch_main },
+    { IN_WAIT, "wait", "NAME", "wait until nobody holds a lock, and take nothing",
+      "Somebody else may have it a moment later: to do something meanwhile, use `run`.",
+      1, 1, false, true, wait_main },
     { IN_BREAK, "break", "NAME", "take a lock away from its holder",
       "Takes away exactly the place shown, never that of somebody who came later.\n"
       "The holder finds the lock lost and ends its command.",
@@ -61,19 +64,21 @@ const size_t verb_count = sizeof verb_table / sizeof *verb_table;
 #define TAKING  (IN_RUN | IN_TRY | IN_HOLD)
 #define CHILD   (IN_RUN | IN_TRY | IN_ELECT)
 #define HOLDING (TAKING | IN_ELECT)
-#define LOOKING \
-    (IN_LIST | IN_SHOW | IN_WATCH | IN_BREAK | IN_ASK | IN_CHECK | IN_DOCTOR | IN_INIT)
+#define LOOKING                                                                          \
+    (IN_LIST | IN_SHOW | IN_WATCH | IN_WAIT | IN_BREAK | IN_ASK | IN_CHECK | IN_DOCTOR | \
+     IN_INIT)
 
 const struct option_row option_table[] = {
-    { IN_RUN | IN_HOLD, 'n', "nonblock", NULL, "do not wait if somebody holds it" },
-    { IN_RUN | IN_HOLD | IN_ELECT | IN_CHECK | IN_DOCTOR, 'w', "wait", "TIME",
+    { IN_RUN | IN_HOLD | IN_WAIT, 'n', "nonblock", NULL,
+      "do not wait if somebody holds it" },
+    { IN_RUN | IN_HOLD | IN_ELECT | IN_WAIT | IN_CHECK | IN_DOCTOR, 'w', "wait", "TIME",
       "wait for this time at most: 2.5, 500ms, 2m, 1h" },
     { TAKING, 's', "shared", NULL, "share it with other -s, exclude -x" },
     { TAKING, 'x', "exclusive", NULL, "exclude both -s and -x on this name" },
     { TAKING, OPT_SLOTS, "slots", "N", "allow N holders at a time" },
     { TAKING, OPT_WEIGHT, "weight", "W", "take W of the --slots instead of 1" },
     { TAKING, OPT_CLAIM, "claim", NULL, "no queue: when it is free, the first to come" },
-    { TAKING, 'E', "conflict-exit-code", "N",
+    { TAKING | IN_WAIT, 'E', "conflict-exit-code", "N",
       "exit with N instead of 75 if not acquired" },
     { IN_RUN | IN_HOLD, OPT_MAX_WAITERS, "max-waiters", "N",
       "do not queue if N wait already" },
@@ -104,7 +109,7 @@ const struct option_row option_table[] = {
       "the store to use instead of $HOLDFAST_URL" },
     { HOLDING | LOOKING, OPT_URL_FILE, "url-file", "FILE",
       "the same, from the first line of FILE" },
-    { HOLDING, 'q', "quiet", NULL, "tell only errors, and what keeps a lock" },
+    { HOLDING | IN_WAIT, 'q', "quiet", NULL, "tell only errors, and what keeps a lock" },
     { HOLDING | LOOKING, 'v', "verbose", NULL, "tell every request to the store" },
     { ~0u, 'h', "help", NULL, "print help on this verb" },
 };

@@ -51,6 +51,7 @@ enum verb_bit {
     IN_CHECK = 1 << 12,
     IN_DOCTOR = 1 << 13,
     IN_INIT = 1 << 14,
+    IN_WAIT = 1 << 15,
 };
 
 enum option_id {
@@ -135,6 +136,7 @@ int observe_main(const struct args *args);
 int list_main(const struct args *args);
 int show_main(const struct args *args);
 int watch_main(const struct args *args);
+int wait_main(const struct args *args);
 int break_main(const struct args *args);
 int ask_main(const struct args *args);
 int check_main(const struct args *args);

@@ -23,6 +23,7 @@ def bad_names(t):
         refused(t, 64, "show", name, says=says)
         refused(t, 64, "break", "--yes", name, says=says)
         refused(t, 64, "watch", name, says=says)
+        refused(t, 64, "wait", name, says=says)
 
 
 @case
