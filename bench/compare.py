@@ -29,110 +29,18 @@ import contextlib
 import json
 import os
 import pathlib
-import shutil
 import signal
-import statistics
 import sys
-import tempfile
 import time
 
-from peer import DISK, ROOT, Failed, Peer, Postgres, medians
+from peer import ROOT, TROUBLE, Peer, medians, show_table
 from relay import Relay
-import postgres
-import redis
-import zookeeper
+from stores import LEASE, STORES, start_stores
 
 PROCESSES = 8
 PAIRS = 3  # of a holder to be killed and a waiter
-LEASE = 15.0  # seconds, of all stores that have one, unless they are told
 SHORT = 5.0
-REDIS_AGE = 16.0  # a server younger than the lease grants nothing: it may have crashed
 WARM_UP = 2.0  # seconds of each store: Java translates what has run often
-ZOOKEEPER_FLAGS = ["-Xmx1g", "-XX:TieredStopAtLevel=4"]  # as shipped
-
-
-class Store:
-    """`cycles`, `own`, `turns`: how many in one go, so that it takes a second or less."""
-    host = port = None
-
-    def __init__(self, name, cycles, own, turns):
-        self.name, self.cycles, self.own, self.turns = name, cycles, own, turns
-
-    def url(self, space=None, ttl=None, port=None):
-        raise NotImplementedError
-
-
-class Sqlite(Store):
-    def __init__(self, stack):
-        super().__init__("sqlite", 1000, 250, 100)
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-db.", dir=DISK))
-        stack.callback(shutil.rmtree, self.folder, ignore_errors=True)
-
-    def url(self, space=None, ttl=None, port=None):
-        return f"sqlite:{self.folder}/{space or 'locks'}.db"
-
-
-class Zookeeper(Store):
-    def __init__(self, stack):
-        super().__init__("zookeeper", 300, 100, 50)
-        cluster = stack.enter_context(
-            zookeeper.standalone(tick=2000, log_level="error", jvm=ZOOKEEPER_FLAGS))
-        self.host, self.port = cluster.address.split(":")
-
-    def url(self, space=None, ttl=None, port=None):
-        return (f"zk://{self.host}:{port or self.port}/{space or ''}" +
-                (f"?session={ttl:g}s" if ttl else ""))
-
-
-class Redis(Store):
-    def __init__(self, stack, name="redis", options=()):
-        on_disk = bool(options)
-        super().__init__(name, 300 if on_disk else 1000, 60 if on_disk else 250,
-                         50 if on_disk else 100)
-        server = stack.enter_context(redis.standalone(options=list(options)))
-        self.host, self.port = server.address.split(":")
-        self.ready = time.monotonic() + REDIS_AGE
-
-    def url(self, space=None, ttl=None, port=None):
-        words = [f"prefix={space}"] if space else []
-        words += [f"ttl={ttl:g}s"] if ttl else []
-        return f"redis://{self.host}:{port or self.port}/0" + ("?" if words else "") + \
-            "&".join(words)
-
-
-class RedisAof(Redis):
-    def __init__(self, stack):
-        folder = tempfile.mkdtemp(prefix="holdfast-aof.", dir=DISK)
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        super().__init__(stack, "redis-aof", [f"dir {folder}", "appendonly yes",
-                                              "appendfsync always"])
-
-
-class Database(Store):
-    server = None  # one for both
-
-    def __init__(self, stack, name="postgres", turns=50):
-        super().__init__(name, 200, 50, turns)
-        if Database.server is None:
-            Database.server = stack.enter_context(Postgres())
-        self.host, self.port = "127.0.0.1", self.server.port
-
-    def url(self, space=None, ttl=None, port=None):
-        name = f"{self.name}_{space}" if space else self.server.database
-        if space:
-            self.server.createdb(name)
-        return self.server.url_of(name, port=port or self.port) + \
-            (f"?ttl={ttl:g}s" if ttl else "")
-
-
-class Pooled(Database):
-    def __init__(self, stack):
-        super().__init__(stack, "pgbouncer", turns=6)
-        self.port = self.server.pgbouncer().port
-
-
-STORES = {"sqlite": Sqlite, "zookeeper": Zookeeper, "redis": Redis, "redis-aof": RedisAof,
-          "postgres": Database, "pgbouncer": Pooled}
 
 
 def in_turns(stores, rounds, measure):
@@ -255,9 +163,7 @@ def show(results, names):
     for name in names:
         rows.append([name, *(form.format(results[part][name][key])
                              for _, part, key, form in COLUMNS if part in results)])
-    widths = [max(len(row[i]) for row in rows) + 2 for i in range(len(rows[0]))]
-    for row in rows:
-        print(row[0].ljust(widths[0]) + "".join(c.rjust(w) for c, w in zip(row[1:], widths[1:])))
+    show_table(rows)
 
 
 def main():
@@ -272,10 +178,8 @@ def main():
     args.turns = pathlib.Path(args.build) / "bench/redis/turns"
     results, load = {}, os.getloadavg()[0]
     with contextlib.ExitStack() as stack:
-        stores = [kind(stack) for name, kind in STORES.items()
-                  if name in (args.store or STORES)]
-        time.sleep(max(0.0, *(getattr(store, "ready", 0) - time.monotonic()
-                              for store in stores)))
+        stores = start_stores(stack, args.store or STORES)
+        time.sleep(max(0.0, *(store.ready - time.monotonic() for store in stores)))
         for part in args.part or parts:
             results[part] = parts[part](stores, args)
             print(f"# {part} done", file=sys.stderr)
@@ -289,6 +193,5 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (zookeeper.Missing, zookeeper.Failed, redis.Missing, redis.Failed, postgres.Missing,
-            postgres.Failed, Failed) as error:
+    except TROUBLE as error:
         sys.exit(f"compare.py: {error}")

@@ -9,10 +9,12 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "test/server"))
+import beside  # noqa: E402
 import place  # noqa: E402
 import postgres  # noqa: E402
 
 DISK = "/var/tmp"  # kept over a restart of the machine, so not in its memory
+PACKAGES = ["redlock@5.0.0-beta.2", "ioredis@5.11.1"]
 # What servers of tests have otherwise, as PostgreSQL is shipped.
 SHIPPED = {"shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB",
            "wal_recycle": "on", "wal_init_zero": "on", "dynamic_shared_memory_type": "posix"}
@@ -20,6 +22,9 @@ SHIPPED = {"shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80
 
 class Failed(Exception):
     """A program did not do what it should."""
+
+
+TROUBLE = (Failed, beside.Failed, beside.Missing)
 
 
 class Peer:
@@ -66,10 +71,31 @@ def medians(rounds):
     return {key: round(statistics.median(one[key] for one in rounds), 2) for key in rounds[0]}
 
 
+def show_table(rows):
+    """The first is the heading; what stands in the first column is a name."""
+    widths = [max(len(row[i]) for row in rows) + 2 for i in range(len(rows[0]))]
+    for row in rows:
+        print(row[0].ljust(widths[0]) + "".join(c.rjust(w) for c, w in zip(row[1:], widths[1:])))
+
+
 def ratio(found, ours, theirs):
     """How many of ours for one of theirs, in the same time."""
     return round(statistics.median(b["us"] / a["us"]
                                    for a, b in zip(found[ours], found[theirs])), 3)
+
+
+def install_redlock(folder):
+    """None, or why there is no redlock."""
+    if shutil.which("npm") is None or shutil.which("node") is None:
+        return "no node or npm here"
+    argv = ["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts",
+            "--silent", *PACKAGES]
+    try:
+        done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        return "npm install takes too long"
+    said = (done.stdout + done.stderr).strip().splitlines()
+    return None if done.returncode == 0 else f"npm install: {said[-1] if said else 'failed'}"
 
 
 class Postgres(postgres.Server):

@@ -29,7 +29,7 @@ import os
 import pathlib
 import sys
 
-from peer import ROOT, Failed, Peer, Postgres, cpu_us, medians, ratio
+from peer import ROOT, TROUBLE, Peer, Postgres, cpu_us, medians, ratio
 import postgres
 
 PROCESSES = 8
@@ -197,5 +197,5 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (postgres.Missing, postgres.Failed, Failed) as error:
+    except TROUBLE as error:
         sys.exit(f"postgres.py: {error}")

@@ -23,15 +23,12 @@ import argparse
 import json
 import os
 import pathlib
-import shutil
-import subprocess
 import sys
 import tempfile
 
-from peer import ROOT, Failed, Peer, cpu_us, medians, ratio
+from peer import ROOT, TROUBLE, Peer, cpu_us, install_redlock, medians, ratio
 import redis
 
-PACKAGES = ["redlock@5.0.0-beta.2", "ioredis@5.11.1"]
 PROCESSES = 16
 HOLD_US = 1000
 TTL = 10  # seconds: nobody is granted anything by a server that is younger
@@ -50,20 +47,6 @@ def measure(server, peer, what, count):
     return {"us": float(said[2]) * 1e6 / count, "p50": float(said[3]), "p99": float(said[4]),
             "server_us": (after[0] - before[0]) / count,
             "client_us": (after[1] - before[1]) / count}
-
-
-def install(folder):
-    """None, or why there is no redlock."""
-    if shutil.which("npm") is None or shutil.which("node") is None:
-        return "no node or npm here"
-    argv = ["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts",
-            "--silent", *PACKAGES]
-    try:
-        done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=60)
-    except subprocess.TimeoutExpired:
-        return "npm install takes too long"
-    said = (done.stdout + done.stderr).strip().splitlines()
-    return None if done.returncode == 0 else f"npm install: {said[-1] if said else 'failed'}"
 
 
 def contest(server, contestants, rounds, count):
@@ -86,7 +69,7 @@ def free(server, urls, args, results):
         for kind, peer in (("unix", unix), ("tcp", tcp)):
             for what in ("ping", "bare", "mutex", "loop", "eager"):
                 contestants[f"{what} {kind}"] = peer
-        why = install(folder)
+        why = install_redlock(folder)
         if why is not None:
             print(f"redlock is left out: {why}")
             found = contest(server, contestants, args.rounds, args.count)
@@ -227,5 +210,5 @@ def main():
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (redis.Missing, redis.Failed, Failed) as error:
+    except TROUBLE as error:
         sys.exit(f"redis.py: {error}")
