@@ -7,6 +7,7 @@
 #                                           make bench-redis       beside redlock
 #                                           make bench-postgres    beside its own updates
 #                                           make bench-compare     all stores, one driver
+#                                           make bench-death       a holder is killed
 #   make cut        three servers: CUTS=50 cuts of the network, KILLS=10 of the leader
 #   make test-long  the tests that take chances or time, with many more rounds
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
@@ -77,6 +78,12 @@ bench-compare:
 	@cmake --build --preset release --target benches
 	@bench/compare.py
 
+bench-death:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory release
+	@cmake --build --preset release --target benches
+	@bench/death.py
+
 CUTS  = 50
 KILLS = 10
 
@@ -124,4 +131,4 @@ clean:
 	rm -rf build build-*
 
 .PHONY: release run test test-long bench bench-zookeeper bench-redis \
-        bench-postgres bench-compare cut fuzz install format lint lint-all abi clean
+        bench-postgres bench-compare bench-death cut fuzz install format lint lint-all abi clean

@@ -1,9 +1,11 @@
-// redlock.js - a free lock by npm's redlock over ioredis; see bench/redis.py.
+// redlock.js - npm's redlock over ioredis; see bench/redis.py and bench/death.py.
 //
-//     node redlock.js PORT        with both packages in $NODE_PATH
+//     node redlock.js PORT              with both packages in $NODE_PATH
+//     node redlock.js PORT hold NAME
 //
-// Reads "redlock COUNT" from stdin and answers "redlock COUNT SECONDS P50 P99", as
-// redis_cycle.c does.  One server, one connection, settings as they come.
+// The first, of a free lock, reads "redlock COUNT" from stdin and answers "redlock COUNT
+// SECONDS P50 P99", as redis_cycle.c does.  One server, one connection, settings as they come.
+// The second says "tries", and "held" when it has the lock; it keeps it until it is killed.
 "use strict";
 const readline = require("readline");
 const Redis = require("ioredis");
@@ -30,7 +32,17 @@ async function run(count) {
   return `redlock ${count} ${seconds} ${percentile(took, 0.5)} ${percentile(took, 0.99)}`;
 }
 
+async function hold(name) {
+  const patient = new Redlock([client], { retryCount: -1 });
+  console.log("tries");
+  await patient.using([name], 5000, () => {
+    console.log("held");
+    return new Promise(() => {});
+  });
+}
+
 async function main() {
+  if (process.argv[3] === "hold") return hold(process.argv[4]);
   for await (const line of readline.createInterface({ input: process.stdin })) {
     console.log(await run(Number(line.split(" ")[1])));
   }

@@ -1,0 +1,218 @@
+#!/usr/bin/env -S python3 -B
+"""death.py - a holder dies: how long until the next is granted?
+
+    bench/death.py [-n TIMES] [-p TIMES] [-s STORE]... [-b BUILD] [--json] [PART...]
+
+The status is 1 if a command was begun too early.
+
+Servers are started for it, on this machine, as for compare.py; leases are of 15 s.
+
+    kill    kill -9 of `holdfast run`, TIMES times on each store.  Its command is a pipeline
+            with a double fork, a member in a session of its own, and one that did both
+    oom     the same, but the kernel kills it, for want of memory in a control group
+    stop    `holdfast run` is stopped for longer than its lease, which is of 4 s here, 20 times
+            at most.  Its command ignores SIGTERM.  Time runs from the stop, and the next must
+            not be granted before the deadline, when the guardian kills the tree
+    peers   etcdctl lock, Curator and npm's redlock by SIGKILL, `-p` times each.  etcd is not
+            installed for it, since that would start a server: Debian has etcd-server and
+            etcd-client.  What is not there is left out, and so is redlock without npm
+
+Time runs from the signal, of `oom` from when the process was seen dead, until the first
+instruction of the next one's command.  That command, before all else, looks at the pidfds of
+all the processes that were there before, and counts those that are not dead: "alive" are
+rounds in which there was one.  So this is no comparison of clocks: if it is 0, nothing of the
+next command has run before the last process of the tree had ended.  By clocks: "gone" is when
+the last of them was seen dead by a third process, "gap" the shortest time from there to the
+next command's start; it can be less than 0 where that third process was told late.
+"""
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from peer import ROOT, TROUBLE, Failed, show_table
+from stores import LEASE, start_stores
+from victim import STUBBORN, TREE, Deaths, Place, outcome, tree_of
+import beside
+import death_peers
+from memory_group import MemoryGroup, make_victim
+
+STORES = ["zookeeper", "redis", "postgres"]
+SOON = 300  # ms
+SHORT = 4.0  # seconds: two ticks of ZooKeeper, which has none shorter
+STOPS = 20
+STOPS_AT_ONCE = 5
+LOST = 79  # as `holdfast run` ends then
+
+
+def send(holder, number):
+    now = time.monotonic_ns()
+    os.kill(holder.process.pid, number)
+    return now
+
+
+def ended(holder, status):
+    if (found := holder.process.wait(10)) != status:
+        raise Failed(f"the holder ended with {found}, not {status}")
+
+
+# ---- One round of each -------------------------------------------------------------------
+
+
+def tree_dies(store, args, kill, **more):
+    """kill(holder, deaths) gives when.  The guardian goes, too, a little later."""
+    place = Place(args, store.url(ttl=LEASE))
+    with place.run("sh", "-c", TREE, **more) as holder:
+        guardian, tree = tree_of(holder)
+        with Deaths([guardian]) as end, \
+                place.watched([holder.process.pid, *tree]) as (deaths, waiter):
+            found = outcome(kill(holder, deaths), deaths, waiter)
+            end.last()
+        ended(holder, -signal.SIGKILL)
+    return found
+
+
+def kill(store, args):
+    return tree_dies(store, args, lambda holder, _: send(holder, signal.SIGKILL))
+
+
+def oom(store, args):
+    def starve(holder, deaths):
+        make_victim(holder.process.pid)
+        holder.say("eat")
+        deaths.last()
+        return deaths.seen[holder.process.pid]
+
+    with MemoryGroup() as group:
+        found = tree_dies(store, args, starve, inside=group.inside)
+        if group.kills() == 0:
+            raise Failed("the kernel killed nobody")
+    return found
+
+
+def stop(store, args):
+    """Until the next has it; then it goes on, and must learn that it has lost."""
+    place = Place(args, store.url(ttl=SHORT))
+    with place.run("sh", "-c", STUBBORN, stderr=subprocess.DEVNULL) as holder:
+        _, tree = tree_of(holder)
+        with place.watched(tree) as (deaths, waiter):
+            try:
+                found = outcome(send(holder, signal.SIGSTOP), deaths, waiter)
+            finally:
+                send(holder, signal.SIGCONT)
+        ended(holder, LOST)
+    return found
+
+
+# ---- All of it -----------------------------------------------------------------------------
+
+
+def row(what, store, lease, rounds):
+    times = [each["ms"] / 1e3 for each in rounds]
+    ret = {"what": what, "store": store, "lease": lease, "times": len(rounds),
+           "least": min(times), "median": statistics.median(times), "worst": max(times),
+           "soon": sum(each * 1e3 <= SOON for each in times), "all": times}
+    if "alive" in rounds[0]:
+        ret["alive"] = sum(each["alive"] > 0 for each in rounds)
+    if "gone_ms" in rounds[0]:
+        ret["gone"] = statistics.median(each["gone_ms"] for each in rounds) / 1e3
+        ret["gap"] = min(each["ms"] - each["gone_ms"] for each in rounds) / 1e3
+    return ret
+
+
+def one_by_one(what, stores, args, once):
+    """In rounds in which stores take turns."""
+    found = {store.name: [] for store in stores}
+    for _ in range(args.times):
+        for store in stores:
+            found[store.name].append(once(store, args))
+    return [row(what, name, LEASE, rounds) for name, rounds in found.items()]
+
+
+def do_kill(stores, args, _):
+    return one_by_one("run, SIGKILL", stores, args, kill)
+
+
+def do_oom(stores, args, _):
+    try:
+        return one_by_one("run, out of memory", stores, args, oom)
+    except beside.Missing as why:
+        print(f"# oom is left out: {why}", file=sys.stderr)
+        return []
+
+
+def do_stop(stores, args, _):
+    """Several at once: they wait and do little else."""
+    times = range(min(args.times, STOPS))
+    with ThreadPoolExecutor(STOPS_AT_ONCE * len(stores)) as pool:
+        found = {store.name: [] for store in stores}
+        for _ in times:
+            for store in stores:
+                found[store.name].append(pool.submit(stop, store, args))
+        return [row("run, SIGSTOP", name, SHORT, [each.result() for each in rounds])
+                for name, rounds in found.items()]
+
+
+def do_peers(_, args, stack):
+    return [row(f"{peer.name}, SIGKILL", "", peer.lease, rounds)
+            for peer, rounds in death_peers.deaths_of(stack, args)]
+
+
+PARTS = {"peers": do_peers, "kill": do_kill, "oom": do_oom, "stop": do_stop}
+COLUMNS = {"what": "", "store": "store", "lease": "lease s", "times": "times",
+           "least": "least s", "median": "median s", "worst": "worst s", "soon": "in 0.3 s",
+           "alive": "alive", "gone": "gone s", "gap": "gap s"}
+
+
+def cell(key, value):
+    if key == "lease":
+        return f"{value:g}"
+    return f"{value:.4f}" if isinstance(value, float) else str(value)
+
+
+def show(rows):
+    show_table([list(COLUMNS.values()),
+                *([cell(key, one.get(key, "")) for key in COLUMNS] for one in rows)])
+
+
+def main():
+    parser = argparse.ArgumentParser(description="How soon a dead holder is replaced.")
+    parser.add_argument("-n", "--times", type=int, default=50)
+    parser.add_argument("-p", "--peers", type=int, default=6, help="times of each peer")
+    parser.add_argument("-s", "--store", action="append", choices=STORES)
+    parser.add_argument("-b", "--build", default=str(ROOT / "build"), help="build folder")
+    parser.add_argument("--json", action="store_true", help="instead of the table")
+    parser.add_argument("part", nargs="*", help=", ".join(PARTS))
+    args = parser.parse_args()
+    build = pathlib.Path(args.build)
+    args.holdfast = build / "holdfast"
+    args.next = build / "bench/death/next"
+    rows, load = [], os.getloadavg()[0]
+    with contextlib.ExitStack() as stack:
+        stores = start_stores(stack, args.store or STORES)
+        args.zookeeper = next((store for store in stores if store.name == "zookeeper"), None)
+        for part in args.part or PARTS:
+            if part != "peers":
+                time.sleep(max(0.0, *(store.ready - time.monotonic() for store in stores)))
+            rows += PARTS[part](stores, args, stack)
+            print(f"# {part} done", file=sys.stderr)
+    if args.json:
+        print(json.dumps({"rows": rows, "load": [load, os.getloadavg()[0]]}))
+    else:
+        show(rows)
+    early = [one for one in rows if one["what"].startswith("run") and one["alive"] > 0]
+    return 1 if early else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except TROUBLE as error:
+        sys.exit(f"death.py: {error}")

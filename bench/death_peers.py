@@ -1,0 +1,185 @@
+"""death_peers - locks of others whose holder is killed, for death.py."""
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from peer import ROOT, Peer, install_redlock
+from stores import LEASE
+from victim import LIMIT, Deaths, Place, numbers
+import beside
+import place
+import redis
+
+sys.path.append(str(ROOT / "test/interop"))
+import curator  # noqa: E402
+
+
+class Etcd(beside.Process):
+    """One server, its data in memory."""
+
+    def __init__(self):
+        for program in ("etcd", "etcdctl"):
+            if shutil.which(program) is None:
+                raise beside.Missing(f"no {program} here")
+        self.folder, self._lock = place.make_folder()
+        self._keepers = [place.reserve_port() for _ in range(2)]
+        self.url, self.peer_url = (f"http://127.0.0.1:{keeper.getsockname()[1]}"
+                                   for keeper in self._keepers)
+
+    def ctl(self, *words):
+        return ["etcdctl", "--endpoints", self.url, *words]
+
+    def start(self):
+        self.launch(place.dying_with_us([
+            "etcd", "--data-dir", str(self.folder / "data"), "--log-level", "error",
+            "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
+            "--listen-peer-urls", self.peer_url, "--initial-advertise-peer-urls", self.peer_url,
+            "--initial-cluster", f"default={self.peer_url}"]))
+        self.wait(LIMIT)
+
+    def serves(self):
+        return subprocess.run(self.ctl("endpoint", "health"), stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode == 0
+
+    def stop(self):
+        self.kill()
+        for keeper in self._keepers:
+            keeper.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self._lock)
+
+
+# ---- A holder and a waiter of each kind ------------------------------------------------------
+#
+# `lease` and `beat`, in seconds: how long it has the lock, and how often it renews that.
+# death(kill): one round, in which kill(holder) gives when it was killed.
+
+
+class Etcdctl:
+    """As it comes.  Who is killed leaves its command running."""
+    name, lease, beat = "etcdctl lock", 10, 10 / 3
+
+    def __init__(self, stack, args):
+        self.next = args.next
+        self.server = beside.started(Etcd())
+        stack.callback(self.server.stop)
+
+    def lock(self, key, *command, **more):
+        return Peer(self.server.ctl("lock", key, "--", *command), **more)
+
+    def waited_for(self, key):
+        said = subprocess.run(self.server.ctl("get", "--prefix", "--keys-only", f"{key}/"),
+                              stdout=subprocess.PIPE, text=True, check=True).stdout
+        return len(said.split()) == 2
+
+    def death(self, kill):
+        key = f"death-{next(numbers)}"
+        with self.lock(key, "sh", "-c", "echo $$; exec sleep 1000") as holder:
+            command = int(holder.hear()[0])
+            with Deaths([command]) as deaths:
+                try:
+                    with self.lock(key, self.next, *deaths.fds, pass_fds=deaths.fds) as waiter:
+                        beside.until("one waits", lambda: self.waited_for(key), LIMIT)
+                        killed = kill(holder)
+                        _, started, alive = waiter.hear()
+                finally:
+                    os.kill(command, signal.SIGKILL)
+        return {"ms": (int(started) - killed) / 1e6, "alive": int(alive)}
+
+
+class Told:
+    """A program that says "held" when it has the lock."""
+
+    def death(self, kill):
+        key = f"death-{next(numbers)}"
+        with self.lock(key) as holder:
+            holder.hear()
+            with self.lock(key) as waiter:
+                self.until_waited_for(key)
+                killed = kill(holder)
+                waiter.hear()
+                granted = time.monotonic_ns()
+                waiter.process.kill()
+        return {"ms": (granted - killed) / 1e6}
+
+
+class Curator(Told):
+    name, lease, beat = "Curator", LEASE, LEASE / 3
+
+    def __init__(self, _stack, args):
+        if args.zookeeper is None:
+            raise beside.Missing("ZooKeeper is none of the stores")
+        self.args = args
+        self.java = curator.command("test/interop/CuratorPeer.java", args.build, "-Xmx64m",
+                                    f"-Dsession={LEASE * 1000:.0f}")
+
+    def lock(self, key):
+        store = self.args.zookeeper
+        return Peer([*self.java, "hold", f"{store.host}:{store.port}", f"/{key}"])
+
+    def until_waited_for(self, key):
+        """Its lines are ours, too."""
+        Place(self.args, self.args.zookeeper.url(), key).until_waited_for()
+
+
+class Redlock(Told):
+    """using() with the duration of its documentation, which it extends by itself.  Who waits
+    tries without end: as it comes it gives up after ten times."""
+    name, lease, beat = "redlock", 5, 4.5
+
+    def __init__(self, stack, _args):
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="holdfast-npm."))
+        if (why := install_redlock(folder)) is not None:
+            raise beside.Missing(why)
+        self.env = os.environ | {"NODE_PATH": f"{folder}/node_modules"}
+        self.server = stack.enter_context(redis.standalone())
+
+    def lock(self, key):
+        peer = Peer(["node", ROOT / "bench/redis/redlock.js", self.server.port, "hold", key],
+                    env=self.env)
+        peer.hear()  # "tries"
+        return peer
+
+    def until_waited_for(self, _key):
+        """It said that it tries."""
+
+
+# ---- All of them at once ---------------------------------------------------------------------
+
+
+def deaths_of(stack, args):
+    """[(peer, its rounds)]; all wait and do little else.  Killed at different times since they
+    last told the server that they live."""
+    peers = []
+    for kind in (Etcdctl, Curator, Redlock):
+        try:
+            peers.append(kind(stack, args))
+        except beside.Missing as why:
+            print(f"# {kind.name} is left out: {why}", file=sys.stderr)
+    if not peers:
+        return []
+    all_wait = threading.Barrier(len(peers) * args.peers, timeout=3 * LIMIT)
+
+    def one(peer, number):
+        def kill(holder):
+            all_wait.wait()
+            time.sleep(peer.beat * number / args.peers)
+            now = time.monotonic_ns()
+            os.kill(holder.process.pid, signal.SIGKILL)
+            return now
+        try:
+            return peer.death(kill)
+        except BaseException:
+            all_wait.abort()
+            raise
+
+    with ThreadPoolExecutor(all_wait.parties) as pool:
+        found = [(peer, [pool.submit(one, peer, number) for number in range(args.peers)])
+                 for peer in peers]
+        return [(peer, [each.result() for each in rounds]) for peer, rounds in found]
