@@ -68,8 +68,9 @@ struct guard_order {
     enum guard_order_kind kind;
     int                   value;
     int64_t               deadline; /* GO, DEADLINE: CLOCK_BOOTTIME ns; INT64_MAX: none */
-    uint64_t              token;    /* GO */
-    int                   slot;     /* GO; -1: none */
+    int64_t               hold_until; /* GO: the lock is kept until then; 0: no need */
+    uint64_t              token;      /* GO */
+    int                   slot;       /* GO; -1: none */
 };
 
 enum guard_news_kind {

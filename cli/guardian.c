@@ -28,6 +28,7 @@
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* How long a command's leftovers may take to end before anybody is told. */
@@ -48,6 +49,7 @@ struct guardian {
     pid_t                    child; /* 0: not started, or reaped */
     bool                     started;
     bool                     gone; /* nothing of the tree is left */
+    int64_t                  hold_until;
     int64_t                  deadline;
     int64_t                  ask_at; /* when to send --signal; INT64_MAX: done */
     int64_t stop_at; /* when --max-run is over; INT64_MAX: never, or done */
@@ -86,10 +88,21 @@ static void set_deadline(struct guardian *g, int64_t deadline)
     set_timer(g);
 }
 
+/* --hold-at-least also counts if holdfast is dead: a job that was begun must not be begun
+ * again too soon. */
+static void wait_until(int64_t when)
+{
+    struct timespec at = { .tv_sec = when / NS_PER_SEC, .tv_nsec = when % NS_PER_SEC };
+
+    while (clock_nanosleep(CLOCK_BOOTTIME, TIMER_ABSTIME, &at, NULL) == EINTR)
+        ;
+}
+
 /* holdfast is dead, and nothing of the tree is left, or was ever started. */
 static _Noreturn void execute(struct guardian *g)
 {
     assert(g->gone || !g->started);
+    wait_until(g->hold_until);
     will_execute(&g->will, g->deadline);
     _exit(0); /* and only now the lifeline's descriptors are closed */
 }
@@ -165,6 +178,7 @@ static void start_guarding(struct guardian *g, const struct guard_order *go)
         gone(g);
     }
     g->started = true;
+    g->hold_until = go->hold_until;
     settle_stdio();
     link_tell(g->link, GUARD_STARTED, (int)g->child);
     if (g->plan->max_run_ns > 0)
@@ -219,8 +233,10 @@ static void look_at_report(struct guardian *g)
     int     error;
     ssize_t n = read(g->report, &error, sizeof error);
 
-    if (n == (ssize_t)sizeof error)
+    if (n == (ssize_t)sizeof error) {
         link_tell(g->link, GUARD_FAILED, error);
+        g->hold_until = 0; /* nothing was begun */
+    }
     close(g->report);
     g->report = -1;
 }

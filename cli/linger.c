@@ -19,17 +19,17 @@ static int ms_until(int64_t until)
     return ms < 0 ? 0 : ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
-static void say_linger(const struct supervisor *s, int64_t until)
+static void say_linger(const struct supervisor *s)
 {
     char    age[TEXT_AGE_MAX];
-    int64_t left = until - clock_boot_ns() + NS_PER_SEC - 1; /* not "for another 0s" */
+    int64_t left = s->hold_until - clock_boot_ns();
 
-    if (!s->args->quiet)
+    if (!s->args->quiet) /* rounded up: not "for another 0s" */
         complain("the command has ended: keeping \"%s\" for another %s", hf_name(s->lock),
-                 text_age(age, left / (NS_PER_MS / 1000)));
+                 text_age(age, (left + NS_PER_SEC - 1) / (NS_PER_MS / 1000)));
 }
 
-static void keep_lock(struct supervisor *s, int64_t until)
+static void keep_until_news(struct supervisor *s)
 {
     struct pollfd on[] = {
         { .fd = hf_fd(s->client), .events = POLLIN },
@@ -37,7 +37,7 @@ static void keep_lock(struct supervisor *s, int64_t until)
     };
 
     int timeout = clock_sooner(hf_timeout_ms(s->client), reach_timeout_ms());
-    poll(on, 2, clock_sooner(timeout, ms_until(until)));
+    poll(on, 2, clock_sooner(timeout, ms_until(s->hold_until)));
     hf_process(s->client);
     will_hand_over(s->will, s->client);
     reach_show(s->lock);
@@ -45,15 +45,15 @@ static void keep_lock(struct supervisor *s, int64_t until)
         requests_say(s->requests, hf_name(s->lock), "");
 }
 
-struct lingered linger(struct supervisor *s, int64_t until)
+struct lingered linger(struct supervisor *s)
 {
     struct lingered lingered = { .outlived = hf_check(s->lock, CHECK_MS) == 0 };
 
     if (hf_state(s->lock) == HF_HELD)
-        say_linger(s, until);
+        say_linger(s);
     while (hf_state(s->lock) == HF_HELD && lingered.signal == 0 &&
-           clock_boot_ns() < until) {
-        keep_lock(s, until);
+           clock_boot_ns() < s->hold_until) {
+        keep_until_news(s);
         lingered.signal = signals_end(s->signals);
     }
     return lingered;

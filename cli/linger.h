@@ -13,8 +13,8 @@ struct lingered {
     int  signal;   /* what ended the wait early; 0: nothing did */
 };
 
-/* Nothing of the command is left: keep the lock until `until`, CLOCK_BOOTTIME ns.  A
- * signal ends that, and so does the loss of the lock. */
-struct lingered linger(struct supervisor *s, int64_t until);
+/* Nothing of the command is left: keep the lock until s->hold_until.  A signal ends that,
+ * and so does the loss of the lock. */
+struct lingered linger(struct supervisor *s);
 
 #endif

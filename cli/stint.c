@@ -96,14 +96,13 @@ static bool ran_guarded(const struct supervisor *s)
     return s->exec_error == 0 && !s->lost && !s->asked && !s->orphaned && !s->bereft;
 }
 
-/* The lock was granted at `begin`.  Who stops the command does not want to wait either. */
-static struct lingered hold_at_least(struct supervisor *s, int64_t begin)
+/* Who stops the command does not want to wait either. */
+static struct lingered hold_at_least(struct supervisor *s)
 {
-    int64_t until = begin + s->args->hold_at_least_ms * NS_PER_MS;
-
-    if (!ran_guarded(s) || is_stop(s) || died_of_interrupt(s) || clock_boot_ns() >= until)
+    if (!ran_guarded(s) || is_stop(s) || died_of_interrupt(s) ||
+        clock_boot_ns() >= s->hold_until)
         return (struct lingered){ 0 };
-    return linger(s, until);
+    return linger(s);
 }
 
 /* The command and all of it is gone: give the lock back and see how it went.  Only who has
@@ -163,10 +162,11 @@ static void serve_held(struct stint *stint, const struct taking *taking,
         complain("elected: leading \"%s\", token %" PRIu64, hf_name(s.lock),
                  hf_token(s.lock));
     int64_t begin = clock_boot_ns();
+    s.hold_until = begin + s.args->hold_at_least_ms * NS_PER_MS;
     supervise(&s);
     if (s.overdue && ran_guarded(&s))
         complain("--max-run is over: %s", fate(&s));
-    struct lingered lingered = hold_at_least(&s, begin);
+    struct lingered lingered = hold_at_least(&s);
     stint->served_ns = clock_boot_ns() - begin;
     conclude(stint, &s, lingered.outlived);
     if (lingered.signal != 0)

@@ -50,6 +50,7 @@ static void start_command(struct supervisor *s)
     memset(&go, 0, sizeof go);
     go.kind = GUARD_GO;
     go.deadline = s->deadline;
+    go.hold_until = s->hold_until;
     go.token = hf_token(s->lock);
     go.slot = hf_slot(s->lock);
     if (guard_go(s->guard, &go, fds, count < 0 ? 0 : count) < 0)

@@ -26,6 +26,7 @@ struct supervisor {
     bool                  exited;
     int                   exec_error; /* errno, if it could not be started */
     sigset_t              passed;     /* signals sent to us and passed on to it */
+    int64_t               hold_until; /* --hold-at-least, CLOCK_BOOTTIME ns */
     int64_t               deadline;   /* as last told to the guardian */
     int64_t               give_up_at; /* when a guardian told LOST must be done */
     bool                  lost;       /* the lock was lost while the command ran */

@@ -52,7 +52,7 @@ static bool is_held_around(const struct hf_report *report)
 }
 
 /* 0: it is free; HF_E...: why that is not known, or will not be; or STILL_HELD. */
-static int judge(struct waiting *waiting, int r)
+static int judge_wait(struct waiting *waiting, int r)
 {
     if (r < 0 && r != HF_ETIMEOUT && r != HF_EDOWN)
         return r;
@@ -67,7 +67,7 @@ static int judge(struct waiting *waiting, int r)
     return STILL_HELD;
 }
 
-/* As judge() has it in the end. */
+/* As judge_wait() has it in the end. */
 static int wait_until_free(struct waiting *waiting)
 {
     const char *name = waiting->args->operand[0];
@@ -82,7 +82,7 @@ static int wait_until_free(struct waiting *waiting)
             waiting->seen = report;
         }
         hf_process(waiting->client);
-        result = judge(waiting, r);
+        result = judge_wait(waiting, r);
         if (result == STILL_HELD && !waiting->notice.terminal)
             reach_show(NULL);
         if (result == STILL_HELD)

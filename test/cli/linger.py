@@ -104,6 +104,25 @@ def a_command_that_was_ended_by_max_run_is_waited_for(t):
     t.equal(t.end(process).code, 124)
 
 
+def next_begins(t, holder):
+    """When the next command begins after the holder was killed, in seconds after its start."""
+    t.end(holder, signal.SIGKILL)
+    done = t.run("run", "-q", "a", "--", sys.executable, "-c", "import time; print(time.monotonic())")
+    return float(done.out) - holder.begin
+
+
+@case
+def killed_meanwhile_its_guardian_keeps_the_lock(t):
+    holder = keeping(t, "run", "--hold-at-least", "1.5", "a", "true")
+    t.true(next_begins(t, holder) >= 1.5, "it began too soon")
+
+
+@case
+def killed_with_its_command_its_guardian_keeps_the_lock(t):
+    holder = t.hold("a", "--hold-at-least", "1.5")
+    t.true(next_begins(t, holder) >= 1.5, "it began too soon")
+
+
 @case
 def who_asks_meanwhile_is_heard(t):
     process = keeping(t, "run", "--on-ask", "TERM", "--hold-at-least", "10m", "a", "true")
