@@ -591,8 +591,10 @@ HF_API HF_CHECK int hf_will(struct hf_client *client, void *ret, size_t size);
  * working directory if its URL has relative paths.
  *
  * 0: that session is dead, by this or before; no other is touched.  HF_EINVAL: this is no
- * will, or a damaged one.  HF_ETIMEOUT, HF_EDOWN: nobody knows; the lease will end it, and
- * it may be tried again.  On failure `error` (unless it is NULL) tells why. */
+ * will, or a damaged one.  HF_EUNSUPPORTED: another version of Holdfast wrote it.
+ * HF_ENOTFOUND: the file that it is about is not there.  HF_ETIMEOUT, HF_EDOWN: nobody
+ * knows; the lease will end it, and it may be tried again.  On failure `error` (unless it
+ * is NULL) tells why. */
 HF_API HF_CHECK int hf_execute(const void *will, size_t size, int64_t timeout_ms,
                                char *error, size_t error_size);
 

@@ -301,6 +301,11 @@ static bool is_not_turned(void *arg)
     return !client->drive.turning;
 }
 
+void hf_client_await_turned(struct hf_client *client)
+{
+    (void)hf_drive_wait(&client->drive, is_not_turned, client, HF_NEVER);
+}
+
 int hf_lifeline(struct hf_client *client, int *fds, int size)
 {
     const struct hf_store_impl *impl = client->store->impl;
@@ -310,7 +315,7 @@ int hf_lifeline(struct hf_client *client, int *fds, int size)
     if (r < 0)
         return r;
     if (impl->lifeline != NULL) {
-        (void)hf_drive_wait(&client->drive, is_not_turned, client, HF_NEVER);
+        hf_client_await_turned(client);
         r = impl->lifeline(client->store, fds, size);
     }
     if (r < 0)

@@ -8,11 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAGIC     "hfwill"
-#define MAGIC_LEN 6
-#define VERSION   1
-#define CHECKED   16 /* where the checksum ends */
-#define HEAD      24 /* where the URL begins */
+#define MAGIC   "hfwill"
+#define VERSION 1
+
+/* Where in a will */
+#define AT_VERSION  6
+#define AT_CHECKSUM 8
+#define AT_TTL      16 /* from here on it is checked */
+#define AT_URL_SIZE 20
+#define AT_URL      24
 
 static void put_number(uint8_t *at, uint64_t number, size_t size)
 {
@@ -41,19 +45,18 @@ static uint64_t checksum(const uint8_t *bytes, size_t size)
 
 size_t hf_will_write(const struct hf_will *will, uint8_t *ret, size_t size)
 {
-    size_t needed = HEAD + will->url_size + will->own_size;
+    size_t needed = AT_URL + will->url_size + will->own_size;
 
     assert(will->own_size <= HF_WILL_MAX && will->url_size <= UINT32_MAX);
     if (needed > size)
         return needed;
-    memcpy(ret, MAGIC, MAGIC_LEN);
-    ret[MAGIC_LEN] = VERSION;
-    ret[MAGIC_LEN + 1] = 0;
-    put_number(ret + CHECKED, will->ttl_ms, 4);
-    put_number(ret + CHECKED + 4, will->url_size, 4);
-    memcpy(ret + HEAD, will->url, will->url_size);
-    memcpy(ret + HEAD + will->url_size, will->own, will->own_size);
-    put_number(ret + 8, checksum(ret + CHECKED, needed - CHECKED), 8);
+    memcpy(ret, MAGIC, AT_VERSION);
+    put_number(ret + AT_VERSION, VERSION, 2);
+    put_number(ret + AT_TTL, will->ttl_ms, 4);
+    put_number(ret + AT_URL_SIZE, will->url_size, 4);
+    memcpy(ret + AT_URL, will->url, will->url_size);
+    memcpy(ret + AT_URL + will->url_size, will->own, will->own_size);
+    put_number(ret + AT_CHECKSUM, checksum(ret + AT_TTL, needed - AT_TTL), 8);
     return needed;
 }
 
@@ -65,26 +68,27 @@ static int say_will(int code, char *errmsg, const char *what)
 
 int hf_will_read(const uint8_t *bytes, size_t size, struct hf_will *ret, char *errmsg)
 {
-    if (size < HEAD || memcmp(bytes, MAGIC, MAGIC_LEN) != 0)
+    if (size < AT_URL || memcmp(bytes, MAGIC, AT_VERSION) != 0)
         return say_will(HF_EINVAL, errmsg,
                         "is none: hf_will() did not write these bytes");
-    if (bytes[MAGIC_LEN] != VERSION)
+    if (get_number(bytes + AT_VERSION, 2) != VERSION)
         return say_will(HF_EUNSUPPORTED, errmsg,
                         "is of another version of Holdfast: let that one execute it");
-    size_t url_size = get_number(bytes + CHECKED + 4, 4);
-    if (get_number(bytes + 8, 8) != checksum(bytes + CHECKED, size - CHECKED) ||
-        url_size > size - HEAD || size - HEAD - url_size > HF_WILL_MAX)
+    size_t url_size = get_number(bytes + AT_URL_SIZE, 4);
+    if (get_number(bytes + AT_CHECKSUM, 8) != checksum(bytes + AT_TTL, size - AT_TTL) ||
+        url_size > size - AT_URL || size - AT_URL - url_size > HF_WILL_MAX)
         return say_will(HF_EINVAL, errmsg,
                         "is damaged: these are not all the bytes that hf_will() wrote");
-    *ret = (struct hf_will){
-        .url = (const char *)bytes + HEAD,
+    struct hf_will will = {
+        .url = (const char *)bytes + AT_URL,
         .url_size = url_size,
-        .ttl_ms = (uint32_t)get_number(bytes + CHECKED, 4),
-        .own = bytes + HEAD + url_size,
-        .own_size = size - HEAD - url_size,
+        .ttl_ms = (uint32_t)get_number(bytes + AT_TTL, 4),
+        .own = bytes + AT_URL + url_size,
+        .own_size = size - AT_URL - url_size,
     };
-    if (ret->ttl_ms > INT_MAX || memchr(ret->url, '\0', url_size) != NULL)
+    if (will.ttl_ms > INT_MAX || memchr(will.url, '\0', url_size) != NULL)
         return say_will(HF_EINVAL, errmsg, "makes no sense");
+    *ret = will;
     return 0;
 }
 
@@ -109,13 +113,6 @@ int hf_will_make(struct hf_client *client, uint8_t *ret, size_t size)
     return r;
 }
 
-static bool is_not_turned(void *arg)
-{
-    const struct hf_client *client = arg;
-
-    return !client->drive.turning;
-}
-
 int hf_will(struct hf_client *client, void *ret, size_t size)
 {
     int cancel;
@@ -123,7 +120,7 @@ int hf_will(struct hf_client *client, void *ret, size_t size)
     int r = hf_client_begin(client, &cancel);
     if (r < 0)
         return r;
-    (void)hf_drive_wait(&client->drive, is_not_turned, client, HF_NEVER);
+    hf_client_await_turned(client);
     r = hf_will_make(client, ret, size);
     if (r == HF_EUNSUPPORTED)
         hf_client_fail(client, r, "sessions in this store leave no will");

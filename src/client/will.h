@@ -1,7 +1,7 @@
 /* will.h - a will as bytes, for hf_will() and hf_execute().
  *
- *     "hfwill"  version  0  checksum  ttl_ms  url's length  url  the store's own
- *      6 bytes  1        1  8         4       4
+ *     "hfwill"  version  checksum  ttl_ms  url's length  url  what the store wrote
+ *      6 bytes  2        8         4       4
  *
  * Numbers are little-endian.  The checksum is of all that follows it, and tells a damaged
  * will from a whole one; it does not keep anybody from making one up.

@@ -114,9 +114,10 @@ struct hf_config {
     bool        init; /* make what is not made by coming first; see HF_INIT */
 
     /* As `will` of some store of this URL wrote it, or NULL.  The store that is opened has
-     * no session of its own then.  It takes that one over, to end it: its link is LOST as
-     * soon as that session is surely dead, whether it died by this or before.  Nothing is
-     * submitted to such a store. */
+     * no session of its own then, and never begins one.  It takes that one over, to end it:
+     * its link is LOST as soon as that session is surely dead, whether it died by this or
+     * before.  If that will never be, `refusal` says why.  Nothing is submitted to such a
+     * store.  Bytes that it cannot have written: open() answers HF_EINVAL. */
     const void *will;
     size_t      will_size;
 
@@ -168,8 +169,9 @@ struct hf_store_impl {
     void (*process)(struct hf_store *store, hf_time now, bool readable);
 
     /* Write down what another process needs to end this session (S9): HF_WILL_MAX bytes at
-     * most.  Returns how many; 0: there is no session that could stay behind.  It stays true
-     * for the whole session, whatever connection it is on. */
+     * most.  Returns how many; 0: there is no session yet; or HF_E..., with errmsg.  What
+     * was written stays true for the whole session, whatever connection it is on.  NULL:
+     * sessions here cannot be ended by others. */
     int (*will)(struct hf_store *store, void *ret);
 
     /* See hf_lifeline() in holdfast.h; NULL if there is none. */
@@ -194,7 +196,8 @@ struct hf_store {
     char         errmsg[HF_ERRMSG_MAX]; /* about the last failure */
 
     /* Of servers, see hf_store_tried(). */
-    int      refusal;  /* HF_E...: the link is up only to tell why there is none; or 0 */
+    int      refusal;  /* HF_E...: the link is up only to tell why there is none, or a
+                          will is not executed; or 0 */
     unsigned failures; /* tries in vain since there was a link */
     unsigned absences; /* rounds in a row in which no server was there at all */
     bool     present;  /* this round one was */
