@@ -95,15 +95,13 @@ static int end_session(struct hf_sq *sq, uint64_t sid)
 
 void hf_sq_execute(struct hf_sq *sq)
 {
-    sq->hurry = true; /* whoever executes has a time limit */
     int r = end_session(sq, sq->doomed.sid);
-    sq->hurry = false;
-    if (r == HF_SQ_SHUT || r == HF_EDOWN)
-        return;
-    if (r == HF_SQ_STALE) {
+
+    assert(r != HF_SQ_SHUT); /* no request hurries us */
+    if (r == HF_SQ_STALE)
         hf_sq_outdated(sq); /* and look again at what is there */
-        return;
-    }
+    if (r == HF_SQ_STALE || r == HF_EDOWN)
+        return; /* it is tried again for as long as the caller likes */
     sq->doomed.sid = 0;
     if (r == 0)
         hf_store_set_link(&sq->base, HF_LINK_LOST);

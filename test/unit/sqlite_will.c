@@ -1,0 +1,184 @@
+/* sqlite_will.c - wills in the file store: which file, which session, and for how long
+ * hf_execute() tries. */
+#include "lib/lab.h"
+#include "lib/testament.h"
+
+#include "holdfast.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int run(const struct testament *will, int64_t timeout_ms, char *error)
+{
+    error[0] = '\0';
+    return hf_execute(will->bytes, will->size, timeout_ms, error, HF_ERRMSG_MAX);
+}
+
+/* A process that was stopped at the gate: there is a limit to the waiting for it. */
+static void has_a_time_limit(void **state)
+{
+    struct lab      *lab = *state;
+    struct player    a;
+    struct ask       ask;
+    struct testament will;
+    char             error[HF_ERRMSG_MAX];
+
+    player_open(&a);
+    uint64_t id = enter(&a, "limit", MUTEX, &ask);
+    testament_write(&a, &will);
+    int gate = open(lab_file(lab, "-live"), O_RDWR | O_CLOEXEC);
+    assert_true(gate >= 0);
+    assert_int_equal(flock(gate, LOCK_EX), 0);
+    hf_time start = hf_now();
+    assert_int_equal(run(&will, 200, error), HF_ETIMEOUT);
+    assert_true(hf_now() - start >= 200 * HF_MS);
+    assert_non_null(strstr(error, "is not answering"));
+    flock(gate, LOCK_UN);
+    assert_int_equal(look(&a, "limit", id, &ask), 0);
+    assert_true(is_granted(&ask)); /* it has come to nothing */
+    testament_execute(&will);
+    assert_true(lab_loses(&a, 20000));
+    close(gate);
+    player_close(&a);
+}
+
+/* From there the same URL leads to another file, and "it is dead" would be a lie. */
+static void names_its_file_not_a_path(void **state)
+{
+    struct lab      *lab = *state;
+    struct player    a, b;
+    struct ask       ask, other;
+    struct testament will;
+    char             error[HF_ERRMSG_MAX], elsewhere[128];
+
+    promise_use("sqlite:relative.db");
+    assert_int_equal(chdir(lab->folder), 0);
+    player_open(&a);
+    uint64_t id = enter(&a, "file", MUTEX, &ask);
+    testament_write(&a, &will);
+
+    snprintf(elsewhere, sizeof elsewhere, "%s/else", lab->top);
+    assert_int_equal(mkdir(elsewhere, 0700), 0);
+    assert_int_equal(chdir(elsewhere), 0);
+    assert_int_equal(run(&will, 5000, error), HF_ENOTFOUND);
+    assert_non_null(strstr(error, "working directory"));
+    assert_int_equal(lab_count(elsewhere), 0); /* nothing is made */
+    player_open(&b);
+    uint64_t next = enter(&b, "file", MUTEX, &other);
+    assert_int_equal(run(&will, 5000, error), HF_ENOTFOUND);
+    assert_int_equal(leave(&b, "file", next), 0);
+    player_close(&b);
+
+    assert_int_equal(chdir(lab->folder), 0);
+    assert_int_equal(look(&a, "file", id, &ask), 0);
+    assert_true(is_granted(&ask));
+    testament_execute(&will);
+    assert_true(lab_loses(&a, 20000));
+    assert_int_equal(chdir("/"), 0);
+    player_close(&a);
+}
+
+/* It has not heard of its end yet when it asks for another place. */
+static void no_ticket_comes_after_the_end(void **state)
+{
+    struct player    a, b;
+    struct ask       ask;
+    struct testament will;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    enter(&a, "after", MUTEX, &ask);
+    testament_write(&a, &will);
+    testament_execute(&will);
+    ask = (struct ask){ .req = { .op = HF_ENTER,
+                                 .name = "after",
+                                 .id = ++a.ids,
+                                 .shape = MUTEX,
+                                 .note = "" } };
+    player_submit(&a, &ask);
+    a.store->impl->process(a.store, hf_now(), false);
+    assert_int_equal(ask.answers, 1);
+    assert_int_equal(ask.req.status, HF_EDOWN);
+    assert_int_equal(a.lost, 1);
+    assert_int_equal(length(&b, "after"), 0);
+    player_close(&a);
+    player_close(&b);
+}
+
+/* Who has a will has to hear that it is out of date, even if nothing was held. */
+static void a_new_session_is_told_of(void **state)
+{
+    struct lab      *lab = *state;
+    struct player    a;
+    struct ask       ask;
+    struct testament old, new;
+    char             error[HF_ERRMSG_MAX];
+
+    player_open(&a);
+    testament_write(&a, &old);
+    lab_unlink(lab, "");
+    lab_unlink(lab, "-wal");
+    lab_unlink(lab, "-shm");
+    lab_unlink(lab, "-live");
+    uint64_t id = enter(&a, "told", MUTEX, &ask);
+    assert_int_equal(a.lost, 1);
+    testament_write(&a, &new);
+    int r = run(&old, 5000, error);
+    assert_true(r == HF_ENOTFOUND || r == 0); /* the inode may be the same again */
+    assert_int_equal(look(&a, "told", id, &ask), 0);
+    assert_true(is_granted(&ask));
+    testament_execute(&new);
+    assert_true(lab_loses(&a, 20000));
+    player_close(&a);
+}
+
+/* All of them, in one step, and the rest of each line moves up. */
+static void many_places_go_at_once(void **state)
+{
+    struct player    a, b;
+    struct ask       ask;
+    struct testament will;
+    char             name[32];
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    for (int i = 0; i < 100; i++) {
+        snprintf(name, sizeof name, "many%d", i / 2);
+        enter(&a, name, MUTEX, &ask);
+        enter(&b, name, MUTEX, &ask);
+    }
+    testament_write(&a, &will);
+    testament_execute(&will);
+    for (int i = 0; i < 50; i++) {
+        snprintf(name, sizeof name, "many%d", i);
+        assert_int_equal(length(&b, name), 2);
+        assert_int_equal(look(&b, name, (uint64_t)(2 * i + 1), &ask), 0);
+        assert_true(is_granted(&ask));
+    }
+    assert_int_equal(b.lost, 0);
+    assert_true(lab_loses(&a, 20000));
+    player_close(&a);
+    player_close(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(has_a_time_limit, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(names_its_file_not_a_path, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(no_ticket_comes_after_the_end, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(a_new_session_is_told_of, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(many_places_go_at_once, lab_setup, lab_teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
