@@ -310,11 +310,66 @@ static void does_not_take_it_for_gone(void **state)
     fake_stop(&fake);
 }
 
+/* ---- A session that has ended, said to every request ------------------------------------- */
+
+#define ASKED 5
+
+enum { NO_NODE = -101, EXPIRED = -112 };
+
+static atomic_uint welcomes;
+
+static bool greet_counted(int fd)
+{
+    welcomes++;
+    return fake_welcome_with(fd, 4000, FAKE_SESSION + (int64_t)welcomes);
+}
+
+/* The first session has ended; in the next there is no such folder. */
+static bool answer_expired(int fd, const unsigned char *frame, size_t size)
+{
+    (void)size;
+    fake_reply(fd, fake_int(frame, 0), welcomes == 1 ? EXPIRED : NO_NODE, NULL, 0);
+    return true; /* it goes on answering */
+}
+
+/* One session is lost once, and the next one hears nothing of it. */
+static void is_lost_once(void **state)
+{
+    struct fake   fake = { .greet = greet_counted, .answer = answer_expired };
+    struct player player;
+    struct ask    ask[ASKED];
+    char          name[ASKED][8];
+
+    (void)state;
+    fake_start(&fake);
+    promise_use(fake.url);
+    player_open(&player);
+    for (unsigned i = 0; i < ASKED; i++) { /* all in one flight */
+        snprintf(name[i], sizeof name[i], "old-%u", i);
+        ask[i] = (struct ask){ .req = { .op = HF_READ, .name = name[i] } };
+        player_submit(&player, &ask[i]);
+    }
+    for (unsigned i = 0; i < ASKED; i++) {
+        assert_true(player_await(&player, &ask[i], (int)(LIMIT / HF_MS)));
+        assert_int_equal(ask[i].req.status, HF_EDOWN);
+    }
+    assert_int_equal(player.lost, 1);
+    for (unsigned i = 0; i < ASKED; i++) {
+        assert_int_equal(ask[i].answers, 1);
+        assert_int_equal(player_run(&player, &ask[i]), 0);
+    }
+    assert_int_equal(player.lost, 1);
+    assert_int_equal(welcomes, 2);
+    player_close(&player);
+    fake_stop(&fake);
+}
+
 int main(void)
 {
     enum { COUNT = sizeof all / sizeof *all };
-    struct CMUnitTest tests[COUNT + 1] = {
+    struct CMUnitTest tests[COUNT + 2] = {
         [COUNT] = cmocka_unit_test(does_not_take_it_for_gone),
+        [COUNT + 1] = cmocka_unit_test(is_lost_once),
     };
 
     srand(1);
