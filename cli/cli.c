@@ -42,6 +42,7 @@ int exit_for(int error)
     switch (error) {
     case HF_EINVAL:
     case HF_EMISMATCH:
+    case HF_EDEADLOCK:
     case HF_EUNSUPPORTED:
         return EXIT_USAGE;
     case HF_EBUSY:

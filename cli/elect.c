@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "clock.h"
+#include "status.h"
 #include "stint.h"
 
 #include <poll.h>
@@ -63,8 +64,10 @@ static bool rest_between(struct stint *stint, int64_t pause)
     int64_t until = clock_boot_ns() + pause, left;
 
     while ((left = until - clock_boot_ns()) > 0) {
-        struct pollfd on = { .fd = stint->signals->fd, .events = POLLIN };
-        poll(&on, 1, (int)(left / NS_PER_MS + 1));
+        struct pollfd on[] = { { .fd = stint->signals->fd, .events = POLLIN },
+                               status_poll() };
+        poll(on, 2, (int)(left / NS_PER_MS + 1));
+        status_turn(NULL);
         int signal = signals_end(stint->signals);
         if (signal != 0) {
             stint->code = 128 + signal;
@@ -84,6 +87,9 @@ int elect_main(const struct args *args)
 
     if (args->observe)
         return observe_main(args);
+    int code = status_open(args);
+    if (code != 0)
+        return code;
     if (signals_init(&signals) < 0)
         return complain_errno("signalfd");
     later.wait_ms = -1;

@@ -53,6 +53,7 @@ struct guard_plan {
     enum leftovers        leftovers;
     int                   nice; /* what the command must have again */
     const struct signals *signals;
+    int                   status_fd; /* its reader must see our end; 0: none */
 };
 
 enum guard_order_kind {

@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "reach.h"
 #include "session.h"
+#include "status.h"
 #include "take.h"
 
 #include <errno.h>
@@ -43,9 +44,11 @@ static void keep_lock(const struct taking *taking, struct requests *requests)
             { .fd = hf_fd(taking->client), .events = POLLIN },
             { .fd = taking->signals->fd, .events = POLLIN },
             { .fd = watch ? STDIN_FILENO : -1, .events = POLLIN },
+            status_poll(),
         };
-        poll(on, 3, clock_sooner(hf_timeout_ms(taking->client), reach_timeout_ms()));
+        poll(on, 4, clock_sooner(hf_timeout_ms(taking->client), reach_timeout_ms()));
         hf_process(taking->client);
+        status_turn(taking->lock);
         if (hf_state(taking->lock) == HF_HELD)
             reach_show(taking->lock);
         if (on[2].revents != 0 && stdin_ended(&watch))
@@ -65,7 +68,10 @@ static int hold(struct taking *taking, struct requests *requests)
         complain("holding \"%s\", token %" PRIu64, name, hf_token(taking->lock));
     keep_lock(taking, requests);
 
+    if (hf_state(taking->lock) != HF_HELD)
+        status_lost();
     int r = hf_release(taking->lock);
+    status_released(r);
     if (r == HF_ELOST) {
         complain("\"%s\" was lost: others may have it", name);
         return EXIT_LOST;
@@ -79,15 +85,18 @@ int hold_main(const struct args *args)
     struct requests requests = { 0 };
     struct taking   taking = { .args = args, .signals = &signals };
 
+    int code = status_open(args);
+    if (code != 0)
+        return code;
     if (signals_init(&signals) < 0)
         return complain_errno("signalfd");
     const struct session_shown shown = { "holdfast hold", "holdfast hold" };
-    int code = session_open_to_hold(args, &shown, &requests, &taking.client);
-    if (code != 0)
-        return code;
-    code = hold(&taking, &requests);
+    code = session_open_to_hold(args, &shown, &requests, &taking.client);
+    if (code == 0)
+        code = hold(&taking, &requests);
     hf_lock_free(taking.lock);
     hf_close(taking.client);
+    status_finish();
     if (taking.signal == SIGINT)
         signals_die(SIGINT);
     return code;

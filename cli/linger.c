@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "clock.h"
 #include "reach.h"
+#include "status.h"
 #include "text.h"
 
 #include <limits.h>
@@ -34,12 +35,14 @@ static void keep_until_news(struct supervisor *s)
     struct pollfd on[] = {
         { .fd = hf_fd(s->client), .events = POLLIN },
         { .fd = s->signals->fd, .events = POLLIN },
+        status_poll(),
     };
 
     int timeout = clock_sooner(hf_timeout_ms(s->client), reach_timeout_ms());
-    poll(on, 2, clock_sooner(timeout, ms_until(s->hold_until)));
+    poll(on, 3, clock_sooner(timeout, ms_until(s->hold_until)));
     hf_process(s->client);
     will_hand_over(s->will, s->client);
+    status_turn(s->lock);
     reach_show(s->lock);
     if (requests_next(s->requests) && !s->args->quiet)
         requests_say(s->requests, hf_name(s->lock), "");

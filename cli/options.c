@@ -98,6 +98,7 @@ const struct option_row option_table[] = {
     { IN_HOLD, OPT_YIELD, "yield", NULL, "release it when asked to" },
     { IN_ELECT, OPT_AGAIN, "again", NULL, "queue again also when the command ends" },
     { IN_ELECT, OPT_OBSERVE, "observe", NULL, "take no part, print who leads" },
+    { HOLDING, OPT_STATUS_FD, "status-fd", "N", "tell what happens as JSON, there" },
     { IN_ASK, OPT_REASON, "reason", "TEXT", "tell the holder why" },
     { IN_BREAK | IN_CHECK, OPT_TOKEN, "token", "TOKEN", "the place with this token" },
     { IN_BREAK, 'y', "yes", NULL, "do not ask" },

@@ -77,6 +77,7 @@ enum option_id {
     OPT_SHOW_COMMAND,
     OPT_MAX_RUN,
     OPT_HOLD_AT_LEAST,
+    OPT_STATUS_FD,
 };
 
 extern const struct verb       verb_table[];
@@ -108,7 +109,8 @@ struct args {
     int64_t        hold_at_least_ms;
     int64_t        max_run_ms; /* 0: for as long as it likes */
     enum leftovers leftovers;
-    int            on_ask; /* signal for the command; 0: none */
+    int            on_ask;    /* signal for the command; 0: none */
+    int            status_fd; /* 0: none */
     bool           yield;
     bool           again;
     bool           observe;

@@ -37,7 +37,7 @@ static int check_observe(const struct args *args)
 {
     bool part = args->again || args->on_ask != 0 || args->max_run_ms > 0 ||
                 args->hold_at_least_ms > 0 || args->wait_ms >= 0 || args->note != NULL ||
-                args->command != NULL;
+                args->status_fd != 0 || args->command != NULL;
 
     if (args->verb->bit != IN_ELECT)
         return 0;

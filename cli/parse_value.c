@@ -6,6 +6,7 @@
 #include "text.h"
 #include "url.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,16 @@ static int take_exit_code(const char *value, int *ret)
 
     if (!text_parse_number(value, 0, 255, &number))
         return bad_value("conflict-exit-code", value, "a number from 0 to 255");
+    *ret = (int)number;
+    return 0;
+}
+
+static int take_status_fd(const char *value, int *ret)
+{
+    uint64_t number;
+
+    if (!text_parse_number(value, 1, INT_MAX, &number))
+        return bad_value("status-fd", value, "the number of a descriptor, from 1 on");
     *ret = (int)number;
     return 0;
 }
@@ -209,6 +220,8 @@ int parse_option(struct args *args, int id, char *value)
         return take_signal("on-ask", value, &args->on_ask);
     case OPT_LEFTOVERS:
         return take_leftovers(value, &args->leftovers);
+    case OPT_STATUS_FD:
+        return take_status_fd(value, &args->status_fd);
     case OPT_REASON:
         args->reason = value;
         return 0;

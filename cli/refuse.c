@@ -6,9 +6,26 @@
 #include "leftovers.h"
 #include "reach.h"
 #include "session.h"
+#include "status.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+
+#define TEXT_MAX 1024 /* no more is complained of either */
+
+int refuse_because(int why, const char *format, ...)
+{
+    char    text[TEXT_MAX];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    complain("%s", text);
+    status_failed(why, text);
+    return exit_for(why);
+}
 
 /* Told even with -q: it may go on for ever, and nothing is ever run. */
 static bool is_left_over(const struct hf_entry *holder)
@@ -23,7 +40,7 @@ static int say_busy(const struct taking *taking, int why)
     const struct args *args = taking->args;
     const char        *name = args->operand[0];
     struct hf_report  *report;
-    char               holders[ENTRY_TEXT_MAX] = "is held";
+    char               holders[ENTRY_TEXT_MAX] = "is held", text[TEXT_MAX];
     bool               quiet = args->quiet;
 
     if (hf_inspect(taking->client, name, 1000, &report) == 0) {
@@ -35,9 +52,11 @@ static int say_busy(const struct taking *taking, int why)
                      why == HF_ETIMEOUT ? "is free by now" : "was held until just now");
         hf_report_free(report);
     }
+    snprintf(text, sizeof text, "%s\"%s\" %s",
+             why == HF_ETIMEOUT ? "gave up waiting: " : "", name, holders);
     if (!quiet)
-        complain("%s\"%s\" %s", why == HF_ETIMEOUT ? "gave up waiting: " : "", name,
-                 holders);
+        complain("%s", text);
+    status_failed(why, text);
     return args->busy_exit;
 }
 
@@ -47,19 +66,22 @@ static int say_full(const struct taking *taking)
     const struct args *args = taking->args;
     struct hf_report  *report;
     size_t             waiting = 0;
+    char               text[TEXT_MAX];
 
-    if (args->quiet)
-        return args->busy_exit;
     if (hf_inspect(taking->client, args->operand[0], 1000, &report) == 0) {
         for (size_t i = 0; i < report->count; i++)
             waiting += !report->entry[i]->held;
         hf_report_free(report);
     }
     if (waiting >= args->max_waiters)
-        complain("%zu wait%s for \"%s\" already: --max-waiters is %" PRIu32, waiting,
+        snprintf(text, sizeof text,
+                 "%zu wait%s for \"%s\" already: --max-waiters is %" PRIu32, waiting,
                  waiting == 1 ? "s" : "", args->operand[0], args->max_waiters);
     else /* no longer, or it is the disk that is full */
-        session_failed(taking->client, HF_EFULL);
+        snprintf(text, sizeof text, "%s", session_message(taking->client, HF_EFULL));
+    if (!args->quiet)
+        complain("%s", text);
+    status_failed(HF_EFULL, text);
     return args->busy_exit;
 }
 
@@ -68,18 +90,23 @@ static int say_mismatch(const struct taking *taking)
     const char       *name = taking->args->operand[0];
     struct hf_report *report;
     char              kind[ENTRY_KIND_MAX], owner[ENTRY_TEXT_MAX];
+    int               code;
 
     if (hf_inspect(taking->client, name, 1000, &report) < 0)
-        return session_failed(taking->client, HF_EMISMATCH);
+        return refuse_because(HF_EMISMATCH, "%s",
+                              session_message(taking->client, HF_EMISMATCH));
     if (report->count > 0)
-        complain("\"%s\" is in use as %s by %s; use the same kind everywhere, or another "
-                 "name",
-                 name, entry_kind(kind, report->entry[0]),
-                 entry_owner(owner, report->entry[0]));
+        code = refuse_because(
+            HF_EMISMATCH,
+            "\"%s\" is in use as %s by %s; use the same kind everywhere, or another name",
+            name, entry_kind(kind, report->entry[0]),
+            entry_owner(owner, report->entry[0]));
     else
-        complain("\"%s\" was in use as another kind of lock until just now", name);
+        code = refuse_because(HF_EMISMATCH,
+                              "\"%s\" was in use as another kind of lock until just now",
+                              name);
     hf_report_free(report);
-    return exit_for(HF_EMISMATCH);
+    return code;
 }
 
 int refuse(const struct taking *taking, int why)
@@ -92,9 +119,7 @@ int refuse(const struct taking *taking, int why)
         why = HF_ETIMEOUT; /* the time was over when we were continued */
     if (why == HF_EBUSY || why == HF_ETIMEOUT)
         return say_busy(taking, why);
-    if (why == HF_EDOWN && reach_why() != NULL) {
-        complain("%s", reach_why());
-        return exit_for(why);
-    }
-    return session_failed(taking->client, why);
+    if (why == HF_EDOWN && reach_why() != NULL)
+        return refuse_because(why, "%s", reach_why());
+    return refuse_because(why, "%s", session_message(taking->client, why));
 }

@@ -8,4 +8,8 @@
  * code. */
 int refuse(const struct taking *taking, int why);
 
+/* The same with these words. */
+int refuse_because(int why, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 #endif

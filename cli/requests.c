@@ -2,6 +2,7 @@
 #include "requests.h"
 
 #include "cli.h"
+#include "status.h"
 
 #include <stdio.h>
 
@@ -12,6 +13,7 @@ void requests_take(struct hf_lock *lock, const char *reason, void *data)
     (void)lock;
     requests->fresh = true;
     snprintf(requests->reason, sizeof requests->reason, "%s", reason);
+    status_asked(reason);
 }
 
 bool requests_next(struct requests *requests)

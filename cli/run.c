@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "cli.h"
+#include "status.h"
 #include "stint.h"
 
 int run_main(const struct args *args)
@@ -9,6 +10,9 @@ int run_main(const struct args *args)
     struct signals signals;
     struct stint   stint = { .args = args, .signals = &signals };
 
+    int code = status_open(args);
+    if (code != 0)
+        return code;
     if (signals_init(&signals) < 0)
         return complain_errno("signalfd");
     stint_serve(&stint);

@@ -2,7 +2,9 @@
 #include "session.h"
 
 #include "cli.h"
+#include "clock.h"
 #include "reach.h"
+#include "status.h"
 #include "url.h"
 
 #include <stdio.h>
@@ -27,7 +29,7 @@ static int open_client(const struct args *args, const struct session_shown *show
             error, size,
             "the store of the `holdfast run` around this one has a password, which is "
             "not passed on; name a store by --url-file or --url");
-        return EXIT_USAGE;
+        return HF_EINVAL;
     }
     options.flags = HF_NO_KEEPER | (args->verb->bit == IN_INIT ? HF_INIT : 0);
     if (shown != NULL) {
@@ -38,6 +40,7 @@ static int open_client(const struct args *args, const struct session_shown *show
     options.on_trace = args->verbose ? on_trace : NULL;
     options.on_ask = requests != NULL ? requests_take : NULL;
     options.on_link = reach_take;
+    options.on_place = status_place;
     options.data = requests;
     options.error = error;
     options.error_size = size;
@@ -46,7 +49,7 @@ static int open_client(const struct args *args, const struct session_shown *show
     int r = hf_open(args->url, &options, ret);
     if (r < 0 && error[0] == '\0')
         snprintf(error, size, "%s", hf_strerror(r));
-    return r < 0 ? exit_for(r) : 0;
+    return r;
 }
 
 int session_open_to_hold(const struct args *args, const struct session_shown *shown,
@@ -54,15 +57,19 @@ int session_open_to_hold(const struct args *args, const struct session_shown *sh
 {
     char error[512];
 
-    int code = open_client(args, shown, requests, error, sizeof error, ret);
-    if (code != 0)
+    int r = open_client(args, shown, requests, error, sizeof error, ret);
+    if (r < 0) {
         complain("%s", error);
-    return code;
+        status_failed(r, error);
+    }
+    return r < 0 ? exit_for(r) : 0;
 }
 
 int session_try(const struct args *args, char *error, size_t size, struct hf_client **ret)
 {
-    return open_client(args, NULL, NULL, error, size, ret);
+    int r = open_client(args, NULL, NULL, error, size, ret);
+
+    return r < 0 ? exit_for(r) : 0;
 }
 
 int session_open(const struct args *args, struct hf_client **ret)
@@ -70,11 +77,25 @@ int session_open(const struct args *args, struct hf_client **ret)
     return session_open_to_hold(args, NULL, NULL, ret);
 }
 
-int session_failed(struct hf_client *client, int error)
+/* The clock is read first: what comes between makes the deadline earlier, not later. */
+int64_t session_deadline(const struct hf_lock *lock)
+{
+    int64_t now = clock_boot_ns();
+    int64_t left = hf_left_ms(lock);
+
+    return left == INT64_MAX ? INT64_MAX : now + left * NS_PER_MS;
+}
+
+const char *session_message(struct hf_client *client, int error)
 {
     const char *message = hf_errmsg(client);
 
-    complain("%s", message != NULL && *message != '\0' ? message : hf_strerror(error));
+    return message != NULL && *message != '\0' ? message : hf_strerror(error);
+}
+
+int session_failed(struct hf_client *client, int error)
+{
+    complain("%s", session_message(client, error));
     return exit_for(error);
 }
 

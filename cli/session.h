@@ -31,6 +31,12 @@ struct session_shown {
 int session_open_to_hold(const struct args *args, const struct session_shown *shown,
                          struct requests *requests, struct hf_client **ret);
 
+/* Until when a lock is surely held, CLOCK_BOOTTIME ns; INT64_MAX: as long as we live. */
+int64_t session_deadline(const struct hf_lock *lock);
+
+/* What failed last on this client, for a person; lent until the next call. */
+const char *session_message(struct hf_client *client, int error);
+
 /* Complain about what failed last on this client; returns the exit code. */
 int session_failed(struct hf_client *client, int error);
 

@@ -24,6 +24,8 @@ void settle_apart(const struct guard_plan *plan, const char *name)
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
     close(plan->signals->fd);
+    if (plan->status_fd > 0)
+        close(plan->status_fd);
     prctl(PR_SET_NAME, name);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }

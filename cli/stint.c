@@ -6,6 +6,7 @@
 #include "linger.h"
 #include "redact.h"
 #include "session.h"
+#include "status.h"
 #include "supervise.h"
 #include "take.h"
 
@@ -114,6 +115,7 @@ static void conclude(struct stint *stint, struct supervisor *s, bool outlived)
 
     if (r == 0 || r == HF_ELOST)
         guard_dismiss(s->guard);
+    status_released(r);
     stint->code = by_signal ? 128 + WTERMSIG(s->status) : WEXITSTATUS(s->status);
     if (s->exec_error != 0) {
         stint->end = STINT_FAILED;
@@ -219,10 +221,12 @@ void stint_serve(struct stint *stint)
          .leftovers = args->leftovers,
          .nice = getpriority(PRIO_PROCESS, 0),
          .signals = stint->signals,
+         .status_fd = status_fd(),
     };
 
     stint->end = STINT_REFUSED;
     if (guard_start(&plan, &guard) < 0) {
+        status_failed(HF_ENOMEM, "the guardian cannot be started");
         stint->code = complain_errno("starting the guardian");
     } else {
         serve_guarded(stint, &guard);
@@ -234,6 +238,7 @@ void stint_serve(struct stint *stint)
  * terminal was lent, the rest of our job has not even heard of it. */
 int stint_exit(const struct stint *stint)
 {
+    status_finish();
     if (!stint->interrupted)
         return stint->code;
     if (stint->lent)

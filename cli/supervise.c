@@ -4,6 +4,8 @@
 #include "cli.h"
 #include "clock.h"
 #include "reach.h"
+#include "session.h"
+#include "status.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -31,22 +33,13 @@ static void pass_on(struct supervisor *s, int signal)
 
 /* ---- The lock -------------------------------------------------------------- */
 
-/* The clock is read first: what comes between makes the deadline earlier, not later. */
-static int64_t current_deadline(const struct supervisor *s)
-{
-    int64_t now = clock_boot_ns();
-    int64_t left = hf_left_ms(s->lock);
-
-    return left == INT64_MAX ? INT64_MAX : now + left * NS_PER_MS;
-}
-
 static void start_command(struct supervisor *s)
 {
     struct guard_order go;
     int                fds[GUARD_FDS_MAX];
     int                count = hf_lifeline(s->client, fds, GUARD_FDS_MAX);
 
-    s->deadline = current_deadline(s);
+    s->deadline = session_deadline(s->lock);
     memset(&go, 0, sizeof go);
     go.kind = GUARD_GO;
     go.deadline = s->deadline;
@@ -71,6 +64,7 @@ static void look_at_lock(struct supervisor *s)
         return;
     if (hf_state(s->lock) != HF_HELD) {
         s->lost = true;
+        status_lost();
         if (s->stuck)
             return; /* it does what can be done */
         s->give_up_at = clock_boot_ns() + HANG_NS;
@@ -78,7 +72,7 @@ static void look_at_lock(struct supervisor *s)
             s->orphaned = true;
         return;
     }
-    int64_t deadline = current_deadline(s);
+    int64_t deadline = session_deadline(s->lock);
     if (listens(s) && differ(deadline, s->deadline)) {
         s->deadline = deadline;
         if (guard_tell(s->guard, GUARD_DEADLINE, 0, deadline) < 0)
@@ -184,6 +178,7 @@ static void keep_meanwhile(void *data)
     hf_process(s->client);
     if (hf_state(s->lock) != HF_HELD)
         s->lost = true;
+    status_turn(s->lock);
 }
 
 /* Told even with -q: while the lock is kept nobody else can run. */
@@ -231,6 +226,7 @@ static void take_news(struct supervisor *s, const struct guard_news *news)
         break;
     case GUARD_EXPIRED:
         s->lost = true;
+        status_lost();
         break;
     case GUARD_BEREFT:
         s->bereft = true;
@@ -283,9 +279,11 @@ void supervise(struct supervisor *s)
             { .fd = hf_fd(s->client), .events = POLLIN },
             { .fd = s->signals->fd, .events = POLLIN },
             { .fd = s->guard->link, .events = POLLIN },
+            status_poll(),
         };
-        poll(on, 3, patience_ms(s));
+        poll(on, 4, patience_ms(s));
         look_at_lock(s);
+        status_turn(s->lock);
         if (!s->lost)
             reach_show(s->lock);
         look_at_requests(s);

@@ -9,6 +9,7 @@
 #include "reach.h"
 #include "refuse.h"
 #include "session.h"
+#include "status.h"
 #include "text.h"
 
 #include <poll.h>
@@ -47,11 +48,13 @@ static void drive(const struct taking *taking, int timeout_ms)
     struct pollfd on[] = {
         { .fd = hf_fd(taking->client), .events = POLLIN },
         { .fd = taking->signals->fd, .events = POLLIN },
+        status_poll(),
     };
 
-    poll(on, 2, clock_sooner(hf_timeout_ms(taking->client), timeout_ms));
+    poll(on, 3, clock_sooner(hf_timeout_ms(taking->client), timeout_ms));
     hf_process(taking->client);
     will_hand_over(taking->will, taking->client);
+    status_turn(NULL);
 }
 
 /* Give the place up, or the lock if it was granted just now. */
@@ -103,12 +106,14 @@ static int look_around(const struct taking *taking, bool *unsure)
     hf_report_free(report);
     *unsure = nested == NESTED_UNSURE;
     if (nested == NESTED_STUCK)
-        complain(
+        refuse_because(
+            HF_EDEADLOCK,
             "\"%s\" is held by a `holdfast run` around this one, which would wait for "
             "itself; use another name, or -n",
             name);
     else if (nested == NESTED_BEHIND)
-        complain(
+        refuse_because(
+            HF_EDEADLOCK,
             "\"%s\" is held by a `holdfast run` around this one, and who waits ahead "
             "waits for that: this one would wait for itself; use another name, or -n",
             name);
@@ -190,6 +195,7 @@ static enum next_step wish(struct taking *taking, struct notice *notice, int *re
 
     if ((next = settle(taking, notice, result)) != GO_ON || *result != 0)
         return next;
+    status_waiting();
     *result = hf_acquire_start(lock, time_left_ms(taking));
     while (*result == 0 && hf_state(lock) == HF_WAITING) {
         drive(taking,
@@ -226,9 +232,10 @@ bool take(struct taking *taking)
 
     int r = make_lock(args, taking->client, &taking->lock);
     if (r < 0) {
-        taking->code = session_failed(taking->client, r);
+        taking->code = refuse(taking, r);
         return false;
     }
+    hf_set_follow(taking->lock, status_fd() != 0);
     hf_set_max_waiters(taking->lock, args->max_waiters);
     notice_init(&notice, taking->client, args->operand[0], args->quiet);
     taking->give_up_at = begin + args->wait_ms * NS_PER_MS;
@@ -238,6 +245,7 @@ bool take(struct taking *taking)
     notice_clear(&notice);
     if (taking->signal != 0) {
         leave_line(taking);
+        status_failed(HF_ECANCELED, "a signal ended the wait");
         taking->code = 128 + taking->signal;
     } else if (r == HF_EDEADLOCK) {
         leave_line(taking);
@@ -246,6 +254,7 @@ bool take(struct taking *taking)
         taking->code = refuse(taking, r);
     } else {
         say_waited(taking, clock_boot_ns() - begin);
+        status_held(taking->lock);
     }
     return r == 0 && taking->signal == 0;
 }

@@ -1,0 +1,111 @@
+#!/usr/bin/env -S python3 -B
+"""status - what --status-fd tells of a lock that has a deadline: renewed, lost in time, and
+released without an answer; and that a reader that does not read keeps nobody from renewing."""
+import datetime
+import sys
+import time
+
+sys.path.append(f"{sys.path[0]}/../server")
+from command import *  # noqa: E402,F403
+import redis  # noqa: E402
+from statusfd import reader  # noqa: E402
+
+TTL = 2.0
+
+
+def url():
+    return f"redis://{server.address}?ttl={TTL}s"
+
+
+def holders(t):
+    """Their tokens.  A server that was just started shows one with 0 for a while, who is nobody."""
+    shown = json.loads(t.run("show", "--json", "a", "--url", url()).out)["holders"]
+    return [holder["token"] for holder in shown if holder["token"] != "0"]
+
+
+def held(lines):
+    """The line of that name.  A place may come before: the server is asked who is ahead."""
+    lines.next("waiting")
+    while (line := lines.line())["event"] == "place":
+        pass
+    lines.t.equal(line["event"], "held")
+    return line
+
+
+def deadline(t, line):
+    """Seconds since 1970; and it is what left_ms says."""
+    time_of = {key: datetime.datetime.fromisoformat(line[key].replace("Z", "+00:00")).timestamp()
+               for key in ("time", "deadline")}
+    t.true(0 < line["left_ms"] <= TTL * 1000, line)
+    t.true(abs(time_of["deadline"] - time_of["time"] - line["left_ms"] / 1000) < 0.5, line)
+    return time_of["deadline"]
+
+
+@case
+def each_renewal_moves_the_deadline(t):
+    for verb, command in (("hold", []), ("run", ["--", "cat"])):
+        with reader(t, verb, "-q", "a", "--url", url(), *command) as (process, lines):
+            known = deadline(t, held(lines))
+            for _ in range(3):
+                later = deadline(t, lines.next("renewed"))
+                t.true(later > known + 0.09, f"{later} after {known}")
+                known = later
+            process.stdin.close()
+            process.stdin = None
+            while (last := lines.line())["event"] == "renewed":
+                pass
+            t.equal((last["event"], last["error"], lines.all()), ("released", None, []))
+            t.equal(t.finish(process).code, 0)
+
+
+@case
+def a_reader_that_does_not_read_keeps_nobody_from_renewing(t):
+    for verb, command in (("hold", []), ("run", ["--", "cat"])):
+        with reader(t, verb, "-q", "a", "--url", url(), *command, full=True) as (process, lines):
+            first = t.until("it is held", lambda: holders(t))
+            end = time.monotonic() + 2 * TTL
+            t.until("two leases are over", lambda: time.monotonic() > end)
+            t.equal(holders(t), first)
+            process.stdin.close()
+            process.stdin = None
+            lines.drain()
+            events = [event for event in lines.all() if event != "place"]
+            t.equal(events, ["waiting", "held", "renewed", "released"])
+            t.equal(t.finish(process).code, 0)
+
+
+@case
+def a_server_that_stays_away_is_lost_at_the_deadline(t):
+    with reader(t, "hold", "-q", "a", "--url", url()) as (process, lines):
+        known = deadline(t, held(lines))
+        server.freeze()
+        try:
+            while (line := lines.line())["event"] == "renewed":
+                known = deadline(t, line)
+            t.equal((line["event"], line["why"]), ("lost", "expired"))
+            t.true(time.time() >= known - 0.1, "before the deadline")
+        finally:
+            server.thaw()
+        t.equal((lines.all(), t.finish(process).code), ([], 79))
+
+
+@case
+def a_release_that_nobody_hears(t):
+    with reader(t, "hold", "-q", "a", "--url", url()) as (process, lines):
+        held(lines)
+        server.freeze()
+        try:
+            process.stdin.close()
+            process.stdin = None
+            while (line := lines.line())["event"] == "renewed":
+                pass
+            t.true(line["event"] == "lost" or line["error"] in ("HF_EDOWN", "HF_ETIMEOUT"), line)
+        finally:
+            server.thaw()
+        t.true(t.finish(process).code != 0, "it says that all was well")
+        t.equal(lines.all(), [])
+
+
+if __name__ == "__main__":
+    with store("redis"), redis.standalone() as server:
+        hf.main()
