@@ -100,7 +100,7 @@ def a_signal_while_waiting(t):
 @case
 def who_was_stopped_waits_again(t):
     holder = t.hold("a")
-    with reader(t, "hold", "-q", "a") as (process, lines):
+    with reader(t, "hold", "-q", "a", preexec_fn=os.setpgrp) as (process, lines):
         lines.next("waiting")
         lines.next("place")
         process.send_signal(signal.SIGTSTP)
