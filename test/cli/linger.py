@@ -13,27 +13,21 @@ def keeping(t, *words, name="a"):
     return process
 
 
-def jobs_that_ran(t, *options):
-    """Two machines start a short job, by clocks that are two seconds apart."""
-    t.path("ran").write_text("")
-    job = ["try", "-E", "0", *options, "nightly", "--", "sh", "-c", "echo >>$D/ran"]
-    first = t.start(*job)
-    t.until("the job has run", lambda: t.path("ran").read_text())
-    t.until("the other clock has come there", lambda: time.monotonic() > first.begin + 2)
-    t.equal(t.run(*job).code, 0)
-    first.terminate()
-    t.equal(t.finish(first).code, 0)
-    return len(t.path("ran").read_text())
-
-
 @case
 def machines_with_clocks_that_differ_run_a_job_once(t):
-    t.equal(jobs_that_ran(t, "--hold-at-least", "10m"), 1)
+    """Two of them start it, by clocks that are two seconds apart.  Without the option it is run twice."""
+    jobs = {name: ["try", "-E", "0", *options, name, "--", "sh", "-c", f"echo >>$D/{name}"]
+            for name, options in (("once", ["--hold-at-least", "10m"]), ("twice", []))}
 
+    def runs():
+        return {name: len(t.path(name).read_text()) for name in jobs if t.path(name).exists()}
 
-@case
-def without_it_they_run_the_job_twice(t):
-    t.equal(jobs_that_ran(t), 2)
+    first = [t.start(*job) for job in jobs.values()]
+    t.until("both have run", lambda: runs() == {"once": 1, "twice": 1})
+    t.until("the other clock has come there", lambda: time.monotonic() > first[1].begin + 2)
+    t.equal([t.run(*job).code for job in jobs.values()], [0, 0])
+    t.equal([t.end(process).code for process in first], [0, 0])
+    t.equal(runs(), {"once": 1, "twice": 2})
 
 
 @case
@@ -104,23 +98,17 @@ def a_command_that_was_ended_by_max_run_is_waited_for(t):
     t.equal(t.end(process).code, 124)
 
 
-def next_begins(t, holder):
-    """When the next command begins after the holder was killed, in seconds after its start."""
-    t.end(holder, signal.SIGKILL)
-    done = t.run("run", "-q", "a", "--", sys.executable, "-c", "import time; print(time.monotonic())")
-    return float(done.out) - holder.begin
-
-
 @case
-def killed_meanwhile_its_guardian_keeps_the_lock(t):
-    holder = keeping(t, "run", "--hold-at-least", "1.5", "a", "true")
-    t.true(next_begins(t, holder) >= 1.5, "it began too soon")
-
-
-@case
-def killed_with_its_command_its_guardian_keeps_the_lock(t):
-    holder = t.hold("a", "--hold-at-least", "1.5")
-    t.true(next_begins(t, holder) >= 1.5, "it began too soon")
+def if_it_is_killed_its_guardian_keeps_the_lock(t):
+    """After the command's end, and together with the command."""
+    holders = {"a": keeping(t, "run", "--hold-at-least", "1.5", "a", "true"),
+               "b": t.hold("b", "--hold-at-least", "1.5")}
+    now = [sys.executable, "-c", "import time; print(time.monotonic())"]
+    for holder in holders.values():
+        t.end(holder, signal.SIGKILL)
+    following = {name: t.start("run", "-q", name, "--", *now) for name in holders}
+    for name, process in following.items():
+        t.true(float(t.finish(process).out) - holders[name].begin >= 1.5, f"the next of {name} began too soon")
 
 
 @case
