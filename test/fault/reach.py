@@ -52,11 +52,15 @@ def a_server_that_is_down_and_comes_back(t):
     row.down()
     try:
         out_of_reach(t, row.url(), "cannot be reached: connection refused")
+        refused(t, 69, "cannot be reached: connection refused", "wait", "-w", "0.5", "a", "--url", row.url(), limit=MANY)
         run = t.start("run", "-w", "20", "a", "--url", row.url(), "--", "echo", "hi")
+        wait = t.start("wait", "-w", "20", "b", "--url", row.url())
     finally:
         row.up()
     done = t.finish(run)
     t.equal((done.code, done.out), (0, "hi\n"), done.err)
+    done = t.finish(wait)
+    t.equal(done.code, 0, done.err)
 
 
 play()
