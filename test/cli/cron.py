@@ -1,24 +1,25 @@
 #!/usr/bin/env -S python3 -B
-"""cron.py - README's line for a crontab, read by a real cron, in a file system of its own."""
+"""cron.py - the lines for a crontab in README and docs/jobs.md, read by a real cron, in a file
+system of its own."""
 import re
 from hf import *
 
-README = pathlib.Path(__file__).resolve().parent.parent.parent / "README.md"
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # cron reads what it finds in these; and /root is the home of the job.
 SETUP = '''set -e
 for folder in /run /var/spool/cron /etc/cron.d /usr/local/bin /root; do mount -t tmpfs none $folder; done
 mkdir -m 1730 /var/spool/cron/crontabs; chgrp crontab /var/spool/cron/crontabs
 mount --bind /dev/null /etc/crontab
 touch /usr/local/bin/holdfast; mount --bind "$HF" /usr/local/bin/holdfast
-cp "$D/backup.sh" /usr/local/bin/; install -m 600 "$D/crontab" /var/spool/cron/crontabs/root
+cp "$D/backup.sh" "$D/report.sh" /usr/local/bin/; install -m 600 "$D/crontab" /var/spool/cron/crontabs/root
 exec cron -f
 '''
 
 
-def line():
-    """README's second line for a crontab; at once, not at night."""
-    lines = re.findall(r"^0 3 \* \* \*  (.*)$", README.read_text(), re.M)
-    return f"@reboot {lines[1]}"
+def line(page="README.md", number=1):
+    """A line for a crontab, README's second; at once, not at night."""
+    lines = re.findall(r"^0 [34] \* \* \*  (.*)$", (ROOT / page).read_text(), re.M)
+    return f"@reboot {lines[number]}"
 
 
 def start_cron(t, *lines):
@@ -28,7 +29,9 @@ def start_cron(t, *lines):
         raise Skip("no namespaces here")
     t.path("crontab").write_text("\n".join(['MAILTO=""', f"D={t.folder}", *lines]) + "\n")
     t.path("backup.sh").write_text("#!/bin/sh\necho backup $$ $PATH >>$D/ran\nwhile ! [ -e $D/end ]; do sleep 0.02; done\n")
-    t.path("backup.sh").chmod(0o755)
+    t.path("report.sh").write_text("#!/bin/sh\necho $$ >>$D/ran\n")
+    for name in ("backup.sh", "report.sh"):
+        t.path(name).chmod(0o755)
     # With a name for processes of its own, all of it ends with it.
     process = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
                                 "sh", "-c", SETUP], env=t.env, stdin=subprocess.DEVNULL)
@@ -41,17 +44,40 @@ def ran(t):
     return path.read_text().splitlines() if path.exists() else []
 
 
-@case
-def the_line_runs_and_the_second_gives_up(t):
-    again = line().replace("@reboot", "@reboot while ! [ -e $D/ran ]; do sleep 0.02; done;")
-    cron = start_cron(t, line(), f"{again} >$D/said 2>&1; echo $? >$D/second.new; mv $D/second.new $D/second")
+def second_gives_up(t, job, *more, after="[ -e $D/ran ]", then=":"):
+    """The same line twice; the second comes when the first has run so far."""
+    again = job.replace("@reboot", f"@reboot while ! {after}; do sleep 0.02; done; {then};")
+    cron = start_cron(t, *more, job, f"{again} >$D/said 2>&1; echo $? >$D/second.new; mv $D/second.new $D/second")
     t.until("the second has given up", lambda: t.path("second").exists())
     t.equal((t.path("second").read_text(), t.path("said").read_text()), ("0\n", ""))
-    t.equal(len(ran(t)), 1, "backups")
-    t.true("/usr/local/bin" not in ran(t)[0], f"this cron looks there: {ran(t)}")
-    t.path("end").touch()
+    t.equal(len(ran(t)), 1, "times that the job ran")
+    return cron
+
+
+def end(cron):
     cron.kill()
     cron.wait()
+
+
+@case
+def the_line_runs_and_the_second_gives_up(t):
+    for job in (line(), line("docs/jobs.md", 0)):
+        cron = second_gives_up(t, job)
+        t.true("/usr/local/bin" not in ran(t)[0], f"this cron looks there: {ran(t)}")
+        end(cron)
+        for name in ("ran", "second"):
+            t.path(name).unlink()
+
+
+@case
+def a_machine_whose_clock_is_late_does_not_run_it_again(t):
+    """The job is over when the second comes, but the lock is kept."""
+    text = (ROOT / "docs/jobs.md").read_text()
+    t.equal(re.findall(r"^HOLDFAST_URL=.*$", text, re.M), ["HOLDFAST_URL=redis://locks.example.org"])
+    over = "{ [ -s $D/ran ] && ! kill -0 $(cat $D/ran) 2>&-; }"
+    free = "/usr/local/bin/holdfast wait -w 0.5 report 2>&-"  # it would be, were it not kept
+    end(second_gives_up(t, line("docs/jobs.md", 1), f"HOLDFAST_URL={t.env['HOLDFAST_URL']}",
+                        after=over, then=free))
 
 
 @case
@@ -60,8 +86,7 @@ def without_the_path_it_is_not_found(t):
     cron = start_cron(t, f"{bare} 2>$D/err; echo $? >$D/code.new; mv $D/code.new $D/code")
     t.until("cron has tried", lambda: t.path("code").exists())
     t.equal(t.path("code").read_text(), "127\n")
-    cron.kill()
-    cron.wait()
+    end(cron)
 
 
 main()

@@ -60,12 +60,14 @@ def each_renewal_moves_the_deadline(t):
 
 @case
 def a_reader_that_does_not_read_keeps_nobody_from_renewing(t):
-    for verb, command in (("hold", []), ("run", ["--", "cat"])):
-        with reader(t, verb, "-q", "a", "--url", url(), *command, full=True) as (process, lines):
-            first = t.until("it is held", lambda: holders(t))
-            end = time.monotonic() + 2 * TTL
-            t.until("two leases are over", lambda: time.monotonic() > end)
-            t.equal(holders(t), first)
+    options = ["-q", "a", "--slots", "2", "--url", url()]
+    with reader(t, "hold", *options, full=True) as one, \
+            reader(t, "run", *options, "--", "cat", full=True) as other:
+        first = t.until("both are held", lambda: holders(t) if len(holders(t)) == 2 else None)
+        end = time.monotonic() + 2 * TTL
+        t.until("two leases are over", lambda: time.monotonic() > end)
+        t.equal(holders(t), first)
+        for process, lines in (one, other):
             process.stdin.close()
             process.stdin = None
             lines.drain()
