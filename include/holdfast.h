@@ -580,9 +580,9 @@ HF_API int hf_lifeline(struct hf_client *client, int *fds, int size);
  * lease: it executes the will, and the next in line has the lock at once.
  *
  * Returns how many bytes the will has, and writes them to `ret` if `size` is enough for
- * that.  HF_EDOWN: there is no session yet, as before the store was first reached.  Each
- * session has its own: ask again after HF_LINK_UP.  Keep it secret: it may hold passwords
- * of the store's URL. */
+ * that.  HF_EDOWN: there is no session yet; it begins when a call first asks the store for
+ * something.  Each session has its own: ask again after HF_LINK_UP, in the callback itself
+ * if you like.  Keep it secret: it may hold passwords of the store's URL. */
 HF_API HF_CHECK int hf_will(struct hf_client *client, void *ret, size_t size);
 
 /* End the session that a will is of, and all its locks, wherever its process is and
