@@ -118,6 +118,27 @@ static void at_any_server(void **state)
     }
 }
 
+/* The will was written while the session was on another connection. */
+static void after_the_owner_reconnected(void **state)
+{
+    hf_time end = hf_now() + LIMIT_MS * HF_MS;
+
+    (void)state;
+    open_at(&owner, zkproxy_address(proxy), "reconnected");
+    open_at(&waiter, server[1], "reconnected");
+    actor_take(&owner);
+    actor_queue_zk(&waiter, 2);
+    keep_will();
+    uint64_t connections = zkproxy_connections(proxy);
+    zkproxy_drop(proxy);
+    while (zkproxy_connections(proxy) == connections && hf_now() < end)
+        poll(NULL, 0, 1);
+    is_still_held();
+    struct testament will = will_at(server[0]);
+    testament_execute(&will);
+    end_scene();
+}
+
 static void by_tls(void **state)
 {
     char text[200];
@@ -281,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(at_any_server),
+        cmocka_unit_test(after_the_owner_reconnected),
         cmocka_unit_test(by_tls),
         cmocka_unit_test(the_answer_is_lost),
         cmocka_unit_test(it_never_arrives),
