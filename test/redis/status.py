@@ -2,13 +2,14 @@
 """status - what --status-fd tells of a lock that has a deadline: renewed, lost in time, and
 released without an answer; and that a reader that does not read keeps nobody from renewing."""
 import datetime
+import subprocess
 import sys
 import time
 
 sys.path.append(f"{sys.path[0]}/../server")
 from command import *  # noqa: E402,F403
 import redis  # noqa: E402
-from statusfd import reader  # noqa: E402
+from statusfd import Lines, reader  # noqa: E402
 
 TTL = 2.0
 
@@ -46,7 +47,7 @@ def each_renewal_moves_the_deadline(t):
     for verb, command in (("hold", []), ("run", ["--", "cat"])):
         with reader(t, verb, "-q", "a", "--url", url(), *command) as (process, lines):
             known = deadline(t, held(lines))
-            for _ in range(3):
+            for _ in range(2):
                 later = deadline(t, lines.next("renewed"))
                 t.true(later > known + 0.09, f"{later} after {known}")
                 known = later
@@ -106,6 +107,17 @@ def a_release_that_nobody_hears(t):
             server.thaw()
         t.true(t.finish(process).code != 0, "it says that all was well")
         t.equal(lines.all(), [])
+
+
+@case
+def the_end_of_the_file_is_the_end_of_holdfast(t):
+    """Nobody else keeps it open, not even stdout: not who tells the server that it is dead."""
+    process = t.start("hold", "-q", "--status-fd", "1", "a", "--url", url(), stdin=subprocess.PIPE)
+    lines = Lines(t, process.stdout.fileno())
+    held(lines)
+    process.kill()
+    while (line := lines.line()) is not None:
+        t.equal(line["event"], "renewed")
 
 
 if __name__ == "__main__":
