@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAGIC   "hfwill"
 #define VERSION 1
 
 /* Where in a will */
@@ -17,6 +16,8 @@
 #define AT_TTL      16 /* from here on it is checked */
 #define AT_URL_SIZE 20
 #define AT_URL      24
+
+static const uint8_t magic[AT_VERSION] = { 'h', 'f', 'w', 'i', 'l', 'l' };
 
 static void put_number(uint8_t *at, uint64_t number, size_t size)
 {
@@ -50,7 +51,7 @@ size_t hf_will_write(const struct hf_will *will, uint8_t *ret, size_t size)
     assert(will->own_size <= HF_WILL_MAX && will->url_size <= UINT32_MAX);
     if (needed > size)
         return needed;
-    memcpy(ret, MAGIC, AT_VERSION);
+    memcpy(ret, magic, sizeof magic);
     put_number(ret + AT_VERSION, VERSION, 2);
     put_number(ret + AT_TTL, will->ttl_ms, 4);
     put_number(ret + AT_URL_SIZE, will->url_size, 4);
@@ -68,7 +69,7 @@ static int say_will(int code, char *errmsg, const char *what)
 
 int hf_will_read(const uint8_t *bytes, size_t size, struct hf_will *ret, char *errmsg)
 {
-    if (size < AT_URL || memcmp(bytes, MAGIC, AT_VERSION) != 0)
+    if (size < AT_URL || memcmp(bytes, magic, sizeof magic) != 0)
         return say_will(HF_EINVAL, errmsg,
                         "is none: hf_will() did not write these bytes");
     if (get_number(bytes + AT_VERSION, 2) != VERSION)
