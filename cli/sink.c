@@ -99,7 +99,7 @@ void sink_flush(struct sink *sink)
         sink_close(sink);
 }
 
-bool sink_put(struct sink *sink, char *text, size_t length, int kind)
+bool sink_put(struct sink *sink, char *text, size_t length, unsigned kind)
 {
     size_t            begun = sink->written > 0; /* the reader has some of the first */
     struct sink_line *last = sink->count > begun ? &sink->line[sink->count - 1] : NULL;

@@ -17,9 +17,9 @@
 #define SINK_LINE_MAX PIPE_BUF /* a pipe takes that much as a whole or not at all */
 
 struct sink_line {
-    char  *text; /* ours to free */
-    size_t length;
-    int    kind;
+    char    *text; /* ours to free */
+    size_t   length;
+    unsigned kind;
 };
 
 struct sink {
@@ -37,7 +37,7 @@ int sink_open(struct sink *sink, int fd);
 /* A line, with its '\n'; `text` is the sink's from now on.  One of a kind other than 0
  * takes the place of one of the same kind right before it that the reader has not got.
  * False: there were too many, and it was closed. */
-bool sink_put(struct sink *sink, char *text, size_t length, int kind);
+bool sink_put(struct sink *sink, char *text, size_t length, unsigned kind);
 
 /* For poll(): whether more can be written.  Then call sink_flush(). */
 struct pollfd sink_poll(const struct sink *sink);

@@ -35,7 +35,7 @@ static void finish(struct fixture *f)
 }
 
 /* A line of 100 bytes that begins with this number. */
-static bool put(struct fixture *f, int number, int kind)
+static bool put(struct fixture *f, int number, unsigned kind)
 {
     char *text;
     int   length = asprintf(&text, "%-99d\n", number);
