@@ -21,9 +21,7 @@
 /* ---- session.c ------------------------------------------------------------------ */
 
 struct hf_pg_session {
-    char              sid[17];
     uint64_t          connection; /* number of the newest */
-    bool              fresh;      /* not opened yet */
     bool              made;       /* the schema, on this connection: not again */
     bool              again;      /* renew once more when it is answered */
     hf_time           sent;       /* the renewal, or hello, last sent */

@@ -65,7 +65,7 @@ void hf_pg_news_fetch(struct hf_pg *pg)
     if (news->call.flying)
         return;
     hf_pg_begin(pg, HF_PG_NEWS);
-    hf_pg_add(&pg->served, pg->session.sid);
+    hf_pg_add(&pg->served, pg->served.sid);
     hf_pg_send(pg, &news->call, false, on_fetched, NULL);
 }
 
@@ -82,7 +82,7 @@ static void listen_or_not(struct hf_pg *pg, bool on)
 {
     char text[64];
     int  used = snprintf(text, sizeof text, "%s \"hf_%s\"", on ? "LISTEN" : "UNLISTEN",
-                         pg->session.sid);
+                         pg->served.sid);
 
     assert(pg->dial.phase == HF_DIAL_READY && pg->news.listening != on);
     assert(used > 0 && (size_t)used < sizeof text);

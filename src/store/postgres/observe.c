@@ -176,7 +176,7 @@ static void bury(struct hf_pg *pg, hf_time shortest, bool alarmed)
     }
     assert(count <= HF_PG_DRAWN && pg->dial.phase == HF_DIAL_READY);
     hf_pg_begin(pg, HF_PG_BURY);
-    hf_pg_add(&pg->served, pg->session.sid);
+    hf_pg_add(&pg->served, pg->served.sid);
     hf_pg_add_numbers(&pg->served, number, count);
     hf_pg_add_numbers(&pg->served, age, count);
     hf_pg_send(pg, &observe->call, false, on_buried, alarmed ? pg : NULL);

@@ -10,8 +10,6 @@
  */
 #include "store/postgres/inner.h"
 
-#include "base/random.h"
-
 #include <assert.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -23,16 +21,10 @@
 
 static void say_hello(struct hf_pg *pg);
 
-static void start_afresh(struct hf_pg *pg)
-{
-    snprintf(pg->session.sid, sizeof pg->session.sid, "%016" PRIx64, hf_random());
-    pg->session.fresh = true;
-}
-
 void hf_pg_session_init(struct hf_pg *pg)
 {
     pg->session.due = HF_NEVER;
-    start_afresh(pg);
+    hf_served_start_afresh(&pg->served);
 }
 
 static void extend_session(struct hf_pg *pg)
@@ -140,7 +132,7 @@ static void check_owner(struct hf_pg *pg)
 
 static void session_opened(struct hf_pg *pg)
 {
-    assert(!pg->session.fresh);
+    assert(!pg->served.fresh);
     extend_session(pg);
     hf_dial_ready(&pg->dial);
     hf_dial_proven(&pg->dial);
@@ -175,9 +167,9 @@ static void tell_places(struct hf_pg *pg)
         for (struct hf_served_place *at = pg->served.place[i]; at != NULL; at = at->next)
             if (!at->leaving && !at->away)
                 ids[count++] = at->id;
-    assert(count <= pg->served.places && !pg->session.fresh);
+    assert(count <= pg->served.places && !pg->served.fresh);
     hf_pg_begin(pg, HF_PG_MEND);
-    hf_pg_add(&pg->served, pg->session.sid);
+    hf_pg_add(&pg->served, pg->served.sid);
     hf_pg_add_number(&pg->served, pg->session.connection);
     hf_pg_add_numbers(&pg->served, ids, count);
     free(ids);
@@ -198,7 +190,7 @@ static void other_version(struct hf_pg *pg, int64_t version)
 static void take_hello(struct hf_pg *pg, const PGresult *result)
 {
     int64_t code = hf_pg_number(result, 0, 0), version = hf_pg_number(result, 0, 1);
-    bool    fresh = pg->session.fresh;
+    bool    fresh = pg->served.fresh;
 
     if (code == HF_SERVED_VERSION) {
         other_version(pg, version);
@@ -208,7 +200,7 @@ static void take_hello(struct hf_pg *pg, const PGresult *result)
         hf_dial_break(&pg->dial, "has a newer connection of ours");
     } else {
         pg->link.pooled = hf_pg_number(result, 0, 2) != PQbackendPID(pg->link.conn);
-        pg->session.fresh = false;
+        pg->served.fresh = false;
         hf_pg_observe_begin(pg, hf_pg_number(result, 0, 3), hf_pg_text(result, 0, 4));
         if (fresh)
             session_opened(pg);
@@ -234,10 +226,10 @@ static void say_hello(struct hf_pg *pg)
     session->sent = hf_now();
     hf_pg_begin(pg, HF_PG_HELLO);
     hf_pg_add_number(&pg->served, HF_PG_SCHEMA_VERSION);
-    hf_pg_add(&pg->served, session->sid);
+    hf_pg_add(&pg->served, pg->served.sid);
     hf_pg_add_number(&pg->served, session->connection);
     hf_pg_add_number(&pg->served, (uint64_t)(pg->config.ttl / HF_MS));
-    hf_pg_add_bool(&pg->served, session->fresh);
+    hf_pg_add_bool(&pg->served, pg->served.fresh);
     hf_pg_add(&pg->served, "");
     hf_pg_send(pg, &session->call, true, on_hello, NULL);
 }
@@ -261,7 +253,7 @@ void hf_pg_session_restart(struct hf_served *served)
 
     pg->session.due = HF_NEVER;
     hf_dial_say(&pg->dial, "does not know our session any more: its lease ended");
-    start_afresh(pg);
+    hf_served_start_afresh(&pg->served);
     hf_remote_lose(&pg->remote);
     assert(pg->served.places == 0);
     hf_pg_tasks_drop(pg);
@@ -316,11 +308,11 @@ void hf_pg_renew(struct hf_pg *pg)
     session->again = session->call.flying;
     if (session->again || pg->dial.phase != HF_DIAL_READY)
         return;
-    assert(!session->fresh); /* READY comes after hello */
+    assert(!pg->served.fresh); /* READY comes after hello */
     session->sent = hf_now();
     session->due = session->sent + pg->config.ttl / 3;
     hf_pg_begin(pg, HF_PG_RENEW);
-    hf_pg_add(&pg->served, session->sid);
+    hf_pg_add(&pg->served, pg->served.sid);
     hf_pg_add_number(&pg->served, session->connection);
     hf_pg_send(pg, &session->call, true, on_renewed, NULL);
 }
@@ -378,7 +370,7 @@ void hf_pg_session_end(struct hf_pg *pg)
     if (pg->dial.phase != HF_DIAL_READY)
         return;
     hf_pg_begin(pg, HF_PG_BYE);
-    hf_pg_add(&pg->served, pg->session.sid);
+    hf_pg_add(&pg->served, pg->served.sid);
     hf_pg_add_number(&pg->served, pg->session.connection);
     hf_pg_send(pg, &call, true, on_bye, &done);
     hf_pg_link_flush(pg);

@@ -41,7 +41,7 @@ void hf_pg_task_begin(struct hf_served_task *task)
     assert(!task->flying && (form.session || !form.place));
     hf_pg_begin(pg, form.function);
     if (form.session) {
-        hf_pg_add(&pg->served, pg->session.sid);
+        hf_pg_add(&pg->served, pg->served.sid);
         hf_pg_add_number(&pg->served, pg->session.connection);
     }
     if (form.place)

@@ -85,7 +85,6 @@ struct hf_redis_mending {
 };
 
 struct hf_redis_session {
-    char     sid[17];
     uint64_t connection; /* number of the newest */
     char     epoch[24];  /* "0": a new session */
     bool     unmended;   /* data were lost, our places are not put down again yet */

@@ -107,7 +107,7 @@ static void subscribe(struct hf_redis *redis)
     size_t      length[2] = { strlen(argv[0]) };
 
     length[1] = (size_t)snprintf(channel, sizeof channel, "%s:wake:%s",
-                                 redis->config.prefix, redis->session.sid);
+                                 redis->config.prefix, redis->served.sid);
     assert(length[1] < sizeof channel);
     hf_redis_conn_call(redis, &redis->news_conn, NULL, 2, argv, length, NULL, NULL);
 }

@@ -231,16 +231,16 @@ void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t
 
 void hf_redis_add_who(struct hf_redis *redis)
 {
-    assert(strlen(redis->session.sid) == 16 && redis->session.connection > 0);
+    assert(strlen(redis->served.sid) == 16 && redis->session.connection > 0);
     hf_redis_add(&redis->served, redis->session.epoch);
-    hf_redis_add(&redis->served, redis->session.sid);
+    hf_redis_add(&redis->served, redis->served.sid);
     hf_redis_add_number(&redis->served, redis->session.connection);
 }
 
 void hf_redis_add_owner(struct hf_redis *redis, uint64_t id)
 {
-    char  text[sizeof redis->session.sid + 1 + HF_REDIS_DIGITS];
-    char *at = stpcpy(stpcpy(text, redis->session.sid), ":");
+    char  text[sizeof redis->served.sid + 1 + HF_REDIS_DIGITS];
+    char *at = stpcpy(stpcpy(text, redis->served.sid), ":");
 
     at += hf_redis_digits(id, 0, at);
     hf_redis_add(&redis->served, redis->session.epoch);

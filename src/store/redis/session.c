@@ -11,8 +11,6 @@
  */
 #include "store/redis/inner.h"
 
-#include "base/random.h"
-
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +21,7 @@ static void start_afresh(struct hf_redis *redis)
 {
     struct hf_redis_session *session = &redis->session;
 
-    snprintf(session->sid, sizeof session->sid, "%016" PRIx64, hf_random());
+    hf_served_start_afresh(&redis->served);
     strcpy(session->epoch, "0");
     session->unmended = false;
     redis->news.heard = redis->news.sent = 0;
@@ -131,7 +129,6 @@ void hf_redis_mended(struct hf_redis *redis)
 static void take_hello(struct hf_redis *redis, const redisReply *reply, const char *epoch)
 {
     struct hf_redis_session *session = &redis->session;
-    bool                     fresh = strcmp(session->epoch, "0") == 0;
     bool                     other = strcmp(session->epoch, epoch) != 0;
     bool                     late = redis->remote.now >= redis->served.base.alive_until;
 
@@ -139,13 +136,14 @@ static void take_hello(struct hf_redis *redis, const redisReply *reply, const ch
     hf_redis_session_longest(redis, hf_redis_time(reply, 4));
     redis->link.info.longest = session->longest;
     session->early = HF_NEVER;
-    session->unmended |= !fresh && other;
+    session->unmended |= !redis->served.fresh && other;
     if (session->unmended && late && redis->served.places > 0) {
         hf_redis_session_restart(
             &redis->served); /* too late to say that anything is ours */
         return;
     }
     snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
+    redis->served.fresh = false;
     hf_redis_session_held_off(redis, hf_redis_time(reply, 2));
     hf_redis_renew_after(redis, hf_redis_time(reply, 5));
     if (other)
@@ -203,7 +201,7 @@ static hf_time blank_hold(const struct hf_redis *redis)
         redis->session.longest > info->longest ? redis->session.longest : info->longest;
     hf_time up = (info->uptime - 1) * HF_SEC;
 
-    if (strcmp(redis->session.epoch, "0") != 0 || info->longest > 0 || info->promoted)
+    if (!redis->served.fresh || info->longest > 0 || info->promoted)
         return longest;
     return up >= longest ? 0 : longest - (up > 0 ? up : 0);
 }

@@ -1,6 +1,7 @@
 /* served.h - what stores share whose server decides who is granted.
  *
  *   store.c    what requests at work (remote/task.h) need of such a store
+ *   session.c  which session is ours
  *   place.c    places we have or want, and what messages say of them
  *   call.c     a call of the server           answer.c  how it stands with a place
  *   enter.c read.c amend.c leave.c watch.c break.c ask.c prove.c list.c examine.c  the verbs
@@ -18,6 +19,7 @@
 #include "store/remote/task.h"
 
 #define HF_SERVED_BUCKETS 1024 /* of places */
+#define HF_SERVED_SID     16   /* hexadecimal digits */
 
 struct hf_served;
 struct hf_served_task;
@@ -194,6 +196,8 @@ struct hf_served {
         struct hf_remote remote;
     };
     const struct hf_served_ops *ops;
+    char                        sid[HF_SERVED_SID + 1]; /* of our session */
+    bool                        fresh;   /* ... which the server does not know yet */
     uint64_t                    session; /* its number: so many were lost before */
     uint64_t                    token;   /* highest seen */
     struct hf_served_place     *place[HF_SERVED_BUCKETS];
@@ -208,6 +212,9 @@ void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops,
                     const struct hf_remote_ops *remote_ops, struct hf_dial *dial);
 /* Nothing flies any more. */
 void hf_served_finish(struct hf_served *served);
+
+/* session.c: another session from now on. */
+void hf_served_start_afresh(struct hf_served *served);
 
 /* For the store's struct hf_remote_ops. */
 void hf_served_begin(struct hf_task *task);
