@@ -101,6 +101,33 @@ static void who_waits_has_one_connection(void **state)
     witness_empty();
 }
 
+/* Nobody can be granted anything meanwhile; but who is dead can be ended. */
+static void a_will_waits_for_no_standby(void **state)
+{
+    static struct actor owner, next;
+    unsigned char       will[1024];
+    char                error[HF_ERRMSG_MAX] = "";
+
+    (void)state;
+    actor_open(&owner, TTL_MS, "will");
+    actor_open(&next, TTL_MS, "will");
+    actor_take(&owner);
+    actor_queue(&next, 1);
+    int size = hf_will(owner.client, will, sizeof will);
+    assert_true(size > 0 && (size_t)size <= sizeof will);
+    witness_tell("away");
+    if (hf_execute(will, (size_t)size, ACTOR_LIMIT_MS, error, sizeof error) != 0)
+        fail_msg("%s", error);
+    assert_int_equal(postgres_number("SELECT count(*) FROM holdfast.session"), 1);
+    witness_tell("back");
+    actor_await(&next, HF_HELD);
+    actor_await(&owner, HF_LOST);
+    actor_give(&next);
+    actor_close(&owner);
+    actor_close(&next);
+    witness_empty();
+}
+
 /* ---- It is promoted ------------------------------------------------------------------- */
 
 static struct actor     worker[WORKERS];
@@ -212,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_that_was_cancelled_proves_nothing),
         cmocka_unit_test(who_waits_has_one_connection),
+        cmocka_unit_test(a_will_waits_for_no_standby),
         cmocka_unit_test(a_deposed_primary_confirms_nothing),
         cmocka_unit_test(a_standby_is_promoted),
     };

@@ -218,6 +218,21 @@ def an_old_connection_is_done_before_a_new_one_begins():
 
 
 @case
+def who_has_a_will_waits_for_what_its_owner_has_under_way():
+    there = space()
+    a = there.session()
+    owner, other = Actor(there, a), Actor(there, a)
+    with owner, other:
+        owner.begin()
+        owner.enter(1, "m")
+        other.start_outside("bye", a.sid, None)
+        assert other.is_stuck()
+        owner.commit()
+        assert other.row()[0] == 0
+        assert owner.enter(2, "m").code == 2 and there.counts()["ticket"] == 0
+
+
+@case
 def the_last_may_go_while_the_next_comes():
     """Lines are forgotten with the last session; their tokens go on."""
     there = space()

@@ -18,6 +18,7 @@ from rule import MANY  # noqa: E402
 SCRIPTS = ROOT / "src/store/redis"
 TTL = 30_000_000  # microseconds; nothing here waits for it
 
+LAST = 1 << 52  # the connection of those who execute a will
 NAMES = ("hello", "mend", "renew", "bye", "enter", "leave", "read", "amend", "watch", "break",
          "ask", "prove", "list", "examine")
 
@@ -77,6 +78,10 @@ class Space:
                 assert int(text) == self.marks
                 return ret
             number, text = text.split(" ", 1)
+            if text == "e":  # the last, of which nobody counts any more
+                assert number == "0"
+                ret.append((sid, text))
+                continue
             if text[0] == "g":
                 assert text.split()[4:] == [secret(sid, text.split()[1])], push
             assert not numbered or int(number) == self.numbers.get(sid, 0) + 1, f"a gap: {push}"
@@ -218,8 +223,25 @@ class Session:
         return self.call("renew", ttl, *args, keys=[self.space.claim(c[1]) for c in claims])
 
     def bye(self, *claims):
-        args = [arg for id, _, seq in claims for arg in (id, seq)]
-        return self.call("bye", *args, keys=[self.space.claim(c[1]) for c in claims])
+        """`claims`: their names"""
+        return self.call("bye", keys=[self.space.claim(name) for name in claims])
+
+    def executor(self):
+        """Somebody who has the will: he knows the sid alone."""
+        ret = Session(self.space, self.sid)
+        ret.epoch = "-"
+        return ret
+
+    def execute(self):
+        """End it by its will.  How often bye was said; 0: there is no such session."""
+        other, reply, count = self.executor(), [0, 1], 0
+        if other.hello(connection=LAST) == [2]:
+            return 0
+        while reply != [0]:
+            reply = other.bye(*reply[2:])
+            assert reply[:1] == [0] and (len(reply) == 1 or reply[1] == 1), reply
+            count += 1
+        return count
 
     def come_back(self, *places):
         """As a client does that was told to say hello.  What mend() gives."""

@@ -250,10 +250,19 @@ class Model(rule.Rule):
     def bye(self):
         session = self.someone()
         if len(self.sessions) > 2:
-            claims = self.claims_of(session)
-            self.bury(session)
-            assert session.bye(*claims) == [0]
-            self.after_end([session], claims)
+            self.end(session)
+
+    def end(self, session):
+        """As it does itself, or somebody who has its will."""
+        claims = self.claims_of(session)
+        self.bury(session)
+        if self.rng.random() < 0.5:
+            assert session.bye(*(name for _, name, _ in claims)) == [0]
+        else:
+            assert session.execute() == (2 if claims else 1)
+            assert session.execute() == 0 and session.renew() == [2]
+        self.expected.append((session.sid, "e"))
+        self.after_end([session], claims)
 
     def die(self):
         doomed = self.rng.sample(self.sessions, self.rng.randint(1, min(3, len(self.sessions))))
@@ -288,10 +297,6 @@ class Model(rule.Rule):
     def finish(self):
         """All leave; nothing stays."""
         while self.sessions:
-            session = self.sessions[-1]
-            claims = self.claims_of(session)
-            self.bury(session)
-            assert session.bye(*claims) == [0]
-            self.after_end([session], claims)
+            self.end(self.sessions[-1])
         assert set(self.space.fields()) <= {*HEAD, "hold"}, self.space.fields()
         assert self.space.members() == [], self.space.members()

@@ -43,9 +43,14 @@ static void until_says(int nth, const char *command, const char *text)
  * later.  Its clients are to leave it before somebody is granted anything by the new one. */
 static void a_planned_failover(void **state)
 {
-    static struct actor actor[2];
+    static struct actor actor[2], bequeather;
+    unsigned char       will[1024];
 
     (void)state;
+    open_by_sentinel(&bequeather, "bequeathed");
+    actor_take(&bequeather);
+    int size = hf_will(bequeather.client, will, sizeof will);
+    assert_true(size > 0 && (size_t)size <= sizeof will);
     open_by_sentinel(&actor[0], "planned");
     uint64_t token = actor_take(&actor[0]);
     witness_tell("failover");
@@ -68,6 +73,12 @@ static void a_planned_failover(void **state)
     for (size_t i = 0; i < 2; i++)
         actor_close(&actor[i]);
     until_says(1, "INFO replication", "master_link_status:up");
+
+    /* The session is at the new master, and so the will is executed there. */
+    assert_int_equal(hf_check(bequeather.lock, ACTOR_LIMIT_MS), 0);
+    assert_int_equal(hf_execute(will, (size_t)size, ACTOR_LIMIT_MS, NULL, 0), 0);
+    actor_await(&bequeather, HF_LOST);
+    actor_close(&bequeather);
 }
 
 /* Without a majority nobody knows whether this is still the master. */

@@ -3,7 +3,7 @@
  *   config.c servers.c  what a URL says    link.c     where the server is, how long
  *   call.c value.c  functions, one by one  fault.c    what its errors mean
  *   connect.c cancel.c  both ends of a connection
- *   schema.c print.c  the schema           session.c  hello, renewals, lost, bye
+ *   schema.c print.c  the schema           session.c bye.c  hello, renewals, lost; its end
  *   observe.c  who is dead                 news.c     LISTEN, or polling
  *   task.c     how a verb is put to it     store.c    process, open, close
  *   list.c examine.c  what is special of the verbs (served/served.h)
@@ -29,17 +29,27 @@ struct hf_pg_session {
     struct hf_pg_call call;
 };
 
-void    hf_pg_session_init(struct hf_pg *pg);
 void    hf_pg_session_begin(struct hf_pg *pg);
 void    hf_pg_session_broken(struct hf_pg *pg);
 void    hf_pg_session_run(struct hf_pg *pg);
 hf_time hf_pg_session_wake(const struct hf_pg *pg);
-void    hf_pg_session_end(struct hf_pg *pg); /* for good; waits a moment */
 
 /* It is dead, and all that was in it: begin another one. */
 void hf_pg_session_restart(struct hf_served *served);
 
+/* Has a result of the session's own calls failed?  Then all that is needed was done. */
+bool hf_pg_session_failed(struct hf_pg *pg, const PGresult *result,
+                          void (*again)(struct hf_pg *));
+
 void hf_pg_renew(struct hf_pg *pg);
+
+/* ---- bye.c ---------------------------------------------------------------------- */
+
+/* GREETING: end the session that a will is of. */
+void hf_pg_execute(struct hf_pg *pg);
+
+/* End our own, for good; waits a moment. */
+void hf_pg_bye(struct hf_pg *pg);
 
 /* ---- observe.c ------------------------------------------------------------------ */
 

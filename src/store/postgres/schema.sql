@@ -522,6 +522,8 @@ BEGIN
     RETURN v_count;
 END $$;
 
+-- The end of a session.  p_connection NULL: by its will, whatever connection it is on; then
+-- its owner is told, should he live.
 CREATE OR REPLACE FUNCTION holdfast.bye(p_sid text, p_connection bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
@@ -529,8 +531,11 @@ DECLARE
 BEGIN
     PERFORM holdfast.check_isolation();
     SELECT connection INTO v_connection FROM holdfast.session WHERE sid = p_sid FOR UPDATE;
-    IF v_connection IS NULL OR v_connection <> p_connection THEN
+    IF v_connection IS NULL OR v_connection <> coalesce(p_connection, v_connection) THEN
         RETURN 2;
+    END IF;
+    IF p_connection IS NULL THEN
+        PERFORM holdfast.tell(p_sid, 'e');
     END IF;
     DELETE FROM holdfast.session WHERE sid = p_sid;
     PERFORM holdfast.clear(ARRAY[p_sid]);

@@ -7,25 +7,19 @@
  * proves that the session is still there, and what the server has of us that we do not
  * know of (a release it forgot in a crash) is given up again.  The session is dead: the
  * link is lost, and hello opens a new one.  There is no schema: it is made.
+ *
+ * Who has a will to execute does nothing of all this: see bye.c.
  */
 #include "store/postgres/inner.h"
 
 #include <assert.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FAREWELL (100 * HF_MS) /* how long close waits at most, if we hold anything */
-
 static void say_hello(struct hf_pg *pg);
-
-void hf_pg_session_init(struct hf_pg *pg)
-{
-    pg->session.due = HF_NEVER;
-    hf_served_start_afresh(&pg->served);
-}
+static void say_first(struct hf_pg *pg);
 
 static void extend_session(struct hf_pg *pg)
 {
@@ -34,9 +28,8 @@ static void extend_session(struct hf_pg *pg)
     pg->session.due = pg->session.sent + pg->config.ttl / 3;
 }
 
-/* Has a result of the session's own calls failed?  Then all that is needed was done. */
-static bool has_failed(struct hf_pg *pg, const PGresult *result,
-                       void (*again)(struct hf_pg *))
+bool hf_pg_session_failed(struct hf_pg *pg, const PGresult *result,
+                          void (*again)(struct hf_pg *))
 {
     if (result == NULL)
         return true;
@@ -74,13 +67,17 @@ static void on_schema(struct hf_pg *pg, void *data, const PGresult *result)
             &pg->dial, HF_EDENIED,
             "has no schema \"holdfast\" for us, and we may not make it: let an "
             "administrator run what `holdfast init --print` writes");
-    } else if (!has_failed(pg, result, say_hello)) {
+    } else if (!hf_pg_session_failed(pg, result, say_hello)) {
         say_hello(pg);
     }
 }
 
 static void make_schema(struct hf_pg *pg)
 {
+    if (pg->served.executes) { /* there is no such session either */
+        hf_served_executed(&pg->served);
+        return;
+    }
     if (pg->session.made) { /* once must do */
         hf_dial_refuse(&pg->dial, HF_ESTORE,
                        "has a schema \"holdfast\" that is not ours");
@@ -98,7 +95,7 @@ static void on_owner(struct hf_pg *pg, void *data, const PGresult *result)
     char why[HF_ERRMSG_MAX];
 
     (void)data;
-    if (has_failed(pg, result, check_owner))
+    if (hf_pg_session_failed(pg, result, check_owner))
         return;
     if (PQntuples(result) == 0) {
         make_schema(pg);
@@ -106,7 +103,7 @@ static void on_owner(struct hf_pg *pg, void *data, const PGresult *result)
     }
     const char *super = hf_pg_text(result, 0, 1);
     if (super != NULL && super[0] == 't') {
-        say_hello(pg);
+        say_first(pg);
         return;
     }
     snprintf(
@@ -144,7 +141,7 @@ static void tell_places(struct hf_pg *pg);
 static void on_mended(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
-    if (has_failed(pg, result, tell_places))
+    if (hf_pg_session_failed(pg, result, tell_places))
         return;
     if (hf_pg_number(result, 0, 0) == HF_SERVED_DONE)
         session_opened(pg);
@@ -214,7 +211,7 @@ static void on_hello(struct hf_pg *pg, void *data, const PGresult *result)
     (void)data;
     if (result != NULL && hf_pg_fault(pg, result) == HF_SERVED_MISSING)
         make_schema(pg);
-    else if (!has_failed(pg, result, say_hello))
+    else if (!hf_pg_session_failed(pg, result, say_hello))
         take_hello(pg, result);
 }
 
@@ -234,6 +231,14 @@ static void say_hello(struct hf_pg *pg)
     hf_pg_send(pg, &session->call, true, on_hello, NULL);
 }
 
+static void say_first(struct hf_pg *pg)
+{
+    if (pg->served.executes)
+        hf_pg_execute(pg);
+    else
+        say_hello(pg);
+}
+
 void hf_pg_session_begin(struct hf_pg *pg)
 {
     assert(pg->dial.phase == HF_DIAL_GREETING);
@@ -242,7 +247,7 @@ void hf_pg_session_begin(struct hf_pg *pg)
     pg->link.pooled = true; /* until we know: nothing is prepared */
     const char *super = PQparameterStatus(pg->link.conn, "is_superuser");
     if (super == NULL || strcmp(super, "on") != 0)
-        say_hello(pg);
+        say_first(pg);
     else
         check_owner(pg);
 }
@@ -252,7 +257,9 @@ void hf_pg_session_restart(struct hf_served *served)
     struct hf_pg *pg = (struct hf_pg *)served;
 
     pg->session.due = HF_NEVER;
-    hf_dial_say(&pg->dial, "does not know our session any more: its lease ended");
+    hf_dial_say(
+        &pg->dial,
+        "does not know our session any more: its lease ended, or somebody ended it");
     hf_served_start_afresh(&pg->served);
     hf_remote_lose(&pg->remote);
     assert(pg->served.places == 0);
@@ -283,7 +290,7 @@ static void on_renewed(struct hf_pg *pg, void *data, const PGresult *result)
         say_hello(pg); /* whatever became of the old session's renewal */
         return;
     }
-    if (has_failed(pg, result, hf_pg_renew))
+    if (hf_pg_session_failed(pg, result, hf_pg_renew))
         return;
     int64_t code = hf_pg_number(result, 0, 0);
     if (code == HF_SERVED_GONE) {
@@ -348,42 +355,4 @@ hf_time hf_pg_session_wake(const struct hf_pg *pg)
         pg->session.due < wake)
         wake = pg->session.due;
     return wake;
-}
-
-/* ---- The end -------------------------------------------------------------------- */
-
-static void on_bye(struct hf_pg *pg, void *data, const PGresult *result)
-{
-    (void)pg;
-    (void)result;
-    *(bool *)data = true;
-}
-
-/* It should not stay behind for others to find out about. */
-void hf_pg_session_end(struct hf_pg *pg)
-{
-    struct hf_pg_call call = { 0 };
-    bool              done = false;
-    hf_time           end = hf_now() + (pg->served.places > 0 ? FAREWELL : FAREWELL / 5);
-
-    assert(pg->remote.closing);
-    if (pg->dial.phase != HF_DIAL_READY)
-        return;
-    hf_pg_begin(pg, HF_PG_BYE);
-    hf_pg_add(&pg->served, pg->served.sid);
-    hf_pg_add_number(&pg->served, pg->session.connection);
-    hf_pg_send(pg, &call, true, on_bye, &done);
-    hf_pg_link_flush(pg);
-    while (!done && hf_now() < end) {
-        struct pollfd poll_fd = { .fd = pg->served.base.fd, .events = POLLIN };
-        poll(&poll_fd, 1, hf_poll_ms(hf_now(), end));
-        pg->remote.now = hf_now();
-        hf_pg_cancel_run(pg);
-        hf_dial_run(&pg->dial, true);
-        hf_pg_link_flush(pg);
-    }
-    if (pg->link.first == &call)
-        pg->link.busy = false; /* a goodbye that is late need not be stopped */
-    hf_pg_link_finish(pg);
-    assert(!call.flying); /* it is on our stack */
 }

@@ -115,6 +115,8 @@ static void postgres_process(struct hf_store *store, hf_time now, bool readable)
 
     pg->remote.now = now;
     store->wake = HF_NEVER;
+    if (hf_served_is_over(&pg->served))
+        return;
     hf_pg_cancel_run(pg);
     hf_dial_run(&pg->dial, readable);
     hf_served_watches_run(&pg->served);
@@ -133,7 +135,7 @@ static void postgres_close(struct hf_store *store)
     struct hf_pg *pg = (struct hf_pg *)store;
 
     hf_remote_hush(&pg->remote);
-    hf_pg_session_end(pg);
+    hf_pg_bye(pg);
     hf_pg_link_finish(pg);
     hf_served_finish(&pg->served);
     hf_pg_args_finish(&pg->args);
@@ -151,7 +153,9 @@ static int postgres_open(const struct hf_config *config, char *errmsg,
         return HF_ENOMEM;
     }
     hf_served_init(&pg->served, &ops, &remote_ops, &pg->dial);
-    int r = hf_pg_config_init(&pg->config, config, errmsg);
+    int r = hf_served_take_session(&pg->served, config, errmsg);
+    if (r == 0)
+        r = hf_pg_config_init(&pg->config, config, errmsg);
     if (r < 0)
         goto fail;
     r = pg->served.base.fd = hf_poll_open(errmsg);
@@ -160,7 +164,7 @@ static int postgres_open(const struct hf_config *config, char *errmsg,
     pg->served.base.impl = strcmp(config->scheme, "postgresql") == 0
                                ? &hf_postgresql_store
                                : &hf_postgres_store;
-    hf_pg_session_init(pg);
+    pg->session.due = HF_NEVER;
     hf_pg_observe_init(pg);
     pg->news.wanted = pg->news.poll = HF_NEVER;
     hf_pg_link_init(pg, config->seed);
@@ -179,7 +183,7 @@ static const char *const params[] = { "ttl", "polling", NULL };
 #define IMPL(name) { .scheme = (name), .params = params, .users = true, .any = true,          \
                      .open = postgres_open, .close = postgres_close, .submit = hf_remote_submit, \
                      .cancel = hf_remote_cancel, .process = postgres_process,               \
-                     .schema = hf_pg_schema_print }
+                     .will = hf_served_will, .schema = hf_pg_schema_print }
 /* clang-format on */
 
 const struct hf_store_impl hf_postgres_store = IMPL("postgres");

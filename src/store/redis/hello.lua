@@ -1,7 +1,8 @@
 -- hello.lua - begin on a connection: open our session, or prove that it is still there.
 --
 -- ARGV 4 ttl 5 longest ttl we know of 6 hold-off, should there be no data at all
---      7 highest token we know of; 1 is "0" for a new session
+--      7 highest token we know of; 1 is "0" for a new session, and "-" for one that a will
+--      is of: it is taken over to be ended, and lives no longer for that
 -- -> { 0, epoch, on hold for, messages sent to us, longest ttl, patience }; { 2 } the
 --    session is dead; { 7, layout, ours } the data are another version's, and left alone
 --
@@ -12,6 +13,7 @@ local ttl, known = tonumber(ARGV[4]), ARGV[1]
 
 local f = call('HMGET', state, 'run', 's\n' .. sid, 'hold', 'epoch', 'last', 'ttl', 'layout')
 if f[7] ~= LAYOUT and (f[7] or f[5]) then return { 7, f[7] or '0', LAYOUT } end
+if known == '-' and not f[2] then return { 2 } end
 local longest = math.max(ttl, tonumber(ARGV[5]), tonumber(f[6] or '0'))
 local last = math.max(tonumber(f[5] or '0'), tonumber(ARGV[7]))
 head = { hold = f[3], epoch = f[4] }
@@ -40,7 +42,7 @@ if known ~= '0' then
     return { 2 }
   end
 end
-renew(sid, ARGV[3], till, ttl)
+renew(sid, ARGV[3], till, known == '-' and till and tonumber(till) - now or ttl)
 keep_time(longest)
 sweep()
 return { 0, head.epoch, hold_left(),

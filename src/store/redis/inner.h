@@ -86,7 +86,7 @@ struct hf_redis_mending {
 
 struct hf_redis_session {
     uint64_t connection; /* number of the newest */
-    char     epoch[24];  /* "0": a new session */
+    char     epoch[24];  /* "0": a new session; "-": one that a will is of */
     bool     unmended;   /* data were lost, our places are not put down again yet */
     hf_time  longest;    /* ttl anybody uses */
     uint64_t heard;      /* messages, when the renewal was sent */
@@ -98,6 +98,8 @@ struct hf_redis_session {
     bool    held_off; /* nobody is granted anything at present */
     struct hf_redis_call call;
     bool                 again; /* renew once more when it is answered */
+    struct hf_redis_call bye;
+    bool                 ended; /* ... which was answered: there is no such session now */
 };
 
 void hf_redis_session_init(struct hf_redis *redis);
@@ -143,8 +145,12 @@ void hf_redis_add_claim_value(struct hf_redis              *redis,
 bool hf_redis_renew(struct hf_served *served);
 void hf_redis_renew_after(struct hf_redis *redis, hf_time time);
 
-/* ---- bye.c: the end of it, for good; waits a moment ----------------------------- */
+/* ---- bye.c ---------------------------------------------------------------------- */
 
+/* Hello is answered: end the session that a will is of. */
+void hf_redis_execute(struct hf_redis *redis);
+
+/* End our own, for good; waits a moment. */
 void hf_redis_bye(struct hf_redis *redis);
 
 /* ---- mend.c --------------------------------------------------------------------- */

@@ -5,10 +5,13 @@
 -- were lost they are counted again.
 local head -- of the script: epoch, hold, last; as texts
 
+-- A key of the same namespace, or a channel.
+local function with_prefix(name) return sub(state, 1, -6) .. name end
+
 -- Numbered, so that a session knows when it missed one.
 local function tell(whom, text)
   local n = call('HINCRBY', state, 'n\n' .. whom, 1)
-  call('PUBLISH', sub(state, 1, -6) .. 'wake:' .. whom, fmt('%d %s', n, text))
+  call('PUBLISH', with_prefix('wake:' .. whom), fmt('%d %s', n, text))
 end
 
 -- Range of all members that begin with these two; no name has a control character.
@@ -205,12 +208,16 @@ local function forget(owner)
   call('HDEL', state, 't\n' .. owner, 'a\n' .. owner, 'k\n' .. owner)
 end
 
+-- As they are in the sorted set, `most` at once.
+local function places_of(whom, most)
+  return call('ZRANGEBYLEX', order, '[o' .. whom .. ':', '(o' .. whom .. ';', 'LIMIT', 0, most)
+end
+
 -- End a session whose time is up and all it has, `most` places at once: one may have very
 -- many, and nobody else is served meanwhile.  How many places there were; if as many as that,
 -- there is something left of it.
 local function bury(whom, most)
-  local some = call('ZRANGEBYLEX', order, '[o' .. whom .. ':', '(o' .. whom .. ';',
-                    'LIMIT', 0, most)
+  local some = places_of(whom, most)
   for _, index in ipairs(some) do
     local owner = sub(index, 2)
     local text = call('HGET', state, 't\n' .. owner)

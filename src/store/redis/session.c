@@ -8,6 +8,8 @@
  * a new one.  The server's data are not what they were (it was started anew, or is
  * another, or was emptied): a new epoch; for a while nobody is granted anything, and we
  * put our places down again (mend.c).
+ *
+ * The session that a will is of: hello takes it over, and bye ends it.
  */
 #include "store/redis/inner.h"
 
@@ -31,7 +33,7 @@ void hf_redis_session_init(struct hf_redis *redis)
 {
     redis->session.longest = redis->config.ttl;
     redis->session.due = redis->session.early = HF_NEVER;
-    start_afresh(redis);
+    strcpy(redis->session.epoch, "0");
 }
 
 /* ---- The lease ------------------------------------------------------------------ */
@@ -184,6 +186,9 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
         other_layout(redis, reply);
     } else if (code != HF_SERVED_DONE || epoch == NULL) {
         hf_dial_break(redis->remote.dial, "gives no answer that makes sense");
+    } else if (redis->served.executes) {
+        snprintf(redis->session.epoch, sizeof redis->session.epoch, "%s", epoch);
+        hf_redis_execute(redis);
     } else {
         take_hello(redis, reply, epoch);
     }
@@ -221,11 +226,24 @@ void hf_redis_hello(struct hf_redis *redis)
     hf_redis_send(redis, &session->call, on_hello, NULL);
 }
 
+/* Past all connections that the owner of a session may make, so that nothing he sends counts
+ * any more; and the same for all who have its will, so that none keeps another out.  The
+ * server's Lua has no whole numbers beyond 2^53. */
+#define LAST_CONNECTION ((uint64_t)1 << 52)
+
 void hf_redis_session_begin(struct hf_redis *redis)
 {
+    struct hf_redis_session *session = &redis->session;
+
     assert(redis->remote.dial->phase == HF_DIAL_GREETING && redis->link.introduced);
-    redis->session.connection++;
-    redis->session.again = false;
+    if (redis->served.executes) {
+        session->connection = LAST_CONNECTION;
+        strcpy(session->epoch, "-");
+    } else {
+        session->connection++;
+        assert(session->connection < LAST_CONNECTION);
+    }
+    session->again = false;
     hf_redis_canary_load(redis);
     hf_redis_hello(redis);
 }
@@ -252,9 +270,14 @@ void hf_redis_session_restart(struct hf_served *served)
 {
     struct hf_redis *redis = (struct hf_redis *)served;
 
+    if (served->executes) { /* no other */
+        hf_served_executed(served);
+        return;
+    }
     redis->session.due = redis->session.early = HF_NEVER;
-    hf_dial_say(redis->remote.dial,
-                "does not know our session any more: its lease ended");
+    hf_dial_say(
+        redis->remote.dial,
+        "does not know our session any more: its lease ended, or somebody ended it");
     start_afresh(redis);
     hf_redis_news_close(redis);
     hf_remote_lose(&redis->remote);

@@ -97,6 +97,8 @@ static void redis_process(struct hf_store *store, hf_time now, bool readable)
 
     redis->remote.now = now;
     store->wake = HF_NEVER;
+    if (hf_served_is_over(&redis->served))
+        return;
     hf_time heard = redis->remote.dial->heard;
     hf_dial_run(redis->remote.dial, readable);
     bool answered = redis->remote.dial->heard != heard;
@@ -163,7 +165,9 @@ static int redis_open(const struct hf_config *config, char *errmsg, struct hf_st
         return HF_ENOMEM;
     }
     hf_served_init(&redis->served, &ops, &remote_ops, &redis->link.conn.dial);
-    int r = hf_redis_config_init(&redis->config, config, errmsg);
+    int r = hf_served_take_session(&redis->served, config, errmsg);
+    if (r == 0)
+        r = hf_redis_config_init(&redis->config, config, errmsg);
     if (r < 0)
         goto fail;
     redis->served.confirms = redis->config.replicas > 0;
@@ -204,7 +208,8 @@ static const char *const params[] = { "ttl",  "prefix", "replicas", "evicting", 
 /* clang-format off */
 #define IMPL(name) { .scheme = (name), .params = params, .users = true, \
                      .open = redis_open, .close = redis_close,           \
-                     .submit = hf_remote_submit, .cancel = hf_remote_cancel, .process = redis_process }
+                     .submit = hf_remote_submit, .cancel = hf_remote_cancel, .process = redis_process, \
+                     .will = hf_served_will }
 /* clang-format on */
 
 const struct hf_store_impl hf_redis_store = IMPL("redis");

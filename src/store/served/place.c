@@ -132,6 +132,10 @@ bool hf_served_message(struct hf_served *served, const char *text)
 {
     char *rest;
 
+    if (strcmp(text, "e") == 0) {
+        served->ops->renew(served); /* the server's answer counts */
+        return true;
+    }
     if (text[0] == '\0' || text[1] != ' ')
         return false;
     if (text[0] == 'c') {

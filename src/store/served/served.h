@@ -1,7 +1,7 @@
 /* served.h - what stores share whose server decides who is granted.
  *
  *   store.c    what requests at work (remote/task.h) need of such a store
- *   session.c  which session is ours
+ *   session.c  which session is ours, and its will
  *   place.c    places we have or want, and what messages say of them
  *   call.c     a call of the server           answer.c  how it stands with a place
  *   enter.c read.c amend.c leave.c watch.c break.c ask.c prove.c list.c examine.c  the verbs
@@ -70,7 +70,8 @@ void hf_served_news_all(struct hf_served *served);
 void hf_served_granted(struct hf_served_place *place, int slot, int64_t since);
 
 /* A message: "g <id> <slot> <since> <secret>" granted, "b <id>" taken away, "a <id>"
- * asked for, "c <name>" a line has changed.  False: it is none.
+ * asked for, "c <name>" a line has changed, "e" somebody has ended our session.  False: it
+ * is none.
  *
  * Anybody may have sent it who may send messages at all, though he must not touch our
  * data.  So a message alone only makes its owner read.  What grants, without that, is
@@ -197,15 +198,16 @@ struct hf_served {
     };
     const struct hf_served_ops *ops;
     char                        sid[HF_SERVED_SID + 1]; /* of our session */
-    bool                        fresh;   /* ... which the server does not know yet */
-    uint64_t                    session; /* its number: so many were lost before */
-    uint64_t                    token;   /* highest seen */
-    struct hf_served_place     *place[HF_SERVED_BUCKETS];
-    unsigned                    places;
-    bool                        confirms;
-    size_t                      outsiders; /* tasks that watch a line */
-    struct hf_ticket           *ticket;    /* of the LIST being answered */
-    size_t                      ticket_room;
+    bool                        fresh; /* ... which the server does not know yet */
+    bool                    executes; /* it is the one that a will is of: see session.c */
+    uint64_t                session;  /* its number: so many were lost before */
+    uint64_t                token;    /* highest seen */
+    struct hf_served_place *place[HF_SERVED_BUCKETS];
+    unsigned                places;
+    bool                    confirms;
+    size_t                  outsiders; /* tasks that watch a line */
+    struct hf_ticket       *ticket;    /* of the LIST being answered */
+    size_t                  ticket_room;
 };
 
 void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops,
@@ -213,8 +215,25 @@ void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops,
 /* Nothing flies any more. */
 void hf_served_finish(struct hf_served *served);
 
-/* session.c: another session from now on. */
+/* ---- session.c ------------------------------------------------------------------ */
+
+/* Another session from now on. */
 void hf_served_start_afresh(struct hf_served *served);
+
+/* For open(): a session of our own, or the one that a will is of. */
+int hf_served_take_session(struct hf_served *served, const struct hf_config *config,
+                           char *errmsg);
+
+/* For struct hf_store_impl. */
+int hf_served_will(struct hf_store *store, void *ret);
+
+/* The session that a will is of is dead: nothing is left to do, for good. */
+void hf_served_executed(struct hf_served *served);
+
+static inline bool hf_served_is_over(const struct hf_served *served)
+{
+    return served->executes && served->base.link == HF_LINK_LOST;
+}
 
 /* For the store's struct hf_remote_ops. */
 void hf_served_begin(struct hf_task *task);

@@ -1,0 +1,302 @@
+/* will.c - a session is ended by its will while the way to the server, or the server, fails.
+ *
+ * The owner is in this process, and lives: so nothing but the will can have ended it.  Where
+ * it should be dead it is cut off from the server.
+ */
+/* needs redis: standalone --aof */
+/* needs postgres: standalone --setting wal_writer_delay=10s */
+#include "client/will.h"
+#include "lib/promise.h"
+#include "lib/tcpproxy.h"
+#include "lib/witness.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TTL_MS   30000 /* so long that nothing ends by itself, nor is renewed soon */
+#define SHORT_MS 1500
+#define PLACES   300 /* more than a piece of them on Redis */
+#define CUTS     8
+
+static bool             is_redis;
+static struct tcpproxy *proxy;
+
+struct bequest {
+    unsigned char bytes[1024];
+    size_t        size;
+};
+
+static void write_will(struct actor *actor, struct bequest *ret)
+{
+    int r = hf_will(actor->client, ret->bytes, sizeof ret->bytes);
+
+    assert_true(r > 0 && (size_t)r <= sizeof ret->bytes);
+    ret->size = (size_t)r;
+}
+
+static int try_will(const struct bequest *will, int ms, char *error)
+{
+    return hf_execute(will->bytes, will->size, ms, error, HF_ERRMSG_MAX);
+}
+
+static void execute(const struct bequest *will)
+{
+    char error[HF_ERRMSG_MAX] = "";
+    int  r = try_will(will, ACTOR_LIMIT_MS, error);
+
+    if (r != 0)
+        fail_msg("%s: %s", hf_errname(r), error);
+}
+
+static void open_by_proxy(struct actor *owner, int ttl_ms, const char *name)
+{
+    actor_open_at(owner, tcpproxy_address(proxy), ttl_ms, name);
+    actor_take(owner);
+}
+
+static void is_lost(struct actor *owner)
+{
+    actor_await(owner, HF_LOST);
+    assert_int_equal(hf_release(owner->lock), HF_ELOST);
+    actor_close(owner);
+}
+
+/* It may not have been told: it listens only for what it has had for a moment. */
+static void finds_out(struct actor *owner)
+{
+    assert_int_equal(hf_check(owner->lock, ACTOR_LIMIT_MS), HF_ELOST);
+    is_lost(owner);
+}
+
+/* The owner hears of it at once, not only with its next renewal. */
+static void test_the_owner_is_told_and_the_next_is_granted(void **state)
+{
+    static struct actor owner, next;
+    struct bequest      will;
+
+    (void)state;
+    actor_open(&owner, TTL_MS, "told");
+    actor_open(&next, TTL_MS, "told");
+    actor_take(&owner);
+    actor_queue(&next, 1);
+    write_will(&owner, &will);
+    poll(NULL, 0, 500); /* the owner listens by now */
+    hf_time start = hf_now();
+    execute(&will);
+    actor_await(&next, HF_HELD);
+    hf_time granted = hf_now();
+    actor_await(&owner, HF_LOST);
+    print_message("# granted after %.1f ms, the owner knows after %.1f ms\n",
+                  (double)(granted - start) / HF_MS,
+                  (double)(owner.lost - start) / HF_MS);
+    assert_true(owner.lost - start < TTL_MS / 6 * HF_MS);
+    execute(&will);
+    assert_int_equal(hf_check(next.lock, ACTOR_LIMIT_MS), 0);
+    actor_give(&next);
+    actor_close(&next);
+    is_lost(&owner);
+    witness_empty();
+}
+
+/* Claims, too, which have keys of their own on Redis. */
+static void test_all_of_many_places_go(void **state)
+{
+    static struct actor    owner, next;
+    static struct hf_lock *lock[PLACES];
+    struct hf_lock        *claim;
+    struct bequest         will;
+    char                   name[32];
+
+    (void)state;
+    actor_open(&owner, TTL_MS, "many");
+    for (size_t i = 0; i < PLACES; i++) {
+        snprintf(name, sizeof name, "many%zu", i);
+        assert_int_equal((i % 2 == 1 ? hf_claim : hf_mutex)(owner.client, name, &lock[i]),
+                         0);
+        assert_int_equal(hf_acquire_start(lock[i], ACTOR_LIMIT_MS), 0);
+    }
+    for (size_t i = 0; i < PLACES; i++)
+        lock_await(lock[i], HF_HELD);
+    write_will(&owner, &will);
+    execute(&will);
+    witness_empty();
+    actor_open(&next, TTL_MS, "many");
+    assert_int_equal(hf_claim(next.client, name, &claim), 0);
+    assert_int_equal(hf_acquire(claim, 0), 0);
+    lock_await(lock[PLACES - 1], HF_LOST);
+    actor_close(&owner);
+    actor_close(&next);
+    witness_empty();
+}
+
+/* ---- The way there ---------------------------------------------------------------------- */
+
+static void test_a_will_is_true_on_every_connection(void **state)
+{
+    static struct actor owner;
+    struct bequest      will, later;
+
+    (void)state;
+    open_by_proxy(&owner, TTL_MS, "moved");
+    write_will(&owner, &will);
+    for (int i = 0; i < 3; i++) {
+        uint64_t before = tcpproxy_connections(proxy);
+        tcpproxy_drop(proxy, TCPPROXY_ALL);
+        assert_int_equal(hf_check(owner.lock, ACTOR_LIMIT_MS), 0);
+        assert_true(tcpproxy_connections(proxy) > before);
+    }
+    write_will(&owner, &later);
+    assert_true(later.size == will.size &&
+                memcmp(later.bytes, will.bytes, will.size) == 0);
+    execute(&will);
+    finds_out(&owner);
+    witness_empty();
+}
+
+/* How many bytes it takes; and cut in the middle of them. */
+static void cut_somewhere(enum tcpproxy_way way)
+{
+    static struct actor owner, next;
+    struct bequest      will;
+    uint64_t            size = 0;
+    unsigned            struck = 0;
+
+    actor_open(&next, TTL_MS, "cut");
+    for (unsigned i = 0; i <= CUTS; i++) {
+        open_by_proxy(&owner, TTL_MS, "cut");
+        write_will(&owner, &will);
+        uint64_t before = tcpproxy_bytes(proxy, way, TCPPROXY_ALL);
+        if (i > 0)
+            tcpproxy_cut(proxy, way, TCPPROXY_ALL, 1 + (i - 1) * size / CUTS);
+        execute(&will);
+        if (i == 0)
+            size = tcpproxy_bytes(proxy, way, TCPPROXY_ALL) - before;
+        struck += tcpproxy_has_struck(proxy);
+        tcpproxy_forget(proxy);
+        actor_take(&next);
+        actor_give(&next);
+        finds_out(&owner);
+    }
+    actor_close(&next);
+    print_message("# %d bytes, %u of %d cuts\n", (int)size, struck, CUTS);
+    assert_true(size > 2 * CUTS && struck > CUTS / 2);
+    witness_empty();
+}
+
+static void test_the_connection_breaks_at_any_byte(void **state)
+{
+    (void)state;
+    cut_somewhere(TCPPROXY_UP);
+    cut_somewhere(TCPPROXY_DOWN);
+}
+
+/* ---- The server ------------------------------------------------------------------------- */
+
+/* Nobody knows then; it may be tried again. */
+static void test_the_server_hangs(void **state)
+{
+    static struct actor owner;
+    struct bequest      will;
+    char                error[HF_ERRMSG_MAX] = "";
+
+    (void)state;
+    actor_open(&owner, TTL_MS, "hangs");
+    actor_take(&owner);
+    write_will(&owner, &will);
+    witness_tell("freeze");
+    assert_int_equal(try_will(&will, 100, error), HF_ETIMEOUT);
+    assert_true(error[0] != '\0');
+    witness_tell("thaw");
+    execute(&will);
+    finds_out(&owner);
+    witness_empty();
+}
+
+/* By the way that its owner is cut off from. */
+static void write_will_of_dead(struct actor *owner, struct bequest *ret)
+{
+    struct bequest by_proxy;
+    struct hf_will will;
+    char           params[32], error[HF_ERRMSG_MAX];
+
+    write_will(owner, &by_proxy);
+    assert_int_equal(hf_will_read(by_proxy.bytes, by_proxy.size, &will, error), 0);
+    snprintf(params, sizeof params, "ttl=%dms", SHORT_MS);
+    will.url = witness_url(params);
+    will.url_size = strlen(will.url);
+    ret->size = hf_will_write(&will, ret->bytes, sizeof ret->bytes);
+    assert_true(ret->size <= sizeof ret->bytes);
+    tcpproxy_refuse(proxy, true);
+    tcpproxy_drop(proxy, TCPPROXY_ALL);
+}
+
+static void end_of_dead(struct actor *owner, struct actor *next)
+{
+    actor_give(next);
+    actor_close(next);
+    is_lost(owner);
+    tcpproxy_refuse(proxy, false);
+    witness_empty();
+}
+
+/* On Redis that is lost data, so nobody is granted anything for a ttl, whoever is dead. */
+static void test_the_server_was_restarted(void **state)
+{
+    static struct actor owner, next;
+    struct bequest      will;
+    char                error[HF_ERRMSG_MAX];
+
+    (void)state;
+    open_by_proxy(&owner, SHORT_MS, "restarted");
+    actor_open(&next, SHORT_MS, "restarted");
+    actor_queue(&next, 1);
+    write_will_of_dead(&owner, &will);
+    witness_tell("kill");
+    assert_int_equal(try_will(&will, 0, error), HF_EDOWN);
+    hf_time start = hf_now();
+    witness_tell("start");
+    execute(&will);
+    actor_await(&next, HF_HELD);
+    print_message("# granted %d ms after the server was started\n",
+                  (int)((hf_now() - start) / HF_MS));
+    assert_true(!is_redis || hf_now() - start >= SHORT_MS * HF_MS);
+    end_of_dead(&owner, &next);
+}
+
+/* What a crash forgets, the lease ends. */
+static void test_the_server_crashes_right_behind_it(void **state)
+{
+    static struct actor owner, next;
+    struct bequest      will;
+
+    (void)state;
+    open_by_proxy(&owner, SHORT_MS, "crashed");
+    write_will_of_dead(&owner, &will);
+    execute(&will);
+    witness_tell("restart");
+    print_message("# %zu held after the crash\n", witness_holders("crashed"));
+    actor_open(&next, SHORT_MS, "crashed");
+    actor_take(&next);
+    end_of_dead(&owner, &next);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            test_the_server_was_restarted), /* before there are long leases */
+        cmocka_unit_test(test_the_server_crashes_right_behind_it),
+        cmocka_unit_test(test_the_owner_is_told_and_the_next_is_granted),
+        cmocka_unit_test(test_all_of_many_places_go),
+        cmocka_unit_test(test_a_will_is_true_on_every_connection),
+        cmocka_unit_test(test_the_connection_breaks_at_any_byte),
+        cmocka_unit_test(test_the_server_hangs),
+    };
+
+    is_redis = strcmp(witness_start(), "redis") == 0;
+    proxy = tcpproxy_start(witness_server(), NULL);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    tcpproxy_stop(proxy);
+    return failed;
+}
