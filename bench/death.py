@@ -3,7 +3,7 @@
 
     bench/death.py [-n TIMES] [-p TIMES] [-s STORE]... [-b BUILD] [--json] [PART...]
 
-The status is 1 if a command was begun too early.
+The status is 1 if a command began while one before it lived, or before a deadline.
 
 Servers are started for it, on this machine, as for compare.py; leases are of 15 s.
 
@@ -11,8 +11,9 @@ Servers are started for it, on this machine, as for compare.py; leases are of 15
             with a double fork, a member in a session of its own, and one that did both
     oom     the same, but the kernel kills it, for want of memory in a control group
     stop    `holdfast run` is stopped for longer than its lease, which is of 4 s here, 20 times
-            at most.  Its command ignores SIGTERM.  Time runs from the stop, and the next must
-            not be granted before the deadline, when the guardian kills the tree
+            at most.  Its command ignores SIGTERM, so it lives until the deadline, when the
+            guardian kills it.  Time runs from the stop.  "late" is the shortest time from the
+            deadline, as --status-fd told it last, until the next command began
     peers   etcdctl lock, Curator and npm's redlock by SIGKILL, `-p` times each.  etcd is not
             installed for it, since that would start a server: Debian has etcd-server and
             etcd-client.  What is not there is left out, and so is redlock without npm
@@ -27,6 +28,7 @@ next command's start; it can be less than 0 where that third process was told la
 """
 import argparse
 import contextlib
+import datetime
 import json
 import os
 import pathlib
@@ -34,6 +36,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -97,16 +100,28 @@ def oom(store, args):
     return found
 
 
+def last_deadline(status):
+    """In nanoseconds of the monotonic clock, by what `run` said there."""
+    lines = os.pread(status.fileno(), 1 << 20, 0).decode().splitlines()
+    told = [line["deadline"] for line in map(json.loads, lines) if "deadline" in line]
+    ahead = time.time() - time.monotonic()
+    return (datetime.datetime.fromisoformat(told[-1]).timestamp() - ahead) * 1e9
+
+
 def stop(store, args):
     """Until the next has it; then it goes on, and must learn that it has lost."""
     place = Place(args, store.url(ttl=SHORT))
-    with place.run("sh", "-c", STUBBORN, stderr=subprocess.DEVNULL) as holder:
+    with tempfile.TemporaryFile() as status, \
+            place.run("sh", "-c", STUBBORN, options=["--status-fd", status.fileno()],
+                      pass_fds=[status.fileno()], stderr=subprocess.DEVNULL) as holder:
         _, tree = tree_of(holder)
         with place.watched(tree) as (deaths, waiter):
+            stopped = send(holder, signal.SIGSTOP)
             try:
-                found = outcome(send(holder, signal.SIGSTOP), deaths, waiter)
+                found = outcome(stopped, deaths, waiter)
             finally:
                 send(holder, signal.SIGCONT)
+        found["deadline_ms"] = (last_deadline(status) - stopped) / 1e6
         ended(holder, LOST)
     return found
 
@@ -124,6 +139,8 @@ def row(what, store, lease, rounds):
     if "gone_ms" in rounds[0]:
         ret["gone"] = statistics.median(each["gone_ms"] for each in rounds) / 1e3
         ret["gap"] = min(each["ms"] - each["gone_ms"] for each in rounds) / 1e3
+    if "deadline_ms" in rounds[0]:
+        ret["late"] = min(each["ms"] - each["deadline_ms"] for each in rounds) / 1e3
     return ret
 
 
@@ -168,7 +185,7 @@ def do_peers(_, args, stack):
 PARTS = {"peers": do_peers, "kill": do_kill, "oom": do_oom, "stop": do_stop}
 COLUMNS = {"what": "", "store": "store", "lease": "lease s", "times": "times",
            "least": "least s", "median": "median s", "worst": "worst s", "soon": "in 0.3 s",
-           "alive": "alive", "gone": "gone s", "gap": "gap s"}
+           "alive": "alive", "gone": "gone s", "gap": "gap s", "late": "late s"}
 
 
 def cell(key, value):
@@ -191,7 +208,7 @@ def main():
     parser.add_argument("--json", action="store_true", help="instead of the table")
     parser.add_argument("part", nargs="*", help=", ".join(PARTS))
     args = parser.parse_args()
-    build = pathlib.Path(args.build)
+    build = pathlib.Path(args.build).resolve()
     args.holdfast = build / "holdfast"
     args.next = build / "bench/death/next"
     rows, load = [], os.getloadavg()[0]
@@ -207,7 +224,8 @@ def main():
         print(json.dumps({"rows": rows, "load": [load, os.getloadavg()[0]]}))
     else:
         show(rows)
-    early = [one for one in rows if one["what"].startswith("run") and one["alive"] > 0]
+    early = [one for one in rows if one["what"].startswith("run") and
+             (one["alive"] > 0 or one.get("late", 0) < 0)]
     return 1 if early else 0
 
 

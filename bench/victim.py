@@ -81,9 +81,9 @@ class Place:
         self.args, self.name = args, name or f"death-{next(numbers)}"
         self.env = os.environ | {"HOLDFAST_URL": url}
 
-    def run(self, *command, inside=list, **more):
+    def run(self, *command, options=(), inside=list, **more):
         """`inside`: gives the command line that runs another elsewhere."""
-        argv = [str(self.args.holdfast), "run", "-q", self.name, "--", *command]
+        argv = [self.args.holdfast, "run", "-q", *options, self.name, "--", *command]
         return Peer(inside(argv), env=self.env, **more)
 
     def show(self):
