@@ -41,15 +41,6 @@ static int prove(struct player *player, const char *name, uint64_t id)
     return player_run(player, &ask);
 }
 
-/* For as long as some stores have no wills. */
-static void skip_without(struct player *player)
-{
-    if (player->store->impl->will != NULL)
-        return;
-    player_close(player);
-    skip();
-}
-
 /* ---- What goes ------------------------------------------------------------------------- */
 
 /* The owner lives and renews its lease: nothing but the will can end it. */
@@ -61,7 +52,6 @@ static void a_holder_is_replaced(void **state)
 
     (void)state;
     player_open(&a);
-    skip_without(&a);
     player_open(&b);
     enter(&a, "replaced", MUTEX, &held);
     enter(&b, "replaced", MUTEX, &waits);
@@ -85,7 +75,6 @@ static void those_asleep_are_woken(void **state)
 
     (void)state;
     player_open(&a);
-    skip_without(&a);
     player_open(&b);
     enter(&a, "asleep", MUTEX, &held);
     enter(&b, "asleep", MUTEX, &waits);
@@ -111,7 +100,6 @@ static void all_of_the_session_goes(void **state)
 
     (void)state;
     player_open(&a);
-    skip_without(&a);
     player_open(&b);
     uint64_t id = enter(&b, "all_waiting", MUTEX, &ask);
     enter(&a, "all_waiting", MUTEX, &ask);
@@ -130,7 +118,6 @@ static void all_of_the_session_goes(void **state)
     assert_int_equal(length(&b, "all_waiting"), 2);
     assert_int_equal(leave(&b, "all_waiting", id), 0);
     await_turn(&b, "all_waiting", &behind, &a);
-    await_loss(&a, 1);
     player_close(&a);
     player_close(&b);
 }
@@ -145,7 +132,6 @@ static void others_stay(void **state)
 
     (void)state;
     player_open(&a);
-    skip_without(&a);
     player_open(&b);
     player_open(&c);
     uint64_t held = enter(&b, "others", MUTEX, &first);
@@ -155,7 +141,6 @@ static void others_stay(void **state)
     enter(&a, "others_read", READER, &ask);
     testament_write(&a, &will);
     testament_execute(&will);
-    await_loss(&a, 1);
     assert_int_equal(prove(&b, "others", held), 0);
     assert_int_equal(prove(&c, "others", next), 0);
     assert_int_equal(prove(&c, "others_read", reads), 0);
@@ -180,7 +165,6 @@ static void a_later_session_stays(void **state)
 
     (void)state;
     player_open(&a);
-    skip_without(&a);
     enter(&a, "later", MUTEX, &ask);
     testament_write(&a, &old);
     testament_execute(&old);
@@ -209,7 +193,6 @@ static void a_closed_session_has_gone_before(void **state)
 
     (void)state;
     player_open(&a);
-    skip_without(&a);
     enter(&a, "closed", MUTEX, &ask);
     testament_write(&a, &will);
     player_close(&a);
@@ -233,7 +216,6 @@ static void damaged_bytes_touch_nothing(void **state)
 
     (void)state;
     player_open(&a);
-    skip_without(&a);
     uint64_t id = enter(&a, "damaged", MUTEX, &ask);
     testament_write(&a, &will);
     bad = will;
@@ -264,7 +246,6 @@ static void damaged_bytes_touch_nothing(void **state)
     assert_int_equal(prove(&a, "damaged", id), 0);
     assert_int_equal(a.lost, 0);
     testament_execute(&will);
-    await_loss(&a, 1);
     player_close(&a);
 }
 
@@ -288,14 +269,12 @@ static void another_process_executes_it(void **state)
     if (!promise_is_shared())
         skip();
     player_open(&a);
-    skip_without(&a);
     player_open(&b);
     enter(&a, "elsewhere", MUTEX, &held);
     enter(&b, "elsewhere", MUTEX, &waits);
     testament_write(&a, &inherited);
     child_start(&child, execute_inherited);
     await_turn(&b, "elsewhere", &waits, &a);
-    await_loss(&a, 1);
     assert_int_equal(child_status(&child), 0);
     player_close(&a);
     player_close(&b);
@@ -342,7 +321,6 @@ static void a_dead_owner_is_replaced_at_once(void **state)
     if (!promise_is_shared())
         skip();
     player_open(&a);
-    skip_without(&a);
     /* Where the lease is short, a busy machine may need longer than that. */
     for (int i = 0; !replace_killed(&a); i++)
         assert_true(i < TRIES);
