@@ -57,8 +57,8 @@ class Redis(Row):
         """What is said of one that speaks something else."""
         return f"{at} does not speak Redis's protocol"
 
-    def url(self, at=None, more="", who=f":{SECRET}"):
-        return f"redis://{who}@{at or server.address}?ttl=1s{more}"
+    def url(self, at=None, more="", who=f":{SECRET}", lease="1s"):
+        return f"redis://{who}@{at or server.address}?ttl={lease}{more}"
 
     def secure(self, at=None, ca=None, cert=None, key=None, of=None):
         of = of or server
@@ -108,8 +108,8 @@ class Postgres(Row):
     def not_ours(self, at):
         return f"{at}/test"  # what libpq says then differs
 
-    def url(self, at=None, more="", who=f"{postgres.USER}:{SECRET}"):
-        return f"postgres://{who}@{at or server.address}/test?ttl=2s{more}"
+    def url(self, at=None, more="", who=f"{postgres.USER}:{SECRET}", lease="2s"):
+        return f"postgres://{who}@{at or server.address}/test?ttl={lease}{more}"
 
     def secure(self, at=None, ca=None, cert=None, key=None, of=None):
         return with_files(self.url(at or (of or server).address, "&sslmode=verify-full"),
@@ -154,8 +154,8 @@ class ZooKeeper(Row):
     def not_ours(self, at):
         return f"{at} does not speak ZooKeeper's protocol"
 
-    def url(self, at=None, more="", who=f"ana:{SECRET}"):
-        return f"zk://{who}@{at or server.address}?session=5s{more}"
+    def url(self, at=None, more="", who=f"ana:{SECRET}", lease="5s"):
+        return f"zk://{who}@{at or server.address}?session={lease}{more}"
 
     def secure(self, at=None, ca=None, cert=None, key=None, of=None):
         return with_files(f"zks://{at or (of or server).secure_address}?session=5s",

@@ -1,10 +1,9 @@
-"""memory_group - a control group with a memory limit, of version 1 or 2; see death.py."""
+"""memory_group - a control group with a memory limit, of version 1 or 2."""
 import contextlib
 import itertools
 import os
 import pathlib
 
-from peer import Failed
 import beside
 
 LIMIT = 64 << 20  # bytes: more than holdfast, its guardian and a few shells need
@@ -20,7 +19,7 @@ class MemoryGroup:
 
     def __init__(self):
         for top, limit, self.events in VERSIONS:
-            self.folder = pathlib.Path(top) / f"holdfast-bench-{os.getpid()}-{next(numbers)}"
+            self.folder = pathlib.Path(top) / f"holdfast-test-{os.getpid()}-{next(numbers)}"
             try:
                 self.folder.mkdir()
                 (self.folder / limit).write_text(str(LIMIT))
@@ -49,7 +48,7 @@ class MemoryGroup:
         for line in (self.folder / self.events).read_text().splitlines():
             if line.startswith("oom_kill "):
                 return int(line.split()[1])
-        raise Failed("the kernel does not count its kills")
+        raise ValueError("the kernel does not count its kills")
 
 
 def make_victim(pid):

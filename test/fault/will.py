@@ -1,0 +1,273 @@
+#!/usr/bin/env -S python3 -B
+"""will - kill -9 of holdfast: its guardian ends the session, and the next in line need not wait
+for the lease.  But never while anything of the command lives, or holdfast is only stopped.
+
+    test/fault/will.py [FOLDER] redis|postgres|zk [ROUNDS] [CASE ...]
+"""
+import pathlib
+import re
+import signal
+import time
+
+from stores import *  # noqa: F403
+from memory_group import MemoryGroup, make_victim
+
+ROUNDS = next((int(arg) for arg in sys.argv[1:] if arg.isdigit()), 3)
+LEASE = "15s"
+SHORT_LEASE = "4s" if row.name == "zk" else "2s"
+SOON_NS = 5 * 10**9  # far less than the lease, and enough for a busy machine
+
+# Says that it lives, and until when.
+MEMBER = """
+import os, sys, time
+fd = os.open(f"{os.environ['D']}/alive.{sys.argv[1]}", os.O_WRONLY | os.O_CREAT, 0o600)
+while True:
+    os.pwrite(fd, f"{os.getpid()} {time.monotonic_ns()} ".encode(), 0)
+    time.sleep(0.002)
+"""
+TREE = """
+( $PY $D/member doublefork & ) &
+setsid $PY $D/member setsid &
+( setsid $PY $D/member both & )
+$PY $D/member left | $PY $D/member right
+"""
+MEMBERS = ("doublefork", "setsid", "both", "left", "right")
+
+# The next in line: when it began, and who of the others was alive then.
+NEXT = """
+import glob, os, time
+begun = time.monotonic_ns()
+for path in glob.glob(f"{os.environ['D']}/alive.*"):
+    with open(path) as file:
+        pid = file.read().split()[0]
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            if file.read().rpartition(")")[2].split()[0] not in "ZX":
+                print(path)
+    except OSError:
+        pass
+print(begun)
+"""
+
+
+def prepare(t, lease=LEASE):
+    t.env["HOLDFAST_URL"] = row.url(lease=lease)
+    t.env["PY"] = f"{sys.executable} -S -E"
+    for name, text in (("member", MEMBER), ("tree", TREE), ("next", NEXT)):
+        t.path(name).write_text(text)
+
+
+def alive(t, member):
+    """(pid, when it last said so), or None."""
+    path = t.path(f"alive.{member}")
+    words = path.read_text().split() if path.exists() else []
+    return (int(words[0]), int(words[1])) if len(words) == 2 else None
+
+
+def hold_with_tree(t, *before, **more):
+    for member in MEMBERS:
+        t.path(f"alive.{member}").unlink(missing_ok=True)
+    holder = t.start(*before, "run", "a", "--", "sh", str(t.path("tree")), **more)
+    for member in MEMBERS:
+        t.until(f"{member} lives", lambda: alive(t, member))
+    return holder
+
+
+def queue(t, *options):
+    """The next in line, once it is in line."""
+    waiting = len(t.show("a")["waiters"])
+    process = t.start("run", "-q", *options, "a", "--", *t.env["PY"].split(), str(t.path("next")))
+    t.waiting("a", waiting + 1)
+    return process
+
+
+def began(t, waiter):
+    """When the next began; nothing of the tree was alive then."""
+    done = t.finish(waiter)
+    t.equal((done.code, done.err), (0, ""), "the next")
+    *survivors, begun = done.out.splitlines()
+    t.equal(survivors, [], "alive when the next began")
+    last = max((alive(t, member)[1] for member in MEMBERS if alive(t, member)), default=0)
+    t.true(last < int(begun), "somebody was alive later than the next began")
+    return int(begun)
+
+
+def began_soon(t, waiter, since):
+    """How many milliseconds after that."""
+    begun = began(t, waiter)
+    t.true(begun - since < SOON_NS, f"the next began after {(begun - since) / 1e9:.1f} s")
+    return (begun - since) / 1e6
+
+
+def kill_and_replace(t, holder, waiter):
+    """How many milliseconds from the one to the other."""
+    killed = time.monotonic_ns()
+    holder.kill()
+    ms = began_soon(t, waiter, killed)
+    t.finish(holder)
+    return ms
+
+
+def stop(t, process):
+    process.send_signal(signal.SIGSTOP)
+    t.until("it is stopped", lambda: hf.state_of(process.pid) == "T")
+
+
+# ---- Killed -----------------------------------------------------------------------------------
+
+
+@case
+def the_next_begins_when_the_tree_is_gone(t):
+    prepare(t)
+    times = sorted(kill_and_replace(t, hold_with_tree(t), queue(t)) for _ in range(ROUNDS))
+    print("# ms from the kill to the next command:", " ".join(f"{ms:.0f}" for ms in times))
+
+
+@case
+def also_if_holdfast_had_children_before(t):
+    prepare(t)
+    script = 'sleep 1000 >/dev/null 2>&1 & echo $! >$D/older; exec "$HF" "$@"'
+    holder = hold_with_tree(t, "-c", script, "sh", executable="/bin/sh")
+    kill_and_replace(t, holder, queue(t))
+    os.kill(int(t.path("older").read_text()), signal.SIGKILL)
+
+
+@case
+def a_killed_waiter_blocks_nobody(t):
+    prepare(t)
+    holder = t.hold("a")
+    first, second = queue(t), queue(t)
+    ended = time.monotonic_ns()
+    first.kill()
+    t.end(holder)
+    began_soon(t, second, ended)
+    t.finish(first)
+
+
+@case
+def killed_when_the_command_has_ended_and_the_lock_is_not_given_back(t):
+    prepare(t)
+    for options, after in (([], ""), (["--leftovers", "leave"], "sleep 1000 >/dev/null 2>&1 & ")):
+        holder = t.hold("a", *options, script=f"while ! test -e $D/go; do sleep 0.01; done; {after}exit 0")
+        waiter = queue(t)
+        stop(t, holder)
+        t.path("go").touch()
+        t.until("the command has ended", lambda: hf.state_of(holder.command) == "X")
+        kill_and_replace(t, holder, waiter)
+        t.path("go").unlink()
+        for pid, command in t.processes().items():
+            t.equal((command, options != []), ("sleep 1000 ", True), "left alive")
+            os.kill(pid, signal.SIGKILL)
+
+
+@case
+def each_term_of_elect(t):
+    prepare(t)
+    script = "n=$(cat $D/n 2>/dev/null || echo 0); n=$((n + 1)); echo $n >$D/n; test $n -lt 2 || sleep 1000"
+    leader = t.start("elect", "--again", "a", "--", "sh", "-c", script)
+    t.until("it leads again", lambda: t.path("n").exists() and t.path("n").read_text() == "2\n")
+    kill_and_replace(t, leader, queue(t))
+
+
+@case
+def a_server_that_is_away_is_waited_for(t):
+    """Meanwhile the guardian is nobody special, has no pipe open, and shows no secret; the will
+    is in no core dump, and not in what it forked."""
+    prepare(t)
+    holder = t.hold("a", script="exec sleep 1000")
+    guardian, waiter = t.guardian(holder), queue(t)
+    row.freeze()
+    try:
+        holder.kill()
+        holder.communicate(timeout=hf.LIMIT)  # until its pipes are closed
+        t.until("the command is gone", lambda: hf.state_of(holder.command) == "X")
+        t.until("nothing is urgent", lambda: os.sched_getscheduler(guardian) in (
+            os.SCHED_OTHER, os.SCHED_OTHER | os.SCHED_RESET_ON_FORK))
+        for name in ("cmdline", "environ"):
+            t.lacks(pathlib.Path(f"/proc/{guardian}/{name}").read_bytes().decode(errors="replace"), SECRET)
+        smaps = pathlib.Path(f"/proc/{guardian}/smaps").read_text()
+        t.true(re.search(r"^VmFlags:(?=.* dd)(?=.* wf)", smaps, re.MULTILINE), "where the will is kept")
+        t.equal(hf.name_of(guardian), "holdfast-guard", "the guardian")
+    finally:
+        row.thaw()
+    began_soon(t, waiter, time.monotonic_ns())
+
+
+# ---- Not dead ---------------------------------------------------------------------------------
+
+
+@case
+def a_stopped_holdfast_keeps_the_lock(t):
+    prepare(t)
+    holder = hold_with_tree(t)
+    waiter = queue(t, "-w", "1")
+    stop(t, holder)
+    t.equal(t.finish(waiter).code, 75)
+    t.true(all(hf.state_of(alive(t, member)[0]) not in "ZX" for member in MEMBERS), "all of the tree lives")
+    holder.send_signal(signal.SIGCONT)
+    t.end(holder, signal.SIGKILL)
+
+
+@case
+def stopped_past_the_lease_its_tree_is_ended_first(t):
+    """The guardian ends it, executes nothing, and waits for what becomes of holdfast."""
+    prepare(t, lease=SHORT_LEASE)
+    holder = hold_with_tree(t)
+    guardian, waiter = t.guardian(holder), queue(t)
+    stop(t, holder)
+    began(t, waiter)
+    t.true(hf.state_of(guardian) not in "ZX", "the guardian has not waited")
+    holder.send_signal(signal.SIGCONT)
+    done = t.finish(holder)
+    t.equal(done.code, 79, done.err)
+
+
+@case
+def both_killed_at_once_are_replaced_when_the_lease_ends(t):
+    prepare(t, lease=SHORT_LEASE)
+    holder = t.hold("a", script="exec sleep 1000")
+    guardian, waiter = t.guardian(holder), queue(t)
+    stop(t, holder)
+    os.kill(guardian, signal.SIGKILL)
+    holder.kill()
+    began(t, waiter)
+    t.finish(holder)
+
+
+# ---- Out of memory ------------------------------------------------------------------------------
+
+EATER = """
+import os, time
+while not os.path.exists(os.environ["D"] + "/eat"): time.sleep(0.01)
+food = []
+while True: food.append(b"x" * 2**20)
+"""
+
+
+def memory_group():
+    try:
+        return MemoryGroup()
+    except beside.Missing as reason:
+        raise hf.Skip(reason)
+
+
+@case
+def killed_for_lack_of_memory(t):
+    prepare(t)
+    t.path("eater").write_text(EATER)
+    with memory_group() as group:
+        holder = t.start(*group.inside([hf.HOLDFAST, "run", "a", "--", "sh", "-c", "exec $PY $D/eater"])[1:],
+                         executable="/bin/sh")
+        t.until("it holds", lambda: t.show("a")["holders"])
+        waiter = queue(t)
+        make_victim(holder.pid)
+        t.path("eat").touch()
+        holder.wait(hf.LIMIT)
+        ended = time.monotonic_ns()
+        t.equal(holder.returncode, -9, "killed")
+        t.true(group.kills() > 0, "the kernel killed for lack of memory")
+        began_soon(t, waiter, ended)
+        t.until("all of it is gone", lambda: not t.processes())
+
+
+play()
