@@ -1,0 +1,119 @@
+/* spawn.c - see spawn.h.
+ *
+ * What runs in our memory and is not us does nothing but call the kernel: no function of
+ * the C library that might know a thread or take a lock.  Nor may a sanitizer count what
+ * it does as done by us.
+ */
+#include "base/spawn.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STACK ((size_t)16 * 1024) /* of each of the two */
+
+#if defined(__clang__)
+#define UNSEEN __attribute__((disable_sanitizer_instrumentation))
+#else
+#define UNSEEN __attribute__((no_sanitize("address", "thread", "undefined")))
+#endif
+
+/* The same as clone(), by the name that ThreadSanitizer has not got a clone() of its own
+ * for: that one does not know a child in the same memory. */
+#if defined(__GLIBC__)
+int clone_unseen(int (*body)(void *), void *stack, int flags, void *arg,
+                 ...) __asm__("__clone");
+#else
+#define clone_unseen clone
+#endif
+
+struct plan {
+    const char  *path;
+    char *const *argv;
+    char       **environment;
+    int          fd;
+    char        *stack; /* where that of the program's process begins */
+    int          error; /* out */
+};
+
+/* A descriptor of ours may be in the place of another: 0 to 2 may have been closed. */
+UNSEEN static void set_stdio(int fd)
+{
+    long from = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
+    long null = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC);
+    long high = syscall(SYS_fcntl, null, F_DUPFD_CLOEXEC, 3);
+
+    syscall(SYS_dup3, from, 0, 0);
+    syscall(SYS_dup3, high, 1, 0);
+    syscall(SYS_dup3, high, 2, 0);
+}
+
+/* By SIGKILL: of an exit some know, and tidy up memory that is not ours, as valgrind. */
+UNSEEN static int end_here(void)
+{
+    syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
+    return 1;
+}
+
+UNSEEN static int become_program(void *arg)
+{
+    struct plan *plan = arg;
+
+    syscall(SYS_setsid);
+    set_stdio(plan->fd);
+    syscall(SYS_execve, plan->path, plan->argv, plan->environment);
+    plan->error = errno;
+    return end_here();
+}
+
+UNSEEN static int start_and_end(void *arg)
+{
+    struct plan *plan = arg;
+
+    if (clone_unseen(become_program, plan->stack, CLONE_VM | CLONE_VFORK, plan) < 0)
+        plan->error = errno;
+    return end_here();
+}
+
+static void start(struct plan *plan, char *stack)
+{
+    sigset_t all, before;
+    int      cancel;
+
+    /* A handler of ours must not run there, and we must not end before they do. */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    plan->stack = stack + STACK;
+    pid_t pid =
+        clone_unseen(start_and_end, stack + 2 * STACK, CLONE_VM | CLONE_VFORK, plan);
+    if (pid < 0)
+        plan->error = errno;
+    else
+        while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+            continue;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_setcancelstate(cancel, &cancel);
+}
+
+int hf_spawn_apart(const char *path, char *const *argv, int fd)
+{
+    struct plan plan = { .path = path, .argv = argv, .environment = environ, .fd = fd };
+
+    assert(path[0] == '/' && argv[0] != NULL && fd >= 0);
+    char *stack = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED)
+        return errno;
+    start(&plan, stack);
+    munmap(stack, 2 * STACK);
+    return plan.error;
+}

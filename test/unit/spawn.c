@@ -1,0 +1,223 @@
+/* spawn.c - a program that is started, and that the one who starts it does not notice. */
+#include "base/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define LIMIT_MS 20000
+
+static atomic_int deaths, forks;
+
+static void on_death(int signal)
+{
+    (void)signal;
+    deaths++;
+}
+
+static void on_fork(void)
+{
+    forks++;
+}
+
+/* Run a script of the shell whose stdin is a socket; *ret is what it says there. */
+static int run_shell(char *script, char *ret, size_t size)
+{
+    char         *argv[] = { "sh", "-c", script, NULL };
+    int           ends[2];
+    struct pollfd on = { .events = POLLIN };
+    ssize_t       n = 0;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+        return errno;
+    int error = hf_spawn_apart("/bin/sh", argv, ends[1]);
+    close(ends[1]);
+    on.fd = ends[0];
+    if (error == 0 && poll(&on, 1, LIMIT_MS) == 1)
+        n = recv(ends[0], ret, size - 1, 0);
+    ret[n > 0 ? n : 0] = '\0';
+    close(ends[0]);
+    return error;
+}
+
+static void test_it_runs_and_nobody_is_told(void **state)
+{
+    char text[64];
+
+    (void)state;
+    deaths = forks = 0;
+    assert_int_equal(run_shell("echo here >&0", text, sizeof text), 0);
+    assert_string_equal(text, "here\n");
+    errno = 0;
+    assert_int_equal(wait(NULL), -1);
+    assert_int_equal(errno, ECHILD);
+    assert_int_equal(waitpid(-1, NULL, __WALL | WNOHANG), -1);
+    assert_int_equal(deaths, 0);
+    assert_int_equal(forks, 0);
+}
+
+/* A program that has asked never to have zombies. */
+static void test_children_that_are_ignored(void **state)
+{
+    char text[64];
+
+    (void)state;
+    signal(SIGCHLD, SIG_IGN);
+    assert_int_equal(run_shell("echo here >&0", text, sizeof text), 0);
+    assert_string_equal(text, "here\n");
+    signal(SIGCHLD, on_death);
+}
+
+/* Its session and group are its own, and all signals are blocked that can be. */
+static void test_it_is_apart(void **state)
+{
+    char text[256], own[64];
+
+    (void)state;
+    assert_int_equal(run_shell("set -- $(cat /proc/$$/stat); echo $1 $5 $6 >&0", text,
+                               sizeof text),
+                     0);
+    int pid = atoi(text);
+    assert_true(pid > 0 && pid != getpid());
+    snprintf(own, sizeof own, "%d %d %d\n", pid, pid, pid);
+    assert_string_equal(text, own);
+
+    assert_int_equal(run_shell("echo $(sed -n s/SigBlk:.//p /proc/$$/status) >&0", text,
+                               sizeof text),
+                     0);
+    assert_int_equal(strtoull(text, NULL, 16) & 0x7ffbfeff, 0x7ffbfeff);
+    sigset_t mask;
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &mask), 0);
+    assert_int_equal(sigismember(&mask, SIGTERM), 0);
+}
+
+static void test_what_it_writes_is_not_seen(void **state)
+{
+    char text[256];
+
+    (void)state;
+    assert_int_equal(run_shell("echo $(readlink /proc/$$/fd/1 /proc/$$/fd/2) >&0", text,
+                               sizeof text),
+                     0);
+    assert_string_equal(text, "/dev/null /dev/null\n");
+}
+
+/* A daemon may have closed them. */
+static void test_without_stdio(void **state)
+{
+    char text[256];
+    int  kept[3];
+
+    (void)state;
+    for (int fd = 0; fd < 3; fd++) {
+        kept[fd] = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+        close(fd);
+    }
+    int error =
+        run_shell("echo $(readlink /proc/$$/fd/1 /proc/$$/fd/2) >&0", text, sizeof text);
+    for (int fd = 0; fd < 3; fd++) {
+        dup2(kept[fd], fd);
+        close(kept[fd]);
+    }
+    assert_int_equal(error, 0);
+    assert_string_equal(text, "/dev/null /dev/null\n");
+}
+
+static void test_what_cannot_be_executed(void **state)
+{
+    char *argv[] = { "none", NULL };
+
+    (void)state;
+    assert_int_equal(hf_spawn_apart("/nowhere/none", argv, 0), ENOENT);
+    assert_int_equal(hf_spawn_apart("/etc/passwd", argv, 0), EACCES);
+    assert_int_equal(hf_spawn_apart("/etc/passwd/none", argv, 0), ENOTDIR);
+    assert_int_equal(waitpid(-1, NULL, __WALL | WNOHANG), -1);
+}
+
+/* ---- Many at the same time --------------------------------------------------------- */
+
+#define THREADS 4
+#define ROUNDS  25
+
+static atomic_int  wrong;
+static atomic_bool ending;
+
+static void *spawn_often(void *arg)
+{
+    char text[64];
+
+    for (int i = 0; i < ROUNDS; i++)
+        if (run_shell("echo here >&0", text, sizeof text) != 0 ||
+            strcmp(text, "here\n") != 0)
+            wrong++;
+    return arg;
+}
+
+/* The program's own children, of which it must hear every one. */
+static void *fork_often(void *arg)
+{
+    int *count = arg;
+
+    while (!ending) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(7);
+        int status = 0;
+        if (pid < 0 || waitpid(pid, &status, 0) != pid || WEXITSTATUS(status) != 7)
+            wrong++;
+        ++*count;
+    }
+    return arg;
+}
+
+static void test_threads_that_fork_meanwhile(void **state)
+{
+    pthread_t thread[THREADS], forker;
+    int       count = 0;
+
+    (void)state;
+    wrong = 0;
+    assert_int_equal(pthread_create(&forker, NULL, fork_often, &count), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, spawn_often, NULL), 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    ending = true;
+    pthread_join(forker, NULL);
+    assert_int_equal(wrong, 0);
+    assert_true(count > 0);
+    assert_int_equal(wait(NULL), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_it_runs_and_nobody_is_told),
+        cmocka_unit_test(test_children_that_are_ignored),
+        cmocka_unit_test(test_it_is_apart),
+        cmocka_unit_test(test_what_it_writes_is_not_seen),
+        cmocka_unit_test(test_without_stdio),
+        cmocka_unit_test(test_what_cannot_be_executed),
+        cmocka_unit_test(test_threads_that_fork_meanwhile),
+    };
+
+    signal(SIGCHLD, on_death);
+    pthread_atfork(on_fork, NULL, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
