@@ -57,6 +57,7 @@ const struct verb verb_table[] = {
       false, false, help_main },
     { IN_COMPLETION, "completion", "bash|zsh|fish", NULL, NULL, 1, 3, false, false,
       completion_main },
+    { IN_WARDEN, "warden", "", NULL, NULL, 0, 0, false, false, warden_main },
 };
 
 const size_t verb_count = sizeof verb_table / sizeof *verb_table;

@@ -52,6 +52,7 @@ enum verb_bit {
     IN_DOCTOR = 1 << 13,
     IN_INIT = 1 << 14,
     IN_WAIT = 1 << 15,
+    IN_WARDEN = 1 << 16,
 };
 
 enum option_id {
@@ -147,6 +148,7 @@ int init_main(const struct args *args);
 int version_main(const struct args *args);
 int help_main(const struct args *args);
 int completion_main(const struct args *args);
+int warden_main(const struct args *args);
 
 /* Help on one verb, or with NULL on all, to stdout. */
 void help_print(const struct verb *verb);

@@ -56,7 +56,7 @@ void will_forget(struct will *will)
     explicit_bzero(will, sizeof *will);
 }
 
-/* ---- The guardian's end ---------------------------------------------------------- */
+/* ---- The end of the guardian, or of the warden ---------------------------------- */
 
 int will_make_room(struct will_kept *kept)
 {

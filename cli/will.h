@@ -23,7 +23,8 @@ struct will {
 void will_hand_over(struct will *will, struct hf_client *client);
 void will_forget(struct will *will);
 
-/* The guardian's end.  The memory is in no core dump, and not in the command's process. */
+/* The end of the guardian, or of the warden.  The memory is in no core dump, and not in
+ * the command's process. */
 struct will_kept {
     uint8_t *bytes; /* GUARD_WILL_MAX of them */
     size_t   size;  /* 0: there is none */

@@ -133,6 +133,8 @@ enum hf_flags {
     HF_NO_KEEPER = 1 << 0, /* no thread of ours: you call hf_process() */
     HF_INIT = 1 << 1,      /* make what the store's URL names, if clients do not make it
                               by themselves: the chroot in ZooKeeper */
+    HF_WARDEN = 1 << 2,    /* if this process dies, have its locks given up at once; see
+                              `warden` */
 };
 
 /* Start from HF_OPTIONS_INIT; zero means the default everywhere. */
@@ -173,6 +175,23 @@ struct hf_options {
     /* `command` for stores that others than this user can look at: servers, a group's
      * file.  NULL: the same. */
     const char *public_command;
+
+    /* With HF_WARDEN: the holdfast program, by its absolute path.  NULL: where it is
+     * installed together with the library.  PATH and the environment are never asked.
+     *
+     * hf_open() starts it as a small process of its own, the warden, one for each client.
+     * It waits for the death of this process: by SIGKILL, a crash, abort(), lack of memory,
+     * or an exit without hf_close().  Then it ends the session by its will (see hf_will()),
+     * and who waits need not wait for the lease.  hf_close() dismisses it.  Your program
+     * does not notice it: no SIGCHLD, nothing for wait() to find.  (If it is process 1 or a
+     * subreaper, the warden is one of the orphans that it takes in.)
+     *
+     * The lease is needed all the same: when the machine dies, or its network, or both
+     * processes are killed at once.  A process that is stopped is not dead.  Nor is one
+     * whose forked child lives and has not called exec(): it may still act under the lock.
+     *
+     * The file store and memory need none: there it is not started. */
+    const char *warden;
 };
 
 #ifdef __cplusplus

@@ -11,6 +11,7 @@
 #include "client/publish.h"
 #include "client/query.h"
 #include "client/url.h"
+#include "client/warden.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -141,6 +142,11 @@ static int start_client(struct hf_client *client, const struct hf_options *optio
     client->last_inbox = &client->inbox;
     client->alive_until = client->store->alive_until;
     hf_engine_init(&client->engine, client->store, hf_random());
+    if ((options->flags & HF_WARDEN) != 0 && client->store->outlives) {
+        int r = hf_warden_start(client, options->warden, errmsg);
+        if (r < 0)
+            return r;
+    }
     int error = hf_drive_init(&client->drive, &hf_client_ops, client, client->store->fd,
                               (options->flags & HF_NO_KEEPER) == 0);
     if (error == 0)
@@ -155,6 +161,7 @@ static void destroy_client(struct hf_client *client)
 {
     if (client->store != NULL)
         client->store->impl->close(client->store);
+    hf_warden_dismiss(client);
     if (client->given != NULL) /* it may hold a password */
         explicit_bzero(client->given, strlen(client->given));
     free(client->given);

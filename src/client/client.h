@@ -42,8 +42,9 @@ struct hf_client {
     char              *given;  /* as it was written, for the will */
     int                ttl_ms; /* likewise */
     char              *command;
-    bool               bare; /* whoever can look at the store sees all of it */
-    char              *note; /* of locks that have none of their own, encoded */
+    bool               bare;   /* whoever can look at the store sees all of it */
+    char              *note;   /* of locks that have none of their own, encoded */
+    struct hf_warden  *warden; /* NULL: none */
 
     void (*on_state)(struct hf_lock *lock, enum hf_state state, int why, void *data);
     void (*on_ask)(struct hf_lock *lock, const char *reason, void *data);

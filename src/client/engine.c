@@ -38,6 +38,8 @@ static void on_link(struct hf_store *store, void *data)
 
     engine->soonest = 0; /* a request that is sent once may be in vain */
     engine->losses += store->link == HF_LINK_LOST;
+    if (store->link == HF_LINK_UP && engine->on_up != NULL)
+        engine->on_up(engine->on_up_data);
     for (struct hf_job *job = engine->jobs, *next; job != NULL; job = next) {
         next = job->next; /* it may wish again, and so come last */
         if (store->link == HF_LINK_LOST)

@@ -30,6 +30,10 @@ struct hf_engine {
     struct hf_job   **last_dirty;
     struct hf_errand *errands;
     unsigned          losses; /* sessions that died */
+
+    /* Called from turn() when the link is up, before anything is asked of the store. */
+    void (*on_up)(void *data);
+    void *on_up_data;
 };
 
 /* A hold, and the one request it has in flight. */

@@ -46,8 +46,12 @@ int hf_options_read(const struct hf_options *given, struct hf_options *ret, char
     if (r < 0)
         return r;
     const char *fault = NULL;
-    if ((ret->flags & ~(unsigned)(HF_NO_KEEPER | HF_INIT)) != 0)
+    if ((ret->flags & ~(unsigned)(HF_NO_KEEPER | HF_INIT | HF_WARDEN)) != 0)
         fault = "flags has one that is not known";
+    else if (ret->warden != NULL && ret->warden[0] != '/')
+        fault = "warden is not an absolute path, such as /usr/bin/holdfast";
+    else if (ret->warden != NULL && (ret->flags & HF_WARDEN) == 0)
+        fault = "warden is set, but not the flag HF_WARDEN";
     else if (ret->ttl_ms < 0)
         fault = "ttl_ms is negative";
     if (fault == NULL)

@@ -189,7 +189,8 @@ struct hf_store {
     int     fd;   /* poll this for input; the same for the store's whole life */
     hf_time wake; /* call process() by then even if fd is not readable */
 
-    bool shared; /* others than this user can look at what it keeps; set by open() */
+    bool shared;   /* others than this user can look at what it keeps; set by open() */
+    bool outlives; /* a session outlives its process, until a lease ends; likewise */
 
     enum hf_link link;
     hf_time      alive_until;           /* see S4; HF_NEVER where no lease is needed */

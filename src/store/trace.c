@@ -39,6 +39,7 @@ static void mirror(struct trace *trace)
     assert(trace->base.fd == trace->inner->fd); /* the same for a store's whole life */
     trace->base.wake = trace->inner->wake;
     trace->base.shared = trace->inner->shared;
+    trace->base.outlives = trace->inner->outlives;
     trace->base.link = trace->inner->link;
     trace->base.refusal = trace->inner->refusal;
     trace->base.failures = trace->inner->failures;

@@ -16,7 +16,7 @@ void hf_remote_init(struct hf_remote *remote, const struct hf_remote_ops *ops,
     assert(ops->task_size >= sizeof(struct hf_task));
     remote->ops = ops;
     remote->dial = dial;
-    remote->base.shared = true;
+    remote->base.shared = remote->base.outlives = true;
     remote->base.link = HF_LINK_DOWN;
     remote->tasks_end = &remote->tasks;
 }

@@ -1,0 +1,161 @@
+/* warden.c - see warden.h. */
+#include "client/warden.h"
+
+#include "base/fork.h"
+#include "base/spawn.h"
+#include "client/will.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A program that says nothing for so long is none of ours.  On a busy machine a program
+ * may take seconds to start. */
+#define PATIENCE (10 * HF_SEC)
+
+struct hf_warden {
+    int  socket; /* -1: there is none at present */
+    char path[];
+};
+
+/* 0 or an errno.  Nobody may fork meanwhile: with a copy of the warden's end we would not
+ * hear that the warden is gone. */
+static int start_program(struct hf_warden *warden)
+{
+    char *argv[] = { "holdfast", "warden", NULL };
+    int   ends[2];
+
+    assert(warden->socket < 0);
+    hf_fork_pause();
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+        hf_fork_resume();
+        return errno;
+    }
+    int error = hf_spawn_apart(warden->path, argv, ends[1]);
+    close(ends[1]);
+    hf_fork_resume();
+    if (error == 0)
+        warden->socket = ends[0];
+    else
+        close(ends[0]);
+    return error;
+}
+
+static bool said_hello(const struct hf_warden *warden)
+{
+    char    text[sizeof HF_WARDEN_HELLO];
+    hf_time until = hf_now() + PATIENCE;
+    hf_time now;
+
+    while ((now = hf_now()) < until) {
+        struct pollfd on = { .fd = warden->socket, .events = POLLIN };
+        if (poll(&on, 1, hf_poll_ms(now, until)) > 0)
+            break;
+    }
+    ssize_t n = recv(warden->socket, text, sizeof text, MSG_DONTWAIT);
+    return n == sizeof text - 1 && memcmp(text, HF_WARDEN_HELLO, sizeof text - 1) == 0;
+}
+
+static int explain_start(int error, const char *path, char *errmsg)
+{
+    const char *advice = "; set `warden` to the path of the holdfast program";
+
+    snprintf(errmsg, HF_ERRMSG_MAX, "the warden %s cannot be started: %s%s", path,
+             strerror(error), error == EAGAIN || error == ENOMEM ? "" : advice);
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+        return HF_ENOTFOUND;
+    case EACCES:
+    case EPERM:
+        return HF_EDENIED;
+    case ENOMEM:
+        return HF_ENOMEM;
+    default:
+        return HF_ESTORE;
+    }
+}
+
+/* Never waits.  False: the warden is gone. */
+static bool send_will(const struct hf_warden *warden, const uint8_t *will, size_t size)
+{
+    ssize_t n = -1;
+
+    if (warden->socket >= 0)
+        n = send(warden->socket, will, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    return n >= 0 || (errno != EPIPE && errno != ECONNRESET);
+}
+
+/* Whoever killed it gets another one.  If that cannot be, the lease must do. */
+static void tell_will(struct hf_warden *warden, const uint8_t *will, size_t size)
+{
+    if (send_will(warden, will, size))
+        return;
+    if (warden->socket >= 0)
+        close(warden->socket);
+    warden->socket = -1;
+    if (start_program(warden) == 0)
+        (void)send_will(warden, will, size);
+}
+
+/* A session begins with the link coming up, and has asked for nothing yet: whatever it is
+ * granted, the warden has its will before. */
+static void on_up(void *data)
+{
+    struct hf_client *client = data;
+
+    int size = hf_will_make(client, NULL, 0);
+    if (size < 0)
+        return; /* we were refused: there is no session */
+    uint8_t *will = malloc((size_t)size);
+    if (will == NULL)
+        return;
+    if (hf_will_make(client, will, (size_t)size) == size)
+        tell_will(client->warden, will, (size_t)size);
+    explicit_bzero(will, (size_t)size);
+    free(will);
+}
+
+int hf_warden_start(struct hf_client *client, const char *path, char *errmsg)
+{
+    path = path != NULL ? path : HF_WARDEN_PATH;
+    size_t            size = strlen(path) + 1;
+    struct hf_warden *warden = malloc(sizeof *warden + size);
+    if (warden == NULL)
+        return HF_ENOMEM;
+    warden->socket = -1;
+    memcpy(warden->path, path, size);
+    client->warden = warden; /* from here on it is dismissed */
+    int error = start_program(warden);
+    if (error != 0)
+        return explain_start(error, path, errmsg);
+    if (!said_hello(warden)) {
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "%s is no holdfast program that can be a warden: set `warden` to the "
+                 "path of one that is as new as the library",
+                 path);
+        return HF_EUNSUPPORTED;
+    }
+    client->engine.on_up = on_up;
+    client->engine.on_up_data = client;
+    return 0;
+}
+
+void hf_warden_dismiss(struct hf_client *client)
+{
+    struct hf_warden *warden = client->warden;
+
+    if (warden == NULL)
+        return;
+    if (warden->socket >= 0) {
+        (void)send(warden->socket, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+        close(warden->socket);
+    }
+    free(warden);
+    client->warden = NULL;
+}
