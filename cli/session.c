@@ -9,6 +9,10 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+/* This program, even if another one is installed by now. */
+#define OURSELVES "/proc/self/exe"
 
 static void on_trace(const char *text, void *data)
 {
@@ -32,6 +36,10 @@ static int open_client(const struct args *args, const struct session_shown *show
         return HF_EINVAL;
     }
     options.flags = HF_NO_KEEPER | (args->verb->bit == IN_INIT ? HF_INIT : 0);
+    if (args->verb->bit == IN_HOLD && access(OURSELVES, X_OK) == 0) {
+        options.flags |= HF_WARDEN;
+        options.warden = OURSELVES;
+    }
     if (shown != NULL) {
         options.command = shown->to_owner;
         options.public_command = shown->to_all;

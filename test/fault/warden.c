@@ -1,0 +1,287 @@
+/* warden.c - a program with HF_WARDEN dies in one way or another: the next has the lock long
+ * before the lease is over.  One that is stopped, or whose child lives, is not dead.
+ */
+/* needs zk: standalone --tick 1000 */
+/* needs redis: standalone */
+/* needs postgres: standalone */
+#include "lib/doomed.h"
+#include "lib/wardens.h"
+#include "lib/witness.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Whoever has to wait for the lease waits longer than SOON.  (A Redis server that has just been
+ * started grants nothing for as long.) */
+#define LEASE    "8s"
+#define SOON     (4 * HF_SEC)
+#define QUIET_MS 700 /* so long nothing happens */
+
+static const char *url(void)
+{
+    static char text[256];
+
+    if (getenv("HF_ZK") == NULL)
+        return witness_url("ttl=" LEASE);
+    snprintf(text, sizeof text, "zk://%s?session=" LEASE, getenv("HF_ZK"));
+    return text;
+}
+
+/* ---- The program that dies ----------------------------------------------------------- */
+
+static void die_of_sigkill(void)
+{
+    kill(getpid(), SIGKILL);
+}
+
+static void die_of_sigsegv(void)
+{
+    signal(SIGSEGV, SIG_DFL); /* not a sanitizer's affair */
+    raise(SIGSEGV);
+}
+
+static void die_of_abort(void)
+{
+    signal(SIGABRT, SIG_DFL);
+    abort();
+}
+
+static void die_of_exit(void)
+{
+    _exit(3);
+}
+
+/* Leaves a child behind, which lives until it is let go. */
+static int leash[2];
+
+static void die_with_a_child(void)
+{
+    if (fork() == 0) {
+        char byte;
+        close(leash[1]);
+        while (read(leash[0], &byte, 1) > 0)
+            continue;
+        _exit(0);
+    }
+    die_of_sigkill();
+}
+
+/* Handed to the process by being inherited. */
+static void (*die)(void);
+static int order[2]; /* to die */
+
+static struct hf_client *open_with_warden(unsigned flags)
+{
+    struct hf_options options = HF_OPTIONS_INIT;
+    struct hf_client *client = NULL;
+    char              error[256] = "";
+
+    options.flags = HF_WARDEN | flags;
+    options.warden = wardens_program();
+    options.error = error;
+    options.error_size = sizeof error;
+    if (hf_open(url(), &options, &client) != 0)
+        fprintf(stderr, "hf_open: %s\n", error);
+    return client;
+}
+
+static int hold_until_death(const char *name, int mouth)
+{
+    struct hf_client *client = open_with_warden(HF_NO_KEEPER);
+    struct hf_lock   *lock = NULL;
+
+    if (client == NULL || hf_mutex(client, name, &lock) != 0 ||
+        hf_acquire(lock, ACTOR_LIMIT_MS) != 0 || write(mouth, "h", 1) != 1)
+        return 1;
+    for (;;) {
+        struct pollfd on[] = { { .fd = hf_fd(client), .events = POLLIN },
+                               { .fd = order[0], .events = POLLIN } };
+        poll(on, 2, hf_timeout_ms(client));
+        (void)hf_process(client);
+        if (hf_state(lock) != HF_HELD)
+            return 1;
+        if (on[1].revents != 0)
+            die();
+    }
+}
+
+/* ---- The next ------------------------------------------------------------------------- */
+
+static struct actor next;
+
+static void queue(const char *name)
+{
+    actor_open_url(&next, url(), name);
+    assert_int_equal(hf_acquire_start(next.lock, ACTOR_LIMIT_MS), 0);
+    recipe_await_line(next.client, name, 2);
+    assert_int_equal(hf_state(next.lock), HF_WAITING);
+}
+
+/* It has the lock soon after somebody's death. */
+static void is_next_soon(hf_time death, const char *what)
+{
+    actor_await(&next, HF_HELD);
+    print_message("# %s: replaced after %.1f ms\n", what,
+                  (double)(next.held - death) / HF_MS);
+    assert_true(next.held - death < SOON);
+    actor_give(&next);
+    actor_close(&next);
+    wardens_await(0);
+}
+
+static void nothing_happens(void)
+{
+    poll(NULL, 0, QUIET_MS);
+    assert_int_equal(hf_state(next.lock), HF_WAITING);
+    assert_int_equal(wardens_count(), 1);
+}
+
+/* ---- Deaths --------------------------------------------------------------------------- */
+
+struct victim {
+    pid_t pid;
+    int   ear;
+};
+
+static struct victim doom(const char *name, void (*how)(void))
+{
+    struct victim victim;
+    char          byte = 0;
+
+    die = how;
+    assert_int_equal(pipe(order), 0);
+    victim.pid = recipe_fork(hold_until_death, name, &victim.ear);
+    struct pollfd on = { .fd = victim.ear, .events = POLLIN };
+    assert_int_equal(poll(&on, 1, ACTOR_LIMIT_MS), 1);
+    assert_int_equal(read(victim.ear, &byte, 1), 1);
+    queue(name);
+    return victim;
+}
+
+/* Returns when that was; it is dead then. */
+static hf_time end_victim(const struct victim *victim)
+{
+    hf_time death = hf_now();
+
+    assert_int_equal(write(order[1], "!", 1), 1);
+    assert_int_equal(waitpid(victim->pid, NULL, 0), victim->pid);
+    close(victim->ear);
+    close(order[0]);
+    close(order[1]);
+    return death;
+}
+
+static void test_whatever_it_dies_of_it_is_replaced(void **state)
+{
+    static const struct {
+        const char *name;
+        void (*die)(void);
+    } ways[] = {
+        { "SIGKILL", die_of_sigkill },
+        { "SIGSEGV", die_of_sigsegv },
+        { "abort", die_of_abort },
+        { "exit", die_of_exit },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct victim victim = doom(ways[i].name, ways[i].die);
+        is_next_soon(end_victim(&victim), ways[i].name);
+    }
+}
+
+static void test_one_that_is_stopped_is_not_dead(void **state)
+{
+    struct victim victim = doom("stopped", die_of_sigkill);
+
+    (void)state;
+    kill(victim.pid, SIGSTOP);
+    nothing_happens();
+    kill(victim.pid, SIGCONT);
+    nothing_happens();
+    is_next_soon(end_victim(&victim), "SIGKILL after SIGSTOP");
+}
+
+/* The child may act under the lock. */
+static void test_one_whose_child_lives_is_not_dead(void **state)
+{
+    (void)state;
+    assert_int_equal(pipe(leash), 0);
+    struct victim victim = doom("child", die_with_a_child);
+    end_victim(&victim);
+    close(leash[0]);
+    nothing_happens();
+    hf_time death = hf_now();
+    close(leash[1]);
+    is_next_soon(death, "end of a child");
+}
+
+/* ---- holdfast hold -------------------------------------------------------------------- */
+
+static void test_hold_is_replaced(void **state)
+{
+    int input[2];
+
+    (void)state;
+    assert_int_equal(pipe(input), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        setenv("HOLDFAST_URL", url(), 1);
+        dup2(input[0], STDIN_FILENO);
+        close(input[1]);
+        execl(wardens_program(), "holdfast", "hold", "-q", "hold", (char *)NULL);
+        _exit(127);
+    }
+    close(input[0]);
+    struct hf_client *client = NULL;
+    assert_int_equal(hf_open(url(), NULL, &client), 0);
+    recipe_await_line(client, "hold", 1);
+    hf_close(client);
+    queue("hold");
+    hf_time death = hf_now();
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    close(input[1]);
+    is_next_soon(death, "holdfast hold");
+}
+
+/* ---- The warden's own death ------------------------------------------------------------ */
+
+static void test_a_warden_that_is_killed_is_replaced(void **state)
+{
+    (void)state;
+    if (getenv("HF_ZK") != NULL)
+        skip();
+    struct hf_client *client = open_with_warden(0);
+    assert_non_null(client);
+    struct hf_findings *findings = NULL;
+    assert_int_equal(hf_doctor(client, NULL, ACTOR_LIMIT_MS, &findings), 0);
+    hf_findings_free(findings);
+    kill(wardens_one(), SIGKILL);
+    wardens_await(0);
+    witness_tell("restart");
+    wardens_await(1); /* with the next connection */
+    hf_close(client);
+    wardens_await(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_whatever_it_dies_of_it_is_replaced),
+        cmocka_unit_test(test_one_that_is_stopped_is_not_dead),
+        cmocka_unit_test(test_one_whose_child_lives_is_not_dead),
+        cmocka_unit_test(test_hold_is_replaced),
+        cmocka_unit_test(test_a_warden_that_is_killed_is_replaced),
+    };
+
+    if (getenv("HF_ZK") == NULL)
+        witness_start();
+    wardens_start();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
