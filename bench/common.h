@@ -44,13 +44,11 @@ static inline void must_hf(int r, const char *what, struct hf_client *client)
     exit(1);
 }
 
-static inline struct hf_client *open_client(const char *url, unsigned flags)
+static inline struct hf_client *open_with(const char *url, struct hf_options options)
 {
-    struct hf_options options = HF_OPTIONS_INIT;
     struct hf_client *client = NULL;
     char              error[256] = "";
 
-    options.flags = flags;
     options.error = error;
     options.error_size = sizeof error;
     if (hf_open(url, &options, &client) < 0) {
@@ -58,6 +56,14 @@ static inline struct hf_client *open_client(const char *url, unsigned flags)
         exit(1);
     }
     return client;
+}
+
+static inline struct hf_client *open_client(const char *url, unsigned flags)
+{
+    struct hf_options options = HF_OPTIONS_INIT;
+
+    options.flags = flags;
+    return open_with(url, options);
 }
 
 /* One round of a loop of one's own: what poll returned. */

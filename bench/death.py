@@ -10,6 +10,7 @@ Servers are started for it, on this machine, as for compare.py; leases are of 15
     kill    kill -9 of `holdfast run`, TIMES times on each store.  Its command is a pipeline
             with a double fork, a member in a session of its own, and one that did both
     oom     the same, but the kernel kills it, for want of memory in a control group
+    warden  a program with HF_WARDEN, by SIGKILL and by SIGSEGV
     stop    `holdfast run` is stopped for longer than its lease, which is of 4 s here, 20 times
             at most.  Its command ignores SIGTERM, so it lives until the deadline, when the
             guardian kills it.  Time runs from the stop.  "late" is the shortest time from the
@@ -32,6 +33,7 @@ import datetime
 import json
 import os
 import pathlib
+import resource
 import signal
 import statistics
 import subprocess
@@ -40,7 +42,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from peer import ROOT, TROUBLE, Failed, show_table
+from peer import ROOT, TROUBLE, Failed, Peer, show_table
 from stores import LEASE, start_stores
 from victim import STUBBORN, TREE, Deaths, Place, outcome, tree_of
 import beside
@@ -97,6 +99,17 @@ def oom(store, args):
         found = tree_dies(store, args, starve, inside=group.inside)
         if group.kills() == 0:
             raise Failed("the kernel killed nobody")
+    return found
+
+
+def warden(store, args, number):
+    place = Place(args, store.url(ttl=LEASE))
+    argv = [args.driver, place.env["HOLDFAST_URL"], "hold", place.name, args.holdfast]
+    with Peer(argv) as holder:
+        holder.hear()
+        with place.watched([holder.process.pid]) as (deaths, waiter):
+            found = outcome(send(holder, number), deaths, waiter)
+        ended(holder, -number)
     return found
 
 
@@ -165,6 +178,12 @@ def do_oom(stores, args, _):
         return []
 
 
+def do_warden(stores, args, _):
+    return [each for number in (signal.SIGKILL, signal.SIGSEGV)
+            for each in one_by_one(f"program, {number.name}", stores, args,
+                                   lambda store, args: warden(store, args, number))]
+
+
 def do_stop(stores, args, _):
     """Several at once: they wait and do little else."""
     times = range(min(args.times, STOPS))
@@ -182,7 +201,8 @@ def do_peers(_, args, stack):
             for peer, rounds in death_peers.deaths_of(stack, args)]
 
 
-PARTS = {"peers": do_peers, "kill": do_kill, "oom": do_oom, "stop": do_stop}
+PARTS = {"peers": do_peers, "kill": do_kill, "oom": do_oom, "warden": do_warden,
+         "stop": do_stop}
 COLUMNS = {"what": "", "store": "store", "lease": "lease s", "times": "times",
            "least": "least s", "median": "median s", "worst": "worst s", "soon": "in 0.3 s",
            "alive": "alive", "gone": "gone s", "gap": "gap s", "late": "late s"}
@@ -210,7 +230,8 @@ def main():
     args = parser.parse_args()
     build = pathlib.Path(args.build).resolve()
     args.holdfast = build / "holdfast"
-    args.next = build / "bench/death/next"
+    args.next, args.driver = build / "bench/death/next", build / "bench/compare/driver"
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # to write one would count as dying
     rows, load = [], os.getloadavg()[0]
     with contextlib.ExitStack() as stack:
         stores = start_stores(stack, args.store or STORES)
@@ -224,7 +245,7 @@ def main():
         print(json.dumps({"rows": rows, "load": [load, os.getloadavg()[0]]}))
     else:
         show(rows)
-    early = [one for one in rows if one["what"].startswith("run") and
+    early = [one for one in rows if one["store"] and
              (one["alive"] > 0 or one.get("late", 0) < 0)]
     return 1 if early else 0
 

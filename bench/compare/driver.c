@@ -1,8 +1,9 @@
-/* driver.c - the same few things on any store; see bench/compare.py.
+/* driver.c - the same few things on any store; see bench/compare.py and bench/death.py.
  *
  *     driver URL free COUNT                  acquire and release a free lock
  *     driver URL own PROCESSES COUNT         so many processes, a lock of its own each
- *     driver URL hold NAME                   until it is killed; says "held"
+ *     driver URL hold NAME [HOLDFAST]        until it is killed; says "held".  With the
+ *                                            path of that program: has a warden
  *     driver URL wait NAME                   says "waiting", then "granted MICROSECONDS"
  *
  * The first two say "COUNT SECONDS P50 P99", the last two in microseconds; `free` does not
@@ -134,9 +135,13 @@ static void do_own(int processes, size_t count)
 
 /* ---- One who dies ----------------------------------------------------------------------- */
 
-static void do_hold(const char *name)
+static void do_hold(const char *name, const char *holdfast)
 {
-    struct hf_client *client = open_client(url, 0);
+    struct hf_options options = HF_OPTIONS_INIT;
+
+    options.flags = holdfast != NULL ? HF_WARDEN : 0;
+    options.warden = holdfast;
+    struct hf_client *client = open_with(url, options);
     struct hf_lock   *lock = lock_of(client, name);
 
     must_hf(hf_acquire(lock, PATIENCE_MS), "hf_acquire", client);
@@ -176,7 +181,7 @@ int main(int argc, char **argv)
     else if (strcmp(what, "own") == 0 && argc == 5)
         do_own(atoi(argv[3]), strtoul(argv[4], NULL, 10));
     else if (strcmp(what, "hold") == 0)
-        do_hold(argv[3]);
+        do_hold(argv[3], argc > 4 ? argv[4] : NULL);
     else if (strcmp(what, "wait") == 0)
         do_wait(argv[3]);
     else {
