@@ -113,6 +113,36 @@ def stop(t, process):
     t.until("it is stopped", lambda: hf.state_of(process.pid) == "T")
 
 
+# ---- Not dead ---------------------------------------------------------------------------------
+
+
+@case
+def stopped_past_the_lease_its_tree_is_ended_first(t):
+    """The guardian ends it, executes nothing, and waits for what becomes of holdfast.
+    First of all: a new Redis grants nothing for one lease, here a short one."""
+    prepare(t, lease=SHORT_LEASE)
+    holder = hold_with_tree(t)
+    guardian, waiter = t.guardian(holder), queue(t)
+    stop(t, holder)
+    began(t, waiter)
+    t.true(hf.state_of(guardian) not in "ZX", "the guardian has not waited")
+    holder.send_signal(signal.SIGCONT)
+    done = t.finish(holder)
+    t.equal(done.code, 79, done.err)
+
+
+@case
+def a_stopped_holdfast_keeps_the_lock(t):
+    prepare(t)
+    holder = hold_with_tree(t)
+    waiter = queue(t, "-w", "1")
+    stop(t, holder)
+    t.equal(t.finish(waiter).code, 75)
+    t.true(all(hf.state_of(alive(t, member)[0]) not in "ZX" for member in MEMBERS), "all of the tree lives")
+    holder.send_signal(signal.SIGCONT)
+    t.end(holder, signal.SIGKILL)
+
+
 # ---- Killed -----------------------------------------------------------------------------------
 
 
@@ -191,35 +221,6 @@ def a_server_that_is_away_is_waited_for(t):
     finally:
         row.thaw()
     began_soon(t, waiter, time.monotonic_ns())
-
-
-# ---- Not dead ---------------------------------------------------------------------------------
-
-
-@case
-def a_stopped_holdfast_keeps_the_lock(t):
-    prepare(t)
-    holder = hold_with_tree(t)
-    waiter = queue(t, "-w", "1")
-    stop(t, holder)
-    t.equal(t.finish(waiter).code, 75)
-    t.true(all(hf.state_of(alive(t, member)[0]) not in "ZX" for member in MEMBERS), "all of the tree lives")
-    holder.send_signal(signal.SIGCONT)
-    t.end(holder, signal.SIGKILL)
-
-
-@case
-def stopped_past_the_lease_its_tree_is_ended_first(t):
-    """The guardian ends it, executes nothing, and waits for what becomes of holdfast."""
-    prepare(t, lease=SHORT_LEASE)
-    holder = hold_with_tree(t)
-    guardian, waiter = t.guardian(holder), queue(t)
-    stop(t, holder)
-    began(t, waiter)
-    t.true(hf.state_of(guardian) not in "ZX", "the guardian has not waited")
-    holder.send_signal(signal.SIGCONT)
-    done = t.finish(holder)
-    t.equal(done.code, 79, done.err)
 
 
 @case
