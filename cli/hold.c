@@ -83,7 +83,9 @@ int hold_main(const struct args *args)
 {
     struct signals  signals;
     struct requests requests = { 0 };
-    struct taking   taking = { .args = args, .signals = &signals };
+    struct taking   taking = { .args = args,
+                               .signals = &signals,
+                               .owned = args->status_fd != 0 };
 
     int code = status_open(args);
     if (code != 0)

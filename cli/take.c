@@ -13,6 +13,7 @@
 #include "text.h"
 
 #include <poll.h>
+#include <unistd.h>
 
 /* How long a store may take to let us go, before we just leave. */
 #define LEAVE_NS (1 * NS_PER_SEC)
@@ -43,18 +44,21 @@ static int make_lock(const struct args *args, struct hf_client *client,
     return hf_mutex(client, name, ret);
 }
 
-static void drive(const struct taking *taking, int timeout_ms)
+static void drive(struct taking *taking, int timeout_ms)
 {
+    bool          owned = taking->owned && !taking->disowned;
     struct pollfd on[] = {
         { .fd = hf_fd(taking->client), .events = POLLIN },
         { .fd = taking->signals->fd, .events = POLLIN },
         status_poll(),
+        { .fd = owned ? STDIN_FILENO : -1, .events = POLLRDHUP }, /* and POLLHUP */
     };
 
-    poll(on, 3, clock_sooner(hf_timeout_ms(taking->client), timeout_ms));
+    poll(on, 4, clock_sooner(hf_timeout_ms(taking->client), timeout_ms));
     hf_process(taking->client);
     will_hand_over(taking->will, taking->client);
     status_turn(NULL);
+    taking->disowned = taking->disowned || (on[3].revents & (POLLRDHUP | POLLHUP)) != 0;
 }
 
 /* Give the place up, or the lock if it was granted just now. */
@@ -139,7 +143,7 @@ static enum next_step look_at_signals(struct taking *taking, struct notice *noti
             next = START_AGAIN;
         }
     }
-    return next;
+    return taking->disowned ? END : next;
 }
 
 /* An extra line about a store that is away, unless that is told soon anyway, or is part
@@ -247,6 +251,10 @@ bool take(struct taking *taking)
         leave_line(taking);
         status_failed(HF_ECANCELED, "a signal ended the wait");
         taking->code = 128 + taking->signal;
+    } else if (taking->disowned) {
+        leave_line(taking);
+        status_failed(HF_ECANCELED, "stdin was closed while waiting");
+        taking->code = args->busy_exit;
     } else if (r == HF_EDEADLOCK) {
         leave_line(taking);
         taking->code = EXIT_USAGE;
@@ -256,5 +264,5 @@ bool take(struct taking *taking)
         say_waited(taking, clock_boot_ns() - begin);
         status_held(taking->lock);
     }
-    return r == 0 && taking->signal == 0;
+    return r == 0 && taking->signal == 0 && !taking->disowned;
 }

@@ -12,11 +12,13 @@ struct taking {
     const struct args    *args;
     const struct signals *signals;
     struct hf_client     *client;
-    struct will          *will;       /* to be handed over to a guardian; NULL: none */
+    struct will          *will;  /* to be handed over to a guardian; NULL: none */
+    bool                  owned; /* stdin is our owner's: if it ends, so does the wait */
     int64_t               give_up_at; /* with -w: when; CLOCK_BOOTTIME ns */
     struct hf_lock       *lock;       /* out */
     int                   code;       /* out: the exit code, if it is not held */
     int                   signal;     /* out: what ended the wait, or 0 */
+    bool                  disowned;   /* out: that ended it */
 };
 
 /* Make the lock that args describe and wait for it.  False: it is not held, and

@@ -98,6 +98,28 @@ def a_signal_while_waiting(t):
 
 
 @case
+def who_closes_stdin_gives_up_waiting(t):
+    """So does who dies: nothing waits for a program that is gone."""
+    holder = t.hold("a")
+    for pair in (os.pipe, lambda: [end.detach() for end in socket.socketpair()]):  # Node has sockets
+        theirs, ours = pair()
+        with reader(t, "hold", "-q", "a", stdin=theirs) as (process, lines):
+            os.close(theirs)
+            lines.next("waiting")
+            lines.next("place")
+            os.close(ours)
+            t.equal(lines.next("failed")["error"], "HF_ECANCELED")
+            t.equal((lines.all(), process.wait(LIMIT)), ([], 75))
+    t.equal(t.show("a")["waiters"], [])
+    with reader(t, "hold", "-q", "a", stdin=subprocess.DEVNULL) as (process, lines):
+        lines.next("waiting")
+        lines.next("place")
+        t.end(holder)
+        lines.next("held")
+        released(t, lines)
+
+
+@case
 def who_was_stopped_waits_again(t):
     holder = t.hold("a")
     with reader(t, "hold", "-q", "a", preexec_fn=os.setpgrp) as (process, lines):
