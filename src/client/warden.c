@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +122,26 @@ static void on_up(void *data)
     free(will);
 }
 
+static int start_first(struct hf_warden *warden, char *errmsg)
+{
+    int cancel;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* it waits in poll() */
+    int  error = start_program(warden);
+    bool hello = error == 0 && said_hello(warden);
+    pthread_setcancelstate(cancel, &cancel);
+    if (error != 0)
+        return explain_start(error, warden->path, errmsg);
+    if (hello)
+        return 0;
+    snprintf(
+        errmsg, HF_ERRMSG_MAX,
+        "%s is no holdfast program that can be a warden: set `warden` to the path of "
+        "one that is as new as the library",
+        warden->path);
+    return HF_EUNSUPPORTED;
+}
+
 int hf_warden_start(struct hf_client *client, const char *path, char *errmsg)
 {
     path = path != NULL ? path : HF_WARDEN_PATH;
@@ -131,16 +152,9 @@ int hf_warden_start(struct hf_client *client, const char *path, char *errmsg)
     warden->socket = -1;
     memcpy(warden->path, path, size);
     client->warden = warden; /* from here on it is dismissed */
-    int error = start_program(warden);
-    if (error != 0)
-        return explain_start(error, path, errmsg);
-    if (!said_hello(warden)) {
-        snprintf(errmsg, HF_ERRMSG_MAX,
-                 "%s is no holdfast program that can be a warden: set `warden` to the "
-                 "path of one that is as new as the library",
-                 path);
-        return HF_EUNSUPPORTED;
-    }
+    int r = start_first(warden, errmsg);
+    if (r < 0)
+        return r;
     client->engine.on_up = on_up;
     client->engine.on_up_data = client;
     return 0;
