@@ -82,13 +82,13 @@ static int explain_start(int error, const char *path, char *errmsg)
     }
 }
 
-/* Never waits.  False: the warden is gone. */
+/* Never waits.  False: there is no warden, or none any more. */
 static bool send_will(const struct hf_warden *warden, const uint8_t *will, size_t size)
 {
-    ssize_t n = -1;
-
-    if (warden->socket >= 0)
-        n = send(warden->socket, will, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    assert(size > 1); /* one byte dismisses it */
+    if (warden->socket < 0)
+        return false;
+    ssize_t n = send(warden->socket, will, size, MSG_DONTWAIT | MSG_NOSIGNAL);
     return n >= 0 || (errno != EPIPE && errno != ECONNRESET);
 }
 
@@ -110,6 +110,7 @@ static void on_up(void *data)
 {
     struct hf_client *client = data;
 
+    assert(client->warden != NULL && client->store->link == HF_LINK_UP);
     int size = hf_will_make(client, NULL, 0);
     if (size < 0)
         return; /* we were refused: there is no session */
@@ -144,6 +145,8 @@ static int start_first(struct hf_warden *warden, char *errmsg)
 
 int hf_warden_start(struct hf_client *client, const char *path, char *errmsg)
 {
+    assert(client->warden == NULL && client->store->outlives);
+    assert(client->store->link != HF_LINK_UP); /* or its will would be missed */
     path = path != NULL ? path : HF_WARDEN_PATH;
     size_t            size = strlen(path) + 1;
     struct hf_warden *warden = malloc(sizeof *warden + size);
