@@ -5,9 +5,9 @@
  */
 /* needs redis: standalone --aof */
 /* needs postgres: standalone --setting wal_writer_delay=10s */
-#include "client/will.h"
 #include "lib/promise.h"
 #include "lib/tcpproxy.h"
+#include "lib/testament.h"
 #include "lib/witness.h"
 
 #include <poll.h>
@@ -17,37 +17,10 @@
 #define TTL_MS   30000 /* so long that nothing ends by itself, nor is renewed soon */
 #define SHORT_MS 1500
 #define PLACES   300 /* more than a piece of them on Redis */
-#define CUTS     8
+#define CUTS     6
 
 static bool             is_redis;
 static struct tcpproxy *proxy;
-
-struct bequest {
-    unsigned char bytes[1024];
-    size_t        size;
-};
-
-static void write_will(struct actor *actor, struct bequest *ret)
-{
-    int r = hf_will(actor->client, ret->bytes, sizeof ret->bytes);
-
-    assert_true(r > 0 && (size_t)r <= sizeof ret->bytes);
-    ret->size = (size_t)r;
-}
-
-static int try_will(const struct bequest *will, int ms, char *error)
-{
-    return hf_execute(will->bytes, will->size, ms, error, HF_ERRMSG_MAX);
-}
-
-static void execute(const struct bequest *will)
-{
-    char error[HF_ERRMSG_MAX] = "";
-    int  r = try_will(will, ACTOR_LIMIT_MS, error);
-
-    if (r != 0)
-        fail_msg("%s: %s", hf_errname(r), error);
-}
 
 static void open_by_proxy(struct actor *owner, int ttl_ms, const char *name)
 {
@@ -73,17 +46,17 @@ static void finds_out(struct actor *owner)
 static void test_the_owner_is_told_and_the_next_is_granted(void **state)
 {
     static struct actor owner, next;
-    struct bequest      will;
+    struct testament    will;
 
     (void)state;
     actor_open(&owner, TTL_MS, "told");
     actor_open(&next, TTL_MS, "told");
     actor_take(&owner);
     actor_queue(&next, 1);
-    write_will(&owner, &will);
+    testament_take(owner.client, &will);
     poll(NULL, 0, 500); /* the owner listens by now */
     hf_time start = hf_now();
-    execute(&will);
+    testament_execute(&will);
     actor_await(&next, HF_HELD);
     hf_time granted = hf_now();
     actor_await(&owner, HF_LOST);
@@ -91,7 +64,7 @@ static void test_the_owner_is_told_and_the_next_is_granted(void **state)
                   (double)(granted - start) / HF_MS,
                   (double)(owner.lost - start) / HF_MS);
     assert_true(owner.lost - start < TTL_MS / 6 * HF_MS);
-    execute(&will);
+    testament_execute(&will);
     assert_int_equal(hf_check(next.lock, ACTOR_LIMIT_MS), 0);
     actor_give(&next);
     actor_close(&next);
@@ -105,7 +78,7 @@ static void test_all_of_many_places_go(void **state)
     static struct actor    owner, next;
     static struct hf_lock *lock[PLACES];
     struct hf_lock        *claim;
-    struct bequest         will;
+    struct testament       will;
     char                   name[32];
 
     (void)state;
@@ -118,8 +91,8 @@ static void test_all_of_many_places_go(void **state)
     }
     for (size_t i = 0; i < PLACES; i++)
         lock_await(lock[i], HF_HELD);
-    write_will(&owner, &will);
-    execute(&will);
+    testament_take(owner.client, &will);
+    testament_execute(&will);
     witness_empty();
     actor_open(&next, TTL_MS, "many");
     assert_int_equal(hf_claim(next.client, name, &claim), 0);
@@ -135,21 +108,21 @@ static void test_all_of_many_places_go(void **state)
 static void test_a_will_is_true_on_every_connection(void **state)
 {
     static struct actor owner;
-    struct bequest      will, later;
+    struct testament    will, later;
 
     (void)state;
     open_by_proxy(&owner, TTL_MS, "moved");
-    write_will(&owner, &will);
+    testament_take(owner.client, &will);
     for (int i = 0; i < 3; i++) {
         uint64_t before = tcpproxy_connections(proxy);
         tcpproxy_drop(proxy, TCPPROXY_ALL);
         assert_int_equal(hf_check(owner.lock, ACTOR_LIMIT_MS), 0);
         assert_true(tcpproxy_connections(proxy) > before);
     }
-    write_will(&owner, &later);
+    testament_take(owner.client, &later);
     assert_true(later.size == will.size &&
                 memcmp(later.bytes, will.bytes, will.size) == 0);
-    execute(&will);
+    testament_execute(&will);
     finds_out(&owner);
     witness_empty();
 }
@@ -158,18 +131,18 @@ static void test_a_will_is_true_on_every_connection(void **state)
 static void cut_somewhere(enum tcpproxy_way way)
 {
     static struct actor owner, next;
-    struct bequest      will;
+    struct testament    will;
     uint64_t            size = 0;
     unsigned            struck = 0;
 
     actor_open(&next, TTL_MS, "cut");
     for (unsigned i = 0; i <= CUTS; i++) {
         open_by_proxy(&owner, TTL_MS, "cut");
-        write_will(&owner, &will);
+        testament_take(owner.client, &will);
         uint64_t before = tcpproxy_bytes(proxy, way, TCPPROXY_ALL);
         if (i > 0)
             tcpproxy_cut(proxy, way, TCPPROXY_ALL, 1 + (i - 1) * size / CUTS);
-        execute(&will);
+        testament_execute(&will);
         if (i == 0)
             size = tcpproxy_bytes(proxy, way, TCPPROXY_ALL) - before;
         struck += tcpproxy_has_struck(proxy);
@@ -197,36 +170,32 @@ static void test_the_connection_breaks_at_any_byte(void **state)
 static void test_the_server_hangs(void **state)
 {
     static struct actor owner;
-    struct bequest      will;
+    struct testament    will;
     char                error[HF_ERRMSG_MAX] = "";
 
     (void)state;
     actor_open(&owner, TTL_MS, "hangs");
     actor_take(&owner);
-    write_will(&owner, &will);
+    testament_take(owner.client, &will);
     witness_tell("freeze");
-    assert_int_equal(try_will(&will, 100, error), HF_ETIMEOUT);
+    assert_int_equal(hf_execute(will.bytes, will.size, 100, error, sizeof error),
+                     HF_ETIMEOUT);
     assert_true(error[0] != '\0');
     witness_tell("thaw");
-    execute(&will);
+    testament_execute(&will);
     finds_out(&owner);
     witness_empty();
 }
 
-/* By the way that its owner is cut off from. */
-static void write_will_of_dead(struct actor *owner, struct bequest *ret)
+/* By a way that its owner is not cut off from. */
+static void take_will_of_dead(struct actor *owner, struct testament *ret)
 {
-    struct bequest by_proxy;
-    struct hf_will will;
-    char           params[32], error[HF_ERRMSG_MAX];
+    struct testament by_proxy;
+    char             params[32];
 
-    write_will(owner, &by_proxy);
-    assert_int_equal(hf_will_read(by_proxy.bytes, by_proxy.size, &will, error), 0);
+    testament_take(owner->client, &by_proxy);
     snprintf(params, sizeof params, "ttl=%dms", SHORT_MS);
-    will.url = witness_url(params);
-    will.url_size = strlen(will.url);
-    ret->size = hf_will_write(&will, ret->bytes, sizeof ret->bytes);
-    assert_true(ret->size <= sizeof ret->bytes);
+    testament_move(&by_proxy, witness_url(params), ret);
     tcpproxy_refuse(proxy, true);
     tcpproxy_drop(proxy, TCPPROXY_ALL);
 }
@@ -244,19 +213,18 @@ static void end_of_dead(struct actor *owner, struct actor *next)
 static void test_the_server_was_restarted(void **state)
 {
     static struct actor owner, next;
-    struct bequest      will;
-    char                error[HF_ERRMSG_MAX];
+    struct testament    will;
 
     (void)state;
     open_by_proxy(&owner, SHORT_MS, "restarted");
     actor_open(&next, SHORT_MS, "restarted");
     actor_queue(&next, 1);
-    write_will_of_dead(&owner, &will);
+    take_will_of_dead(&owner, &will);
     witness_tell("kill");
-    assert_int_equal(try_will(&will, 0, error), HF_EDOWN);
+    assert_int_equal(hf_execute(will.bytes, will.size, 0, NULL, 0), HF_EDOWN);
     hf_time start = hf_now();
     witness_tell("start");
-    execute(&will);
+    testament_execute(&will);
     actor_await(&next, HF_HELD);
     print_message("# granted %d ms after the server was started\n",
                   (int)((hf_now() - start) / HF_MS));
@@ -268,12 +236,12 @@ static void test_the_server_was_restarted(void **state)
 static void test_the_server_crashes_right_behind_it(void **state)
 {
     static struct actor owner, next;
-    struct bequest      will;
+    struct testament    will;
 
     (void)state;
     open_by_proxy(&owner, SHORT_MS, "crashed");
-    write_will_of_dead(&owner, &will);
-    execute(&will);
+    take_will_of_dead(&owner, &will);
+    testament_execute(&will);
     witness_tell("restart");
     print_message("# %zu held after the crash\n", witness_holders("crashed"));
     actor_open(&next, SHORT_MS, "crashed");

@@ -19,16 +19,40 @@ size_t testament_own(struct player *player, uint8_t *own)
     return (size_t)size;
 }
 
-void testament_pack(struct testament *ret, const uint8_t *own, size_t own_size)
+static void pack_for(struct testament *ret, const char *url, const uint8_t *own,
+                     size_t own_size)
 {
-    struct hf_will will = { .url = promise_url(),
-                            .url_size = strlen(promise_url()),
+    struct hf_will will = { .url = url,
+                            .url_size = strlen(url),
                             .ttl_ms = 2000,
                             .own = own,
                             .own_size = own_size };
 
     ret->size = hf_will_write(&will, ret->bytes, sizeof ret->bytes);
     must(ret->size <= sizeof ret->bytes);
+}
+
+void testament_pack(struct testament *ret, const uint8_t *own, size_t own_size)
+{
+    pack_for(ret, promise_url(), own, own_size);
+}
+
+void testament_take(struct hf_client *client, struct testament *ret)
+{
+    int size = hf_will(client, ret->bytes, sizeof ret->bytes);
+
+    if (size <= 0 || (size_t)size > sizeof ret->bytes)
+        fail_msg("hf_will: %d: %s", size, hf_errmsg(client));
+    ret->size = (size_t)size;
+}
+
+void testament_move(const struct testament *will, const char *url, struct testament *ret)
+{
+    struct hf_will read;
+    char           error[HF_ERRMSG_MAX];
+
+    assert_int_equal(hf_will_read(will->bytes, will->size, &read, error), 0);
+    pack_for(ret, url, read.own, read.own_size);
 }
 
 void testament_write(struct player *player, struct testament *ret)

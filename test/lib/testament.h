@@ -1,4 +1,4 @@
-/* testament.h - wills of players, and what hf_execute() says of them. */
+/* testament.h - wills of players and clients, and what hf_execute() says of them. */
 #ifndef HF_TEST_TESTAMENT_H
 #define HF_TEST_TESTAMENT_H
 
@@ -17,6 +17,11 @@ void testament_write(struct player *player, struct testament *ret);
  * will of such bytes. */
 size_t testament_own(struct player *player, uint8_t *own);
 void   testament_pack(struct testament *ret, const uint8_t *own, size_t own_size);
+
+/* The will of a client, which has a session.  The same for who reaches the store by another
+ * URL. */
+void testament_take(struct hf_client *client, struct testament *ret);
+void testament_move(const struct testament *will, const char *url, struct testament *ret);
 
 /* Execute it: it must work, or be refused by that code and with a message. */
 void testament_execute(const struct testament *will);

@@ -5,6 +5,7 @@
  */
 /* needs: pair */
 #include "lib/promise.h"
+#include "lib/testament.h"
 #include "lib/witness_postgres.h"
 
 #include <poll.h>
@@ -105,19 +106,16 @@ static void who_waits_has_one_connection(void **state)
 static void a_will_waits_for_no_standby(void **state)
 {
     static struct actor owner, next;
-    unsigned char       will[1024];
-    char                error[HF_ERRMSG_MAX] = "";
+    struct testament    will;
 
     (void)state;
     actor_open(&owner, TTL_MS, "will");
     actor_open(&next, TTL_MS, "will");
     actor_take(&owner);
     actor_queue(&next, 1);
-    int size = hf_will(owner.client, will, sizeof will);
-    assert_true(size > 0 && (size_t)size <= sizeof will);
+    testament_take(owner.client, &will);
     witness_tell("away");
-    if (hf_execute(will, (size_t)size, ACTOR_LIMIT_MS, error, sizeof error) != 0)
-        fail_msg("%s", error);
+    testament_execute(&will);
     assert_int_equal(postgres_number("SELECT count(*) FROM holdfast.session"), 1);
     witness_tell("back");
     actor_await(&next, HF_HELD);

@@ -1,6 +1,7 @@
 /* sentinel.c - redis+sentinel: follows the master, whichever server that is. */
 /* needs: pair --sentinels 3 --quorum 2 */
 #include "lib/promise.h"
+#include "lib/testament.h"
 #include "lib/witness_redis.h"
 
 #include <poll.h>
@@ -44,13 +45,12 @@ static void until_says(int nth, const char *command, const char *text)
 static void a_planned_failover(void **state)
 {
     static struct actor actor[2], bequeather;
-    unsigned char       will[1024];
+    struct testament    will;
 
     (void)state;
     open_by_sentinel(&bequeather, "bequeathed");
     actor_take(&bequeather);
-    int size = hf_will(bequeather.client, will, sizeof will);
-    assert_true(size > 0 && (size_t)size <= sizeof will);
+    testament_take(bequeather.client, &will);
     open_by_sentinel(&actor[0], "planned");
     uint64_t token = actor_take(&actor[0]);
     witness_tell("failover");
@@ -76,7 +76,7 @@ static void a_planned_failover(void **state)
 
     /* The session is at the new master, and so the will is executed there. */
     assert_int_equal(hf_check(bequeather.lock, ACTOR_LIMIT_MS), 0);
-    assert_int_equal(hf_execute(will, (size_t)size, ACTOR_LIMIT_MS, NULL, 0), 0);
+    testament_execute(&will);
     actor_await(&bequeather, HF_LOST);
     actor_close(&bequeather);
 }
