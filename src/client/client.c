@@ -15,6 +15,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,7 +172,8 @@ static void destroy_client(struct hf_client *client)
     free(client);
 }
 
-int hf_open(const char *url, const struct hf_options *given, struct hf_client **ret)
+static int open_client(const char *url, const struct hf_options *given,
+                       struct hf_client **ret)
 {
     struct hf_options options;
     char              errmsg[HF_ERRMSG_MAX] = "out of memory";
@@ -200,6 +202,16 @@ fail:
     return r;
 }
 
+int hf_open(const char *url, const struct hf_options *options, struct hf_client **ret)
+{
+    int cancel;
+
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    int r = open_client(url, options, ret);
+    pthread_setcancelstate(cancel, &cancel);
+    return r;
+}
+
 static bool has_no_locks(void *arg)
 {
     struct hf_client *client = arg;
@@ -217,12 +229,12 @@ static struct hf_lock *find_composed(const struct hf_client *client)
     return lock;
 }
 
-void hf_close(struct hf_client *client)
+static void close_client(struct hf_client *client)
 {
     int cancel;
 
     /* In a forked child everything is the parent's, mutex included. */
-    if (client == NULL || hf_client_begin(client, &cancel) < 0)
+    if (hf_client_begin(client, &cancel) < 0)
         return;
     client->closing = true;
     hf_client_settle(client, NULL); /* it may be using one of the locks */
@@ -245,6 +257,17 @@ void hf_close(struct hf_client *client)
     hf_queries_drop(client);
     hf_lookouts_drop(client);
     destroy_client(client);
+}
+
+void hf_close(struct hf_client *client)
+{
+    int cancel;
+
+    if (client == NULL)
+        return;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    close_client(client);
+    pthread_setcancelstate(cancel, &cancel);
 }
 
 const char *hf_errmsg(struct hf_client *client)

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,21 +72,33 @@ static int execute_at(const char *url, const struct hf_will *will,
     return r;
 }
 
+static int execute_will(const void *bytes, size_t size, const struct hf_limit *limit,
+                        char *errmsg)
+{
+    struct hf_will will;
+
+    int r = hf_will_read(bytes, size, &will, errmsg);
+    if (r < 0)
+        return r;
+    char *url = strndup(will.url, will.url_size);
+    if (url == NULL)
+        return HF_ENOMEM;
+    r = execute_at(url, &will, limit, errmsg);
+    explicit_bzero(url, will.url_size); /* it may hold a password */
+    free(url);
+    return r;
+}
+
 int hf_execute(const void *bytes, size_t size, int64_t timeout_ms, char *error,
                size_t error_size)
 {
     struct hf_limit limit = hf_client_limit(timeout_ms);
-    struct hf_will  will;
     char            errmsg[HF_ERRMSG_MAX] = "out of memory";
+    int             cancel;
 
-    int r = hf_will_read(bytes, size, &will, errmsg);
-    if (r == 0) {
-        char *url = strndup(will.url, will.url_size);
-        r = url != NULL ? execute_at(url, &will, &limit, errmsg) : HF_ENOMEM;
-        if (url != NULL)
-            explicit_bzero(url, will.url_size); /* it may hold a password */
-        free(url);
-    }
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    int r = execute_will(bytes, size, &limit, errmsg);
+    pthread_setcancelstate(cancel, &cancel);
     if (r < 0 && error != NULL && error_size > 0)
         snprintf(error, error_size, "%s", errmsg);
     return r;

@@ -8,7 +8,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,12 +124,9 @@ static void on_up(void *data)
 
 static int start_first(struct hf_warden *warden, char *errmsg)
 {
-    int cancel;
-
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* it waits in poll() */
     int  error = start_program(warden);
     bool hello = error == 0 && said_hello(warden);
-    pthread_setcancelstate(cancel, &cancel);
+
     if (error != 0)
         return explain_start(error, warden->path, errmsg);
     if (hello)
