@@ -5,7 +5,10 @@
 
 #include "holdfast.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -83,6 +86,20 @@ static void names_its_file_not_a_path(void **state)
 }
 
 /* It has not heard of its end yet when it asks for another place. */
+static int enter_at_once(struct player *player, const char *name)
+{
+    struct ask ask = { .req = { .op = HF_ENTER,
+                                .name = name,
+                                .id = ++player->ids,
+                                .shape = MUTEX,
+                                .note = "" } };
+
+    player_submit(player, &ask);
+    player->store->impl->process(player->store, hf_now(), false);
+    assert_int_equal(ask.answers, 1);
+    return ask.req.status;
+}
+
 static void no_ticket_comes_after_the_end(void **state)
 {
     struct player    a, b;
@@ -95,19 +112,87 @@ static void no_ticket_comes_after_the_end(void **state)
     enter(&a, "after", MUTEX, &ask);
     testament_write(&a, &will);
     testament_execute(&will);
-    ask = (struct ask){ .req = { .op = HF_ENTER,
-                                 .name = "after",
-                                 .id = ++a.ids,
-                                 .shape = MUTEX,
-                                 .note = "" } };
-    player_submit(&a, &ask);
-    a.store->impl->process(a.store, hf_now(), false);
-    assert_int_equal(ask.answers, 1);
-    assert_int_equal(ask.req.status, HF_EDOWN);
+    assert_int_equal(enter_at_once(&a, "after"), HF_EDOWN);
     assert_int_equal(a.lost, 1);
     assert_int_equal(length(&b, "after"), 0);
     player_close(&a);
     player_close(&b);
+}
+
+/* ---- Told, or not told ---------------------------------------------------------------- */
+
+/* The only FIFO there is: the one by which `a` is told. */
+static void find_fifo(const struct lab *lab, char *ret, size_t size)
+{
+    const char    *folder = lab_file(lab, "-wake");
+    DIR           *dir = opendir(folder);
+    struct dirent *entry;
+
+    assert_non_null(dir);
+    ret[0] = '\0';
+    while ((entry = readdir(dir)) != NULL)
+        if (entry->d_name[0] != '.')
+            snprintf(ret, size, "%s/%s", folder, entry->d_name);
+    closedir(dir);
+    assert_true(ret[0] != '\0');
+}
+
+static void fill_fifo(const char *path)
+{
+    uint64_t about = 1; /* no ticket's */
+    int      fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    while (write(fd, &about, sizeof about) == sizeof about)
+        continue;
+    assert_int_equal(errno, EAGAIN);
+    close(fd);
+}
+
+static void remove_fifo(const char *path)
+{
+    assert_int_equal(unlink(path), 0);
+}
+
+/* A session that cannot be told of its end has ended all the same: what it enters next is
+ * another's, to which the old will does nothing. */
+static void ends_untold(const struct lab *lab, void (*spoil)(const char *path),
+                        bool              enters)
+{
+    struct player    a;
+    struct ask       ask;
+    struct testament will;
+    char             path[PATH_MAX];
+
+    player_open(&a);
+    enter(&a, "untold", MUTEX, &ask);
+    testament_write(&a, &will);
+    find_fifo(lab, path, sizeof path);
+    spoil(path);
+    testament_execute(&will);
+    if (enters)
+        assert_int_equal(enter_at_once(&a, "untold"), HF_EDOWN);
+    else
+        assert_true(lab_loses(&a, 20000));
+    assert_int_equal(a.lost, 1);
+    uint64_t id = enter(&a, "untold", MUTEX, &ask);
+    testament_execute(&will);
+    assert_int_equal(look(&a, "untold", id, &ask), 0);
+    assert_true(is_granted(&ask));
+    assert_int_equal(a.lost, 1);
+    player_close(&a);
+}
+
+static void one_that_was_told_too_much(void **state)
+{
+    ends_untold(*state, fill_fifo, true);
+    ends_untold(*state, fill_fifo, false);
+}
+
+static void one_whose_fifo_was_deleted(void **state)
+{
+    ends_untold(*state, remove_fifo, true);
+    ends_untold(*state, remove_fifo, false);
 }
 
 /* Who has a will has to hear that it is out of date, even if nothing was held. */
@@ -174,6 +259,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_its_file_not_a_path, lab_setup,
                                         lab_teardown),
         cmocka_unit_test_setup_teardown(no_ticket_comes_after_the_end, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(one_that_was_told_too_much, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(one_whose_fifo_was_deleted, lab_setup,
                                         lab_teardown),
         cmocka_unit_test_setup_teardown(a_new_session_is_told_of, lab_setup,
                                         lab_teardown),

@@ -33,12 +33,12 @@ static int parse_lease(const struct hf_config *config, char *errmsg, hf_time *re
 static int open_url(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
     struct hf_wire *wire;
-    uint64_t        doomed; /* 0, or the session that a will ends */
+    uint64_t        ended; /* 0, or the session that a will ends */
     hf_time         lease;
 
     int r = parse_lease(config, errmsg, &lease);
     if (r == 0)
-        r = hf_memory_will_read(config, errmsg, &doomed);
+        r = hf_memory_will_read(config, errmsg, &ended);
     if (r < 0)
         return r;
     r = hf_local_open(config->rest, &wire);
@@ -46,8 +46,8 @@ static int open_url(const struct hf_config *config, char *errmsg, struct hf_stor
         goto fail;
     r = hf_memory_open(wire, lease, config->seed, ret);
     if (r == 0) {
-        ((struct hf_memory *)*ret)->session = doomed;
-        ((struct hf_memory *)*ret)->executes = doomed != 0;
+        ((struct hf_memory *)*ret)->session = ended;
+        ((struct hf_memory *)*ret)->executes = ended != 0;
         return 0;
     }
     wire->close(wire);

@@ -2,7 +2,8 @@
  *
  * Every session has a FIFO by the name of its number.  Whoever has news for it
  * puts 8 bytes in; it is the only one to read.  A FIFO gets its name only once
- * it is being read, so one without a reader is what a dead session left.
+ * it is being read, so one without a reader is what a dead session left.  One
+ * without its name is that of a session that was ended by its will.
  */
 #include "store/sqlite/inner.h"
 
@@ -111,6 +112,16 @@ void hf_sq_fifo_close(struct hf_sq *sq)
     sq->sid = 0;
 }
 
+bool hf_sq_fifo_is_named(const struct hf_sq *sq)
+{
+    struct path path;
+    struct stat st;
+
+    assert(sq->sid != 0 && sq->fifo >= 0);
+    return !fifo_path(sq, "", sq->sid, &path) || lstat(path.text, &st) == 0 ||
+           (errno != ENOENT && errno != ENOTDIR);
+}
+
 void hf_sq_fifo_drain(struct hf_sq *sq)
 {
     uint64_t about[512];
@@ -131,23 +142,28 @@ void hf_sq_fifo_drain(struct hf_sq *sq)
 
 /* ---- Those of others ---------------------------------------------------------- */
 
+static int open_other(const struct path *path, int access)
+{
+    struct stat st;
+
+    int fd = open(path->text, access | OPEN_FLAGS);
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode))) {
+        close(fd);
+        errno = EINVAL;
+        return -1;
+    }
+    return fd;
+}
+
 int hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid)
 {
     struct path path;
-    struct stat st;
 
     if (!fifo_path(sq, "", sid, &path))
         return -1;
-    int fd = open(path.text, O_WRONLY | OPEN_FLAGS);
-    if (fd < 0) {
-        if (errno == ENXIO)
-            unlink(path.text);
-        return -1;
-    }
-    if (fstat(fd, &st) < 0 || !S_ISFIFO(st.st_mode)) {
-        close(fd);
-        return -1;
-    }
+    int fd = open_other(&path, O_WRONLY);
+    if (fd < 0 && errno == ENXIO)
+        unlink(path.text);
     return fd;
 }
 
@@ -158,6 +174,30 @@ bool hf_sq_fifo_write(int fd, uint64_t about)
 
     /* Full is as good: it will find that out, and look at everything. */
     return n == (ssize_t)sizeof about || (n < 0 && errno == EAGAIN);
+}
+
+/* First it has no name, then it is told: a word may not go in.  It is opened for reading,
+ * too, or a session that dies now would be a SIGPIPE for us. */
+int hf_sq_fifo_end(struct hf_sq *sq, uint64_t sid)
+{
+    struct path path;
+    int         r = 0;
+
+    assert(sq->live.taken && sid != sq->sid);
+    if (!fifo_path(sq, "", sid, &path))
+        return hf_sq_fail(sq, HF_EINVAL, "%.160s is too long a path", sq->files.db);
+    hf_fork_pause();
+    int fd = hf_fork_adopt(open_other(&path, O_RDWR));
+    if (fd < 0)
+        return errno == ENOENT
+                   ? 0
+                   : hf_sq_files_fault(errno, "open", path.text, sq->base.errmsg);
+    if (unlink(path.text) == 0 || errno == ENOENT)
+        (void)hf_sq_fifo_write(fd, HF_SQ_ENDED);
+    else
+        r = hf_sq_files_fault(errno, "remove", path.text, sq->base.errmsg);
+    hf_fork_close(fd);
+    return r;
 }
 
 /* ---- Those of the dead --------------------------------------------------------- */

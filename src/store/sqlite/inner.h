@@ -106,10 +106,10 @@ struct hf_sq {
     hf_time            refused; /* since when we may not use them; 0: we may */
     uint64_t           boot;    /* of the machine */
 
-    uint64_t          sid;    /* 0: no session yet */
-    bool              willed; /* somebody has its will */
-    bool              ended;  /* and executed that: hf_sq_outdated() is due */
-    struct hf_sq_will doomed; /* sid 0, or the session that this store is to end */
+    uint64_t          sid;      /* 0: no session yet */
+    bool              willed;   /* somebody has its will */
+    bool              ended;    /* and executed that: hf_sq_outdated() is due */
+    struct hf_sq_will executes; /* sid 0, or the session that this store is to end */
     int               fifo;
     size_t            fifo_room;
     struct hf_sq_owns owns;
@@ -351,14 +351,20 @@ uint64_t hf_sq_line_hash(const char *line);
 int hf_sq_will(struct hf_store *store, void *ret);
 int hf_sq_will_read(struct hf_sq *sq, const struct hf_config *config);
 
-/* Try to end the session that is doomed. */
+/* Try to end the session that this store executes the will of. */
 void hf_sq_execute(struct hf_sq *sq);
+
+/* Was our own session ended?  Into sq->ended. */
+void hf_sq_will_check(struct hf_sq *sq);
 
 /* ---- fifo.c ------------------------------------------------------------------- */
 
 int  hf_sq_fifo_make(struct hf_sq *sq);
 void hf_sq_fifo_close(struct hf_sq *sq);
 void hf_sq_fifo_drain(struct hf_sq *sq);
+
+/* Has ours still its name? */
+bool hf_sq_fifo_is_named(const struct hf_sq *sq);
 
 /* Remove what dead sessions left.  Returns how many there were. */
 size_t hf_sq_fifo_clean(struct hf_sq *sq);
@@ -370,6 +376,9 @@ void hf_sq_fifo_count(const struct hf_sq *sq, size_t *all, size_t *stale);
  * false: it is dead, and SIGPIPE has been raised. */
 int  hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid);
 bool hf_sq_fifo_write(int fd, uint64_t about);
+
+/* End another's session, behind the gate: its FIFO loses its name, and it is told. */
+int hf_sq_fifo_end(struct hf_sq *sq, uint64_t sid);
 
 /* ---- peer.c ------------------------------------------------------------------- */
 

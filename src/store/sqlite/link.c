@@ -270,7 +270,9 @@ bool hf_sq_outdated(struct hf_sq *sq)
     assert(sq->watches == NULL &&
            sq->waiting.first == NULL); /* told before the link is */
     if (ended)
-        hf_sq_fail(sq, HF_ELOST, "the session was ended by its will");
+        hf_sq_fail(sq, HF_ELOST,
+                   "the session was ended by its will, or its file in %.120s was deleted",
+                   sq->files.wake);
     else
         hf_sq_fail(sq, HF_ELOST, "%.160s was deleted, moved or replaced while in use",
                    sq->files.db);

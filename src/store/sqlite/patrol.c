@@ -90,7 +90,8 @@ static bool files_are_there(struct hf_sq *sq)
 
 static void check_files(struct hf_sq *sq)
 {
-    if (!files_are_there(sq))
+    hf_sq_will_check(sq);
+    if (sq->ended || !files_are_there(sq))
         hf_sq_outdated(sq);
 }
 

@@ -200,7 +200,7 @@ static hf_time next_wake(const struct hf_sq *sq)
 
     if (sq->finished.first != NULL || sq->cancels)
         return 0;
-    if (sq->doomed.sid != 0)
+    if (sq->executes.sid != 0)
         return sq->now + HF_MS;
     if (sq->waiting.first != NULL)
         return sq->shut != 0 ? sq->now + HF_MS : 0;
@@ -218,7 +218,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     hf_sq_ulimit_begin(&limit);
     assert(!sq->hurry); /* not called from inside itself */
     sq->now = now;
-    if (sq->doomed.sid != 0)
+    if (sq->executes.sid != 0)
         hf_sq_execute(sq);
     if (readable)
         hear_events(sq);

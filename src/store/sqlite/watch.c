@@ -82,9 +82,11 @@ static bool concerns(const struct hf_sq_watch *watch, uint64_t about)
 void hf_sq_hear(struct hf_sq *sq, uint64_t about)
 {
     if (about == HF_SQ_ENDED) {
-        sq->ended = sq->willed;
+        hf_sq_will_check(sq);
         return;
     }
+    if (about == 0) /* that may have been it */
+        hf_sq_will_check(sq);
     /* If it came before its WATCH, that will hear of it. */
     for (struct hf_sq_own *own = sq->owns.first; own != NULL; own = own->next)
         if (about == 0 || own->seq == about)

@@ -1,8 +1,12 @@
 /* will.c - ending a session from another process.
  *
  * A session is named by its number, which is random and never used again.  All its tickets go
- * in one transaction, as by a BREAK: who waits is granted and told.  So is the owner, if it
- * lives: it lets go of the bytes, its link is lost, and it goes on as another session.
+ * in one transaction, as by a BREAK: who waits is granted and told.  The owner, if it lives,
+ * lets go of the bytes, its link is lost, and it goes on as another session.
+ *
+ * How it learns of that must not hang on a message: its FIFO may be full, or deleted.  The
+ * FIFO has no name any more, and the owner looks at that, behind the gate, before it enters
+ * anything; when it is told; and from time to time.
  */
 #include "store/sqlite/inner.h"
 #include "store/sqlite/ulimit.h"
@@ -22,7 +26,7 @@ int hf_sq_will(struct hf_store *store, void *ret)
     hf_sq_ulimit_end(&limit);
     if (r < 0)
         return r;
-    assert(sq->sid != 0 && sq->doomed.sid == 0);
+    assert(sq->sid != 0 && sq->executes.sid == 0);
     sq->willed = true;
     struct hf_sq_will will = { sq->sid, sq->live.device, sq->live.inode };
     memcpy(ret, &will, sizeof will);
@@ -31,11 +35,17 @@ int hf_sq_will(struct hf_store *store, void *ret)
 
 int hf_sq_will_read(struct hf_sq *sq, const struct hf_config *config)
 {
-    if (config->will_size == sizeof sq->doomed)
-        memcpy(&sq->doomed, config->will, sizeof sq->doomed);
-    return sq->doomed.sid != 0
+    if (config->will_size == sizeof sq->executes)
+        memcpy(&sq->executes, config->will, sizeof sq->executes);
+    return sq->executes.sid != 0
                ? 0
                : hf_sq_fail(sq, HF_EINVAL, "the will is not one of sqlite:");
+}
+
+void hf_sq_will_check(struct hf_sq *sq)
+{
+    if (sq->willed && !hf_sq_fifo_is_named(sq))
+        sq->ended = true;
 }
 
 /* ---- Executing it ----------------------------------------------------------------- */
@@ -46,8 +56,8 @@ static int open_its_file(struct hf_sq *sq)
 
     if (r < 0 && r != HF_ENOTFOUND)
         return r;
-    if (r == 0 && sq->live.device == sq->doomed.device &&
-        sq->live.inode == sq->doomed.inode)
+    if (r == 0 && sq->live.device == sq->executes.device &&
+        sq->live.inode == sq->executes.inode)
         return 0;
     return hf_sq_fail(
         sq, HF_ENOTFOUND,
@@ -73,7 +83,7 @@ static int remove_tickets(struct hf_sq *sq, uint64_t sid)
     return r;
 }
 
-static int end_session(struct hf_sq *sq, uint64_t sid)
+static int end_its_session(struct hf_sq *sq, uint64_t sid)
 {
     int r = open_its_file(sq);
     if (r == 0)
@@ -85,7 +95,7 @@ static int end_session(struct hf_sq *sq, uint64_t sid)
     if (r == 0)
         r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_UNWATCH, NULL, sid));
     if (r == 0)
-        r = hf_sq_tell(sq, sid, HF_SQ_ENDED);
+        r = hf_sq_fifo_end(sq, sid); /* if we get no further, it ends by itself */
     if (r < 0) {
         hf_sq_abort(sq);
         return r;
@@ -95,14 +105,14 @@ static int end_session(struct hf_sq *sq, uint64_t sid)
 
 void hf_sq_execute(struct hf_sq *sq)
 {
-    int r = end_session(sq, sq->doomed.sid);
+    int r = end_its_session(sq, sq->executes.sid);
 
     assert(r != HF_SQ_SHUT); /* no request hurries us */
     if (r == HF_SQ_STALE)
         hf_sq_outdated(sq); /* and look again at what is there */
     if (r == HF_SQ_STALE || r == HF_EDOWN)
         return; /* it is tried again for as long as the caller likes */
-    sq->doomed.sid = 0;
+    sq->executes.sid = 0;
     if (r == 0)
         hf_store_set_link(&sq->base, HF_LINK_LOST);
     else

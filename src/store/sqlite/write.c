@@ -220,10 +220,9 @@ int hf_sq_begin_drawn(struct hf_sq *sq, uint64_t *ret)
         int r = hf_sq_begin(sq);
         if (r < 0)
             return r;
-        /* Whoever ended our session did so behind the gate, and has told us: no ticket of
-         * a session comes after its end. */
-        if (sq->willed)
-            hf_sq_fifo_drain(sq);
+        /* Whoever ended our session did so behind the gate: no ticket of a session comes
+         * after its end. */
+        hf_sq_will_check(sq);
         bool good = !sq->ended && hf_sq_files_inode(sq->files.db) == sq->head.db;
         r = good ? draw(sq, ret) : HF_SQ_STALE;
         if (r == 1)
