@@ -87,7 +87,8 @@ int hf_will_read(const uint8_t *bytes, size_t size, struct hf_will *ret, char *e
         .own = bytes + AT_URL + url_size,
         .own_size = size - AT_URL - url_size,
     };
-    if (will.ttl_ms > INT_MAX || memchr(will.url, '\0', url_size) != NULL)
+    if (url_size == 0 || will.ttl_ms > INT_MAX ||
+        memchr(will.url, '\0', url_size) != NULL)
         return say_will(HF_EINVAL, errmsg, "makes no sense");
     *ret = will;
     return 0;

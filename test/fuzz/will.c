@@ -17,6 +17,7 @@ static void check_read(const uint8_t *bytes, size_t size)
     assert((r == 0) == (errmsg[0] == '\0'));
     if (r < 0)
         return;
+    assert(will.url_size > 0); /* else it would be of whatever store is the default */
     assert(will.own_size <= HF_WILL_MAX && will.own + will.own_size == bytes + size);
     assert((const uint8_t *)will.url + will.url_size == will.own);
     uint8_t *again = malloc(size);

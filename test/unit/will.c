@@ -115,6 +115,9 @@ static void what_makes_no_sense_is_refused(void **state)
         (struct hf_will){ .url = URL, .url_size = 5, .ttl_ms = UINT32_MAX, .own = bytes };
     size = hf_will_write(&will, bytes, sizeof bytes);
     assert_int_equal(read_exactly(bytes, size, NULL), HF_EINVAL);
+    will = (struct hf_will){ .url = "", .own = (const uint8_t *)"x", .own_size = 1 };
+    size = hf_will_write(&will, bytes, sizeof bytes); /* that would be $HOLDFAST_URL */
+    assert_int_equal(read_exactly(bytes, size, NULL), HF_EINVAL);
 
     /* Too much of a store's own: the URL's length is changed, and the rest is as much. */
     uint8_t long_own[HF_WILL_MAX] = { 0 };
