@@ -23,7 +23,7 @@ struct session {
     struct hf_finding_list findings;
     uint64_t               number; /* names it in its will; no other ever has the same */
     bool                   ended;  /* a will was executed, and process() has to tell */
-    uint64_t               doomed; /* opened to end the session of that number; or 0 */
+    uint64_t               executes; /* opened to end the session of that number; or 0 */
     struct session        *next;
 };
 

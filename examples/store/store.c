@@ -35,9 +35,8 @@ static void cancel(struct hf_store *store, struct hf_req *req)
 }
 
 /* S9 will: the session's places go, and it has another number from then on.  Whoever opened
- * it hears that it was lost; what he submitted until then was for the session that is gone.  A
- * will is good in this process alone: another one has a shelf of its own. */
-static void end_session(uint64_t number)
+ * it hears that it was lost; what he submitted until then was for the session that is gone. */
+static void end_session_numbered(uint64_t number)
 {
     for (struct session *each = shelf_sessions; each != NULL; each = each->next)
         if (each->number == number) {
@@ -48,12 +47,41 @@ static void end_session(uint64_t number)
         }
 }
 
+/* Another process has a shelf of its own, and a forked child a copy of ours: what ended a
+ * session there would leave this one alive.  So a will also says whose it is. */
+struct will {
+    uint64_t number;
+    uint64_t pid;
+};
+
 static int write_will(struct hf_store *store, void *ret)
 {
     pthread_mutex_lock(&mutex);
-    memcpy(ret, &((struct session *)store)->number, sizeof(uint64_t));
+    struct will will = { ((struct session *)store)->number, (uint64_t)getpid() };
     pthread_mutex_unlock(&mutex);
-    return sizeof(uint64_t);
+    memcpy(ret, &will, sizeof will);
+    return sizeof will;
+}
+
+/* *ret is 0 if there is no will. */
+static int read_will(const struct hf_config *config, char *errmsg, uint64_t *ret)
+{
+    struct will will = { 0 };
+
+    if (config->will_size == sizeof will)
+        memcpy(&will, config->will, sizeof will);
+    *ret = will.number;
+    if (config->will == NULL)
+        return 0;
+    if (will.number == 0) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "the will is not one of shelf:");
+        return HF_EINVAL;
+    }
+    if (will.pid != (uint64_t)getpid()) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "the will is of another process and its shelf:");
+        return HF_EUNSUPPORTED;
+    }
+    return 0;
 }
 
 /* S7 answer: what is taken from the queue gets its one answer, or is a WATCH that has not
@@ -70,9 +98,9 @@ static void process(struct hf_store *store, hf_time now, bool readable)
         (void)!eventfd_read(store->fd, &rings);
     session->queue = (struct hf_requests){ 0 };
     pthread_mutex_lock(&mutex);
-    if (session->doomed != 0)
-        end_session(session->doomed);
-    bool ended = session->ended || session->doomed != 0;
+    if (session->executes != 0)
+        end_session_numbered(session->executes);
+    bool ended = session->ended || session->executes != 0;
     session->ended = false;
     store->wake = ended ? 0 : HF_NEVER; /* before any done(), which may submit */
     hf_store_set_link(store, ended ? HF_LINK_LOST : HF_LINK_UP);
@@ -115,26 +143,24 @@ static void close_store(struct hf_store *store)
 
 static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
+    uint64_t executes;
+
+    int r = read_will(config, errmsg, &executes);
+    if (r < 0)
+        return r;
     struct session *session = calloc(1, sizeof *session);
     int             fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    uint64_t        doomed = 0;
-
-    if (config->will_size == sizeof doomed)
-        memcpy(&doomed, config->will, sizeof doomed);
-    bool wrong = config->will != NULL && doomed == 0;
-    if (session == NULL || fd < 0 || wrong) {
-        snprintf(errmsg, HF_ERRMSG_MAX,
-                 wrong ? "the will is not one of shelf:"
-                       : "no memory or no descriptor is left");
+    if (session == NULL || fd < 0) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "no memory or no descriptor is left");
         free(session);
         if (fd >= 0)
             close(fd);
-        return wrong ? HF_EINVAL : HF_ENOMEM;
+        return HF_ENOMEM;
     }
     session->base =
         (struct hf_store){ .impl = &hf_shelf_store, .fd = fd, .alive_until = HF_NEVER };
     session->number = hf_random();
-    session->doomed = doomed;
+    session->executes = executes;
     pthread_mutex_lock(&mutex);
     session->next = shelf_sessions;
     shelf_sessions = session;

@@ -3,6 +3,7 @@
 
 #include "holdfast.h"
 
+#include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -122,6 +123,36 @@ static void all_of_the_session_goes(void **state)
     player_close(&b);
 }
 
+/* Who wants a claim waits outside, and has no place that could be granted. */
+static void a_claim_is_free_again(void **state)
+{
+    struct player    a, b;
+    struct ask       held, refused, outside;
+    struct testament will;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    enter(&a, "claimed", CLAIM, &held);
+    enter(&b, "claimed", CLAIM, &refused);
+    assert_false(is_in_line(&refused));
+    outside = (struct ask){ .req = { .op = HF_WATCH,
+                                     .name = "claimed",
+                                     .stamp = refused.req.stamp,
+                                     .seqs = &held.seen[0].seq,
+                                     .count = 1 } };
+    player_submit(&b, &outside);
+    player_turn(&b, 0);
+    testament_write(&a, &will);
+    testament_execute(&will);
+    assert_true(player_await(&b, &outside, LIMIT));
+    enter(&b, "claimed", CLAIM, &refused);
+    assert_true(is_granted(&refused));
+    await_loss(&a, 1);
+    player_close(&a);
+    player_close(&b);
+}
+
 /* ---- What stays ------------------------------------------------------------------------ */
 
 static void others_stay(void **state)
@@ -182,6 +213,45 @@ static void a_later_session_stays(void **state)
     await_loss(&a, 2);
     assert_int_equal(length(&a, "later"), 0);
     player_close(&a);
+}
+
+static void *execute_once(void *data)
+{
+    const struct testament *will = data;
+
+    return hf_execute(will->bytes, will->size, LIMIT, NULL, 0) == 0 ? data : NULL;
+}
+
+/* A guardian and a person, say.  Each is told that it is dead, and what comes next stays. */
+static void two_execute_it_at_once(void **state)
+{
+    struct player    a, b;
+    struct ask       held, waits;
+    struct testament will;
+    pthread_t        thread[2];
+    void            *done;
+
+    (void)state;
+    player_open(&a);
+    player_open(&b);
+    enter(&a, "twice", MUTEX, &held);
+    uint64_t next = enter(&b, "twice", MUTEX, &waits);
+    testament_write(&a, &will);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, execute_once, &will), 0);
+    await_loss(&a, 1);
+    uint64_t last = enter(&a, "twice", MUTEX, &held);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_join(thread[i], &done), 0);
+        assert_non_null(done);
+    }
+    await_turn(&b, "twice", &waits, &a);
+    assert_int_equal(prove(&b, "twice", next), 0);
+    assert_int_equal(prove(&a, "twice", last), 0);
+    assert_int_equal(length(&b, "twice"), 2);
+    assert_true(a.lost == 1 && b.lost == 0);
+    player_close(&a);
+    player_close(&b);
 }
 
 /* Nor does one whose owner has closed its store in peace. */
@@ -259,6 +329,31 @@ static void execute_inherited(struct child *parent)
     must(hf_execute(inherited.bytes, inherited.size, LIMIT, NULL, 0) == 0);
 }
 
+static void execute_in_vain(struct child *parent)
+{
+    (void)parent;
+    must(hf_execute(inherited.bytes, inherited.size, LIMIT, NULL, 0) == HF_EUNSUPPORTED);
+}
+
+/* "It is dead" would be a lie there. */
+static void another_process_may_have_no_such_session(void **state)
+{
+    struct player a;
+    struct child  child;
+    struct ask    ask;
+
+    (void)state;
+    if (promise_is_shared())
+        skip();
+    player_open(&a);
+    uint64_t id = enter(&a, "not_there", MUTEX, &ask);
+    testament_write(&a, &inherited);
+    child_start(&child, execute_in_vain);
+    assert_int_equal(child_status(&child), 0);
+    assert_int_equal(prove(&a, "not_there", id), 0);
+    player_close(&a);
+}
+
 static void another_process_executes_it(void **state)
 {
     struct player a, b;
@@ -333,10 +428,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_holder_is_replaced),
         cmocka_unit_test(those_asleep_are_woken),
         cmocka_unit_test(all_of_the_session_goes),
+        cmocka_unit_test(a_claim_is_free_again),
         cmocka_unit_test(others_stay),
         cmocka_unit_test(a_later_session_stays),
+        cmocka_unit_test(two_execute_it_at_once),
         cmocka_unit_test(a_closed_session_has_gone_before),
         cmocka_unit_test(damaged_bytes_touch_nothing),
+        cmocka_unit_test(another_process_may_have_no_such_session),
         cmocka_unit_test(another_process_executes_it),
         cmocka_unit_test(a_dead_owner_is_replaced_at_once),
     };
