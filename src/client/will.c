@@ -124,11 +124,14 @@ int hf_will(struct hf_client *client, void *ret, size_t size)
         return r;
     hf_client_await_turned(client);
     r = hf_will_make(client, ret, size);
+    const char *why = client->store->errmsg;
     if (r == HF_EUNSUPPORTED)
         hf_client_fail(client, r, "sessions in this store leave no will");
+    else if (r == HF_EDOWN)
+        hf_client_fail(client, r, "there is no session yet%s%s", *why != '\0' ? ": " : "",
+                       why);
     else if (r < 0)
-        hf_client_fail(client, r, "there is no session yet%s%s",
-                       *client->store->errmsg != '\0' ? ": " : "", client->store->errmsg);
+        hf_client_fail(client, r, "%s", why);
     hf_client_end(client, cancel);
     return r;
 }

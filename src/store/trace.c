@@ -167,7 +167,9 @@ static int trace_will(struct hf_store *store, void *ret)
     struct trace *trace = (struct trace *)store;
 
     assert(trace->inner->impl->will != NULL);
-    return trace->inner->impl->will(trace->inner, ret);
+    int r = trace->inner->impl->will(trace->inner, ret);
+    mirror(trace); /* it tells why not, and may have begun a session */
+    return r;
 }
 
 static int trace_lifeline(struct hf_store *store, int *fds, int size)
@@ -176,7 +178,9 @@ static int trace_lifeline(struct hf_store *store, int *fds, int size)
 
     if (trace->inner->impl->lifeline == NULL)
         return 0;
-    return trace->inner->impl->lifeline(trace->inner, fds, size);
+    int r = trace->inner->impl->lifeline(trace->inner, fds, size);
+    mirror(trace);
+    return r;
 }
 
 static void trace_close(struct hf_store *store)

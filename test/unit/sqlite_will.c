@@ -195,6 +195,33 @@ static void one_whose_fifo_was_deleted(void **state)
     ends_untold(*state, remove_fifo, false);
 }
 
+static void trace_nothing(const char *text, void *data)
+{
+    (void)text;
+    (void)data;
+}
+
+/* A session cannot begin where a folder stands in the file's place.  What is in the way is
+ * told, also through a trace. */
+static void what_keeps_a_session_from_beginning(void **state)
+{
+    struct lab       *lab = *state;
+    struct hf_options options = HF_OPTIONS_INIT;
+    int               fds[2];
+
+    for (int i = 0; i < 4; i++) {
+        struct hf_client *client;
+        options.on_trace = i < 2 ? NULL : trace_nothing;
+        assert_int_equal(hf_open(lab->url, &options, &client), 0);
+        assert_int_equal(mkdir(lab->path, 0700), 0);
+        int r = i % 2 == 0 ? hf_will(client, NULL, 0) : hf_lifeline(client, fds, 2);
+        assert_int_equal(r, HF_EDENIED);
+        assert_ptr_equal(strstr(hf_errmsg(client), lab->path), hf_errmsg(client));
+        hf_close(client);
+        assert_int_equal(rmdir(lab->path), 0);
+    }
+}
+
 /* Who has a will has to hear that it is out of date, even if nothing was held. */
 static void a_new_session_is_told_of(void **state)
 {
@@ -263,6 +290,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_that_was_told_too_much, lab_setup,
                                         lab_teardown),
         cmocka_unit_test_setup_teardown(one_whose_fifo_was_deleted, lab_setup,
+                                        lab_teardown),
+        cmocka_unit_test_setup_teardown(what_keeps_a_session_from_beginning, lab_setup,
                                         lab_teardown),
         cmocka_unit_test_setup_teardown(a_new_session_is_told_of, lab_setup,
                                         lab_teardown),
