@@ -82,3 +82,27 @@ void testament_refused(const struct testament *will, int code)
     assert_non_null(strstr(error, "will"));
     assert_int_equal(hf_execute(will->bytes, will->size, LIMIT, NULL, 0), code);
 }
+
+/* Only what does not end by itself shows anything: who is alive is kept so. */
+void await_loss(struct player *player, int times)
+{
+    hf_time end = hf_now() + LIMIT * HF_MS;
+
+    while (player->lost < times && hf_now() < end)
+        player_turn(player, 10);
+    assert_int_equal(player->lost, times);
+}
+
+void await_turn(struct player *player, const char *name, struct ask *view,
+                struct player *owner)
+{
+    hf_time  end = hf_now() + LIMIT * HF_MS;
+    uint64_t id = view->req.id;
+
+    while (!is_granted(view) && hf_now() < end) {
+        player_turn(owner, 1);
+        player_turn(player, 1);
+        assert_int_equal(look(player, name, id, view), 0);
+    }
+    assert_true(is_granted(view));
+}

@@ -27,4 +27,10 @@ void testament_move(const struct testament *will, const char *url, struct testam
 void testament_execute(const struct testament *will);
 void testament_refused(const struct testament *will, int code);
 
+/* Turn until the player has lost its session so many times; or until it is its turn, while
+ * the owner of the place ahead lives, too. */
+void await_loss(struct player *player, int times);
+void await_turn(struct player *player, const char *name, struct ask *view,
+                struct player *owner);
+
 #endif
