@@ -265,14 +265,11 @@ def a_session_with_many_places_is_ended_in_pieces():
 def who_leaves_many_places_says_bye_until_they_are_ended():
     there = space()
     a = crowd(there, 500)
-    left = []
-    for _ in range(3):
-        reply = a.bye()
-        left.append(len(there.members("o")))
-        if reply == [2]:  # too slow: it is dead
-            break
-    assert left in ([300, 100, 0], [300, 300], [300, 100, 100]), left
-    assert reply == [2 if left[-1] else 0] and (left[-1] or a.sid not in there.fields("s"))
+    for left in (300, 100, 0):
+        assert a.bye() == ([0, 1] if left else [0]) and len(there.members("o")) == left
+        if left == 100:
+            there.kill(a)  # it was slow: it is dead, but nobody has noticed
+    assert a.sid not in there.fields("s") and a.bye() == [2]
 
 
 @case
@@ -281,7 +278,7 @@ def who_says_bye_only_once_leaves_many_places_to_others():
     b = there.session()
     a = crowd(there, 1000)
     assert a.bye() == [0, 1]
-    assert int(there.fields("s")[a.sid].split()[0]) - there.now() <= 100_000
+    assert int(there.fields("s")[a.sid].split()[0]) - there.now() <= SOON
     assert len(there.members("o")) == 800
     there.kill(a)
     assert a.renew() == [2]

@@ -45,6 +45,53 @@ def whoever_has_the_will_keeps_the_owner_out_and_makes_no_lease_longer():
 
 
 @case
+def who_was_kept_out_may_begin_anew_when_the_lease_is_over():
+    """Whoever had the will got no further than hello; and nobody else is there to look."""
+    for lost in (False, True):
+        there = space()
+        a = there.session()
+        a.enter(1, "m")
+        if lost:
+            there.lose(there.keep())
+        assert a.executor().hello(connection=LAST)[0] == 0
+        assert a.hello() == [3]
+        there.kill(a)
+        if lost:
+            assert a.hello() == [3]  # the hold-off may be longer than the lease
+            there.end_hold()
+        assert a.hello() == [2] and a.sid not in there.fields("s")
+        assert there.session().enter(1, "m").state == "g"
+
+
+@case
+def what_others_left_of_a_session_is_ended_to_the_last():
+    """Its lease is over, and a piece of it was ended, before or while its will is executed."""
+    there = space()
+    a, b = sessions(there)
+    a.enter_many(range(1, 901), "crowd", 1, "1000")
+    there.kill(a)
+    assert b.renew()[0] == 0 and len(there.members("o")) == 700
+    assert a.execute() == 3 and not there.members("o")
+    c = there.session()
+    c.enter_many(range(1, 901), "crowd", 1, "1000")
+    assert c.execute(before_each=lambda: there.kill(c)) == 5 and not there.members("o")
+
+
+@case
+def a_slow_will_leaves_no_claim_to_others():
+    """They could not take its key away, which is somebody's until the lease is over."""
+    there = space()
+    a, b = sessions(there)
+    a.enter_many(range(1, 301), "crowd", 1, "1000")
+    assert a.take(999, "last").state == "g"
+    before = there.fields("s")[a.sid].split()[0]
+    ends = []
+    a.execute(before_each=lambda: ends.append(there.fields("s")[a.sid].split()[0]))
+    assert set(ends) == {before}, ends
+    assert b.take(1, "last").state == "g"
+
+
+@case
 def where_there_is_no_such_session_nothing_is_made():
     there = space()
     nobody = Session(there)

@@ -15,6 +15,7 @@
 
 #define FAREWELL (100 * HF_MS) /* how long close waits at most, if we hold anything */
 #define NAMES    2             /* of an answer: they begin there */
+#define SOON     100000        /* microseconds in which we say bye again, if at all */
 
 static void say_bye(struct hf_redis *redis, const redisReply *before);
 
@@ -62,6 +63,8 @@ static void say_bye(struct hf_redis *redis, const redisReply *before)
     for (size_t i = NAMES; i < end; i++)
         hf_redis_add_claim(redis, hf_redis_text(before, i));
     hf_redis_add_who(redis);
+    if (!redis->served.executes)
+        hf_redis_add_number(&redis->served, SOON);
     hf_redis_send(redis, &redis->session.bye, on_bye, NULL);
 }
 

@@ -1,13 +1,17 @@
 -- bye.lua - end a session and all it has: our own, or the one that a will is of.
 --
 -- KEYS 3 ... its claims
+-- ARGV 4 how long it lives at most, if this is not said again: what is left of it is for others
+--      to end then.  None, by a will: as long as its lease; for others could not end its claims
 -- -> { 0 }; { 0, 1, name, ... } a piece of it: say it again, and give those claims as keys, too;
---    nothing was done if there are any.  Who does not is dead soon, and what is left of it is
---    for others to end.
-local SOON = 100000
+--    nothing was done if there are any; { 2 } nothing is left of it
+--
+-- That the lease is over does not matter: others may have ended a part of it, but not the rest.
 local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'hold')
-local wrong = refusal(f[1], f[2])
-if wrong then return wrong end
+if f[1] ~= ARGV[1] then return { 1 } end
+if not f[2] then return { 2 } end
+local till, connection = match(f[2], '^(%d+) (%d+)$')
+if connection ~= ARGV[3] then return { 3 } end
 head = { epoch = f[1], hold = f[3] }
 
 local given, ret = {}, { 0, 1 }
@@ -23,7 +27,9 @@ if #ret > 2 then return ret end
 for i = 3, #KEYS do
   if match(call('GET', KEYS[i]) or '', '^%x+:') == sid .. ':' then call('DEL', KEYS[i]) end
 end
-renew(sid, ARGV[3], sub(f[2], 1, 16), SOON)
+if ARGV[4] and tonumber(till) - now > tonumber(ARGV[4]) then
+  renew(sid, connection, till, tonumber(ARGV[4]))
+end
 if bury(sid, PIECE) == PIECE then return ret end
 call('PUBLISH', with_prefix('wake:' .. sid), '0 e') -- to its owner, should that be another
 return { 0 }

@@ -4,7 +4,8 @@
 --      7 highest token we know of; 1 is "0" for a new session, and "-" for one that a will
 --      is of: it is taken over to be ended, and lives no longer for that
 -- -> { 0, epoch, on hold for, messages sent to us, longest ttl, patience }; { 2 } the
---    session is dead; { 7, layout, ours } the data are another version's, and left alone
+--    session is dead; { 3 } somebody who has its will was here, and it is not dead yet;
+--    { 7, layout, ours } the data are another version's, and left alone
 --
 -- If the server is not the one that wrote the data, what was written last may be lost.  So
 -- tokens jump, and nobody is granted anything until all leases given out before have ended or
@@ -34,15 +35,16 @@ end
 call('HSET', state, 'last', fmt('%016.0f', last), 'ttl', fmt('%.0f', longest))
 
 local till, connection = match(f[2] or '', '^(%d+) (%d+)$')
-if connection and tonumber(connection) > tonumber(ARGV[3]) then return { 3 } end
-if known ~= '0' then
-  local alive = till and tonumber(till) > now
-  if not alive and (known == head.epoch or not on_hold()) then
-    if till then bury(sid, PIECE) end
-    return { 2 }
-  end
+local alive = till and tonumber(till) > now
+if known == '-' then -- its lease may be over, but who else would end all that is left of it?
+  if not till then return { 2 } end
+  ttl = tonumber(till) - now
+elseif known ~= '0' and not alive and (known == head.epoch or not on_hold()) then
+  if till then bury(sid, PIECE) end
+  return { 2 }
 end
-renew(sid, ARGV[3], till, known == '-' and till and tonumber(till) - now or ttl)
+if connection and tonumber(connection) > tonumber(ARGV[3]) then return { 3 } end
+renew(sid, ARGV[3], till, ttl)
 keep_time(longest)
 sweep()
 return { 0, head.epoch, hold_left(),

@@ -184,6 +184,8 @@ static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply
         hf_redis_session_restart(&redis->served);
     } else if (code == HF_SERVED_VERSION) {
         other_layout(redis, reply);
+    } else if (code == HF_SERVED_STALE) {
+        hf_dial_break(redis->remote.dial, "was told to end our session, by its will");
     } else if (code != HF_SERVED_DONE || epoch == NULL) {
         hf_dial_break(redis->remote.dial, "gives no answer that makes sense");
     } else if (redis->served.executes) {
