@@ -46,6 +46,7 @@ def systemd_understands_the_units(t):
     t.equal(sorted(units), ["report.service", "report.timer", "scheduler.service"])
     for name, text in units.items():
         t.path(name).write_text(here(t, text))
+        t.equal(unit_lines(text, "KillMode"), [], "mixed would kill the guardian with holdfast")
     done = subprocess.run(["systemd-analyze", "verify", "--man=no", *(str(t.path(name)) for name in units)],
                           env=t.env, capture_output=True, text=True, timeout=LIMIT)
     t.equal((done.returncode, done.stdout, done.stderr), (0, "", ""))
