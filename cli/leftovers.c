@@ -39,15 +39,33 @@ static char *find_title(size_t *size, size_t *most)
     return (char *)at[0]; // NOLINT(performance-no-int-to-ptr): the kernel says so
 }
 
-/* Text that does not fit our command line overwrites the environment, which the command
- * has got already. */
+/* Whoever executes the will still needs the environment: PGPASSWORD, PGHOST, HOME.  False:
+ * no memory. */
+static bool move_environment(void)
+{
+    size_t count = 0;
+
+    while (environ[count] != NULL)
+        count++;
+    char **copy = calloc(count + 1, sizeof *copy);
+    if (copy == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if ((copy[i] = strdup(environ[i])) == NULL)
+            return false; /* what was copied stays unused, until we exit */
+    environ = copy;
+    return true;
+}
+
+/* Text that does not fit our command line overwrites what stands behind it, where the
+ * environment was. */
 void leftovers_announce(void)
 {
     char   text[sizeof TITLE + TEXT_TIME_MAX], time[TEXT_TIME_MAX];
     size_t size, most;
     char  *title = find_title(&size, &most);
 
-    if (title == NULL)
+    if (title == NULL || !move_environment())
         return;
     snprintf(text, sizeof text, TITLE "%s", text_time(time, clock_wall_us()));
     memset(title, 0, size);

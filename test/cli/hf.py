@@ -90,13 +90,14 @@ class Test:
     # ---- Running things
 
     def start(self, *args, **more):
-        """Start holdfast with these arguments, its output in pipes."""
+        """Start holdfast with these arguments, its output in pipes; `called` is its argv[0]."""
+        more.setdefault("executable", HOLDFAST)
         more.setdefault("stdin", subprocess.DEVNULL)
         more.setdefault("stdout", subprocess.PIPE)
         more.setdefault("stderr", subprocess.PIPE)
         env = dict(self.env, **more.pop("env", {}))
         begin = time.monotonic()
-        process = subprocess.Popen([HOLDFAST, *args], env=env, **more)
+        process = subprocess.Popen([more.pop("called", HOLDFAST), *args], env=env, **more)
         process.begin = begin
         self.started.append(process)
         return process

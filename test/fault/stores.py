@@ -60,6 +60,10 @@ class Redis(Row):
     def url(self, at=None, more="", who=f":{SECRET}", lease="1s"):
         return f"redis://{who}@{at or server.address}?ttl={lease}{more}"
 
+    def by_environment(self, lease):
+        """A URL without a password, and the variable that has it."""
+        return f"redis://{server.address}?ttl={lease}", {"HOLDFAST_REDIS_AUTH": f":{SECRET}"}
+
     def secure(self, at=None, ca=None, cert=None, key=None, of=None):
         of = of or server
         return with_files(f"rediss://:{SECRET}@{at or of.tls_address}?ttl=1s", ca=ca, cert=cert, key=key)
@@ -111,6 +115,9 @@ class Postgres(Row):
     def url(self, at=None, more="", who=f"{postgres.USER}:{SECRET}", lease="2s"):
         return f"postgres://{who}@{at or server.address}/test?ttl={lease}{more}"
 
+    def by_environment(self, lease):
+        return self.url(who=postgres.USER, lease=lease), {"PGPASSWORD": SECRET}
+
     def secure(self, at=None, ca=None, cert=None, key=None, of=None):
         return with_files(self.url(at or (of or server).address, "&sslmode=verify-full"),
                           sslrootcert=ca, sslcert=cert, sslkey=key)
@@ -156,6 +163,9 @@ class ZooKeeper(Row):
 
     def url(self, at=None, more="", who=f"ana:{SECRET}", lease="5s"):
         return f"zk://{who}@{at or server.address}?session={lease}{more}"
+
+    def by_environment(self, lease):
+        return f"zk://{server.address}?session={lease}", {"HOLDFAST_ZK_AUTH": f"ana:{SECRET}"}
 
     def secure(self, at=None, ca=None, cert=None, key=None, of=None):
         return with_files(f"zks://{at or (of or server).secure_address}?session=5s",

@@ -191,6 +191,22 @@ def killed_when_the_command_has_ended_and_the_lock_is_not_given_back(t):
 
 
 @case
+def the_password_comes_from_the_environment_alone(t):
+    """It stands right behind a short command line, where the guardian then says that the command
+    has ended and left something."""
+    prepare(t)
+    t.env["HOLDFAST_URL"], variable = row.by_environment(LEASE)
+    t.env = variable | t.env
+    t.path("j").write_text("#!/bin/sh\nsetsid sleep 1000 >/dev/null 2>&1 &\n")
+    t.path("j").chmod(0o755)
+    holder = t.start("run", "-q", "a", "./j", called="h", cwd=t.folder)
+    t.contains(holder.stderr.readline().decode(), "left sleep")
+    guardian, waiter = t.guardian(holder), queue(t)
+    t.contains(pathlib.Path(f"/proc/{guardian}/cmdline").read_text(), "the command ended at")
+    kill_and_replace(t, holder, waiter)
+
+
+@case
 def each_term_of_elect(t):
     prepare(t)
     script = "n=$(cat $D/n 2>/dev/null || echo 0); n=$((n + 1)); echo $n >$D/n; test $n -lt 2 || sleep 1000"
