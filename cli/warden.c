@@ -49,12 +49,14 @@ static void close_the_rest(void)
     closedir(open_ones);
 }
 
-/* False: the program is dead, or has dismissed us and there is no will any more. */
-static bool hear(struct will_kept *will)
+/* False: the program is dead, or has dismissed us and there is no will any more.
+ * ECONNRESET: it died without having heard us.  That is told once, before what it said
+ * last. */
+static bool hear_program(struct will_kept *will)
 {
     ssize_t n = recv(LINK, will->bytes, GUARD_WILL_MAX, MSG_TRUNC);
 
-    if (n < 0 && errno == EINTR)
+    if (n < 0 && (errno == EINTR || errno == ECONNRESET))
         return true;
     if (n <= 0)
         return false;
@@ -74,9 +76,11 @@ int warden_main(const struct args *args)
     }
     close_the_rest();
     prctl(PR_SET_NAME, NAME);
-    if (will_make_room(&will) < 0 || send(LINK, HELLO, strlen(HELLO), MSG_NOSIGNAL) < 0)
+    if (will_make_room(&will) < 0)
         return EXIT_INTERNAL;
-    while (hear(&will))
+    /* A program that is dead already may have left a will. */
+    send(LINK, HELLO, strlen(HELLO), MSG_NOSIGNAL);
+    while (hear_program(&will))
         continue;
     will_execute(&will, clock_boot_ns() + LONG_ENOUGH);
     return 0;

@@ -5,6 +5,7 @@
 /* needs redis: standalone */
 /* needs postgres: standalone */
 #include "lib/doomed.h"
+#include "lib/testament.h"
 #include "lib/wardens.h"
 #include "lib/witness.h"
 
@@ -12,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -290,6 +292,79 @@ static void test_one_that_is_dismissed_asks_nothing_of_the_server(void **state)
     witness_tell("thaw");
 }
 
+/* ---- The program dies early ------------------------------------------------------------- */
+
+/* A warden at the end of `socket`; our child, so that its end can be waited for. */
+static pid_t start_warden(int socket)
+{
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        dup2(socket, STDIN_FILENO);
+        execl(wardens_program(), "holdfast", "warden", (char *)NULL);
+        _exit(127);
+    }
+    close(socket);
+    return pid;
+}
+
+/* A lock that is held, and the will of its session. */
+static struct hf_lock *hold_with_will(struct hf_client **client, struct testament *will)
+{
+    struct hf_lock *lock = NULL;
+
+    assert_int_equal(hf_open(url(), NULL, client), 0);
+    assert_int_equal(hf_mutex(*client, "early", &lock), 0);
+    assert_int_equal(hf_acquire(lock, ACTOR_LIMIT_MS), 0);
+    testament_take(*client, will);
+    return lock;
+}
+
+static void will_is_executed(struct hf_client *client, struct hf_lock *lock, pid_t warden)
+{
+    int status = -1;
+
+    assert_int_equal(waitpid(warden, &status, 0), warden);
+    assert_int_equal(status, 0);
+    assert_int_equal(hf_check(lock, ACTOR_LIMIT_MS), HF_ELOST);
+    hf_close(client);
+}
+
+static void test_the_program_dies_before_its_warden_runs(void **state)
+{
+    struct hf_client *client;
+    struct testament  will;
+    int               ends[2];
+
+    (void)state;
+    struct hf_lock *lock = hold_with_will(&client, &will);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    assert_int_equal(send(ends[0], will.bytes, will.size, 0), (ssize_t)will.size);
+    close(ends[0]);
+    will_is_executed(client, lock, start_warden(ends[1]));
+}
+
+static void test_the_program_dies_without_having_heard_its_warden(void **state)
+{
+    struct hf_client *client;
+    struct testament  will;
+    int               ends[2], status;
+
+    (void)state;
+    struct hf_lock *lock = hold_with_will(&client, &will);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    pid_t         pid = start_warden(ends[1]);
+    struct pollfd on = { .fd = ends[0], .events = POLLIN };
+    assert_int_equal(poll(&on, 1, ACTOR_LIMIT_MS), 1);
+    kill(pid, SIGSTOP);
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    assert_int_equal(send(ends[0], will.bytes, will.size, 0), (ssize_t)will.size);
+    close(ends[0]);
+    kill(pid, SIGCONT);
+    will_is_executed(client, lock, pid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +372,8 @@ int main(void)
         cmocka_unit_test(test_one_that_is_stopped_is_not_dead),
         cmocka_unit_test(test_one_whose_child_lives_is_not_dead),
         cmocka_unit_test(test_hold_is_replaced),
+        cmocka_unit_test(test_the_program_dies_before_its_warden_runs),
+        cmocka_unit_test(test_the_program_dies_without_having_heard_its_warden),
     };
     const struct CMUnitTest tests_with_a_witness[] = {
         cmocka_unit_test(test_a_warden_that_is_killed_is_replaced),
