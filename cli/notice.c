@@ -16,19 +16,22 @@
 #define FIRST_NS    (400 * NS_PER_MS) /* shorter waits are not worth a word */
 #define TERMINAL_NS (1 * NS_PER_SEC)
 #define LOG_NS      (5 * NS_PER_SEC)
+#define WAITED_NS   (1 * NS_PER_SEC) /* shorter ones are not worth a word afterwards */
 #define ASK_MS      500
 
 void notice_init(struct notice *notice, struct hf_client *client, const char *name,
                  bool quiet)
 {
     const char *term = getenv("TERM");
+    int64_t     now = clock_boot_ns();
 
     *notice = (struct notice){
         .client = client,
         .name = name,
         .quiet = quiet,
         .terminal = isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0,
-        .next = clock_boot_ns() + FIRST_NS,
+        .begin = now,
+        .next = now + FIRST_NS,
     };
 }
 
@@ -154,4 +157,14 @@ void notice_clear(struct notice *notice)
     ssize_t n = write(STDERR_FILENO, "\r\033[K", 4);
     (void)n;
     notice->shown = false;
+}
+
+void notice_waited(const struct notice *notice)
+{
+    char    age[TEXT_AGE_MAX];
+    int64_t waited = clock_boot_ns() - notice->begin;
+
+    if (waited >= WAITED_NS && !notice->quiet)
+        complain("waited %s for \"%s\"", text_age(age, waited / (NS_PER_MS / 1000)),
+                 notice->name);
 }

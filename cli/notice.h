@@ -19,7 +19,8 @@ struct notice {
     bool              shown;    /* a line stands on the terminal */
     uint64_t          told;     /* token of the holder last told of */
     bool              spoken;   /* anything was */
-    int64_t           next;     /* when to look again, CLOCK_BOOTTIME ns */
+    int64_t           begin;    /* of the wait; CLOCK_BOOTTIME ns */
+    int64_t           next;     /* when to look again */
 };
 
 void notice_init(struct notice *notice, struct hf_client *client, const char *name,
@@ -36,5 +37,8 @@ void notice_show_seen(struct notice *notice, const struct hf_report *seen);
 
 /* Clear the line on the terminal. */
 void notice_clear(struct notice *notice);
+
+/* The wait was not in vain: say how long it was, if it was long. */
+void notice_waited(const struct notice *notice);
 
 #endif

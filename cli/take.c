@@ -10,7 +10,6 @@
 #include "refuse.h"
 #include "session.h"
 #include "status.h"
-#include "text.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -20,9 +19,6 @@
 
 /* A wait that is no longer than this is told of only at its end. */
 #define REACH_MS 3000
-
-/* A wait that is shorter than this is not worth a word when it is over. */
-#define WAITED_NS (1 * NS_PER_SEC)
 
 /* How often to look whether a run around us is in our way. */
 #define LOOK_MS 50
@@ -217,22 +213,12 @@ static enum next_step wish(struct taking *taking, struct notice *notice, int *re
     return GO_ON;
 }
 
-static void say_waited(const struct taking *taking, int64_t waited)
-{
-    char age[TEXT_AGE_MAX];
-
-    if (waited >= WAITED_NS && !taking->args->quiet)
-        complain("waited %s for \"%s\"", text_age(age, waited / (NS_PER_MS / 1000)),
-                 taking->args->operand[0]);
-}
-
 /* A server that cannot be told that we gave up is not waited for: the session ends with
  * us. */
 bool take(struct taking *taking)
 {
     const struct args *args = taking->args;
     struct notice      notice;
-    int64_t            begin = clock_boot_ns();
 
     int r = make_lock(args, taking->client, &taking->lock);
     if (r < 0) {
@@ -242,7 +228,7 @@ bool take(struct taking *taking)
     hf_set_follow(taking->lock, status_fd() != 0);
     hf_set_max_waiters(taking->lock, args->max_waiters);
     notice_init(&notice, taking->client, args->operand[0], args->quiet);
-    taking->give_up_at = begin + args->wait_ms * NS_PER_MS;
+    taking->give_up_at = notice.begin + args->wait_ms * NS_PER_MS;
 
     while (wish(taking, &notice, &r) == START_AGAIN)
         ;
@@ -261,7 +247,7 @@ bool take(struct taking *taking)
     } else if (r < 0) {
         taking->code = refuse(taking, r);
     } else {
-        say_waited(taking, clock_boot_ns() - begin);
+        notice_waited(&notice);
         status_held(taking->lock);
     }
     return r == 0 && taking->signal == 0 && !taking->disowned;

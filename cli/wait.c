@@ -103,7 +103,10 @@ static int conclude_wait(const struct waiting *waiting, int result)
             waiting->args->operand[0]);
         return EXIT_USAGE;
     }
-    return result == 0 ? 0 : refuse(&asked, result);
+    if (result != 0)
+        return refuse(&asked, result);
+    notice_waited(&waiting->notice);
+    return 0;
 }
 
 int wait_main(const struct args *args)
@@ -114,7 +117,7 @@ int wait_main(const struct args *args)
     if (code != 0)
         return code;
     notice_init(&waiting.notice, waiting.client, args->operand[0], args->quiet);
-    waiting.give_up_at = clock_boot_ns() + args->wait_ms * NS_PER_MS;
+    waiting.give_up_at = waiting.notice.begin + args->wait_ms * NS_PER_MS;
     code = conclude_wait(&waiting, wait_until_free(&waiting));
     hf_report_free(waiting.seen);
     hf_close(waiting.client);

@@ -23,10 +23,13 @@ def a_free_lock_is_not_waited_for(t):
 def it_ends_with_the_holder_and_takes_nothing(t):
     holder = t.hold("a")
     process = waiter(t)
+    told = time.monotonic()
     t.equal(t.show("a")["waiters"], [])
+    t.until("it has waited for more than a second", lambda: time.monotonic() > told + 0.7)
     t.end(holder)
     done = t.finish(process)
-    t.equal((done.code, done.out, done.err), (0, "", ""))
+    t.equal((done.code, done.out), (0, ""))
+    t.true(re.fullmatch(r'holdfast: waited \d+s for "a"\n', done.err), done.err)
 
 
 @case
