@@ -21,13 +21,15 @@ static void print_help_option(const struct option_row *row)
 
 static void print_verb(const struct verb *verb)
 {
-    printf("usage: holdfast %s [options]%s%s\n\n", verb->name, *verb->operands ? " " : "",
+    printf("usage: holdfast %s [options]%s%s\n", verb->name, *verb->operands ? " " : "",
            verb->operands);
-    if (verb->summary != NULL)
-        printf("%s\n", verb->summary);
-    if (verb->details != NULL)
-        printf("\n%s\n", verb->details);
+    if (verb->command)
+        printf("       holdfast %s [options] NAME -c STRING\n", verb->name);
     printf("\n");
+    if (verb->summary != NULL)
+        printf("%s\n\n", verb->summary);
+    if (verb->details != NULL)
+        printf("%s\n\n", verb->details);
     for (size_t i = 0; i < option_count; i++)
         if (option_table[i].verbs & verb->bit)
             print_help_option(&option_table[i]);
@@ -44,9 +46,10 @@ static void print_all(void)
         "\nLocks are kept in a file of yours unless HOLDFAST_URL, --url or --url-file name\n"
         "a store.\n"
         "Exit codes of run: the command's own; %d not acquired; %d lock lost;\n"
-        "%d store unavailable; %d usage; 126, 127 cannot run the command.\n"
+        "%d store unavailable; %d usage; %d --max-run was over;\n"
+        "126, 127 cannot run the command.\n"
         "`holdfast help VERB` tells more; so does the manual, holdfast(1).\n",
-        EXIT_BUSY, EXIT_LOST, EXIT_UNAVAILABLE, EXIT_USAGE);
+        EXIT_BUSY, EXIT_LOST, EXIT_UNAVAILABLE, EXIT_USAGE, EXIT_OVERDUE);
 }
 
 void help_print(const struct verb *verb)

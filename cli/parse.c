@@ -94,7 +94,9 @@ static char **shell_command(char *string)
 static int take_command(char **rest, struct args *args)
 {
     if (args->shell_string != NULL && *rest != NULL)
-        return parse_refuse(args->verb, "-c is the whole command, but there is also",
+        return parse_refuse(args->verb,
+                            "-c takes one word, so put the whole command in quotes: "
+                            "there is also",
                             *rest);
     if (args->shell_string != NULL)
         args->command = shell_command(args->shell_string);
@@ -157,6 +159,12 @@ int args_parse(int argc, char **argv, struct args *ret)
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
         word = "version";
     args.verb = verb_find(word);
+    if (args.verb == NULL && *word == '-') { /* without a value: it may be a secret */
+        complain("options stand behind the verb: holdfast VERB %.*s ...; `holdfast help` "
+                 "lists the verbs",
+                 (int)strcspn(word, "="), word);
+        return EXIT_USAGE;
+    }
     if (args.verb == NULL) {
         complain("there is no verb \"%s\"; `holdfast help` lists them", word);
         return EXIT_USAGE;

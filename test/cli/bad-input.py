@@ -60,6 +60,8 @@ def bad_combinations(t):
 def missing_and_unknown_arguments(t):
     refused(t, 64, says="help")
     refused(t, 64, "frobnicate", says="frobnicate")
+    refused(t, 64, "--max-run", "5", "run", "a", "true", says="VERB --max-run ...")
+    refused(t, 64, "--url=redis://:secret@a", "list", says="VERB --url ...")
     refused(t, 64, "run", says="NAME")
     refused(t, 64, "run", "a", says="COMMAND")
     refused(t, 64, "run", "a", "--", says="COMMAND")
@@ -70,6 +72,7 @@ def missing_and_unknown_arguments(t):
     refused(t, 64, "run", "a", "-c", says="-c")
     refused(t, 64, "run", "a", "-c", "true", "-c", "true", says="-c")
     refused(t, 64, "run", "a", "-c", "true", "--", "false", says="false")
+    refused(t, 64, "run", "a", "-c", "echo", "hi", says="in quotes: there is also hi")
     refused(t, 64, "elect", "--observe", "-c", "true", "a", says="--observe")
     refused(t, 64, "list", "a", "b", says="b")
     refused(t, 64, "show", says="NAME")
