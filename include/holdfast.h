@@ -600,8 +600,10 @@ HF_API int hf_lifeline(struct hf_client *client, int *fds, int size);
  *
  * Returns how many bytes the will has, and writes them to `ret` if `size` is enough for
  * that.  HF_EDOWN: there is no session yet; it begins when a call first asks the store for
- * something.  Each session has its own: ask again after HF_LINK_UP, in the callback itself
- * if you like.  Keep it secret: it may hold passwords of the store's URL. */
+ * something.  The file store begins it here, and makes what is missing of its files: any
+ * other code says why that failed, as hf_acquire() would.  Each session has its own will:
+ * ask again after HF_LINK_UP, in the callback itself if you like.  Keep it secret: it may
+ * hold passwords of the store's URL. */
 HF_API HF_CHECK int hf_will(struct hf_client *client, void *ret, size_t size);
 
 /* End the session that a will is of, and all its locks, wherever its process is and
@@ -609,11 +611,16 @@ HF_API HF_CHECK int hf_will(struct hf_client *client, void *ret, size_t size);
  * be reached as the other process reached it: with the same environment, and the same
  * working directory if its URL has relative paths.
  *
- * 0: that session is dead, by this or before; no other is touched.  HF_EINVAL: this is no
- * will, or a damaged one.  HF_EUNSUPPORTED: another version of Holdfast wrote it.
- * HF_ENOTFOUND: the file that it is about is not there.  HF_ETIMEOUT, HF_EDOWN: nobody
- * knows; the lease will end it, and it may be tried again.  On failure `error` (unless it
- * is NULL) tells why. */
+ * 0: that session is dead, by this or before; no other is touched.  A server that loses
+ * data may forget this, too: an owner that is alive then has its session back.
+ *
+ * HF_EINVAL: this is no will, or a damaged one.  HF_EUNSUPPORTED: another version of
+ * Holdfast wrote it, or the data in the store; or the store is in the memory of another
+ * process.  HF_ENOTFOUND: the file that it is about is not there.  HF_ETIMEOUT, HF_EDOWN:
+ * nobody knows; the lease will end it, and it may be tried again.  HF_EDENIED, HF_EFULL,
+ * HF_ENOMEM, HF_ESTORE: the store refuses.  With a timeout it is tried until the time is
+ * over, as that may change, but no longer than the lease lasts.  On failure `error` (unless
+ * it is NULL) tells why. */
 HF_API HF_CHECK int hf_execute(const void *will, size_t size, int64_t timeout_ms,
                                char *error, size_t error_size);
 
