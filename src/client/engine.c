@@ -10,9 +10,7 @@
 /* A turn that goes on longer gives others a chance; it is called again. */
 #define ROUNDS 64
 
-/* So long a store that is not there may take to be. */
-#define ABSENCE (1 * HF_SEC)
-#define GLANCE  (50 * HF_MS)
+#define GLANCE (50 * HF_MS)
 
 bool hf_engine_in_vain(const struct hf_engine *engine, hf_time *missed, hf_time *next)
 {
@@ -23,7 +21,7 @@ bool hf_engine_in_vain(const struct hf_engine *engine, hf_time *missed, hf_time 
     if (*missed == 0)
         *missed = engine->now;
     assert(*missed <= engine->now);
-    hf_time end = *missed + ABSENCE;
+    hf_time end = *missed + HF_ABSENCE;
     if (engine->now >= end && engine->store->absences > 0)
         return true;
     hf_time again = engine->now < end ? end : engine->now + GLANCE;

@@ -18,6 +18,9 @@
 #include "core/retry.h"
 #include "store/store.h"
 
+/* So long a store that is not there may take to be, for who asks once. */
+#define HF_ABSENCE (1 * HF_SEC)
+
 struct hf_engine {
     struct hf_store  *store; /* lent; must outlive the engine */
     uint64_t          ids;   /* given out so far */

@@ -16,37 +16,78 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 1: it is dead; 0: not yet; else why it will not be. */
-static int look_at_end(const struct hf_store *store, const struct hf_limit *limit,
-                       hf_time now, char *errmsg)
-{
-    int r = 0;
+/* A store that is asked to end a session, until that is dead or the time is over. */
+struct execution {
+    struct hf_store *store;
+    struct hf_limit  limit;
+    hf_time          start;
+    hf_time          lease_end; /* then a dead owner's session is dead in any case */
+    int              refused;   /* how the store refused us last, or 0 */
+};
 
-    if (store->link == HF_LINK_LOST)
-        return 1;
-    if (store->refusal != 0)
-        r = store->refusal;
-    else if (limit->once && store->absences > 0)
-        r = HF_EDOWN;
-    else if (now >= limit->deadline)
-        r = HF_ETIMEOUT;
-    if (r < 0)
-        snprintf(errmsg, HF_ERRMSG_MAX, "%s",
-                 *store->errmsg != '\0' ? store->errmsg : hf_strerror(r));
-    return r;
+/* A server that is a replica for a moment, or has no room, may soon have us. */
+static bool may_go_away(int refusal)
+{
+    return refusal == HF_EDENIED || refusal == HF_EFULL || refusal == HF_ENOMEM ||
+           refusal == HF_ESTORE;
 }
 
-static int end_session(struct hf_store *store, const struct hf_limit *limit, char *errmsg)
+/* Till when to try.  Who is refused all the time need not go on for longer than the lease:
+ * a wrong password may stay wrong for ever. */
+static hf_time last_try(const struct execution *run)
 {
+    hf_time end = run->limit.deadline;
+
+    return run->refused != 0 ? hf_sooner(run->lease_end, end) : end;
+}
+
+/* Why it will not be executed; 0: it still may be. */
+static int look_for_failure(struct execution *run, hf_time now)
+{
+    const struct hf_store *store = run->store;
+
+    if (store->refusal != 0)
+        run->refused = store->refusal;
+    else if (store->absences > 0)
+        run->refused = 0; /* it is not even there */
+    assert(run->refused <= 0);
+    if (store->refusal != 0 && (run->limit.once || !may_go_away(store->refusal)))
+        return store->refusal;
+    if (run->limit.once && store->absences > 0 && now >= run->start + HF_ABSENCE)
+        return HF_EDOWN;
+    if (now < last_try(run))
+        return 0;
+    if (run->refused != 0)
+        return run->refused;
+    return store->link == HF_LINK_UP ? HF_ETIMEOUT : HF_EDOWN;
+}
+
+static void wait_for_store(const struct execution *run, hf_time now)
+{
+    struct pollfd on = { .fd = run->store->fd, .events = POLLIN };
+    hf_time       until = hf_sooner(run->store->wake, last_try(run));
+
+    if (run->limit.once && now < run->start + HF_ABSENCE)
+        until = hf_sooner(until, run->start + HF_ABSENCE);
+    poll(&on, 1, hf_poll_ms(now, until));
+}
+
+static int await_end(struct execution *run, char *errmsg)
+{
+    struct hf_store *store = run->store;
+
     for (;;) {
         hf_time now = hf_now();
         store->impl->process(store, now, true);
-        int r = look_at_end(store, limit, now, errmsg);
-        if (r != 0)
-            return r < 0 ? r : 0;
-        hf_time until = store->wake < limit->deadline ? store->wake : limit->deadline;
-        struct pollfd on = { .fd = store->fd, .events = POLLIN };
-        poll(&on, 1, hf_poll_ms(hf_now(), until));
+        if (store->link == HF_LINK_LOST)
+            return 0;
+        int r = look_for_failure(run, now);
+        if (r < 0) {
+            snprintf(errmsg, HF_ERRMSG_MAX, "%s",
+                     *store->errmsg != '\0' ? store->errmsg : hf_strerror(r));
+            return r;
+        }
+        wait_for_store(run, hf_now());
     }
 }
 
@@ -54,7 +95,7 @@ static int execute_at(const char *url, const struct hf_will *will,
                       const struct hf_limit *limit, char *errmsg)
 {
     struct hf_url    parsed;
-    struct hf_store *store;
+    struct execution run = { .limit = *limit, .start = hf_now() };
 
     int r = hf_url_parse(url, &parsed, errmsg);
     if (r < 0)
@@ -63,12 +104,13 @@ static int execute_at(const char *url, const struct hf_will *will,
     parsed.config.seed = hf_random();
     parsed.config.will = will->own;
     parsed.config.will_size = will->own_size;
-    r = hf_store_open(&parsed.config, errmsg, &store);
+    r = hf_store_open(&parsed.config, errmsg, &run.store);
     hf_url_finish(&parsed);
     if (r < 0)
         return r;
-    r = end_session(store, limit, errmsg);
-    store->impl->close(store);
+    run.lease_end = hf_after_ms(run.start, will->ttl_ms);
+    r = await_end(&run, errmsg);
+    run.store->impl->close(run.store);
     return r;
 }
 

@@ -116,8 +116,9 @@ struct hf_config {
     /* As `will` of some store of this URL wrote it, or NULL.  The store that is opened has
      * no session of its own then, and never begins one.  It takes that one over, to end it:
      * its link is LOST as soon as that session is surely dead, whether it died by this or
-     * before.  If that will never be, `refusal` says why.  Nothing is submitted to such a
-     * store.  Bytes that it cannot have written: open() answers HF_EINVAL. */
+     * before.  If that cannot be, `refusal` says why, and it is tried again from time to
+     * time.  Nothing is submitted to such a store.  Bytes that it cannot have written:
+     * open() answers HF_EINVAL. */
     const void *will;
     size_t      will_size;
 
@@ -196,9 +197,11 @@ struct hf_store {
     hf_time      alive_until;           /* see S4; HF_NEVER where no lease is needed */
     char         errmsg[HF_ERRMSG_MAX]; /* about the last failure */
 
+    /* HF_E...: why the store cannot be used at present, or why a will cannot be executed;
+     * else 0.  A server's link is UP then, to tell so to whoever asks. */
+    int refusal;
+
     /* Of servers, see hf_store_tried(). */
-    int      refusal;  /* HF_E...: the link is up only to tell why there is none, or a
-                          will is not executed; or 0 */
     unsigned failures; /* tries in vain since there was a link */
     unsigned absences; /* rounds in a row in which no server was there at all */
     bool     present;  /* this round one was */

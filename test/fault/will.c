@@ -179,7 +179,7 @@ static void test_the_server_hangs(void **state)
     testament_take(owner.client, &will);
     witness_tell("freeze");
     assert_int_equal(hf_execute(will.bytes, will.size, 100, error, sizeof error),
-                     HF_ETIMEOUT);
+                     HF_EDOWN);
     assert_true(error[0] != '\0');
     witness_tell("thaw");
     testament_execute(&will);

@@ -68,8 +68,7 @@ static void a_superuser_trusts_nobody(void **state)
     actor_take(&owner);
     testament_take(owner.client, &will);
     testament_move(&will, getenv("HF_PG_ADMIN"), &admin);
-    assert_int_equal(hf_execute(admin.bytes, admin.size, ACTOR_LIMIT_MS, NULL, 0),
-                     HF_EDENIED);
+    assert_int_equal(hf_execute(admin.bytes, admin.size, 0, NULL, 0), HF_EDENIED);
     assert_int_equal(hf_check(owner.lock, ACTOR_LIMIT_MS), 0);
     actor_give(&owner);
     actor_close(&owner);

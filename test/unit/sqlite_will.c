@@ -9,9 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,6 +49,48 @@ static void has_a_time_limit(void **state)
     testament_execute(&will);
     assert_true(lab_loses(&a, 20000));
     close(gate);
+    player_close(&a);
+}
+
+static void *lift_limit(void *before)
+{
+    poll(NULL, 0, 50);
+    setrlimit(RLIMIT_FSIZE, before);
+    return NULL;
+}
+
+/* There is no room for a moment: that is no reason to give up before the time is over. */
+static void what_may_go_away_is_waited_for(void **state)
+{
+    struct player    a;
+    struct ask       ask;
+    struct testament will;
+    struct rlimit    before;
+    pthread_t        thread;
+    char             error[3][HF_ERRMSG_MAX];
+
+    (void)state;
+    player_open(&a);
+    enter(&a, "full", MUTEX, &ask);
+    testament_write(&a, &will);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 0, before.rlim_max });
+    int     once = run(&will, 0, error[0]);
+    hf_time start = hf_now();
+    int     limited = run(&will, 100, error[1]);
+    hf_time took = hf_now() - start;
+    bool    lifts = pthread_create(&thread, NULL, lift_limit, &before) == 0;
+    int     patient = run(&will, 20000, error[2]);
+    if (lifts)
+        pthread_join(thread, NULL);
+    setrlimit(RLIMIT_FSIZE, &before); /* what is printed may go to a file */
+    assert_int_equal(once, HF_EFULL);
+    assert_int_equal(limited, HF_EFULL);
+    assert_string_equal(error[0], error[1]);
+    assert_true(took >= 100 * HF_MS);
+    assert_true(lifts);
+    assert_int_equal(patient, 0);
+    assert_true(lab_loses(&a, 20000));
     player_close(&a);
 }
 
@@ -283,6 +328,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(has_a_time_limit, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(what_may_go_away_is_waited_for, lab_setup,
+                                        lab_teardown),
         cmocka_unit_test_setup_teardown(names_its_file_not_a_path, lab_setup,
                                         lab_teardown),
         cmocka_unit_test_setup_teardown(no_ticket_comes_after_the_end, lab_setup,

@@ -211,7 +211,7 @@ static void a_server_without_a_quorum(void **state)
     while (strstr(witness_tell("mode 3"), "read-only") == NULL && hf_now() < end)
         poll(NULL, 0, 10);
     assert_int_equal(hf_execute(will.bytes, will.size, 1000, error, sizeof error),
-                     HF_ETIMEOUT);
+                     HF_EDOWN);
     assert_non_null(strstr(error, "quorum"));
     witness_tell("start 1");
     witness_tell("start 2");

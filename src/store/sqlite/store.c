@@ -23,6 +23,9 @@
 /* Answers in one process(): callers that keep asking must not keep us here. */
 #define ROUNDS 256
 
+/* Before a will is tried again that could not be executed. */
+#define REFUSED_FOR (20 * HF_MS)
+
 int hf_sq_fail(struct hf_sq *sq, int code, const char *format, ...)
 {
     va_list args;
@@ -201,7 +204,7 @@ static hf_time next_wake(const struct hf_sq *sq)
     if (sq->finished.first != NULL || sq->cancels)
         return 0;
     if (sq->executes.sid != 0)
-        return sq->now + HF_MS;
+        return sq->now + (sq->base.refusal != 0 ? REFUSED_FOR : HF_MS);
     if (sq->waiting.first != NULL)
         return sq->shut != 0 ? sq->now + HF_MS : 0;
     if (sq->tidy < next)

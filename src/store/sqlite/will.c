@@ -110,11 +110,10 @@ void hf_sq_execute(struct hf_sq *sq)
     assert(r != HF_SQ_SHUT); /* no request hurries us */
     if (r == HF_SQ_STALE)
         hf_sq_outdated(sq); /* and look again at what is there */
-    if (r == HF_SQ_STALE || r == HF_EDOWN)
+    bool soon = r == HF_SQ_STALE || r == HF_EDOWN;
+    sq->base.refusal = soon ? 0 : r;
+    if (r < 0)
         return; /* it is tried again for as long as the caller likes */
     sq->executes.sid = 0;
-    if (r == 0)
-        hf_store_set_link(&sq->base, HF_LINK_LOST);
-    else
-        sq->base.refusal = r;
+    hf_store_set_link(&sq->base, HF_LINK_LOST);
 }
