@@ -1,5 +1,5 @@
 /* will.c - a session is ended by its will: where there is no schema, where it is not ours to
- * trust, and by polling. */
+ * trust, where it is another version's, and by polling. */
 /* needs: standalone */
 #include "lib/promise.h"
 #include "lib/testament.h"
@@ -75,6 +75,28 @@ static void a_superuser_trusts_nobody(void **state)
     witness_empty();
 }
 
+/* Another version may end sessions in another way, and ours is there, for all we know. */
+static void another_version_is_left_alone(void **state)
+{
+    static struct actor owner;
+    struct testament    will;
+    char                error[HF_ERRMSG_MAX] = "";
+
+    (void)state;
+    actor_open(&owner, TTL_MS, "version");
+    actor_take(&owner);
+    testament_take(owner.client, &will);
+    witness_tell("sql ALTER FUNCTION holdfast.bye RENAME TO farewell");
+    int r = hf_execute(will.bytes, will.size, ACTOR_LIMIT_MS, error, sizeof error);
+    witness_tell("sql ALTER FUNCTION holdfast.farewell RENAME TO bye");
+    assert_int_equal(r, HF_EUNSUPPORTED);
+    assert_non_null(strstr(error, "version"));
+    assert_int_equal(hf_check(owner.lock, ACTOR_LIMIT_MS), 0);
+    actor_give(&owner);
+    actor_close(&owner);
+    witness_empty();
+}
+
 static void by_polling(void **state)
 {
     static struct actor owner, next;
@@ -101,6 +123,7 @@ int main(void)
         cmocka_unit_test(where_there_is_no_schema), /* first: others make it */
         cmocka_unit_test(what_is_no_sid),
         cmocka_unit_test(a_superuser_trusts_nobody),
+        cmocka_unit_test(another_version_is_left_alone),
         cmocka_unit_test(by_polling),
     };
 

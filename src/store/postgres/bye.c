@@ -2,13 +2,13 @@
  *
  * A will needs no hello.  Bye locks the session's row: it waits for what the owner has
  * under way on the server, and what comes from him later finds no session any more.  That
- * is all that a newer connection would do; and it prolongs no lease if it gets no further,
- * and waits for no disk and no standby.
+ * is all that a newer connection would do; and it prolongs no lease if it gets no further.
  */
 #include "store/postgres/inner.h"
 
 #include <assert.h>
 #include <poll.h>
+#include <string.h>
 
 #define FAREWELL (100 * HF_MS) /* how long close waits at most, if we hold anything */
 
@@ -26,12 +26,25 @@ static void send_bye(struct hf_pg *pg, struct hf_pg_call *call,
 
 /* ---- Of a will ------------------------------------------------------------------ */
 
-/* Whatever it answers, there is no such session now; nor where there is no schema. */
+/* Where there is no schema there is no such session.  Where there is one without this
+ * function it is another version's, and the session may be in it. */
+static void on_missing(struct hf_pg *pg, const PGresult *result)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+
+    if (state != NULL && strcmp(state, "3F000") == 0)
+        hf_served_executed(&pg->served);
+    else
+        hf_dial_refuse(&pg->dial, HF_EUNSUPPORTED, NULL);
+}
+
+/* Whatever it answers, there is no such session now. */
 static void on_executed(struct hf_pg *pg, void *data, const PGresult *result)
 {
     (void)data;
-    if ((result != NULL && hf_pg_fault(pg, result) == HF_SERVED_MISSING) ||
-        !hf_pg_session_failed(pg, result, hf_pg_execute))
+    if (result != NULL && hf_pg_fault(pg, result) == HF_SERVED_MISSING)
+        on_missing(pg, result);
+    else if (!hf_pg_session_failed(pg, result, hf_pg_execute))
         hf_served_executed(&pg->served);
 }
 
