@@ -522,24 +522,32 @@ BEGIN
     RETURN v_count;
 END $$;
 
--- The end of a session.  p_connection NULL: by its will, whatever connection it is on; then
--- its owner is told, should he live.
+-- The end of a session.  p_connection NULL: by its will, whatever connection it is on.  Then its
+-- owner is told, should he live; and that it is gone, by this or before, is on disk when it is
+-- answered.  Nobody asks for the version first: what would mean something else needs another name.
 CREATE OR REPLACE FUNCTION holdfast.bye(p_sid text, p_connection bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_connection bigint;
 BEGIN
     PERFORM holdfast.check_isolation();
+    IF p_connection IS NULL THEN
+        PERFORM holdfast.be_sure();
+    END IF;
     SELECT connection INTO v_connection FROM holdfast.session WHERE sid = p_sid FOR UPDATE;
     IF v_connection IS NULL OR v_connection <> coalesce(p_connection, v_connection) THEN
+        IF p_connection IS NULL THEN -- a lock: so this is a write, and all before it is on disk
+            PERFORM FROM holdfast.head FOR KEY SHARE;
+        END IF;
         RETURN 2;
-    END IF;
-    IF p_connection IS NULL THEN
-        PERFORM holdfast.tell(p_sid, 'e');
     END IF;
     DELETE FROM holdfast.session WHERE sid = p_sid;
     PERFORM holdfast.clear(ARRAY[p_sid]);
-    PERFORM holdfast.sweep(100); -- and waits for no disk
+    IF p_connection IS NULL THEN
+        PERFORM holdfast.tell(p_sid, 'e');
+    ELSE
+        PERFORM holdfast.sweep(100); -- and waits for no disk
+    END IF;
     RETURN 0;
 END $$;
 
