@@ -32,7 +32,7 @@ static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
                      struct hf_zk_text password, hf_time answered)
 {
     struct hf_zk_link *link = &zk->link;
-    bool fresh = link->session == 0 || link->executing; /* not greeted yet */
+    bool               fresh = link->session == 0 || link->executes; /* not greeted yet */
 
     assert(zk->dial.phase == HF_DIAL_GREETING);
     assert(link->session == 0 || link->session == session);
@@ -43,7 +43,7 @@ static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
     hf_zk_beat_start(zk, timeout * HF_MS, answered, fresh);
     hf_dial_ready(&zk->dial); /* sends nothing yet: requests come behind all this */
     introduce(zk);
-    if (link->executing) {
+    if (link->executes) {
         hf_zk_will_execute(zk);
         return;
     }

@@ -45,7 +45,7 @@ static bool may_connect(const struct hf_dial *dial)
 {
     const struct hf_zk_link *link = &((const struct hf_zk *)dial->store)->link;
 
-    return !link->executing || link->session != 0;
+    return !link->executes || link->session != 0;
 }
 
 /* While we have a place, a pause is short: the session is running out. */

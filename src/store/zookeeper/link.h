@@ -126,8 +126,8 @@ struct hf_zk_link {
     int64_t       zxid;    /* highest seen */
     hf_time       timeout; /* the least that this session ever had */
 
-    bool              executing; /* the session is that of a will, and to be ended */
-    struct hf_zk_call end;       /* ... by this */
+    bool              executes; /* the session is that of a will, and to be ended */
+    struct hf_zk_call end;      /* ... by this */
 };
 
 void hf_zk_link_init(struct hf_zk *zk, uint64_t seed);

@@ -54,7 +54,7 @@ int hf_zk_will_read(struct hf_zk *zk, const struct hf_config *config, char *errm
     }
     link->session = (int64_t)id;
     memcpy(link->password, bytes + ID_SIZE, sizeof link->password);
-    link->executing = true;
+    link->executes = true;
     return 0;
 }
 
@@ -69,7 +69,7 @@ static void on_closed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 
 void hf_zk_will_execute(struct hf_zk *zk)
 {
-    assert(zk->link.executing && zk->link.session != 0);
+    assert(zk->link.executes && zk->link.session != 0);
     size_t begin = hf_zk_call_begin(zk, &zk->link.end, HF_ZK_CLOSE, on_closed, NULL);
     hf_zk_call_end(zk, begin);
 }
