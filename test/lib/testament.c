@@ -19,12 +19,12 @@ size_t testament_own(struct player *player, uint8_t *own)
     return (size_t)size;
 }
 
-static void pack_for(struct testament *ret, const char *url, const uint8_t *own,
-                     size_t own_size)
+static void pack_for(struct testament *ret, const char *url, uint32_t ttl_ms,
+                     const uint8_t *own, size_t own_size)
 {
     struct hf_will will = { .url = url,
                             .url_size = strlen(url),
-                            .ttl_ms = 2000,
+                            .ttl_ms = ttl_ms,
                             .own = own,
                             .own_size = own_size };
 
@@ -34,7 +34,7 @@ static void pack_for(struct testament *ret, const char *url, const uint8_t *own,
 
 void testament_pack(struct testament *ret, const uint8_t *own, size_t own_size)
 {
-    pack_for(ret, promise_url(), own, own_size);
+    pack_for(ret, promise_url(), 2000, own, own_size);
 }
 
 void testament_take(struct hf_client *client, struct testament *ret)
@@ -52,7 +52,7 @@ void testament_move(const struct testament *will, const char *url, struct testam
     char           error[HF_ERRMSG_MAX];
 
     assert_int_equal(hf_will_read(will->bytes, will->size, &read, error), 0);
-    pack_for(ret, url, read.own, read.own_size);
+    pack_for(ret, url, read.ttl_ms, read.own, read.own_size);
 }
 
 void testament_write(struct player *player, struct testament *ret)

@@ -122,12 +122,12 @@ static void a_will_is_executed_when_the_standby_knows(void **state)
     actor_queue(&next, 1);
     testament_take(owner.client, &will);
     witness_tell("away");
-    assert_int_equal(hf_execute(will.bytes, will.size, 1000, NULL, 0), HF_ETIMEOUT);
+    assert_int_equal(hf_execute(will.bytes, will.size, 1000, NULL, 0), HF_EDOWN);
     hf_time end = hf_now() + ACTOR_LIMIT_MS * HF_MS;
     while (tickets("will") > 1 && hf_now() < end)
         poll(NULL, 0, 5);
     assert_int_equal(tickets("will"), 1); /* ended, but on the primary alone */
-    assert_int_equal(hf_execute(will.bytes, will.size, 1000, NULL, 0), HF_ETIMEOUT);
+    assert_int_equal(hf_execute(will.bytes, will.size, 1000, NULL, 0), HF_EDOWN);
     witness_tell("back");
     testament_execute(&will);
     actor_await(&next, HF_HELD);

@@ -1,4 +1,5 @@
-/* will.c - a session is ended by its will: half of it only, and while the server is a replica. */
+/* will.c - a session is ended by its will: half of it only, on a full server, and while
+ * that is a replica. */
 /* needs: standalone */
 #include "lib/promise.h"
 #include "lib/tcpproxy.h"
@@ -11,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TTL_MS 1500
+#define TTL_MS  1500
+#define LONG_MS 10000 /* a refusal is tried again as long as that */
 
 /* The name of the script by which a session is taken over, before it is ended. */
 static const char *hello(void)
@@ -36,8 +38,7 @@ static void whoever_executes_gives_up_half_way(void **state)
     testament_move(&will, witness_url_at(tcpproxy_address(proxy), "ttl=1500ms"),
                    &by_proxy);
     tcpproxy_hold(proxy, TCPPROXY_UP, TCPPROXY_MARKED); /* what follows it */
-    assert_int_equal(hf_execute(by_proxy.bytes, by_proxy.size, 300, NULL, 0),
-                     HF_ETIMEOUT);
+    assert_int_equal(hf_execute(by_proxy.bytes, by_proxy.size, 300, NULL, 0), HF_EDOWN);
     tcpproxy_stop(proxy); /* and what it held with it */
     int r = hf_check(owner.lock, 300);
     if (r != HF_ELOST && strstr(hf_errmsg(owner.client), "by its will") == NULL)
@@ -86,10 +87,10 @@ static void survives(const char *name, const char *wrong, const char *right)
     struct tcpproxy        *proxy = tcpproxy_start(witness_server(), NULL);
     struct testament        will;
 
-    actor_open(&owner, TTL_MS, name);
+    actor_open(&owner, LONG_MS, name);
     actor_take(&owner);
     testament_take(owner.client, &will);
-    testament_move(&will, witness_url_at(tcpproxy_address(proxy), "ttl=1500ms"),
+    testament_move(&will, witness_url_at(tcpproxy_address(proxy), "ttl=10s"),
                    &execution.will);
     redis_do("%s", wrong);
     assert_int_equal(pthread_create(&execution.thread, NULL, execute, &execution), 0);
@@ -114,10 +115,31 @@ static void a_replica_may_become_a_master(void **state)
              "REPLICAOF NO ONE"); /* its own: it never hears of any data */
 }
 
+/* Nothing of it takes memory. */
+static void a_full_server_does_it_all_the_same(void **state)
+{
+    static struct actor owner;
+    struct testament    will;
+
+    (void)state;
+    actor_open(&owner, TTL_MS, "full");
+    actor_take(&owner);
+    testament_take(owner.client, &will);
+    redis_do("CONFIG SET maxmemory 1");
+    int r = hf_execute(will.bytes, will.size, 0, NULL, 0);
+    redis_do("CONFIG SET maxmemory 0");
+    assert_int_equal(r, 0);
+    actor_await(&owner, HF_LOST);
+    assert_int_equal(hf_release(owner.lock), HF_ELOST);
+    actor_close(&owner);
+    witness_empty();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whoever_executes_gives_up_half_way),
+        cmocka_unit_test(a_full_server_does_it_all_the_same),
         cmocka_unit_test(a_replica_may_become_a_master),
     };
 

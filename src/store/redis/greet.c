@@ -91,8 +91,8 @@ static void take_memory(struct hf_redis *redis, const redisReply *reply)
     hf_dial_refuse(redis->remote.dial, HF_EUNSUPPORTED, why);
 }
 
-/* One that was a master for us before, or for whom a will is of, may become it again; and
- * a Sentinel may not know yet. */
+/* One that was a master for us before may become it again; and a Sentinel may not know
+ * yet. */
 static void deny_replica(struct hf_redis *redis, const redisReply *reply)
 {
     char host[128], port[8], why[HF_ERRMSG_MAX];
@@ -106,7 +106,7 @@ static void deny_replica(struct hf_redis *redis, const redisReply *reply)
     if (redis->config.service[0] != '\0')
         hf_dial_break(redis->remote.dial,
                       "is a read-only replica, though a Sentinel named it");
-    else if (redis->served.places > 0 || redis->link.following || redis->served.executes)
+    else if (redis->served.places > 0 || redis->link.following)
         hf_dial_break(redis->remote.dial, why);
     else
         hf_dial_refuse(redis->remote.dial, HF_EDENIED, why);
