@@ -4,6 +4,8 @@
  * that does so (`executes`) never has another.  It is over when that session is dead:
  *
  *     DOWN --connected--> bye for that sid --done, or there is no such session--> LOST
+ *
+ * Redis needs a hello for it first, and keeps its owner out from then on.
  */
 #include "store/served/served.h"
 
