@@ -92,8 +92,10 @@ int hold_main(const struct args *args)
         return code;
     if (signals_init(&signals) < 0)
         return complain_errno("signalfd");
-    const struct session_shown shown = { "holdfast hold", "holdfast hold" };
-    code = session_open_to_hold(args, &shown, &requests, &taking.client);
+    const struct session_holder holder = { .to_owner = "holdfast hold",
+                                           .to_all = "holdfast hold",
+                                           .requests = &requests };
+    code = session_open_to_hold(args, &holder, &taking.client);
     if (code == 0)
         code = hold(&taking, &requests);
     hf_lock_free(taking.lock);

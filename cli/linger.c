@@ -41,7 +41,7 @@ static void keep_until_news(struct supervisor *s)
     int timeout = clock_sooner(hf_timeout_ms(s->client), reach_timeout_ms());
     poll(on, 3, clock_sooner(timeout, ms_until(s->hold_until)));
     hf_process(s->client);
-    will_hand_over(s->will, s->client);
+    will_hand_over(s->will);
     status_turn(s->lock);
     reach_show(s->lock);
     if (requests_next(s->requests) && !s->args->quiet)

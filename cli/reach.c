@@ -11,13 +11,12 @@
 #define MOMENT_NS (400 * NS_PER_MS)
 
 static struct {
-    bool     quiet;
-    bool     down;
-    bool     told;
-    unsigned ups;
-    int64_t  since; /* it is down, CLOCK_BOOTTIME ns */
-    int64_t  back;  /* it was down for so long, and that is to be told; else 0 */
-    char     why[512];
+    bool    quiet;
+    bool    down;
+    bool    told;
+    int64_t since; /* it is down, CLOCK_BOOTTIME ns */
+    int64_t back;  /* it was down for so long, and that is to be told; else 0 */
+    char    why[512];
 } reach;
 
 void reach_start(bool quiet)
@@ -25,7 +24,6 @@ void reach_start(bool quiet)
     reach.quiet = quiet;
     reach.down = reach.told = false;
     reach.back = 0;
-    reach.ups = 0;
 }
 
 void reach_take(struct hf_client *client, enum hf_link link, const char *why, void *data)
@@ -36,7 +34,6 @@ void reach_take(struct hf_client *client, enum hf_link link, const char *why, vo
     if (link == HF_LINK_UP) {
         reach.back = reach.down && reach.told ? now - reach.since : 0;
         reach.down = false;
-        reach.ups++;
     } else if (link == HF_LINK_DOWN) {
         if (!reach.down) {
             reach.since = now;
@@ -45,11 +42,6 @@ void reach_take(struct hf_client *client, enum hf_link link, const char *why, vo
         reach.down = true;
         snprintf(reach.why, sizeof reach.why, "%s", why);
     }
-}
-
-unsigned reach_ups(void)
-{
-    return reach.ups;
 }
 
 const char *reach_why(void)

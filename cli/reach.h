@@ -16,9 +16,6 @@ void reach_start(bool quiet);
 /* The library's on_link. */
 void reach_take(struct hf_client *client, enum hf_link link, const char *why, void *data);
 
-/* How often it was reached, since the session began. */
-unsigned reach_ups(void);
-
 /* Why it is not reached, for longer than a moment; else NULL. */
 const char *reach_why(void);
 

@@ -6,11 +6,8 @@
 
 #include <stdio.h>
 
-void requests_take(struct hf_lock *lock, const char *reason, void *data)
+void requests_take(struct requests *requests, const char *reason)
 {
-    struct requests *requests = data;
-
-    (void)lock;
     requests->fresh = true;
     snprintf(requests->reason, sizeof requests->reason, "%s", reason);
     status_asked(reason);

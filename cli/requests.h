@@ -14,8 +14,8 @@ struct requests {
     char reason[REQUEST_MAX];
 };
 
-/* The library's on_ask; `data` is a struct requests. */
-void requests_take(struct hf_lock *lock, const char *reason, void *data);
+/* Somebody asks: the library's on_ask. */
+void requests_take(struct requests *requests, const char *reason);
 
 /* Did somebody ask?  Once for each time, with the last reason. */
 bool requests_next(struct requests *requests);

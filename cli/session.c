@@ -20,10 +20,33 @@ static void on_trace(const char *text, void *data)
     complain("%s", text);
 }
 
+static void on_ask(struct hf_lock *lock, const char *reason, void *data)
+{
+    const struct session_holder *holder = data;
+
+    (void)lock;
+    requests_take(holder->requests, reason);
+}
+
+static void on_will(const void *will, size_t size, void *data)
+{
+    const struct session_holder *holder = data;
+
+    will_take(holder->will, will, size);
+}
+
+static void hold_by(struct hf_options *options, const struct session_holder *holder)
+{
+    options->command = holder->to_owner;
+    options->public_command = holder->to_all;
+    options->on_ask = on_ask;
+    options->on_will = holder->will != NULL ? on_will : NULL;
+    options->data = (void *)holder;
+}
+
 /* The error is told in `error`. */
-static int open_client(const struct args *args, const struct session_shown *shown,
-                       struct requests *requests, char *error, size_t size,
-                       struct hf_client **ret)
+static int open_client(const struct args *args, const struct session_holder *holder,
+                       char *error, size_t size, struct hf_client **ret)
 {
     struct hf_options options = HF_OPTIONS_INIT;
 
@@ -40,16 +63,12 @@ static int open_client(const struct args *args, const struct session_shown *show
         options.flags |= HF_WARDEN;
         options.warden = OURSELVES;
     }
-    if (shown != NULL) {
-        options.command = shown->to_owner;
-        options.public_command = shown->to_all;
-    }
+    if (holder != NULL)
+        hold_by(&options, holder);
     options.note = args->note;
     options.on_trace = args->verbose ? on_trace : NULL;
-    options.on_ask = requests != NULL ? requests_take : NULL;
     options.on_link = reach_take;
     options.on_place = status_place;
-    options.data = requests;
     options.error = error;
     options.error_size = size;
 
@@ -60,12 +79,12 @@ static int open_client(const struct args *args, const struct session_shown *show
     return r;
 }
 
-int session_open_to_hold(const struct args *args, const struct session_shown *shown,
-                         struct requests *requests, struct hf_client **ret)
+int session_open_to_hold(const struct args *args, const struct session_holder *holder,
+                         struct hf_client **ret)
 {
     char error[512];
 
-    int r = open_client(args, shown, requests, error, sizeof error, ret);
+    int r = open_client(args, holder, error, sizeof error, ret);
     if (r < 0) {
         complain("%s", error);
         status_failed(r, error);
@@ -75,14 +94,14 @@ int session_open_to_hold(const struct args *args, const struct session_shown *sh
 
 int session_try(const struct args *args, char *error, size_t size, struct hf_client **ret)
 {
-    int r = open_client(args, NULL, NULL, error, size, ret);
+    int r = open_client(args, NULL, error, size, ret);
 
     return r < 0 ? exit_for(r) : 0;
 }
 
 int session_open(const struct args *args, struct hf_client **ret)
 {
-    return session_open_to_hold(args, NULL, NULL, ret);
+    return session_open_to_hold(args, NULL, ret);
 }
 
 /* The clock is read first: what comes between makes the deadline earlier, not later. */

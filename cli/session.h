@@ -4,6 +4,7 @@
 
 #include "options.h"
 #include "requests.h"
+#include "will.h"
 
 #include <holdfast.h>
 
@@ -19,17 +20,18 @@ int session_open(const struct args *args, struct hf_client **ret);
 int session_try(const struct args *args, char *error, size_t size,
                 struct hf_client **ret);
 
-/* What is shown of the command of a holder: to the owner of a store that nobody else
- * can look at, or where others can. */
-struct session_shown {
-    const char *to_owner;
-    const char *to_all;
+/* Of one who holds. */
+struct session_holder {
+    const char *to_owner; /* what is shown of its command to the owner of a store that
+                                  nobody else can look at */
+    const char *to_all;   /* the same where others can */
+    struct requests *requests; /* what others want of it */
+    struct will     *will;     /* for its guardian; NULL: it has none */
 };
 
-/* The same for a holder: `requests` are what others want of it; lent until the client
- * is closed. */
-int session_open_to_hold(const struct args *args, const struct session_shown *shown,
-                         struct requests *requests, struct hf_client **ret);
+/* The same for a holder, which is lent until the client is closed. */
+int session_open_to_hold(const struct args *args, const struct session_holder *holder,
+                         struct hf_client **ret);
 
 /* Until when a lock is surely held, CLOCK_BOOTTIME ns; INT64_MAX: as long as we live. */
 int64_t session_deadline(const struct hf_lock *lock);

@@ -178,20 +178,23 @@ static void serve_held(struct stint *stint, const struct taking *taking,
 
 static void serve_guarded(struct stint *stint, struct guard *guard)
 {
-    char *const         *command = stint->args->command;
-    char                 whole[COMMAND_MAX], redacted[COMMAND_MAX];
-    struct session_shown shown = { whole, redact_program(command) };
-    struct requests      requests = { 0 };
-    struct will          will = { .guard = guard };
-    struct taking        taking = { .args = stint->args,
-                                    .signals = stint->signals,
-                                    .will = &will };
+    char *const          *command = stint->args->command;
+    char                  whole[COMMAND_MAX], redacted[COMMAND_MAX];
+    struct requests       requests = { 0 };
+    struct will           will = { .guard = guard };
+    struct session_holder holder = { .to_owner = whole,
+                                     .to_all = redact_program(command),
+                                     .requests = &requests,
+                                     .will = &will };
+    struct taking         taking = { .args = stint->args,
+                                     .signals = stint->signals,
+                                     .will = &will };
 
     redact_urls(whole, sizeof whole, command);
     redact_command(redacted, sizeof redacted, command);
     if (stint->args->show_command)
-        shown.to_all = redacted;
-    stint->code = session_open_to_hold(stint->args, &shown, &requests, &taking.client);
+        holder.to_all = redacted;
+    stint->code = session_open_to_hold(stint->args, &holder, &taking.client);
     if (stint->code != 0)
         return;
     if (take(&taking)) {

@@ -59,7 +59,7 @@ static bool differ(int64_t a, int64_t b)
 static void look_at_lock(struct supervisor *s)
 {
     hf_process(s->client);
-    will_hand_over(s->will, s->client);
+    will_hand_over(s->will);
     if (s->lost)
         return;
     if (hf_state(s->lock) != HF_HELD) {

@@ -52,7 +52,7 @@ static void drive(struct taking *taking, int timeout_ms)
 
     poll(on, 4, clock_sooner(hf_timeout_ms(taking->client), timeout_ms));
     hf_process(taking->client);
-    will_hand_over(taking->will, taking->client);
+    will_hand_over(taking->will);
     status_turn(NULL);
     taking->disowned = taking->disowned || (on[3].revents & (POLLRDHUP | POLLHUP)) != 0;
 }

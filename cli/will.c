@@ -2,7 +2,6 @@
 #include "will.h"
 
 #include "clock.h"
-#include "reach.h"
 #include "settle.h"
 
 #include <assert.h>
@@ -17,41 +16,23 @@
 
 /* ---- holdfast's end ------------------------------------------------------------ */
 
-static bool has_lifeline(struct hf_client *client)
+void will_hand_over(struct will *will)
 {
-    int fds[GUARD_FDS_MAX];
-
-    return hf_lifeline(client, fds, GUARD_FDS_MAX) > 0;
+    if (will != NULL && will->owed &&
+        guard_tell_will(will->guard, will->bytes, will->size) == 0)
+        will->owed = false;
 }
 
-/* False: it could not be told, and has to be tried again. */
-static bool tell_if_new(struct will *will, const uint8_t *bytes, size_t size)
+void will_take(struct will *will, const void *bytes, size_t size)
 {
-    if (size == will->size && memcmp(bytes, will->bytes, size) == 0)
-        return true;
-    if (guard_tell_will(will->guard, bytes, size) < 0)
-        return false;
+    bool same = size == will->size && memcmp(bytes, will->bytes, size) == 0;
+
+    if (same || size > sizeof will->bytes)
+        return;
     memcpy(will->bytes, bytes, size);
     will->size = size;
-    return true;
-}
-
-/* Each session has its own will, and each begins with the store being reached. */
-void will_hand_over(struct will *will, struct hf_client *client)
-{
-    uint8_t  bytes[GUARD_WILL_MAX];
-    unsigned ups = reach_ups();
-
-    if (will == NULL || will->ups == ups)
-        return;
-    int  size = has_lifeline(client) ? 0 : hf_will(client, bytes, sizeof bytes);
-    bool done = size != HF_EDOWN; /* else there is no session yet */
-    if (size > 0 && size <= (int)sizeof bytes) {
-        done = tell_if_new(will, bytes, (size_t)size);
-        explicit_bzero(bytes, (size_t)size);
-    }
-    if (done)
-        will->ups = ups;
+    will->owed = true;
+    will_hand_over(will);
 }
 
 void will_forget(struct will *will)

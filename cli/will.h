@@ -1,5 +1,6 @@
 /* will.h - the session's will: holdfast hands it over to the guardian, which executes it
- * if holdfast is killed.
+ * if holdfast is killed.  That comes before the session asks for a place, so that none is
+ * left that the guardian cannot end.
  *
  * A session in a file needs none: its lifeline is the kernel's to cut, and the guardian
  * has that.
@@ -14,13 +15,16 @@
 /* holdfast's end. */
 struct will {
     struct guard *guard;
-    unsigned      ups; /* how often the store had been reached by then */
+    bool          owed; /* the guardian could not be told yet */
     size_t        size;
-    uint8_t       bytes[GUARD_WILL_MAX]; /* as last handed over */
+    uint8_t       bytes[GUARD_WILL_MAX]; /* the last one */
 };
 
-/* After each hf_process(): hand the will over if the guardian does not have it. */
-void will_hand_over(struct will *will, struct hf_client *client);
+/* The library's on_will. */
+void will_take(struct will *will, const void *bytes, size_t size);
+
+/* Try again if the guardian could not be told; NULL: there is none. */
+void will_hand_over(struct will *will);
 void will_forget(struct will *will);
 
 /* The end of the guardian, or of the warden.  The memory is in no core dump, and not in

@@ -192,6 +192,13 @@ struct hf_options {
      *
      * The file store and memory need none: there it is not started. */
     const char *warden;
+
+    /* Called with the will of each session before anything is asked in it, and each time
+     * the store is reached again; see hf_will().  So who hands it on is never too late.
+     * The bytes are lent for the call.  By the thread that works with the store, in the
+     * middle of that work: it must not call the library.  Not called on the file store
+     * and memory, where a session ends with its process. */
+    void (*on_will)(const void *will, size_t size, void *data);
 };
 
 #ifdef __cplusplus

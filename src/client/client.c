@@ -12,6 +12,7 @@
 #include "client/query.h"
 #include "client/url.h"
 #include "client/warden.h"
+#include "client/will.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -138,6 +139,7 @@ static int start_client(struct hf_client *client, const struct hf_options *optio
     client->on_ask = options->on_ask;
     client->on_place = options->on_place;
     client->on_link = options->on_link;
+    client->on_will = options->on_will;
     client->data = options->data;
     client->last_notice = &client->notices;
     client->last_inbox = &client->inbox;
@@ -148,6 +150,8 @@ static int start_client(struct hf_client *client, const struct hf_options *optio
         if (r < 0)
             return r;
     }
+    if (client->store->outlives)
+        hf_will_hand_out(client);
     int error = hf_drive_init(&client->drive, &hf_client_ops, client, client->store->fd,
                               (options->flags & HF_NO_KEEPER) == 0);
     if (error == 0)

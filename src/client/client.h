@@ -51,6 +51,7 @@ struct hf_client {
     void (*on_place)(struct hf_lock *lock, int64_t ahead, void *data);
     void (*on_link)(struct hf_client *client, enum hf_link link, const char *why,
                     void *data);
+    void (*on_will)(const void *will, size_t size, void *data);
     void *data;
 
     _Atomic(hf_time) alive_until;

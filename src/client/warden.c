@@ -3,7 +3,6 @@
 
 #include "base/fork.h"
 #include "base/spawn.h"
-#include "client/will.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -92,7 +91,7 @@ static bool send_will(const struct hf_warden *warden, const uint8_t *will, size_
 }
 
 /* Whoever killed it gets another one.  If that cannot be, the lease must do. */
-static void tell_will(struct hf_warden *warden, const uint8_t *will, size_t size)
+void hf_warden_tell(struct hf_warden *warden, const uint8_t *will, size_t size)
 {
     if (send_will(warden, will, size))
         return;
@@ -101,25 +100,6 @@ static void tell_will(struct hf_warden *warden, const uint8_t *will, size_t size
     warden->socket = -1;
     if (start_program(warden) == 0)
         (void)send_will(warden, will, size);
-}
-
-/* A session begins with the link coming up, and has asked for nothing yet: whatever it is
- * granted, the warden has its will before. */
-static void on_up(void *data)
-{
-    struct hf_client *client = data;
-
-    assert(client->warden != NULL && client->store->link == HF_LINK_UP);
-    int size = hf_will_make(client, NULL, 0);
-    if (size < 0)
-        return; /* we were refused: there is no session */
-    uint8_t *will = malloc((size_t)size);
-    if (will == NULL)
-        return;
-    if (hf_will_make(client, will, (size_t)size) == size)
-        tell_will(client->warden, will, (size_t)size);
-    explicit_bzero(will, (size_t)size);
-    free(will);
 }
 
 static int start_first(struct hf_warden *warden, char *errmsg)
@@ -151,12 +131,7 @@ int hf_warden_start(struct hf_client *client, const char *path, char *errmsg)
     warden->socket = -1;
     memcpy(warden->path, path, size);
     client->warden = warden; /* from here on it is dismissed */
-    int r = start_first(warden, errmsg);
-    if (r < 0)
-        return r;
-    client->engine.on_up = on_up;
-    client->engine.on_up_data = client;
-    return 0;
+    return start_first(warden, errmsg);
 }
 
 void hf_warden_dismiss(struct hf_client *client)

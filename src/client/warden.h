@@ -24,6 +24,9 @@
  * until the warden runs.  On failure `errmsg` tells why. */
 int hf_warden_start(struct hf_client *client, const char *path, char *errmsg);
 
+/* The will of the session that begins now.  Never waits. */
+void hf_warden_tell(struct hf_warden *warden, const uint8_t *will, size_t size);
+
 /* Once the session is ended; never waits. */
 void hf_warden_dismiss(struct hf_client *client);
 

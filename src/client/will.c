@@ -1,11 +1,13 @@
 /* will.c - see will.h. */
 #include "client/will.h"
 
+#include "client/warden.h"
 #include "holdfast.h"
 
 #include <assert.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define VERSION 1
@@ -113,6 +115,38 @@ int hf_will_make(struct hf_client *client, uint8_t *ret, size_t size)
     r = (int)hf_will_write(&will, ret, size);
     explicit_bzero(own, sizeof own);
     return r;
+}
+
+/* A session begins with the link coming up, and has asked for nothing yet: whatever it is
+ * granted, its will is known before. */
+static void on_up(void *data)
+{
+    struct hf_client *client = data;
+
+    assert(client->store->outlives && client->store->link == HF_LINK_UP);
+    int size = hf_will_make(client, NULL, 0);
+    if (size < 0)
+        return; /* we were refused: there is no session */
+    uint8_t *will = malloc((size_t)size);
+    if (will == NULL)
+        return;
+    if (hf_will_make(client, will, (size_t)size) == size) {
+        if (client->warden != NULL)
+            hf_warden_tell(client->warden, will, (size_t)size);
+        if (client->on_will != NULL)
+            client->on_will(will, (size_t)size, client->data);
+    }
+    explicit_bzero(will, (size_t)size);
+    free(will);
+}
+
+void hf_will_hand_out(struct hf_client *client)
+{
+    assert(client->store->link != HF_LINK_UP); /* or the first would be missed */
+    if (client->warden == NULL && client->on_will == NULL)
+        return;
+    client->engine.on_up = on_up;
+    client->engine.on_up_data = client;
 }
 
 int hf_will(struct hf_client *client, void *ret, size_t size)

@@ -30,4 +30,8 @@ int hf_will_read(const uint8_t *bytes, size_t size, struct hf_will *ret, char *e
  * the mutex held while nobody does. */
 int hf_will_make(struct hf_client *client, uint8_t *ret, size_t size);
 
+/* If there is a warden, or on_will in the options: tell them the will of each session from
+ * now on.  Before the engine is turned for the first time. */
+void hf_will_hand_out(struct hf_client *client);
+
 #endif

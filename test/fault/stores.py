@@ -28,6 +28,7 @@ class Row:
     expired = "expired"  # what is said of a certificate that has
     stranger = "certificate"  # and of one of ours that the server does not take
     greeting = b""  # what a server says before it speaks TLS
+    plain = ""  # more of a URL: not over TLS
 
     def down(self):
         server.end()
@@ -99,6 +100,7 @@ class Postgres(Row):
     bad_file, bad_files = 69, 5  # to libpq a key without a certificate is none
     expired, stranger = "certificate verify failed", "alert"
     greeting = b"S"
+    plain = "&sslmode=disable"
 
     def start(self, tls="want"):
         made = postgres.standalone(tls=tls)

@@ -10,6 +10,7 @@ import signal
 import time
 
 from stores import *  # noqa: F403
+import fatal
 from memory_group import MemoryGroup, make_victim
 
 ROUNDS = next((int(arg) for arg in sys.argv[1:] if arg.isdigit()), 3)
@@ -172,6 +173,19 @@ def a_killed_waiter_blocks_nobody(t):
     t.end(holder)
     began_soon(t, second, ended)
     t.finish(first)
+
+
+@case
+def killed_right_after_it_has_asked_for_a_place(t):
+    """Nobody but the guardian knows of it by then."""
+    prepare(t)
+    t.env["HOLDFAST_URL"] = row.url(lease=LEASE, more=row.plain)
+    token = ["run", "-q", "rarename", "--", "sh", "-c", "echo $HOLDFAST_TOKEN"]
+    before = int(t.run(*token).out)
+    t.equal(t.run("run", "-q", "rarename", "true", env=fatal.after(t.folder, "rarename")).code, -signal.SIGKILL)
+    done = t.run(*token)
+    t.true(int(done.out) >= before + 2, "a place was taken")
+    t.true(done.seconds < SOON_NS / 1e9, f"the next began after {done.seconds:.1f} s")
 
 
 @case

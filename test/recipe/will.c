@@ -131,12 +131,74 @@ static void test_each_new_one_is_asked_for_when_the_link_is_up(void **state)
     hf_close(client);
 }
 
+/* ---- on_will ------------------------------------------------------------------- */
+
+struct handed {
+    struct will will;
+    bool        answered; /* a request of this session was, before we had its will */
+    bool        late;
+};
+
+static void on_will(const void *will, size_t size, void *data)
+{
+    struct handed *handed = data;
+
+    assert_in_range(size, 1, sizeof handed->will.bytes);
+    memcpy(handed->will.bytes, will, size);
+    handed->will.size = (int)size;
+    handed->late = handed->late || handed->answered;
+}
+
+static void on_trace(const char *text, void *data)
+{
+    struct handed *handed = data;
+
+    if (strcmp(text, "link lost") == 0)
+        handed->answered = false;
+    else if (text[0] == '<' && strstr(text, ": in line") != NULL)
+        handed->answered = true;
+}
+
+static bool is_on_a_server(void)
+{
+    return strncmp(recipe_url(), "redis", 5) == 0 ||
+           strncmp(recipe_url(), "postgres", 8) == 0 ||
+           strncmp(recipe_url(), "zk", 2) == 0;
+}
+
+static void test_each_new_one_is_handed_out_before_anything_is_asked(void **state)
+{
+    struct handed     handed = { 0 };
+    struct hf_options options = HF_OPTIONS_INIT;
+
+    (void)state;
+    options.flags = HF_NO_KEEPER; /* so that no other thread calls back */
+    options.on_will = on_will;
+    options.on_trace = on_trace;
+    options.data = &handed;
+    struct hf_client *client = recipe_open_with(&options);
+    struct hf_lock   *lock = recipe_mutex(client, recipe_name());
+    for (int i = 1; i <= 2; i++) {
+        assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
+        assert_int_equal(handed.will.size > 0, is_on_a_server());
+        assert_false(handed.late);
+        if (handed.will.size == 0)
+            break; /* the kernel ends these sessions */
+        execute(&handed.will);
+        assert_int_equal(hf_check(lock, RECIPE_LIMIT_MS), HF_ELOST);
+        assert_int_equal(hf_release(lock), HF_ELOST);
+        handed.will.size = 0;
+    }
+    hf_close(client);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_size_is_asked_first),
         cmocka_unit_test(test_a_living_holder_learns_of_it),
         cmocka_unit_test(test_each_new_one_is_asked_for_when_the_link_is_up),
+        cmocka_unit_test(test_each_new_one_is_handed_out_before_anything_is_asked),
     };
 
     recipe_init(argc, argv);
