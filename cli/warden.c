@@ -3,6 +3,12 @@
  * libholdfast starts it for programs with HF_WARDEN, and is at the other end of its stdin;
  * src/client/warden.h tells what is said there.  Nothing is opened before it is needed: it
  * is to be small, and to wait at no cost.
+ *
+ *     the link ends --+-- the program is dead --------------------> execute
+ *                     |
+ *                     +-- it lives: it has closed all that it did not open itself, or has
+ *                         called exec() --+-- it dies ------------> execute
+ *                                         +-- the lease is over --> leave
  */
 #include "options.h"
 
@@ -10,18 +16,32 @@
 #include "clock.h"
 #include "will.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#define LINK        STDIN_FILENO
-#define HELLO       "holdfast warden 1"
-#define NAME        "holdfast-warden"
-#define LONG_ENOUGH (30 * NS_PER_SEC) /* for most sessions: the lease is over by then */
+#define LINK  STDIN_FILENO
+#define HELLO "holdfast warden 1"
+#define NAME  "holdfast-warden"
+
+/* As in src/client/warden.h. */
+struct word {
+    enum { A_WILL, DISMISSED, EXECUTE } kind;
+    int32_t lease_ms;
+};
+
+struct charge {
+    int              program; /* a pidfd; -1: it is dead */
+    struct will_kept will;
+    int64_t          lease_ns;
+};
 
 static bool is_link(int fd)
 {
@@ -49,24 +69,79 @@ static void close_the_rest(void)
     closedir(open_ones);
 }
 
-/* False: the program is dead, or has dismissed us and there is no will any more.
- * ECONNRESET: it died without having heard us.  That is told once, before what it said
- * last. */
-static bool hear_program(struct will_kept *will)
+/* Whoever made the link.  False: the kernel does not tell when it dies. */
+static bool know_program(struct charge *charge)
 {
-    ssize_t n = recv(LINK, will->bytes, GUARD_WILL_MAX, MSG_TRUNC);
+    struct ucred peer;
+    socklen_t    size = sizeof peer;
 
-    if (n < 0 && (errno == EINTR || errno == ECONNRESET))
-        return true;
-    if (n <= 0)
+    if (getsockopt(LINK, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
         return false;
-    will->size = n > 1 && n <= GUARD_WILL_MAX ? (size_t)n : 0;
-    return n > 1;
+    charge->program = (int)syscall(SYS_pidfd_open, peer.pid, 0);
+    return charge->program >= 0 || errno == ESRCH;
+}
+
+static ssize_t receive(struct word *word, struct will_kept *will)
+{
+    struct iovec  parts[] = { { .iov_base = word, .iov_len = sizeof *word },
+                              { .iov_base = will->bytes, .iov_len = GUARD_WILL_MAX } };
+    struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+    ssize_t       n;
+
+    /* A program that never read our HELLO has died: what it said comes after that error. */
+    do
+        n = recvmsg(LINK, &message, MSG_TRUNC);
+    while (n < 0 && (errno == EINTR || errno == ECONNRESET));
+    return n;
+}
+
+/* False: there is no more to come. */
+static bool hear(struct charge *charge, struct word *word)
+{
+    struct will_kept *will = &charge->will;
+    ssize_t           n = receive(word, will);
+
+    if (n < (ssize_t)sizeof *word)
+        return false;
+    if (word->kind != A_WILL)
+        return false;
+    n -= (ssize_t)sizeof *word;
+    will->size = n <= GUARD_WILL_MAX ? (size_t)n : 0;
+    charge->lease_ns = word->lease_ms * NS_PER_MS;
+    return true;
+}
+
+static bool is_dead_by(const struct charge *charge, int64_t deadline)
+{
+    struct pollfd on = { .fd = charge->program, .events = POLLIN };
+
+    if (charge->program < 0)
+        return true;
+    for (;;) {
+        int64_t left = deadline - clock_boot_ns();
+        if (poll(&on, 1, left > 0 ? (int)(left / NS_PER_MS) + 1 : 0) > 0)
+            return true;
+        if (left <= 0)
+            return false;
+    }
+}
+
+static void take_charge(struct charge *charge)
+{
+    struct word word = { .kind = A_WILL };
+
+    while (hear(charge, &word))
+        continue;
+    int64_t deadline = clock_boot_ns() + charge->lease_ns;
+    if (word.kind == DISMISSED || charge->will.size == 0)
+        return;
+    if (word.kind == EXECUTE || is_dead_by(charge, deadline))
+        will_execute(&charge->will, deadline);
 }
 
 int warden_main(const struct args *args)
 {
-    struct will_kept will;
+    struct charge charge = { .program = -1 };
 
     (void)args;
     if (!is_link(LINK)) {
@@ -76,12 +151,10 @@ int warden_main(const struct args *args)
     }
     close_the_rest();
     prctl(PR_SET_NAME, NAME);
-    if (will_make_room(&will) < 0)
+    if (!know_program(&charge) || will_make_room(&charge.will) < 0)
         return EXIT_INTERNAL;
-    /* A program that is dead already may have left a will. */
-    send(LINK, HELLO, strlen(HELLO), MSG_NOSIGNAL);
-    while (hear_program(&will))
-        continue;
-    will_execute(&will, clock_boot_ns() + LONG_ENOUGH);
+    /* If it cannot be said, the program is dead, but may have left us its will. */
+    (void)send(LINK, HELLO, strlen(HELLO), MSG_NOSIGNAL);
+    take_charge(&charge);
     return 0;
 }

@@ -182,13 +182,16 @@ struct hf_options {
      * hf_open() starts it as a small process of its own, the warden, one for each client.
      * It waits for the death of this process: by SIGKILL, a crash, abort(), lack of memory,
      * or an exit without hf_close().  Then it ends the session by its will (see hf_will()),
-     * and who waits need not wait for the lease.  hf_close() dismisses it.  Your program
-     * does not notice it: no SIGCHLD, nothing for wait() to find.  (If it is process 1 or a
-     * subreaper, the warden is one of the orphans that it takes in.)
+     * and who waits need not wait for the lease.  hf_close() dismisses it, if the server
+     * could be told of all that is given up; else it has to tell.  Your program does not
+     * notice it: no SIGCHLD, nothing for wait() to find.  (If it is a subreaper, the warden
+     * is one of the orphans that it takes in.)
      *
      * The lease is needed all the same: when the machine dies, or its network, or both
-     * processes are killed at once.  A process that is stopped is not dead.  Nor is one
-     * whose forked child lives and has not called exec(): it may still act under the lock.
+     * processes are killed at once, as is all of a container with its process 1.  A process
+     * that is stopped is not dead, nor one that has called exec().  Nor is one whose forked
+     * child lives, has not called exec() and keeps its descriptors: it may still act under
+     * the lock.
      *
      * The file store and memory need none: there it is not started. */
     const char *warden;

@@ -166,7 +166,7 @@ static void destroy_client(struct hf_client *client)
 {
     if (client->store != NULL)
         client->store->impl->close(client->store);
-    hf_warden_dismiss(client);
+    hf_warden_dismiss(client, true);
     if (client->given != NULL) /* it may hold a password */
         explicit_bzero(client->given, strlen(client->given));
     free(client->given);
@@ -256,6 +256,7 @@ static void close_client(struct hf_client *client)
     hf_notices_drop(client, NULL);
     client->store->impl->close(client->store); /* what is left goes with the session */
     client->store = NULL;
+    hf_warden_dismiss(client, client->locks == NULL);
     while (client->locks != NULL)
         hf_lock_destroy(client->locks);
     hf_queries_drop(client);

@@ -11,15 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 /* A program that says nothing for so long is none of ours.  On a busy machine a program
  * may take seconds to start. */
 #define PATIENCE (10 * HF_SEC)
 
+#define LONGEST_LEASE (24 * 3600 * HF_SEC)
+
 struct hf_warden {
-    int  socket; /* -1: there is none at present */
-    char path[];
+    const struct hf_store *store;
+    int                    socket; /* -1: there is none at present */
+    char                   path[];
 };
 
 /* 0 or an errno.  Nobody may fork meanwhile: with a copy of the warden's end we would not
@@ -80,14 +84,29 @@ static int explain_start(int error, const char *path, char *errmsg)
     }
 }
 
-/* Never waits.  False: there is no warden, or none any more. */
+/* Never waits.  False: there is no warden, or none that listens. */
+static bool send_word(const struct hf_warden *warden, const struct hf_warden_word *word,
+                      const uint8_t *will, size_t size)
+{
+    struct iovec  parts[] = { { .iov_base = (void *)word, .iov_len = sizeof *word },
+                              { .iov_base = (void *)will, .iov_len = size } };
+    struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+
+    assert((word->kind == HF_WARDEN_A_WILL) == (size > 0));
+    return warden->socket >= 0 &&
+           sendmsg(warden->socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
+}
+
+/* A server may take half as long again to find that a lease is over. */
 static bool send_will(const struct hf_warden *warden, const uint8_t *will, size_t size)
 {
-    assert(size > 1); /* one byte dismisses it */
-    if (warden->socket < 0)
-        return false;
-    ssize_t n = send(warden->socket, will, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    return n >= 0 || (errno != EPIPE && errno != ECONNRESET);
+    hf_time lease = hf_sooner(warden->store->lease * 3 / 2, LONGEST_LEASE);
+
+    assert(lease > 0);
+    return send_word(warden,
+                     &(struct hf_warden_word){ .kind = HF_WARDEN_A_WILL,
+                                               .lease_ms = (int32_t)(lease / HF_MS) },
+                     will, size);
 }
 
 /* Whoever killed it gets another one.  If that cannot be, the lease must do. */
@@ -128,22 +147,24 @@ int hf_warden_start(struct hf_client *client, const char *path, char *errmsg)
     struct hf_warden *warden = malloc(sizeof *warden + size);
     if (warden == NULL)
         return HF_ENOMEM;
+    warden->store = client->store;
     warden->socket = -1;
     memcpy(warden->path, path, size);
     client->warden = warden; /* from here on it is dismissed */
     return start_first(warden, errmsg);
 }
 
-void hf_warden_dismiss(struct hf_client *client)
+void hf_warden_dismiss(struct hf_client *client, bool told)
 {
-    struct hf_warden *warden = client->warden;
+    struct hf_warden     *warden = client->warden;
+    struct hf_warden_word word = { .kind =
+                                       told ? HF_WARDEN_DISMISSED : HF_WARDEN_EXECUTE };
 
     if (warden == NULL)
         return;
-    if (warden->socket >= 0) {
-        (void)send(warden->socket, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+    (void)send_word(warden, &word, NULL, 0);
+    if (warden->socket >= 0)
         close(warden->socket);
-    }
     free(warden);
     client->warden = NULL;
 }

@@ -4,13 +4,15 @@
  * Each client has one, `holdfast warden`, and a socket to it.  What travels:
  *
  *     <--  HELLO       once, as soon as it runs
- *     -->  a will      whenever the link comes up; the last one counts
- *     -->  DISMISSED   one byte, in hf_close(): it exits
- *     -->  end of file: this process is dead, and so are those that it forked, or they have
- *          called exec().  It executes the will, and exits
+ *     -->  A_WILL      whenever the link comes up; the last one counts
+ *     -->  DISMISSED   in hf_close(): it exits
+ *     -->  EXECUTE     in hf_close(), if the store could not be told that locks are given up
+ *     -->  end of file: this process is dead, and so are those that it forked; or they have
+ *          closed it or called exec().  It looks whether this process lives.  If not, it
+ *          executes the will
  *
- * So the socket must not be closed in a forked child: as long as one lives the lock may
- * still be used.
+ * So the socket is not closed in a forked child: as long as one lives the lock may still
+ * be used.  A child that calls hf_close() says that it does not.
  */
 #ifndef HF_CLIENT_WARDEN_H
 #define HF_CLIENT_WARDEN_H
@@ -20,6 +22,14 @@
 /* cli/warden.c says and hears the same. */
 #define HF_WARDEN_HELLO "holdfast warden 1"
 
+enum hf_warden_kind { HF_WARDEN_A_WILL, HF_WARDEN_DISMISSED, HF_WARDEN_EXECUTE };
+
+/* What each packet begins with; a will follows. */
+struct hf_warden_word {
+    enum hf_warden_kind kind;
+    int32_t             lease_ms; /* A_WILL: the session may live on for so long */
+};
+
 /* Before the engine is turned for the first time.  `path` NULL: that of the build.  Waits
  * until the warden runs.  On failure `errmsg` tells why. */
 int hf_warden_start(struct hf_client *client, const char *path, char *errmsg);
@@ -27,7 +37,8 @@ int hf_warden_start(struct hf_client *client, const char *path, char *errmsg);
 /* The will of the session that begins now.  Never waits. */
 void hf_warden_tell(struct hf_warden *warden, const uint8_t *will, size_t size);
 
-/* Once the session is ended; never waits. */
-void hf_warden_dismiss(struct hf_client *client);
+/* Once the session is ended; never waits.  `told`: the store knows of all that was given
+ * up.  If not, the warden has to see to it. */
+void hf_warden_dismiss(struct hf_client *client, bool told);
 
 #endif

@@ -195,6 +195,7 @@ struct hf_store {
 
     enum hf_link link;
     hf_time      alive_until;           /* see S4; HF_NEVER where no lease is needed */
+    hf_time      lease;                 /* known with the link, where it outlives */
     char         errmsg[HF_ERRMSG_MAX]; /* about the last failure */
 
     /* HF_E...: why the store cannot be used at present, or why a will cannot be executed;

@@ -45,6 +45,7 @@ static void mirror(struct trace *trace)
     trace->base.failures = trace->inner->failures;
     trace->base.absences = trace->inner->absences;
     trace->base.alive_until = trace->inner->alive_until;
+    trace->base.lease = trace->inner->lease;
     snprintf(trace->base.errmsg, sizeof trace->base.errmsg, "%s", trace->inner->errmsg);
 }
 

@@ -1,18 +1,20 @@
 /* warden.c - a program with HF_WARDEN dies in one way or another: the next has the lock long
- * before the lease is over.  One that is stopped, or whose child lives, is not dead.
+ * before the lease is over.  One that is stopped, that has closed its descriptors, or whose
+ * child lives, is not dead.
  */
 /* needs zk: standalone --tick 1000 */
 /* needs redis: standalone */
 /* needs postgres: standalone */
 #include "lib/doomed.h"
-#include "lib/testament.h"
 #include "lib/wardens.h"
 #include "lib/witness.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,6 +59,40 @@ static void die_of_exit(void)
     _exit(3);
 }
 
+/* Of the process. */
+static int               tongue; /* its end is seen */
+static struct hf_client *itself;
+
+/* It knows nothing of the library's descriptors, as who makes himself a daemon. */
+static void close_all_and_live(void)
+{
+    close_range(STDERR_FILENO + 1, ~0U, 0);
+    for (;;)
+        pause();
+}
+
+/* The command may act under the lock. */
+static void become_another(void)
+{
+    fcntl(tongue, F_SETFD, FD_CLOEXEC);
+    execl("/bin/sleep", "sleep", "1000", (char *)NULL);
+}
+
+/* It loses its connections, and can make no other. */
+static void close_client_cut_off(void)
+{
+    int domain;
+
+    setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0 });
+    for (int fd = STDERR_FILENO + 1; fd < 256; fd++)
+        if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain,
+                       &(socklen_t){ sizeof domain }) == 0 &&
+            domain == AF_INET)
+            shutdown(fd, SHUT_RDWR);
+    hf_close(itself);
+    close_all_and_live();
+}
+
 /* Leaves a child behind, which lives until it is let go. */
 static int leash[2];
 
@@ -76,7 +112,7 @@ static void die_with_a_child(void)
 static void (*die)(void);
 static int order[2]; /* to die */
 
-static struct hf_client *open_with_warden(unsigned flags)
+static struct hf_client *open_with_warden(const char *where, unsigned flags)
 {
     struct hf_options options = HF_OPTIONS_INIT;
     struct hf_client *client = NULL;
@@ -86,16 +122,18 @@ static struct hf_client *open_with_warden(unsigned flags)
     options.warden = wardens_program();
     options.error = error;
     options.error_size = sizeof error;
-    if (hf_open(url(), &options, &client) != 0)
+    if (hf_open(where, &options, &client) != 0)
         fprintf(stderr, "hf_open: %s\n", error);
     return client;
 }
 
 static int hold_until_death(const char *name, int mouth)
 {
-    struct hf_client *client = open_with_warden(HF_NO_KEEPER);
+    struct hf_client *client = open_with_warden(url(), HF_NO_KEEPER);
     struct hf_lock   *lock = NULL;
 
+    tongue = mouth;
+    itself = client;
     if (client == NULL || hf_mutex(client, name, &lock) != 0 ||
         hf_acquire(lock, ACTOR_LIMIT_MS) != 0 || write(mouth, "h", 1) != 1)
         return 1;
@@ -164,16 +202,21 @@ static struct victim doom(const char *name, void (*how)(void))
     return victim;
 }
 
+static void bury(const struct victim *victim)
+{
+    assert_int_equal(waitpid(victim->pid, NULL, 0), victim->pid);
+    close(victim->ear);
+    close(order[0]);
+    close(order[1]);
+}
+
 /* Returns when that was; it is dead then. */
 static hf_time end_victim(const struct victim *victim)
 {
     hf_time death = hf_now();
 
     assert_int_equal(write(order[1], "!", 1), 1);
-    assert_int_equal(waitpid(victim->pid, NULL, 0), victim->pid);
-    close(victim->ear);
-    close(order[0]);
-    close(order[1]);
+    bury(victim);
     return death;
 }
 
@@ -222,6 +265,43 @@ static void test_one_whose_child_lives_is_not_dead(void **state)
     is_next_soon(death, "end of a child");
 }
 
+/* It lives, and has no descriptor any more. */
+static void make_it_mute(const struct victim *victim)
+{
+    struct pollfd on = { .fd = victim->ear, .events = POLLIN };
+
+    assert_int_equal(write(order[1], "!", 1), 1);
+    assert_int_equal(poll(&on, 1, ACTOR_LIMIT_MS), 1);
+}
+
+static void test_one_without_descriptors_is_not_dead(void **state)
+{
+    static void (*const ways[])(void) = { close_all_and_live, become_another };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        struct victim victim = doom("alive", ways[i]);
+        make_it_mute(&victim);
+        nothing_happens();
+        hf_time death = hf_now();
+        kill(victim.pid, SIGKILL);
+        bury(&victim);
+        is_next_soon(death, "SIGKILL without descriptors");
+    }
+}
+
+/* hf_close() of a holder that cannot reach the server: the warden can. */
+static void test_what_hf_close_could_not_tell_is_told(void **state)
+{
+    struct victim victim = doom("cut off", close_client_cut_off);
+
+    (void)state;
+    make_it_mute(&victim);
+    is_next_soon(hf_now(), "hf_close() of one that is cut off");
+    kill(victim.pid, SIGKILL);
+    bury(&victim);
+}
+
 /* ---- holdfast hold -------------------------------------------------------------------- */
 
 static void test_hold_is_replaced(void **state)
@@ -257,7 +337,7 @@ static void test_hold_is_replaced(void **state)
 /* With a session, and the warden has its will. */
 static struct hf_client *open_and_reach(void)
 {
-    struct hf_client   *client = open_with_warden(0);
+    struct hf_client   *client = open_with_warden(witness_url("ttl=60s"), 0);
     struct hf_findings *findings = NULL;
 
     assert_non_null(client);
@@ -292,88 +372,15 @@ static void test_one_that_is_dismissed_asks_nothing_of_the_server(void **state)
     witness_tell("thaw");
 }
 
-/* ---- The program dies early ------------------------------------------------------------- */
-
-/* A warden at the end of `socket`; our child, so that its end can be waited for. */
-static pid_t start_warden(int socket)
-{
-    pid_t pid = fork();
-
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        dup2(socket, STDIN_FILENO);
-        execl(wardens_program(), "holdfast", "warden", (char *)NULL);
-        _exit(127);
-    }
-    close(socket);
-    return pid;
-}
-
-/* A lock that is held, and the will of its session. */
-static struct hf_lock *hold_with_will(struct hf_client **client, struct testament *will)
-{
-    struct hf_lock *lock = NULL;
-
-    assert_int_equal(hf_open(url(), NULL, client), 0);
-    assert_int_equal(hf_mutex(*client, "early", &lock), 0);
-    assert_int_equal(hf_acquire(lock, ACTOR_LIMIT_MS), 0);
-    testament_take(*client, will);
-    return lock;
-}
-
-static void will_is_executed(struct hf_client *client, struct hf_lock *lock, pid_t warden)
-{
-    int status = -1;
-
-    assert_int_equal(waitpid(warden, &status, 0), warden);
-    assert_int_equal(status, 0);
-    assert_int_equal(hf_check(lock, ACTOR_LIMIT_MS), HF_ELOST);
-    hf_close(client);
-}
-
-static void test_the_program_dies_before_its_warden_runs(void **state)
-{
-    struct hf_client *client;
-    struct testament  will;
-    int               ends[2];
-
-    (void)state;
-    struct hf_lock *lock = hold_with_will(&client, &will);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    assert_int_equal(send(ends[0], will.bytes, will.size, 0), (ssize_t)will.size);
-    close(ends[0]);
-    will_is_executed(client, lock, start_warden(ends[1]));
-}
-
-static void test_the_program_dies_without_having_heard_its_warden(void **state)
-{
-    struct hf_client *client;
-    struct testament  will;
-    int               ends[2], status;
-
-    (void)state;
-    struct hf_lock *lock = hold_with_will(&client, &will);
-    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    pid_t         pid = start_warden(ends[1]);
-    struct pollfd on = { .fd = ends[0], .events = POLLIN };
-    assert_int_equal(poll(&on, 1, ACTOR_LIMIT_MS), 1);
-    kill(pid, SIGSTOP);
-    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
-    assert_int_equal(send(ends[0], will.bytes, will.size, 0), (ssize_t)will.size);
-    close(ends[0]);
-    kill(pid, SIGCONT);
-    will_is_executed(client, lock, pid);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whatever_it_dies_of_it_is_replaced),
         cmocka_unit_test(test_one_that_is_stopped_is_not_dead),
         cmocka_unit_test(test_one_whose_child_lives_is_not_dead),
+        cmocka_unit_test(test_one_without_descriptors_is_not_dead),
+        cmocka_unit_test(test_what_hf_close_could_not_tell_is_told),
         cmocka_unit_test(test_hold_is_replaced),
-        cmocka_unit_test(test_the_program_dies_before_its_warden_runs),
-        cmocka_unit_test(test_the_program_dies_without_having_heard_its_warden),
     };
     const struct CMUnitTest tests_with_a_witness[] = {
         cmocka_unit_test(test_a_warden_that_is_killed_is_replaced),

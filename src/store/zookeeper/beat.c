@@ -43,7 +43,7 @@ void hf_zk_beat_greeted(struct hf_zk *zk, hf_time timeout, hf_time answered)
     struct hf_zk_beat *beat = &zk->beat;
 
     hf_lease_quorum_connected(&beat->lease, zk->link.greeted, answered, timeout);
-    zk->link.timeout = beat->lease.timeout;
+    zk->base.lease = zk->link.timeout = beat->lease.timeout;
     zk->base.alive_until = beat->lease.deadline;
 }
 
