@@ -36,31 +36,43 @@ static int raise_fd(int fd)
     return high;
 }
 
-int guard_start(const struct guard_plan *plan, struct guard *ret)
+pid_t guard_fork(int *link)
 {
-    int   ends[2];
-    pid_t self = getpid();
-    bool  outer = self == 1 || have_children();
+    int ends[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return -1;
-    if (!outer)
-        prctl(PR_SET_CHILD_SUBREAPER, 1);
-
     pid_t pid = fork();
-    if (pid == 0) {
-        close(ends[0]);
-        if (outer)
-            outer_live(plan, ends[1]);
-        guardian_live(plan, ends[1], self);
-    }
-    close(ends[1]);
     if (pid < 0) {
+        int error = errno;
         close(ends[0]);
+        close(ends[1]);
+        errno = error;
         return -1;
     }
+    setpgid(pid, 0); /* as settle_apart() will: it may take its time to get there */
+    close(ends[pid == 0 ? 0 : 1]);
+    *link = pid == 0 ? ends[1] : raise_fd(ends[0]);
+    return pid;
+}
+
+int guard_start(const struct guard_plan *plan, struct guard *ret)
+{
+    int   link;
+    pid_t self = getpid();
+    bool  outer = self == 1 || have_children();
+
+    if (!outer)
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+    pid_t pid = guard_fork(&link);
+    if (pid == 0 && outer)
+        outer_live(plan, link);
+    if (pid == 0)
+        guardian_live(plan, link, self);
+    if (pid < 0)
+        return -1;
     *ret = (struct guard){
-        .pid = pid, .guardian = outer ? 0 : pid, .link = raise_fd(ends[0]), .outer = outer
+        .pid = pid, .guardian = outer ? 0 : pid, .link = link, .outer = outer
     };
     return 0;
 }

@@ -105,6 +105,9 @@ struct guard {
     bool  dismissed;
 };
 
+/* As fork(); *link: our end of a socket between the two. */
+pid_t guard_fork(int *link);
+
 /* 0, or -1 and errno. */
 int guard_start(const struct guard_plan *plan, struct guard *ret);
 

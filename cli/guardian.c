@@ -179,7 +179,7 @@ static void start_guarding(struct guardian *g, const struct guard_order *go)
     }
     g->started = true;
     g->hold_until = go->hold_until;
-    settle_stdio();
+    settle_stdio(STDIN_FILENO);
     link_tell(g->link, GUARD_STARTED, (int)g->child);
     if (g->plan->max_run_ns > 0)
         g->stop_at = clock_boot_ns() + g->plan->max_run_ns;
@@ -342,7 +342,8 @@ static void settle_in(struct guardian *g)
 {
     sigset_t wanted;
 
-    settle_apart(g->plan, "holdfast-guard");
+    settle_apart("holdfast-guard");
+    settle_guardian(g->plan);
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGCHLD);
     sigaddset(&wanted, PARENT_SIGNAL);

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "clock.h"
 #include "reach.h"
+#include "sentry.h"
 #include "session.h"
 #include "status.h"
 #include "take.h"
@@ -11,6 +12,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 /* True at its end.  What comes in is of no interest. */
@@ -48,6 +50,9 @@ static void keep_lock(const struct taking *taking, struct requests *requests)
         };
         poll(on, 4, clock_sooner(hf_timeout_ms(taking->client), reach_timeout_ms()));
         hf_process(taking->client);
+        will_hand_over(taking->will);
+        if (hf_state(taking->lock) == HF_HELD)
+            sentry_tell(taking->sentry, taking->lock);
         status_turn(taking->lock);
         if (hf_state(taking->lock) == HF_HELD)
             reach_show(taking->lock);
@@ -79,27 +84,58 @@ static int hold(struct taking *taking, struct requests *requests)
     return r < 0 ? session_failed(taking->client, r) : 0;
 }
 
+/* In a file the kernel tells who is dead. */
+static bool needs_sentry(struct hf_client *client)
+{
+    int fd;
+
+    return hf_lifeline(client, &fd, 1) <= 0;
+}
+
+static int open_and_hold(struct taking *taking, int sentry_error)
+{
+    bool                  watched = taking->sentry->guard.link >= 0;
+    struct requests       requests = { 0 };
+    struct session_holder holder = { .to_owner = "holdfast hold",
+                                     .to_all = "holdfast hold",
+                                     .requests = &requests,
+                                     .will = watched ? taking->will : NULL };
+
+    int code = session_open_to_hold(taking->args, &holder, &taking->client);
+    if (code != 0)
+        return code;
+    if (!needs_sentry(taking->client))
+        guard_finish(&taking->sentry->guard);
+    else if (sentry_error != 0 && !taking->args->quiet)
+        complain("no second process can be started (%s): if this one is killed, others "
+                 "wait for the lease",
+                 strerror(sentry_error));
+    code = hold(taking, &requests);
+    hf_lock_free(taking->lock);
+    hf_close(taking->client);
+    return code;
+}
+
 int hold_main(const struct args *args)
 {
-    struct signals  signals;
-    struct requests requests = { 0 };
-    struct taking   taking = { .args = args,
-                               .signals = &signals,
-                               .owned = args->status_fd != 0 };
+    struct signals signals;
+    struct sentry  sentry;
+    struct will    will = { .guard = &sentry.guard };
+    struct taking  taking = { .args = args,
+                              .signals = &signals,
+                              .will = &will,
+                              .sentry = &sentry,
+                              .owned = args->status_fd != 0 };
 
     int code = status_open(args);
     if (code != 0)
         return code;
     if (signals_init(&signals) < 0)
         return complain_errno("signalfd");
-    const struct session_holder holder = { .to_owner = "holdfast hold",
-                                           .to_all = "holdfast hold",
-                                           .requests = &requests };
-    code = session_open_to_hold(args, &holder, &taking.client);
-    if (code == 0)
-        code = hold(&taking, &requests);
-    hf_lock_free(taking.lock);
-    hf_close(taking.client);
+    int sentry_error = sentry_start(&sentry) < 0 ? errno : 0;
+    code = open_and_hold(&taking, sentry_error);
+    guard_finish(&sentry.guard);
+    will_forget(&will);
     status_finish();
     if (taking.signal == SIGINT)
         signals_die(SIGINT);

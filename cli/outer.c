@@ -24,14 +24,15 @@ _Noreturn void outer_live(const struct guard_plan *plan, int link)
     pid_t self = getpid();
     int   status = 0;
 
-    settle_apart(plan, "holdfast-outer");
+    settle_apart("holdfast-outer");
+    settle_guardian(plan);
     pid_t guardian = fork();
     if (guardian == 0)
         guardian_live(plan, link, self);
     if (guardian > 0) /* holdfast has to know whom to end if it hangs */
         link_tell(link, GUARD_BORN, (int)guardian);
     close(link); /* holdfast must see the end of the guardian's alone */
-    settle_stdio();
+    settle_stdio(STDIN_FILENO);
     if (guardian > 0 && was_killed(guardian))
         guard_end_tree(guardian, 0, &status, NULL);
     _exit(0);

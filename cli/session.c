@@ -9,10 +9,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-/* This program, even if another one is installed by now. */
-#define OURSELVES "/proc/self/exe"
+/* Milliseconds are rounded: steps of less than this are none. */
+#define DEADLINE_STEP_NS (2 * NS_PER_MS)
 
 static void on_trace(const char *text, void *data)
 {
@@ -59,10 +58,6 @@ static int open_client(const struct args *args, const struct session_holder *hol
         return HF_EINVAL;
     }
     options.flags = HF_NO_KEEPER | (args->verb->bit == IN_INIT ? HF_INIT : 0);
-    if (args->verb->bit == IN_HOLD && access(OURSELVES, X_OK) == 0) {
-        options.flags |= HF_WARDEN;
-        options.warden = OURSELVES;
-    }
     if (holder != NULL)
         hold_by(&options, holder);
     options.note = args->note;
@@ -111,6 +106,11 @@ int64_t session_deadline(const struct hf_lock *lock)
     int64_t left = hf_left_ms(lock);
 
     return left == INT64_MAX ? INT64_MAX : now + left * NS_PER_MS;
+}
+
+bool session_deadline_moved(int64_t from, int64_t to)
+{
+    return (from > to ? from - to : to - from) > DEADLINE_STEP_NS;
 }
 
 const char *session_message(struct hf_client *client, int error)

@@ -36,6 +36,9 @@ int session_open_to_hold(const struct args *args, const struct session_holder *h
 /* Until when a lock is surely held, CLOCK_BOOTTIME ns; INT64_MAX: as long as we live. */
 int64_t session_deadline(const struct hf_lock *lock);
 
+/* Is that another one, or only rounded differently? */
+bool session_deadline_moved(int64_t from, int64_t to);
+
 /* What failed last on this client, for a person; lent until the next call. */
 const char *session_message(struct hf_client *client, int error);
 

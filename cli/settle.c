@@ -1,6 +1,8 @@
 /* settle.c - see settle.h. */
 #include "settle.h"
 
+#include <assert.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <stdbool.h>
@@ -16,29 +18,49 @@
 static bool urgent;
 static char oom_before[16]; /* empty: as it was */
 
-void settle_apart(const struct guard_plan *plan, const char *name)
+void settle_apart(const char *name)
 {
     sigset_t all;
 
     setpgid(0, 0);
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, NULL);
+    prctl(PR_SET_NAME, name);
+}
+
+void settle_guardian(const struct guard_plan *plan)
+{
     close(plan->signals->fd);
     if (plan->status_fd > 0)
         close(plan->status_fd);
-    prctl(PR_SET_NAME, name);
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-void settle_stdio(void)
+void settle_stdio(int first)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     if (null < 0)
         return;
-    for (int fd = 0; fd <= 2; fd++)
+    for (int fd = first; fd <= STDERR_FILENO; fd++)
         dup3(null, fd, O_CLOEXEC);
     close(null);
+}
+
+void settle_descriptors(int first)
+{
+    assert(first > STDERR_FILENO);
+    if (close_range((unsigned)first, ~0U, 0) == 0)
+        return;
+    DIR *open_ones = opendir("/proc/self/fd"); /* an old kernel, or a sandbox */
+    if (open_ones == NULL)
+        return;
+    for (struct dirent *entry; (entry = readdir(open_ones)) != NULL;) {
+        int fd = atoi(entry->d_name);
+        if (fd >= first && fd != dirfd(open_ones))
+            close(fd);
+    }
+    closedir(open_ones);
 }
 
 static bool write_oom_score(int fd, const char *score)

@@ -1,15 +1,22 @@
-/* settle.h - what makes the guardians hard to end, slow down or stop; and how the command
- * gets back what holdfast had before. */
+/* settle.h - what makes our other processes hard to end, slow down or stop; and how the
+ * command gets back what holdfast had before. */
 #ifndef SETTLE_H
 #define SETTLE_H
 
 #include "guard.h"
 
-/* Both guardians, first: the terminal must not stop us, and no signal ends us. */
-void settle_apart(const struct guard_plan *plan, const char *name);
+/* First: the terminal must not stop us, and no signal ends us. */
+void settle_apart(const char *name);
 
-/* stdin, stdout and stderr are the command's: a pipe must not stay open because of us. */
-void settle_stdio(void);
+/* Both guardians: the tree is ours to inherit, and some descriptors are holdfast's alone. */
+void settle_guardian(const struct guard_plan *plan);
+
+/* stdin, stdout and stderr, or only from `first` on, are others': a pipe must not stay open
+ * because of us. */
+void settle_stdio(int first);
+
+/* Nor any other.  All from `first` on, which is above stderr, are closed. */
+void settle_descriptors(int first);
 
 /* The guardian: pressure must not slow us down, nor lack of memory end us.  What is not
  * permitted is done without. */

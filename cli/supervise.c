@@ -17,8 +17,6 @@
 /* A guardian that was told LOST has ended the tree long before that. */
 #define HANG_NS (500 * NS_PER_MS)
 
-#define DEADLINE_STEP_NS (2 * NS_PER_MS)
-
 /* One that is ending the tree listens to nobody: its mailbox would only fill. */
 static bool listens(const struct supervisor *s)
 {
@@ -50,12 +48,6 @@ static void start_command(struct supervisor *s)
         s->orphaned = true;
 }
 
-/* Milliseconds are rounded: steps of less than this are none. */
-static bool differ(int64_t a, int64_t b)
-{
-    return (a > b ? a - b : b - a) > DEADLINE_STEP_NS;
-}
-
 static void look_at_lock(struct supervisor *s)
 {
     hf_process(s->client);
@@ -73,7 +65,7 @@ static void look_at_lock(struct supervisor *s)
         return;
     }
     int64_t deadline = session_deadline(s->lock);
-    if (listens(s) && differ(deadline, s->deadline)) {
+    if (listens(s) && session_deadline_moved(s->deadline, deadline)) {
         s->deadline = deadline;
         if (guard_tell(s->guard, GUARD_DEADLINE, 0, deadline) < 0)
             s->orphaned = true;

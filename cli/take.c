@@ -247,6 +247,7 @@ bool take(struct taking *taking)
     } else if (r < 0) {
         taking->code = refuse(taking, r);
     } else {
+        sentry_tell(taking->sentry, taking->lock);
         notice_waited(&notice);
         status_held(taking->lock);
     }

@@ -3,6 +3,7 @@
 #define TAKE_H
 
 #include "options.h"
+#include "sentry.h"
 #include "signals.h"
 #include "will.h"
 
@@ -12,8 +13,9 @@ struct taking {
     const struct args    *args;
     const struct signals *signals;
     struct hf_client     *client;
-    struct will          *will;  /* to be handed over to a guardian; NULL: none */
-    bool                  owned; /* stdin is our owner's: if it ends, so does the wait */
+    struct will          *will;   /* to be handed over to a guardian; NULL: none */
+    struct sentry        *sentry; /* to be told what is held; NULL: none */
+    bool                  owned;  /* stdin is our owner's: if it ends, so does the wait */
     int64_t               give_up_at; /* with -w: when; CLOCK_BOOTTIME ns */
     struct hf_lock       *lock;       /* out */
     int                   code;       /* out: the exit code, if it is not held */

@@ -14,13 +14,12 @@
 
 #include "cli.h"
 #include "clock.h"
+#include "settle.h"
 #include "will.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -51,22 +50,6 @@ static bool is_link(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
            getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && domain == AF_UNIX &&
            type == SOCK_SEQPACKET;
-}
-
-/* Descriptors of the program: a pipe must not stay open because of us. */
-static void close_the_rest(void)
-{
-    if (close_range(STDERR_FILENO + 1, ~0U, 0) == 0)
-        return;
-    DIR *open_ones = opendir("/proc/self/fd"); /* an old kernel, or a sandbox */
-    if (open_ones == NULL)
-        return;
-    for (struct dirent *entry; (entry = readdir(open_ones)) != NULL;) {
-        int fd = atoi(entry->d_name);
-        if (fd > STDERR_FILENO && fd != dirfd(open_ones))
-            close(fd);
-    }
-    closedir(open_ones);
 }
 
 /* Whoever made the link.  False: the kernel does not tell when it dies. */
@@ -149,7 +132,7 @@ int warden_main(const struct args *args)
             "`holdfast warden` is started by programs with HF_WARDEN, never by hand");
         return EXIT_USAGE;
     }
-    close_the_rest();
+    settle_descriptors(STDERR_FILENO + 1);
     prctl(PR_SET_NAME, NAME);
     if (!know_program(&charge) || will_make_room(&charge.will) < 0)
         return EXIT_INTERNAL;

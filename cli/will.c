@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* A guardian is told a deadline only by who holds a lock.  For one that was killed while it
  * waited in line there is none: the usual lease, at the end of which its place is gone in
@@ -69,7 +70,7 @@ void will_execute(struct will_kept *kept, int64_t deadline)
     assert(kept->size <= GUARD_WILL_MAX);
     if (kept->size == 0)
         return;
-    settle_stdio();
+    settle_stdio(STDIN_FILENO);
     settle_calm();
     int r = hf_execute(kept->bytes, kept->size, time_to_try_ns(deadline) / NS_PER_MS,
                        NULL, 0);
