@@ -193,6 +193,11 @@ struct hf_options {
      * child lives, has not called exec() and keeps its descriptors: it may still act under
      * the lock.
      *
+     * The warden has the rights and the environment of your program.  So a program with
+     * more rights than its caller (set-user-ID) is refused: HF_EDENIED.  A forked child
+     * that does not act under the lock may say so by hf_close(), which does nothing else
+     * there.
+     *
      * The file store and memory need none: there it is not started. */
     const char *warden;
 

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -38,22 +39,23 @@ int clone_unseen(int (*body)(void *), void *stack, int flags, void *arg,
 struct plan {
     const char  *path;
     char *const *argv;
-    char       **environment;
+    char *const *environment;
     int          fd;
     char        *stack; /* where that of the program's process begins */
+    int          pidfd; /* out */
     int          error; /* out */
 };
 
-/* A descriptor of ours may be in the place of another: 0 to 2 may have been closed. */
-UNSEEN static void set_stdio(int fd)
+/* No descriptor may be left to have, and any of 0 to 2 may be closed, or be `fd`. */
+UNSEEN static bool set_stdio(int fd)
 {
-    long from = syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
-    long null = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC);
-    long high = syscall(SYS_fcntl, null, F_DUPFD_CLOEXEC, 3);
+    long from = fd > 2 ? fd : syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, 3);
 
-    syscall(SYS_dup3, from, 0, 0);
-    syscall(SYS_dup3, high, 1, 0);
-    syscall(SYS_dup3, high, 2, 0);
+    if (from < 0 || syscall(SYS_dup3, from, 0, 0) < 0)
+        return false;
+    syscall(SYS_close, 1);
+    return syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR) == 1 &&
+           syscall(SYS_dup3, 1, 2, 0) == 2;
 }
 
 /* By SIGKILL: of an exit some know, and tidy up memory that is not ours, as valgrind. */
@@ -68,8 +70,8 @@ UNSEEN static int become_program(void *arg)
     struct plan *plan = arg;
 
     syscall(SYS_setsid);
-    set_stdio(plan->fd);
-    syscall(SYS_execve, plan->path, plan->argv, plan->environment);
+    if (set_stdio(plan->fd))
+        syscall(SYS_execve, plan->path, plan->argv, plan->environment);
     plan->error = errno;
     return end_here();
 }
@@ -78,8 +80,12 @@ UNSEEN static int start_and_end(void *arg)
 {
     struct plan *plan = arg;
 
-    if (clone_unseen(become_program, plan->stack, CLONE_VM | CLONE_VFORK, plan) < 0)
+    int pid = clone_unseen(become_program, plan->stack,
+                           CLONE_VM | CLONE_VFORK | CLONE_PIDFD, plan, &plan->pidfd);
+    if (pid < 0)
         plan->error = errno;
+    else if (plan->error != 0) /* it is dead; nobody is to find it */
+        syscall(SYS_wait4, pid, NULL, __WALL, NULL);
     return end_here();
 }
 
@@ -93,8 +99,8 @@ static void start(struct plan *plan, char *stack)
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     plan->stack = stack + STACK;
-    pid_t pid =
-        clone_unseen(start_and_end, stack + 2 * STACK, CLONE_VM | CLONE_VFORK, plan);
+    pid_t pid = clone_unseen(start_and_end, stack + 2 * STACK,
+                             CLONE_VM | CLONE_VFORK | CLONE_FILES, plan);
     if (pid < 0)
         plan->error = errno;
     else
@@ -104,9 +110,12 @@ static void start(struct plan *plan, char *stack)
     pthread_setcancelstate(cancel, &cancel);
 }
 
-int hf_spawn_apart(const char *path, char *const *argv, int fd)
+int hf_spawn_apart(const char *path, char *const *argv, char *const *environment, int fd,
+                   int *pidfd)
 {
-    struct plan plan = { .path = path, .argv = argv, .environment = environ, .fd = fd };
+    struct plan plan = {
+        .path = path, .argv = argv, .environment = environment, .fd = fd, .pidfd = -1
+    };
 
     assert(path[0] == '/' && argv[0] != NULL && fd >= 0);
     char *stack = mmap(NULL, 2 * STACK, PROT_READ | PROT_WRITE,
@@ -115,5 +124,9 @@ int hf_spawn_apart(const char *path, char *const *argv, int fd)
         return errno;
     start(&plan, stack);
     munmap(stack, 2 * STACK);
+    if (plan.error == 0)
+        *pidfd = plan.pidfd;
+    else if (plan.pidfd >= 0)
+        close(plan.pidfd);
     return plan.error;
 }

@@ -19,11 +19,13 @@
 #ifndef HF_SPAWN_H
 #define HF_SPAWN_H
 
-/* Start `path` with `argv` and our environment, in a session of its own, with all signals
- * blocked.  `fd` is its stdin, /dev/null its stdout and stderr.  It has copies of all other
- * descriptors that exec() does not close.
+/* Start `path` in a session of its own, with all signals blocked.  `fd` is its stdin,
+ * /dev/null its stdout and stderr.  It has copies of all other descriptors that exec() does
+ * not close.  *pidfd is the program, to be closed by the caller; -1 on a kernel that is too
+ * old.
  *
  * 0, or an errno: also that of exec(). */
-int hf_spawn_apart(const char *path, char *const *argv, int fd);
+int hf_spawn_apart(const char *path, char *const *argv, char *const *environment, int fd,
+                   int *pidfd);
 
 #endif

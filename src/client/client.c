@@ -238,8 +238,10 @@ static void close_client(struct hf_client *client)
     int cancel;
 
     /* In a forked child everything is the parent's, mutex included. */
-    if (hf_client_begin(client, &cancel) < 0)
+    if (hf_client_begin(client, &cancel) < 0) {
+        hf_warden_leave_to_parent(client);
         return;
+    }
     client->closing = true;
     hf_client_settle(client, NULL); /* it may be using one of the locks */
     for (struct hf_lock *lock; (lock = find_composed(client)) != NULL;)

@@ -41,4 +41,7 @@ void hf_warden_tell(struct hf_warden *warden, const uint8_t *will, size_t size);
  * up.  If not, the warden has to see to it. */
 void hf_warden_dismiss(struct hf_client *client, bool told);
 
+/* In a forked child: it does not act under the locks of its parent. */
+void hf_warden_leave_to_parent(struct hf_client *client);
+
 #endif

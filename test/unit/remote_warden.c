@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -151,6 +153,31 @@ static void test_a_child_does_not_dismiss_it(void **state)
     wardens_await(0);
 }
 
+/* A program opens, and becomes a daemon: its old client's warden must not stay for life. */
+static void test_a_child_that_closes_does_not_keep_it(void **state)
+{
+    int stay[2];
+
+    (void)state;
+    assert_int_equal(pipe(stay), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct hf_client *client = open_one();
+        if (fork() == 0) {
+            char byte;
+            close(stay[1]);
+            hf_close(client);
+            _exit((int)read(stay[0], &byte, 1));
+        }
+        _exit(0);
+    }
+    close(stay[0]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    wardens_await(0);
+    close(stay[1]);
+}
+
 /* ---- None ------------------------------------------------------------------------ */
 
 static void test_stores_whose_sessions_die_with_us_need_none(void **state)
@@ -185,7 +212,64 @@ static void test_a_path_that_is_wrong_is_named(void **state)
     fails("/nowhere/holdfast", HF_ENOTFOUND, "No such file");
     fails("/etc/passwd", HF_EDENIED, "Permission denied");
     fails("/etc/passwd/holdfast", HF_ENOTFOUND, "Not a directory");
-    fails("/bin/true", HF_EUNSUPPORTED, "is no holdfast program that can be a warden");
+    fails("/bin/true", HF_EUNSUPPORTED, "ended at once: it is not holdfast");
+}
+
+/* One that says something else, and would stay. */
+static void test_a_stranger_does_not_stay(void **state)
+{
+    char path[] = "/tmp/stranger-XXXXXX";
+    char script[] = "#!/bin/sh\necho other >&0\nexec tail -f /dev/null warden\n";
+
+    (void)state;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, script, sizeof script - 1), sizeof script - 1);
+    assert_int_equal(fchmod(fd, 0700), 0);
+    close(fd);
+    fails(path, HF_EUNSUPPORTED, "says what no warden says");
+    wardens_await(0);
+    unlink(path);
+}
+
+/* ---- More rights than the caller --------------------------------------------------- */
+
+#define SAFE 42
+
+static int open_as_another(const char *warden)
+{
+    struct hf_client *client = NULL;
+
+    int r = open_with(a_server(), warden, &client);
+    return r == HF_EDENIED && strstr(error, "more rights") != NULL ? SAFE : 1;
+}
+
+/* Run ourselves as a program with set-user-ID, called by nobody. */
+static void test_a_program_with_foreign_rights_is_refused(void **state)
+{
+    char           folder[] = "/tmp/rights-XXXXXX", path[64], copy[512];
+    struct statvfs where;
+    int            status = 0;
+
+    (void)state;
+    if (geteuid() != 0 || statvfs("/tmp", &where) != 0 || (where.f_flag & ST_NOSUID) != 0)
+        skip();
+    assert_non_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/host", folder);
+    snprintf(copy, sizeof copy, "cp /proc/%ld/exe %s && chmod 755 %s && chmod 4755 %s",
+             (long)getpid(), path, folder, path);
+    assert_int_equal(system(copy), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (setgid(65534) == 0 && setuid(65534) == 0)
+            execl(path, path, wardens_program(), (char *)NULL);
+        _exit(127);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    unlink(path);
+    rmdir(folder);
+    assert_int_equal(WEXITSTATUS(status), SAFE);
 }
 
 static void test_a_path_that_is_not_absolute(void **state)
@@ -278,8 +362,11 @@ static void test_threads_that_open_and_fork(void **state)
     assert_int_equal(wait(NULL), -1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        return open_as_another(argv[1]);
+
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_client_has_one_until_it_is_closed),
         cmocka_unit_test(test_the_program_does_not_notice),
@@ -287,8 +374,11 @@ int main(void)
         cmocka_unit_test(test_signals_do_not_end_it),
         cmocka_unit_test(test_one_that_is_killed_is_no_harm),
         cmocka_unit_test(test_a_child_does_not_dismiss_it),
+        cmocka_unit_test(test_a_child_that_closes_does_not_keep_it),
         cmocka_unit_test(test_stores_whose_sessions_die_with_us_need_none),
         cmocka_unit_test(test_a_path_that_is_wrong_is_named),
+        cmocka_unit_test(test_a_stranger_does_not_stay),
+        cmocka_unit_test(test_a_program_with_foreign_rights_is_refused),
         cmocka_unit_test(test_a_path_that_is_not_absolute),
         cmocka_unit_test(test_a_path_without_the_flag),
         cmocka_unit_test(test_without_a_path_it_is_the_installed_one),

@@ -99,7 +99,8 @@ static void run_program(void (*end)(int link))
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
             _exit(1);
         say(ends[0], HF_WARDEN_A_WILL);
-        int error = hf_spawn_apart(wardens_program(), argv, ends[1]);
+        int pidfd;
+        int error = hf_spawn_apart(wardens_program(), argv, environ, ends[1], &pidfd);
         close(ends[1]);
         if (error == 0)
             end(ends[0]);

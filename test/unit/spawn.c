@@ -15,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,8 +48,10 @@ static int run_shell(char *script, char *ret, size_t size)
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
         return errno;
-    int error = hf_spawn_apart("/bin/sh", argv, ends[1]);
+    int pidfd = -1;
+    int error = hf_spawn_apart("/bin/sh", argv, environ, ends[1], &pidfd);
     close(ends[1]);
+    close(pidfd);
     on.fd = ends[0];
     if (error == 0 && poll(&on, 1, LIMIT_MS) == 1)
         n = recv(ends[0], ret, size - 1, 0);
@@ -139,15 +143,62 @@ static void test_without_stdio(void **state)
     assert_string_equal(text, "/dev/null /dev/null\n");
 }
 
-static void test_what_cannot_be_executed(void **state)
+/* What this program does as the one that is started: tell where its stderr goes. */
+static int tell_stderr(void)
 {
-    char *argv[] = { "none", NULL };
+    char    text[64];
+    ssize_t n = readlink("/proc/self/fd/2", text, sizeof text);
+
+    return n > 0 && write(STDIN_FILENO, text, (size_t)n) == n ? 0 : 1;
+}
+
+/* Not one more can be had: it must not get ours instead. */
+static void test_with_no_descriptor_left(void **state)
+{
+    char         *argv[] = { "spawn", "tell", NULL };
+    char          text[64] = "";
+    int           ends[2], pidfd = -1;
+    struct rlimit before;
 
     (void)state;
-    assert_int_equal(hf_spawn_apart("/nowhere/none", argv, 0), ENOENT);
-    assert_int_equal(hf_spawn_apart("/etc/passwd", argv, 0), EACCES);
-    assert_int_equal(hf_spawn_apart("/etc/passwd/none", argv, 0), ENOTDIR);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    int           last = fcntl(ends[1], F_DUPFD_CLOEXEC, 0); /* for the pidfd */
+    struct rlimit few = { .rlim_cur = (rlim_t)last + 1, .rlim_max = before.rlim_max };
+    close(last);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    int error = hf_spawn_apart("/proc/self/exe", argv, environ, ends[1], &pidfd);
+    setrlimit(RLIMIT_NOFILE, &before);
+    close(ends[1]);
+    close(pidfd);
+    assert_int_equal(error, 0);
+    struct pollfd on = { .fd = ends[0], .events = POLLIN };
+    assert_int_equal(poll(&on, 1, LIMIT_MS), 1);
+    assert_true(recv(ends[0], text, sizeof text - 1, 0) > 0);
+    close(ends[0]);
+    assert_string_equal(text, "/dev/null");
+}
+
+static int spawn_in_vain(const char *path)
+{
+    char *argv[] = { "none", NULL };
+    int   pidfd = -1;
+
+    int error = hf_spawn_apart(path, argv, environ, 0, &pidfd);
+    assert_int_equal(pidfd, -1);
+    return error;
+}
+
+/* A subreaper takes in orphans, and must not be left a dead one. */
+static void test_what_cannot_be_executed(void **state)
+{
+    (void)state;
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    assert_int_equal(spawn_in_vain("/nowhere/none"), ENOENT);
+    assert_int_equal(spawn_in_vain("/etc/passwd"), EACCES);
+    assert_int_equal(spawn_in_vain("/etc/passwd/none"), ENOTDIR);
     assert_int_equal(waitpid(-1, NULL, __WALL | WNOHANG), -1);
+    assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 /* ---- Many at the same time --------------------------------------------------------- */
@@ -205,14 +256,19 @@ static void test_threads_that_fork_meanwhile(void **state)
     assert_int_equal(wait(NULL), -1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    (void)argv;
+    if (argc > 1)
+        return tell_stderr();
+
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_it_runs_and_nobody_is_told),
         cmocka_unit_test(test_children_that_are_ignored),
         cmocka_unit_test(test_it_is_apart),
         cmocka_unit_test(test_what_it_writes_is_not_seen),
         cmocka_unit_test(test_without_stdio),
+        cmocka_unit_test(test_with_no_descriptor_left),
         cmocka_unit_test(test_what_cannot_be_executed),
         cmocka_unit_test(test_threads_that_fork_meanwhile),
     };
