@@ -77,15 +77,16 @@ int guard_start(const struct guard_plan *plan, struct guard *ret)
     return 0;
 }
 
+/* -1: it could not be said.  A guardian that is gone is no failure here: its last words may
+ * still be unread. */
 static int send_message(struct guard *guard, const struct msghdr *msg, int flags)
 {
     ssize_t n = sendmsg(guard->link, msg, flags | MSG_NOSIGNAL);
 
-    return n < 0 && errno == EAGAIN ? -1 : 0;
+    return n < 0 && errno != EPIPE && errno != ECONNRESET ? -1 : 0;
 }
 
-/* Never waits: a guardian whose mailbox is full does not listen any more.  One
- * that is gone is no failure here: its last words may still be unread. */
+/* Never waits: a guardian whose mailbox is full does not listen any more. */
 static int send_order(struct guard *guard, const struct guard_order *order,
                       const int *fds, int count)
 {
@@ -175,6 +176,34 @@ static int has_ended(struct guard *guard)
     return guard->pid == 0;
 }
 
+/* The guardian below an outer one is no child of ours.  While its end of the link is open it
+ * lives, and what we have is no stranger with the same pid. */
+static void signal_guardian(const struct guard *guard, int signal)
+{
+    struct pollfd link = { .fd = guard->link };
+    int           fd = (int)syscall(SYS_pidfd_open, guard->guardian, 0);
+
+    if (fd < 0)
+        return;
+    if (poll(&link, 1, 0) == 0 || !(link.revents & POLLHUP))
+        syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0);
+    close(fd);
+}
+
+/* Somebody may have stopped one of them. */
+static void wake_guardians(struct guard *guard)
+{
+    struct guard_news news;
+
+    if (guard->outer && guard->guardian == 0)
+        guard_hear(guard,
+                   &news); /* that it was born; of one that did not GO there is no more */
+    if (guard->outer && guard->guardian > 0)
+        signal_guardian(guard, SIGCONT);
+    if (!has_ended(guard))
+        kill(guard->pid, SIGCONT);
+}
+
 /* If the link just closed, it would think that we are dead.  So this waits until it can be
  * said: one that is not stopped does listen. */
 void guard_dismiss(struct guard *guard)
@@ -186,8 +215,7 @@ void guard_dismiss(struct guard *guard)
     if (guard->link < 0 || guard->dismissed)
         return;
     guard->dismissed = true;
-    if (!has_ended(guard))
-        kill(guard->pid, SIGCONT); /* somebody may have stopped it */
+    wake_guardians(guard);
     send_message(guard, &msg, 0);
 }
 
@@ -215,20 +243,6 @@ void guard_end_tree(pid_t guardian, pid_t command, int *status,
     cgroup_drop(group, guardian);
 }
 
-/* The guardian is no child of ours.  While its end of the link is open it lives, and
- * what we have is no stranger with the same pid. */
-static void kill_guardian(const struct guard *guard)
-{
-    struct pollfd link = { .fd = guard->link };
-    int           fd = (int)syscall(SYS_pidfd_open, guard->guardian, 0);
-
-    if (fd < 0)
-        return;
-    if (poll(&link, 1, 0) == 0 || !(link.revents & POLLHUP))
-        syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
-    close(fd);
-}
-
 /* The outer guardian ends the tree when the guardian is dead, and then itself.  If it was
  * killed, too, the group is what is left to find the tree by. */
 static void leave_it_to_outer(struct guard *guard, const struct tree_stuck *stuck)
@@ -237,7 +251,7 @@ static void leave_it_to_outer(struct guard *guard, const struct tree_stuck *stuc
     int64_t         tell_at = clock_boot_ns() + TREE_STUCK_NS;
 
     if (guard->guardian > 0)
-        kill_guardian(guard);
+        signal_guardian(guard, SIGKILL);
     if (!has_ended(guard))
         kill(guard->pid, SIGCONT); /* somebody may have stopped it */
     while (!has_ended(guard)) {

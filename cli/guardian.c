@@ -18,6 +18,7 @@
 #include "clock.h"
 #include "link.h"
 #include "settle.h"
+#include "timer.h"
 #include "tree.h"
 #include "will.h"
 
@@ -26,7 +27,6 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,7 +42,6 @@ struct guardian {
     pid_t                    parent;  /* holdfast, or the outer guardian */
     int                      link;    /* to holdfast */
     int                      signals; /* that a child, or our parent, has ended */
-    int                      timer;   /* the next of the times below */
     int                      report;  /* how the exec went; -1: known */
     int                      cgroup;
     struct will_kept         will;
@@ -50,43 +49,8 @@ struct guardian {
     bool                     started;
     bool                     gone; /* nothing of the tree is left */
     int64_t                  hold_until;
-    int64_t                  deadline;
-    int64_t                  ask_at; /* when to send --signal; INT64_MAX: done */
-    int64_t stop_at; /* when --max-run is over; INT64_MAX: never, or done */
-    int64_t end_at;  /* when to kill what is left; INT64_MAX: never */
-    int64_t tell_at; /* when to tell of leftovers; INT64_MAX: never */
+    struct timer             timer;
 };
-
-static void set_timer(struct guardian *g)
-{
-    int64_t           at = g->deadline;
-    struct itimerspec when = { 0 };
-
-    at = g->ask_at < at ? g->ask_at : at;
-    at = g->stop_at < at ? g->stop_at : at;
-    at = g->tell_at < at ? g->tell_at : at;
-    at = g->end_at < at ? g->end_at : at;
-    if (at != INT64_MAX) {
-        at = at < 1 ? 1 : at; /* zero would disarm it */
-        when.it_value.tv_sec = at / NS_PER_SEC;
-        when.it_value.tv_nsec = at % NS_PER_SEC;
-    }
-    timerfd_settime(g->timer, TFD_TIMER_ABSTIME, &when, NULL);
-}
-
-/* A short lease must not be all grace, nor one that the store is about to renew: at most
- * a quarter of what is left of it. */
-static void set_deadline(struct guardian *g, int64_t deadline)
-{
-    int64_t left = deadline - clock_boot_ns();
-    int64_t grace = g->plan->grace_ns;
-
-    g->deadline = deadline;
-    g->ask_at = INT64_MAX;
-    if (deadline != INT64_MAX)
-        g->ask_at = deadline - (grace < left / 4 ? grace : left / 4);
-    set_timer(g);
-}
 
 /* --hold-at-least also counts if holdfast is dead: a job that was begun must not be begun
  * again too soon. */
@@ -98,16 +62,19 @@ static void wait_until(int64_t when)
         ;
 }
 
-/* holdfast is dead, and nothing of the tree is left, or was ever started. */
-static _Noreturn void execute(struct guardian *g)
+/* holdfast is dead, and nothing of the tree is left, or was ever started.  A lease that
+ * ends before --hold-at-least does so later than the will would. */
+static _Noreturn void exit_by_will(struct guardian *g)
 {
     assert(g->gone || !g->started);
+    if (g->timer.deadline < g->hold_until)
+        _exit(0);
     wait_until(g->hold_until);
-    will_execute(&g->will, g->deadline);
+    will_execute(&g->will, g->timer.deadline);
     _exit(0); /* and only now the lifeline's descriptors are closed */
 }
 
-static void hear(struct guardian *g);
+static bool hear_order(struct guardian *g);
 
 static _Noreturn void gone(struct guardian *g)
 {
@@ -116,7 +83,7 @@ static _Noreturn void gone(struct guardian *g)
     signal(SIGCHLD, SIG_IGN); /* what was left alive by --leftovers is not ours to reap */
     g->gone = true;
     for (;;)
-        hear(g);
+        hear_order(g);
 }
 
 static void tell_stuck(void *data)
@@ -142,7 +109,7 @@ static _Noreturn void end_tree(struct guardian *g)
 }
 
 /* To the command's group; when that may be another's by now, to what is left. */
-static void pass_on(struct guardian *g, int signal)
+static void signal_tree(struct guardian *g, int signal)
 {
     if (g->child > 0)
         kill(-g->child, signal);
@@ -152,8 +119,8 @@ static void pass_on(struct guardian *g, int signal)
 
 static void ask_to_end(struct guardian *g)
 {
-    pass_on(g, g->plan->signal);
-    pass_on(g, SIGCONT); /* a stopped process cannot obey */
+    signal_tree(g, g->plan->signal);
+    signal_tree(g, SIGCONT); /* a stopped process cannot obey */
 }
 
 /* ... and kill what has not after --grace. */
@@ -162,7 +129,7 @@ static void ask_then_kill(struct guardian *g)
     int64_t kill_at = clock_boot_ns() + g->plan->grace_ns;
 
     ask_to_end(g);
-    g->end_at = kill_at < g->end_at ? kill_at : g->end_at;
+    g->timer.end_at = kill_at < g->timer.end_at ? kill_at : g->timer.end_at;
 }
 
 static void start_guarding(struct guardian *g, const struct guard_order *go)
@@ -171,6 +138,10 @@ static void start_guarding(struct guardian *g, const struct guard_order *go)
     if (link_has_ended(g->link))
         return; /* with its last word: end of file comes next */
 
+    if (clock_boot_ns() >= go->deadline) { /* holdfast, or we, were stopped */
+        link_tell(g->link, GUARD_EXPIRED, 0);
+        gone(g);
+    }
     g->cgroup = cgroup_make(getpid());
     g->child = child_start(g->plan, go, g->cgroup, &g->report);
     if (g->child < 0) {
@@ -179,11 +150,11 @@ static void start_guarding(struct guardian *g, const struct guard_order *go)
     }
     g->started = true;
     g->hold_until = go->hold_until;
-    settle_stdio(STDIN_FILENO);
+    settle_stdio(STDIN_FILENO, STDERR_FILENO);
     link_tell(g->link, GUARD_STARTED, (int)g->child);
     if (g->plan->max_run_ns > 0)
-        g->stop_at = clock_boot_ns() + g->plan->max_run_ns;
-    set_deadline(g, go->deadline);
+        g->timer.stop_at = clock_boot_ns() + g->plan->max_run_ns;
+    timer_set_deadline(&g->timer, go->deadline, g->plan->grace_ns);
 }
 
 /* After GONE there is nobody left to be signalled or ended. */
@@ -194,11 +165,11 @@ static void obey(struct guardian *g, const struct guard_order *order)
         start_guarding(g, order);
         break;
     case GUARD_DEADLINE:
-        set_deadline(g, order->deadline);
+        timer_set_deadline(&g->timer, order->deadline, g->plan->grace_ns);
         break;
     case GUARD_SIGNAL:
         if (!g->gone)
-            pass_on(g, order->value);
+            signal_tree(g, order->value);
         break;
     case GUARD_LOST:
         if (!g->gone)
@@ -211,21 +182,23 @@ static void obey(struct guardian *g, const struct guard_order *order)
     }
 }
 
-static void hear(struct guardian *g)
+/* False: there is none at present. */
+static bool hear_order(struct guardian *g)
 {
     struct guard_order order;
 
     switch (link_hear(g->link, g->gone, &order, &g->will)) {
     case LINK_SILENT:
-        break;
+        return false;
     case LINK_ORDER:
         obey(g, &order);
-        break;
+        return true;
     case LINK_ENDED:
-        if (g->started && !g->gone)
-            end_tree(g);
-        execute(g);
+        break;
     }
+    if (g->started && !g->gone)
+        end_tree(g);
+    exit_by_will(g);
 }
 
 static void look_at_report(struct guardian *g)
@@ -266,11 +239,11 @@ static void see_to_leftovers(struct guardian *g)
         ask_then_kill(g);
         break;
     case LEFTOVERS_WAIT:
-        g->tell_at = clock_boot_ns() + PATIENCE_NS;
+        g->timer.tell_at = clock_boot_ns() + PATIENCE_NS;
         break;
     }
     leftovers_announce();
-    set_timer(g);
+    timer_set(&g->timer);
 }
 
 static void reap_children(struct guardian *g)
@@ -313,29 +286,29 @@ static void on_time(struct guardian *g)
     uint64_t ticks;
     int64_t  now = clock_boot_ns();
 
-    if (read(g->timer, &ticks, sizeof ticks) < 0)
+    if (read(g->timer.fd, &ticks, sizeof ticks) < 0)
         return; /* it was set anew meanwhile */
-    if (now >= g->deadline) {
+    if (now >= g->timer.deadline) {
         link_tell(g->link, GUARD_EXPIRED, 0);
         end_tree(g);
     }
-    if (now >= g->ask_at) {
-        g->ask_at = INT64_MAX;
+    if (now >= g->timer.ask_at) {
+        g->timer.ask_at = INT64_MAX;
         link_tell(g->link, GUARD_ASKED, 0);
         ask_to_end(g);
     }
-    if (now >= g->stop_at) {
-        g->stop_at = INT64_MAX;
+    if (now >= g->timer.stop_at) {
+        g->timer.stop_at = INT64_MAX;
         link_tell(g->link, GUARD_OVERDUE, 0);
         ask_then_kill(g);
     }
-    if (now >= g->end_at)
+    if (now >= g->timer.end_at)
         end_tree(g);
-    if (now >= g->tell_at) {
-        g->tell_at = INT64_MAX;
+    if (now >= g->timer.tell_at) {
+        g->timer.tell_at = INT64_MAX;
         link_tell_who(g->link, GUARD_REMAIN);
     }
-    set_timer(g);
+    timer_set(&g->timer);
 }
 
 static void settle_in(struct guardian *g)
@@ -348,8 +321,7 @@ static void settle_in(struct guardian *g)
     sigaddset(&wanted, SIGCHLD);
     sigaddset(&wanted, PARENT_SIGNAL);
     g->signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
-    g->timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (g->signals < 0 || g->timer < 0 || will_make_room(&g->will) < 0)
+    if (g->signals < 0 || timer_open(&g->timer) < 0 || will_make_room(&g->will) < 0)
         _exit(1);
 
     prctl(PR_SET_PDEATHSIG, PARENT_SIGNAL);
@@ -365,27 +337,22 @@ _Noreturn void guardian_live(const struct guard_plan *plan, int link, pid_t pare
         .link = link,
         .report = -1,
         .cgroup = -1,
-        .deadline = INT64_MAX,
-        .ask_at = INT64_MAX,
-        .stop_at = INT64_MAX,
-        .tell_at = INT64_MAX,
-        .end_at = INT64_MAX,
     };
 
     settle_in(&g);
     for (;;) {
         struct pollfd on[] = {
             { .fd = g.link, .events = POLLIN },
-            { .fd = g.timer, .events = POLLIN },
+            { .fd = g.timer.fd, .events = POLLIN },
             { .fd = g.report, .events = POLLIN },
             { .fd = g.signals, .events = POLLIN },
         };
         if (poll(on, 4, -1) < 0 && errno != EINTR)
             end_tree(&g);
+        while (hear_order(&g)) /* one may be a later deadline: we may have been stopped */
+            continue;
         if (on[1].revents != 0)
             on_time(&g);
-        if (on[0].revents != 0)
-            hear(&g);
         if (on[2].revents != 0)
             look_at_report(&g);
         if (on[3].revents != 0)

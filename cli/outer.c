@@ -32,7 +32,7 @@ _Noreturn void outer_live(const struct guard_plan *plan, int link)
     if (guardian > 0) /* holdfast has to know whom to end if it hangs */
         link_tell(link, GUARD_BORN, (int)guardian);
     close(link); /* holdfast must see the end of the guardian's alone */
-    settle_stdio(STDIN_FILENO);
+    settle_stdio(STDIN_FILENO, STDERR_FILENO);
     if (guardian > 0 && was_killed(guardian))
         guard_end_tree(guardian, 0, &status, NULL);
     _exit(0);

@@ -70,7 +70,7 @@ static void settle_in(int link)
     if (link != LINK && dup3(link, LINK, O_CLOEXEC) < 0)
         _exit(1);
     settle_descriptors(LINK + 1);
-    settle_stdio(STDOUT_FILENO);
+    settle_stdio(STDOUT_FILENO, STDERR_FILENO);
 }
 
 /* False: hold is dead. */

@@ -36,13 +36,13 @@ void settle_guardian(const struct guard_plan *plan)
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-void settle_stdio(int first)
+void settle_stdio(int first, int last)
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
     if (null < 0)
         return;
-    for (int fd = first; fd <= STDERR_FILENO; fd++)
+    for (int fd = first; fd <= last; fd++)
         dup3(null, fd, O_CLOEXEC);
     close(null);
 }

@@ -11,9 +11,9 @@ void settle_apart(const char *name);
 /* Both guardians: the tree is ours to inherit, and some descriptors are holdfast's alone. */
 void settle_guardian(const struct guard_plan *plan);
 
-/* stdin, stdout and stderr, or only from `first` on, are others': a pipe must not stay open
- * because of us. */
-void settle_stdio(int first);
+/* Of stdin, stdout and stderr those from `first` to `last` are others': a pipe must not stay
+ * open because of us. */
+void settle_stdio(int first, int last);
 
 /* Nor any other.  All from `first` on, which is above stderr, are closed. */
 void settle_descriptors(int first);

@@ -5,10 +5,9 @@
 #include "clock.h"
 #include "reach.h"
 #include "session.h"
+#include "settle.h"
 #include "status.h"
 
-#include <assert.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -46,6 +45,18 @@ static void start_command(struct supervisor *s)
     go.slot = hf_slot(s->lock);
     if (guard_go(s->guard, &go, fds, count < 0 ? 0 : count) < 0)
         s->orphaned = true;
+}
+
+/* Who told the user of the grant may have waited long, for a stderr that was full. */
+static void start_if_held(struct supervisor *s)
+{
+    hf_process(s->client);
+    if (hf_state(s->lock) == HF_HELD) {
+        start_command(s);
+    } else {
+        s->lost = s->gone = true;
+        status_lost();
+    }
 }
 
 static void look_at_lock(struct supervisor *s)
@@ -126,18 +137,6 @@ static void look_at_signals(struct supervisor *s)
 
 /* ---- The guardian ------------------------------------------------------------ */
 
-/* stdin and stdout are the command's: a pipe must not stay open because of us. */
-static void let_go_of_stdio(void)
-{
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-    if (null < 0)
-        return;
-    dup3(null, STDIN_FILENO, O_CLOEXEC);
-    dup3(null, STDOUT_FILENO, O_CLOEXEC);
-    close(null);
-}
-
 /* Said at once: it may take long, and others may have the lock already. */
 static void say_stuck(struct supervisor *s, const struct tree_member *member, int count)
 {
@@ -194,7 +193,7 @@ static void take_news(struct supervisor *s, const struct guard_news *news)
     case GUARD_STARTED:
         s->command = news->value;
         if (!s->keep_stdio)
-            let_go_of_stdio();
+            settle_stdio(STDIN_FILENO, STDOUT_FILENO); /* stderr is ours, too */
         break;
     case GUARD_FAILED:
         s->exec_error = news->value;
@@ -263,9 +262,8 @@ void supervise(struct supervisor *s)
                                 .meanwhile = keep_meanwhile,
                                 .data = s };
 
-    assert(hf_state(s->lock) == HF_HELD);
     sigemptyset(&s->passed);
-    start_command(s);
+    start_if_held(s);
     while (!s->gone && !s->orphaned) {
         struct pollfd on[] = {
             { .fd = hf_fd(s->client), .events = POLLIN },

@@ -167,7 +167,8 @@ static int show_timeout_ms(const struct taking *taking, const struct notice *not
 
 /* Wait until the store knows that the last wish has ended, which takes a moment unless it
  * is away.  *result: HF_EDOWN if it takes longer than -w. */
-static enum next_step settle(struct taking *taking, struct notice *notice, int *result)
+static enum next_step await_idle(struct taking *taking, struct notice *notice,
+                                 int *result)
 {
     enum next_step next;
 
@@ -193,7 +194,7 @@ static enum next_step wish(struct taking *taking, struct notice *notice, int *re
     bool               unsure = args->wait_ms != 0 && held_name(args->operand[0]);
     enum next_step     next;
 
-    if ((next = settle(taking, notice, result)) != GO_ON || *result != 0)
+    if ((next = await_idle(taking, notice, result)) != GO_ON || *result != 0)
         return next;
     status_waiting();
     *result = hf_acquire_start(lock, time_left_ms(taking));

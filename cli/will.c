@@ -70,7 +70,7 @@ void will_execute(struct will_kept *kept, int64_t deadline)
     assert(kept->size <= GUARD_WILL_MAX);
     if (kept->size == 0)
         return;
-    settle_stdio(STDIN_FILENO);
+    settle_stdio(STDIN_FILENO, STDERR_FILENO);
     settle_calm();
     int r = hf_execute(kept->bytes, kept->size, time_to_try_ns(deadline) / NS_PER_MS,
                        NULL, 0);

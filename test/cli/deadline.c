@@ -11,12 +11,12 @@
 #include "cli/leftovers.c"
 #include "cli/link.c"
 #include "cli/outer.c"
-#include "cli/reach.c"
 #include "cli/redact.c"
 #include "cli/settle.c"
 #include "cli/signals.c"
 #include "cli/text.c"
 #include "cli/text_shown.c"
+#include "cli/timer.c"
 #include "cli/tree.c"
 #include "cli/tree_end.c"
 #include "cli/url.c"
@@ -149,8 +149,24 @@ static void a_deadline_in_the_past_kills_at_once(void **state)
     struct fixture f;
 
     (void)state;
-    begin(&f, "sleep 1000", 100, -5000);
+    begin(&f, "sleep 1000", 100, 60000);
+    await(&f, GUARD_STARTED);
+    guard_tell(&f.guard, GUARD_DEADLINE, 0, clock_boot_ns() - 5 * NS_PER_SEC);
     assert_int_equal(await(&f, GUARD_EXITED), SIGKILL);
+    end(&f);
+}
+
+static void after_the_deadline_nothing_is_started(void **state)
+{
+    struct fixture    f;
+    struct guard_news news = { 0 };
+
+    (void)state;
+    begin(&f, "sleep 1000", 100, -5000);
+    struct pollfd on = { .fd = f.guard.link, .events = POLLIN };
+    assert_int_equal(poll(&on, 1, 20000), 1);
+    assert_int_equal(guard_hear(&f.guard, &news), 1);
+    assert_int_equal(news.kind, GUARD_EXPIRED);
     end(&f);
 }
 
@@ -176,6 +192,7 @@ int main(void)
         cmocka_unit_test(a_renewed_deadline_counts),
         cmocka_unit_test(no_deadline_is_no_hurry),
         cmocka_unit_test(a_deadline_in_the_past_kills_at_once),
+        cmocka_unit_test(after_the_deadline_nothing_is_started),
         cmocka_unit_test(lost_kills_at_once),
     };
 

@@ -212,6 +212,31 @@ def children_from_before_are_left_alone(t):
 
 
 @case
+def a_stopped_guardian_below_an_outer_one_is_dismissed(t):
+    """After the command's end, and while waiting."""
+    script = 'sleep 1000 >/dev/null 2>&1 & echo $! >$D/older; exec "$HF" run "$@"'
+
+    def stop_guardian(process):
+        outer = next(pid for pid in children_of(process.pid) if name_of(pid) == "holdfast-outer")
+        guardian, = children_of(outer)
+        os.kill(guardian, signal.SIGSTOP)
+        t.until("it is stopped", lambda: state_of(guardian) == "T")
+
+    lingers = t.start("-c", script, "sh", "--hold-at-least", "10m", "a", "true", executable="/bin/sh")
+    t.contains(lingers.stderr.readline().decode(), "keeping")
+    os.kill(int(t.path("older").read_text()), signal.SIGKILL)
+    stop_guardian(lingers)
+    t.equal(t.end(lingers).code, 0)
+    holder = t.hold("a")
+    waits = t.start("-c", script, "sh", "a", "true", executable="/bin/sh")
+    t.waiting("a", 1)
+    os.kill(int(t.path("older").read_text()), signal.SIGKILL)
+    stop_guardian(waits)
+    t.equal(t.end(waits).code, 143)
+    t.end(holder)
+
+
+@case
 def no_control_group_is_left(t):
     guardians = []
 

@@ -158,8 +158,7 @@ class Test:
 
     def guardian(self, process):
         """The guardian of a run: its only child."""
-        with open(f"/proc/{process.pid}/task/{process.pid}/children") as file:
-            pids = [int(pid) for pid in file.read().split()]
+        pids = children_of(process.pid)
         self.equal(len(pids), 1, "children of holdfast")
         return pids[0]
 
@@ -189,6 +188,11 @@ def state_of(pid):
             return file.read().rpartition(")")[2].split()[0]
     except OSError:
         return "X"
+
+
+def children_of(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(child) for child in file.read().split()]
 
 
 def name_of(pid):

@@ -144,6 +144,75 @@ def a_stopped_holdfast_keeps_the_lock(t):
     t.end(holder, signal.SIGKILL)
 
 
+def freed_by_the_lease(t, name="a"):
+    t.equal(t.run("run", "-q", name, "true").code, 0, "the next")
+
+
+# These wait for leases, and are the guardian's own affair: one store is enough.
+guardian_case = case if row.name == "redis" else lambda function: function
+
+
+@guardian_case
+def a_command_is_not_started_when_its_time_is_over(t):
+    """Its guardian, or holdfast itself, was stopped when the lock was granted."""
+    prepare(t, lease=SHORT_LEASE)
+    holder = t.hold("a")
+    late = t.start("run", "-q", "a", "--", "touch", str(t.path("late")))
+    t.waiting("a", 1)
+    guardian = t.guardian(late)
+    os.kill(guardian, signal.SIGSTOP)
+    t.end(holder)
+    t.until("it holds", lambda: any(entry["pid"] == late.pid for entry in t.show("a")["holders"]))
+    stop(t, late)
+    freed_by_the_lease(t)
+    os.kill(guardian, signal.SIGCONT)
+    late.send_signal(signal.SIGCONT)
+    done = t.finish(late)
+    t.equal((done.code, t.path("late").exists()), (79, False), done.err)
+    t.contains(done.err, "the command was not started")
+
+
+@guardian_case
+def nor_when_holdfast_could_not_tell_of_the_grant_in_time(t):
+    """Nobody reads its stderr, which is full."""
+    prepare(t, lease=SHORT_LEASE)
+    ear, mouth = os.pipe()
+    os.set_blocking(mouth, False)
+    try:
+        while os.write(mouth, b"x" * 4096):
+            pass
+    except BlockingIOError:
+        os.set_blocking(mouth, True)
+    late = t.start("elect", "a", "--", "touch", str(t.path("late")), stderr=mouth)
+    os.close(mouth)
+    t.until("it leads", lambda: t.show("a")["holders"])
+    holder = t.hold("a")  # when the lease is over
+    text = "x"
+    with open(ear, "rb", buffering=0) as file:
+        while "others may have started" not in text:
+            more = file.read(4096).decode()
+            t.true(more, f"it has ended: {text}")
+            text = (text + more).lstrip("x")
+        t.contains(text, "the command was not started")
+        t.end(late)
+    t.equal(t.path("late").exists(), False, "started")
+    t.end(holder)
+
+
+@guardian_case
+def a_stopped_guardian_hears_of_a_later_deadline_first(t):
+    """holdfast has renewed the lock all the time."""
+    prepare(t, lease=SHORT_LEASE)
+    holder = t.hold("a")
+    guardian = t.guardian(holder)
+    os.kill(guardian, signal.SIGSTOP)
+    end = time.monotonic() + 2 * int(SHORT_LEASE[:-1])
+    t.until("two leases are over", lambda: time.monotonic() > end)
+    os.kill(guardian, signal.SIGCONT)
+    done = t.end(holder)
+    t.equal(done.code, 143, done.err)
+
+
 # ---- Killed -----------------------------------------------------------------------------------
 
 
@@ -218,6 +287,15 @@ def the_password_comes_from_the_environment_alone(t):
     guardian, waiter = t.guardian(holder), queue(t)
     t.contains(pathlib.Path(f"/proc/{guardian}/cmdline").read_text(), "the command ended at")
     kill_and_replace(t, holder, waiter)
+
+
+@guardian_case
+def a_lease_that_ends_before_hold_at_least_needs_no_guardian(t):
+    prepare(t, lease=SHORT_LEASE)
+    holder = t.hold("a", "--hold-at-least", "10m")
+    t.end(holder, signal.SIGKILL)
+    t.until("its guardian is gone", lambda: not t.processes())
+    freed_by_the_lease(t)
 
 
 @case
