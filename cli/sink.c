@@ -11,7 +11,15 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
+
+/* A terminal, but not the other end of a pseudo-terminal: to open that anew makes a new
+ * pair. */
+static bool is_terminal(int fd, const struct stat *what)
+{
+    return S_ISCHR(what->st_mode) && isatty(fd) && what->st_rdev != makedev(5, 2);
+}
 
 /* O_NONBLOCK belongs to what is open, and so to all who have it open: on theirs it must
  * not be set.  A pipe or a terminal can be opened anew, unless it is another user's: then
@@ -42,7 +50,7 @@ int sink_open(struct sink *sink, int fd)
         return -1;
     }
     *sink = (struct sink){ .fd = -1, .is_socket = S_ISSOCK(what.st_mode) };
-    if (S_ISFIFO(what.st_mode) || S_ISCHR(what.st_mode))
+    if (S_ISFIFO(what.st_mode) || is_terminal(fd, &what))
         sink->fd = open_anew(fd);
     if (sink->fd < 0)
         sink->fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -70,7 +78,7 @@ static void drop_first(struct sink *sink)
     memmove(&sink->line[0], &sink->line[1], sink->count * sizeof sink->line[0]);
 }
 
-/* 1: all of the first line was written; 0: not now; -1: the reader is gone. */
+/* 1: all of the first line was written; 0: not now; -1 and errno. */
 static int write_first(struct sink *sink)
 {
     const struct sink_line *line = &sink->line[0];
@@ -95,8 +103,10 @@ void sink_flush(struct sink *sink)
     while (r > 0 && sink->count > 0)
         if ((r = write_first(sink)) > 0)
             drop_first(sink);
-    if (r < 0)
+    if (r < 0) {
+        sink->error = errno;
         sink_close(sink);
+    }
 }
 
 bool sink_put(struct sink *sink, char *text, size_t length, unsigned kind)

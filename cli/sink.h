@@ -28,6 +28,7 @@ struct sink {
     struct sink_line line[SINK_LINES];
     size_t           count;
     size_t           written; /* of the first line */
+    int error; /* errno: why it was closed; 0: it was not written to in vain */
 };
 
 /* Write to a copy of `fd`, which the programs that we execute do not get.  -1 and errno:

@@ -10,7 +10,9 @@
 #include "text.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Smaller steps of a deadline are not worth a line; and milliseconds are rounded. */
 #define LATER_NS   (100 * NS_PER_MS)
@@ -64,12 +66,24 @@ struct line {
     size_t      length;
 };
 
+/* At the end of a character. */
+static void cut_text(char *out, size_t size, const char *text)
+{
+    size_t length = strlen(text);
+
+    if (length >= size)
+        for (length = size - 1; length > 0 && (text[length] & 0xc0) == 0x80; length--)
+            continue;
+    memcpy(out, text, length);
+    out[length] = '\0';
+}
+
 static void put_text(struct line *line, const char *key, const char *text, size_t size)
 {
     char cut[TEXT_CUT];
 
     assert(size <= sizeof cut);
-    snprintf(cut, size, "%s", text);
+    cut_text(cut, size, text);
     redact_text(cut); /* as in complain() */
     json_string(&line->json, key, cut);
 }
@@ -91,6 +105,17 @@ static bool begin_line(struct line *line, const char *event)
     return true;
 }
 
+/* A reader that is gone has no need of it; anything else is a mistake, and told once. */
+static void say_error(void)
+{
+    int error = status.sink.error;
+
+    status.sink.error = 0;
+    if (error != 0 && error != EPIPE && error != ECONNRESET)
+        complain("what --status-fd tells cannot be written: %s: it is closed",
+                 strerror(error));
+}
+
 static void end_line(struct line *line, enum kind kind)
 {
     json_close(&line->json, '}');
@@ -99,6 +124,7 @@ static void end_line(struct line *line, enum kind kind)
         free(line->text);
     else if (!sink_put(&status.sink, line->text, line->length, kind))
         complain("nobody reads what --status-fd tells: it is closed");
+    say_error();
 }
 
 /* `deadline` for readers that come late, `left_ms` for those with another clock. */
@@ -248,6 +274,7 @@ void status_turn(struct hf_lock *lock)
     if (!status.on)
         return;
     sink_flush(&status.sink);
+    say_error();
     if (status.held && lock != NULL && hf_state(lock) == HF_HELD)
         tell_renewed(lock);
 }
@@ -258,6 +285,7 @@ void status_finish(void)
         return;
     if (!sink_drain(&status.sink, REST_MS))
         complain("nobody reads what --status-fd tells: the rest is left out");
+    say_error();
     sink_close(&status.sink);
     status.on = false;
 }

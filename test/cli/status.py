@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """status.py - what --status-fd tells, on the file store; docs/status-fd.md is the protocol."""
 import socket
+import tty
 from hf import *
 from statusfd import Lines, reader
 
@@ -226,6 +227,39 @@ def a_socket_and_a_file_will_do(t):
         t.equal(Lines(t, ours.fileno()).all(), ["waiting", "held", "released"])
         text = t.path("log").read_text().splitlines()
         t.equal((text[0], [json.loads(line)["event"] for line in text[1:]]), ("before", ["waiting", "held", "released"]))
+
+
+@case
+def a_pseudo_terminal_will_do_from_either_end(t):
+    for end in (0, 1):
+        ends = os.openpty()
+        tty.setraw(ends[1])
+        process = t.start("run", "--status-fd", str(ends[end]), "a", "true", pass_fds=[ends[end]])
+        lines = Lines(t, ends[1 - end])
+        for event in ("waiting", "held", "released"):
+            lines.next(event)
+        t.equal(t.finish(process).err, "")
+        for fd in ends:
+            os.close(fd)
+
+
+@case
+def what_cannot_be_written_is_told_once(t):
+    with open("/dev/full", "w") as full:
+        done = t.run("run", "--status-fd", str(full.fileno()), "a", "true", pass_fds=[full.fileno()])
+    t.equal(done.code, 0)
+    t.one_line(done.err)
+    t.contains(done.err, "No space left")
+
+
+@case
+def a_long_text_is_cut_at_a_character(t):
+    """Also in the name of a lock that is no name, for it is too long."""
+    for name in (200 * "é", "x" + 200 * "é"):
+        with reader(t, "run", "-q", name, "true") as (process, lines):
+            told = lines.line()["name"]
+            t.true(len(told) > 120 and name.startswith(told), told)
+            t.equal(t.finish(process).code, 64)
 
 
 @case
