@@ -85,7 +85,8 @@ int hf_plain_acquire(struct hf_lock *lock, int64_t timeout_ms)
         return hf_lock_fail(lock, r);
     }
     hf_lock_granted(lock);
-    assert(hf_state(lock) == HF_HELD);
+    assert(hf_state(lock) ==
+           HF_HELD); /* it is shown with the mutex held, and so are we */
     return 0;
 }
 

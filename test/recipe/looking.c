@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -102,6 +103,57 @@ static void test_a_broken_holder_is_lost(void **state)
     assert_int_equal(hf_break(b, name, token, RECIPE_LIMIT_MS), HF_ENOTFOUND);
     hf_close(a);
     hf_close(b);
+}
+
+/* ---- At any moment ---------------------------------------------------------------- */
+
+struct breaker {
+    const char *name;
+    atomic_bool ending;
+    int         broken;
+};
+
+/* Take the lock away from whoever has it, as soon as that can be seen. */
+static void *break_often(void *arg)
+{
+    struct breaker   *breaker = arg;
+    struct hf_client *client = recipe_open();
+
+    while (!breaker->ending) {
+        struct hf_report *report = NULL;
+        if (hf_inspect(client, breaker->name, RECIPE_LIMIT_MS, &report) != 0)
+            continue;
+        for (size_t i = 0; i < report->count; i++)
+            breaker->broken += hf_break(client, breaker->name, report->entry[i]->token,
+                                        RECIPE_LIMIT_MS) == 0;
+        hf_report_free(report);
+    }
+    hf_close(client);
+    return NULL;
+}
+
+/* Also while hf_acquire() returns: whatever is lost by then, the program is told. */
+static void test_broken_at_any_moment(void **state)
+{
+    struct breaker    breaker = { .name = recipe_name() };
+    struct hf_client *client = recipe_open();
+    struct hf_lock   *lock = recipe_mutex(client, breaker.name);
+    pthread_t         thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, break_often, &breaker), 0);
+    for (int i = 0; i < 60; i++) {
+        int r = hf_acquire(lock, RECIPE_LIMIT_MS);
+        if (r == 0 && i % 2 == 0)
+            recipe_await(lock, HF_LOST);
+        if (r == 0)
+            r = hf_release(lock);
+        assert_true(r == 0 || r == HF_ELOST);
+    }
+    breaker.ending = true;
+    pthread_join(thread, NULL);
+    assert_true(breaker.broken > 0);
+    hf_close(client);
 }
 
 static void test_a_broken_waiter_queues_again(void **state)
@@ -245,6 +297,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_report_names_holder_and_waiters),
         cmocka_unit_test(test_a_broken_holder_is_lost),
+        cmocka_unit_test(test_broken_at_any_moment),
         cmocka_unit_test(test_a_broken_waiter_queues_again),
         cmocka_unit_test(test_watch_tells_of_changes),
         cmocka_unit_test(test_no_time_at_all),
