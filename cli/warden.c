@@ -134,6 +134,7 @@ int warden_main(const struct args *args)
     }
     settle_descriptors(STDERR_FILENO + 1);
     prctl(PR_SET_NAME, NAME);
+    prctl(PR_SET_DUMPABLE, 0); /* passwords: the program itself may not be either */
     if (!know_program(&charge) || will_make_room(&charge.will) < 0)
         return EXIT_INTERNAL;
     /* If it cannot be said, the program is dead, but may have left us its will. */

@@ -302,36 +302,6 @@ static void test_what_hf_close_could_not_tell_is_told(void **state)
     bury(&victim);
 }
 
-/* ---- holdfast hold -------------------------------------------------------------------- */
-
-static void test_hold_is_replaced(void **state)
-{
-    int input[2];
-
-    (void)state;
-    assert_int_equal(pipe(input), 0);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        setenv("HOLDFAST_URL", url(), 1);
-        dup2(input[0], STDIN_FILENO);
-        close(input[1]);
-        execl(wardens_program(), "holdfast", "hold", "-q", "hold", (char *)NULL);
-        _exit(127);
-    }
-    close(input[0]);
-    struct hf_client *client = NULL;
-    assert_int_equal(hf_open(url(), NULL, &client), 0);
-    recipe_await_line(client, "hold", 1);
-    hf_close(client);
-    queue("hold");
-    hf_time death = hf_now();
-    kill(pid, SIGKILL);
-    assert_int_equal(waitpid(pid, NULL, 0), pid);
-    close(input[1]);
-    is_next_soon(death, "holdfast hold");
-}
-
 /* ---- The warden's own death ------------------------------------------------------------ */
 
 /* With a session, and the warden has its will. */
@@ -380,7 +350,6 @@ int main(void)
         cmocka_unit_test(test_one_whose_child_lives_is_not_dead),
         cmocka_unit_test(test_one_without_descriptors_is_not_dead),
         cmocka_unit_test(test_what_hf_close_could_not_tell_is_told),
-        cmocka_unit_test(test_hold_is_replaced),
     };
     const struct CMUnitTest tests_with_a_witness[] = {
         cmocka_unit_test(test_a_warden_that_is_killed_is_replaced),

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -86,6 +87,19 @@ static void dismiss_after_hello(int link)
     say(link, HF_WARDEN_DISMISSED);
 }
 
+/* To all others, a process that nobody may look into is root's. */
+static void see_whose_it_is(int link)
+{
+    char        path[64];
+    struct stat of;
+
+    await_hello(link);
+    snprintf(path, sizeof path, "/proc/%ld/mem", (long)wardens_one());
+    if (stat(path, &of) < 0 || of.st_uid != 0)
+        _exit(4);
+    say(link, HF_WARDEN_DISMISSED);
+}
+
 /* A program with a warden that knows its will; it ends like that. */
 static void run_program(void (*end)(int link))
 {
@@ -141,11 +155,22 @@ static void test_dismissal_is_heard_whenever_it_comes(void **state)
     assert_int_equal(accept(server, NULL, NULL), -1);
 }
 
+/* What it knows is nobody's business. */
+static void test_nobody_may_look_into_it(void **state)
+{
+    (void)state;
+    if (geteuid() == 0)
+        skip(); /* all that we start is root's anyway */
+    run_program(see_whose_it_is);
+    wardens_await(0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_death_is_heard_whenever_it_comes),
         cmocka_unit_test(test_dismissal_is_heard_whenever_it_comes),
+        cmocka_unit_test(test_nobody_may_look_into_it),
     };
 
     if (strstr(hf_stores(), "redis") == NULL) {
