@@ -24,6 +24,7 @@ static void say_first(struct hf_pg *pg);
 static void extend_session(struct hf_pg *pg)
 {
     assert(pg->session.sent > 0);
+    pg->served.base.lease = pg->config.ttl;
     hf_served_extend(&pg->served, pg->session.sent, pg->config.ttl);
     pg->session.due = pg->session.sent + pg->config.ttl / 3;
 }

@@ -43,6 +43,7 @@ void hf_redis_session_extend(struct hf_redis *redis)
 {
     hf_time since = redis->session.renewed;
 
+    redis->served.base.lease = redis->config.ttl; /* even if nothing is proven yet */
     if (redis->sentinel != NULL && hf_redis_sentinels_since(redis) < since)
         since = hf_redis_sentinels_since(redis);
     if (since > 0)

@@ -71,7 +71,6 @@ void hf_served_extend(struct hf_served *served, hf_time sent, hf_time ttl)
     hf_time until = hf_lease_deadline(sent, ttl, guard);
 
     assert(ttl > 0 && until < sent + ttl);
-    served->base.lease = ttl;
     if (until > served->base.alive_until) /* each was proven: the latest holds */
         served->base.alive_until = until;
 }
