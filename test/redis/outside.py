@@ -347,6 +347,24 @@ def a_list_with_a_stranger_of_no_name(t):
 
 
 @case
+def a_place_of_which_nothing_is_kept(t):
+    """Somebody has removed its field: it is shown as what cannot be read."""
+    settle(t, at(ttl="20s", prefix="lost"))
+    holder = t.hold("a")
+    with server.client() as link:
+        state, = link.call("KEYS", "*lost*:state")
+        fields = [field for field in link.call("HKEYS", state) if field.startswith("t\n")]
+        kept = [(field, link.call("HGET", state, field)) for field in fields]
+        for field, _ in kept:
+            link.call("HDEL", state, field)
+        seen = t.list()
+        for field, text in kept:
+            link.call("HSET", state, field, text)
+    t.equal([entry["kind"] for lock in seen for entry in lock["holders"]], ["unknown"], "holders")
+    t.end(holder)
+
+
+@case
 def an_answer_of_a_thousand_million_parts(t):
     def change(data):
         return b"*1000000000\r\n" if data.startswith(b"*") else data

@@ -95,10 +95,10 @@ void hf_redis_list(struct hf_served_task *task, int code, const void *data)
     if (foreign && name != NULL) /* who sets a claim's key himself is in no line */
         ticket[count++] = stand_in(name, (struct hf_shape){ 1, 1, true },
                                    "somebody who does not use Holdfast");
-    for (size_t i = FIRST; i < reply->elements; i++)
+    for (size_t i = FIRST; i < reply->elements; i++, count++)
         if (reply->element[i]->type != REDIS_REPLY_STRING ||
-            !hf_redis_ticket_parse(reply->element[i]->str, &ticket[count++]))
-            ticket[count - 1] = unreadable(name);
+            !hf_redis_ticket_parse(reply->element[i]->str, &ticket[count]))
+            ticket[count] = unreadable(name);
     hf_served_sort(ticket, count);
     count =
         add_held_off(ticket, count, name, hf_redis_number(reply, 3), note, sizeof note);
