@@ -49,7 +49,7 @@ def others_hear_what_is_left_even_quietly(t):
         done = t.run("run", *options, "-q", "-E", "0", "a", "--", "echo", "no")
         t.equal((done.code, done.out), (0, ""))
         t.one_line(done.err)
-        t.true(re.search(rf"held by sh \(pid {holder.daemon}\).*, left \d+s ago by sh -c", done.err),
+        t.true(re.search(rf"held by .*\bsh \(pid {holder.daemon}\).*, left \d+s ago by sh -c", done.err),
                done.err)
     waiter = t.start("run", "a", "--", "true")
     t.contains(line(t, waiter), f"(pid {holder.daemon})")

@@ -16,10 +16,16 @@ static char *copy(const uint8_t *bytes, size_t size)
     return text;
 }
 
+static bool nothing_to_renew(struct hf_served *served)
+{
+    (void)served;
+    return true;
+}
+
 /* A message is about a place of ours or about none; it never makes one. */
 static void hear(char *text)
 {
-    static const struct hf_served_ops ops;
+    static const struct hf_served_ops ops = { .renew = nothing_to_renew };
     static const struct hf_remote_ops remote_ops = { .task_size =
                                                          sizeof(struct hf_redis_task) };
     static struct hf_served           served;
