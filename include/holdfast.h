@@ -617,8 +617,8 @@ HF_API int hf_lifeline(struct hf_client *client, int *fds, int size);
  * that.  HF_EDOWN: there is no session yet; it begins when a call first asks the store for
  * something.  The file store begins it here, and makes what is missing of its files: any
  * other code says why that failed, as hf_acquire() would.  Each session has its own will:
- * ask again after HF_LINK_UP, in the callback itself if you like.  Keep it secret: it may
- * hold passwords of the store's URL. */
+ * `on_will` in the options hands out every one of them in time.  Keep it secret: it may hold
+ * passwords of the store's URL. */
 HF_API HF_CHECK int hf_will(struct hf_client *client, void *ret, size_t size);
 
 /* End the session that a will is of, and all its locks, wherever its process is and
