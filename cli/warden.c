@@ -15,6 +15,7 @@
 #include "cli.h"
 #include "clock.h"
 #include "settle.h"
+#include "warden_word.h"
 #include "will.h"
 
 #include <assert.h>
@@ -26,15 +27,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define LINK  STDIN_FILENO
-#define HELLO "holdfast warden 1"
-#define NAME  "holdfast-warden"
-
-/* As in src/client/warden.h. */
-struct word {
-    enum { A_WILL, DISMISSED, EXECUTE } kind;
-    int32_t lease_ms;
-};
+#define LINK STDIN_FILENO
+#define NAME "holdfast-warden"
 
 struct charge {
     int              program; /* a pidfd; -1: it is dead */
@@ -64,7 +58,7 @@ static bool know_program(struct charge *charge)
     return charge->program >= 0 || errno == ESRCH;
 }
 
-static ssize_t receive(struct word *word, struct will_kept *will)
+static ssize_t receive(struct hf_warden_word *word, struct will_kept *will)
 {
     struct iovec  parts[] = { { .iov_base = word, .iov_len = sizeof *word },
                               { .iov_base = will->bytes, .iov_len = GUARD_WILL_MAX } };
@@ -79,14 +73,12 @@ static ssize_t receive(struct word *word, struct will_kept *will)
 }
 
 /* False: there is no more to come. */
-static bool hear(struct charge *charge, struct word *word)
+static bool hear(struct charge *charge, struct hf_warden_word *word)
 {
     struct will_kept *will = &charge->will;
     ssize_t           n = receive(word, will);
 
-    if (n < (ssize_t)sizeof *word)
-        return false;
-    if (word->kind != A_WILL)
+    if (n < (ssize_t)sizeof *word || word->kind != HF_WARDEN_A_WILL)
         return false;
     n -= (ssize_t)sizeof *word;
     will->size = n <= GUARD_WILL_MAX ? (size_t)n : 0;
@@ -111,14 +103,14 @@ static bool is_dead_by(const struct charge *charge, int64_t deadline)
 
 static void take_charge(struct charge *charge)
 {
-    struct word word = { .kind = A_WILL };
+    struct hf_warden_word word = { .kind = HF_WARDEN_A_WILL };
 
     while (hear(charge, &word))
         continue;
     int64_t deadline = clock_boot_ns() + charge->lease_ns;
-    if (word.kind == DISMISSED || charge->will.size == 0)
+    if (word.kind == HF_WARDEN_DISMISSED || charge->will.size == 0)
         return;
-    if (word.kind == EXECUTE || is_dead_by(charge, deadline))
+    if (word.kind == HF_WARDEN_EXECUTE || is_dead_by(charge, deadline))
         will_execute(&charge->will, deadline);
 }
 
@@ -138,7 +130,7 @@ int warden_main(const struct args *args)
     if (!know_program(&charge) || will_make_room(&charge.will) < 0)
         return EXIT_INTERNAL;
     /* If it cannot be said, the program is dead, but may have left us its will. */
-    (void)send(LINK, HELLO, strlen(HELLO), MSG_NOSIGNAL);
+    (void)send(LINK, HF_WARDEN_HELLO, strlen(HF_WARDEN_HELLO), MSG_NOSIGNAL);
     take_charge(&charge);
     return 0;
 }

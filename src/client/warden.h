@@ -18,17 +18,7 @@
 #define HF_CLIENT_WARDEN_H
 
 #include "client/client.h"
-
-/* cli/warden.c says and hears the same. */
-#define HF_WARDEN_HELLO "holdfast warden 1"
-
-enum hf_warden_kind { HF_WARDEN_A_WILL, HF_WARDEN_DISMISSED, HF_WARDEN_EXECUTE };
-
-/* What each packet begins with; a will follows. */
-struct hf_warden_word {
-    enum hf_warden_kind kind;
-    int32_t             lease_ms; /* A_WILL: the session may live on for so long */
-};
+#include "warden_word.h"
 
 /* Before the engine is turned for the first time.  `path` NULL: that of the build.  Waits
  * until the warden runs.  On failure `errmsg` tells why. */

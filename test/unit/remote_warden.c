@@ -218,10 +218,12 @@ static void test_a_path_that_is_wrong_is_named(void **state)
 /* One that says something else, and would stay. */
 static void test_a_stranger_does_not_stay(void **state)
 {
-    char path[] = "/tmp/stranger-XXXXXX";
-    char script[] = "#!/bin/sh\necho other >&0\nexec tail -f /dev/null warden\n";
+    const char *base = getenv("TMPDIR");
+    char        path[128];
+    char        script[] = "#!/bin/sh\necho other >&0\nexec tail -f /dev/null warden\n";
 
     (void)state;
+    snprintf(path, sizeof path, "%.80s/stranger-XXXXXX", base != NULL ? base : "/tmp");
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, script, sizeof script - 1), sizeof script - 1);
@@ -244,7 +246,8 @@ static int open_as_another(const char *warden)
     return r == HF_EDENIED && strstr(error, "more rights") != NULL ? SAFE : 1;
 }
 
-/* Run ourselves as a program with set-user-ID, called by nobody. */
+/* Run ourselves as a program with set-user-ID, called by nobody.  In /tmp, where nobody may
+ * look for it. */
 static void test_a_program_with_foreign_rights_is_refused(void **state)
 {
     char           folder[] = "/tmp/rights-XXXXXX", path[64], copy[512];
