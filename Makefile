@@ -8,6 +8,7 @@
 #                                           make bench-postgres    beside its own updates
 #                                           make bench-compare     all stores, one driver
 #                                           make bench-death       a holder is killed
+#                                           make bench-start       `run` beside flock
 #   make cut        three servers: CUTS=50 cuts of the network, KILLS=10 of the leader
 #   make test-long  the tests that take chances or time, with many more rounds
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
@@ -84,6 +85,9 @@ bench-death:
 	@cmake --build --preset release --target benches
 	@bench/death.py
 
+bench-start: release
+	@bench/start.py
+
 CUTS  = 50
 KILLS = 10
 
@@ -131,4 +135,5 @@ clean:
 	rm -rf build build-*
 
 .PHONY: release run test test-long bench bench-zookeeper bench-redis \
-        bench-postgres bench-compare bench-death cut fuzz install format lint lint-all abi clean
+        bench-postgres bench-compare bench-death bench-start cut fuzz install format \
+        lint lint-all abi clean
