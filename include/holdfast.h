@@ -14,6 +14,11 @@
  * failure it leaves its outputs untouched.  hf_errmsg() tells a person what
  * went wrong and what to do.
  *
+ * Time limits.  `timeout_ms` negative waits for ever.  0 asks once, and waits for
+ * nothing but the answer: 5 s at most, and 1 s if every server of the URL refuses the
+ * connection; then it fails with HF_EDOWN.  Any other limit covers everything: connecting,
+ * queueing, cleaning up.  A server that is away may be back in that time.
+ *
  * Ownership.  What a constructor gives you is yours to free: locks with
  * hf_lock_free(), reports with hf_report_free(), findings with
  * hf_findings_free(), the client last with hf_close().  Strings passed in are
@@ -63,8 +68,9 @@ extern "C" {
 #define HF_VERSION_MINOR 1
 #define HF_VERSION_PATCH 0
 
-/* ---- Results ------------------------------------------------------------ */
+/* ---- Results: what a call returns, and what that means ------------------ */
 
+/* What a call returns if it fails. */
 enum hf_error {
     HF_EINVAL = -1,        /* an argument makes no sense; the message says which */
     HF_ENOMEM = -2,        /* out of memory */
@@ -96,6 +102,8 @@ HF_API const char *hf_strerror(int code);
 HF_API bool hf_err_retryable(int code);
 HF_API bool hf_err_lost(int code);
 
+/* ---- Library: its version, and the stores that it has ------------------- */
+
 /* "0.1.0", and the store schemes built in: "sqlite memory zk zks redis ...". */
 HF_API const char *hf_version(void);
 HF_API const char *hf_stores(void);
@@ -105,7 +113,7 @@ HF_API const char *hf_stores(void);
  * to free(); NULL if nothing has to be made.  Stores make it themselves where they may. */
 HF_API HF_CHECK int hf_schema(const char *scheme, const char *role, char **ret);
 
-/* ---- Client: one session in one store ------------------------------------ */
+/* ---- Options: what a client is opened with, and what it tells ----------- */
 
 struct hf_client;
 struct hf_lock;
@@ -129,6 +137,7 @@ enum hf_link {
                      for queues again.  A new session follows by itself */
 };
 
+/* What a client does. */
 enum hf_flags {
     HF_NO_KEEPER = 1 << 0, /* no thread of ours: you call hf_process() */
     HF_INIT = 1 << 1,      /* make what the store's URL names, if clients do not make it
@@ -224,6 +233,8 @@ static inline struct hf_options hf_options_init()
 /* clang-format on */
 #endif
 
+/* ---- Client: one session in one store ----------------------------------- */
+
 /* Open a session.  `url` NULL or "": $HOLDFAST_URL if set, else your own file
  * holdfast/locks.db in $XDG_STATE_HOME or ~/.local/state; without HOME the home
  * directory is the one in the user database.  Another user, or another XDG_STATE_HOME,
@@ -279,7 +290,7 @@ HF_API const char *hf_errmsg(struct hf_client *client);
  * store has one, too.  Lent until hf_close(). */
 HF_API const char *hf_where(const struct hf_client *client);
 
-/* ---- Locks -----------------------------------------------------------------
+/* ---- Locks: mutex, readers and writers, semaphore, claim -------------------
  *
  * The constructors differ in who excludes whom; all calls after that are the same.
  * They only make a handle; the store is not asked.
@@ -296,14 +307,16 @@ HF_API HF_CHECK int hf_mutex(struct hf_client *client, const char *name,
  * A thread that holds the writer may take a reader of the same name and client
  * too: it is granted at once.  If the writer is released first, the reader keeps
  * its place: that is a downgrade.  The other way round, from reader to writer, two
- * would wait for each other: a thread that tries gets HF_EDEADLOCK. */
+ * would wait for each other: a thread that tries gets HF_EDEADLOCK.
+ * examples/rwlock.c is a program. */
 HF_API HF_CHECK int hf_reader(struct hf_client *client, const char *name,
                               struct hf_lock **ret);
 HF_API HF_CHECK int hf_writer(struct hf_client *client, const char *name,
                               struct hf_lock **ret);
 
 /* Holders whose weights add up to `capacity` at most.  Each has a slot number,
- * 0 to capacity - 1, that no other holder has at that time. */
+ * 0 to capacity - 1, that no other holder has at that time.  examples/semaphore.c is a
+ * program. */
 HF_API HF_CHECK int hf_semaphore(struct hf_client *client, const char *name,
                                  uint32_t capacity, uint32_t weight,
                                  struct hf_lock **ret);
@@ -329,6 +342,8 @@ HF_API HF_CHECK int hf_all_of(struct hf_lock *const *locks, size_t count,
  * Waits for a callback about this lock that is under way in another thread. */
 HF_API void hf_lock_free(struct hf_lock *lock);
 
+/* ---- Settings: how one lock behaves ------------------------------------- */
+
 /* Text shown to others from the next acquire on; NULL: the client's. */
 HF_API int hf_set_note(struct hf_lock *lock, const char *note);
 
@@ -344,19 +359,20 @@ HF_API int hf_set_max_waiters(struct hf_lock *lock, uint32_t max);
  * the line at every change of it.  Only while idle. */
 HF_API int hf_set_follow(struct hf_lock *lock, bool follow);
 
-/* Wait up to `timeout_ms`: 0 tries once and never queues (HF_EBUSY; HF_EDOWN if the
- * store does not answer within 5 s, or is not there for 1 s), negative waits for ever.
- * The limit covers everything: connecting, queueing, cleaning up.  The thread that holds
- * the handle may acquire it again: that is counted, asks no store, and needs as many
- * releases.
- * Other threads wait for the handle.  A process that is stopped while it waits, as by
- * Ctrl-Z, keeps its place and is granted the lock.
+/* ---- Acquire: take a lock, and give it back ----------------------------- */
+
+/* Wait up to `timeout_ms` until the lock is yours; 0 tries once and never queues:
+ * HF_EBUSY.  The thread that holds the handle may acquire it again: that is counted, asks
+ * no store, and needs as many releases.  Other threads wait for the handle.  A process
+ * that is stopped while it waits, as by Ctrl-Z, keeps its place and is granted the lock.
+ * examples/mutex.c is a program.
+ *
  * After a failure the handle may be HF_LEAVING for a moment: hf_acquire() waits for that,
  * hf_acquire_start() is HF_ESTATE. */
 HF_API HF_CHECK int hf_acquire(struct hf_lock *lock, int64_t timeout_ms);
 
-/* 0 only if the lock was yours until now.  HF_ELOST: it was not, and what you
- * did under it was not protected to the end; the handle is idle again. */
+/* Give it back.  0 only if the lock was yours until now.  HF_ELOST: it was not, and what
+ * you did under it was not protected to the end; the handle is idle again. */
 HF_API int hf_release(struct hf_lock *lock);
 
 /* The same without waiting; on_state or hf_state() tells how it went.  A lock that is
@@ -368,11 +384,19 @@ HF_API int          hf_release_start(struct hf_lock *lock);
  * already held stays held. */
 HF_API int hf_cancel(struct hf_lock *lock);
 
+/* ---- State: where a lock stands ----------------------------------------- */
+
+/* The name that it was made with; its state; and `why` of the last change, as on_state
+ * is told. */
 HF_API const char   *hf_name(const struct hf_lock *lock);
 HF_API enum hf_state hf_state(const struct hf_lock *lock);
-HF_API int           hf_why(const struct hf_lock *lock);   /* of the last change */
-HF_API uint64_t      hf_token(const struct hf_lock *lock); /* 0 unless held */
-HF_API int           hf_slot(const struct hf_lock *lock);  /* -1 unless held */
+HF_API int           hf_why(const struct hf_lock *lock);
+
+/* The number of the grant, higher than every earlier one of that name; 0 unless held. */
+HF_API uint64_t hf_token(const struct hf_lock *lock);
+
+/* The slot number that a semaphore gave; -1 unless held. */
+HF_API int hf_slot(const struct hf_lock *lock);
 
 /* How many places are ahead of ours, as far as known: 0 when held, -1 unless
  * waiting or held. */
@@ -387,12 +411,7 @@ HF_API int64_t hf_left_ms(const struct hf_lock *lock);
  * runs out, even if nobody drives the client.  Poll it, do not close it. */
 HF_API HF_CHECK int hf_lost_fd(struct hf_lock *lock);
 
-/* ---- Looking at lines ------------------------------------------------------
- *
- * Time limits, here and below: negative waits for ever.  0 asks once, and waits for
- * nothing but the answer: 5 s at most, and 1 s if every server of the URL refuses the
- * connection; then it fails with HF_EDOWN.  Any other limit covers everything, connecting
- * included: a server that is away may be back in that time. */
+/* ---- Lines: who holds, and who waits ------------------------------------ */
 
 /* One place in a line.  Strings are the report's. */
 struct hf_entry {
@@ -423,7 +442,9 @@ struct hf_report {
 /* Who holds and who waits for `name`; NULL: for every name in the store. */
 HF_API HF_CHECK int hf_inspect(struct hf_client *client, const char *name,
                                int64_t timeout_ms, struct hf_report **ret);
-HF_API void         hf_report_free(struct hf_report *report);
+
+/* Free a report, and all that is in it. */
+HF_API void hf_report_free(struct hf_report *report);
 
 /* Wait until `name` looks different from `seen`, then return as hf_inspect() does;
  * HF_ETIMEOUT if it does not, with a limit of 0 at once.  `seen` NULL: at once. */
@@ -436,8 +457,9 @@ HF_API HF_CHECK int hf_watch(struct hf_client *client, const char *name,
 HF_API HF_CHECK int hf_break(struct hf_client *client, const char *name, uint64_t token,
                              int64_t timeout_ms);
 
-/* ---- Is all well? ------------------------------------------------------------ */
+/* ---- Checks: is a lock still held, is the store well -------------------- */
 
+/* How bad it is. */
 enum hf_level {
     HF_FINE,    /* as it should be */
     HF_WARNING, /* works, but should be seen to */
@@ -452,7 +474,7 @@ struct hf_finding {
     const char   *advice; /* what to do about it; "" when nothing */
 };
 
-/* The strings belong to it. */
+/* What was found out.  The strings belong to it. */
 struct hf_findings {
     const struct hf_finding *const *finding; /* finding[0]->text... */
     size_t                          count;
@@ -475,9 +497,11 @@ HF_API HF_CHECK int hf_verify(struct hf_client *client, const char *name, uint64
  * cannot be reached is no failure of this call but a finding: "link", HF_FAULT. */
 HF_API HF_CHECK int hf_doctor(struct hf_client *client, const char *name,
                               int64_t timeout_ms, struct hf_findings **ret);
-HF_API void         hf_findings_free(struct hf_findings *findings);
 
-/* ---- Asking the holder -------------------------------------------------------- */
+/* Free findings, and all that is in them. */
+HF_API void hf_findings_free(struct hf_findings *findings);
+
+/* ---- Asking: ask the holder to give a lock up --------------------------- */
 
 /* Ask all holders of `name` to give it up, and say why (NULL: no reason).  Nothing is
  * taken away: the holders decide.  The same words again are not told twice.  Returns
@@ -493,7 +517,7 @@ HF_API bool hf_asked(struct hf_lock *lock, char *reason, size_t size);
  * released.  Poll it, do not close it. */
 HF_API HF_CHECK int hf_ask_fd(struct hf_lock *lock);
 
-/* ---- Statistics ------------------------------------------------------------------ */
+/* ---- Statistics: how often a lock was taken, and for how long ----------- */
 
 /* Bucket i counts what took less than 2^i microseconds, and not less than
  * 2^(i-1); the last one counts the rest. */
@@ -507,7 +531,7 @@ struct hf_histogram {
     uint64_t bucket[HF_BUCKETS];
 };
 
-/* Of one handle since it was made. */
+/* What became of one handle since it was made. */
 struct hf_stats {
     uint64_t            acquired;
     uint64_t            busy; /* not acquired, by reason: HF_EBUSY... */
@@ -520,16 +544,16 @@ struct hf_stats {
     struct hf_histogram hold; /* from grant to release or loss */
 };
 
-/* `size` is sizeof *ret: lets the struct grow. */
+/* Statistics of this handle.  `size` is sizeof *ret: lets the struct grow. */
 HF_API void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret, size_t size);
 
-/* ---- Election ---------------------------------------------------------------------
+/* ---- Election: one leads, and everybody knows who --------------------------
  *
  * A mutex with manners: the holder leads, the rest queue, everybody can know who
  * leads.  Callbacks come one at a time, as all do; between `elected` and `deposed`
  * you lead.  `deposed` comes before anybody else can be elected, as far as clocks can
  * tell: at the deadline on a store with leases, and when you resign before the store
- * is told. */
+ * is told.  examples/election.c is a program. */
 
 struct hf_election;
 
@@ -589,7 +613,9 @@ HF_API int hf_election_join(struct hf_election *election);
 HF_API HF_CHECK int hf_election_list(struct hf_election *election, int64_t timeout_ms,
                                      struct hf_report **ret);
 
-/* ---- Driving by your own loop (HF_NO_KEEPER) -------------------------------- */
+/* ---- Loop: drive a client yourself (HF_NO_KEEPER) --------------------------
+ *
+ * examples/event_loop.c is a program. */
 
 /* Poll this for POLLIN; it is the same as long as the client lives. */
 HF_API HF_CHECK int hf_fd(struct hf_client *client);
@@ -600,7 +626,7 @@ HF_API int hf_timeout_ms(struct hf_client *client);
 /* Do what there is to do, without waiting, and call the callbacks. */
 HF_API int hf_process(struct hf_client *client);
 
-/* ---- For those who guard a holder ------------------------------------------- */
+/* ---- Guarding: end the session of a process that has died --------------- */
 
 /* Descriptors that keep this session alive as long as any process has a copy
  * open (file store), so that a guardian outlives a killed holder.  Returns how
@@ -622,7 +648,7 @@ HF_API int hf_lifeline(struct hf_client *client, int *fds, int size);
 HF_API HF_CHECK int hf_will(struct hf_client *client, void *ret, size_t size);
 
 /* End the session that a will is of, and all its locks, wherever its process is and
- * whatever it does.  Needs no client; `timeout_ms` as that of hf_inspect().  The store must
+ * whatever it does.  Needs no client.  The store must
  * be reached as the other process reached it: with the same environment, and the same
  * working directory if its URL has relative paths.
  *
