@@ -1,0 +1,28 @@
+"""Locks shared by many processes, on one machine or many.
+
+    import holdfast
+
+    with holdfast.Lock("nightly-report", timeout=10) as lock:
+        write_report(lock.token)
+
+Locks are kept in a file of your own, or where $HOLDFAST_URL or url= says: on ZooKeeper, Redis or
+PostgreSQL.  Errors are all HoldfastError; LockTimeout is a TimeoutError, too.
+"""
+from . import _c
+from ._client import Client, shared_client
+from ._errors import (
+    DeadlockError, ForkedError, HoldfastError, InvalidArgument, LockBusy, LockCanceled, LockLost,
+    LockMismatch, LockTimeout, NotFound, NotHeld, StoreDenied, StoreDown, StoreFull, Unsupported,
+)
+from ._locks import BaseLock, Claim, Lock, ReadLock, Semaphore, WriteLock
+
+__version__ = "0.1.0"
+library_version = _c.text(_c.lib.hf_version())
+stores = tuple(_c.text(_c.lib.hf_stores()).split())
+
+__all__ = [
+    "BaseLock", "Claim", "Client", "DeadlockError", "ForkedError", "HoldfastError",
+    "InvalidArgument", "Lock", "LockBusy", "LockCanceled", "LockLost", "LockMismatch",
+    "LockTimeout", "NotFound", "NotHeld", "ReadLock", "Semaphore", "StoreDenied", "StoreDown",
+    "StoreFull", "Unsupported", "WriteLock", "shared_client",
+]

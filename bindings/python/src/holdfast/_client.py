@@ -1,0 +1,207 @@
+"""A client is one session in one store.
+
+Most programs need none of their own: locks share a client for each URL, which is opened when it
+is first needed and closed when the interpreter ends.  A forked child opens its own.
+"""
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import os
+import sys
+import threading
+import weakref
+from types import TracebackType
+from typing import Iterator, Optional, Protocol
+
+from . import _c
+from ._errors import ForkedError, InvalidArgument, error_of
+
+
+class Freeable(Protocol):
+    """What lives in a client and must go before it."""
+
+    def _cancel(self) -> None: ...
+    def _free(self) -> None: ...
+
+
+class Client:
+    """One session in one store.
+
+    url     where locks are kept; None: $HOLDFAST_URL, else a file of your own
+    ttl     seconds that a dead holder blocks the rest, on stores with a server
+    note    free text, shown to others
+    command what runs under the lock, shown to others; None: this program's command line, and
+            only its name where others than this user can look
+    warden  if this process dies, have its locks given up at once, by a small process beside
+            it; a string names the holdfast program that is started for that
+    init    make what the store's URL names, if clients do not make it by themselves
+
+    >>> with Client() as client:
+    ...     with holdfast.Lock("nightly-report", client=client) as lock:
+    ...         lock.is_held
+    True
+    """
+
+    def __init__(self, url: Optional[str] = None, *, ttl: Optional[float] = None,
+                 note: Optional[str] = None, command: Optional[str] = None,
+                 warden: bool | str = False, init: bool = False) -> None:
+        self._pointer = _c.fresh()
+        self._pid = os.getpid()
+        self._calls = threading.Condition()
+        self._inside = 0  # threads that are in a call of the library
+        self._parts: weakref.WeakSet[Freeable] = weakref.WeakSet()
+        message = ctypes.create_string_buffer(1024)
+        options = _c.Options(
+            size=ctypes.sizeof(_c.Options),
+            flags=(_c.WARDEN if warden else 0) | (_c.INIT if init else 0),
+            ttl_ms=0 if ttl is None else max(1, round(ttl * 1000)),
+            command=encode(" ".join(sys.argv) if command is None else command),
+            public_command=encode(os.path.basename(sys.argv[0]) if command is None else command),
+            note=None if note is None else encode(note),
+            warden=encode(warden) if isinstance(warden, str) else None,
+            error=ctypes.cast(message, ctypes.c_char_p), error_size=len(message))
+        self._prepare(options)
+        r = _c.lib.hf_open(None if url is None else encode(url), ctypes.byref(options),
+                           ctypes.byref(self._pointer))
+        if r < 0:
+            self._pointer.value = None
+            raise error_of(r, message=_c.text(message.value))
+        _clients.add(self)
+
+    def _prepare(self, options: _c.Options) -> None:
+        """For subclasses: the last word on the options."""
+
+    @property
+    def url(self) -> str:
+        """Which store it is, without passwords."""
+        return _c.text(_c.lib.hf_where(self._use()))
+
+    @property
+    def closed(self) -> bool:
+        return not self._pointer
+
+    def close(self) -> None:
+        """Give up every lock of this client, and end the session.  Threads that wait for one get
+        LockCanceled."""
+        self._close(None)
+
+    def _close(self, limit: Optional[float]) -> None:
+        """Waits until no thread is in a call of the library, for `limit` seconds at most: what
+        one is using cannot be freed."""
+        with self._calls:
+            pointer, self._pointer = self._pointer, _c.fresh()
+            parts = list(self._parts)
+        if not pointer:
+            return
+        if self._pid == os.getpid():
+            for part in parts:
+                part._cancel()
+            with self._calls:
+                if not self._calls.wait_for(lambda: self._inside == 0, limit):
+                    return
+        for part in parts:
+            part._free()
+        _c.lib.hf_close(pointer)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_pointer", None) and _c is not None:
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"<holdfast.Client {'closed' if self.closed else self.url}>"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a Client cannot be pickled: it is one process's session")
+
+    def _use(self) -> ctypes.c_void_p:
+        """The pointer, if it is any good in this process."""
+        if self._pid != os.getpid():
+            raise ForkedError(_c.EFORK, "this client was opened by the parent process: "
+                                        "open another one in this process")
+        if not self._pointer:
+            raise InvalidArgument(_c.EINVAL, "this client is closed")
+        return self._pointer
+
+    @contextlib.contextmanager
+    def _call(self) -> Iterator[ctypes.c_void_p]:
+        """Around a call that may take time: the client is not closed meanwhile."""
+        with self._calls:
+            pointer = self._use()
+            self._inside += 1
+        try:
+            yield pointer
+        finally:
+            with self._calls:
+                self._inside -= 1
+                if self._inside == 0:
+                    self._calls.notify_all()
+
+    def _check(self, code: int) -> int:
+        """The code, if it is no failure.  Inside _call()."""
+        if code < 0:
+            raise error_of(code, self._pointer or None)
+        return code
+
+
+def encode(value: str) -> bytes:
+    """A string for the library."""
+    data = value.encode(errors="surrogateescape")
+    if b"\0" in data:
+        raise InvalidArgument(_c.EINVAL, "a string has a null character in it")
+    return data
+
+
+def milliseconds(seconds: Optional[float]) -> int:
+    """A time limit as the library wants it: None and negative numbers are for ever."""
+    if seconds is None or seconds < 0:
+        return -1
+    if seconds != seconds:
+        raise InvalidArgument(_c.EINVAL, "a time limit is not a number")
+    if seconds > 1e12:
+        return -1
+    return max(1, round(seconds * 1000)) if seconds else 0
+
+
+# ---- The clients that locks share -----------------------------------------------------------
+
+_clients: weakref.WeakSet[Client] = weakref.WeakSet()
+_shared: dict[Optional[str], Client] = {}
+_sharing = threading.Lock()
+
+
+def shared_client(url: Optional[str] = None) -> Client:
+    """This process's client for a URL; None: for the default store.  It is opened once, and
+    closed when the interpreter ends."""
+    with _sharing:
+        client = _shared.get(url)
+        if client is None or client.closed:
+            client = _shared[url] = Client(url)
+        return client
+
+
+def _after_fork() -> None:
+    """In the child: nothing of the parent's is used any more.  Its clients stay as they are, so
+    that what is left of them can say so."""
+    global _sharing
+    _sharing = threading.Lock()
+    _shared.clear()
+
+
+def _at_exit() -> None:
+    """Nobody should have to wait for a lease because a program ended in the usual way.  A daemon
+    thread may be stuck in a call: then the end of the process has to do."""
+    for client in list(_clients):
+        client._close(2.0)
+
+
+atexit.register(_at_exit)
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,339 @@
+"""Locks for threads: Lock, ReadLock, WriteLock, Semaphore, Claim."""
+from __future__ import annotations
+
+import functools
+import os
+import threading
+import warnings
+from types import TracebackType
+from typing import Any, Callable, Optional, TypeVar
+
+from . import _c
+from ._client import Client, milliseconds, shared_client
+from ._errors import ForkedError, HoldfastError, LockLost, NotHeld
+from ._handle import Handle, Plan
+from ._wait import acquire_interruptibly
+
+F = TypeVar("F", bound=Callable[..., Any])
+L = TypeVar("L", bound="BaseLock")
+
+
+class _Place:
+    """A handle and who has it: a thread, and how often."""
+
+    def __init__(self, handle: Handle) -> None:
+        self.handle = handle
+        self.owner = 0
+        self.count = 0
+
+
+class Acquired:
+    """What acquire() returns: `with lock.acquire(timeout=1):` releases it at the end."""
+
+    def __init__(self, lock: BaseLock) -> None:
+        self.lock = lock
+
+    def __enter__(self) -> BaseLock:
+        return self.lock
+
+    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.lock.__exit__(kind, error, trace)
+
+
+class BaseLock:
+    """What all locks have in common.
+
+    Threads.  Threads may share a lock object.  The thread that holds it may acquire it again,
+    and must release it as often.  Of a lock with one holder the others wait for their turn, and
+    any thread may ask for `token`, `left` and `ensure_held()`.  Of a ReadLock or Semaphore every
+    thread has a place of its own.  Only the thread that acquired it may release it, unless the
+    lock was made with any_thread=True: then any may, and nothing is counted.
+
+    Fork.  A lock that is not held can be used in a forked child, which has its own client.
+    What the parent holds is not the child's: it gets ForkedError.
+
+    A lock that is not held can be pickled, without its client, unless it has callbacks.
+    """
+
+    def __init__(self, plan: Plan, timeout: Optional[float], url: Optional[str],
+                 client: Optional[Client]) -> None:
+        milliseconds(timeout)
+        if url is not None and client is not None:
+            raise TypeError("give a URL or a client, not both")
+        self.timeout = timeout
+        self._plan = plan
+        self._url = url
+        self._own_client = client
+        self._pid = os.getpid()
+        self._mutex = threading.Lock()
+        self._places: dict[int, _Place] = {}  # by thread if several may have it
+        self._idle: list[_Place] = []
+        self._cancels = 0
+
+    # ---- Acquire and release ----------------------------------------------------------------
+
+    def acquire(self, timeout: Optional[float] = None, *, blocking: bool = True) -> Acquired:
+        """Wait until it is yours, or raise LockTimeout.
+
+        timeout   seconds; None: that of the lock; negative: for ever; 0: try once
+        blocking  False: try once; if somebody else has it, LockBusy, which is a LockTimeout
+        """
+        limit = 0 if not blocking else milliseconds(self.timeout if timeout is None else timeout)
+        place = self._take_place()
+        cancels = self._cancels
+        try:
+            with place.handle.client._call():
+                r = _c.ECANCELED
+                while r == _c.ECANCELED and cancels == self._cancels:
+                    r = acquire_interruptibly(place.handle, limit)
+                place.handle.client._check(r)
+            place.owner = threading.get_ident()
+            place.count += 1
+        finally:
+            self._put_back(place)
+        return Acquired(self)
+
+    def release(self) -> None:
+        """Give it up.  LockLost: it was not yours to the end."""
+        place = self._current()
+        if place is None:
+            raise NotHeld(_c.ESTATE, f"lock {self.name!r} is not held")
+        if place.owner == threading.get_ident() or self._plan.any_thread:
+            place.count -= 1
+        try:
+            with place.handle.client._call():
+                place.handle.client._check(_c.lib.hf_release(place.handle.pointer))
+        finally:
+            self._put_back(place)
+
+    def cancel(self) -> None:
+        """End every wait for this lock object, in any thread, with LockCanceled."""
+        self._cancels += 1
+        for place in list(self._places.values()):
+            place.handle._cancel()
+
+    def __enter__(self: L) -> L:
+        self.acquire()
+        return self
+
+    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        """LockLost is raised only if the body raised nothing: what it raised matters more, and
+        gets a note."""
+        try:
+            self.release()
+        except HoldfastError as late:
+            if error is None:
+                raise
+            _tell_beside(error, f"lock {self.name!r}: {late}")
+
+    def __call__(self, function: F) -> F:
+        """As a decorator: every call acquires and releases it."""
+        @functools.wraps(function)
+        def locked(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
+        return locked  # type: ignore[return-value]
+
+    # ---- What it is ---------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        return self._plan.name
+
+    @property
+    def client(self) -> Client:
+        """The client that it is in, or will be."""
+        return self._own_client or shared_client(self._url)
+
+    @property
+    def is_held(self) -> bool:
+        """Is it surely yours at this moment, by this process's own clock?"""
+        return self.left > 0
+
+    is_locked = is_held
+
+    def locked(self) -> bool:
+        """The same, as threading calls it."""
+        return self.is_held
+
+    @property
+    def left(self) -> float:
+        """Seconds for which it is surely yours yet: 0.0: stop now; math.inf: as long as this
+        process lives.  Asks nobody, so look before every step that matters."""
+        place = self._current()
+        return 0.0 if place is None else place.handle.left
+
+    @property
+    def token(self) -> int:
+        """The fencing token: higher for every later holder of this name.  NotHeld or LockLost
+        if it is not yours."""
+        return self._held().handle.token
+
+    @property
+    def slot(self) -> int:
+        """A number that no other holder has at this time: 0 to slots - 1 of a semaphore."""
+        return self._held().handle.slot
+
+    def ensure_held(self, timeout: float = 0) -> None:
+        """Ask the store whether it is still yours.  LockLost: no.  StoreDown or LockTimeout:
+        nobody knows.  With a timeout of 0 the store is asked once."""
+        place = self._held()
+        with place.handle.client._call():
+            r = _c.lib.hf_check(place.handle.pointer, milliseconds(timeout))
+            place.handle.client._check(r)
+
+    def __repr__(self) -> str:
+        state = "held" if self._pid == os.getpid() and self.is_held else "not held"
+        return f"<holdfast.{type(self).__name__} {self.name!r} {state}>"
+
+    # ---- Places -------------------------------------------------------------------------------
+
+    def _key(self) -> int:
+        shared = self._plan.shares and not self._plan.any_thread
+        return threading.get_ident() if shared else 0
+
+    def _take_place(self) -> _Place:
+        """The calling thread's, to acquire it."""
+        self._settle_in_process()
+        with self._mutex:
+            place = self._places.get(self._key())
+            if place is not None and place.handle.client.closed and self._own_client is None:
+                place = None
+            if place is None:
+                place = self._idle.pop() if self._idle else _Place(self._plan.make(self.client))
+                self._places[self._key()] = place
+            return place
+
+    def _put_back(self, place: _Place) -> None:
+        """Let another thread use it if this one has it no more."""
+        if self._key() != 0 and place.count == 0:
+            with self._mutex:
+                self._idle.append(self._places.pop(self._key()))
+
+    def _current(self) -> Optional[_Place]:
+        """What is held: by this thread or else by the only one that does."""
+        if self._pid != os.getpid() and self._is_held_somewhere():
+            raise self._forked()
+        place = self._places.get(self._key())
+        if place is not None:
+            return place if place.count else None
+        held = [place for place in list(self._places.values()) if place.count]
+        return held[0] if len(held) == 1 else None
+
+    def _held(self) -> _Place:
+        place = self._current()
+        if place is None:
+            raise NotHeld(_c.ESTATE, f"lock {self.name!r} is not held")
+        if place.handle.left == 0:
+            raise LockLost(_c.ELOST, f"lock {self.name!r} is lost")
+        return place
+
+    def _is_held_somewhere(self) -> bool:
+        return any(place.count for place in list(self._places.values()))
+
+    def _settle_in_process(self) -> None:
+        """After a fork the parent's handles are of no use; the child makes new ones."""
+        if self._pid == os.getpid():
+            return
+        if self._is_held_somewhere():
+            raise self._forked()
+        self._mutex = threading.Lock()
+        self._places, self._idle = {}, []
+        self._pid = os.getpid()
+
+    def _forked(self) -> ForkedError:
+        return ForkedError(_c.EFORK, f"lock {self.name!r} was held by the parent process when "
+                                     "this one was forked: it is not yours; make a new lock")
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._own_client is not None:
+            raise TypeError("a lock with a client of its own cannot be pickled: give it a URL")
+        if self._is_held_somewhere():
+            raise TypeError(f"lock {self.name!r} is held: it cannot be given to another process")
+        return {"plan": self._plan, "timeout": self.timeout, "url": self._url}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        BaseLock.__init__(self, state["plan"], state["timeout"], state["url"], None)
+
+
+def _tell_beside(error: BaseException, text: str) -> None:
+    if hasattr(error, "add_note"):
+        error.add_note(text)
+    else:
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
+
+
+class Lock(BaseLock):
+    """One holder at a time, first come first served.
+
+    >>> with Lock("nightly-report", timeout=10) as lock:
+    ...     lock.is_held
+    True
+    >>> @Lock("nightly-report")
+    ... def report() -> str:
+    ...     return "done"
+    >>> report()
+    'done'
+    """
+
+    _kind = "mutex"
+
+    def __init__(self, name: str, timeout: Optional[float] = None, *, url: Optional[str] = None,
+                 client: Optional[Client] = None, note: Optional[str] = None,
+                 max_waiters: int = 0, any_thread: bool = False) -> None:
+        plan = Plan(self._kind, name, note=note, max_waiters=max_waiters, any_thread=any_thread)
+        super().__init__(plan, timeout, url, client)
+
+
+class ReadLock(Lock):
+    """Readers share, a writer is alone, first come first served.  A thread that holds the
+    WriteLock may take the ReadLock of the same name, too.
+
+    >>> with ReadLock("prices"), ReadLock("prices"):
+    ...     pass
+    """
+
+    _kind = "reader"
+
+
+class WriteLock(Lock):
+    """A writer is alone; see ReadLock.
+
+    >>> with WriteLock("prices") as lock:
+    ...     lock.downgrade()  # readers may join from here on
+    """
+
+    _kind = "writer"
+
+    def downgrade(self) -> None:
+        """Become a reader, in place: no other writer slips in."""
+        place = self._held()
+        place.handle.client._check(_c.lib.hf_downgrade(place.handle.pointer))
+
+
+class Claim(Lock):
+    """One holder at a time, no queue: when it is free, the first to come gets it.
+
+    >>> with Claim("nightly-report", timeout=0):
+    ...     pass
+    """
+
+    _kind = "claim"
+
+
+class Semaphore(BaseLock):
+    """As many holders as there are slots; with weights that add up to that.
+
+    >>> with Semaphore("gpu", 4) as gpu:
+    ...     gpu.slot
+    0
+    """
+
+    def __init__(self, name: str, slots: int, timeout: Optional[float] = None, *, weight: int = 1,
+                 url: Optional[str] = None, client: Optional[Client] = None,
+                 note: Optional[str] = None, max_waiters: int = 0,
+                 any_thread: bool = False) -> None:
+        plan = Plan("semaphore", name, slots, weight, note, max_waiters, any_thread)
+        super().__init__(plan, timeout, url, client)
