@@ -4,32 +4,17 @@
 They are real users, by their numbers; that takes root."""
 import grp
 import stat
-from hf import *
+from users import *
 
-ANA, BEN, EVE = 20001, 20002, 20003
 GROUP = "daemon"  # any that is there; only its name matters
 GID = grp.getgrnam(GROUP).gr_gid
 
 
-def start(t, user, *args, umask=0o077):
-    """Start holdfast as somebody; Ana and Ben are in the group, Eve is not."""
-    who = {} if user == 0 else {"user": user, "group": user,
-                                "extra_groups": [] if user == EVE else [GID]}
-    return t.start(*args, umask=umask, **who)
-
-
-def run(t, user, *args, **more):
-    return t.finish(start(t, user, *args, **more))
-
-
 def prepare(t):
-    if os.geteuid() != 0:
-        raise Skip("only root can be other users")
-    t.folder.chmod(0o755)
-    if run(t, ANA, "version").code != 0:
-        raise Skip("other users cannot run the program where it is")
-    t.env["HOME"] = "/nonexistent"
+    t.gid = GID
+    need_root(t)
     t.file = t.path("shared/locks.db")
+    t.wake = t.path("shared/locks.db-wake")
     t.env["HOLDFAST_URL"] = f"sqlite:{t.file}"
 
 
@@ -58,8 +43,7 @@ def whoever_makes_it_it_is_the_groups(t):
         t.folder.chmod(0o1777)
         t.file = t.path(f"{number}/locks.db")
         t.env["HOLDFAST_URL"] = f"sqlite:{t.file}?group={GROUP}"
-        process = start(t, user, "run", "a", "--", "sh", "-c", "echo on; exec sleep 1000", umask=umask)
-        t.equal(process.stdout.readline(), b"on\n")
+        process = hold(t, user, "a", umask=umask)
         t.equal(modes(t), {f"{number}": ("0o2770", GID), "locks.db": ("0o660", GID),
                            "locks.db-wal": ("0o660", GID), "locks.db-shm": ("0o660", GID),
                            "locks.db-live": ("0o660", GID), "locks.db-wake": ("0o2770", GID),
@@ -94,30 +78,13 @@ def members_and_root_wait_for_each_other(t):
 @case
 def the_locks_of_a_killed_member_are_free(t):
     make(t, ANA)
-    for dead, heir in ((ANA, BEN), (BEN, 0), (0, ANA), (BEN, ANA)):
-        holder = start(t, dead, "run", "a", "--", "sh", "-c", "echo on; exec sleep 1000")
-        t.equal(holder.stdout.readline(), b"on\n")
-        waiter = start(t, dead, "run", "a", "--", "true")  # is killed, too
-        t.waiting("a", 1)
-        next_one = start(t, heir, "run", "a", "--", "echo", "mine")
-        t.waiting("a", 2)
-        guardians = [t.guardian(holder)]
-        for pid in (waiter.pid, holder.pid, *guardians):
-            os.kill(pid, signal.SIGKILL)
-        done = t.finish(next_one)
-        t.equal((done.code, done.out), (0, "mine\n"), done.err)
-        waiter.wait()
-        holder.wait()
-        # Whoever comes next, of either of them, removes what they left.
-        t.equal(run(t, heir, "run", "b", "true").code, 0)
-        t.equal(list(t.path("shared/locks.db-wake").iterdir()), [], "FIFOs")
+    kills(t, ((ANA, BEN), (BEN, 0), (0, ANA), (BEN, ANA)))
 
 
 @case
 def members_may_ask_and_break(t):
     make(t, BEN)
-    holder = start(t, ANA, "run", "a", "--", "sh", "-c", "echo on; exec sleep 1000")
-    t.equal(holder.stdout.readline(), b"on\n")
+    holder = hold(t, ANA, "a")
     t.equal(run(t, BEN, "ask", "a").code, 0)
     t.equal(run(t, BEN, "break", "--yes", "a").code, 0)
     t.equal(t.finish(holder).code, 79)
