@@ -6,11 +6,14 @@
 #include "cli.h"
 #include "session.h"
 
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SCHEME_MAX 32
+#define SYSTEM     "system" /* a file as well: the machine's */
 
 /* The scheme of the store; without a URL, for --print, that of the only store that needs
  * something. */
@@ -26,8 +29,27 @@ static void find_scheme(const struct args *args, char ret[SCHEME_MAX])
 /* What a session makes in these: files; the chroot. */
 static bool is_made_by_coming(const char *scheme)
 {
-    return strcmp(scheme, "sqlite") == 0 || strcmp(scheme, "zk") == 0 ||
-           strcmp(scheme, "zks") == 0;
+    return strcmp(scheme, "sqlite") == 0 || strcmp(scheme, SYSTEM) == 0 ||
+           strcmp(scheme, "zk") == 0 || strcmp(scheme, "zks") == 0;
+}
+
+/* Who may use it, by the group that the file has. */
+static void tell_system(const char *where)
+{
+    const char         *path = where + strcspn(where, "/");
+    size_t              length = strcspn(path, "?");
+    char               *file = strndup(path, length);
+    struct stat         st;
+    const struct group *group = NULL;
+
+    if (file != NULL && stat(file, &st) == 0)
+        group = getgrgid(st.st_gid);
+    printf("%s: %.*s is there, for root and the members of ", SYSTEM, (int)length, path);
+    if (group != NULL)
+        printf("group %s\n", group->gr_name);
+    else
+        printf("its group\n");
+    free(file);
 }
 
 static int tell_ready(const struct args *args, struct hf_client *client,
@@ -40,7 +62,10 @@ static int tell_ready(const struct args *args, struct hf_client *client,
     if (r < 0)
         return session_failed(client, r);
     find_scheme(args, scheme);
-    printf("%s: what it needs is there, and we may use it\n", scheme);
+    if (strcmp(scheme, SYSTEM) == 0)
+        tell_system(hf_where(client));
+    else
+        printf("%s: what it needs is there, and we may use it\n", scheme);
     return 0;
 }
 
@@ -50,7 +75,7 @@ int init_main(const struct args *args)
     char *sql;
 
     find_scheme(args, scheme);
-    int r = hf_schema(scheme, args->grant, &sql);
+    int r = hf_schema(strcmp(scheme, SYSTEM) == 0 ? "sqlite" : scheme, args->grant, &sql);
     if (r == HF_EUNSUPPORTED)
         complain("no store of kind \"%s:\" is built in; there are: %s", scheme,
                  hf_stores());

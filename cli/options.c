@@ -49,7 +49,8 @@ const struct verb verb_table[] = {
     { IN_INIT, "init", "", "make what a store needs before it can be used",
       "A database needs a schema of ours.  The first client makes it, if it may;\n"
       "otherwise an administrator runs what --print writes.  In ZooKeeper init makes\n"
-      "the chroot, and in the file store the files, with ?group=NAME for a group.",
+      "the chroot, and in the file store the files, with ?group=NAME for a group.\n"
+      "With --system, as root: the store that all members of GROUP share.",
       0, 0, false, false, init_main },
     { IN_VERSION, "version", "", "print the version", NULL, 0, 0, false, false,
       version_main },
@@ -109,12 +110,16 @@ const struct option_row option_table[] = {
     { IN_BREAK, 'y', "yes", NULL, "do not ask" },
     { IN_INIT, OPT_PRINT, "print", NULL, "write SQL to stdout, do nothing" },
     { IN_INIT, OPT_GRANT, "grant", "ROLE", "with --print: let ROLE use it" },
+    { IN_INIT, OPT_GROUP, "group", "GROUP",
+      "with --system: share it with GROUP (holdfast)" },
     { IN_LIST | IN_SHOW | IN_WATCH | IN_ELECT | IN_DOCTOR | IN_VERSION, OPT_JSON, "json",
       NULL, "write JSON" },
     { HOLDING | LOOKING, OPT_URL, "url", "URL",
       "the store to use instead of $HOLDFAST_URL" },
     { HOLDING | LOOKING, OPT_URL_FILE, "url-file", "FILE",
       "the same, from the first line of FILE" },
+    { HOLDING | LOOKING, OPT_SYSTEM, "system", NULL,
+      "use the locks of the whole machine: --url system:" },
     { HOLDING | IN_WAIT, 'q', "quiet", NULL, "tell only errors, and what keeps a lock" },
     { HOLDING | LOOKING, 'v', "verbose", NULL, "tell every request to the store" },
     { ~0u, 'h', "help", NULL, "print help on this verb" },

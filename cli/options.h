@@ -79,6 +79,8 @@ enum option_id {
     OPT_MAX_RUN,
     OPT_HOLD_AT_LEAST,
     OPT_STATUS_FD,
+    OPT_SYSTEM,
+    OPT_GROUP,
 };
 
 extern const struct verb       verb_table[];
@@ -122,8 +124,10 @@ struct args {
     bool           yes;
     bool           print;
     bool           show_command;
-    const char    *grant; /* NULL: not given */
-    uint64_t       token; /* 0: not given */
+    bool           system; /* the parser sets `url` then */
+    const char    *grant;  /* NULL: not given */
+    const char    *group;  /* NULL: not given */
+    uint64_t       token;  /* 0: not given */
     bool           help;
 };
 

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <getopt.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +108,18 @@ static int take_command(char **rest, struct args *args)
     return 0;
 }
 
+static int name_system(struct args *args)
+{
+    bool named = args->group != NULL;
+
+    if (asprintf(&args->url, "system:%s%s", named ? "?group=" : "",
+                 named ? args->group : "") < 0) {
+        args->url = NULL;
+        return complain_errno("--system");
+    }
+    return 0;
+}
+
 /* Options may stand before and after operands, but end at "--" and where a command
  * starts.  A "--" may stand before NAME and another one before COMMAND. */
 static int take_all(int argc, char **argv, const struct grammar *grammar,
@@ -136,7 +149,9 @@ static int take_all(int argc, char **argv, const struct grammar *grammar,
                                         : "an argument is missing",
                             NULL);
     code = verb->command ? take_command(argv + optind, args) : 0;
-    return code != 0 ? code : parse_check(args);
+    if (code == 0)
+        code = parse_check(args);
+    return code == 0 && args->system ? name_system(args) : code;
 }
 
 int args_parse(int argc, char **argv, struct args *ret)

@@ -32,6 +32,17 @@ static int check_grant(const struct args *args)
     return 0;
 }
 
+static int check_system(const struct args *args)
+{
+    if (args->system && args->url != NULL)
+        return parse_refuse(
+            args->verb, "--system names a store, as --url and --url-file do: give one",
+            NULL);
+    if (args->group != NULL && !args->system)
+        return parse_refuse(args->verb, "--group needs --system", NULL);
+    return 0;
+}
+
 /* --observe makes another thing of `elect`. */
 static int check_observe(const struct args *args)
 {
@@ -53,7 +64,8 @@ static int check_observe(const struct args *args)
 int parse_check(const struct args *args)
 {
     int (*const checks[])(const struct args *) = { check_limit, check_observe,
-                                                   check_grant, check_kind };
+                                                   check_grant, check_system,
+                                                   check_kind };
     int code = 0;
 
     for (size_t i = 0; code == 0 && i < sizeof checks / sizeof *checks; i++)

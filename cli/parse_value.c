@@ -132,6 +132,15 @@ static int take_role(struct args *args, const char *value)
     return 0;
 }
 
+/* It becomes part of a URL. */
+static int take_group(struct args *args, const char *value)
+{
+    if (*value == '\0' || strpbrk(value, "%&") != NULL)
+        return bad_value("group", value, "the name of a group");
+    args->group = value;
+    return 0;
+}
+
 static int take_shell_string(struct args *args, char *value)
 {
     if (args->shell_string != NULL)
@@ -170,6 +179,8 @@ static bool *flag_of(struct args *args, int id)
         return &args->print;
     case OPT_SHOW_COMMAND:
         return &args->show_command;
+    case OPT_SYSTEM:
+        return &args->system;
     default:
         return NULL;
     }
@@ -227,6 +238,8 @@ int parse_option(struct args *args, int id, char *value)
         return 0;
     case OPT_GRANT:
         return take_role(args, value);
+    case OPT_GROUP:
+        return take_group(args, value);
     default:
         abort(); /* an option of the table that nobody takes */
     }

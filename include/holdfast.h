@@ -141,7 +141,7 @@ enum hf_link {
 enum hf_flags {
     HF_NO_KEEPER = 1 << 0, /* no thread of ours: you call hf_process() */
     HF_INIT = 1 << 1,      /* make what the store's URL names, if clients do not make it
-                              by themselves: the chroot in ZooKeeper */
+                              by themselves: the chroot in ZooKeeper, system: */
     HF_WARDEN = 1 << 2,    /* if this process dies, have its locks given up at once; see
                               `warden` */
 };
@@ -244,6 +244,10 @@ static inline struct hf_options hf_options_init()
  *                      ?group=NAME   makes it one that this group shares: its folder
  *                                    2770, its files 0660.  Later the plain path is enough
  *                      ?force=1      allows file systems on which it may be unsafe
+ *     system:          the file of the whole machine, /var/lib/holdfast/locks.db, for root
+ *                      and the members of one group.  Only root makes it, by HF_INIT or
+ *                      `holdfast init --system`; else hf_open() fails with HF_ENOTFOUND
+ *                      ?group=NAME   with HF_INIT: for that group, and not "holdfast"
  *     zk://HOST:PORT,HOST:PORT.../CHROOT
  *                      ZooKeeper servers; in one line with Curator and kazoo.
  *                      ?session=30s  how long a dead holder blocks the rest, not ttl_ms

@@ -1,4 +1,4 @@
-/* home.h - where this user's files are. */
+/* home.h - where this user's files are, and that of all users. */
 #ifndef HF_HOME_H
 #define HF_HOME_H
 
@@ -7,5 +7,11 @@
  * Absolute paths, to be freed; NULL with errno: ENOENT if there is none, or ENOMEM. */
 char *hf_home(void);
 char *hf_state_home(void);
+
+/* The file with the locks of the whole machine, and the group that shares it unless
+ * another was named.  Its place is the same whatever prefix Holdfast is installed in, or two
+ * copies of it would not exclude each other.  No variable leads elsewhere. */
+#define HF_SYSTEM_FILE  "/var/lib/holdfast/locks.db"
+#define HF_SYSTEM_GROUP "holdfast"
 
 #endif

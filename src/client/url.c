@@ -77,6 +77,21 @@ static int default_url(char **ret, char *errmsg)
     return 0;
 }
 
+/* The file that all users of this machine share; "system:" may have parameters. */
+static int system_url(const char *params, char **ret, char *errmsg)
+{
+    if (params[0] != '\0' && params[0] != '?') {
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "store URL: system: is one file, %s; write nothing behind it, or "
+                 "sqlite:/path/to/locks.db for another",
+                 HF_SYSTEM_FILE);
+        return HF_EINVAL;
+    }
+    if (asprintf(ret, "sqlite:%s%s", HF_SYSTEM_FILE, params) < 0)
+        *ret = NULL;
+    return 0;
+}
+
 /* 0 with NULL: no memory. */
 static int choose_url(const char *url, char **ret, char *errmsg)
 {
@@ -84,6 +99,8 @@ static int choose_url(const char *url, char **ret, char *errmsg)
         url = getenv("HOLDFAST_URL");
     if (url == NULL || url[0] == '\0' || strcmp(url, "sqlite:") == 0)
         return default_url(ret, errmsg);
+    if (strncmp(url, "system:", 7) == 0)
+        return system_url(url + 7, ret, errmsg);
     *ret = strdup(url);
     return 0;
 }

@@ -47,6 +47,7 @@ static void test_the_url_that_nobody_gave(void **state)
         { NULL, NULL, "/h?x=1&y/50%/%41",
           "/h?x=1&y/50%/%41/.local/state/holdfast/locks.db" },
         { NULL, "//s@t%", NULL, "/s@t%/holdfast/locks.db" },
+        { "system:", "/s", "/h", "/var/lib/holdfast/locks.db" },
     };
 
     (void)state;
@@ -190,6 +191,8 @@ static void test_urls_that_no_store_can_read(void **state)
         { "sqlite:/a?x=%zz", "%XX" },
         { "zk://ana:%zz@h", "%XX" },
         { "SQLITE:/a", "not a store URL" },
+        { "system:/a", "/var/lib/holdfast/locks.db" },
+        { "system://ana@host", "/var/lib/holdfast/locks.db" },
     };
 
     (void)state;

@@ -65,6 +65,7 @@ int hf_sq_files_init(struct hf_sq_files *files, const char *path, bool force,
     if (files->db == NULL) /* there is no memory, or no folder that we are in */
         return hf_sq_files_fault(errno, "find the folder that we are in, for", path,
                                  errmsg);
+    files->system = strcmp(files->db, HF_SYSTEM_FILE) == 0;
     files->folder = folder_of(files->db);
     files->wal = beside(files->db, "-wal");
     files->shm = beside(files->db, "-shm");
@@ -161,13 +162,17 @@ int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg)
 
     if (stat(files->folder, &st) < 0) {
         int error = errno;
+        if (error == ENOENT && files->system)
+            return hf_sq_system_trust(files, NULL, errmsg);
         if (error == ENOENT && may_make(files))
             return 1;
         return hf_sq_files_fault(error, "find the folder", files->folder, errmsg);
     }
     if (!S_ISDIR(st.st_mode))
         return hf_sq_files_fault(ENOTDIR, "use", files->folder, errmsg);
-    int r = hf_sq_trust_folder(files, &st, errmsg);
+    files->system = files->system || hf_sq_system_is_at(files->db, &st);
+    int r = files->system ? hf_sq_system_trust(files, &st, errmsg)
+                          : hf_sq_trust_folder(files, &st, errmsg);
     return r < 0 || files->force ? r : hf_sq_volume_check(files->folder, errmsg);
 }
 

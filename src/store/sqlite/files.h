@@ -8,6 +8,8 @@
  *
  * Which of both is decided when the store is made, by ?group=NAME; later on the folder and
  * the database show it.
+ *
+ * One store is the machine's (system.c): a group's, in a folder that root keeps.
  */
 #ifndef HF_SQLITE_FILES_H
 #define HF_SQLITE_FILES_H
@@ -28,6 +30,8 @@ struct hf_sq_files {
     bool  group_given; /* ?group= was given */
     bool  shared;      /* it is a group's */
     gid_t group;       /* that one */
+    bool  system;      /* it is the machine's */
+    bool  init;        /* and we are to make it */
 };
 
 /* `errmsg` everywhere: HF_ERRMSG_MAX bytes, written on failure. */
@@ -70,6 +74,17 @@ ino_t hf_sq_files_inode(const char *path);
  * "cannot <what> <path>: <why>". */
 int hf_sq_files_fault(int error, const char *what, const char *path, char *errmsg);
 
+/* ---- system.c: the machine's store ---------------------------------------------- */
+
+/* Is it that one, by whatever path?  `folder`: the one that the path leads to. */
+bool hf_sq_system_is_at(const char *path, const struct stat *folder);
+
+/* Make its folder, or bring what is there in order.  Its files are then made as usual. */
+int hf_sq_system_prepare(struct hf_sq_files *files, char *errmsg);
+
+/* May its folder be used?  `st` NULL: there is none. */
+int hf_sq_system_trust(struct hf_sq_files *files, const struct stat *st, char *errmsg);
+
 /* ---- trust.c ------------------------------------------------------------------ */
 
 /* May it be used: a folder that is there, with its place in `files` found out; a plain
@@ -84,6 +99,9 @@ int hf_sq_trust_wake(const struct hf_sq_files *files, const struct stat *st,
  * place since: only if it is ours, and of that type (S_IFDIR, S_IFIFO).  Its mode and group
  * are then set by the descriptor.  -1 with errno. */
 int hf_sq_files_open_new(const char *path, mode_t type, int flags);
+
+/* Is this process in the group?  Root may do everything in every group. */
+bool hf_sq_group_has_us(gid_t group);
 
 /* The name of a group, or its number. */
 const char *hf_sq_group_name(gid_t group, char ret[64]);

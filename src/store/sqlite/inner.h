@@ -2,6 +2,7 @@
  *
  *   store.c    requests in, answers out
  *   files.c    the files: their names, making them; trust.c  whose they are
+ *   system.c   the store of the whole machine
  *   link.c     opening the files, the session, losing it
  *   patrol.c   noticing that the files were deleted, moved or replaced
  *   write.c    one transaction, behind the gate

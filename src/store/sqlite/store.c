@@ -313,6 +313,9 @@ static int make_store(const struct hf_config *config, char *errmsg, struct hf_st
     r = hf_sq_files_init(&sq->files, config->rest, forced, sq->base.errmsg);
     if (r == 0 && group != NULL)
         r = hf_sq_files_share(&sq->files, group, sq->base.errmsg);
+    sq->files.init = config->init;
+    if (r == 0 && sq->files.system && config->init)
+        r = hf_sq_system_prepare(&sq->files, sq->base.errmsg);
     if (r == 0 && config->will != NULL)
         r = hf_sq_will_read(sq, config);
     if (r < 0)

@@ -64,8 +64,7 @@ static bool find_group(const char *name, gid_t *ret)
            *ret == number && *ret != (gid_t)-1;
 }
 
-/* Root may do everything in every group. */
-static bool is_member(gid_t group)
+bool hf_sq_group_has_us(gid_t group)
 {
     int    count = getgroups(0, NULL);
     gid_t *list = count > 0 ? calloc((size_t)count, sizeof *list) : NULL;
@@ -81,11 +80,17 @@ static bool is_member(gid_t group)
 
 int hf_sq_files_share(struct hf_sq_files *files, const char *group, char *errmsg)
 {
+    if (!find_group(group, &files->group) && files->system) {
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "there is no group \"%.80s\"; make it by `sudo groupadd --system %.80s`",
+                 group, group);
+        return HF_ENOTFOUND;
+    }
     if (!find_group(group, &files->group)) {
         snprintf(errmsg, HF_ERRMSG_MAX, "store URL: there is no group \"%.80s\"", group);
         return HF_EINVAL;
     }
-    if (!is_member(files->group)) {
+    if (!hf_sq_group_has_us(files->group)) {
         snprintf(errmsg, HF_ERRMSG_MAX,
                  "store URL: you are not in group %.80s; have yourself added, and log in "
                  "again",
@@ -117,7 +122,7 @@ static int trust_groups(struct hf_sq_files *files, const struct stat *st, char *
     char name[64], other[64];
 
     hf_sq_group_name(st->st_gid, name);
-    if ((st->st_mode & S_ISGID) != 0 && !is_member(st->st_gid))
+    if ((st->st_mode & S_ISGID) != 0 && !hf_sq_group_has_us(st->st_gid))
         return distrust(
             files->folder, errmsg,
             "is shared by group %s, which you are not in; have yourself added, "
