@@ -40,8 +40,15 @@ install(FILES ${PROJECT_BINARY_DIR}/holdfastConfig.cmake
 
 file(GLOB pages CONFIGURE_DEPENDS man/*.1)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-file(GLOB pages CONFIGURE_DEPENDS man/*.3)
-install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man3)
+
+# The manual of the library, made from its header.
+set(man3 ${PROJECT_BINARY_DIR}/man3)
+file(GLOB man3_inputs CONFIGURE_DEPENDS tools/man3* examples/*.c)
+add_custom_command(OUTPUT ${man3}/libholdfast.3
+    COMMAND ${PROJECT_SOURCE_DIR}/tools/man3 ${man3}
+    DEPENDS include/holdfast.h man/holdfast.1 ${man3_inputs} VERBATIM)
+add_custom_target(man3 ALL DEPENDS ${man3}/libholdfast.3)
+install(DIRECTORY ${man3} DESTINATION ${CMAKE_INSTALL_MANDIR} FILES_MATCHING PATTERN *.3)
 
 # Completions: the command writes them from its own table of options.
 if(TARGET holdfast AND NOT HF_SANITIZE)

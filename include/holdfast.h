@@ -102,7 +102,7 @@ HF_API const char *hf_strerror(int code);
 HF_API bool hf_err_retryable(int code);
 HF_API bool hf_err_lost(int code);
 
-/* ---- Library: its version, and the stores that it has ------------------- */
+/* ---- Library: which version it is, and which stores it has -------------- */
 
 /* "0.1.0", and the store schemes built in: "sqlite memory zk zks redis ...". */
 HF_API const char *hf_version(void);
@@ -255,15 +255,16 @@ static inline struct hf_options hf_options_init()
  *                                    $HOLDFAST_ZK_AUTH
  *                      ?acl=creator, open, or scheme:id,scheme:id
  *                      ?style=kazoo  writes kazoo's names
- *     zks://...        the same over TLS.  ?ca=FILE whom to trust, ?cert=FILE and
- *                      ?key=FILE who we are
+ *     zks://...        the same over TLS
+ *                      ?ca=FILE      whom to trust
+ *                      ?cert=FILE, ?key=FILE  who we are
  *     redis://HOST:PORT/DB
  *                      a Redis or Valkey server, or any of a cluster, or several of it:
  *                      HOST,HOST; rediss: the same over TLS, with ?ca, ?cert and ?key
  *                      ?ttl=30s      instead of ttl_ms; the same for all clients
  *                      ?prefix=NAME  of its keys
  *                      ?replicas=N   that must have heard of a grant
- *                      ?evicting=yes takes a server that may evict keys
+ *                      ?evicting=yes  takes a server that may evict keys
  *                      ?auth=FILE    has "user:password"; or //user:password@HOST, or
  *                                    $HOLDFAST_REDIS_AUTH
  *     redis+unix:PATH  the same by a Unix socket.  ?db=N
@@ -390,8 +391,8 @@ HF_API int hf_cancel(struct hf_lock *lock);
 
 /* ---- State: where a lock stands ----------------------------------------- */
 
-/* The name that it was made with; its state; and `why` of the last change, as on_state
- * is told. */
+/* The name that the lock was made with; its state; and `why` of the last change, as
+ * on_state is told. */
 HF_API const char   *hf_name(const struct hf_lock *lock);
 HF_API enum hf_state hf_state(const struct hf_lock *lock);
 HF_API int           hf_why(const struct hf_lock *lock);
@@ -652,9 +653,9 @@ HF_API int hf_lifeline(struct hf_client *client, int *fds, int size);
 HF_API HF_CHECK int hf_will(struct hf_client *client, void *ret, size_t size);
 
 /* End the session that a will is of, and all its locks, wherever its process is and
- * whatever it does.  Needs no client.  The store must
- * be reached as the other process reached it: with the same environment, and the same
- * working directory if its URL has relative paths.
+ * whatever it does.  Needs no client.  The store must be reached as the other process
+ * reached it: with the same environment, and the same working directory if its URL has
+ * relative paths.
  *
  * 0: that session is dead, by this or before; no other is touched.  A server that loses
  * data may forget this, too: an owner that is alive then has its session back.
