@@ -117,7 +117,7 @@ install: release
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true # so that programs find it
 
 format:
-	clang-format -i $$(git ls-files '*.c' '*.h')
+	clang-format -i $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 
 # `make test` runs these, too, beside tests that wait.  clang-tidy needs the headers that the
 # build makes.

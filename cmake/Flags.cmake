@@ -12,7 +12,8 @@ set(HF_SANITIZE "" CACHE STRING "Comma-separated sanitizers, e.g. address,undefi
 add_library(hf_flags INTERFACE)
 target_compile_definitions(hf_flags INTERFACE _GNU_SOURCE)
 target_compile_options(hf_flags INTERFACE
-    -std=c11 -Wall -Wextra -Wconversion -Wshadow -fvisibility=hidden
+    $<$<COMPILE_LANGUAGE:C>:-std=c11> $<$<COMPILE_LANGUAGE:CXX>:-std=c++17>
+    -Wall -Wextra -Wconversion -Wshadow -fvisibility=hidden
     -UNDEBUG # asserts stay on in release builds
 )
 if(HF_WERROR)

@@ -1,5 +1,8 @@
 # What `make install` puts where.
 install(TARGETS holdfast_static holdfast_shared EXPORT holdfast)
+install(FILES include/holdfast.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/holdfast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN *.hpp)
 if(TARGET holdfast)
     install(TARGETS holdfast)
 endif()

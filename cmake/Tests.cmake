@@ -1,12 +1,12 @@
 # Test and benchmark programs: targets `tests`, `benches` and `examples`, not
 # built by default.
 #
-# Every .c file with a main() under test/ is a program, found by itself and put
+# Every .c or .cpp file with a main() under test/ is a program, found by itself and put
 # in the build folder at the same path.  The other .c files of its folder are
 # linked into it, and those of test/lib into all; they are compiled once.  Nothing is
 # listed by hand.
 # What is called after something left out of the library, net_x.c without src/net or
-# test/redis without that store, is left out too.
+# test/redis without that store, is left out too; so is C++ without a compiler for it.
 
 # There are more than a hundred programs with the library in each: gold links them in a
 # tenth of the time.  What is installed is linked by the usual linker, and so is what clang's
@@ -20,11 +20,17 @@ add_custom_target(tests)
 add_custom_target(benches)
 add_custom_target(examples)
 
-# The .c files below `folder`, parted into those that have a main() and the rest.
+set(HF_SOURCES *.c)
+if(CMAKE_CXX_COMPILER)
+    list(APPEND HF_SOURCES *.cpp)
+endif()
+
+# The sources below `folder`, parted into those that have a main() and the rest.
 function(hf_part folder ret_programs ret_parts)
     list(JOIN HF_LEFT_OUT "|" left_out)
     if(IS_DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} OR IS_DIRECTORY ${folder})
-        file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.c)
+        list(TRANSFORM HF_SOURCES PREPEND ${folder}/ OUTPUT_VARIABLE patterns)
+        file(GLOB_RECURSE files CONFIGURE_DEPENDS ${patterns})
     endif()
     set(programs "")
     set(parts "")
@@ -52,7 +58,7 @@ function(hf_sees target)
     target_link_libraries(${target} PRIVATE hf_flags)
 endfunction()
 
-# A program for each of the .c files below `folder` that have a main(), of the group
+# A program for each of the sources below `folder` that have a main(), of the group
 # (target) `group`, linked with the rest of the files and with the libraries given.
 function(hf_programs group folder)
     hf_part(${folder} programs parts)
@@ -101,7 +107,8 @@ endif()
 hf_programs(benches bench)
 
 # Examples see what a user sees: the public header and the shared library.
-file(GLOB programs CONFIGURE_DEPENDS examples/*.c)
+list(TRANSFORM HF_SOURCES PREPEND examples/ OUTPUT_VARIABLE patterns)
+file(GLOB programs CONFIGURE_DEPENDS ${patterns})
 foreach(file IN LISTS programs)
     cmake_path(GET file STEM name)
     add_executable(example-${name} EXCLUDE_FROM_ALL ${file})

@@ -1,0 +1,259 @@
+/* client.hpp - one session in one store; see holdfast.hpp. */
+#ifndef HOLDFAST_CLIENT_HPP
+#define HOLDFAST_CLIENT_HPP
+
+#include "report.hpp"
+#include "session.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace holdfast
+{
+
+class client
+{
+public:
+    client(const std::string &url, options wishes, std::error_code &ec)
+        : session_(std::make_shared<detail::session>(std::move(wishes)))
+    {
+        int r = session_->open(url, error_);
+
+        ec = make_error_code(r);
+        if (r < 0)
+            session_.reset();
+    }
+
+    client(client &&) noexcept = default;
+    client &operator=(client &&) noexcept = default;
+    client(const client &) = delete;
+    client &operator=(const client &) = delete;
+
+    explicit operator bool() const noexcept { return session_ != nullptr; }
+
+    /* About the last failure in this thread, and why it could not be opened. */
+    std::string message() const { return session_ ? hf_errmsg(session_->raw) : error_; }
+
+    /* Its URL, without passwords. */
+    std::string where() const { return hf_where(session_->raw); }
+
+    /* Who holds and who waits for `name`; without one: for every name. */
+    report inspect(const std::string &name, limit time, std::error_code &ec) const
+    {
+        return inspect_line(detail::c_name(name), time, ec);
+    }
+
+    report inspect(limit time, std::error_code &ec) const
+    {
+        return inspect_line(nullptr, time, ec);
+    }
+
+    /* The same as soon as `name` looks different from `seen`. */
+    report watch(const std::string &name, const report &seen, limit time,
+                 std::error_code &ec) const
+    {
+        hf_report *raw = nullptr;
+
+        ec = make_error_code(hf_watch(session_->raw, detail::c_name(name),
+                                      seen.raw_.get(), time.ms(), &raw));
+        return raw ? report(raw) : report();
+    }
+
+    /* hf_break(): take that place away from its owner. */
+    void break_place(const std::string &name, std::uint64_t token, limit time,
+                     std::error_code &ec) const noexcept
+    {
+        ec = make_error_code(
+            hf_break(session_->raw, detail::c_name(name), token, time.ms()));
+    }
+
+    /* Ask the holders to give it up.  Returns how many were asked. */
+    int ask(const std::string &name, const std::string &reason, limit time,
+            std::error_code &ec) const noexcept
+    {
+        int r = hf_ask(session_->raw, detail::c_name(name), detail::c_text(reason),
+                       time.ms());
+
+        ec = make_error_code(r);
+        return r < 0 ? 0 : r;
+    }
+
+    /* Does `token` still hold `name`?  errc::lost: no. */
+    void verify(const std::string &name, std::uint64_t token, limit time,
+                std::error_code &ec) const noexcept
+    {
+        ec = make_error_code(
+            hf_verify(session_->raw, detail::c_name(name), token, time.ms()));
+    }
+
+    /* Look the store over, and the line of `name` unless that is "". */
+    std::vector<finding> doctor(const std::string &name, limit time,
+                                std::error_code &ec) const
+    {
+        std::vector<finding> found;
+        hf_findings         *raw = nullptr;
+
+        ec = make_error_code(hf_doctor(session_->raw,
+                                       name.empty() ? nullptr : detail::c_name(name),
+                                       time.ms(), &raw));
+        const std::unique_ptr<hf_findings, void (*)(hf_findings *)>
+            owned(raw, hf_findings_free);
+        for (std::size_t i = 0; raw && i < raw->count; i++) {
+            const hf_finding &from = *raw->finding[i];
+            found.push_back(finding{ from.level, from.about, from.text, from.advice });
+        }
+        return found;
+    }
+
+    /* All that another process needs to end this session; see execute(). */
+    std::vector<unsigned char> will(std::error_code &ec) const
+    {
+        std::vector<unsigned char> bytes;
+        int                        r = hf_will(session_->raw, nullptr, 0);
+
+        /* It may have grown between the two calls. */
+        while (r > 0 && static_cast<std::size_t>(r) > bytes.size()) {
+            bytes.resize(static_cast<std::size_t>(r));
+            r = hf_will(session_->raw, bytes.data(), bytes.size());
+        }
+        ec = make_error_code(r);
+        bytes.resize(r < 0 ? 0 : static_cast<std::size_t>(r));
+        return bytes;
+    }
+
+#if HOLDFAST_THROWS
+    /* Without a URL: $HOLDFAST_URL, or your own file of locks. */
+    explicit client(const std::string &url = std::string(), options wishes = options())
+        : session_(std::make_shared<detail::session>(std::move(wishes)))
+    {
+        int r = session_->open(url, error_);
+        if (r < 0)
+            detail::throw_if(r, error_);
+    }
+
+    report inspect(const std::string &name, limit time = once) const
+    {
+        return checked([&](std::error_code &ec) { return inspect(name, time, ec); });
+    }
+
+    report inspect(limit time = once) const
+    {
+        return checked([&](std::error_code &ec) { return inspect(time, ec); });
+    }
+
+    report watch(const std::string &name, const report &seen, limit time = forever) const
+    {
+        return checked([&](std::error_code &ec) { return watch(name, seen, time, ec); });
+    }
+
+    void break_place(const std::string &name, std::uint64_t token,
+                     limit time = once) const
+    {
+        checked([&](std::error_code &ec) { break_place(name, token, time, ec); });
+    }
+
+    int ask(const std::string &name, const std::string &reason = std::string(),
+            limit time = once) const
+    {
+        return checked([&](std::error_code &ec) { return ask(name, reason, time, ec); });
+    }
+
+    void verify(const std::string &name, std::uint64_t token, limit time = once) const
+    {
+        checked([&](std::error_code &ec) { verify(name, token, time, ec); });
+    }
+
+    std::vector<finding> doctor(const std::string &name = std::string(),
+                                limit              time = once) const
+    {
+        return checked([&](std::error_code &ec) { return doctor(name, time, ec); });
+    }
+
+    std::vector<unsigned char> will() const
+    {
+        return checked([&](std::error_code &ec) { return will(ec); });
+    }
+#endif
+
+    /* For a loop of your own (keeper = false): poll fd() for POLLIN, process() within
+     * timeout_ms(), -1: no hurry. */
+    int fd() const noexcept { return hf_fd(session_->raw); }
+
+    int timeout_ms() const noexcept { return hf_timeout_ms(session_->raw); }
+
+    std::error_code process() const noexcept
+    {
+        return make_error_code(hf_process(session_->raw));
+    }
+
+    hf_client *native_handle() const noexcept
+    {
+        return session_ ? session_->raw : nullptr;
+    }
+
+private:
+    friend class basic_lock;
+    friend class shared_mutex;
+    friend class election;
+
+    report inspect_line(const char *name, limit time, std::error_code &ec) const
+    {
+        hf_report *raw = nullptr;
+
+        ec = make_error_code(hf_inspect(session_->raw, name, time.ms(), &raw));
+        return raw ? report(raw) : report();
+    }
+
+#if HOLDFAST_THROWS
+    template <class Call>
+    auto checked(const Call &call) const
+        -> decltype(call(std::declval<std::error_code &>()))
+    {
+        std::error_code ec;
+
+        if constexpr (std::is_void_v<decltype(call(ec))>) {
+            call(ec);
+            detail::throw_if(ec.value(), *session_);
+        } else {
+            auto result = call(ec);
+            detail::throw_if(ec.value(), *session_);
+            return result;
+        }
+    }
+#endif
+
+    std::shared_ptr<detail::session> session_;
+    std::string                      error_;
+};
+
+/* End the session that a will is of; needs no client. */
+inline void execute(const std::vector<unsigned char> &will, limit time,
+                    std::error_code &ec, std::string *message = nullptr)
+{
+    char text[512] = "";
+
+    ec = make_error_code(
+        hf_execute(will.data(), will.size(), time.ms(), text, sizeof text));
+    if (message != nullptr)
+        *message = text;
+}
+
+#if HOLDFAST_THROWS
+inline void execute(const std::vector<unsigned char> &will, limit time = once)
+{
+    std::error_code ec;
+    std::string     message;
+
+    execute(will, time, ec, &message);
+    detail::throw_if(ec.value(), message);
+}
+#endif
+
+} // namespace holdfast
+
+#endif

@@ -1,0 +1,170 @@
+/* session.hpp - options and callbacks of a client; see holdfast.hpp. */
+#ifndef HOLDFAST_SESSION_HPP
+#define HOLDFAST_SESSION_HPP
+
+#include "handle.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace holdfast
+{
+
+/* struct hf_options.  An empty string and an empty function are none. */
+struct options {
+    bool                      keeper = true;  /* false: HF_NO_KEEPER, call process() */
+    bool                      init = false;   /* HF_INIT */
+    bool                      warden = false; /* HF_WARDEN */
+    std::string               warden_program;
+    std::chrono::milliseconds ttl{ 0 };
+    std::string               command;
+    std::string               public_command;
+    std::string               note;
+
+    std::function<void(handle lock, lock_state state, std::error_code why)> on_state;
+    std::function<void(handle lock, std::string_view reason)>               on_ask;
+    std::function<void(handle lock, std::int64_t ahead)>                    on_place;
+    std::function<void(link_state link, std::string_view why)>              on_link;
+    std::function<void(std::string_view text)>                              on_trace;
+    std::function<void(const void *will, std::size_t size)>                 on_will;
+#if HOLDFAST_THROWS
+    std::function<void(std::exception_ptr)> on_exception;
+#endif
+};
+
+namespace detail
+{
+
+/* A name with a NUL inside would be cut there and be another lock's: a control character
+ * makes the library refuse it. */
+inline const char *c_name(const std::string &name) noexcept
+{
+    return name.find('\0') == std::string::npos ? name.c_str() : "\x01";
+}
+
+inline const char *c_text(const std::string &text) noexcept
+{
+    return text.empty() ? nullptr : text.c_str();
+}
+
+/* A C client and the callbacks that it may call.  Nothing that throws gets into C: all of
+ * these are noexcept. */
+struct session {
+    hf_client *raw = nullptr;
+    options    wishes;
+
+    explicit session(options from) : wishes(std::move(from)) {}
+
+    session(const session &) = delete;
+    session &operator=(const session &) = delete;
+
+    ~session() { hf_close(raw); }
+
+    template <class Callback> void call(const Callback &callback) const noexcept
+    {
+#if HOLDFAST_THROWS
+        if (wishes.on_exception) {
+            try {
+                callback();
+            } catch (...) {
+                wishes.on_exception(std::current_exception());
+            }
+            return;
+        }
+#endif
+        callback();
+    }
+
+    static const session &of(void *data) noexcept
+    {
+        return *static_cast<const session *>(data);
+    }
+
+    static void state(hf_lock *lock, enum ::hf_state state, int why, void *data) noexcept
+    {
+        of(data).call([&] {
+            of(data).wishes.on_state(handle(lock), static_cast<lock_state>(state),
+                                     make_error_code(why));
+        });
+    }
+
+    static void ask(hf_lock *lock, const char *reason, void *data) noexcept
+    {
+        of(data).call(
+            [&] { of(data).wishes.on_ask(handle(lock), reason ? reason : ""); });
+    }
+
+    static void place(hf_lock *lock, std::int64_t ahead, void *data) noexcept
+    {
+        of(data).call([&] { of(data).wishes.on_place(handle(lock), ahead); });
+    }
+
+    static void link(hf_client *, enum ::hf_link link, const char *why,
+                     void *data) noexcept
+    {
+        of(data).call(
+            [&] { of(data).wishes.on_link(static_cast<link_state>(link), why); });
+    }
+
+    static void trace(const char *text, void *data) noexcept
+    {
+        of(data).call([&] { of(data).wishes.on_trace(text); });
+    }
+
+    static void will(const void *will, std::size_t size, void *data) noexcept
+    {
+        of(data).call([&] { of(data).wishes.on_will(will, size); });
+    }
+
+    int open(const std::string &url, std::string &error)
+    {
+        char       text[512] = "";
+        hf_options raw_options = HF_OPTIONS_INIT;
+
+        if (!wishes.keeper)
+            raw_options.flags |= HF_NO_KEEPER;
+        if (wishes.init)
+            raw_options.flags |= HF_INIT;
+        if (wishes.warden)
+            raw_options.flags |= HF_WARDEN;
+        constexpr std::chrono::milliseconds most(INT32_MAX);
+        raw_options.ttl_ms =
+            static_cast<int>((wishes.ttl < most ? wishes.ttl : most).count());
+        raw_options.warden = c_text(wishes.warden_program);
+        raw_options.command = c_text(wishes.command);
+        raw_options.public_command = c_text(wishes.public_command);
+        raw_options.note = c_text(wishes.note);
+        raw_options.on_state = wishes.on_state ? state : nullptr;
+        raw_options.on_ask = wishes.on_ask ? ask : nullptr;
+        raw_options.on_place = wishes.on_place ? place : nullptr;
+        raw_options.on_link = wishes.on_link ? link : nullptr;
+        raw_options.on_trace = wishes.on_trace ? trace : nullptr;
+        raw_options.on_will = wishes.on_will ? will : nullptr;
+        raw_options.data = this;
+        raw_options.error = text;
+        raw_options.error_size = sizeof text;
+        int r = hf_open(url.c_str(), &raw_options, &raw);
+        if (r < 0)
+            error = text;
+        return r;
+    }
+};
+
+#if HOLDFAST_THROWS
+inline void throw_if(int code, const session &session)
+{
+    if (code < 0)
+        throw_if(code, hf_errmsg(session.raw));
+}
+#endif
+
+} // namespace detail
+
+} // namespace holdfast
+
+#endif
