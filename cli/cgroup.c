@@ -9,11 +9,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <linux/magic.h>
+#include <linux/sched.h>
 
 #define NAME_SIZE 32
 
@@ -132,9 +134,23 @@ static void write_file(int group, const char *file, const char *text)
     close(fd);
 }
 
-void cgroup_enter(int group)
+/* Who moves there later waits for a grace period of the kernel, ten milliseconds and more.
+ * A kernel older than 5.7, or a sandbox, may not know the call. */
+pid_t cgroup_fork(int group)
 {
-    write_file(group, "cgroup.procs", "0");
+    struct clone_args args = { .flags = CLONE_INTO_CGROUP,
+                               .exit_signal = SIGCHLD,
+                               .cgroup = (unsigned)group };
+    long              pid = -1;
+
+    if (group >= 0)
+        pid = syscall(SYS_clone3, &args, sizeof args);
+    if (pid >= 0)
+        return (pid_t)pid;
+    pid = fork();
+    if (pid == 0 && group >= 0)
+        write_file(group, "cgroup.procs", "0");
+    return (pid_t)pid;
 }
 
 void cgroup_kill(int group)
@@ -168,8 +184,8 @@ void cgroup_drop(int group, pid_t pid)
 
     if (group < 0)
         return;
+    own = open_group(group, "..");
     close(group);
-    own = open_own();
     if (own < 0)
         return;
     group_name(name, pid);

@@ -15,8 +15,8 @@ int cgroup_make(pid_t pid);
 /* Open the one another process made; -1 if there is none. */
 int cgroup_find(pid_t pid);
 
-/* Move this process into it. */
-void cgroup_enter(int group);
+/* As fork(), of a process with one thread.  The child begins in the group if that can be. */
+pid_t cgroup_fork(int group);
 
 /* SIGKILL everything in it. */
 void cgroup_kill(int group);

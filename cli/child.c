@@ -31,11 +31,9 @@ static int set_environment(const struct guard_plan *plan, const struct guard_ord
 }
 
 static _Noreturn void become(const struct guard_plan *plan, const struct guard_order *go,
-                             int cgroup, pid_t guardian, int report)
+                             pid_t guardian, int report)
 {
     setpgid(0, 0);
-    if (cgroup >= 0)
-        cgroup_enter(cgroup);
     settle_command(plan);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guardian) /* it died before that */
@@ -59,9 +57,9 @@ pid_t child_start(const struct guard_plan *plan, const struct guard_order *go, i
     assert(plan->command[0] != NULL);
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -1;
-    pid_t pid = fork();
+    pid_t pid = cgroup_fork(cgroup);
     if (pid == 0)
-        become(plan, go, cgroup, guardian, ends[1]);
+        become(plan, go, guardian, ends[1]);
     close(ends[1]);
     if (pid < 0) {
         close(ends[0]);

@@ -78,8 +78,8 @@ static bool hear_order(struct guardian *g);
 
 static _Noreturn void gone(struct guardian *g)
 {
-    cgroup_drop(g->cgroup, getpid());
     link_tell(g->link, GUARD_GONE, 0);
+    cgroup_drop(g->cgroup, getpid()); /* the lock need not wait for that */
     signal(SIGCHLD, SIG_IGN); /* what was left alive by --leftovers is not ours to reap */
     g->gone = true;
     for (;;)
