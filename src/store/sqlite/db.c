@@ -72,10 +72,34 @@ static int db_fault(struct hf_sq_db *db, int rc)
 
 /* ---- Statements ------------------------------------------------------------- */
 
+/* A statement ends where `;` ends a line. */
+static const char *text_of(int which)
+{
+    const char *text = queries_sql;
+
+    for (int i = 0; i < which; i++) {
+        text = strstr(text, ";\n");
+        assert(text != NULL); /* enum hf_sq_query has no more than there are */
+        text += 2;
+    }
+    return text;
+}
+
+sqlite3_stmt *hf_sq_db_query(struct hf_sq_db *db, enum hf_sq_query which)
+{
+    if (db->query[which] == NULL)
+        db->fault =
+            sqlite3_prepare_v3(db->handle, text_of(which), -1, SQLITE_PREPARE_PERSISTENT,
+                               &db->query[which], NULL);
+    assert(db->query[which] != NULL || db->fault != SQLITE_OK);
+    return db->query[which];
+}
+
 int hf_sq_db_step(struct hf_sq_db *db, sqlite3_stmt *query)
 {
+    if (query == NULL)
+        return db_fault(db, db->fault);
     int rc = sqlite3_step(query);
-
     if (rc == SQLITE_ROW)
         return 1;
     sqlite3_reset(query);
@@ -84,10 +108,11 @@ int hf_sq_db_step(struct hf_sq_db *db, sqlite3_stmt *query)
 
 int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which)
 {
-    int r;
+    sqlite3_stmt *query = hf_sq_db_query(db, which);
+    int           r;
 
-    assert(sqlite3_bind_parameter_count(db->query[which]) == 0);
-    while ((r = hf_sq_db_step(db, db->query[which])) == 1)
+    assert(sqlite3_bind_parameter_count(query) == 0);
+    while ((r = hf_sq_db_step(db, query)) == 1)
         continue;
     return r;
 }
@@ -95,28 +120,26 @@ int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which)
 sqlite3_stmt *hf_sq_db_bind(struct hf_sq_db *db, enum hf_sq_query which, const char *line,
                             uint64_t number)
 {
-    sqlite3_stmt *query = db->query[which];
+    sqlite3_stmt *query = hf_sq_db_query(db, which);
 
-    assert(query != NULL && !sqlite3_stmt_busy(query));
-    if (line != NULL)
+    assert(!sqlite3_stmt_busy(query));
+    if (query != NULL && line != NULL)
         sqlite3_bind_text(query, 1, line, -1, SQLITE_STATIC);
     if (sqlite3_bind_parameter_count(query) > 1)
         sqlite3_bind_int64(query, 2, (sqlite3_int64)number);
     return query;
 }
 
+/* Those that end a transaction: they must not fail for want of memory. */
 int hf_sq_db_prepare(struct hf_sq_db *db)
 {
-    const char *text = queries_sql;
+    const char *end = text_of(HF_SQ_QUERIES);
 
-    for (int i = 0; i < HF_SQ_QUERIES; i++) {
-        int rc = sqlite3_prepare_v3(db->handle, text, -1, SQLITE_PREPARE_PERSISTENT,
-                                    &db->query[i], &text);
-        if (rc != SQLITE_OK)
-            return db_fault(db, rc);
-        assert(db->query[i] != NULL);
-    }
-    assert(text[strspn(text, " \n")] == '\0'); /* enum hf_sq_query has them all */
+    assert(*end == '\0'); /* enum hf_sq_query has them all */
+    (void)end;
+    for (int i = HF_SQ_BEGIN; i <= HF_SQ_ROLLBACK; i++)
+        if (hf_sq_db_query(db, i) == NULL)
+            return db_fault(db, db->fault);
     return 0;
 }
 

@@ -1,4 +1,4 @@
-/* db.h - the database: opened, its statements ready, its errors in our words. */
+/* db.h - the database: opened, its statements, its errors in our words. */
 #ifndef HF_SQLITE_DB_H
 #define HF_SQLITE_DB_H
 
@@ -36,8 +36,9 @@ enum hf_sq_query {
 };
 
 struct hf_sq_db {
-    sqlite3      *handle; /* NULL: not open */
-    sqlite3_stmt *query[HF_SQ_QUERIES];
+    sqlite3      *handle;               /* NULL: not open */
+    sqlite3_stmt *query[HF_SQ_QUERIES]; /* NULL: not needed so far */
+    int           fault;   /* of SQLite: why the last could not be prepared */
     int           frames;  /* in the write-ahead log after the last commit */
     int           cleared; /* frames when it was last to be written back */
     const char   *path;    /* lent, for messages */
@@ -52,7 +53,11 @@ int  hf_sq_db_fill(struct hf_sq_db *db);
 int  hf_sq_db_prepare(struct hf_sq_db *db);
 void hf_sq_db_close(struct hf_sq_db *db);
 
-/* Bind text (unless NULL) as ?1 and a number as ?2: what most of them take. */
+/* The statement, prepared when it is needed first: that takes longer than to run it once.
+ * NULL: it could not be; hf_sq_db_step() says why. */
+sqlite3_stmt *hf_sq_db_query(struct hf_sq_db *db, enum hf_sq_query which);
+
+/* The same, with text (unless NULL) as ?1 and a number as ?2: what most of them take. */
 sqlite3_stmt *hf_sq_db_bind(struct hf_sq_db *db, enum hf_sq_query which, const char *line,
                             uint64_t number);
 

@@ -171,7 +171,7 @@ struct count {
 
 static int count_rows(struct hf_sq *sq, struct count *ret)
 {
-    sqlite3_stmt *query = sq->db.query[HF_SQ_ALL];
+    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_ALL);
     uint64_t      line = 0;
     int           r;
 

@@ -41,7 +41,7 @@ static uint64_t read_boot(void)
  * The file that would say so for certain is not the one it was. */
 static int has_living(struct hf_sq *sq)
 {
-    sqlite3_stmt *query = sq->db.query[HF_SQ_ALL];
+    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_ALL);
     int           r = 0, fd = -1;
 
     while (fd < 0 && (r = hf_sq_db_step(&sq->db, query)) == 1) {

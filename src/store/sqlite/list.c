@@ -44,6 +44,6 @@ int hf_sq_list(struct hf_sq *sq, struct hf_req *req)
         return HF_SQ_STALE;
     sqlite3_stmt *query = req->name != NULL
                               ? hf_sq_db_bind(&sq->db, HF_SQ_LINE, req->name, 0)
-                              : sq->db.query[HF_SQ_ALL];
+                              : hf_sq_db_query(&sq->db, HF_SQ_ALL);
     return list_rows(sq, query, req);
 }

@@ -1,4 +1,5 @@
--- Every statement of the store, in the order of enum hf_sq_query in db.h.
+-- Every statement of the store, in the order of enum hf_sq_query in db.h.  Where a line ends
+-- with a semicolon, a statement does.
 
 BEGIN IMMEDIATE;
 COMMIT;

@@ -37,7 +37,7 @@ static int note_line(struct hf_sq *sq, struct lines *lines, const char *name)
 
 static int find_lines(struct hf_sq *sq, struct lines *lines)
 {
-    sqlite3_stmt *query = sq->db.query[HF_SQ_ALL];
+    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_ALL);
     int           r = 0;
 
     while (lines->count < LINES_MAX && (r = hf_sq_db_step(&sq->db, query)) == 1) {
@@ -105,7 +105,7 @@ static bool session_is_dead(struct hf_sq *sq, uint64_t sid)
 
 static int sweep_watchers(struct hf_sq *sq)
 {
-    sqlite3_stmt *query = sq->db.query[HF_SQ_WATCHING];
+    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_WATCHING);
     uint64_t      dead[64];
     size_t        count = 0;
     int           r = 0;

@@ -83,7 +83,7 @@ void hf_sq_abort(struct hf_sq *sq)
  * would have to look for him see it for free. */
 static void count_watchers(struct hf_sq *sq)
 {
-    sqlite3_stmt *query = sq->db.query[HF_SQ_WATCHING];
+    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_WATCHING);
 
     int r = hf_sq_db_step(&sq->db, query);
     sqlite3_reset(query);
@@ -140,7 +140,7 @@ static uint64_t at_least(uint64_t a, uint64_t b)
 
 static int read_mark(struct hf_sq *sq, uint64_t *ret)
 {
-    sqlite3_stmt *query = sq->db.query[HF_SQ_MARK];
+    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_MARK);
 
     int r = hf_sq_db_step(&sq->db, query);
     if (r == 0)
