@@ -288,13 +288,15 @@ static int run_sql(struct hf_sq_db *db, const char *text)
     return rc == SQLITE_OK ? 0 : db_fault(db, rc);
 }
 
-/* All or nothing, and whoever else does the same has done it, or waits. */
+/* All or nothing, and whoever else does the same has done it, or waits.  A change is of a row
+ * or two: small pages are less to write, and less to read for who opens the log next. */
 int hf_sq_db_fill(struct hf_sq_db *db)
 {
-    int r = use_log(db);
-    if (r < 0)
-        return r;
-    r = run_sql(db, "BEGIN IMMEDIATE");
+    int r = run_sql(db, "PRAGMA page_size = 1024");
+    if (r == 0)
+        r = use_log(db);
+    if (r == 0)
+        r = run_sql(db, "BEGIN IMMEDIATE");
     if (r < 0)
         return r;
     r = check_kind(db);
