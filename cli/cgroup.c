@@ -66,28 +66,6 @@ static int open_group(int own, const char *name)
     return openat(own, name, O_DIRECTORY | O_RDONLY | O_CLOEXEC);
 }
 
-/* When both holdfast and its guardian were killed, nobody could remove theirs.
- * One that is still in use cannot be removed. */
-static void sweep(int own)
-{
-    struct dirent *entry;
-    int            copy = openat(own, ".", O_DIRECTORY | O_RDONLY | O_CLOEXEC);
-    DIR           *dir = copy >= 0 ? fdopendir(copy) : NULL;
-
-    if (dir == NULL) {
-        if (copy >= 0)
-            close(copy);
-        return;
-    }
-    while ((entry = readdir(dir)) != NULL) {
-        int pid;
-        if (sscanf(entry->d_name, "holdfast-%d", &pid) == 1 && kill(pid, 0) < 0 &&
-            errno == ESRCH)
-            unlinkat(own, entry->d_name, AT_REMOVEDIR);
-    }
-    closedir(dir);
-}
-
 int cgroup_make(pid_t pid)
 {
     char name[NAME_SIZE];
@@ -95,7 +73,6 @@ int cgroup_make(pid_t pid)
 
     if (own < 0)
         return -1;
-    sweep(own);
     group_name(name, pid);
     if (mkdirat(own, name, 0755) == 0) {
         group = open_group(own, name);
@@ -175,6 +152,28 @@ void cgroup_empty(int group)
         if (moved == 0)
             return;
     }
+}
+
+/* When both holdfast and its guardian were killed, nobody could remove theirs.
+ * One that is still in use cannot be removed. */
+void cgroup_sweep(int group)
+{
+    struct dirent *entry;
+    int            own = group >= 0 ? open_group(group, "..") : -1;
+    DIR           *dir = own >= 0 ? fdopendir(own) : NULL;
+
+    if (dir == NULL) {
+        if (own >= 0)
+            close(own);
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        int pid;
+        if (sscanf(entry->d_name, "holdfast-%d", &pid) == 1 && kill(pid, 0) < 0 &&
+            errno == ESRCH)
+            unlinkat(own, entry->d_name, AT_REMOVEDIR);
+    }
+    closedir(dir);
 }
 
 void cgroup_drop(int group, pid_t pid)

@@ -24,6 +24,9 @@ void cgroup_kill(int group);
 /* Move all who are in it out of it, into the group around it. */
 void cgroup_empty(int group);
 
+/* Remove those of others beside it that nobody uses any more; -1 is fine. */
+void cgroup_sweep(int group);
+
 /* Remove it, once it is empty, and close the descriptor; -1 is fine. */
 void cgroup_drop(int group, pid_t pid);
 

@@ -155,6 +155,7 @@ static void start_guarding(struct guardian *g, const struct guard_order *go)
     if (g->plan->max_run_ns > 0)
         g->timer.stop_at = clock_boot_ns() + g->plan->max_run_ns;
     timer_set_deadline(&g->timer, go->deadline, g->plan->grace_ns);
+    cgroup_sweep(g->cgroup);
 }
 
 /* After GONE there is nobody left to be signalled or ended. */

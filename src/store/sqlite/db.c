@@ -220,7 +220,7 @@ static int check_kind(struct hf_sq_db *db)
     int r = ask_number(db, "PRAGMA application_id", &application);
     if (r == 0)
         r = ask_number(db, "PRAGMA user_version", &version);
-    if (r == 0)
+    if (r == 0 && application == 0 && version == 0)
         r = ask_number(db, "SELECT count(*) FROM sqlite_schema", &objects);
     if (r < 0)
         return r;
