@@ -13,6 +13,7 @@
 #   make test-long  the tests that take chances or time, with many more rounds
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
+#   make deb        Debian packages of the tree as it stands, in build-deb/
 #   make format     lay out the code        make lint     what reviewers look for, part of
 #                                                         `make test`
 #                                           make lint-all with clang's analyzer: minutes
@@ -116,6 +117,10 @@ install: release
 	@DESTDIR="$(DESTDIR)" cmake --install build
 	@[ -n "$(DESTDIR)" ] || ldconfig 2>/dev/null || true # so that programs find it
 
+deb:
+	@tools/deps build package
+	@tools/deb
+
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 
@@ -135,5 +140,5 @@ clean:
 	rm -rf build build-*
 
 .PHONY: release run test test-long bench bench-zookeeper bench-redis \
-        bench-postgres bench-compare bench-death bench-start cut fuzz install format \
+        bench-postgres bench-compare bench-death bench-start cut fuzz install deb format \
         lint lint-all abi clean
