@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -71,12 +72,65 @@ static void without_any_fifo(void **state)
     player_close(&b);
 }
 
+/* The only name in the folder of the FIFOs. */
+static void find_fifo(const struct lab *lab, char ret[32])
+{
+    DIR           *dir = opendir(lab_file(lab, "-wake"));
+    struct dirent *entry;
+
+    assert_non_null(dir);
+    ret[0] = '\0';
+    while ((entry = readdir(dir)) != NULL)
+        if (entry->d_name[0] != '.')
+            snprintf(ret, 32, "%.31s", entry->d_name);
+    closedir(dir);
+    assert_int_equal(strlen(ret), 16);
+}
+
+/* Who shares the folder can put a link to another folder in its place, after it was looked
+ * at.  There nothing is opened, told or removed. */
+static void a_link_in_place_of_the_folder(void **state)
+{
+    struct lab   *lab = *state;
+    struct player a, b;
+    struct ask    held, ask, watching;
+    char          name[32], fifo[300], aside[256], elsewhere[256];
+
+    player_open(&a);
+    player_open(&b);
+    uint64_t id = enter(&a, "x", MUTEX, &held);
+    find_fifo(lab, name);
+    enter(&b, "x", MUTEX, &ask);
+
+    snprintf(aside, sizeof aside, "%s", lab_file(lab, "-aside"));
+    snprintf(elsewhere, sizeof elsewhere, "%s", lab_file(lab, "-elsewhere"));
+    snprintf(fifo, sizeof fifo, "%s/%s", elsewhere, name);
+    assert_int_equal(mkdir(elsewhere, 0700), 0);
+    assert_int_equal(mkfifo(fifo, 0600),
+                     0); /* nobody reads it, as if it were a dead one's */
+    assert_int_equal(rename(lab_file(lab, "-wake"), aside), 0);
+    assert_int_equal(symlink(elsewhere, lab_file(lab, "-wake")), 0);
+
+    watch(&b, "x", &ask, &watching);
+    assert_int_equal(leave(&a, "x", id), 0);
+    assert_true(player_await(&b, &watching, LIMIT));
+    player_close(&a);
+    assert_int_equal(lab_count(elsewhere), 1);
+
+    assert_int_equal(unlink(lab_file(lab, "-wake")), 0);
+    assert_int_equal(rename(aside, lab_file(lab, "-wake")), 0);
+    player_close(&b);
+    assert_int_equal(unlink(fifo), 0);
+    assert_int_equal(rmdir(elsewhere), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, lab_setup, lab_teardown)
     const struct CMUnitTest tests[] = {
         TEST(litter_is_cleared),
         TEST(without_any_fifo),
+        TEST(a_link_in_place_of_the_folder),
     };
 #undef TEST
 

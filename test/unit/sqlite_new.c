@@ -27,18 +27,22 @@ static void what_was_put_in_the_place_of_a_new_one(void **state)
     assert_int_equal(mkdir(target, 0500), 0);
     assert_int_equal(symlink(target, link), 0);
     assert_int_equal(mkfifo(fifo, 0600), 0);
-    assert_int_equal(hf_sq_files_open_new(link, S_IFDIR, O_RDONLY | O_DIRECTORY), -1);
-    assert_int_equal(hf_sq_files_open_new(link, S_IFIFO, O_RDWR), -1);
-    assert_int_equal(hf_sq_files_open_new(fifo, S_IFDIR, O_RDONLY | O_DIRECTORY), -1);
-    assert_int_equal(hf_sq_files_open_new(target, S_IFIFO, O_RDONLY), -1);
+    assert_int_equal(hf_sq_files_open_new(AT_FDCWD, link, S_IFDIR,
+                                          O_RDONLY | O_DIRECTORY),
+                     -1);
+    assert_int_equal(hf_sq_files_open_new(AT_FDCWD, link, S_IFIFO, O_RDWR), -1);
+    assert_int_equal(hf_sq_files_open_new(AT_FDCWD, fifo, S_IFDIR,
+                                          O_RDONLY | O_DIRECTORY),
+                     -1);
+    assert_int_equal(hf_sq_files_open_new(AT_FDCWD, target, S_IFIFO, O_RDONLY), -1);
     if (geteuid() == 0) { /* and one of somebody else's */
         assert_int_equal(chown(fifo, 1, (gid_t)-1), 0);
-        assert_int_equal(hf_sq_files_open_new(fifo, S_IFIFO, O_RDWR), -1);
+        assert_int_equal(hf_sq_files_open_new(AT_FDCWD, fifo, S_IFIFO, O_RDWR), -1);
         assert_int_equal(chown(fifo, 0, (gid_t)-1), 0);
     }
     assert_int_equal(lstat(target, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0500);
-    int fd = hf_sq_files_open_new(fifo, S_IFIFO, O_RDWR);
+    int fd = hf_sq_files_open_new(AT_FDCWD, fifo, S_IFIFO, O_RDWR);
     assert_true(fd >= 0);
     close(fd);
     unlink(fifo);

@@ -182,7 +182,7 @@ static int make_own_dir(const char *path, gid_t group, mode_t mode)
     assert((mode & 0007) == 0); /* others have no business there */
     if (mkdir(path, 0700) < 0)
         return -1;
-    int fd = hf_sq_files_open_new(path, S_IFDIR, O_RDONLY | O_DIRECTORY);
+    int fd = hf_sq_files_open_new(AT_FDCWD, path, S_IFDIR, O_RDONLY | O_DIRECTORY);
     if (fd < 0)
         return -1;
     int r = group != (gid_t)-1 ? fchown(fd, (uid_t)-1, group) : 0;

@@ -95,10 +95,13 @@ int hf_sq_trust_file(const struct hf_sq_files *files, const char *path,
 int hf_sq_trust_wake(const struct hf_sq_files *files, const struct stat *st,
                      char *errmsg);
 
-/* Open what we have just made, in a folder where others may have put something else in its
- * place since: only if it is ours, and of that type (S_IFDIR, S_IFIFO).  Its mode and group
- * are then set by the descriptor.  -1 with errno. */
-int hf_sq_files_open_new(const char *path, mode_t type, int flags);
+/* Open the folder of the FIFOs, if it can be trusted.  -1 with errno. */
+int hf_sq_files_open_wake(const struct hf_sq_files *files);
+
+/* Open what we have just made in `folder` (AT_FDCWD: by its path), where others may have put
+ * something else in its place since: only if it is ours, and of that type (S_IFDIR, S_IFIFO).
+ * Its mode and group are then set by the descriptor.  -1 with errno. */
+int hf_sq_files_open_new(int folder, const char *path, mode_t type, int flags);
 
 /* Is this process in the group?  Root may do everything in every group. */
 bool hf_sq_group_has_us(gid_t group);

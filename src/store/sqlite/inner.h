@@ -11,6 +11,7 @@
  *   sweep.c    clearing away what the dead left
  *   answer.c   snapshots and their stamps
  *   fifo.c     how a session is told, and how it hears
+ *   litter.c   what dead sessions left there
  *   peer.c     the sessions we wait for, and their death
  *   will.c     ending a session from another process
  *   ulimit.c   a limit for the size of files is an error, not our end
@@ -367,12 +368,6 @@ void hf_sq_fifo_drain(struct hf_sq *sq);
 /* Has ours still its name? */
 bool hf_sq_fifo_is_named(const struct hf_sq *sq);
 
-/* Remove what dead sessions left.  Returns how many there were. */
-size_t hf_sq_fifo_clean(struct hf_sq *sq);
-
-/* How many there are, and how many of them are of the dead. */
-void hf_sq_fifo_count(const struct hf_sq *sq, size_t *all, size_t *stale);
-
 /* Open another session's for writing; -1 if it is dead.  Put 8 bytes in one;
  * false: it is dead, and SIGPIPE has been raised. */
 int  hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid);
@@ -380,6 +375,14 @@ bool hf_sq_fifo_write(int fd, uint64_t about);
 
 /* End another's session, behind the gate: its FIFO loses its name, and it is told. */
 int hf_sq_fifo_end(struct hf_sq *sq, uint64_t sid);
+
+/* ---- litter.c ----------------------------------------------------------------- */
+
+/* Remove what dead sessions left.  Returns how many there were. */
+size_t hf_sq_fifo_clean(struct hf_sq *sq);
+
+/* How many there are, and how many of them are of the dead. */
+void hf_sq_fifo_count(const struct hf_sq *sq, size_t *all, size_t *stale);
 
 /* ---- peer.c ------------------------------------------------------------------- */
 

@@ -181,16 +181,32 @@ int hf_sq_trust_wake(const struct hf_sq_files *files, const struct stat *st, cha
                                   : "is not a folder of ours alone; remove it");
 }
 
-int hf_sq_files_open_new(const char *path, mode_t type, int flags)
+int hf_sq_files_open_wake(const struct hf_sq_files *files)
+{
+    char        why[HF_ERRMSG_MAX];
+    struct stat st;
+
+    int folder =
+        open(files->wake, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+    if (folder < 0)
+        return -1;
+    if (fstat(folder, &st) == 0 && hf_sq_trust_wake(files, &st, why) == 0)
+        return folder;
+    close(folder);
+    errno = EPERM;
+    return -1;
+}
+
+int hf_sq_files_open_new(int folder, const char *path, mode_t type, int flags)
 {
     struct stat st;
 
     assert(type == S_IFDIR || type == S_IFIFO);
     flags |= O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    int fd = open(path, flags);
+    int fd = openat(folder, path, flags);
     if (fd < 0 && errno == EACCES && /* a strange umask; root needs no mode */
-        fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW) == 0)
-        fd = open(path, flags);
+        fchmodat(folder, path, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+        fd = openat(folder, path, flags);
     if (fd < 0)
         return -1;
     if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & S_IFMT) == type)
