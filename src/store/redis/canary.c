@@ -31,16 +31,14 @@ static int length_of(hf_time ttl)
     return length;
 }
 
-int hf_redis_canaries_init(struct hf_redis *redis)
+void hf_redis_canaries_init(struct hf_redis *redis)
 {
     char text[HF_REDIS_PREFIX + 64];
 
     for (int i = 0; i < HF_REDIS_CANARIES; i++) {
         text_of(redis, SHORTEST + i, text, sizeof text);
-        if (!hf_redis_sha1(text, redis->canary[i]))
-            return HF_ENOMEM;
+        hf_redis_sha1(text, redis->canary[i]);
     }
-    return 0;
 }
 
 void hf_redis_canary_load(struct hf_redis *redis)

@@ -63,11 +63,11 @@ void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
 /* Give the server a script it does not know. */
 void hf_redis_script_load(struct hf_redis *redis, enum hf_redis_script script);
 void hf_redis_load(struct hf_redis *redis, const char *text);
-bool hf_redis_sha1(const char *text, char ret[41]);
+void hf_redis_sha1(const char *text, char ret[41]); /* sha1.c: its name */
 
 /* ---- canary.c ------------------------------------------------------------------- */
 
-int  hf_redis_canaries_init(struct hf_redis *redis);
+void hf_redis_canaries_init(struct hf_redis *redis);
 void hf_redis_canary_load(struct hf_redis *redis);
 
 /* The parts of an answer; 0 and NULL where there is none.  A time is told in

@@ -30,7 +30,6 @@
 
 #include <assert.h>
 #include <inttypes.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,27 +69,14 @@ static char *script_text(enum hf_redis_script script)
     return text;
 }
 
-bool hf_redis_sha1(const char *text, char ret[41])
-{
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned      size = 0;
-
-    if (EVP_Digest(text, strlen(text), digest, &size, EVP_sha1(), NULL) != 1 ||
-        size != 20)
-        return false;
-    for (unsigned i = 0; i < size; i++)
-        snprintf(ret + 2 * (size_t)i, 3, "%02x", digest[i]);
-    return true;
-}
-
 int hf_redis_scripts_init(struct hf_redis *redis)
 {
     for (size_t i = 0; i < HF_REDIS_SCRIPTS; i++) {
         char *text = script_text((enum hf_redis_script)i);
-        bool  fine = text != NULL && hf_redis_sha1(text, redis->sha[i]);
-        free(text);
-        if (!fine)
+        if (text == NULL)
             return HF_ENOMEM;
+        hf_redis_sha1(text, redis->sha[i]);
+        free(text);
     }
     return 0;
 }

@@ -174,9 +174,8 @@ static int redis_open(const struct hf_config *config, char *errmsg, struct hf_st
     r = redis_open_tls(redis, config, errmsg);
     if (r < 0)
         goto finish_config;
+    hf_redis_canaries_init(redis);
     r = hf_redis_scripts_init(redis);
-    if (r == 0)
-        r = hf_redis_canaries_init(redis);
     if (r == 0)
         r = hf_redis_sentinels_init(redis, config->seed + 2);
     if (r < 0) {
