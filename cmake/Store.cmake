@@ -1,11 +1,12 @@
 # hf_store(NAME [OPTIONAL] [NET] [SERVED] [PACKAGE package] [LINK target...]
-#          [HEADER header] [LIBRARY name...])
+#          [LIBRARY name...] [LOAD library] [HEADER header])
 #
 # Adds src/store/NAME to the library.  PACKAGE is what find_package() must find, LINK
-# the targets it gives, or plain names of libraries that come without a package, whose
-# HEADER may be in a folder NAMEd after the store; LIBRARY what -l wants of those who link
-# libholdfast.a by pkg-config.  NET: it speaks to a server, and needs src/net, OpenSSL and
-# src/store/remote.  SERVED: it is one of those that share src/store/served.
+# the targets it gives; LIBRARY what -l wants of those who link libholdfast.a by pkg-config.
+# LOAD: a library that comes without a package, and is loaded when a URL needs it (see
+# Load.cmake); its HEADER may be in a folder NAMEd after the store.  NET: it speaks to a
+# server, and needs src/net, OpenSSL and src/store/remote.  SERVED: it is one of those that
+# share src/store/served.
 # OPTIONAL makes an option HF_STORE_<NAME>; in src/store/store.c, and there only, the macro
 # of that name is defined when the store is in: whoever changes the option need not compile
 # all else again.  HF_LEFT_OUT has the names of what is not in.
@@ -13,14 +14,13 @@ set(HF_STORE_LIBRARIES "")
 set(HF_STORE_PACKAGES "")
 set(HF_STORE_LINKS "")
 set(HF_STORE_INCLUDES "") # folders of headers, for tests that look inside
+set(HF_STORE_LOADED "")   # what is loaded, for tests that use it, too
 set(HF_LEFT_OUT net remote served)
 
-macro(hf_library package targets names)
+macro(hf_link package targets names)
     if(NOT "${package}" STREQUAL "")
-        find_package(${package} REQUIRED)
         list(APPEND HF_STORE_PACKAGES ${package})
     endif()
-    target_link_libraries(hf_objects PRIVATE ${targets})
     list(APPEND HF_STORE_LIBRARIES ${targets})
     list(APPEND HF_STORE_LINKS ${names})
 endmacro()
@@ -30,8 +30,18 @@ macro(hf_net)
     if(net IN_LIST HF_LEFT_OUT)
         list(REMOVE_ITEM HF_LEFT_OUT net remote)
         file(GLOB net_sources CONFIGURE_DEPENDS src/net/*.c src/store/remote/*.c)
+        if(HF_LINK_STORES) # dlopen() has no place in a static program
+            list(FILTER net_sources EXCLUDE REGEX "/net/library\\.c$")
+        endif()
         target_sources(hf_objects PRIVATE ${net_sources})
-        hf_library(OpenSSL OpenSSL::SSL "ssl;crypto")
+        find_package(OpenSSL REQUIRED)
+        target_link_libraries(hf_objects PRIVATE OpenSSL::SSL) # its headers
+        hf_load(net openssl ${OPENSSL_SSL_LIBRARY} openssl_sources)
+        target_sources(hf_objects PRIVATE ${openssl_sources})
+        list(APPEND HF_STORE_LOADED OpenSSL::SSL)
+        if(HF_LINK_STORES)
+            hf_link(OpenSSL OpenSSL::SSL "ssl;crypto")
+        endif()
     endif()
 endmacro()
 
@@ -45,7 +55,7 @@ macro(hf_served)
 endmacro()
 
 macro(hf_store name)
-    cmake_parse_arguments(store "OPTIONAL;NET;SERVED" "PACKAGE;HEADER" "LINK;LIBRARY" ${ARGN})
+    cmake_parse_arguments(store "OPTIONAL;NET;SERVED" "PACKAGE;LOAD;HEADER" "LINK;LIBRARY" ${ARGN})
     string(TOUPPER "HF_STORE_${name}" store_macro)
     if(store_OPTIONAL)
         option(${store_macro} "The ${name}: store" ON)
@@ -54,7 +64,6 @@ macro(hf_store name)
         file(GLOB store_sources CONFIGURE_DEPENDS src/store/${name}/*.c)
         file(GLOB store_texts CONFIGURE_DEPENDS
             src/store/${name}/*.sql src/store/${name}/*.lua)
-        target_sources(hf_objects PRIVATE ${store_sources})
         hf_embed(hf_objects ${store_texts})
         set_property(SOURCE src/store/store.c APPEND PROPERTY
             COMPILE_DEFINITIONS ${store_macro}=1)
@@ -64,6 +73,20 @@ macro(hf_store name)
         if(store_SERVED)
             hf_served()
         endif()
+        if(store_LINK)
+            find_package(${store_PACKAGE} REQUIRED)
+            target_link_libraries(hf_objects PRIVATE ${store_LINK}) # its headers
+            hf_link("${store_PACKAGE}" "${store_LINK}" "${store_LIBRARY}")
+        endif()
+        if(store_LOAD)
+            find_library(${store_macro}_LIBRARY ${store_LOAD} REQUIRED)
+            hf_load(store/${name} ${store_LOAD} ${${store_macro}_LIBRARY} loaded_sources)
+            list(APPEND store_sources ${loaded_sources})
+            list(APPEND HF_STORE_LOADED ${store_LOAD})
+            if(HF_LINK_STORES)
+                hf_link("" "${store_LOAD}" "${store_LOAD}")
+            endif()
+        endif()
         if(store_HEADER)
             find_path(${store_macro}_INCLUDE ${store_HEADER}
                 PATH_SUFFIXES ${name} ${name}ql REQUIRED)
@@ -71,9 +94,7 @@ macro(hf_store name)
                 INCLUDE_DIRECTORIES ${${store_macro}_INCLUDE})
             list(APPEND HF_STORE_INCLUDES ${${store_macro}_INCLUDE})
         endif()
-        if(store_LINK)
-            hf_library("${store_PACKAGE}" "${store_LINK}" "${store_LIBRARY}")
-        endif()
+        target_sources(hf_objects PRIVATE ${store_sources})
     else()
         list(APPEND HF_LEFT_OUT ${name})
     endif()

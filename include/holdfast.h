@@ -279,9 +279,19 @@ static inline struct hf_options hf_options_init()
  *                      lease, as servers do
  *
  * Opening a store on a server does not wait for the server: the first call that
- * needs it does, within its own time limit. */
+ * needs it does, within its own time limit.
+ *
+ * zks: and rediss: need OpenSSL, Redis hiredis, PostgreSQL libpq.  They are loaded by the
+ * first hf_open() that needs them.  HF_EUNSUPPORTED: the message tells which is missing,
+ * and what to install. */
 HF_API HF_CHECK int hf_open(const char *url, const struct hf_options *options,
                             struct hf_client **ret);
+
+/* Load what hf_open() would load for this URL, and open nothing.  After that no library is
+ * read from disk for it any more: for programs that call chroot(), give up rights, or must
+ * go on when memory is short.  Of the URL only the scheme counts.  HF_EUNSUPPORTED as above;
+ * HF_EINVAL, HF_ENOMEM. */
+HF_API HF_CHECK int hf_load(const char *url);
 
 /* Release and free every lock that is left, end the session, free the client.  Waits
  * for a callback that is under way; after that none comes any more. */

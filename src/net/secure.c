@@ -7,9 +7,6 @@
 #include "net/secure.h"
 
 #include <assert.h>
-#include <openssl/err.h>
-#include <openssl/x509_vfy.h>
-#include <openssl/x509v3.h>
 #include <stdio.h>
 #include <string.h>
 

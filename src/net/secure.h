@@ -2,9 +2,8 @@
 #ifndef HF_SECURE_H
 #define HF_SECURE_H
 
+#include "net/openssl.h"
 #include "net/stream.h"
-
-#include <openssl/ssl.h>
 
 struct hf_tls {
     SSL_CTX    *context;

@@ -307,7 +307,8 @@ void hf_stream_close(struct hf_stream *stream)
 {
     if (stream->fd >= 0 && stream->generation == hf_fork_generation())
         hang_up(stream);
-    SSL_free(stream->ssl);
+    if (stream->ssl != NULL) /* else OpenSSL may not be loaded */
+        SSL_free(stream->ssl);
     stream->ssl = NULL;
     free(stream->out);
     stream->out = NULL;

@@ -5,9 +5,6 @@
 #include "net/secure.h"
 
 #include <errno.h>
-#include <openssl/err.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +124,11 @@ static void configure(SSL_CTX *context)
     SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
                                   SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                   SSL_MODE_RELEASE_BUFFERS);
+}
+
+int hf_tls_load(const char *store, char *errmsg, size_t size)
+{
+    return hf_openssl_load(store, errmsg, size);
 }
 
 int hf_tls_new(const struct hf_tls_options *options, char *errmsg, size_t size,

@@ -15,7 +15,10 @@ struct hf_tls_options {
     const char *key;  /* its private key; NULL: in `cert` */
 };
 
-/* 0, HF_EINVAL or HF_ENOMEM; `errmsg` tells a person which file and why.  The files
+/* Load OpenSSL; see net/library.h. */
+int hf_tls_load(const char *store, char *errmsg, size_t size);
+
+/* After that: 0, HF_EINVAL or HF_ENOMEM; `errmsg` tells a person which file and why.  The files
  * are read here and not again.  A key that needs a passphrase is refused: nobody
  * is asked for one. */
 int hf_tls_new(const struct hf_tls_options *options, char *errmsg, size_t size,

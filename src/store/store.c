@@ -99,26 +99,28 @@ int hf_store_schema(const char *scheme, const char *role, char **ret)
     return 0;
 }
 
-int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret)
+static int say_unknown(const struct hf_config *config, char *errmsg)
+{
+    snprintf(errmsg, HF_ERRMSG_MAX, "no store of kind \"%s:\" is built in; there are: %s",
+             config->scheme, schemes);
+    return HF_EUNSUPPORTED;
+}
+
+static int load_impl(const struct hf_store_impl *impl, char *errmsg)
+{
+    return impl->load != NULL ? impl->load(impl->scheme, errmsg, HF_ERRMSG_MAX) : 0;
+}
+
+int hf_store_load(const struct hf_config *config, char *errmsg)
 {
     const struct hf_store_impl *impl = find_impl(config->scheme);
 
-    if (impl == NULL) {
-        snprintf(errmsg, HF_ERRMSG_MAX,
-                 "no store of kind \"%s:\" is built in; there are: %s", config->scheme,
-                 schemes);
-        return HF_EUNSUPPORTED;
-    }
-    if (config->will != NULL && impl->will == NULL) {
-        snprintf(errmsg, HF_ERRMSG_MAX, "sessions in %s: leave no will", config->scheme);
-        return HF_EUNSUPPORTED;
-    }
-    if (config->user != NULL && !impl->users) {
-        snprintf(errmsg, HF_ERRMSG_MAX,
-                 "store URL: %s: has no users; write %%40 for an @ that is meant so",
-                 config->scheme);
-        return HF_EINVAL;
-    }
+    return impl != NULL ? load_impl(impl, errmsg) : say_unknown(config, errmsg);
+}
+
+static int check_params(const struct hf_store_impl *impl, const struct hf_config *config,
+                        char *errmsg)
+{
     for (size_t i = 0; i < config->params; i++) {
         const char *key = config->param[i].key;
         if (impl->any || knows(impl, key))
@@ -130,8 +132,32 @@ int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store 
                  config->scheme, key);
         return HF_EINVAL;
     }
+    return 0;
+}
+
+int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret)
+{
+    const struct hf_store_impl *impl = find_impl(config->scheme);
+
+    if (impl == NULL)
+        return say_unknown(config, errmsg);
+    if (config->will != NULL && impl->will == NULL) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "sessions in %s: leave no will", config->scheme);
+        return HF_EUNSUPPORTED;
+    }
+    if (config->user != NULL && !impl->users) {
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "store URL: %s: has no users; write %%40 for an @ that is meant so",
+                 config->scheme);
+        return HF_EINVAL;
+    }
+    int r = check_params(impl, config, errmsg);
+    if (r == 0)
+        r = load_impl(impl, errmsg);
+    if (r < 0)
+        return r;
     assert(impl->submit != NULL && impl->cancel != NULL && impl->process != NULL);
-    int r = impl->open(config, errmsg, ret);
+    r = impl->open(config, errmsg, ret);
     assert(r < 0 || (*ret)->impl->close != NULL);
     assert(r < 0 ||
            (*ret)->fd >= 0); /* and it stays the same, so that it can be polled */

@@ -147,6 +147,10 @@ struct hf_store_impl {
     bool users;  /* its URL may have a user in it */
     bool any;    /* ... and parameters that only open() knows */
 
+    /* Load the libraries that it needs (net/library.h): open() comes after that.  NULL: it
+     * needs none.  On failure `errmsg` tells a person what to install. */
+    int (*load)(const char *scheme, char *errmsg, size_t size);
+
     /* Start.  Does not wait for a server.  On failure *ret is left alone and
      * `errmsg` (HF_ERRMSG_MAX bytes) tells a person why. */
     int (*open)(const struct hf_config *config, char *errmsg, struct hf_store **ret);
@@ -226,6 +230,9 @@ void hf_store_tried(struct hf_store *store, bool absent, bool last);
 
 /* Open the store that a configuration's scheme names. */
 int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store **ret);
+
+/* See hf_load() in holdfast.h; of the configuration only the scheme counts. */
+int hf_store_load(const struct hf_config *config, char *errmsg);
 
 /* Add one store to those built in.  For programs that are linked with the objects of the
  * library: the store of examples/store and its tests.  Before any store is opened. */

@@ -162,6 +162,7 @@ void tls_call(struct tls_call *call, const struct peer *peer, const char *trust,
     const struct hf_tls_options options = { .ca = trust, .cert = cert };
     char                        errmsg[200];
 
+    assert_int_equal(hf_tls_load("test", errmsg, sizeof errmsg), 0);
     assert_int_equal(hf_tls_new(&options, errmsg, sizeof errmsg, &call->tls), 0);
     hf_stream_open(&call->stream, (const struct sockaddr *)&peer->at, peer->length,
                    call->tls, host);

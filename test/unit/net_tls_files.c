@@ -20,7 +20,10 @@ static char cert[300], key[300], both[300], other_key[300], odd_key[300], locked
 
 static int make_files(void **state)
 {
+    char errmsg[200];
+
     (void)state;
+    assert_int_equal(hf_tls_load("test", errmsg, sizeof errmsg), 0);
     cert_make(&one, NULL, "DNS:one", -DAY, DAY);
     cert_make(&two, NULL, "DNS:two", -DAY, DAY);
     odd.key = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");

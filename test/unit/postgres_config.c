@@ -26,7 +26,9 @@ static int parse_ttl(const char *text, int ttl_ms, struct hf_pg_config *ret, cha
     if (r < 0)
         return r;
     url.config.ttl_ms = ttl_ms;
-    r = hf_pg_config_init(ret, &url.config, errmsg);
+    r = hf_store_load(&url.config, errmsg);
+    if (r == 0)
+        r = hf_pg_config_init(ret, &url.config, errmsg);
     hf_url_finish(&url);
     return r;
 }

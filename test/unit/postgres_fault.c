@@ -195,6 +195,12 @@ static void test_no_password(void **state)
     assert_non_null(strstr(words, "wants a password"));
 }
 
+static int load_libpq(void **state)
+{
+    (void)state;
+    return hf_load("postgres:");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,5 +211,5 @@ int main(void)
         cmocka_unit_test(test_no_password),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, load_libpq, NULL);
 }

@@ -12,7 +12,6 @@
 #include "base/fork.h"
 
 #include <assert.h>
-#include <openssl/ssl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>

@@ -4,10 +4,9 @@
 #define HF_PG_LINK_H
 
 #include "net/aside.h"
+#include "store/postgres/pq.h"
 #include "store/remote/dial.h"
 #include "store/served/served.h"
-
-#include <libpq-fe.h>
 
 struct hf_pg;
 

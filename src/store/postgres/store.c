@@ -180,7 +180,7 @@ fail:
 static const char *const params[] = { "ttl", "polling", NULL };
 
 /* clang-format off */
-#define IMPL(name) { .scheme = (name), .params = params, .users = true, .any = true,          \
+#define IMPL(name) { .scheme = (name), .params = params, .users = true, .any = true, .load = hf_pq_load, \
                      .open = postgres_open, .close = postgres_close, .submit = hf_remote_submit, \
                      .cancel = hf_remote_cancel, .process = postgres_process,               \
                      .will = hf_served_will, .schema = hf_pg_schema_print }

@@ -3,10 +3,9 @@
 #ifndef HF_REDIS_LINK_H
 #define HF_REDIS_LINK_H
 
+#include "store/redis/hiredis.h"
 #include "store/remote/dial.h"
 #include "store/served/served.h"
-
-#include <hiredis/hiredis.h>
 
 #define HF_REDIS_SERVERS  16
 #define HF_REDIS_PREFIX   128

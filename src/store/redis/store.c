@@ -201,17 +201,25 @@ fail:
     return r;
 }
 
+static int load_with_tls(const char *scheme, char *errmsg, size_t size)
+{
+    int r = hf_hiredis_load(scheme, errmsg, size);
+
+    return r == 0 ? hf_tls_load(scheme, errmsg, size) : r;
+}
+
 static const char *const params[] = { "ttl",  "prefix", "replicas", "evicting", "db",
                                       "auth", "ca",     "cert",     "key",      NULL };
 
 /* clang-format off */
-#define IMPL(name) { .scheme = (name), .params = params, .users = true, \
+#define IMPL(name, loads) { .scheme = (name), .params = params, .users = true, .load = (loads), \
                      .open = redis_open, .close = redis_close,           \
                      .submit = hf_remote_submit, .cancel = hf_remote_cancel, .process = redis_process, \
                      .will = hf_served_will }
 /* clang-format on */
 
-const struct hf_store_impl hf_redis_store = IMPL("redis");
-const struct hf_store_impl hf_rediss_store = IMPL("rediss");
-const struct hf_store_impl hf_redis_unix_store = IMPL("redis+unix");
-const struct hf_store_impl hf_redis_sentinel_store = IMPL("redis+sentinel");
+const struct hf_store_impl hf_redis_store = IMPL("redis", hf_hiredis_load);
+const struct hf_store_impl hf_rediss_store = IMPL("rediss", load_with_tls);
+const struct hf_store_impl hf_redis_unix_store = IMPL("redis+unix", hf_hiredis_load);
+const struct hf_store_impl hf_redis_sentinel_store =
+    IMPL("redis+sentinel", hf_hiredis_load);

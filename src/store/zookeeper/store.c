@@ -196,11 +196,11 @@ static const char *const params[] = { "session", "style", "auth", "acl",
                                       "ca",      "cert",  "key",  NULL };
 
 /* clang-format off */
-#define IMPL(name) { .scheme = (name), .params = params, .users = true, .groups = true, \
+#define IMPL(name, loads) { .scheme = (name), .load = (loads), .params = params, .users = true, .groups = true, \
                      .open = open_store, .close = close_store, .submit = hf_remote_submit, \
                      .cancel = hf_remote_cancel, .process = process, \
                      .will = hf_zk_will_write }
 /* clang-format on */
 
-const struct hf_store_impl hf_zk_store = IMPL("zk");
-const struct hf_store_impl hf_zks_store = IMPL("zks");
+const struct hf_store_impl hf_zk_store = IMPL("zk", NULL);
+const struct hf_store_impl hf_zks_store = IMPL("zks", hf_tls_load);
