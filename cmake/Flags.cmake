@@ -1,5 +1,6 @@
 # How everything is compiled.  `hf_flags` is linked by whatever is ours; nothing
-# of it reaches those who link the library.
+# of it reaches those who link the library.  `hf_warnings` is the part of it that has no
+# influence on what comes out.
 include(CheckCCompilerFlag)
 include(CheckPIESupported)
 check_pie_supported()
@@ -9,16 +10,19 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 set(HF_SANITIZE "" CACHE STRING "Comma-separated sanitizers, e.g. address,undefined")
 
-add_library(hf_flags INTERFACE)
-target_compile_definitions(hf_flags INTERFACE _GNU_SOURCE)
-target_compile_options(hf_flags INTERFACE
+add_library(hf_warnings INTERFACE)
+target_compile_definitions(hf_warnings INTERFACE _GNU_SOURCE)
+target_compile_options(hf_warnings INTERFACE
     $<$<COMPILE_LANGUAGE:C>:-std=c11> $<$<COMPILE_LANGUAGE:CXX>:-std=c++17>
     -Wall -Wextra -Wconversion -Wshadow -fvisibility=hidden
     -UNDEBUG # asserts stay on in release builds
 )
 if(HF_WERROR)
-    target_compile_options(hf_flags INTERFACE -Werror)
+    target_compile_options(hf_warnings INTERFACE -Werror)
 endif()
+
+add_library(hf_flags INTERFACE)
+target_link_libraries(hf_flags INTERFACE hf_warnings)
 
 if(HF_SANITIZE)
     target_compile_options(hf_flags INTERFACE

@@ -7,6 +7,11 @@
 # listed by hand.
 # What is called after something left out of the library, net_x.c without src/net or
 # test/redis without that store, is left out too; so is C++ without a compiler for it.
+#
+# What test/run does not run in a tree need not be linked there; the presets say what:
+#   HF_TESTS_ELSEWHERE  folders that are left out
+#   HF_TESTS_UNLESS     a line that programs have which are left out
+#   HF_TESTS_LINKED     if set, the only folders that are linked; others are compiled, not more
 
 # There are more than a hundred programs with the library in each: gold links them in a
 # tenth of the time.  What is installed is linked by the usual linker, and so is what clang's
@@ -40,7 +45,12 @@ function(hf_part folder ret_programs ret_parts)
     endif()
     foreach(file IN LISTS files)
         file(STRINGS ${file} main REGEX "^int main\\(" LIMIT_COUNT 1)
-        if(main)
+        if(main AND HF_TESTS_UNLESS)
+            file(STRINGS ${file} unless REGEX "${HF_TESTS_UNLESS}" LIMIT_COUNT 1)
+        endif()
+        if(main AND unless)
+            continue()
+        elseif(main)
             list(APPEND programs ${file})
         else()
             list(APPEND parts ${file})
@@ -50,11 +60,16 @@ function(hf_part folder ret_programs ret_parts)
     set(${ret_parts} ${parts} PARENT_SCOPE)
 endfunction()
 
-# What `target` is compiled with.
-function(hf_sees target)
+# Where `target` finds headers.
+function(hf_includes target)
     target_include_directories(${target} PRIVATE
         include src test ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/embed
         ${HF_STORE_INCLUDES})
+endfunction()
+
+# What `target` is compiled with.
+function(hf_sees target)
+    hf_includes(${target})
     target_link_libraries(${target} PRIVATE hf_flags)
 endfunction()
 
@@ -90,6 +105,19 @@ function(hf_programs group folder)
     endforeach()
 endfunction()
 
+# Compiles all files below `folder`: whoever does not run them wants their warnings alone.
+function(hf_compiled group folder)
+    hf_part(${folder} programs parts)
+    cmake_path(GET folder FILENAME name)
+    if(programs OR parts)
+        add_library(hf_${group}_${name} OBJECT EXCLUDE_FROM_ALL ${programs} ${parts})
+        hf_includes(hf_${group}_${name})
+        target_link_libraries(hf_${group}_${name} PRIVATE hf_warnings)
+        target_compile_options(hf_${group}_${name} PRIVATE -O0)
+        add_dependencies(${group} hf_${group}_${name})
+    endif()
+endfunction()
+
 find_library(CMOCKA_LIBRARY cmocka)
 if(CMOCKA_LIBRARY)
     # The store of examples/store is tested as those built in are.
@@ -99,11 +127,16 @@ if(CMOCKA_LIBRARY)
     hf_sees(hf_test_lib)
     file(GLOB kinds CONFIGURE_DEPENDS LIST_DIRECTORIES ON test/*)
     list(REMOVE_ITEM kinds ${PROJECT_SOURCE_DIR}/test/lib)
-    foreach(kind IN LISTS HF_TESTS_ELSEWHERE) # test/run does not run them in this tree
+    foreach(kind IN LISTS HF_TESTS_ELSEWHERE)
         list(REMOVE_ITEM kinds ${PROJECT_SOURCE_DIR}/test/${kind})
     endforeach()
     foreach(kind IN LISTS kinds)
-        hf_programs(tests ${kind} hf_test_lib ${CMOCKA_LIBRARY})
+        cmake_path(GET kind FILENAME name)
+        if(HF_TESTS_LINKED AND NOT name IN_LIST HF_TESTS_LINKED)
+            hf_compiled(tests ${kind})
+        else()
+            hf_programs(tests ${kind} hf_test_lib ${CMOCKA_LIBRARY})
+        endif()
     endforeach()
 endif()
 hf_programs(benches bench)
