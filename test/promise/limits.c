@@ -1,4 +1,5 @@
 /* limits.c - a queue that is full, and how many places are ahead. */
+/* one thread */
 #include "lib/cast.h"
 
 #include "holdfast.h"

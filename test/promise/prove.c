@@ -1,5 +1,6 @@
 /* prove.c - PROVE: the own place by its id, anybody's grant by its token; and what
  * EXAMINE, BREAK and ASK make of a place. */
+/* one thread */
 #include "lib/promise.h"
 
 #include "holdfast.h"

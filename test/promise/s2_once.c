@@ -1,4 +1,5 @@
 /* s2_once.c - ENTER, LEAVE and AMEND may be repeated after a lost answer. */
+/* one thread */
 #include "lib/promise.h"
 
 #include "holdfast.h"

@@ -1,5 +1,6 @@
 /* s3_news.c - a watch is not too late for what happens without anybody leaving:
  * a place that shrinks, a holder that is asked, a line that looks different. */
+/* one thread */
 #include "lib/cast.h"
 
 #include "holdfast.h"

@@ -3,6 +3,7 @@
  * A watch that fires too early is looked behind: the test looks at the line and
  * watches again, as a hold does.
  */
+/* one thread */
 #include "lib/cast.h"
 
 #include "holdfast.h"

@@ -1,4 +1,5 @@
 /* s4_tied.c - a session's tickets go when it dies, and not before. */
+/* one thread */
 #include "lib/promise.h"
 
 #include "holdfast.h"

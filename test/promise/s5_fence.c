@@ -1,4 +1,5 @@
 /* s5_fence.c - tokens rise, and never fall back. */
+/* one thread */
 #include "lib/promise.h"
 
 static uint64_t token_of_a_turn(struct player *player, const char *name)

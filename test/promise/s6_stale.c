@@ -1,4 +1,5 @@
 /* s6_stale.c - what was given up, or sent in an earlier life, has no effect. */
+/* one thread */
 #include "lib/promise.h"
 
 #include "holdfast.h"

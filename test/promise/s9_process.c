@@ -1,4 +1,5 @@
 /* s9_process.c - a will is executed by another process, as after its owner's death. */
+/* one thread */
 #include "lib/testament.h"
 
 #include "holdfast.h"

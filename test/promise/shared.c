@@ -1,4 +1,5 @@
 /* shared.c - a store says whether others than this user can look at what it keeps. */
+/* one thread */
 #include "lib/promise.h"
 
 #include "holdfast.h"

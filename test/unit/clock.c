@@ -1,4 +1,5 @@
 /* clock.c - the clock and the arithmetic of timeouts.  Run without arguments. */
+/* one thread */
 #include "base/clock.h"
 
 #include <limits.h>

@@ -1,4 +1,5 @@
 /* error.c - names, sentences and nature of the codes.  Run without arguments. */
+/* one thread */
 #include "holdfast.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* grow.c - arrays that grow as they are filled.  Run without arguments. */
+/* one thread */
 #include "base/grow.h"
 
 #include <setjmp.h>

@@ -3,6 +3,7 @@
  * Run without arguments.  A pair that the driver must never bring about is
  * expected to end in a failed assert, which is tried in a child process.
  */
+/* one thread */
 #include "lib/happen.h"
 
 #include <setjmp.h>

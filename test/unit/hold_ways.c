@@ -1,4 +1,5 @@
 /* hold_ways.c - the state machine: why it ends, what it holds, whom it watches. */
+/* one thread */
 #include "lib/happen.h"
 
 #include "holdfast.h"

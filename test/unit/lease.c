@@ -3,6 +3,7 @@
  * Run without arguments.  (The fourth rule, a kernel lock, needs no lease: its
  * deadline is HF_NEVER, which the stores' tests look at.)
  */
+/* one thread */
 #include "core/lease.h"
 #include "lib/quorum_hand.h"
 

@@ -2,6 +2,7 @@
  * write, and when to connect anew, and so how much time a holder has left at the worst
  * moment.
  */
+/* one thread */
 #include "core/lease.h"
 #include "lib/quorum_hand.h"
 

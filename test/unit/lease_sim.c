@@ -16,6 +16,7 @@
  *
  * HF_SIM_SCHEDULES: how many worlds.  A failure tells its seed.
  */
+/* one thread */
 #include "lib/quorum.h"
 
 #include <setjmp.h>

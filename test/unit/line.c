@@ -2,6 +2,7 @@
  *
  * Run without arguments.
  */
+/* one thread */
 #include "core/line.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* name.c - what a lock may be called.  Run without arguments. */
+/* one thread */
 #include "base/name.h"
 
 #include <setjmp.h>

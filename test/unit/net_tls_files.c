@@ -1,5 +1,6 @@
 /* net_tls_files.c - certificates and keys that are not as they should be.  Run without
  * arguments. */
+/* one thread */
 #include "net/tls.h"
 
 #include "holdfast.h"

@@ -1,4 +1,5 @@
 /* note.c - what a ticket says of its owner, written and read. */
+/* one thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* postgres_config.c - postgres: URLs: what they mean, and what is said about bad ones. */
+/* one thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

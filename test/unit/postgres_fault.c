@@ -1,4 +1,5 @@
 /* postgres_fault.c - what the errors of a PostgreSQL server, and of libpq, mean. */
+/* one thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* random.c - the generators.  Run without arguments. */
+/* one thread */
 #include "base/random.h"
 
 #include <setjmp.h>

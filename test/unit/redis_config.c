@@ -1,4 +1,5 @@
 /* redis_config.c - redis: URLs: what they mean, and what is said about bad ones. */
+/* one thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 /* redis_fault.c - what the errors of a Redis server mean. */
+/* one thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

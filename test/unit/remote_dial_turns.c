@@ -1,4 +1,5 @@
 /* remote_dial_turns.c - the way to a server: refusals, and what only its owner knows. */
+/* one thread */
 #include "unit/lib/remote_caller.h"
 
 #include <netinet/in.h>

@@ -1,4 +1,5 @@
 /* remote_task.c - requests at work: remote/task.h. */
+/* one thread */
 #include "unit/lib/remote_fake.h"
 
 #include <stdlib.h>

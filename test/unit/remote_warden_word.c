@@ -3,6 +3,7 @@
  *
  * The server of the will is this test: who executes it comes here.
  */
+/* one thread */
 #include "base/spawn.h"
 #include "client/warden.h"
 #include "client/will.h"

@@ -1,4 +1,5 @@
 /* report.c - a snapshot of lines, judged and copied out for the user. */
+/* one thread */
 #include "client/report.h"
 
 #include <setjmp.h>

@@ -1,4 +1,5 @@
 /* retry.c - back-off.  Run without arguments. */
+/* one thread */
 #include "core/retry.h"
 
 #include <setjmp.h>

@@ -1,5 +1,6 @@
 /* served_verbs.c - what verbs tell the server, and what its answers make of them:
  * served/call.c, answer.c and the verbs but WATCH. */
+/* one thread */
 #include "unit/lib/served_fake.h"
 
 /* ---- ENTER ----------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
 /* served_watch.c - WATCH, and the messages it waits for: served/watch.c and place.c. */
+/* one thread */
 #include "unit/lib/served_fake.h"
 
 #include <inttypes.h>

@@ -6,6 +6,7 @@
  * waiter that was not told finds out by itself after two seconds, so waits of that
  * length must be rare.
  */
+/* one thread */
 #include "lib/lab.h"
 
 #include "base/random.h"

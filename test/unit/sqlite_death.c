@@ -1,5 +1,6 @@
 /* sqlite_death.c - processes of the SQLite store that are killed or stopped: a
  * process that lives keeps what it holds, a dead one is replaced. */
+/* one thread */
 #include "lib/lab.h"
 
 #include "holdfast.h"

@@ -1,5 +1,6 @@
 /* sqlite_files.c - the files of the SQLite store: who may read them, which are
  * trusted, and what is said about those that are not. */
+/* one thread */
 #include "lib/lab.h"
 
 #include "holdfast.h"

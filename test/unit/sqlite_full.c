@@ -1,5 +1,6 @@
 /* sqlite_full.c - the SQLite store on a full disk: nothing new is granted, and
  * what is held can still be released.  And without memory to undo a change. */
+/* one thread */
 #include "lib/lab.h"
 
 #include "holdfast.h"

@@ -3,6 +3,7 @@
  * They count in plain files, which keep the count only if nobody else counts at
  * the same time.
  */
+/* one thread */
 #include "lib/lab.h"
 
 #include "holdfast.h"

@@ -1,5 +1,6 @@
 /* sqlite_kinds.c - places in a file that shrink, are asked for, counted and
  * limited, by processes that know of each other only by the file. */
+/* one thread */
 #include "lib/lab.h"
 
 #include "holdfast.h"

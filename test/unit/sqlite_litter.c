@@ -1,5 +1,6 @@
 /* sqlite_litter.c - what dead sessions of the SQLite store leave behind, and what
  * others take away from the living. */
+/* one thread */
 #include "lib/lab.h"
 
 #include "holdfast.h"

@@ -1,6 +1,7 @@
 /* sqlite_log.c - the write-ahead log of the SQLite store is written back while the gate is
  * ours, and never while it is somebody else's: SQLite up to 3.51.2 can damage the file when
  * one process writes the log back while another starts it anew. */
+/* one thread */
 #include "lib/lab.h"
 
 #include "holdfast.h"

@@ -1,5 +1,6 @@
 /* sqlite_moved.c - files of the SQLite store that are deleted, moved or replaced
  * while in use: every holder hears of it, and there are never two. */
+/* one thread */
 #include "lib/lab.h"
 
 #include "holdfast.h"

@@ -1,5 +1,6 @@
 /* sqlite_token.c - tokens of the SQLite store after everything that loses data:
  * another boot, an old copy, a clock that was set back. */
+/* one thread */
 #include "lib/lab.h"
 
 #include "base/clock.h"

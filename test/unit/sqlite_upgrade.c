@@ -1,4 +1,5 @@
 /* sqlite_upgrade.c - files that an older version of the store made. */
+/* one thread */
 #include "lib/lab.h"
 
 #include "holdfast.h"

@@ -1,4 +1,5 @@
 /* url.c - store URLs taken apart, and what is said about bad ones. */
+/* one thread */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

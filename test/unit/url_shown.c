@@ -1,4 +1,5 @@
 /* url_shown.c - no secret of a URL is ever shown. */
+/* one thread */
 #include "client/url.h"
 
 #include <setjmp.h>

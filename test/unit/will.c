@@ -1,4 +1,5 @@
 /* will.c - a will as bytes: whole, or refused. */
+/* one thread */
 #include "client/will.h"
 
 #include <setjmp.h>

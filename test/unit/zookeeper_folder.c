@@ -1,5 +1,6 @@
 /* zookeeper_folder.c - lock names as names of nodes.  Run without arguments, or with a
  * seed. */
+/* one thread */
 #include "base/name.h"
 #include "base/random.h"
 #include "store/zookeeper/names.h"

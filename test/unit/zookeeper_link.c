@@ -1,4 +1,5 @@
 /* zookeeper_link.c - how long a server may take, in a time of the test's own. */
+/* one thread */
 #include "lib/net_peer.h"
 #include "store/zookeeper/inner.h"
 

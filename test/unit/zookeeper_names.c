@@ -1,5 +1,6 @@
 /* zookeeper_names.c - what the nodes of a lock are called.  Run without arguments, or
  * with a seed. */
+/* one thread */
 #include "store/zookeeper/names.h"
 
 #include "base/name.h"

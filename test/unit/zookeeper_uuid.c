@@ -1,4 +1,5 @@
 /* zookeeper_uuid.c - the ids in the names of our nodes. */
+/* one thread */
 #include "base/random.h"
 #include "store/zookeeper/names.h"
 

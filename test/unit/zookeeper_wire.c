@@ -1,4 +1,5 @@
 /* zookeeper_wire.c - ZooKeeper's messages byte for byte.  Run without arguments. */
+/* one thread */
 #include "store/zookeeper/wire.h"
 
 #include <setjmp.h>
