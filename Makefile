@@ -13,6 +13,8 @@
 #   make test-long  the tests that take chances or time, with many more rounds
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
+#   make dist       the archive of the last commit, with its list and sums, in build-dist/
+#   make test-dist  and try it as its users do
 #   make deb        Debian packages of the tree as it stands, in build-deb/
 #   make format     lay out the code        make lint     what reviewers look for, part of
 #                                                         `make test`
@@ -121,6 +123,14 @@ deb:
 	@tools/deps build package
 	@tools/deb
 
+dist:
+	@tools/deps release
+	@tools/dist
+
+test-dist:
+	@tools/deps build release
+	@test/dist/archive.py build --build
+
 format:
 	clang-format -i $$(git ls-files '*.c' '*.h' '*.cpp' '*.hpp')
 
@@ -140,5 +150,5 @@ clean:
 	rm -rf build build-*
 
 .PHONY: release run test test-long bench bench-zookeeper bench-redis \
-        bench-postgres bench-compare bench-death bench-start cut fuzz install deb format \
+        bench-postgres bench-compare bench-death bench-start cut fuzz install dist test-dist deb format \
         lint lint-all abi clean
