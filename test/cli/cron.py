@@ -12,7 +12,16 @@ mkdir -m 1730 /var/spool/cron/crontabs; chgrp crontab /var/spool/cron/crontabs
 mount --bind /dev/null /etc/crontab
 touch /usr/local/bin/holdfast; mount --bind "$HF" /usr/local/bin/holdfast
 cp "$D/backup.sh" "$D/report.sh" /usr/local/bin/; install -m 600 "$D/crontab" /var/spool/cron/crontabs/root
+eval "$MORE"
 exec cron -f
+'''
+# A user ana, in the group that shares the locks of the machine, with a crontab of her own.
+ANA = '''mount -t tmpfs -o mode=755 none /var/lib
+{ cat /etc/passwd; echo 'ana:*:20001:20001::/:/bin/sh'; } >/var/lib/passwd
+{ grep -v ^holdfast: /etc/group; echo 'holdfast:x:20000:ana'; } >/var/lib/group
+for name in passwd group; do mount --bind /var/lib/$name /etc/$name; done
+"$HF" init --system >$D/said
+install -m 600 -o ana "$D/crontab.ana" /var/spool/cron/crontabs/ana
 '''
 
 
@@ -22,7 +31,7 @@ def line(page="README.md", number=1):
     return f"@reboot {lines[number]}"
 
 
-def start_cron(t, *lines):
+def start_cron(t, *lines, more=""):
     if os.geteuid() != 0 or not shutil.which("cron"):
         raise Skip("needs root and cron")
     if subprocess.run(["unshare", "--mount", "--pid", "--fork", "true"], stderr=subprocess.DEVNULL).returncode != 0:
@@ -34,7 +43,7 @@ def start_cron(t, *lines):
         t.path(name).chmod(0o755)
     # With a name for processes of its own, all of it ends with it.
     process = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
-                                "sh", "-c", SETUP], env=t.env, stdin=subprocess.DEVNULL)
+                                "sh", "-c", SETUP], env=dict(t.env, MORE=more), stdin=subprocess.DEVNULL)
     t.started.append(process)
     return process
 
@@ -78,6 +87,27 @@ def a_machine_whose_clock_is_late_does_not_run_it_again(t):
     free = "/usr/local/bin/holdfast wait -w 0.5 report 2>&-"  # it would be, were it not kept
     end(second_gives_up(t, line("docs/jobs.md", 1), f"HOLDFAST_URL={t.env['HOLDFAST_URL']}",
                         after=over, then=free))
+
+
+@case
+def two_users_exclude_each_other(t):
+    """Root's backup, and ana's report, which is to come at the same time, and waits."""
+    roots, anas = re.findall(r"^30 5 \* \* \*  (.*)$", (ROOT / "docs/jobs.md").read_text(), re.M)
+    t.folder.chmod(0o777)
+    t.path("ran").touch()
+    t.path("ran").chmod(0o666)
+    begun = "while ! [ -s $D/ran ]; do sleep 0.02; done;"
+    t.path("crontab.ana").write_text(
+        f'MAILTO=""\nD={t.folder}\n@reboot {begun} {anas}\n'
+        f"@reboot {begun} /usr/local/bin/holdfast try -q --system tape true; echo $? >$D/tried\n")
+    cron = start_cron(t, f"@reboot {roots}", more=ANA)
+    t.until("ana has tried", lambda: t.path("tried").exists() and t.path("tried").read_text())
+    t.equal(t.path("tried").read_text(), "75\n")
+    t.equal(len(ran(t)), 1, f"jobs that ran: {ran(t)}")
+    t.path("end").touch()
+    t.until("it is ana's turn", lambda: len(ran(t)) == 2)
+    end(cron)
+    t.folder.chmod(0o700)
 
 
 @case

@@ -290,11 +290,12 @@ def a_member_shuts_the_gate(t):
         fcntl.flock(file, fcntl.LOCK_EX)
         return file
 
-    with Member(t, shut):
+    with Member(t, shut) as member:
         refused(t, run(t, BEN, "try", "a", "true"), "is not answering")
         doctor = run(t, BEN, "doctor")
         t.equal(doctor.code, 78, doctor.out)
         t.contains(doctor.out, "FAULT  gate")
+        t.contains(doctor.out, f"(pid {member.pid}, ana)")
         waiter = start(t, BEN, "run", "a", "--", "echo", "mine")
     t.equal(t.finish(waiter).out, "mine\n")
 
@@ -309,8 +310,12 @@ def connect(statement):
 @case
 def a_member_has_a_transaction_open(t):
     make(t)
-    with Member(t, lambda: connect("BEGIN IMMEDIATE")):
+    with Member(t, lambda: connect("BEGIN IMMEDIATE")) as member:
         refused(t, run(t, BEN, "try", "a", "true"), "is locked by another program")
+        doctor = run(t, BEN, "doctor")
+        t.equal(doctor.code, 78, doctor.out)
+        t.contains(doctor.out, "is locked by another program")
+        t.contains(doctor.out, f"(pid {member.pid}, ana)")
         waiter = start(t, BEN, "run", "a", "--", "echo", "mine")
     t.equal(t.finish(waiter).out, "mine\n")
 

@@ -5,6 +5,7 @@
 #include "store/sqlite/inner.h"
 
 #include "holdfast.h"
+#include "store/sqlite/culprit.h"
 #include "store/sqlite/volume.h"
 
 #include <errno.h>
@@ -148,18 +149,22 @@ static void tell_database(struct hf_sq *sq)
                    text);
 }
 
-/* A process that was stopped in there keeps everybody out. */
+/* Can anything be written?  A process that was stopped behind the gate keeps everybody out,
+ * and so does a transaction that was left open in another program. */
 static int tell_gate(struct hf_sq *sq)
 {
-    int r = hf_sq_gate(sq);
+    char who[HF_SQ_CULPRIT] = "";
+    int  r = hf_sq_begin(sq);
 
-    if (r == HF_SQ_SHUT)
+    if (r == HF_SQ_SHUT || r == HF_SQ_STALE)
         return r;
     if (r == 0)
-        hf_sq_gate_give(&sq->live);
+        hf_sq_abort(sq);
+    else
+        hf_sq_name_culprit(&sq->files, who);
     hf_finding_add(&sq->findings, r == 0 ? HF_FINE : HF_FAULT, "gate",
-                   r == 0 ? NULL : "continue that process (kill -CONT), or end it", "%s",
-                   r == 0 ? "open" : sq->base.errmsg);
+                   r == 0 ? NULL : "continue that process (kill -CONT), or end it",
+                   "%s%s", r == 0 ? "open" : sq->base.errmsg, who);
     return 0;
 }
 

@@ -10,10 +10,10 @@
  *   grant.c    after a departure: who is granted, who is told
  *   sweep.c    clearing away what the dead left
  *   answer.c   snapshots and their stamps
- *   fifo.c     how a session is told, and how it hears
- *   litter.c   what dead sessions left there
+ *   fifo.c     how a session is told, and how it hears; litter.c  what the dead left
  *   peer.c     the sessions we wait for, and their death
  *   will.c     ending a session from another process
+ *   culprit.c  who keeps everybody from writing
  *   ulimit.c   a limit for the size of files is an error, not our end
  *
  * The verbs are in the files of their names: enter.c, read.c, watch.c, leave.c, list.c,
