@@ -324,7 +324,14 @@ void hf_sq_db_close(struct hf_sq_db *db)
     *db = (struct hf_sq_db){ 0 };
 }
 
-void hf_sq_db_clear_log(struct hf_sq_db *db)
+/* That it was written back is known as long as anybody has it open.  So for who opens it
+ * next it must be empty, unless somebody reads it this very moment: he is not waited for. */
+void hf_sq_db_clear_log(struct hf_sq_db *db, bool last)
 {
-    sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    if (last)
+        sqlite3_busy_timeout(db->handle, 0);
+    sqlite3_wal_checkpoint_v2(db->handle, NULL,
+                              last ? SQLITE_CHECKPOINT_TRUNCATE
+                                   : SQLITE_CHECKPOINT_PASSIVE,
+                              NULL, NULL);
 }

@@ -71,8 +71,8 @@ int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which);
 /* Must a commit be on the disk when it answers?  Not in a transaction. */
 void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure);
 
-/* Write the log back, as far as nobody reads what was before.  With the gate taken: see
- * hf_sq_write_back(). */
-void hf_sq_db_clear_log(struct hf_sq_db *db);
+/* Write the log back, as far as nobody reads what was before.  `last`: this handle is closed
+ * next.  With the gate taken: see hf_sq_write_back(). */
+void hf_sq_db_clear_log(struct hf_sq_db *db, bool last);
 
 #endif

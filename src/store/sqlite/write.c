@@ -125,7 +125,7 @@ void hf_sq_write_back(struct hf_sq *sq, int pages)
     if (!hf_sq_gate_take(&sq->live, A_WHILE))
         return;
     if (hf_sq_current(sq))
-        hf_sq_db_clear_log(&sq->db);
+        hf_sq_db_clear_log(&sq->db, pages == HF_SQ_LOG_CLOSE);
     hf_sq_gate_give(&sq->live);
 }
 
