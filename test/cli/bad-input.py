@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """bad-input.py - each mistake: one line that says what to do, the right exit
 code, nothing on stdout, nothing left behind."""
+# under ASan, if there is a choice
 from hf import *
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """strange-text.py - names, notes and commands that look like something else: shown so
 that they cannot deceive, and in their column."""
+# under ASan, if there is a choice
 import unicodedata
 from hf import *
 

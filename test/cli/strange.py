@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """strange.py - rows of the file store that make no sense; others see test/redis, test/zk and
 test/postgres."""
+# under ASan, if there is a choice
 import contextlib
 import fcntl
 import random
