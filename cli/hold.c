@@ -132,6 +132,7 @@ int hold_main(const struct args *args)
         return code;
     if (signals_init(&signals) < 0)
         return complain_errno("signalfd");
+    session_load(args);
     int sentry_error = sentry_start(&sentry) < 0 ? errno : 0;
     code = open_and_hold(&taking, sentry_error);
     guard_finish(&sentry.guard);

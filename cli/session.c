@@ -74,6 +74,13 @@ static int open_client(const struct args *args, const struct session_holder *hol
     return r;
 }
 
+void session_load(const struct args *args)
+{
+    int r = hf_load(args->url);
+
+    (void)r;
+}
+
 int session_open_to_hold(const struct args *args, const struct session_holder *holder,
                          struct hf_client **ret)
 {

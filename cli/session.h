@@ -20,6 +20,11 @@ int session_open(const struct args *args, struct hf_client **ret);
 int session_try(const struct args *args, char *error, size_t size,
                 struct hf_client **ret);
 
+/* Load what the store needs that args name, before a second process is started: that one
+ * must not depend on the disk when it executes the will.  If it fails, opening the store
+ * tells why. */
+void session_load(const struct args *args);
+
 /* Of one who holds. */
 struct session_holder {
     const char *to_owner; /* what is shown of its command to the owner of a store that

@@ -228,6 +228,7 @@ void stint_serve(struct stint *stint)
     };
 
     stint->end = STINT_REFUSED;
+    session_load(args);
     if (guard_start(&plan, &guard) < 0) {
         status_failed(HF_ENOMEM, "the guardian cannot be started");
         stint->code = complain_errno("starting the guardian");

@@ -2,7 +2,8 @@
  *
  * libholdfast starts it for programs with HF_WARDEN, and is at the other end of its stdin;
  * src/client/warden.h tells what is said there.  Nothing is opened before it is needed: it
- * is to be small, and to wait at no cost.
+ * is to be small, and to wait at no cost.  Only libraries are loaded before: when the will is
+ * executed, the disk may be full of other work, and a package may have been replaced.
  *
  *     the link ends --+-- the program is dead --------------------> execute
  *                     |
@@ -21,6 +22,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -72,6 +74,17 @@ static ssize_t receive(struct hf_warden_word *word, struct will_kept *will)
     return n;
 }
 
+/* What the will is executed with.  If that cannot be, executing it will tell. */
+static void load(const struct hf_warden_word *word)
+{
+    char url[sizeof word->scheme + 1];
+
+    snprintf(url, sizeof url, "%.*s:", (int)strnlen(word->scheme, sizeof word->scheme),
+             word->scheme);
+    int r = hf_load(url);
+    (void)r;
+}
+
 /* False: there is no more to come. */
 static bool hear(struct charge *charge, struct hf_warden_word *word)
 {
@@ -83,6 +96,7 @@ static bool hear(struct charge *charge, struct hf_warden_word *word)
     n -= (ssize_t)sizeof *word;
     will->size = n <= GUARD_WILL_MAX ? (size_t)n : 0;
     charge->lease_ns = word->lease_ms * NS_PER_MS;
+    load(word);
     return true;
 }
 

@@ -87,7 +87,7 @@ enum hf_error {
     HF_EFULL = -13,        /* no room in the store: disk, memory or queue limit */
     HF_ECORRUPT = -14,     /* the store's data make no sense; nothing was changed */
     HF_EUNSUPPORTED = -15, /* not built in, or the store cannot do this */
-    HF_ENOTFOUND = -16,    /* the place or file named is not there (any more) */
+    HF_ENOTFOUND = -16,    /* the place, file or library is not there (any more) */
     HF_ESTORE = -17,       /* any other failure of the store */
     HF_EDEADLOCK = -18,    /* this thread would wait for itself */
     HF_EEXHAUSTED = -19,   /* the store's numbers for this name are used up; the
@@ -282,15 +282,14 @@ static inline struct hf_options hf_options_init()
  * needs it does, within its own time limit.
  *
  * zks: and rediss: need OpenSSL, Redis hiredis, PostgreSQL libpq.  They are loaded by the
- * first hf_open() that needs them.  HF_EUNSUPPORTED: the message tells which is missing,
- * and what to install. */
+ * first hf_open() that needs them.  HF_ENOTFOUND: the message tells which is missing, and
+ * what to install. */
 HF_API HF_CHECK int hf_open(const char *url, const struct hf_options *options,
                             struct hf_client **ret);
 
 /* Load what hf_open() would load for this URL, and open nothing.  After that no library is
  * read from disk for it any more: for programs that call chroot(), give up rights, or must
- * go on when memory is short.  Of the URL only the scheme counts.  HF_EUNSUPPORTED as above;
- * HF_EINVAL, HF_ENOMEM. */
+ * go on when memory is short.  Of the URL only the scheme counts.  HF_ENOTFOUND as above. */
 HF_API HF_CHECK int hf_load(const char *url);
 
 /* Release and free every lock that is left, end the session, free the client.  Waits

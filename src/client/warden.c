@@ -28,6 +28,7 @@ struct hf_warden {
     int                    socket; /* -1: there is none at present */
     char                 **environment;
     size_t                 environment_size; /* in bytes, all of it */
+    const char            *url;              /* the client's, which outlives us */
     char                   path[];
 };
 
@@ -176,13 +177,14 @@ static bool send_word(const struct hf_warden *warden, const struct hf_warden_wor
 /* A server may take half as long again to find that a lease is over. */
 static bool send_will(const struct hf_warden *warden, const uint8_t *will, size_t size)
 {
-    hf_time lease = hf_sooner(warden->store->lease * 3 / 2, LONGEST_LEASE);
+    hf_time               lease = hf_sooner(warden->store->lease * 3 / 2, LONGEST_LEASE);
+    struct hf_warden_word word = { .kind = HF_WARDEN_A_WILL,
+                                   .lease_ms = (int32_t)(lease / HF_MS) };
 
     assert(lease > 0);
-    return send_word(warden,
-                     &(struct hf_warden_word){ .kind = HF_WARDEN_A_WILL,
-                                               .lease_ms = (int32_t)(lease / HF_MS) },
-                     will, size);
+    snprintf(word.scheme, sizeof word.scheme, "%.*s", (int)strcspn(warden->url, ":"),
+             warden->url);
+    return send_word(warden, &word, will, size);
 }
 
 static void close_socket(struct hf_warden *warden)
@@ -233,7 +235,8 @@ int hf_warden_start(struct hf_client *client, const char *path, char *errmsg)
     struct hf_warden *warden = malloc(sizeof *warden + size);
     if (warden == NULL)
         return HF_ENOMEM;
-    *warden = (struct hf_warden){ .store = client->store, .socket = -1 };
+    *warden =
+        (struct hf_warden){ .store = client->store, .socket = -1, .url = client->url };
     memcpy(warden->path, path, size);
     client->warden = warden; /* from here on it is dismissed */
     return copy_environment(warden) ? start_first(warden, errmsg) : HF_ENOMEM;

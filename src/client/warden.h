@@ -4,7 +4,8 @@
  * Each client has one, `holdfast warden`, and a socket to it.  What travels:
  *
  *     <--  HELLO       once, as soon as it runs
- *     -->  A_WILL      whenever the link comes up; the last one counts
+ *     -->  A_WILL      whenever the link comes up; the last one counts.  With the first it
+ *                      loads what that store needs, so as not to look for it later
  *     -->  DISMISSED   in hf_close(): it exits
  *     -->  EXECUTE     in hf_close(), if the store could not be told that locks are given up
  *     -->  end of file: this process is dead, and so are those that it forked; or they have

@@ -35,7 +35,7 @@ static int say_not_loaded(const struct hf_library *library, const char *store,
     else
         snprintf(errmsg, size, "%s: needs %s (package %s), which cannot be loaded: %s",
                  store, library->file, library->package, error);
-    return HF_EUNSUPPORTED;
+    return HF_ENOTFOUND;
 }
 
 static int find_functions(const struct hf_library *library, void *handle, void **table,
@@ -46,7 +46,7 @@ static int find_functions(const struct hf_library *library, void *handle, void *
         if (table[i] == NULL) {
             snprintf(errmsg, size, "%s: %s has no %s(): another version is needed", store,
                      library->file, library->names[i]);
-            return HF_EUNSUPPORTED;
+            return HF_ENOTFOUND;
         }
     }
     return 0;

@@ -21,7 +21,7 @@ struct hf_library {
  * ever.  Any thread may call it, also while others do.  `store` is who needs it, by the
  * scheme of its URL.
  *
- * 0, HF_EUNSUPPORTED or HF_ENOMEM, and `errmsg` tells a person what to install.  It may be
+ * 0, HF_ENOTFOUND or HF_ENOMEM, and `errmsg` tells a person what to install.  It may be
  * tried again. */
 int hf_library_load(const struct hf_library *library, void **table, const char *store,
                     char *errmsg, size_t size);

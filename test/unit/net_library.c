@@ -47,21 +47,20 @@ static void test_one_that_is_there(void **state)
 static void test_one_that_is_missing(void **state)
 {
     (void)state;
-    expect("libnosuch.so.7", 1, HF_EUNSUPPORTED,
+    expect("libnosuch.so.7", 1, HF_ENOTFOUND,
            "scheme: needs libnosuch.so.7, which is not installed: install the-package");
 }
 
 static void test_one_without_a_function(void **state)
 {
     (void)state;
-    expect("libc.so.6", 2, HF_EUNSUPPORTED,
-           "scheme: libc.so.6 has no no_such_function()");
+    expect("libc.so.6", 2, HF_ENOTFOUND, "scheme: libc.so.6 has no no_such_function()");
 }
 
 static void test_one_that_is_none(void **state)
 {
     (void)state;
-    expect("libc.so", 1, HF_EUNSUPPORTED, /* a text, for linkers */
+    expect("libc.so", 1, HF_ENOTFOUND, /* a text, for linkers */
            "(package the-package), which cannot be loaded: /");
 }
 

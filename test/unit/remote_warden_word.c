@@ -50,7 +50,9 @@ static void listen_here(void)
 
 static void say(int link, enum hf_warden_kind kind)
 {
-    struct hf_warden_word word = { .kind = kind, .lease_ms = 2 * LIMIT_MS };
+    struct hf_warden_word word = { .kind = kind,
+                                   .lease_ms = 2 * LIMIT_MS,
+                                   .scheme = "redis" };
     struct iovec          parts[] = { { &word, sizeof word }, { will, will_size } };
 
     if (writev(link, parts, kind == HF_WARDEN_A_WILL ? 2 : 1) < 0)
