@@ -138,6 +138,8 @@ static void start_guarding(struct guardian *g, const struct guard_order *go)
     if (link_has_ended(g->link))
         return; /* with its last word: end of file comes next */
 
+    if (go->deadline != INT64_MAX)
+        settle_in_memory();
     if (clock_boot_ns() >= go->deadline) { /* holdfast, or we, were stopped */
         link_tell(g->link, GUARD_EXPIRED, 0);
         gone(g);
@@ -176,8 +178,9 @@ static void obey(struct guardian *g, const struct guard_order *order)
         if (!g->gone)
             end_tree(g);
         break;
-    case GUARD_WILL:
-        break; /* link.c has put it into its place */
+    case GUARD_WILL:        /* link.c has put it into its place */
+        settle_in_memory(); /* there will be a deadline; now nobody waits for us yet */
+        break;
     case GUARD_DISMISS:
         _exit(0);
     }

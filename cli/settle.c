@@ -98,10 +98,18 @@ void settle_urgent(const struct guard_plan *plan)
     struct sched_param param = { .sched_priority = 10 };
     bool               plain = sched_getscheduler(0) == SCHED_OTHER && plan->nice >= 0;
 
-    mlockall(MCL_CURRENT);
     lower_oom_score();
     if (plain) /* else the command could not be given back what it had */
         urgent = sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &param) == 0;
+}
+
+void settle_in_memory(void)
+{
+    static bool done;
+
+    if (!done)
+        mlockall(MCL_CURRENT);
+    done = true;
 }
 
 void settle_calm(void)

@@ -18,9 +18,14 @@ void settle_stdio(int first, int last);
 /* Nor any other.  All from `first` on, which is above stderr, are closed. */
 void settle_descriptors(int first);
 
-/* The guardian: pressure must not slow us down, nor lack of memory end us.  What is not
+/* The guardian: others must not slow us down, nor lack of memory end us.  What is not
  * permitted is done without. */
 void settle_urgent(const struct guard_plan *plan);
+
+/* Nor must we wait for the disk: all that we have stays in memory.  For a guardian with a
+ * deadline.  One without, as in a file, where the kernel keeps the lock until all is over,
+ * may be slow, and is small. */
+void settle_in_memory(void);
 
 /* Nothing is urgent any more. */
 void settle_calm(void);
