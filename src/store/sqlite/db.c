@@ -73,11 +73,11 @@ static int db_fault(struct hf_sq_db *db, int rc)
 /* ---- Statements ------------------------------------------------------------- */
 
 /* A statement ends where `;` ends a line. */
-static const char *text_of(int which)
+static const char *text_of(enum hf_sq_query which)
 {
     const char *text = queries_sql;
 
-    for (int i = 0; i < which; i++) {
+    for (enum hf_sq_query i = HF_SQ_BEGIN; i < which; i++) {
         text = strstr(text, ";\n");
         assert(text != NULL); /* enum hf_sq_query has no more than there are */
         text += 2;
@@ -137,7 +137,7 @@ int hf_sq_db_prepare(struct hf_sq_db *db)
 
     assert(*end == '\0'); /* enum hf_sq_query has them all */
     (void)end;
-    for (int i = HF_SQ_BEGIN; i <= HF_SQ_ROLLBACK; i++)
+    for (enum hf_sq_query i = HF_SQ_BEGIN; i <= HF_SQ_ROLLBACK; i++)
         if (hf_sq_db_query(db, i) == NULL)
             return db_fault(db, db->fault);
     return 0;
