@@ -398,6 +398,14 @@ HF_API int          hf_release_start(struct hf_lock *lock);
  * already held stays held. */
 HF_API int hf_cancel(struct hf_lock *lock);
 
+/* In whose name the calling thread acquires and releases: its own, unless it said otherwise.
+ * A thread that has to stay free, as for signals that a runtime handles there, can have
+ * another one wait: the helper calls hf_act_for() with the number that hf_acting_for() gave
+ * in that thread, and what it acquires is that thread's.  One of the two at a time may use
+ * the lock, but for hf_cancel().  0: in its own name again. */
+HF_API uint64_t hf_acting_for(void);
+HF_API void     hf_act_for(uint64_t owner);
+
 /* ---- State: where a lock stands ----------------------------------------- */
 
 /* The name that the lock was made with; its state; and `why` of the last change, as

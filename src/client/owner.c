@@ -5,6 +5,19 @@
 
 #include <assert.h>
 
+/* 0: for itself. */
+static _Thread_local uint64_t acting_for;
+
+uint64_t hf_acting_for(void)
+{
+    return acting_for != 0 ? acting_for : (uint64_t)pthread_self();
+}
+
+void hf_act_for(uint64_t owner)
+{
+    acting_for = owner;
+}
+
 #define TO(state) (1u << HF_OWNER_##state)
 
 static const unsigned arrows[] = {
@@ -37,7 +50,7 @@ static bool has_thread(const struct hf_owner *owner)
 
 static bool is_this_thread(const struct hf_owner *owner)
 {
-    return has_thread(owner) && pthread_equal(owner->thread, pthread_self());
+    return has_thread(owner) && owner->thread == hf_acting_for();
 }
 
 void hf_owner_move(struct hf_owner *owner, enum hf_owner_state to)
@@ -48,7 +61,7 @@ void hf_owner_move(struct hf_owner *owner, enum hf_owner_state to)
     assert((arrows[owner->state] & 1u << to) != 0);
     owner->state = to;
     if (has_thread(owner) && !had_thread)
-        owner->thread = pthread_self();
+        owner->thread = hf_acting_for();
     if (is_counted(owner) != counted)
         owner->count = counted ? 0 : 1;
     /* A thread binds itself, never another. */

@@ -32,7 +32,7 @@ static void enter_shelter(struct hf_lock *guest, struct hf_lock *host)
     bool lent = host->owner.state == HF_OWNER_LENT;
 
     assert(lent || host->owner.state == HF_OWNER_BOUND);
-    assert(pthread_equal(host->owner.thread, pthread_self()));
+    assert(host->owner.thread == hf_acting_for());
     assert(guest->shelter.guests == 0 && host->shelter.host == NULL); /* one roof deep */
     hf_owner_move(&guest->owner, HF_OWNER_GUEST);
     guest->shelter.host = host;

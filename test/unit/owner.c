@@ -105,6 +105,35 @@ static void test_held_by_no_thread_in_particular(void **state)
     double_close(client);
 }
 
+static uint64_t asker;
+
+static int acquire_for_asker(struct hf_lock *lock)
+{
+    hf_act_for(asker);
+    int r = hf_acquire(lock, 10000);
+    hf_act_for(0);
+    return r == 0 && hf_release(lock) != HF_EOWNER ? HF_EOWNER : r;
+}
+
+static void test_acquired_in_the_name_of_another_thread(void **state)
+{
+    struct hf_client *client = double_open(0, URL);
+    struct hf_lock   *lock = recipe_mutex(client, "one");
+    struct hf_lock   *same = recipe_mutex(client, "one");
+    struct call       call;
+
+    (void)state;
+    asker = hf_acting_for();
+    begin_call(&call, acquire_for_asker, lock); /* which may not release it as itself */
+    assert_int_equal(end_call(&call), 0);
+    assert_int_equal(owner_of(lock), HF_OWNER_BOUND);
+    assert_int_equal(hf_acquire(same, 10000), HF_EDEADLOCK); /* it is ours */
+    assert_int_equal(hf_acquire(lock, 0), 0);
+    assert_int_equal(hf_release(lock), 0);
+    assert_int_equal(hf_release(lock), 0);
+    double_close(client);
+}
+
 static atomic_bool go_on;
 
 static int hold_for_a_while(struct hf_lock *lock)
@@ -175,6 +204,7 @@ int main(void)
         cmocka_unit_test(test_taken_bound_and_released),
         cmocka_unit_test(test_a_wait_that_comes_to_nothing),
         cmocka_unit_test(test_held_by_no_thread_in_particular),
+        cmocka_unit_test(test_acquired_in_the_name_of_another_thread),
         cmocka_unit_test(test_a_release_is_over_before_the_next_takes_it),
         cmocka_unit_test(test_lost_before_its_thread_knows),
     };
