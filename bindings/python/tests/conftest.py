@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 
 import pytest
 
@@ -39,7 +40,7 @@ class Script:
 
     def __init__(self, code, *args):
         self.process = subprocess.Popen(
-            [sys.executable, "-c", f"import holdfast, sys\n{code}", *map(str, args)], text=True,
+            [sys.executable, "-u", "-c", f"import holdfast, sys\n{code}", *map(str, args)], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1)
 
     @property
@@ -47,7 +48,13 @@ class Script:
         return self.process.pid
 
     def hear(self):
-        return self.process.stdout.readline().rstrip("\n")
+        """A word; "" if none comes."""
+        timer = threading.Timer(60, self.process.kill)
+        timer.start()
+        try:
+            return self.process.stdout.readline().rstrip("\n")
+        finally:
+            timer.cancel()
 
     def tell(self, word=""):
         print(word, file=self.process.stdin, flush=True)

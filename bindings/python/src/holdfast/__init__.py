@@ -14,6 +14,9 @@ from ._errors import (
     DeadlockError, ForkedError, HoldfastError, InvalidArgument, LockBusy, LockCanceled, LockLost,
     LockMismatch, LockTimeout, NotFound, NotHeld, StoreDenied, StoreDown, StoreFull, Unsupported,
 )
+from ._all_of import AllOf
+from ._election import Election
+from ._inspect import Entry, Finding, ask, break_, doctor, inspect, verify, watch
 from ._locks import BaseLock, Claim, Lock, ReadLock, Semaphore, WriteLock
 
 __version__ = "0.1.0"
@@ -21,8 +24,8 @@ library_version = _c.text(_c.lib.hf_version())
 stores = tuple(_c.text(_c.lib.hf_stores()).split())
 
 __all__ = [
-    "BaseLock", "Claim", "Client", "DeadlockError", "ForkedError", "HoldfastError",
+    "AllOf", "BaseLock", "Claim", "Client", "DeadlockError", "Election", "Entry", "Finding", "ForkedError", "HoldfastError",
     "InvalidArgument", "Lock", "LockBusy", "LockCanceled", "LockLost", "LockMismatch",
     "LockTimeout", "NotFound", "NotHeld", "ReadLock", "Semaphore", "StoreDenied", "StoreDown",
-    "StoreFull", "Unsupported", "WriteLock", "shared_client",
+    "StoreFull", "Unsupported", "WriteLock", "ask", "break_", "doctor", "inspect", "shared_client", "verify", "watch",
 ]

@@ -174,6 +174,8 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {  # name: result, arguments...
     "hf_acquire_start": (c_int, Pointer, c_int64),
     "hf_release_start": (c_int, Pointer),
     "hf_cancel": (c_int, Pointer),
+    "hf_acting_for": (c_uint64,),
+    "hf_act_for": (None, c_uint64),
     "hf_state": (c_int, Pointer),
     "hf_why": (c_int, Pointer),
     "hf_token": (c_uint64, Pointer),

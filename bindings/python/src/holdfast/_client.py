@@ -8,12 +8,14 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import math
 import os
 import sys
 import threading
+import time
 import weakref
 from types import TracebackType
-from typing import Iterator, Optional, Protocol
+from typing import Callable, Iterator, Optional, Protocol
 
 from . import _c
 from ._errors import ForkedError, InvalidArgument, error_of
@@ -85,9 +87,9 @@ class Client:
     def close(self) -> None:
         """Give up every lock of this client, and end the session.  Threads that wait for one get
         LockCanceled."""
-        self._close(None)
+        self._close(math.inf)
 
-    def _close(self, limit: Optional[float]) -> None:
+    def _close(self, limit: float) -> None:
         """Waits until no thread is in a call of the library, for `limit` seconds at most: what
         one is using cannot be freed."""
         with self._calls:
@@ -96,14 +98,21 @@ class Client:
         if not pointer:
             return
         if self._pid == os.getpid():
-            for part in parts:
-                part._cancel()
-            with self._calls:
-                if not self._calls.wait_for(lambda: self._inside == 0, limit):
+            end = time.monotonic() + limit
+            while not self._is_left(parts):
+                if time.monotonic() > end:
                     return
         for part in parts:
             part._free()
         _c.lib.hf_close(pointer)
+
+    def _is_left(self, parts: list[Freeable]) -> bool:
+        """Has every thread come back from the library?  One may be just about to go there: so
+        waits are canceled again and again."""
+        for part in parts:
+            part._cancel()
+        with self._calls:
+            return self._calls.wait_for(lambda: self._inside == 0, 0.05)
 
     def __enter__(self) -> Client:
         return self
@@ -113,8 +122,8 @@ class Client:
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_pointer", None) and _c is not None:
-            self.close()
+        if getattr(self, "_pointer", None):
+            quietly(self.close)
 
     def __repr__(self) -> str:
         return f"<holdfast.Client {'closed' if self.closed else self.url}>"
@@ -144,6 +153,7 @@ class Client:
                 self._inside -= 1
                 if self._inside == 0:
                     self._calls.notify_all()
+            _stop_at_the_end()
 
     def _check(self, code: int) -> int:
         """The code, if it is no failure.  Inside _call()."""
@@ -171,11 +181,36 @@ def milliseconds(seconds: Optional[float]) -> int:
     return max(1, round(seconds * 1000)) if seconds else 0
 
 
+# ---- In callbacks -----------------------------------------------------------------------------
+
+_thread = threading.local()
+
+
+@contextlib.contextmanager
+def callback() -> Iterator[None]:
+    """Around what the library calls."""
+    _thread.called = True
+    try:
+        yield
+    finally:
+        _thread.called = False
+
+
+def quietly(free: Callable[[], None]) -> None:
+    """Free something that nobody refers to any more.  That may be found out anywhere, also in a
+    callback, where the library could not wait for the callback's end: then another thread does."""
+    if getattr(_thread, "called", False):
+        threading.Thread(target=free, daemon=True).start()
+    else:
+        free()
+
+
 # ---- The clients that locks share -----------------------------------------------------------
 
 _clients: weakref.WeakSet[Client] = weakref.WeakSet()
 _shared: dict[Optional[str], Client] = {}
 _sharing = threading.Lock()
+_ending = False
 
 
 def shared_client(url: Optional[str] = None) -> Client:
@@ -199,8 +234,17 @@ def _after_fork() -> None:
 def _at_exit() -> None:
     """Nobody should have to wait for a lease because a program ended in the usual way.  A daemon
     thread may be stuck in a call: then the end of the process has to do."""
+    global _ending
+    _ending = True
     for client in list(_clients):
         client._close(2.0)
+
+
+def _stop_at_the_end() -> None:
+    """A daemon thread goes no further when the interpreter ends, as it would anyway a moment
+    later: nobody is told of a wait that ends only for that."""
+    if _ending and threading.current_thread() is not threading.main_thread():
+        threading.Event().wait()
 
 
 atexit.register(_at_exit)

@@ -1,6 +1,7 @@
 """Locks for threads: Lock, ReadLock, WriteLock, Semaphore, Claim."""
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import threading
@@ -8,12 +9,13 @@ import warnings
 from types import TracebackType
 from typing import Any, Callable, Optional, TypeVar
 
-from . import _c
+from . import _c, _lookout
 from ._client import Client, milliseconds, shared_client
 from ._errors import ForkedError, HoldfastError, LockLost, NotHeld
 from ._handle import Handle, Plan
 from ._wait import acquire_interruptibly
 
+Callback = Callable[["BaseLock"], None]
 F = TypeVar("F", bound=Callable[..., Any])
 L = TypeVar("L", bound="BaseLock")
 
@@ -25,6 +27,11 @@ class _Place:
         self.handle = handle
         self.owner = 0
         self.count = 0
+        self.watched: list[int] = []  # descriptors
+
+    def look_away(self) -> None:
+        while self.watched:
+            _lookout.lookout.remove(self.watched.pop())
 
 
 class Acquired:
@@ -53,11 +60,17 @@ class BaseLock:
     Fork.  A lock that is not held can be used in a forked child, which has its own client.
     What the parent holds is not the child's: it gets ForkedError.
 
-    A lock that is not held can be pickled, without its client, unless it has callbacks.
+    Pickle.  A lock that is not held can be given to another process, if it has no client of its
+    own.
+
+    Callbacks.  on_lost(lock) is called when the lock is lost while it is held; on_asked(lock)
+    when somebody asks for it: `lock.asked` tells why.  Both come from a thread of this package.
+    They may do anything but release the lock, which belongs to another thread.
     """
 
     def __init__(self, plan: Plan, timeout: Optional[float], url: Optional[str],
-                 client: Optional[Client]) -> None:
+                 client: Optional[Client], on_lost: Optional[Callback] = None,
+                 on_asked: Optional[Callback] = None) -> None:
         milliseconds(timeout)
         if url is not None and client is not None:
             raise TypeError("give a URL or a client, not both")
@@ -70,6 +83,7 @@ class BaseLock:
         self._places: dict[int, _Place] = {}  # by thread if several may have it
         self._idle: list[_Place] = []
         self._cancels = 0
+        self._on_lost, self._on_asked = on_lost, on_asked
 
     # ---- Acquire and release ----------------------------------------------------------------
 
@@ -85,11 +99,15 @@ class BaseLock:
         try:
             with place.handle.client._call():
                 r = _c.ECANCELED
-                while r == _c.ECANCELED and cancels == self._cancels:
+                # One that was interrupted cancels the waits of all threads: the others go on.
+                while (r == _c.ECANCELED and cancels == self._cancels
+                       and not place.handle.client.closed):
                     r = acquire_interruptibly(place.handle, limit)
                 place.handle.client._check(r)
             place.owner = threading.get_ident()
             place.count += 1
+            if place.count == 1:
+                self._look_out(place)
         finally:
             self._put_back(place)
         return Acquired(self)
@@ -101,6 +119,8 @@ class BaseLock:
             raise NotHeld(_c.ESTATE, f"lock {self.name!r} is not held")
         if place.owner == threading.get_ident() or self._plan.any_thread:
             place.count -= 1
+            if place.count == 0:
+                place.look_away()
         try:
             with place.handle.client._call():
                 place.handle.client._check(_c.lib.hf_release(place.handle.pointer))
@@ -173,7 +193,8 @@ class BaseLock:
 
     @property
     def slot(self) -> int:
-        """A number that no other holder has at this time: 0 to slots - 1 of a semaphore."""
+        """Of a semaphore: a number, 0 to slots - 1, that no other holder has at this time.  Of
+        other locks -1."""
         return self._held().handle.slot
 
     def ensure_held(self, timeout: float = 0) -> None:
@@ -188,6 +209,32 @@ class BaseLock:
         state = "held" if self._pid == os.getpid() and self.is_held else "not held"
         return f"<holdfast.{type(self).__name__} {self.name!r} {state}>"
 
+    @property
+    def asked(self) -> Optional[str]:
+        """Has somebody asked for this lock since it was acquired?  The last reason, which may be
+        "", or None."""
+        place = self._held()
+        reason = ctypes.create_string_buffer(4096)
+        if not _c.lib.hf_asked(place.handle.pointer, reason, len(reason)):
+            return None
+        return _c.text(reason.value)
+
+    def _look_out(self, place: _Place) -> None:
+        for call, descriptor in ((self._on_lost, _c.lib.hf_lost_fd),
+                                 (self._on_asked, _c.lib.hf_ask_fd)):
+            if call is not None:
+                fd = place.handle.client._check(descriptor(place.handle.pointer))
+                _lookout.lookout.add(fd, functools.partial(self._tell, place.handle, call))
+                place.watched.append(fd)
+
+    def _tell(self, handle: Handle, call: Callback) -> None:
+        """The descriptor is readable a moment before the rest is visible: this call waits for
+        that."""
+        with handle.client._call():
+            if handle.pointer:
+                _c.lib.hf_lost_fd(handle.pointer)
+        call(self)
+
     # ---- Places -------------------------------------------------------------------------------
 
     def _key(self) -> int:
@@ -201,6 +248,7 @@ class BaseLock:
             place = self._places.get(self._key())
             if place is not None and place.handle.client.closed and self._own_client is None:
                 place = None
+                self._idle.clear()
             if place is None:
                 place = self._idle.pop() if self._idle else _Place(self._plan.make(self.client))
                 self._places[self._key()] = place
@@ -252,10 +300,12 @@ class BaseLock:
             raise TypeError("a lock with a client of its own cannot be pickled: give it a URL")
         if self._is_held_somewhere():
             raise TypeError(f"lock {self.name!r} is held: it cannot be given to another process")
-        return {"plan": self._plan, "timeout": self.timeout, "url": self._url}
+        return {"plan": self._plan, "timeout": self.timeout, "url": self._url,
+                "on_lost": self._on_lost, "on_asked": self._on_asked}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        BaseLock.__init__(self, state["plan"], state["timeout"], state["url"], None)
+        BaseLock.__init__(self, state["plan"], state["timeout"], state["url"], None,
+                          state["on_lost"], state["on_asked"])
 
 
 def _tell_beside(error: BaseException, text: str) -> None:
@@ -282,9 +332,11 @@ class Lock(BaseLock):
 
     def __init__(self, name: str, timeout: Optional[float] = None, *, url: Optional[str] = None,
                  client: Optional[Client] = None, note: Optional[str] = None,
-                 max_waiters: int = 0, any_thread: bool = False) -> None:
+                 max_waiters: int = 0, any_thread: bool = False,
+                 on_lost: Optional[Callback] = None,
+                 on_asked: Optional[Callback] = None) -> None:
         plan = Plan(self._kind, name, note=note, max_waiters=max_waiters, any_thread=any_thread)
-        super().__init__(plan, timeout, url, client)
+        super().__init__(plan, timeout, url, client, on_lost, on_asked)
 
 
 class ReadLock(Lock):
@@ -333,7 +385,8 @@ class Semaphore(BaseLock):
 
     def __init__(self, name: str, slots: int, timeout: Optional[float] = None, *, weight: int = 1,
                  url: Optional[str] = None, client: Optional[Client] = None,
-                 note: Optional[str] = None, max_waiters: int = 0,
-                 any_thread: bool = False) -> None:
+                 note: Optional[str] = None, max_waiters: int = 0, any_thread: bool = False,
+                 on_lost: Optional[Callback] = None,
+                 on_asked: Optional[Callback] = None) -> None:
         plan = Plan("semaphore", name, slots, weight, note, max_waiters, any_thread)
-        super().__init__(plan, timeout, url, client)
+        super().__init__(plan, timeout, url, client, on_lost, on_asked)

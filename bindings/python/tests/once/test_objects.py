@@ -1,0 +1,174 @@
+"""Lock objects among threads, and their end."""
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import holdfast
+
+
+def in_thread(function):
+    """What it returns or raises in another thread."""
+    said = []
+
+    def run():
+        try:
+            said.append(function())
+        except Exception as error:
+            said.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    return said[0]
+
+
+def test_other_threads_may_ask_but_not_release():
+    with holdfast.Lock("threads") as lock:
+        assert in_thread(lambda: lock.token) == lock.token
+        assert in_thread(lock.ensure_held) is None
+        assert isinstance(in_thread(lock.release), holdfast.NotHeld)
+        assert isinstance(in_thread(lambda: lock.acquire(blocking=False)), holdfast.LockBusy)
+        assert lock.is_held
+    lock = holdfast.Lock("threads", any_thread=True)
+    lock.acquire()
+    assert in_thread(lock.release) is None
+    assert not lock.is_held
+
+
+@pytest.mark.parametrize("lock", [holdfast.ReadLock("readers"), holdfast.Semaphore("slots", 4)])
+def test_threads_share(lock):
+    """All are inside at the same time, or the barrier breaks."""
+    barrier = threading.Barrier(4)
+    tokens = []
+
+    def work():
+        for _ in range(3):
+            with lock:
+                barrier.wait(30)
+                tokens.append(lock.token)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(tokens) == 12 and not lock.is_held
+    assert len(lock._idle) == 4  # and they are used again
+
+
+def test_cancel_ends_waits():
+    with holdfast.Client() as client, holdfast.Lock("canceled"):
+        waiting = holdfast.Lock("canceled", client=client)
+        timer = threading.Timer(0.1, waiting.cancel)
+        timer.start()
+        with pytest.raises(holdfast.LockCanceled):
+            waiting.acquire(timeout=30)
+        timer.join()
+
+
+def test_close_ends_waits():
+    client = holdfast.Client()
+    with holdfast.Lock("closed"):
+        lock = holdfast.Lock("closed", client=client)
+        said = []
+        thread = threading.Thread(target=lambda: said.append(in_thread(lock.acquire)))
+        thread.start()
+        while len(holdfast.inspect("closed")) < 2:
+            time.sleep(0.01)
+        client.close()
+        thread.join()
+    assert isinstance(said[0], holdfast.LockCanceled)
+    with pytest.raises(holdfast.InvalidArgument, match="closed"):
+        lock.acquire()
+    client.close()
+    assert client.closed and repr(client) == "<holdfast.Client closed>"
+
+
+def test_forgotten_while_held():
+    lock = holdfast.Lock("forgotten")
+    lock.acquire()
+    assert len(holdfast.inspect("forgotten")) == 1
+    del lock
+    gc.collect()
+    with holdfast.Lock("forgotten", timeout=30):
+        pass
+
+
+def test_decorator_keeps_name_and_value():
+    lock = holdfast.Lock("decorated")
+
+    @lock
+    def double(value: int) -> int:
+        """Twice as much."""
+        assert lock.is_held
+        return 2 * value if value > 10 else double(11)  # it may come again
+
+    assert double(3) == 22 and double.__doc__ == "Twice as much." and not lock.is_held
+
+
+def test_exceptions_in_callbacks(monkeypatch):
+    caught = threading.Event()
+    monkeypatch.setattr(threading, "excepthook", lambda args: caught.set())
+
+    def fail(_lock):
+        raise RuntimeError("mine")
+
+    with pytest.raises(holdfast.LockLost):
+        with holdfast.Lock("failing", on_lost=fail) as lock:
+            holdfast.break_("failing", lock.token)
+            assert caught.wait(30)
+
+
+END = """
+import holdfast, threading, sys
+lock = holdfast.Lock("exit")
+lock.acquire()
+thread = threading.Thread(target=holdfast.Lock("exit").acquire, daemon=True)
+thread.start()
+election = holdfast.Election("exit-leader", on_elected=print)
+election.wait_to_lead()
+while len(holdfast.inspect("exit")) < 2:
+    pass
+"""
+
+
+def test_interpreter_ends():
+    """With a lock held, a daemon thread that waits, and an election."""
+    done = subprocess.run([sys.executable, "-c", END], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "Fatal" not in done.stderr
+    assert holdfast.inspect("exit") == [] and holdfast.inspect("exit-leader") == []
+
+
+def test_bad_arguments():
+    for make in (lambda: holdfast.Lock("a/b").acquire(), lambda: holdfast.Lock("a\0b").acquire(),
+                 lambda: holdfast.Lock("").acquire(), lambda: holdfast.Client("what://"),
+                 lambda: holdfast.Lock("x", float("nan")),
+                 lambda: holdfast.Semaphore("x", 0).acquire(),
+                 lambda: holdfast.Semaphore("x", 2**33).acquire(),
+                 lambda: holdfast.Semaphore("x", -1).acquire()):
+        with pytest.raises((holdfast.InvalidArgument, holdfast.Unsupported)):
+            make()
+    with pytest.raises(TypeError):
+        holdfast.Lock("x", url="memory:", client=holdfast.shared_client())
+
+
+def test_errors_say_what_to_do():
+    with pytest.raises(holdfast.StoreDown) as caught:
+        holdfast.Lock("x", url="redis://127.0.0.1:1").acquire(timeout=0)
+    assert "127.0.0.1" in str(caught.value) and isinstance(caught.value, ConnectionError)
+    assert caught.value.codename == "HF_EDOWN" and caught.value.retryable
+
+
+def test_missing_library():
+    for value, text in (("/nowhere.so", "/nowhere.so"), ("", "libholdfast0.1")):
+        done = subprocess.run([sys.executable, "-c", "import holdfast"], capture_output=True,
+                              text=True, env=os.environ | {"HOLDFAST_LIBRARY": value})
+        installed = value == "" and done.returncode == 0
+        assert installed or "ImportError" in done.stderr and text in done.stderr
+
+
