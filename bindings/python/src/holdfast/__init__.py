@@ -9,7 +9,7 @@ Locks are kept in a file of your own, or where $HOLDFAST_URL or url= says: on Zo
 PostgreSQL.  Errors are all HoldfastError; LockTimeout is a TimeoutError, too.
 """
 from . import _c
-from ._client import Client, shared_client
+from ._client import Client, load, shared_client
 from ._errors import (
     DeadlockError, ForkedError, HoldfastError, InvalidArgument, LockBusy, LockCanceled, LockLost,
     LockMismatch, LockTimeout, NotFound, NotHeld, StoreDenied, StoreDown, StoreFull, Unsupported,
@@ -27,5 +27,6 @@ __all__ = [
     "AllOf", "BaseLock", "Claim", "Client", "DeadlockError", "Election", "Entry", "Finding", "ForkedError", "HoldfastError",
     "InvalidArgument", "Lock", "LockBusy", "LockCanceled", "LockLost", "LockMismatch",
     "LockTimeout", "NotFound", "NotHeld", "ReadLock", "Semaphore", "StoreDenied", "StoreDown",
-    "StoreFull", "Unsupported", "WriteLock", "ask", "break_", "doctor", "inspect", "shared_client", "verify", "watch",
+    "StoreFull", "Unsupported", "WriteLock", "ask", "break_", "doctor", "inspect", "load", "shared_client",
+    "verify", "watch",
 ]

@@ -170,6 +170,17 @@ def encode(value: str) -> bytes:
     return data
 
 
+def load(url: Optional[str] = None) -> None:
+    """Load the libraries that the store of this URL needs, now: for programs that chroot or drop
+    rights before their first lock.
+
+    >>> load("sqlite:locks.db")
+    """
+    r = _c.lib.hf_load(None if url is None else encode(url))
+    if r < 0:
+        raise error_of(r)
+
+
 def milliseconds(seconds: Optional[float]) -> int:
     """A time limit as the library wants it: None and negative numbers are for ever."""
     if seconds is None or seconds < 0:
