@@ -68,7 +68,7 @@ struct hf_queued {
 
 struct hf_owner {
     enum hf_owner_state state;
-    uint64_t            thread; /* hf_acting_for() of TAKEN, BOUND, GUEST, FALLEN, LENT, RELEASING */
+    uint64_t            thread; /* of TAKEN, BOUND, GUEST, FALLEN, LENT, RELEASING */
     unsigned            count;  /* how often that thread has it: BOUND, GUEST, FALLEN */
     bool                any_thread; /* LOOSE, not BOUND, when granted */
     unsigned            cancels;    /* calls of hf_cancel() */
