@@ -8,6 +8,7 @@
 #                                           make bench-postgres    beside its own updates
 #                                           make bench-compare     all stores, one driver
 #                                           make bench-death       a holder is killed
+#                                           make bench-python      beside filelock, redis-py
 #                                           make bench-start       `run` beside flock
 #   make cut        three servers: CUTS=50 cuts of the network, KILLS=10 of the leader
 #   make test-long  the tests that take chances or time, with many more rounds
@@ -91,6 +92,12 @@ bench-death:
 bench-start: release
 	@bench/start.py
 
+bench-python:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory release
+	@cmake --build --preset release --target benches
+	@bench/python.py
+
 CUTS  = 50
 KILLS = 10
 
@@ -150,5 +157,5 @@ clean:
 	rm -rf build build-*
 
 .PHONY: release run test test-long bench bench-zookeeper bench-redis \
-        bench-postgres bench-compare bench-death bench-start cut fuzz install dist test-dist deb format \
-        lint lint-all abi clean
+        bench-postgres bench-compare bench-death bench-start bench-python \
+        cut fuzz install dist test-dist deb format lint lint-all abi clean
