@@ -1,6 +1,7 @@
 """What can go wrong: one class for each thing that a program may want to tell apart."""
 from __future__ import annotations
 
+import warnings
 from typing import Optional
 
 from . import _c
@@ -110,3 +111,11 @@ def error_of(code: int, client: Optional[_c.Pointer] = None, message: str = "") 
     if client is not None and not message:
         message = _c.text(_c.lib.hf_errmsg(client))
     return _CLASSES.get(code, HoldfastError)(code, message)
+
+
+def tell_beside(error: BaseException, text: str) -> None:
+    """What is worth less than the error that is on its way."""
+    if hasattr(error, "add_note"):
+        error.add_note(text)
+    else:
+        warnings.warn(text, RuntimeWarning, stacklevel=3)

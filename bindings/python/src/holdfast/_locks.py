@@ -3,16 +3,17 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import inspect
 import os
 import threading
-import warnings
 from types import TracebackType
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, Optional, TypeVar, Union
 
 from . import _c, _lookout
 from ._client import Client, milliseconds, shared_client
-from ._errors import ForkedError, HoldfastError, LockLost, NotHeld
+from ._errors import ForkedError, HoldfastError, LockLost, NotHeld, tell_beside
 from ._handle import Handle, Plan
+from ._tasks import TaskPlace, TaskSide
 from ._wait import acquire_interruptibly
 
 Callback = Callable[["BaseLock"], None]
@@ -48,7 +49,7 @@ class Acquired:
         self.lock.__exit__(kind, error, trace)
 
 
-class BaseLock:
+class BaseLock(TaskSide):
     """What all locks have in common.
 
     Threads.  Threads may share a lock object.  The thread that holds it may acquire it again,
@@ -84,6 +85,7 @@ class BaseLock:
         self._idle: list[_Place] = []
         self._cancels = 0
         self._on_lost, self._on_asked = on_lost, on_asked
+        TaskSide.__init__(self)
 
     # ---- Acquire and release ----------------------------------------------------------------
 
@@ -115,8 +117,8 @@ class BaseLock:
     def release(self) -> None:
         """Give it up.  LockLost: it was not yours to the end."""
         place = self._current()
-        if place is None:
-            raise NotHeld(_c.ESTATE, f"lock {self.name!r} is not held")
+        if not isinstance(place, _Place):
+            raise NotHeld(_c.ESTATE, f"lock {self.name!r} is not held by a thread")
         if place.owner == threading.get_ident() or self._plan.any_thread:
             place.count -= 1
             if place.count == 0:
@@ -146,10 +148,17 @@ class BaseLock:
         except HoldfastError as late:
             if error is None:
                 raise
-            _tell_beside(error, f"lock {self.name!r}: {late}")
+            tell_beside(error, f"lock {self.name!r}: {late}")
 
     def __call__(self, function: F) -> F:
         """As a decorator: every call acquires and releases it."""
+        if inspect.iscoroutinefunction(function):
+            @functools.wraps(function)
+            async def awaited(*args: Any, **kwargs: Any) -> Any:
+                async with self:
+                    return await function(*args, **kwargs)
+            return awaited  # type: ignore[return-value]
+
         @functools.wraps(function)
         def locked(*args: Any, **kwargs: Any) -> Any:
             with self:
@@ -260,17 +269,20 @@ class BaseLock:
             with self._mutex:
                 self._idle.append(self._places.pop(self._key()))
 
-    def _current(self) -> Optional[_Place]:
-        """What is held: by this thread or else by the only one that does."""
+    def _current(self) -> Union[_Place, TaskPlace, None]:
+        """What is held: by this task or thread, or else by the only one that does."""
         if self._pid != os.getpid() and self._is_held_somewhere():
             raise self._forked()
+        task_place = self._task_place()[1]
+        if task_place is not None:
+            return task_place
         place = self._places.get(self._key())
         if place is not None:
             return place if place.count else None
-        held = [place for place in list(self._places.values()) if place.count]
+        held = self._all_held()
         return held[0] if len(held) == 1 else None
 
-    def _held(self) -> _Place:
+    def _held(self) -> Union[_Place, TaskPlace]:
         place = self._current()
         if place is None:
             raise NotHeld(_c.ESTATE, f"lock {self.name!r} is not held")
@@ -279,7 +291,11 @@ class BaseLock:
         return place
 
     def _is_held_somewhere(self) -> bool:
-        return any(place.count for place in list(self._places.values()))
+        return bool(self._all_held())
+
+    def _all_held(self) -> list[Union[_Place, TaskPlace]]:
+        places: list[Union[_Place, TaskPlace]] = [*self._places.values(), *self._by_task.values()]
+        return [place for place in places if place.count]
 
     def _settle_in_process(self) -> None:
         """After a fork the parent's handles are of no use; the child makes new ones."""
@@ -288,7 +304,7 @@ class BaseLock:
         if self._is_held_somewhere():
             raise self._forked()
         self._mutex = threading.Lock()
-        self._places, self._idle = {}, []
+        self._places, self._idle, self._by_task = {}, [], {}
         self._pid = os.getpid()
 
     def _forked(self) -> ForkedError:
@@ -306,13 +322,6 @@ class BaseLock:
     def __setstate__(self, state: dict[str, Any]) -> None:
         BaseLock.__init__(self, state["plan"], state["timeout"], state["url"], None,
                           state["on_lost"], state["on_asked"])
-
-
-def _tell_beside(error: BaseException, text: str) -> None:
-    if hasattr(error, "add_note"):
-        error.add_note(text)
-    else:
-        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 class Lock(BaseLock):

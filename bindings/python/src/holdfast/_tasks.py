@@ -1,0 +1,150 @@
+"""`async with`: a lock that a task of asyncio has.
+
+Every task has a place of its own in line, and may take the same lock again while it has it.
+Cancelling a task that waits takes its place out of line; cancelling one that has just been
+granted the lock gives it back.
+"""
+from __future__ import annotations
+
+import asyncio
+from types import TracebackType
+from typing import Any, Optional, TypeVar
+
+from . import _c
+from ._client import Client, milliseconds
+from ._errors import HoldfastError, NotHeld, error_of, tell_beside
+from ._handle import Handle, Plan
+from ._loop import LoopClient, check_loop, loop_client
+
+T = TypeVar("T", bound="TaskSide")
+
+
+class TaskPlace:
+    """The place of one task in one line: from the wish until it is given back."""
+
+    def __init__(self, plan: Plan, client: LoopClient) -> None:
+        self.plan = plan
+        self.client = client
+        self.handle: Handle = plan.make(client)
+        self.count = 0
+        self._wait: Optional[asyncio.Future[int]] = None
+        client.tell(self.handle, self._told)
+
+    def _told(self, state: int, why: int) -> None:
+        """From the loop: what has become of it."""
+        wait = self._wait
+        if wait is None or wait.done():
+            return
+        if state == _c.HELD:
+            wait.set_result(0)
+        elif state in (_c.IDLE, _c.LOST):
+            wait.set_result(why)
+
+    async def acquire(self, limit: int) -> None:
+        await self._end(_c.lib.hf_acquire_start(self.handle.pointer, limit))
+        self.count = 1
+
+    async def release(self) -> None:
+        """LockLost: it was not ours to the end."""
+        await self._end(_c.lib.hf_release_start(self.handle.pointer))
+        self.client.drop(self.handle)
+
+    async def _end(self, started: int) -> None:
+        """Wait for the end of what was started.  If that fails, or the task is cancelled, nothing
+        is left in line."""
+        try:
+            if started == 0:
+                self._wait = self.client.loop.create_future()
+                self.client.turn()
+                started = await self._wait
+        except BaseException:
+            self.client.drop(self.handle)
+            raise
+        finally:
+            self._wait = None
+        if started < 0:
+            error = self._error(started)
+            self.client.drop(self.handle)
+            raise error
+
+    def _error(self, code: int) -> HoldfastError:
+        """Many tasks share the client, so its last message may be about another's lock."""
+        if code in (_c.EBUSY, _c.ETIMEOUT, _c.ELOST, _c.ECANCELED):
+            text = _c.text(_c.lib.hf_strerror(code))
+            return error_of(code, message=f"lock {self.plan.name!r}: {text}")
+        return error_of(code, self.client._pointer or None)
+
+
+class TaskSide:
+    """The half of a lock that is for tasks."""
+
+    timeout: Optional[float]
+    _plan: Plan
+    _url: Optional[str]
+    _own_client: Optional[Client]
+
+    def __init__(self) -> None:
+        self._by_task: dict[asyncio.Task[Any], TaskPlace] = {}
+
+    async def acquire_async(self, timeout: Optional[float] = None, *,
+                            blocking: bool = True) -> None:
+        """acquire() for a task: the loop goes on meanwhile, and no thread is used."""
+        limit = 0 if not blocking else milliseconds(self.timeout if timeout is None else timeout)
+        self._settle_in_process()
+        task = asyncio.current_task()
+        assert task is not None  # a coroutine is always run by one
+        place = self._by_task.get(task)
+        if place is not None:
+            place.count += 1
+            return
+        if self._own_client is None:
+            client = await loop_client(self._url)
+        else:
+            client = check_loop(self._own_client)
+        place = TaskPlace(self._plan, client)
+        await place.acquire(limit)
+        self._by_task[task] = place
+
+    async def release_async(self) -> None:
+        """release() for a task.  LockLost: it was not yours to the end.
+
+        If the task is cancelled while it waits for the answer, the lock is given up all the
+        same."""
+        task, place = self._task_place()
+        if place is None or task is None:
+            raise NotHeld(_c.ESTATE, f"lock {self._plan.name!r} is not held by this task")
+        place.count -= 1
+        if place.count == 0:
+            del self._by_task[task]
+            await place.release()
+
+    async def __aenter__(self: T) -> T:
+        await self.acquire_async()
+        return self
+
+    async def __aexit__(self, kind: Optional[type[BaseException]],
+                        error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        """As __exit__() of a thread."""
+        try:
+            await self.release_async()
+        except HoldfastError as late:
+            if error is None:
+                raise
+            tell_beside(error, f"lock {self._plan.name!r}: {late}")
+
+    def _task_place(self) -> tuple[Optional[asyncio.Task[Any]], Optional[TaskPlace]]:
+        """What the running task has of this lock, and the task that took it.  What a task took
+        that has ended is anybody's: asyncio.wait_for(lock.acquire_async(), 5) makes such a
+        one."""
+        if not self._by_task:
+            return None, None
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:  # no loop runs in this thread
+            return None, None
+        if task is not None and task not in self._by_task:
+            task = next((one for one in self._by_task if one.done()), None)
+        return task, self._by_task[task] if task is not None else None
+
+    def _settle_in_process(self) -> None:
+        raise NotImplementedError
