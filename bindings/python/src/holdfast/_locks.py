@@ -67,6 +67,11 @@ class BaseLock(TaskSide):
     Callbacks.  on_lost(lock) is called when the lock is lost while it is held; on_asked(lock)
     when somebody asks for it: `lock.asked` tells why.  Both come from a thread of this package.
     They may do anything but release the lock, which belongs to another thread.
+
+    Tasks.  `async with lock:` is for tasks of asyncio: see acquire_async().  Every task has a
+    place of its own, and may take the lock again while it has it.  The running loop does all
+    the work: a loop that is blocked for longer than the lease loses the lock.  Callbacks come
+    from the loop then.
     """
 
     def __init__(self, plan: Plan, timeout: Optional[float], url: Optional[str],

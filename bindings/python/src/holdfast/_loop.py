@@ -16,6 +16,7 @@ from ._client import Client
 from ._errors import InvalidArgument
 from ._handle import Handle
 
+ASKED = -1  # besides the library's states: somebody asks for the lock
 Told = Callable[[int, int], None]  # what a lock is told: its state, and why
 
 
@@ -29,7 +30,8 @@ class LoopClient(Client):
         self._news: collections.deque[tuple[int, int, int]] = collections.deque()
         self._turn: Optional[asyncio.Handle] = None
         self._timer: Optional[asyncio.TimerHandle] = None
-        self._on_state = _c.ON_STATE(self._note)  # kept here: the library does not keep it
+        self._on_state = _c.ON_STATE(self._note)  # kept here: the library does not keep them
+        self._on_ask = _c.ON_ASK(self._note_asked)
         super().__init__(url, **options)
         self._fd = self._check(_c.lib.hf_fd(self._pointer))
         loop.add_reader(self._fd, self._process)
@@ -37,10 +39,14 @@ class LoopClient(Client):
     def _prepare(self, options: _c.Options) -> None:
         options.flags |= _c.NO_KEEPER
         options.on_state = self._on_state
+        options.on_ask = self._on_ask
 
     def _note(self, lock: int, state: int, why: int, _data: Any) -> None:
         """Called from inside hf_process(): nothing is done here that can fail."""
         self._news.append((lock, state, why))
+
+    def _note_asked(self, lock: int, _reason: bytes, _data: Any) -> None:
+        self._news.append((lock, ASKED, 0))
 
     def tell(self, handle: Handle, told: Told) -> None:
         """From now on, what happens to this handle is told here."""
@@ -83,7 +89,7 @@ class LoopClient(Client):
         if ms >= 0:
             self._timer = self.loop.call_later(ms / 1000, self._process)
 
-    def _close(self, limit: Optional[float]) -> None:
+    def _close(self, limit: float) -> None:
         """The loop is let alone, unless it is another process's: a forked child shares the
         parent's epoll, and must not touch it."""
         if self._pid == os.getpid() and not self.loop.is_closed():

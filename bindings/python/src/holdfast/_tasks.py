@@ -7,23 +7,26 @@ granted the lock gives it back.
 from __future__ import annotations
 
 import asyncio
+import functools
 from types import TracebackType
-from typing import Any, Optional, TypeVar
+from typing import Any, Callable, Mapping, Optional, TypeVar
 
 from . import _c
 from ._client import Client, milliseconds
 from ._errors import HoldfastError, NotHeld, error_of, tell_beside
 from ._handle import Handle, Plan
-from ._loop import LoopClient, check_loop, loop_client
+from ._loop import ASKED, LoopClient, check_loop, loop_client
 
+Callback = Callable[[], Any]
 T = TypeVar("T", bound="TaskSide")
 
 
 class TaskPlace:
     """The place of one task in one line: from the wish until it is given back."""
 
-    def __init__(self, plan: Plan, client: LoopClient) -> None:
+    def __init__(self, plan: Plan, client: LoopClient, calls: Mapping[int, Callback]) -> None:
         self.plan = plan
+        self._calls = calls  # what to call if it is lost, or asked for
         self.client = client
         self.handle: Handle = plan.make(client)
         self.count = 0
@@ -34,8 +37,9 @@ class TaskPlace:
         """From the loop: what has become of it."""
         wait = self._wait
         if wait is None or wait.done():
-            return
-        if state == _c.HELD:
+            if self.count and state in self._calls:
+                self.client.loop.call_soon(self._calls[state])  # it may do anything
+        elif state == _c.HELD:
             wait.set_result(0)
         elif state in (_c.IDLE, _c.LOST):
             wait.set_result(why)
@@ -82,6 +86,8 @@ class TaskSide:
     _plan: Plan
     _url: Optional[str]
     _own_client: Optional[Client]
+    _on_lost: Optional[Callable[[Any], Any]]
+    _on_asked: Optional[Callable[[Any], Any]]
 
     def __init__(self) -> None:
         self._by_task: dict[asyncio.Task[Any], TaskPlace] = {}
@@ -101,7 +107,9 @@ class TaskSide:
             client = await loop_client(self._url)
         else:
             client = check_loop(self._own_client)
-        place = TaskPlace(self._plan, client)
+        calls = {state: functools.partial(call, self)
+                 for state, call in ((_c.LOST, self._on_lost), (ASKED, self._on_asked)) if call}
+        place = TaskPlace(self._plan, client, calls)
         await place.acquire(limit)
         self._by_task[task] = place
 

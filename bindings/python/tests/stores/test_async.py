@@ -170,6 +170,25 @@ def test_a_lost_lock_is_told_at_the_end(url, name):
     asyncio.run(main())
 
 
+def test_callbacks_come_from_the_loop(url, name):
+    async def main():
+        loop = asyncio.get_running_loop()
+        lost, asked = loop.create_future(), loop.create_future()
+        lock = holdfast.Lock(name, url=url, on_lost=lost.set_result,
+                             on_asked=lambda held: asked.set_result(held.asked))
+        before = threads()
+        with pytest.raises(holdfast.LockLost):
+            async with lock:
+                assert threads() == before
+                with holdfast.Client(url) as client:
+                    assert holdfast.ask(name, "soon", client=client) == 1
+                    assert await asyncio.wait_for(asked, 20) == "soon"
+                    holdfast.break_(name, lock.token, client=client)
+                assert await asyncio.wait_for(lost, 20) is lock
+
+    asyncio.run(main())
+
+
 def test_kinds(url, name):
     async def main():
         async with holdfast.ReadLock(f"{name}-rw", url=url), \
