@@ -17,6 +17,7 @@
 #   make dist       the archive of the last commit, with its list and sums, in build-dist/
 #   make test-dist  and try it as its users do
 #   make deb        Debian packages of the tree as it stands, in build-deb/
+#   make test-packages  these, and a clone, in fresh chroots: as root
 #   make format     lay out the code        make lint     what reviewers look for, part of
 #                                                         `make test`
 #                                           make lint-all with clang's analyzer: minutes
@@ -130,6 +131,10 @@ deb:
 	@tools/deps build package
 	@tools/deb
 
+test-packages: deb
+	@tools/deps chroot
+	@tools/test-packages
+
 dist:
 	@tools/deps release
 	@tools/dist
@@ -158,4 +163,4 @@ clean:
 
 .PHONY: release run test test-long bench bench-zookeeper bench-redis \
         bench-postgres bench-compare bench-death bench-start bench-python \
-        cut fuzz install dist test-dist deb format lint lint-all abi clean
+        cut fuzz install dist test-dist deb test-packages format lint lint-all abi clean
