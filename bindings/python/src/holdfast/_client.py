@@ -17,7 +17,7 @@ import weakref
 from types import TracebackType
 from typing import Callable, Iterator, Optional, Protocol
 
-from . import _c
+from . import _c, _process
 from ._errors import ForkedError, InvalidArgument, error_of
 
 
@@ -50,7 +50,7 @@ class Client:
                  note: Optional[str] = None, command: Optional[str] = None,
                  warden: bool | str = False, init: bool = False) -> None:
         self._pointer = _c.fresh()
-        self._pid = os.getpid()
+        self._born = _process.generation
         self._calls = threading.Condition()
         self._inside = 0  # threads that are in a call of the library
         self._parts: weakref.WeakSet[Freeable] = weakref.WeakSet()
@@ -97,7 +97,7 @@ class Client:
             parts = list(self._parts)
         if not pointer:
             return
-        if self._pid == os.getpid():
+        if self._born == _process.generation:
             end = time.monotonic() + limit
             while not self._is_left(parts):
                 if time.monotonic() > end:
@@ -133,27 +133,36 @@ class Client:
 
     def _use(self) -> ctypes.c_void_p:
         """The pointer, if it is any good in this process."""
-        if self._pid != os.getpid():
+        if self._born != _process.generation:
             raise ForkedError(_c.EFORK, "this client was opened by the parent process: "
                                         "open another one in this process")
         if not self._pointer:
             raise InvalidArgument(_c.EINVAL, "this client is closed")
         return self._pointer
 
-    @contextlib.contextmanager
-    def _call(self) -> Iterator[ctypes.c_void_p]:
-        """Around a call that may take time: the client is not closed meanwhile."""
+    def _enter(self) -> ctypes.c_void_p:
+        """Before a call that may take time: the client is not closed until _leave()."""
         with self._calls:
             pointer = self._use()
             self._inside += 1
+        return pointer
+
+    def _leave(self) -> None:
+        with self._calls:
+            self._inside -= 1
+            if self._inside == 0 and not self._pointer:
+                self._calls.notify_all()
+        if _ending:
+            _stop_at_the_end()
+
+    @contextlib.contextmanager
+    def _call(self) -> Iterator[ctypes.c_void_p]:
+        """Around a call that may take time."""
+        pointer = self._enter()
         try:
             yield pointer
         finally:
-            with self._calls:
-                self._inside -= 1
-                if self._inside == 0:
-                    self._calls.notify_all()
-            _stop_at_the_end()
+            self._leave()
 
     def _check(self, code: int) -> int:
         """The code, if it is no failure.  Inside _call()."""
@@ -254,7 +263,7 @@ def _at_exit() -> None:
 def _stop_at_the_end() -> None:
     """A daemon thread goes no further when the interpreter ends, as it would anyway a moment
     later: nobody is told of a wait that ends only for that."""
-    if _ending and threading.current_thread() is not threading.main_thread():
+    if threading.current_thread() is not threading.main_thread():
         threading.Event().wait()
 
 

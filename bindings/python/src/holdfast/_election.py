@@ -2,12 +2,11 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import threading
 from types import TracebackType
 from typing import Any, Callable, Optional
 
-from . import _c
+from . import _c, _process
 from ._client import Client, callback, encode, milliseconds, quietly, shared_client
 from ._errors import ForkedError, HoldfastError, LockTimeout, NotHeld, error_of
 from ._inspect import Entry, entry_of, report_of
@@ -39,7 +38,7 @@ class Election:
                  url: Optional[str] = None, client: Optional[Client] = None) -> None:
         self.name = name
         self.client = client or shared_client(url)
-        self._pid = os.getpid()
+        self._born = _process.generation
         self._changed = threading.Condition()
         self._fault: Optional[HoldfastError] = None
         self._on_elected, self._on_deposed, self._on_leader = on_elected, on_deposed, on_leader
@@ -137,7 +136,7 @@ class Election:
         raise TypeError("an Election cannot be pickled: it is one process's part in it")
 
     def _use(self) -> ctypes.c_void_p:
-        if self._pid != os.getpid():
+        if self._born != _process.generation:
             raise ForkedError(_c.EFORK, f"the parent process takes part in {self.name!r}, this "
                                         "one does not: make a new Election")
         if not self._pointer:

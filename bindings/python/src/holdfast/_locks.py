@@ -4,12 +4,11 @@ from __future__ import annotations
 import ctypes
 import functools
 import inspect
-import os
 import threading
 from types import TracebackType
 from typing import Any, Callable, Optional, TypeVar, Union
 
-from . import _c, _lookout
+from . import _c, _lookout, _process
 from ._client import Client, milliseconds, shared_client
 from ._errors import ForkedError, HoldfastError, LockLost, NotHeld, tell_beside
 from ._handle import Handle, Plan
@@ -84,12 +83,14 @@ class BaseLock(TaskSide):
         self._plan = plan
         self._url = url
         self._own_client = client
-        self._pid = os.getpid()
+        self._born = _process.generation
         self._mutex = threading.Lock()
         self._places: dict[int, _Place] = {}  # by thread if several may have it
         self._idle: list[_Place] = []
         self._cancels = 0
         self._on_lost, self._on_asked = on_lost, on_asked
+        self._has_callbacks = on_lost is not None or on_asked is not None
+        self._each_thread = plan.shares and not plan.any_thread  # has a place of its own
         TaskSide.__init__(self)
 
     # ---- Acquire and release ----------------------------------------------------------------
@@ -101,23 +102,29 @@ class BaseLock(TaskSide):
         blocking  False: try once; if somebody else has it, LockBusy, which is a LockTimeout
         """
         limit = 0 if not blocking else milliseconds(self.timeout if timeout is None else timeout)
+        self._acquire(limit)
+        return Acquired(self)
+
+    def _acquire(self, limit: int) -> None:
         place = self._take_place()
-        cancels = self._cancels
+        client, cancels = place.handle.client, self._cancels
         try:
-            with place.handle.client._call():
-                r = _c.ECANCELED
+            client._enter()
+            try:
+                r = acquire_interruptibly(place.handle, limit)
                 # One that was interrupted cancels the waits of all threads: the others go on.
-                while (r == _c.ECANCELED and cancels == self._cancels
-                       and not place.handle.client.closed):
+                while r == _c.ECANCELED and cancels == self._cancels and not client.closed:
                     r = acquire_interruptibly(place.handle, limit)
-                place.handle.client._check(r)
+                client._check(r)
+            finally:
+                client._leave()
             place.owner = threading.get_ident()
             place.count += 1
-            if place.count == 1:
+            if place.count == 1 and self._has_callbacks:
                 self._look_out(place)
         finally:
-            self._put_back(place)
-        return Acquired(self)
+            if place.count == 0:
+                self._put_back(place)
 
     def release(self) -> None:
         """Give it up.  LockLost: it was not yours to the end."""
@@ -126,13 +133,18 @@ class BaseLock(TaskSide):
             raise NotHeld(_c.ESTATE, f"lock {self.name!r} is not held by a thread")
         if place.owner == threading.get_ident() or self._plan.any_thread:
             place.count -= 1
-            if place.count == 0:
+            if place.count == 0 and place.watched:
                 place.look_away()
+        client = place.handle.client
         try:
-            with place.handle.client._call():
-                place.handle.client._check(_c.lib.hf_release(place.handle.pointer))
+            client._enter()
+            try:
+                client._check(_c.lib.hf_release(place.handle.pointer))
+            finally:
+                client._leave()
         finally:
-            self._put_back(place)
+            if place.count == 0:
+                self._put_back(place)
 
     def cancel(self) -> None:
         """End every wait for this lock object, in any thread, with LockCanceled."""
@@ -141,7 +153,7 @@ class BaseLock(TaskSide):
             place.handle._cancel()
 
     def __enter__(self: L) -> L:
-        self.acquire()
+        self._acquire(milliseconds(self.timeout))
         return self
 
     def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
@@ -220,7 +232,7 @@ class BaseLock(TaskSide):
             place.handle.client._check(r)
 
     def __repr__(self) -> str:
-        state = "held" if self._pid == os.getpid() and self.is_held else "not held"
+        state = "held" if self._born == _process.generation and self.is_held else "not held"
         return f"<holdfast.{type(self).__name__} {self.name!r} {state}>"
 
     @property
@@ -252,31 +264,31 @@ class BaseLock(TaskSide):
     # ---- Places -------------------------------------------------------------------------------
 
     def _key(self) -> int:
-        shared = self._plan.shares and not self._plan.any_thread
-        return threading.get_ident() if shared else 0
+        return threading.get_ident() if self._each_thread else 0
 
     def _take_place(self) -> _Place:
         """The calling thread's, to acquire it."""
         self._settle_in_process()
         with self._mutex:
-            place = self._places.get(self._key())
+            key = self._key()
+            place = self._places.get(key)
             if place is not None and place.handle.client.closed and self._own_client is None:
                 place = None
                 self._idle.clear()
             if place is None:
                 place = self._idle.pop() if self._idle else _Place(self._plan.make(self.client))
-                self._places[self._key()] = place
+                self._places[key] = place
             return place
 
     def _put_back(self, place: _Place) -> None:
         """Let another thread use it if this one has it no more."""
-        if self._key() != 0 and place.count == 0:
+        if self._each_thread:
             with self._mutex:
                 self._idle.append(self._places.pop(self._key()))
 
     def _current(self) -> Union[_Place, TaskPlace, None]:
         """What is held: by this task or thread, or else by the only one that does."""
-        if self._pid != os.getpid() and self._is_held_somewhere():
+        if self._born != _process.generation and self._is_held_somewhere():
             raise self._forked()
         task_place = self._task_place()[1]
         if task_place is not None:
@@ -304,13 +316,13 @@ class BaseLock(TaskSide):
 
     def _settle_in_process(self) -> None:
         """After a fork the parent's handles are of no use; the child makes new ones."""
-        if self._pid == os.getpid():
+        if self._born == _process.generation:
             return
         if self._is_held_somewhere():
             raise self._forked()
         self._mutex = threading.Lock()
         self._places, self._idle, self._by_task = {}, [], {}
-        self._pid = os.getpid()
+        self._born = _process.generation
 
     def _forked(self) -> ForkedError:
         return ForkedError(_c.EFORK, f"lock {self.name!r} was held by the parent process when "

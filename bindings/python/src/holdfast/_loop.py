@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import collections
-import os
 from typing import Any, AsyncGenerator, Callable, Optional
 
-from . import _c
+from . import _c, _process
 from ._client import Client
 from ._errors import InvalidArgument
 from ._handle import Handle
@@ -70,7 +69,7 @@ class LoopClient(Client):
         if self._turn is not None:
             self._turn.cancel()
             self._turn = None
-        if self.closed or self._pid != os.getpid():
+        if self.closed or self._born != _process.generation:
             return
         _c.lib.hf_process(self._pointer)
         while self._news:
@@ -92,7 +91,7 @@ class LoopClient(Client):
     def _close(self, limit: float) -> None:
         """The loop is let alone, unless it is another process's: a forked child shares the
         parent's epoll, and must not touch it."""
-        if self._pid == os.getpid() and not self.loop.is_closed():
+        if self._born == _process.generation and not self.loop.is_closed():
             self.loop.remove_reader(self._fd)
             for planned in (self._turn, self._timer):
                 if planned is not None:
@@ -132,9 +131,9 @@ async def _guard(client: LoopClient) -> AsyncGenerator[None, None]:
 def _forget_closed_loops() -> None:
     """Loops that were closed without a shutdown, and those of the parent process."""
     for key, (client, _) in list(_clients.items()):
-        if client.closed or client._pid != os.getpid() or client.loop.is_closed():
+        if client.closed or client._born != _process.generation or client.loop.is_closed():
             del _clients[key]
-            if not client.closed and client._pid == os.getpid():
+            if not client.closed and client._born == _process.generation:
                 client.close()
 
 

@@ -18,7 +18,7 @@ MOMENT = 20  # milliseconds
 
 def acquire_interruptibly(handle: Handle, limit: int) -> int:
     """hf_acquire().  If a signal handler raises, the lock is not kept."""
-    if threading.current_thread() is not threading.main_thread():
+    if threading.get_ident() != threading.main_thread().ident:
         return _acquire(handle, limit)
     start = time.monotonic()
     r = _acquire(handle, limit if 0 <= limit <= MOMENT else MOMENT)
