@@ -14,6 +14,8 @@
 #   make test-long  the tests that take chances or time, with many more rounds
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
 #   make install    DESTDIR=, PREFIX=/usr/local
+#   make static     build-static/holdfast: one file that needs no other, without PostgreSQL
+#   make test-static  and try it in an empty chroot
 #   make dist       the archive of the last commit, with its list and sums, in build-dist/
 #   make test-dist  and try it as its users do
 #   make deb        Debian packages of the tree as it stands, in build-deb/
@@ -135,6 +137,17 @@ test-packages: deb
 	@tools/deps chroot
 	@tools/test-packages
 
+static:
+	@tools/deps build
+	@cmake --preset static >/dev/null
+	@cmake --build --preset static --target holdfast -- --quiet
+	@ls -l build-static/holdfast
+
+test-static: static
+	@tools/deps test static
+	@$(MAKE) --no-print-directory release
+	@test/run -t build static/
+
 dist:
 	@tools/deps release
 	@tools/dist
@@ -163,4 +176,4 @@ clean:
 
 .PHONY: release run test test-long bench bench-zookeeper bench-redis \
         bench-postgres bench-compare bench-death bench-start bench-python \
-        cut fuzz install dist test-dist deb test-packages format lint lint-all abi clean
+        cut fuzz install static test-static dist test-dist deb test-packages format lint lint-all abi clean

@@ -35,7 +35,7 @@ void link_tell_who(int link, enum guard_news_kind kind)
     struct guard_news news = make_news(kind);
 
     news.value = tree_members(getpid(), news.member);
-    if (news.value > 0)
+    if (news.value != 0) /* -1: there are some, but nothing tells who */
         send_news(link, &news);
 }
 

@@ -201,7 +201,7 @@ const char *tree_names(char out[TREE_NAMES_MAX], const struct tree_member *membe
 {
     int shown = count < TREE_MEMBERS_MAX ? count : TREE_MEMBERS_MAX, n = 0;
 
-    out[0] = '\0';
+    snprintf(out, TREE_NAMES_MAX, "%s", count < 0 ? "processes (/proc is missing)" : "");
     for (int i = 0; i < shown; i++) {
         char user[24] = "";
         if (member[i].uid != geteuid())

@@ -15,7 +15,8 @@
  * Returns how many there are, zombies left out; -1 if /proc cannot be read. */
 int tree_signal(pid_t root, int signal);
 
-/* The first of those below `root`, by pid.  Returns how many there are in all. */
+/* The first of those below `root`, by pid.  Returns how many there are in all; -1 if /proc
+ * cannot be read. */
 #define TREE_MEMBERS_MAX 6
 struct tree_member {
     pid_t pid;
