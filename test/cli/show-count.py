@@ -1,14 +1,14 @@
 #!/usr/bin/env -S python3 -B
 """show-count.py [CONTENDERS [TURNS]] - many processes count in one plain file.
 
-Each of CONTENDERS (50) shells runs a counter under the lock TURNS (20) times.
+Each of CONTENDERS (50) shells runs a counter under the lock TURNS (8) times.
 The counter reads, waits and writes without any lock of its own; it also writes
 down its token.  At the end nothing is missing and tokens have only risen.
 """
 from hf import *
 
 SIZES = [int(arg) for arg in sys.argv[1:] if arg.isdigit()]
-CONTENDERS, TURNS = (SIZES + [50, 20][len(SIZES):])[:2]
+CONTENDERS, TURNS = (SIZES + [50, 8][len(SIZES):])[:2]
 
 COUNTER = 'read n <"$D/n"; echo $((n + 1)) >"$D/n"; echo $HOLDFAST_TOKEN >>"$D/tokens"'
 
