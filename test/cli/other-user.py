@@ -4,7 +4,7 @@ does not say that it was."""
 import select
 from hf import *
 
-sys.path.append(f"{sys.path[0]}/../server")
+sys.path.insert(0, f"{sys.path[0]}/../server")  # before the redis that Debian has
 import redis  # noqa: E402
 
 USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]
