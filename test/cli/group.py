@@ -3,6 +3,7 @@
 
 They are real users, by their numbers; that takes root."""
 import grp
+import sqlite3
 import stat
 from users import *
 
@@ -185,6 +186,36 @@ def of_commands_others_see_the_name(t):
     make(t)
     t.equal(command_of(t, ANA, BEN), "sh")
     t.contains(run(t, BEN, "doctor").out, "others can look at this store")
+
+
+@case
+def no_file_is_removed_for_a_member(t):
+    make(t)
+    t.folder.chmod(0o755)
+    for victim in (t.path("precious"), t.path("fifo")):
+        os.mkfifo(victim, 0o600) if victim.name == "fifo" else victim.write_text("of root")
+        with Member(t, lambda: put_journal(t.file, victim)):
+            for args in (["run", "a", "true"], ["list"], ["doctor"]):
+                done = run(t, 0, *args)
+                t.equal(done.code, 69, done.out + done.err)
+                t.contains(done.out + done.err, f"{t.file}-journal is there")
+        t.true(victim.exists(), f"{victim} is gone")
+        t.file.with_name("locks.db-journal").unlink()
+        t.equal(run(t, 0, "run", "a", "true").code, 0)
+
+
+@case
+def what_a_member_has_sqlite_do_is_not_done(t):
+    make(t)
+
+    def plant():
+        database = sqlite3.connect(t.file, isolation_level=None)
+        database.execute("CREATE TRIGGER x BEFORE INSERT ON ticket BEGIN SELECT RAISE(ABORT, 'no'); END")
+        return database
+
+    with Member(t, plant):
+        done = run(t, 0, "run", "a", "true")
+        t.equal(done.code, 0, done.err)
 
 
 main()

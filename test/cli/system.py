@@ -228,33 +228,6 @@ def who_is_stopped_keeps_his_place(t):
 # ---- What a member can do to the others, and what he cannot
 
 
-class Member:
-    """Ana, in a process that does `act` and then waits to be killed."""
-
-    def __init__(self, t, act):
-        here, there = os.pipe()
-        self.pid = os.fork()
-        if self.pid == 0:
-            os.close(here)
-            os.setgroups([t.gid])
-            os.setgid(ANA)
-            os.setuid(ANA)
-            kept = act()  # what it returns stays open
-            os.write(there, b"ready" if kept else b"")
-            signal.pause()
-        os.close(there)
-        self.said = os.read(here, 5)
-        os.close(here)
-        t.equal(self.said, b"ready", "what the member said")
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        os.kill(self.pid, signal.SIGKILL)
-        os.waitpid(self.pid, 0)
-
-
 @case
 def a_member_replaces_no_file(t):
     make(t)
@@ -332,6 +305,39 @@ def a_look_with_sqlite_removes_nothing(t):
 
     with Member(t, look):
         t.equal(run(t, BEN, "run", "a", "true").code, 0)
+
+
+@case
+def no_file_is_removed_for_a_member(t):
+    """A folder that was the group's becomes the machine's: his journal is in it."""
+    make(t)
+    FILE.parent.chmod(0o2770)
+    victim = t.path("precious")
+    victim.write_text("of root")
+    with Member(t, lambda: put_journal(FILE, victim)):
+        for args in (["init", "--system"], ["run", "a", "true"]):
+            refused(t, run(t, 0, *args), f"{FILE}-journal is there")
+    t.true(victim.exists(), "it is gone")
+    FILE.with_name("locks.db-journal").unlink()
+    t.equal(run(t, ANA, "run", "a", "true").code, 0)
+
+
+@case
+def a_member_takes_the_log_away(t):
+    """As far as he can, by the database's head.  It is there again without a journal."""
+    make(t)
+
+    def undo():
+        connect("PRAGMA wal_checkpoint(TRUNCATE)").close()
+        file = open(FILE, "r+b")
+        os.pwrite(file.fileno(), b"\1\1", 18)
+        return file
+
+    for user in (BEN, 0):
+        with Member(t, undo):
+            t.equal(run(t, user, "run", "a", "true").code, 0)
+        t.equal(FILE.read_bytes()[18:20], b"\2\2")
+    t.equal(run(t, ANA, "run", "a", "true").code, 0)
 
 
 reason = be_alone()

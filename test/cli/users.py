@@ -1,6 +1,7 @@
 """users.py - real users for tests of the command: two members of a group, and an outsider.
 
 They are users by their numbers alone, which takes root.  `t.gid` is the group."""
+import struct
 from hf import *
 
 ANA, BEN, EVE = 20001, 20002, 20003
@@ -55,3 +56,44 @@ def kills(t, pairs):
         # Whoever comes next, of either of them, removes what they left.
         t.equal(run(t, heir, "run", "b", "true").code, 0)
         t.equal(list(t.wake.iterdir()), [], "FIFOs")
+
+
+class Member:
+    """Ana, in a process that does `act` and then waits to be killed."""
+
+    def __init__(self, t, act):
+        here, there = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(here)
+            os.setgroups([t.gid])
+            os.setgid(ANA)
+            os.setuid(ANA)
+            kept = act()  # what it returns stays open
+            os.write(there, b"ready" if kept else b"")
+            signal.pause()
+        os.close(there)
+        self.said = os.read(here, 5)
+        os.close(here)
+        t.equal(self.said, b"ready", "what the member said")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+
+
+def put_journal(database, victim):
+    """Put a journal beside it.  When SQLite has played that back, it removes the victim."""
+    size = struct.unpack(">H", database.read_bytes()[16:18])[0]
+    magic = bytes.fromhex("d9d505f920a163d7")
+    head = magic + struct.pack(">5I", 0, 0, database.stat().st_size // size, 512, size)
+    name = str(victim).encode()
+    os.umask(0)
+    journal = pathlib.Path(f"{database}-journal")
+    journal.touch(0o660)
+    journal.write_bytes(head.ljust(512, b"\0") + struct.pack(">I", 0x40000000 // size + 1) + name +
+                        struct.pack(">II", len(name), sum(name)) + magic)
+    return True

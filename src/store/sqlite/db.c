@@ -6,6 +6,7 @@
 #include "store/sqlite/schema.sql.h"
 #include "store/sqlite/ulimit.h"
 #include "store/sqlite/upgrade.sql.h"
+#include "store/sqlite/vfs.h"
 #include "store/store.h"
 
 #include <assert.h>
@@ -166,12 +167,26 @@ void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure)
     sqlite3_exec(db->handle, text, NULL, NULL, NULL);
 }
 
+/* Whoever shares the file can write anything to it, also what SQLite would do on our behalf.
+ * We have no triggers and no views, so others' are not run; nothing is mapped that somebody
+ * could cut off; nothing is written elsewhere (vfs.c). */
+static void be_wary(struct hf_sq_db *db)
+{
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_exec(db->handle,
+                 "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; "
+                 "PRAGMA temp_store = MEMORY",
+                 NULL, NULL, NULL);
+}
+
 static void set_up_handle(struct hf_sq_db *db)
 {
     sqlite3_extended_result_codes(db->handle, 1);
     sqlite3_busy_timeout(db->handle, STRANGERS_MS);
-    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    be_wary(db);
     /* The log is written back by hf_sq_write_back() alone: neither when a handle is
      * closed nor, as the hook takes that place, after a commit. */
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
@@ -192,25 +207,34 @@ static int ask_number(struct hf_sq_db *db, const char *text, int *ret)
     return rc == SQLITE_OK ? 0 : db_fault(db, rc);
 }
 
-/* Kept by the file once it is so, unless a stranger undid it. */
-static int use_log(struct hf_sq_db *db)
+/* 1 if the journal mode is the log's; `text` may change it before. */
+static int has_log(struct hf_sq_db *db, const char *text)
 {
     sqlite3_stmt *query = NULL;
     bool          is_log = false;
 
-    int rc =
-        sqlite3_prepare_v2(db->handle, "PRAGMA journal_mode = WAL", -1, &query, NULL);
+    int rc = sqlite3_prepare_v2(db->handle, text, -1, &query, NULL);
     if (rc == SQLITE_OK && (rc = sqlite3_step(query)) == SQLITE_ROW) {
         const char *mode = (const char *)sqlite3_column_text(query, 0);
         is_log = mode != NULL && strcmp(mode, "wal") == 0;
-        rc = SQLITE_OK;
+        rc = sqlite3_step(query); /* a change is written now */
     }
     sqlite3_finalize(query);
-    if (rc != SQLITE_OK)
-        return db_fault(db, rc);
-    if (!is_log)
+    return rc == SQLITE_DONE ? is_log : db_fault(db, rc);
+}
+
+/* Kept by the file once it is so, unless a stranger undid it.  The change is of one page, and
+ * needs no journal on the disk: others might write to that, or find it after our death. */
+static int use_log(struct hf_sq_db *db)
+{
+    int r = has_log(db, "PRAGMA journal_mode");
+    if (r == 0)
+        r = has_log(db, "PRAGMA journal_mode = MEMORY");
+    if (r == 0)
+        r = has_log(db, "PRAGMA journal_mode = WAL");
+    if (r == 0)
         return db_fail(db, HF_EUNSUPPORTED, "cannot have a write-ahead log where it is");
-    return 0;
+    return r < 0 ? r : 0;
 }
 
 static int check_kind(struct hf_sq_db *db)
@@ -242,7 +266,7 @@ static int open_itself(struct hf_sq_db *db)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
                 SQLITE_OPEN_NOFOLLOW;
-    const char *name = strrchr(db->path, '/');
+    const char *name = strrchr(db->path, '/'), *vfs = hf_sq_vfs();
     char       *folder = NULL, *real = NULL, *path = NULL;
     int         rc = SQLITE_NOMEM;
 
@@ -252,8 +276,8 @@ static int open_itself(struct hf_sq_db *db)
         real = realpath(folder, NULL);
     if (real != NULL && asprintf(&path, "%s%s", real, name) < 0)
         path = NULL;
-    if (path != NULL)
-        rc = sqlite3_open_v2(path, &db->handle, flags, "unix");
+    if (path != NULL && vfs != NULL)
+        rc = sqlite3_open_v2(path, &db->handle, flags, vfs);
     else if (folder != NULL && real == NULL && errno != ENOMEM)
         rc = SQLITE_CANTOPEN;
     free(path);
@@ -276,9 +300,12 @@ int hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg)
         return db_fault(db, rc);
     set_up_handle(db);
     int r = check_kind(db);
-    if (r == OLD)
-        return HF_ENOTFOUND;
-    return r == 0 ? use_log(db) : r;
+    if (r != 0)
+        return r == OLD ? HF_ENOTFOUND : r;
+    r = has_log(db, "PRAGMA journal_mode");
+    if (r < 0)
+        return r;
+    return r == 1 ? 0 : HF_ENOTFOUND;
 }
 
 static int run_sql(struct hf_sq_db *db, const char *text)

@@ -45,9 +45,9 @@ struct hf_sq_db {
     char         *errmsg;  /* lent: HF_ERRMSG_MAX bytes, about the last failure */
 };
 
-/* Open an existing file.  HF_ENOTFOUND: it is a database without our tables, or with
- * those of an older version; hf_sq_db_fill() makes what is missing (with the gate taken),
- * then prepare(). */
+/* Open an existing file.  HF_ENOTFOUND: it is a database without our tables, with those of an
+ * older version, or without its log; hf_sq_db_fill() makes what is missing (with the gate
+ * taken), then prepare(). */
 int  hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg);
 int  hf_sq_db_fill(struct hf_sq_db *db);
 int  hf_sq_db_prepare(struct hf_sq_db *db);

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* ---- Names ------------------------------------------------------------------ */
@@ -283,47 +282,6 @@ int hf_sq_files_make_wake(const struct hf_sq_files *files, char *errmsg)
 mode_t hf_sq_files_mode(const struct hf_sq_files *files)
 {
     return files->shared ? 0660 : 0600;
-}
-
-/* SQLite makes its files by the umask, and sets their mode a moment later. */
-#define UNFINISHED 200 /* ms at most */
-
-static int check_file(const struct hf_sq_files *files, const char *path, char *errmsg)
-{
-    struct timespec nap = { .tv_nsec = HF_MS };
-    struct stat     st;
-
-    for (int naps = 0;; naps++) {
-        if (lstat(path, &st) < 0)
-            return hf_sq_files_fault(errno, "find", path, errmsg);
-        int r = hf_sq_trust_file(files, path, &st, errmsg);
-        if (r == 0 || !files->shared || !S_ISREG(st.st_mode) || st.st_size > 0 ||
-            st.st_gid != files->group || naps == UNFINISHED)
-            return r;
-        nanosleep(&nap, NULL);
-    }
-}
-
-/* The others are looked at even if there is no database: they would be used with it. */
-int hf_sq_files_check(const struct hf_sq_files *files, char *errmsg)
-{
-    const char *const others[] = { files->wal, files->shm, files->journal, files->live };
-    struct stat       st;
-
-    int r = check_file(files, files->db, errmsg);
-    if (r < 0 && r != HF_ENOTFOUND)
-        return r;
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        char why[HF_ERRMSG_MAX];
-        int  other = check_file(files, others[i], why);
-        if (other < 0 && other != HF_ENOTFOUND) {
-            snprintf(errmsg, HF_ERRMSG_MAX, "%s", why);
-            return other;
-        }
-    }
-    if (lstat(files->wake, &st) == 0 && hf_sq_trust_wake(files, &st, errmsg) < 0)
-        return HF_EDENIED;
-    return r;
 }
 
 bool hf_sq_files_shared(const struct hf_sq_files *files)

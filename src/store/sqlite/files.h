@@ -23,7 +23,7 @@ struct hf_sq_files {
     char *db;
     char *wal;
     char *shm;
-    char *journal; /* we have none, but SQLite would use one that it finds */
+    char *journal; /* there is none: not used if there is */
     char *live;
     char *wake;        /* a folder */
     bool  force;       /* any file system will do */
@@ -44,9 +44,6 @@ void hf_sq_files_finish(struct hf_sq_files *files);
  * fault. */
 int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg);
 int hf_sq_files_make_folder(const struct hf_sq_files *files, char *errmsg);
-
-/* All that is there: HF_ENOTFOUND if the database is not, or a fault. */
-int hf_sq_files_check(const struct hf_sq_files *files, char *errmsg);
 
 /* Make the database, empty, unless it is there. */
 int hf_sq_files_make_db(const struct hf_sq_files *files, char *errmsg);
@@ -94,6 +91,9 @@ int hf_sq_trust_file(const struct hf_sq_files *files, const char *path,
                      const struct stat *st, char *errmsg);
 int hf_sq_trust_wake(const struct hf_sq_files *files, const struct stat *st,
                      char *errmsg);
+
+/* All that is there: HF_ENOTFOUND if the database is not, or a fault. */
+int hf_sq_files_check(const struct hf_sq_files *files, char *errmsg);
 
 /* Open the folder of the FIFOs, if it can be trusted.  -1 with errno. */
 int hf_sq_files_open_wake(const struct hf_sq_files *files);

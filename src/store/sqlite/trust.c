@@ -1,11 +1,12 @@
 /* trust.c - whom the files of a store belong to, and whether that is as it should be.
  *
  * In a folder where others can make files (/tmp) any of ours may be somebody else's: he was
- * there first.  SQLite would use his log, his shared memory or his journal unasked, so they
- * are looked at before it opens the database, and afterwards.
+ * there first.  SQLite would use his log or his shared memory unasked, so they are looked at
+ * before it opens the database, and afterwards.
  */
 #include "store/sqlite/files.h"
 
+#include "base/clock.h"
 #include "holdfast.h"
 #include "store/store.h"
 
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static int distrust(const char *path, char *errmsg, const char *format, ...)
@@ -234,4 +236,65 @@ int hf_sq_trust_file(const struct hf_sq_files *files, const char *path,
     if (st->st_uid == 0 || st->st_uid == geteuid())
         return 0;
     return distrust(path, errmsg, "belongs to another user; name a file of your own");
+}
+
+/* ---- All of them ------------------------------------------------------------------ */
+
+/* SQLite makes its files by the umask, and sets their mode a moment later. */
+#define UNFINISHED 200 /* ms at most */
+
+static int check_file(const struct hf_sq_files *files, const char *path, char *errmsg)
+{
+    struct timespec nap = { .tv_nsec = HF_MS };
+    struct stat     st;
+
+    for (int naps = 0;; naps++) {
+        if (lstat(path, &st) < 0)
+            return hf_sq_files_fault(errno, "find", path, errmsg);
+        int r = hf_sq_trust_file(files, path, &st, errmsg);
+        if (r == 0 || !files->shared || !S_ISREG(st.st_mode) || st.st_size > 0 ||
+            st.st_gid != files->group || naps == UNFINISHED)
+            return r;
+        nanosleep(&nap, NULL);
+    }
+}
+
+/* It would not be used (vfs.c).  But what it would undo is half done. */
+static int check_journal(const struct hf_sq_files *files, char *errmsg)
+{
+    struct stat st;
+
+    if (lstat(files->journal, &st) < 0)
+        return errno == ENOENT ? 0
+                               : hf_sq_files_fault(errno, "find", files->journal, errmsg);
+    snprintf(
+        errmsg, HF_ERRMSG_MAX,
+        "%.120s is there, which Holdfast never makes, and was not used; end the program "
+        "that changes the database, or move it away",
+        files->journal);
+    return HF_EDENIED;
+}
+
+/* The others are looked at even if there is no database: they would be used with it. */
+int hf_sq_files_check(const struct hf_sq_files *files, char *errmsg)
+{
+    const char *const others[] = { files->wal, files->shm, files->live };
+    struct stat       st;
+
+    int r = check_file(files, files->db, errmsg);
+    if (r < 0 && r != HF_ENOTFOUND)
+        return r;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char why[HF_ERRMSG_MAX];
+        int  other = check_file(files, others[i], why);
+        if (other < 0 && other != HF_ENOTFOUND) {
+            snprintf(errmsg, HF_ERRMSG_MAX, "%s", why);
+            return other;
+        }
+    }
+    if (check_journal(files, errmsg) < 0)
+        return HF_EDENIED;
+    if (lstat(files->wake, &st) == 0 && hf_sq_trust_wake(files, &st, errmsg) < 0)
+        return HF_EDENIED;
+    return r;
 }

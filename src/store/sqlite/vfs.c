@@ -1,0 +1,88 @@
+/* vfs.c - see vfs.h.
+ *
+ * SQLite believes what is in its files.  A rollback journal that it finds beside a database is
+ * played back, and the file that this journal names as its super-journal is opened, and then
+ * removed, wherever it is.  Whoever shares a store could so have others, or root, remove
+ * any file of theirs.
+ *
+ * Our databases have a write-ahead log, and never a journal.  So here there is the database,
+ * and its log; SQLite makes the shared memory beside them by itself.  Nothing else is
+ * opened, found or removed.
+ */
+#include "store/sqlite/vfs.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOG "-wal" /* what SQLite adds to the path of the database */
+
+static const sqlite3_vfs *usual; /* "unix" */
+static sqlite3_vfs        ours;  /* a copy of it, but for three functions */
+static char               ours_name[32];
+static pthread_once_t     once = PTHREAD_ONCE_INIT;
+
+static bool is_log(const char *path)
+{
+    size_t length = strlen(path), end = strlen(LOG);
+
+    return length > end && strcmp(path + length - end, LOG) == 0;
+}
+
+static int open_db_or_log(sqlite3_vfs *vfs, const char *path, sqlite3_file *file,
+                          int flags, int *ret)
+{
+    bool db = (flags & SQLITE_OPEN_MAIN_DB) != 0;
+    bool log = (flags & SQLITE_OPEN_WAL) != 0 && path != NULL && is_log(path);
+
+    file->pMethods = NULL; /* nothing to close */
+    if (path == NULL || (!db && !log))
+        return SQLITE_CANTOPEN;
+    return usual->xOpen(vfs, path, file, flags, ret);
+}
+
+static int remove_log(sqlite3_vfs *vfs, const char *path, int sync_folder)
+{
+    return is_log(path) ? usual->xDelete(vfs, path, sync_folder) : SQLITE_IOERR_DELETE;
+}
+
+/* Whether there is a journal is asked at every opening. */
+static int find_log(sqlite3_vfs *vfs, const char *path, int flags, int *ret)
+{
+    *ret = 0;
+    return is_log(path) ? usual->xAccess(vfs, path, flags, ret) : SQLITE_OK;
+}
+
+/* Two copies of this library may be in one process, so its name has to be its own. */
+static void register_ours(void)
+{
+    const sqlite3_vfs *unix_vfs = sqlite3_vfs_find("unix");
+    if (unix_vfs == NULL)
+        return;
+    snprintf(ours_name, sizeof ours_name, "holdfast-%p", (void *)&ours);
+    ours = *unix_vfs;
+    ours.pNext = NULL;
+    ours.zName = ours_name;
+    ours.xOpen = open_db_or_log;
+    ours.xDelete = remove_log;
+    ours.xAccess = find_log;
+    if (sqlite3_vfs_register(&ours, 0) == SQLITE_OK)
+        usual = unix_vfs;
+}
+
+const char *hf_sq_vfs(void)
+{
+    pthread_once(&once, register_ours);
+    assert(usual == NULL || sqlite3_vfs_find(ours_name) == &ours);
+    return usual != NULL ? ours_name : NULL;
+}
+
+/* A program may unload what it has this library in.  SQLite may stay. */
+__attribute__((destructor)) static void unregister_ours(void)
+{
+    if (usual != NULL)
+        sqlite3_vfs_unregister(&ours);
+}
