@@ -4,10 +4,12 @@
 #include "lib/lab.h"
 
 #include "base/clock.h"
-#include "store/sqlite/live.h"
+#include "store/sqlite/inner.h"
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define AN_HOUR UINT64_C(3600000000)
@@ -139,6 +141,52 @@ static void the_mark_comes_first(void **state)
     }
 }
 
+/* In place of the C library's, for SQLite. */
+static int waits_for_the_disk;
+
+__attribute__((visibility("default"))) int fdatasync(int fd)
+{
+    waits_for_the_disk++;
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+/* Lets one ROLLBACK fail, as without memory. */
+static int refuse_one_rollback(void *left, int action, const char *what, const char *b,
+                               const char *c, const char *d)
+{
+    (void)b, (void)c, (void)d;
+    bool refuse =
+        action == SQLITE_TRANSACTION && strcmp(what, "ROLLBACK") == 0 && *(int *)left > 0;
+    *(int *)left -= refuse;
+    return refuse ? SQLITE_DENY : SQLITE_OK;
+}
+
+/* Within a transaction SQLite would not wait for the disk, and not say so. */
+static void the_mark_is_pressed_to_disk_though_a_change_was_not_undone(void **state)
+{
+    struct lab   *lab = *state;
+    struct player player;
+    struct ask    ask;
+    int           left = 1;
+
+    player_open(&player);
+    uint64_t id = enter(&player, "x", MUTEX, &ask);
+    assert_int_equal(leave(&player, "x", id), 0);
+    struct hf_sq_head head = read_head(lab);
+    head.last = head.hwm; /* used up */
+    write_head(lab, &head);
+
+    sqlite3 *db = ((struct hf_sq *)player.store)->db.handle;
+    sqlite3_set_authorizer(db, refuse_one_rollback, &left);
+    waits_for_the_disk = 0;
+    id = enter(&player, "x", MUTEX, &ask);
+    assert_true(is_granted(&ask));
+    assert_int_equal(left, 0);
+    assert_true(waits_for_the_disk > 0);
+    assert_int_equal(leave(&player, "x", id), 0);
+    player_close(&player);
+}
+
 /* A row as no program of ours writes it: its number is higher than any given out. */
 static uint64_t write_impossible_reader(const struct lab *lab)
 {
@@ -225,6 +273,7 @@ int main(void)
         TEST(live_file_lost),
         TEST(old_copy_put_back),
         TEST(the_mark_comes_first),
+        TEST(the_mark_is_pressed_to_disk_though_a_change_was_not_undone),
         TEST(starts_do_not_run_ahead),
         TEST(impossible_row_of_nobody),
         TEST(impossible_row_of_somebody),
