@@ -112,6 +112,8 @@ static void die_with_a_child(void)
 static void (*die)(void);
 static int order[2]; /* to die */
 
+static const char *program; /* of the warden */
+
 static struct hf_client *open_with_warden(const char *where, unsigned flags)
 {
     struct hf_options options = HF_OPTIONS_INIT;
@@ -119,7 +121,7 @@ static struct hf_client *open_with_warden(const char *where, unsigned flags)
     char              error[256] = "";
 
     options.flags = HF_WARDEN | flags;
-    options.warden = wardens_program();
+    options.warden = program;
     options.error = error;
     options.error_size = sizeof error;
     if (hf_open(where, &options, &client) != 0)
@@ -304,6 +306,29 @@ static void test_what_hf_close_could_not_tell_is_told(void **state)
 
 /* ---- The warden's own death ------------------------------------------------------------ */
 
+/* Stands before the command as the warden's program: leaves a file if it is not started with
+ * HF_TEST_SET=early. */
+static char teller[WARDENS_PATH_MAX];
+
+static void make_teller(void)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "#!/bin/sh\n[ \"$HF_TEST_SET\" = early ] || touch \"$0.late\"\n"
+             "exec '%.400s' \"$@\"\n",
+             wardens_program());
+    wardens_script(text, teller);
+}
+
+static bool has_told(void)
+{
+    char path[160];
+
+    snprintf(path, sizeof path, "%s.late", teller);
+    unlink(teller);
+    return unlink(path) == 0;
+}
+
 /* With a session, and the warden has its will. */
 static struct hf_client *open_and_reach(void)
 {
@@ -316,16 +341,23 @@ static struct hf_client *open_and_reach(void)
     return client;
 }
 
+/* The other has the environment that there was in hf_open(). */
 static void test_a_warden_that_is_killed_is_replaced(void **state)
 {
     (void)state;
+    make_teller();
+    program = teller;
+    setenv("HF_TEST_SET", "early", 1);
     struct hf_client *client = open_and_reach();
+    setenv("HF_TEST_SET", "late", 1);
     kill(wardens_one(), SIGKILL);
     wardens_await(0);
     witness_tell("restart");
     wardens_await(1); /* with the next connection */
     hf_close(client);
     wardens_await(0);
+    program = wardens_program();
+    assert_false(has_told());
 }
 
 /* It would try for long to reach a server that does not answer. */
@@ -360,6 +392,7 @@ int main(void)
     if (witness)
         witness_start();
     wardens_start();
+    program = wardens_program();
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     if (witness)
         failed += cmocka_run_group_tests(tests_with_a_witness, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define LIMIT_MS 20000
@@ -41,6 +42,19 @@ const char *wardens_program(void)
         *strrchr(self, '/') = '\0';
     snprintf(path, sizeof path, "%s/holdfast", self);
     return path;
+}
+
+void wardens_script(const char *text, char *path)
+{
+    const char *base = getenv("TMPDIR");
+    ssize_t     size = (ssize_t)strlen(text);
+
+    snprintf(path, WARDENS_PATH_MAX, "%.80s/warden-XXXXXX", base != NULL ? base : "/tmp");
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, (size_t)size), size);
+    assert_int_equal(fchmod(fd, 0700), 0);
+    close(fd);
 }
 
 /* What a file of /proc has; terminated.  Its size, or 0. */

@@ -11,6 +11,10 @@ void wardens_start(void);
 /* The command of the same build. */
 const char *wardens_program(void);
 
+/* A script to name instead of it, in a file that is to be unlinked.  `path`: WARDENS_PATH_MAX. */
+#define WARDENS_PATH_MAX 128
+void wardens_script(const char *text, char *path);
+
 /* How many there are; the process of one, or 0. */
 size_t wardens_count(void);
 pid_t  wardens_one(void);

@@ -218,17 +218,10 @@ static void test_a_path_that_is_wrong_is_named(void **state)
 /* One that says something else, and would stay. */
 static void test_a_stranger_does_not_stay(void **state)
 {
-    const char *base = getenv("TMPDIR");
-    char        path[128];
-    char        script[] = "#!/bin/sh\necho other >&0\nexec tail -f /dev/null warden\n";
+    char path[WARDENS_PATH_MAX];
 
     (void)state;
-    snprintf(path, sizeof path, "%.80s/stranger-XXXXXX", base != NULL ? base : "/tmp");
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, script, sizeof script - 1), sizeof script - 1);
-    assert_int_equal(fchmod(fd, 0700), 0);
-    close(fd);
+    wardens_script("#!/bin/sh\necho other >&0\nexec tail -f /dev/null warden\n", path);
     fails(path, HF_EUNSUPPORTED, "says what no warden says");
     wardens_await(0);
     unlink(path);
