@@ -2,6 +2,8 @@
 """guardian.py - whatever happens to holdfast, its command never runs while
 somebody else has the lock."""
 import ctypes
+import errno
+import struct
 from hf import *
 
 # A pipeline, with one member that left by a double fork, one in a session of its
@@ -262,6 +264,33 @@ def no_control_group_is_left(t):
                        for pid in guardians if state_of(pid) == "X")
 
     t.until("no group is left", none_left, 10)
+
+
+SENDMSG = {"x86_64": 46, "aarch64": 211}  # its number
+MSG_DONTWAIT = 0x40
+
+
+def without_memory_for_messages():
+    """From now on this process sends none without waiting: ENOBUFS, by a filter of seccomp."""
+    code = [(0x20, 0, 0, 0),  # the number of the call
+            (0x15, 0, 3, SENDMSG[os.uname().machine]),
+            (0x20, 0, 0, 32),  # its flags
+            (0x45, 0, 1, MSG_DONTWAIT),
+            (0x06, 0, 0, 0x00050000 | errno.ENOBUFS),
+            (0x06, 0, 0, 0x7FFF0000)]  # allowed
+    text = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in code))
+    program = struct.pack("HxxxxxxQ", len(code), ctypes.addressof(text))
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, program, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
+@case
+def a_guardian_that_cannot_be_told_starts_nothing(t):
+    done = t.run("run", "a", "--", "touch", t.path("ran"), preexec_fn=without_memory_for_messages)
+    t.equal(done.code, 79)
+    t.true(not t.path("ran").exists(), "the command ran")
+    t.equal(t.run("run", "-n", "a", "true").code, 0)
 
 
 main()
