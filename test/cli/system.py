@@ -113,7 +113,6 @@ def init_puts_it_right(t):
              (lambda: FILE.parent.chmod(0o755), "/var/lib/holdfast "),
              (lambda: os.chown(FILE.parent, ANA, GID), "/var/lib/holdfast "),
              (lambda: os.chown(FILE, BEN, GID), "locks.db "),
-             (lambda: FILE.with_name("locks.db-wal").unlink(), "locks.db-wal "),
              (lambda: FILE.with_name("locks.db-live").unlink(), "locks.db-live "),
              (lambda: shutil.rmtree(t.wake), "locks.db-wake "),
              (FILE.unlink, "locks.db "))
@@ -129,6 +128,23 @@ def init_puts_it_right(t):
     FILE.with_name("locks.db-live").symlink_to("x")
     refused(t, run(t, 0, "init", "--system"), "locks.db-live ", "move it away")
     make(t)
+
+
+@case
+def init_clears_away_what_a_killed_one_left(t):
+    make(t)
+    good = modes()
+    old, young, folder = (FILE.with_name(f"locks.db-{name}") for name in ("new-1", "new-2", "wake-new-3"))
+    old.touch()
+    young.touch()
+    folder.mkdir()
+    for path in (old, folder):
+        os.utime(path, (0, 0))
+    os.link(FILE.with_name("locks.db-live"), FILE.with_name("locks.db-live-new-4"))
+    done = run(t, 0, "init", "--system")
+    t.equal(done.code, 0, done.err)
+    young.unlink()  # it might be that of another init, at work now
+    t.equal(modes(), good)
 
 
 @case
@@ -305,6 +321,18 @@ def a_look_with_sqlite_removes_nothing(t):
 
     with Member(t, look):
         t.equal(run(t, BEN, "run", "a", "true").code, 0)
+
+
+@case
+def what_a_look_of_root_removes_is_made_again(t):
+    make(t)
+    good = modes()
+    connect("SELECT * FROM ticket").close()
+    t.true(not FILE.with_name("locks.db-wal").exists(), "SQLite has left the log")
+    refused(t, run(t, ANA, "run", "a", "true"), "locks.db-wal is missing", "sudo holdfast init --system")
+    t.equal(run(t, 0, "run", "a", "true").code, 0)
+    t.equal(modes(), good)
+    t.equal(run(t, ANA, "run", "a", "true").code, 0)
 
 
 @case

@@ -207,12 +207,21 @@ static int name_dir(const char *early, const char *path)
     return r;
 }
 
+/* The same for a file.  It never has two names, unless there is no other way. */
+static int name_file(const char *early, const char *path)
+{
+    if (renameat2(AT_FDCWD, early, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+        return 0;
+    return errno == EINVAL ? link(early, path) : -1;
+}
+
 /* A name for what is not complete yet; NULL: no memory. */
 static char *early_name(const char *path)
 {
     char *name;
 
-    return asprintf(&name, "%s-new-%016llx", path, (unsigned long long)hf_random()) < 0
+    return asprintf(&name, "%s" HF_SQ_EARLY "%016llx", path,
+                    (unsigned long long)hf_random()) < 0
                ? NULL
                : name;
 }
@@ -291,8 +300,8 @@ bool hf_sq_files_shared(const struct hf_sq_files *files)
     return files->group_given || (lstat(files->db, &st) == 0 && (st.st_mode & 0077) != 0);
 }
 
-/* Empty.  It is made under another name and then linked, so that nobody meets it before it
- * is whose it should be.  And to close a descriptor of the database itself would take away
+/* Empty.  It is made under another name, so that nobody meets it before it is whose it
+ * should be.  And to close a descriptor of the database itself would take away
  * the locks that SQLite has on it elsewhere in this process. */
 static int make_file(const struct hf_sq_files *files, const char *path, char *errmsg)
 {
@@ -309,10 +318,10 @@ static int make_file(const struct hf_sq_files *files, const char *path, char *er
     }
     if ((files->shared && fchown(fd, (uid_t)-1, files->group) < 0) ||
         fchmod(fd, hf_sq_files_mode(files)) < 0 ||
-        (link(early, path) < 0 && errno != EEXIST))
+        (name_file(early, path) < 0 && errno != EEXIST))
         r = hf_sq_files_fault(errno, "make", path, errmsg);
     close(fd);
-    unlink(early);
+    unlink(early); /* if it is still there */
 out:
     free(early);
     return r;

@@ -18,6 +18,9 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+/* What is not complete yet is called PATH-new-NUMBER. */
+#define HF_SQ_EARLY "-new-"
+
 struct hf_sq_files {
     char *folder; /* all absolute */
     char *db;

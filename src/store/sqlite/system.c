@@ -10,16 +10,21 @@
  *
  * For the same reason a client makes no file of it, not even root's: all are made once, by
  * who was told to (HF_INIT).  Other users would have a store of their own otherwise, or
- * none, depending on who came first.
+ * none, depending on who came first.  But log and shared memory are removed by any other
+ * program of root's that closes the database as the last one; a client of root's has SQLite
+ * make them again, as the database is.
  */
 #include "store/sqlite/files.h"
 
+#include "base/clock.h"
 #include "base/home.h"
 #include "holdfast.h"
 #include "store/store.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +32,8 @@
 
 #define FOLDER_MODE 0750
 #define REMEDY      "sudo holdfast init --system"
+
+#define UNFINISHED_LIMIT 60 /* seconds; to make a file takes less than one */
 
 bool hf_sq_system_is_at(const char *path, const struct stat *folder)
 {
@@ -88,16 +95,21 @@ static bool is_kept(const struct stat *st)
  * store; here we only see that nothing has to be made. */
 static int find_all(const struct hf_sq_files *files, char *errmsg)
 {
-    const char *const all[] = { files->db, files->wal, files->shm, files->live,
-                                files->wake };
+    const char *const all[] = { files->db, files->live, files->wake, files->wal,
+                                files->shm };
+    size_t            count = sizeof all / sizeof *all;
     struct stat       st;
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (lstat(all[i], &st) < 0)
-            return errno == ENOENT ? say_missing(all[i], errmsg)
-                                   : hf_sq_files_fault(errno, "find", all[i], errmsg);
-        if (st.st_uid != 0)
-            return say_wrong(all[i], errmsg);
+    for (size_t i = 0; i < count; i++) {
+        bool again = geteuid() == 0 && i >= count - 2; /* it may be made again */
+        if (lstat(all[i], &st) == 0) {
+            if (st.st_uid != 0)
+                return say_wrong(all[i], errmsg);
+        } else if (errno != ENOENT) {
+            return hf_sq_files_fault(errno, "find", all[i], errmsg);
+        } else if (!again) {
+            return say_missing(all[i], errmsg);
+        }
     }
     return 0;
 }
@@ -175,6 +187,29 @@ static int put_right(const struct hf_sq_files *files, const char *path, mode_t t
     return 0;
 }
 
+/* Remove what an init left that was killed: a file that has its own name as well, or
+ * that is too old to be of one at work. */
+static void remove_unfinished(const struct hf_sq_files *files)
+{
+    const char    *name = strrchr(files->db, '/') + 1;
+    DIR           *folder = opendir(files->folder);
+    struct dirent *entry;
+    struct stat    st;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        if (strncmp(entry->d_name, name, strlen(name)) != 0 ||
+            strstr(entry->d_name, HF_SQ_EARLY) == NULL ||
+            fstatat(dirfd(folder), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            continue;
+        bool is_folder = S_ISDIR(st.st_mode);
+        bool is_named = !is_folder && st.st_nlink > 1;
+        if (is_named || st.st_mtime < hf_wall_us() / 1000000 - UNFINISHED_LIMIT)
+            unlinkat(dirfd(folder), entry->d_name, is_folder ? AT_REMOVEDIR : 0);
+    }
+    if (folder != NULL)
+        closedir(folder);
+}
+
 int hf_sq_system_prepare(struct hf_sq_files *files, char *errmsg)
 {
     const char *const plain[] = { files->db, files->wal, files->shm, files->live };
@@ -190,6 +225,8 @@ int hf_sq_system_prepare(struct hf_sq_files *files, char *errmsg)
         r = hf_sq_files_fault(errno, "make the folder", files->folder, errmsg);
     if (r == 0) /* first: from here on members can rename nothing in it */
         r = put_right(files, files->folder, S_IFDIR, FOLDER_MODE, errmsg);
+    if (r == 0)
+        remove_unfinished(files);
     for (size_t i = 0; r == 0 && i < sizeof plain / sizeof *plain; i++)
         r = put_right(files, plain[i], S_IFREG, 0660, errmsg);
     return r < 0 ? r : put_right(files, files->wake, S_IFDIR, S_ISGID | 0770, errmsg);
