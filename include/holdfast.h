@@ -282,8 +282,8 @@ static inline struct hf_options hf_options_init()
  * needs it does, within its own time limit.
  *
  * zks: and rediss: need OpenSSL, Redis hiredis, PostgreSQL libpq.  They are loaded by the
- * first hf_open() that needs them.  HF_ENOTFOUND: the message tells which is missing, and
- * what to install. */
+ * first hf_open() that needs them; a thread that forks waits meanwhile.  HF_ENOTFOUND: the
+ * message tells which is missing, and what to install. */
 HF_API HF_CHECK int hf_open(const char *url, const struct hf_options *options,
                             struct hf_client **ret);
 

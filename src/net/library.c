@@ -1,27 +1,49 @@
 /* library.c - see library.h.
  *
- * Nothing is locked, for a fork could catch it locked.  Two threads may load the same
+ * dlopen() has a lock, and a child that is forked meanwhile finds it taken for ever: its next
+ * dlopen() hangs, or ends it.  So nobody forks meanwhile.  Two threads may want the same
  * library at once: the loader knows it by its name, so both get the same addresses, and the
- * table of the first one stays.  No library is ever unloaded: OpenSSL, for one, wants to
- * be called when the program ends.
+ * table of the first one stays.  No library is ever unloaded: OpenSSL, for one, wants to be
+ * called when the program ends.
  */
 #include "net/library.h"
 
+#include "base/fork.h"
 #include "holdfast.h"
 
 #include <assert.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The loader names a file as it was asked for only if it did not find it; else by its path,
+/* Some libraries call pthread_atfork() when they are loaded.  Before glibc 2.36 that waits for
+ * a thread that forks, and this one would wait for us: for ever. */
+#ifdef __GLIBC_PREREQ
+#define FORKS_WAIT __GLIBC_PREREQ(2, 36)
+#else
+#define FORKS_WAIT false
+#endif
+
+/* What the loader says ends with the system's own words, in the user's language. */
+static bool tells_of(const char *error, int number)
+{
+    const char *text = strerror(number);
+    size_t      length = strlen(error), end = strlen(text);
+
+    return length >= end && strcmp(error + length - end, text) == 0;
+}
+
+/* The loader names a file as it was asked for only if it did not open it; else by its path,
  * or it names another one that this one needs. */
 static bool is_absent(const char *file, const char *error)
 {
     size_t length = strlen(file);
 
-    return strncmp(error, file, length) == 0 && error[length] == ':';
+    return strncmp(error, file, length) == 0 && error[length] == ':' &&
+           tells_of(error, ENOENT);
 }
 
 static int say_not_loaded(const struct hf_library *library, const char *store,
@@ -29,6 +51,12 @@ static int say_not_loaded(const struct hf_library *library, const char *store,
 {
     if (error == NULL)
         error = "unknown reason";
+    if (tells_of(error, EMFILE) || tells_of(error, ENFILE)) {
+        snprintf(errmsg, size,
+                 "%s: no descriptor left to load %s; raise the limit (ulimit -n)", store,
+                 library->file);
+        return HF_ESTORE;
+    }
     if (is_absent(library->file, error))
         snprintf(errmsg, size, "%s: needs %s, which is not installed: install %s", store,
                  library->file, library->package);
@@ -42,14 +70,27 @@ static int find_functions(const struct hf_library *library, void *handle, void *
                           const char *store, char *errmsg, size_t size)
 {
     for (size_t i = 0; i < library->count; i++) {
-        table[i] = dlsym(handle, library->names[i]);
-        if (table[i] == NULL) {
+        bool        optional = library->names[i][0] == '?';
+        const char *name = library->names[i] + optional;
+        table[i] = dlsym(handle, name);
+        if (table[i] == NULL && !optional) {
             snprintf(errmsg, size, "%s: %s has no %s(): another version is needed", store,
-                     library->file, library->names[i]);
+                     library->file, name);
             return HF_ENOTFOUND;
         }
     }
     return 0;
+}
+
+static int open_library(const struct hf_library *library, void **table, const char *store,
+                        char *errmsg, size_t size)
+{
+    /* Not for all to see: the program may have another version of its own. */
+    void *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
+
+    if (handle == NULL)
+        return say_not_loaded(library, store, dlerror(), errmsg, size);
+    return find_functions(library, handle, table, store, errmsg, size);
 }
 
 int hf_library_load(const struct hf_library *library, void **table, const char *store,
@@ -65,10 +106,11 @@ int hf_library_load(const struct hf_library *library, void **table, const char *
         snprintf(errmsg, size, "out of memory");
         return HF_ENOMEM;
     }
-    /* Not for all to see: the program may have another version of its own. */
-    void *handle = dlopen(library->file, RTLD_NOW | RTLD_LOCAL);
-    int   r = handle != NULL ? find_functions(library, handle, found, store, errmsg, size)
-                             : say_not_loaded(library, store, dlerror(), errmsg, size);
+    if (FORKS_WAIT)
+        hf_fork_pause();
+    int r = open_library(library, found, store, errmsg, size);
+    if (FORKS_WAIT)
+        hf_fork_resume();
     if (r < 0 || !__atomic_compare_exchange_n(table, &none, found, false,
                                               __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         free(found);

@@ -173,7 +173,7 @@ static bool has_more(PGconn *conn)
 {
     SSL *ssl = PQsslStruct(conn, "OpenSSL");
 
-    return ssl != NULL && SSL_pending(ssl) > 0;
+    return ssl != NULL && HF_HAS(SSL_pending) && SSL_pending(ssl) > 0;
 }
 
 static void read_more(struct hf_dial *dial)
