@@ -85,8 +85,8 @@ void hf_lock_show(struct hf_lock *lock, enum hf_state state, int why)
     if (before == state)
         return;
     assert((arrows[before] & 1u << state) != 0);
-    set_alarm(lock, state); /* first: who sees that it is lost finds it readable */
     atomic_store(&shown->state, (int)state);
+    set_alarm(lock, state); /* not before: who is woken by it sees that it is lost */
     atomic_store(&shown->ahead, held ? 0 : -1);
     hf_stats_count(lock, before, state, why);
     tell_of(lock, state, why);
