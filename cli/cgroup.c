@@ -154,6 +154,8 @@ void cgroup_empty(int group)
     }
 }
 
+#define SWEEP_MAX 32 /* at a time: a guardian has more to do */
+
 /* When both holdfast and its guardian were killed, nobody could remove theirs.
  * One that is still in use cannot be removed. */
 void cgroup_sweep(int group)
@@ -167,11 +169,13 @@ void cgroup_sweep(int group)
             close(own);
         return;
     }
-    while ((entry = readdir(dir)) != NULL) {
+    for (int swept = 0; swept < SWEEP_MAX && (entry = readdir(dir)) != NULL;) {
         int pid;
         if (sscanf(entry->d_name, "holdfast-%d", &pid) == 1 && kill(pid, 0) < 0 &&
-            errno == ESRCH)
+            errno == ESRCH) {
             unlinkat(own, entry->d_name, AT_REMOVEDIR);
+            swept++;
+        }
     }
     closedir(dir);
 }
