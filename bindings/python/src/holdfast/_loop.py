@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import ctypes
 from typing import Any, AsyncGenerator, Callable, Optional
 
 from . import _c, _process
 from ._client import Client
 from ._errors import InvalidArgument
 from ._handle import Handle
+
+# Of what a callback is told, only which lock it is about: the rest can be asked for.  So the
+# callback is append() itself.  No line of Python is run inside the library, where a signal handler
+# could raise, and the news would be lost.
+_FIRST = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 ASKED = -1  # besides the library's states: somebody asks for the lock
 Told = Callable[[int, int], None]  # what a lock is told: its state, and why
@@ -26,26 +32,27 @@ class LoopClient(Client):
                  **options: Any) -> None:
         self.loop = loop
         self._told: dict[int, Told] = {}  # by the address of the handle
-        self._news: collections.deque[tuple[int, int, int]] = collections.deque()
+        self._changed: collections.deque[int] = collections.deque()  # addresses
+        self._asked: collections.deque[int] = collections.deque()
         self._turn: Optional[asyncio.Handle] = None
         self._timer: Optional[asyncio.TimerHandle] = None
-        self._on_state = _c.ON_STATE(self._note)  # kept here: the library does not keep them
-        self._on_ask = _c.ON_ASK(self._note_asked)
+        self._fd = -1
+        # Kept here: the library does not keep them.
+        self._on_state = _FIRST(self._changed.append)
+        self._on_ask = _FIRST(self._asked.append)
         super().__init__(url, **options)
-        self._fd = self._check(_c.lib.hf_fd(self._pointer))
-        loop.add_reader(self._fd, self._process)
+        try:
+            fd = self._check(_c.lib.hf_fd(self._pointer))
+            loop.add_reader(fd, self._process)
+        except BaseException:  # a loop that cannot poll descriptors
+            self._close(0)
+            raise
+        self._fd = fd
 
     def _prepare(self, options: _c.Options) -> None:
         options.flags |= _c.NO_KEEPER
-        options.on_state = self._on_state
-        options.on_ask = self._on_ask
-
-    def _note(self, lock: int, state: int, why: int, _data: Any) -> None:
-        """Called from inside hf_process(): nothing is done here that can fail."""
-        self._news.append((lock, state, why))
-
-    def _note_asked(self, lock: int, _reason: bytes, _data: Any) -> None:
-        self._news.append((lock, ASKED, 0))
+        options.on_state = ctypes.cast(self._on_state, _c.ON_STATE)
+        options.on_ask = ctypes.cast(self._on_ask, _c.ON_ASK)
 
     def tell(self, handle: Handle, told: Told) -> None:
         """From now on, what happens to this handle is told here."""
@@ -55,8 +62,9 @@ class LoopClient(Client):
         """Give up what it has or waits for, and free it.  The store is told in later turns."""
         address = handle.pointer.value or 0
         self._told.pop(address, None)
-        for news in [news for news in self._news if news[0] == address]:
-            self._news.remove(news)  # the next handle may have the same address
+        for news in (self._changed, self._asked):
+            while address in news:
+                news.remove(address)  # the next handle may have the same address
         handle._free()
         self.turn()
 
@@ -66,18 +74,28 @@ class LoopClient(Client):
             self._turn = self.loop.call_soon(self._process)
 
     def _process(self) -> None:
-        if self._turn is not None:
-            self._turn.cancel()
-            self._turn = None
+        self._turn = None
         if self.closed or self._born != _process.generation:
             return
-        _c.lib.hf_process(self._pointer)
-        while self._news:
-            lock, state, why = self._news.popleft()
-            told = self._told.get(lock)
-            if told is not None:
-                told(state, why)
-        self._wind()
+        try:
+            _c.lib.hf_process(self._pointer)
+            self._tell_news()
+            self._wind()
+        except BaseException:  # a signal handler may raise anywhere: go on in the next step
+            self.turn()
+            raise
+
+    def _tell_news(self) -> None:
+        """What was told is forgotten afterwards: twice is as good as once, never is not."""
+        while self._changed:
+            lock = self._changed[0]
+            if lock in self._told:
+                self._told[lock](_c.lib.hf_state(lock), _c.lib.hf_why(lock))
+            self._changed.popleft()
+        while self._asked:
+            if self._asked[0] in self._told:
+                self._told[self._asked[0]](ASKED, 0)
+            self._asked.popleft()
 
     def _wind(self) -> None:
         """Come back when the library wants to, at the latest."""
@@ -89,14 +107,17 @@ class LoopClient(Client):
             self._timer = self.loop.call_later(ms / 1000, self._process)
 
     def _close(self, limit: float) -> None:
-        """The loop is let alone, unless it is another process's: a forked child shares the
-        parent's epoll, and must not touch it."""
+        """The loop is let alone if it is another process's: a forked child shares the parent's
+        epoll, and must not touch it.  Who waits is told that it is over."""
+        told, self._told = self._told, {}
         if self._born == _process.generation and not self.loop.is_closed():
-            self.loop.remove_reader(self._fd)
+            if self._fd >= 0:
+                self.loop.remove_reader(self._fd)
             for planned in (self._turn, self._timer):
                 if planned is not None:
                     planned.cancel()
-        self._told.clear()
+            for tell in told.values():
+                tell(_c.IDLE, _c.ECANCELED)
         super()._close(limit)
 
 
@@ -132,7 +153,7 @@ def _forget_closed_loops() -> None:
     """Loops that were closed without a shutdown, and those of the parent process."""
     for key, (client, _) in list(_clients.items()):
         if client.closed or client._born != _process.generation or client.loop.is_closed():
-            del _clients[key]
+            _clients.pop(key, None)
             if not client.closed and client._born == _process.generation:
                 client.close()
 

@@ -13,7 +13,7 @@ from typing import Any, Callable, Mapping, Optional, TypeVar
 
 from . import _c
 from ._client import Client, milliseconds
-from ._errors import HoldfastError, NotHeld, error_of, tell_beside
+from ._errors import HoldfastError, LockCanceled, NotHeld, error_of, tell_beside
 from ._handle import Handle, Plan
 from ._loop import ASKED, LoopClient, check_loop, loop_client
 
@@ -41,33 +41,40 @@ class TaskPlace:
                 self.client.loop.call_soon(self._calls[state])  # it may do anything
         elif state == _c.HELD:
             wait.set_result(0)
-        elif state in (_c.IDLE, _c.LOST):
+        elif state in (_c.IDLE, _c.LOST) or why < 0:  # LEAVING: not granted, and time is over
             wait.set_result(why)
 
     async def acquire(self, limit: int) -> None:
-        await self._end(_c.lib.hf_acquire_start(self.handle.pointer, limit))
+        await self._end(_c.lib.hf_acquire_start, limit)
         self.count = 1
 
     async def release(self) -> None:
-        """LockLost: it was not ours to the end."""
-        await self._end(_c.lib.hf_release_start(self.handle.pointer))
+        """LockLost: it was not ours to the end.  If the client is closed, or is closed meanwhile,
+        that has given it up."""
+        try:
+            await self._end(_c.lib.hf_release_start)
+        except LockCanceled:
+            return
         self.client.drop(self.handle)
 
-    async def _end(self, started: int) -> None:
-        """Wait for the end of what was started.  If that fails, or the task is cancelled, nothing
+    async def _end(self, start: Callable[..., int], *arguments: int) -> None:
+        """Start something, and wait for its end.  If that fails, or the task is cancelled, nothing
         is left in line."""
+        if self.client.closed:
+            raise self._error(_c.ECANCELED)
         try:
-            if started == 0:
+            result = start(self.handle.pointer, *arguments)
+            if result == 0:
                 self._wait = self.client.loop.create_future()
                 self.client.turn()
-                started = await self._wait
+                result = await self._wait
         except BaseException:
             self.client.drop(self.handle)
             raise
         finally:
             self._wait = None
-        if started < 0:
-            error = self._error(started)
+        if result < 0:
+            error = self._error(result)
             self.client.drop(self.handle)
             raise error
 
@@ -98,7 +105,8 @@ class TaskSide:
         limit = 0 if not blocking else milliseconds(self.timeout if timeout is None else timeout)
         self._settle_in_process()
         task = asyncio.current_task()
-        assert task is not None  # a coroutine is always run by one
+        if task is None:
+            raise RuntimeError("acquire_async() has to be called by a task of asyncio")
         place = self._by_task.get(task)
         if place is not None:
             place.count += 1
@@ -142,8 +150,8 @@ class TaskSide:
 
     def _task_place(self) -> tuple[Optional[asyncio.Task[Any]], Optional[TaskPlace]]:
         """What the running task has of this lock, and the task that took it.  What a task took
-        that has ended is anybody's: asyncio.wait_for(lock.acquire_async(), 5) makes such a
-        one."""
+        that has ended is anybody's, if there is one such place: before Python 3.12
+        asyncio.wait_for(lock.acquire_async(), 5) makes such a task."""
         if not self._by_task:
             return None, None
         try:
@@ -151,7 +159,8 @@ class TaskSide:
         except RuntimeError:  # no loop runs in this thread
             return None, None
         if task is not None and task not in self._by_task:
-            task = next((one for one in self._by_task if one.done()), None)
+            ended = [one for one in self._by_task if one.done()]
+            task = ended[0] if len(ended) == 1 else None
         return task, self._by_task[task] if task is not None else None
 
     def _settle_in_process(self) -> None:

@@ -1,6 +1,10 @@
 """What asyncio needs, whatever the store."""
 import asyncio
 import os
+import shutil
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
@@ -47,6 +51,152 @@ def test_acquired_by_a_task_that_has_ended():
             assert not lock.is_held
 
     asyncio.run(main())
+
+
+def test_two_that_ended_tasks_took_are_nobodys():
+    """Which of them is meant cannot be known: the wrong slot would be worse than an error."""
+    async def main():
+        gpu = holdfast.Semaphore("helpers", 2)
+        for _ in range(2):
+            await asyncio.shield(asyncio.ensure_future(gpu.acquire_async()))
+        with pytest.raises(holdfast.NotHeld):
+            gpu.slot
+        with pytest.raises(holdfast.NotHeld):
+            await gpu.release_async()
+
+    asyncio.run(main())
+
+
+def run_script(code):
+    """In a process of its own, for what may crash or hang."""
+    return subprocess.run([sys.executable, "-c", f"import asyncio, holdfast\n{code}"], timeout=30,
+                          text=True, capture_output=True)
+
+
+def test_a_generator_is_left_open_at_the_end():
+    """The loop ends the generator and the client in no order, and at once."""
+    done = run_script("""
+async def numbers():
+    async with holdfast.Lock("open"):
+        yield 1
+
+async def main():
+    async for number in numbers():
+        break
+    async with holdfast.Lock("other"):
+        pass
+
+for _ in range(8):
+    asyncio.run(main())
+print("done")
+""")
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+def test_the_client_goes_first():
+    done = run_script("""
+async def shut_down():
+    async with holdfast.Lock("early"):
+        await asyncio.get_running_loop().shutdown_asyncgens()
+
+async def wait_for_it(lock):
+    try:
+        async with lock:
+            pass
+    except holdfast.LockCanceled:
+        print("canceled")
+
+async def shut_down_under_a_waiter():
+    lock = holdfast.Lock("early")
+    async with lock:
+        waiter = asyncio.ensure_future(wait_for_it(lock))
+        await asyncio.sleep(0.05)
+        await asyncio.get_running_loop().shutdown_asyncgens()
+        await waiter
+
+asyncio.run(shut_down())
+asyncio.run(shut_down_under_a_waiter())
+lock = holdfast.Lock("late")
+loop = asyncio.new_event_loop()
+loop.run_until_complete(lock.acquire_async())
+loop.close()
+asyncio.run(shut_down())  # closes what the other loop left
+print("done")
+""")
+    assert (done.returncode, done.stdout) == (0, "canceled\ndone\n"), done.stderr
+
+
+def test_a_handler_that_raises():
+    """Wherever in our part of the loop it comes, no news are lost, and the loop goes on."""
+    done = run_script("""
+import signal
+raised = turns = 0
+
+def on_alarm(_, frame):
+    global raised
+    if frame.f_code.co_name in ("_process", "_tell_news", "_told", "_wind"):
+        raised += 1
+        raise ZeroDivisionError
+signal.signal(signal.SIGALRM, on_alarm)
+
+async def work(lock):
+    global turns
+    for _ in range(2000):
+        async with lock:
+            turns += 1
+
+async def main():
+    asyncio.get_running_loop().set_exception_handler(lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+    await asyncio.gather(*(work(holdfast.Lock("raises", url="memory:raises")) for _ in range(2)))
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+asyncio.run(main())
+print("done", turns, raised > 0)
+""")
+    assert (done.returncode, done.stdout) == (0, "done 4000 True\n"), done.stderr
+
+
+@pytest.fixture
+def redis(tmp_path):
+    """A server of our own, which can be stopped."""
+    if shutil.which("redis-server") is None:
+        pytest.skip("no redis-server here")
+    socket = tmp_path / "redis"
+    server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", socket, "--save", "",
+                               "--dir", tmp_path], stdout=subprocess.DEVNULL)
+    try:
+        for _ in range(500):
+            if socket.exists():
+                break
+            time.sleep(0.01)
+        yield server, f"redis+unix:{socket}?ttl=2s"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def test_the_time_limit_is_kept_by_a_server_that_does_not_answer(redis):
+    server, url = redis
+
+    async def main():
+        async with holdfast.Lock("first", url=url):
+            pass
+        server.send_signal(signal.SIGSTOP)
+        begin = time.monotonic()
+        with pytest.raises(holdfast.HoldfastError):
+            await holdfast.Lock("frozen", url=url).acquire_async(0.3)
+        waited = time.monotonic() - begin
+        server.send_signal(signal.SIGCONT)
+        return waited
+
+    assert asyncio.run(main()) < 2  # else the lease ended it
+
+
+def test_outside_of_a_task():
+    coroutine = holdfast.Lock("by-hand").acquire_async()
+    with pytest.raises(RuntimeError):
+        coroutine.send(None)
 
 
 def test_decorator():
