@@ -10,7 +10,9 @@ char *hf_state_home(void);
 
 /* The file with the locks of the whole machine, and the group that shares it unless
  * another was named.  Its place is the same whatever prefix Holdfast is installed in, or two
- * copies of it would not exclude each other.  No variable leads elsewhere. */
+ * copies of it would not exclude each other.  No variable leads system: elsewhere.  With
+ * XDG_STATE_HOME=/var/lib the default store is this one, by its path: as with every path that
+ * leads there, it is then used as system: is. */
 #define HF_SYSTEM_FILE  "/var/lib/holdfast/locks.db"
 #define HF_SYSTEM_GROUP "holdfast"
 

@@ -27,7 +27,7 @@ def be_alone():
         done = command("mount", "-t", "tmpfs", "-o", "mode=755", "none", "/var/lib")
     lines = {"passwd": [f"{name}:x:{number}:{number}::/nonexistent:/bin/sh"
                         for name, number in (("ana", ANA), ("ben", BEN), ("eve", EVE))],
-             "group": [f"holdfast:x:{GID}:"]}
+             "group": [f"holdfast:x:{GID}:", f"many:x:{GID + 1}:" + ",".join(["somebody"] * 3000)]}
     for name, more in lines.items():
         old = [line for line in pathlib.Path(f"/etc/{name}").read_text().splitlines()
                if not line.startswith("holdfast:")]
@@ -103,6 +103,9 @@ def it_is_made_once(t):
     shutil.rmtree(FILE.parent)
     t.contains(run(t, 0, "init", "--system", "--group", "daemon").out, "group daemon\n")
     t.contains(run(t, 0, "init", "--system").out, "group daemon\n")
+    shutil.rmtree(FILE.parent)
+    t.contains(run(t, 0, "init", "--system", "--group", "many").out, "group many\n")
+    refused(t, run(t, EVE, "list", "--system"), "group many")
 
 
 @case

@@ -7,6 +7,7 @@
 #include "store/sqlite/files.h"
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "holdfast.h"
 #include "store/store.h"
 
@@ -20,6 +21,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#define GROUP_ROOM 4096 /* for an entry of a group, to begin with */
 
 static int distrust(const char *path, char *errmsg, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -37,28 +40,53 @@ static int distrust(const char *path, char *errmsg, const char *format, ...)
 
 /* ---- Groups ------------------------------------------------------------------- */
 
+/* By its name or, if that is NULL, by its number; NULL if there is none.  A group may have
+ * any number of members.  `room`: to be freed. */
+static const struct group *find_entry(const char *name, gid_t number, struct group *entry,
+                                      char **room)
+{
+    struct group *found = NULL;
+    size_t        size = 0;
+    int           error = ERANGE;
+
+    *room = NULL;
+    while (error == ERANGE) {
+        char *more = hf_grow(*room, &size, size + GROUP_ROOM, 1);
+        if (more == NULL)
+            return NULL;
+        *room = more;
+        error = name != NULL ? getgrnam_r(name, entry, *room, size, &found)
+                             : getgrgid_r(number, entry, *room, size, &found);
+    }
+    return error == 0 ? found : NULL;
+}
+
 const char *hf_sq_group_name(gid_t group, char ret[64])
 {
-    struct group entry, *found = NULL;
-    char         room[4096];
+    struct group        entry;
+    char               *room;
+    const struct group *found = find_entry(NULL, group, &entry, &room);
 
-    if (getgrgid_r(group, &entry, room, sizeof room, &found) == 0 && found != NULL)
+    if (found != NULL)
         snprintf(ret, 64, "%s", found->gr_name);
     else
         snprintf(ret, 64, "%lu", (unsigned long)group);
+    free(room);
     return ret;
 }
 
 /* By name, or by number.  False: there is none. */
 static bool find_group(const char *name, gid_t *ret)
 {
-    struct group entry, *found = NULL;
-    char         room[16384], *end;
+    struct group        entry;
+    char               *room, *end;
+    const struct group *found = find_entry(name, 0, &entry, &room);
 
-    if (getgrnam_r(name, &entry, room, sizeof room, &found) == 0 && found != NULL) {
+    if (found != NULL)
         *ret = found->gr_gid;
+    free(room);
+    if (found != NULL)
         return true;
-    }
     errno = 0;
     unsigned long number = strtoul(name, &end, 10);
     *ret = (gid_t)number;
@@ -82,13 +110,15 @@ bool hf_sq_group_has_us(gid_t group)
 
 int hf_sq_files_share(struct hf_sq_files *files, const char *group, char *errmsg)
 {
-    if (!find_group(group, &files->group) && files->system) {
+    bool found = find_group(group, &files->group);
+
+    if (!found && files->system) {
         snprintf(errmsg, HF_ERRMSG_MAX,
                  "there is no group \"%.80s\"; make it by `sudo groupadd --system %.80s`",
                  group, group);
         return HF_ENOTFOUND;
     }
-    if (!find_group(group, &files->group)) {
+    if (!found) {
         snprintf(errmsg, HF_ERRMSG_MAX, "store URL: there is no group \"%.80s\"", group);
         return HF_EINVAL;
     }
