@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 
 #define SCHEME_MAX 32
-#define SYSTEM     "system" /* a file as well: the machine's */
 
 /* The scheme of the store; without a URL, for --print, that of the only store that needs
  * something. */
@@ -26,10 +25,16 @@ static void find_scheme(const struct args *args, char ret[SCHEME_MAX])
     snprintf(ret, SCHEME_MAX, "%.*s", (int)strcspn(url, ":"), url);
 }
 
+/* A file as well: the machine's. */
+static bool is_system(const char *scheme)
+{
+    return strcmp(scheme, "system") == 0;
+}
+
 /* What a session makes in these: files; the chroot. */
 static bool is_made_by_coming(const char *scheme)
 {
-    return strcmp(scheme, "sqlite") == 0 || strcmp(scheme, SYSTEM) == 0 ||
+    return strcmp(scheme, "sqlite") == 0 || is_system(scheme) ||
            strcmp(scheme, "zk") == 0 || strcmp(scheme, "zks") == 0;
 }
 
@@ -44,7 +49,7 @@ static void tell_system(const char *where)
 
     if (file != NULL && stat(file, &st) == 0)
         group = getgrgid(st.st_gid);
-    printf("%s: %.*s is there, for root and the members of ", SYSTEM, (int)length, path);
+    printf("system: %.*s is there, for root and the members of ", (int)length, path);
     if (group != NULL)
         printf("group %s\n", group->gr_name);
     else
@@ -62,7 +67,7 @@ static int tell_ready(const struct args *args, struct hf_client *client,
     if (r < 0)
         return session_failed(client, r);
     find_scheme(args, scheme);
-    if (strcmp(scheme, SYSTEM) == 0)
+    if (is_system(scheme))
         tell_system(hf_where(client));
     else
         printf("%s: what it needs is there, and we may use it\n", scheme);
@@ -75,7 +80,12 @@ int init_main(const struct args *args)
     char *sql;
 
     find_scheme(args, scheme);
-    int r = hf_schema(strcmp(scheme, SYSTEM) == 0 ? "sqlite" : scheme, args->grant, &sql);
+    if (args->print && is_system(scheme)) {
+        complain(
+            "there is no SQL for system:, it is made by `sudo holdfast init --system`");
+        return EXIT_USAGE;
+    }
+    int r = hf_schema(scheme, args->grant, &sql);
     if (r == HF_EUNSUPPORTED)
         complain("no store of kind \"%s:\" is built in; there are: %s", scheme,
                  hf_stores());

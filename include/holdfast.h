@@ -109,8 +109,9 @@ HF_API const char *hf_version(void);
 HF_API const char *hf_stores(void);
 
 /* The SQL that makes what a store needs in a database, for an administrator to run.  With
- * a `role`, it also lets that role use it.  `scheme` is one of hf_stores().  *ret is yours
- * to free(); NULL if nothing has to be made.  Stores make it themselves where they may. */
+ * a `role`, it also lets that role use it.  `scheme` is one of hf_stores(), or "system".  *ret
+ * is yours to free(); NULL if there is no SQL for it.  Stores make what they need themselves
+ * where they may. */
 HF_API HF_CHECK int hf_schema(const char *scheme, const char *role, char **ret);
 
 /* ---- Options: what a client is opened with, and what it tells ----------- */

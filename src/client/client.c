@@ -377,5 +377,5 @@ const char *hf_stores(void)
 
 int hf_schema(const char *scheme, const char *role, char **ret)
 {
-    return hf_store_schema(scheme, role, ret);
+    return hf_store_schema(hf_url_scheme(scheme), role, ret);
 }

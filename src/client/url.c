@@ -77,7 +77,14 @@ static int default_url(char **ret, char *errmsg)
     return 0;
 }
 
-/* The file that all users of this machine share; "system:" may have parameters. */
+#define SYSTEM_SCHEME "system" /* the file that all users of this machine share */
+
+const char *hf_url_scheme(const char *scheme)
+{
+    return strcmp(scheme, SYSTEM_SCHEME) == 0 ? "sqlite" : scheme;
+}
+
+/* It may have parameters. */
 static int system_url(const char *params, char **ret, char *errmsg)
 {
     if (params[0] != '\0' && params[0] != '?') {
@@ -99,8 +106,8 @@ static int choose_url(const char *url, char **ret, char *errmsg)
         url = getenv("HOLDFAST_URL");
     if (url == NULL || url[0] == '\0' || strcmp(url, "sqlite:") == 0)
         return default_url(ret, errmsg);
-    if (strncmp(url, "system:", 7) == 0)
-        return system_url(url + 7, ret, errmsg);
+    if (strncmp(url, SYSTEM_SCHEME ":", strlen(SYSTEM_SCHEME ":")) == 0)
+        return system_url(url + strlen(SYSTEM_SCHEME ":"), ret, errmsg);
     *ret = strdup(url);
     return 0;
 }

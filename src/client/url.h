@@ -20,6 +20,9 @@ struct hf_url {
 int  hf_url_parse(const char *url, struct hf_url *ret, char *errmsg);
 void hf_url_finish(struct hf_url *url);
 
+/* The scheme of the store that is used: that of system: is sqlite, every other is its own. */
+const char *hf_url_scheme(const char *scheme);
+
 /* The URL without passwords, as it may be shown; free it.  NULL: no memory. */
 char *hf_url_shown(const char *url);
 

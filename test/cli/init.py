@@ -68,7 +68,9 @@ def sql_for_postgresql(t):
 def bad_usage(t):
     for args, says in ((["--grant", "ana"], "--print"), (["--print", "--grant", ""], "role"),
                        (["a"], "a"), (["--json"], "--json"), (["--url", "frob:x"], "frob"),
-                       (["--print", "--url", "frob:x"], "frob"), (["--url", "frob"], "frob")):
+                       (["--print", "--url", "frob:x"], "frob"), (["--url", "frob"], "frob"),
+                       (["--print", "--system"], "sudo holdfast init --system"),
+                       (["--print", "--url", "system:"], "sudo holdfast init --system")):
         done = t.run("init", *args)
         t.equal((done.code, done.out), (64, ""), args)
         t.one_line(done.err)

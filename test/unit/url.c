@@ -71,6 +71,21 @@ static void test_the_url_that_nobody_gave(void **state)
 }
 
 /* As a service of the system has it: no HOME.  It must mean the file of the login shell. */
+/* A URL of system: can be opened, so there is a schema for it, too. */
+static void test_the_schemes_of_files(void **state)
+{
+    const char *const schemes[] = { "sqlite", "system" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        char *sql = "not told";
+        assert_string_equal(hf_url_scheme(schemes[i]), "sqlite");
+        assert_int_equal(hf_schema(schemes[i], NULL, &sql), 0);
+        assert_null(sql);
+    }
+    assert_string_equal(hf_url_scheme("systems"), "systems");
+}
+
 static void test_without_home(void **state)
 {
     const struct passwd *user = getpwuid(geteuid());
@@ -246,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_parts_of_a_url),
         cmocka_unit_test(test_the_url_that_nobody_gave),
+        cmocka_unit_test(test_the_schemes_of_files),
         cmocka_unit_test(test_without_home),
         cmocka_unit_test(test_nowhere_at_all),
         cmocka_unit_test(test_the_url_of_the_environment),
