@@ -297,8 +297,11 @@ HF_API HF_CHECK int hf_load(const char *url);
  * for a callback that is under way; after that none comes any more. */
 HF_API void hf_close(struct hf_client *client);
 
-/* About the last failure on this client.  The text belongs to the calling thread,
- * until its next hf_errmsg(). */
+/* About the last failure of the calling thread on this client, also if other threads failed
+ * since; if it had none there, about the last of all.  A thread that has called
+ * hf_acquire_start() or hf_process() is told of locks that were started and failed, too.
+ * With several clients ask before the next call that may fail.  The text belongs to the
+ * calling thread, until its next hf_errmsg(). */
 HF_API const char *hf_errmsg(struct hf_client *client);
 
 /* Which store it is: its URL, without passwords, so that it may be shown; the default
@@ -403,7 +406,8 @@ HF_API int hf_cancel(struct hf_lock *lock);
  * A thread that has to stay free, as for signals that a runtime handles there, can have
  * another one wait: the helper calls hf_act_for() with the number that hf_acting_for() gave
  * in that thread, and what it acquires is that thread's.  One of the two at a time may use
- * the lock, but for hf_cancel().  0: in its own name again. */
+ * the lock, but for hf_cancel().  hf_errmsg() tells each of them its own failures.  0: in its
+ * own name again. */
 HF_API uint64_t hf_acting_for(void);
 HF_API void     hf_act_for(uint64_t owner);
 

@@ -43,6 +43,7 @@ int hf_acquire(struct hf_lock *lock, int64_t timeout_ms)
 
 int hf_acquire_start(struct hf_lock *lock, int64_t timeout_ms)
 {
+    hf_client_hear(lock->client);
     return call_timed(lock, lock->ops->acquire_start, timeout_ms);
 }
 

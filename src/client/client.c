@@ -73,17 +73,6 @@ int hf_client_need_fd(struct hf_client *client, int fd)
                           "no descriptor left; raise the limit (ulimit -n)");
 }
 
-int hf_client_fail(struct hf_client *client, int code, const char *format, ...)
-{
-    va_list args;
-
-    assert(code < 0);
-    va_start(args, format);
-    vsnprintf(client->errmsg, sizeof client->errmsg, format, args);
-    va_end(args);
-    return code;
-}
-
 static int open_url(struct hf_client *client, const char *url,
                     const struct hf_options *options, char *errmsg)
 {
@@ -135,6 +124,7 @@ static int start_client(struct hf_client *client, const struct hf_options *optio
     if (client->command == NULL || client->note == NULL)
         return HF_ENOMEM;
     client->generation = hf_fork_generation();
+    hf_client_number(client);
     client->on_state = options->on_state;
     client->on_ask = options->on_ask;
     client->on_place = options->on_place;
@@ -277,19 +267,6 @@ void hf_close(struct hf_client *client)
     pthread_setcancelstate(cancel, &cancel);
 }
 
-const char *hf_errmsg(struct hf_client *client)
-{
-    static _Thread_local char text[HF_ERRMSG_MAX];
-
-    int cancel;
-
-    if (hf_client_begin(client, &cancel) < 0)
-        return "this client was opened by the parent process; open one of your own";
-    memcpy(text, client->errmsg, sizeof text);
-    hf_client_end(client, cancel);
-    return text;
-}
-
 const char *hf_where(const struct hf_client *client)
 {
     return client->url;
@@ -326,6 +303,7 @@ int hf_process(struct hf_client *client)
     int r = hf_client_begin(client, &cancel);
     if (r < 0)
         return r;
+    hf_client_hear(client);
     hf_drive_process(&client->drive);
     hf_client_end(client, cancel);
     return 0;

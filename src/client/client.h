@@ -32,9 +32,14 @@ struct hf_client {
     struct hf_notice  *notices, **last_notice; /* callbacks to make */
     bool               calling; /* some are being made, by the thread `caller` */
     pthread_t          caller;
-    const void        *called;  /* the lock or lookout that the one under way is about */
-    bool               closing; /* no more are made */
-    char               errmsg[HF_ERRMSG_MAX];
+    const void        *called;   /* the lock or lookout that the one under way is about */
+    bool               closing;  /* no more are made */
+    uint64_t           number;   /* of this client, in this process */
+    uint64_t           failures; /* so far */
+    char               errmsg[HF_ERRMSG_MAX]; /* of the last */
+    bool               failing_wish; /* what fails now was started, and is no thread's */
+    uint64_t           wish_failure; /* the last of these; 0: none */
+    char               wish_errmsg[HF_ERRMSG_MAX];
     enum hf_link       link; /* as told; it begins as down */
     char               link_why[HF_ERRMSG_MAX];
     unsigned           losses; /* told of */
@@ -88,7 +93,13 @@ void hf_client_settle(struct hf_client *client, const void *about);
 int hf_client_check_name(struct hf_client *client, const char *name);
 int hf_client_need_fd(struct hf_client *client, int fd);
 
-/* Remember a message, with the mutex held; returns `code`. */
+/* Which client it is: no other one of this process had that number. */
+void hf_client_number(struct hf_client *client);
+
+/* From now on hf_errmsg() tells this thread also of wishes that were started and failed. */
+void hf_client_hear(const struct hf_client *client);
+
+/* Remember a message for this thread, with the mutex held; returns `code`. */
 __attribute__((format(printf, 3, 4))) int hf_client_fail(struct hf_client *client,
                                                          int code, const char *format,
                                                          ...);

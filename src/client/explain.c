@@ -45,6 +45,13 @@ int hf_lock_fail(struct hf_lock *lock, int code)
                                                         : hf_strerror(code));
 }
 
+void hf_lock_fail_wish(struct hf_lock *lock, int code)
+{
+    lock->client->failing_wish = true;
+    (void)hf_lock_fail(lock, code);
+    lock->client->failing_wish = false;
+}
+
 int hf_lock_fail_not_held(struct hf_lock *lock)
 {
     assert(hf_state(lock) != HF_HELD);

@@ -73,9 +73,10 @@ int hf_lock_new(struct hf_client *client, const char *name, const struct hf_shap
 /* With the mutex held. */
 
 /* Remember a message that fits `code`; returns it.  The second says whether it is lost,
- * or was never held. */
-int hf_lock_fail(struct hf_lock *lock, int code);
-int hf_lock_fail_not_held(struct hf_lock *lock);
+ * or was never held.  The third is for a wish that no thread waits for. */
+int  hf_lock_fail(struct hf_lock *lock, int code);
+int  hf_lock_fail_not_held(struct hf_lock *lock);
+void hf_lock_fail_wish(struct hf_lock *lock, int code);
 
 /* What it needs before it can be wanted. */
 int hf_lock_prepare(struct hf_lock *lock);

@@ -149,7 +149,7 @@ void hf_lock_publish(struct hf_lock *lock)
 
     show_hold(lock);
     if (alone && hf_why(lock) < 0) /* nobody waits for it: hf_errmsg() tells */
-        hf_lock_fail(lock, hf_why(lock));
+        hf_lock_fail_wish(lock, hf_why(lock));
     end_wish(lock);
 }
 

@@ -164,10 +164,10 @@ class Client:
         finally:
             self._leave()
 
-    def _check(self, code: int) -> int:
+    def _check(self, code: int, message: str = "") -> int:
         """The code, if it is no failure.  Inside _call()."""
         if code < 0:
-            raise error_of(code, self._pointer or None)
+            raise error_of(code, self._pointer or None, message)
         return code
 
 

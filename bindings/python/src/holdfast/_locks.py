@@ -111,11 +111,11 @@ class BaseLock(TaskSide):
         try:
             client._enter()
             try:
-                r = acquire_interruptibly(place.handle, limit)
+                r, message = acquire_interruptibly(place.handle, limit)
                 # One that was interrupted cancels the waits of all threads: the others go on.
                 while r == _c.ECANCELED and cancels == self._cancels and not client.closed:
-                    r = acquire_interruptibly(place.handle, limit)
-                client._check(r)
+                    r, message = acquire_interruptibly(place.handle, limit)
+                client._check(r, message)
             finally:
                 client._leave()
             place.owner = threading.get_ident()

@@ -16,14 +16,15 @@ from ._handle import Handle
 MOMENT = 20  # milliseconds
 
 
-def acquire_interruptibly(handle: Handle, limit: int) -> int:
-    """hf_acquire().  If a signal handler raises, the lock is not kept."""
+def acquire_interruptibly(handle: Handle, limit: int) -> tuple[int, str]:
+    """hf_acquire(), and its message if that is for another thread.  If a signal handler raises,
+    the lock is not kept."""
     if threading.get_ident() != threading.main_thread().ident:
-        return _acquire(handle, limit)
+        return _acquire(handle, limit), ""
     start = time.monotonic()
     r = _acquire(handle, limit if 0 <= limit <= MOMENT else MOMENT)
     if r not in (_c.ETIMEOUT, _c.EDOWN) or 0 <= limit <= MOMENT:
-        return r
+        return r, ""
     if limit > 0:
         limit = max(1, limit - round((time.monotonic() - start) * 1000))
     return _acquire_by_helper(handle, limit)
@@ -41,14 +42,20 @@ def _acquire(handle: Handle, limit: int) -> int:
     return result[0]
 
 
-def _acquire_by_helper(handle: Handle, limit: int) -> int:
+def _acquire_by_helper(handle: Handle, limit: int) -> tuple[int, str]:
     result: list[int] = []
+    message = ""
     done = threading.Event()
     owner = _c.lib.hf_acting_for()
 
     def wait() -> None:
+        nonlocal message
         _c.lib.hf_act_for(owner)
-        result.append(_c.lib.hf_acquire(handle.pointer, limit))
+        r = _c.lib.hf_acquire(handle.pointer, limit)
+        client = handle.client._pointer
+        if r < 0 and client:  # the library tells each thread of its own failures
+            message = _c.text(_c.lib.hf_errmsg(client))
+        result.append(r)
         done.set()
 
     threading.Thread(target=wait, name="holdfast-wait", daemon=True).start()
@@ -59,7 +66,7 @@ def _acquire_by_helper(handle: Handle, limit: int) -> int:
         if result == [0]:
             _c.lib.hf_release(handle.pointer)
         raise
-    return result[0]
+    return result[0], message
 
 
 def _end(handle: Handle, done: threading.Event) -> None:

@@ -1,0 +1,134 @@
+/* errmsg.c - hf_errmsg(): each thread is told of its own failure. */
+#include "lib/recipe.h"
+
+#include <pthread.h>
+#include <string.h>
+
+#define URL "memory:errmsg"
+
+/* Both names are held by somebody else. */
+static struct hf_client *rival, *shared;
+
+static int open_both(void **state)
+{
+    (void)state;
+    assert_int_equal(hf_open(URL, NULL, &rival), 0);
+    assert_int_equal(hf_open(URL, NULL, &shared), 0);
+    assert_int_equal(hf_acquire(recipe_mutex(rival, "alpha"), 1000), 0);
+    assert_int_equal(hf_acquire(recipe_mutex(rival, "beta"), 1000), 0);
+    return 0;
+}
+
+static int close_both(void **state)
+{
+    (void)state;
+    hf_close(shared);
+    hf_close(rival);
+    return 0;
+}
+
+static void fail_at(const char *name)
+{
+    struct hf_lock *lock = recipe_mutex(shared, name);
+
+    assert_int_equal(hf_acquire(lock, 0), HF_EBUSY);
+    hf_lock_free(lock);
+}
+
+static bool tells_of(const char *name)
+{
+    return strstr(hf_errmsg(shared), name) != NULL;
+}
+
+static void *fail_at_beta(void *result)
+{
+    fail_at("beta");
+    return tells_of("\"beta\"") ? result : NULL;
+}
+
+static void in_another_thread(void *(*work)(void *))
+{
+    pthread_t thread;
+    void     *result = NULL;
+
+    assert_int_equal(pthread_create(&thread, NULL, work, &shared), 0);
+    pthread_join(thread, &result);
+    assert_non_null(result);
+}
+
+static void test_each_thread_has_its_own(void **state)
+{
+    (void)state;
+    fail_at("alpha");
+    in_another_thread(fail_at_beta);
+    assert_true(tells_of("\"alpha\""));
+}
+
+static void *hear_of_alpha(void *result)
+{
+    return tells_of("\"alpha\"") ? result : NULL;
+}
+
+static void test_one_that_has_none_is_told_the_last(void **state)
+{
+    (void)state;
+    fail_at("alpha");
+    in_another_thread(hear_of_alpha);
+}
+
+/* The keeper finds out that a started wish has failed. */
+static void fail_started(const char *name)
+{
+    struct hf_lock *lock = recipe_mutex(shared, name);
+
+    assert_int_equal(hf_acquire_start(lock, 0), 0);
+    recipe_await(lock, HF_IDLE);
+    assert_int_equal(hf_why(lock), HF_EBUSY);
+    hf_lock_free(lock);
+}
+
+static void *fail_started_at_beta(void *result)
+{
+    fail_started("beta");
+    return tells_of("\"beta\"") ? result : NULL;
+}
+
+static void test_what_was_started_is_told_to_who_starts(void **state)
+{
+    (void)state;
+    fail_at("alpha");
+    in_another_thread(fail_started_at_beta);
+    assert_true(tells_of("\"alpha\"")); /* this thread has not started anything */
+    fail_started("beta");
+    assert_true(tells_of("\"beta\""));
+    fail_at("alpha");
+    assert_true(tells_of("\"alpha\"")); /* the later one */
+}
+
+static void test_each_client_has_its_own(void **state)
+{
+    (void)state;
+    fail_at("alpha");
+    hf_close(shared);
+    assert_int_equal(hf_open(URL, NULL, &shared), 0); /* maybe at the same address */
+    assert_string_equal(hf_errmsg(shared), "");
+    fail_at("alpha");
+    assert_int_equal(hf_verify(rival, "alpha", 0, 0), HF_EINVAL);
+    assert_true(tells_of("\"alpha\""));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_each_thread_has_its_own, open_both,
+                                        close_both),
+        cmocka_unit_test_setup_teardown(test_one_that_has_none_is_told_the_last,
+                                        open_both, close_both),
+        cmocka_unit_test_setup_teardown(test_what_was_started_is_told_to_who_starts,
+                                        open_both, close_both),
+        cmocka_unit_test_setup_teardown(test_each_client_has_its_own, open_both,
+                                        close_both),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
