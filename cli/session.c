@@ -76,7 +76,7 @@ static int open_client(const struct args *args, const struct session_holder *hol
 
 void session_load(const struct args *args)
 {
-    int r = hf_load(args->url);
+    int r = hf_load(args->url, NULL, 0); /* hf_open() tells what is missing */
 
     (void)r;
 }

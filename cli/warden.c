@@ -81,7 +81,7 @@ static void load(const struct hf_warden_word *word)
 
     snprintf(url, sizeof url, "%.*s:", (int)strnlen(word->scheme, sizeof word->scheme),
              word->scheme);
-    int r = hf_load(url);
+    int r = hf_load(url, NULL, 0);
     (void)r;
 }
 

@@ -290,8 +290,9 @@ HF_API HF_CHECK int hf_open(const char *url, const struct hf_options *options,
 
 /* Load what hf_open() would load for this URL, and open nothing.  After that no library is
  * read from disk for it any more: for programs that call chroot(), give up rights, or must
- * go on when memory is short.  Of the URL only the scheme counts.  HF_ENOTFOUND as above. */
-HF_API HF_CHECK int hf_load(const char *url);
+ * go on when memory is short.  Of the URL only the scheme counts.  HF_ENOTFOUND as above.
+ * On failure `error` (unless it is NULL) tells why. */
+HF_API HF_CHECK int hf_load(const char *url, char *error, size_t error_size);
 
 /* Release and free every lock that is left, end the session, free the client.  Waits
  * for a callback that is under way; after that none comes any more. */

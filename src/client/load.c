@@ -3,11 +3,11 @@
 #include "holdfast.h"
 
 #include <pthread.h>
+#include <stdio.h>
 
-static int load_for(const char *text)
+static int load_for(const char *text, char *errmsg)
 {
     struct hf_url url;
-    char          errmsg[HF_ERRMSG_MAX]; /* hf_open() tells the same */
 
     int r = hf_url_parse(text, &url, errmsg);
     if (r < 0)
@@ -17,12 +17,15 @@ static int load_for(const char *text)
     return r;
 }
 
-int hf_load(const char *url)
+int hf_load(const char *url, char *error, size_t error_size)
 {
-    int cancel;
+    char errmsg[HF_ERRMSG_MAX] = "out of memory";
+    int  cancel;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    int r = load_for(url);
+    int r = load_for(url, errmsg);
     pthread_setcancelstate(cancel, &cancel);
+    if (r < 0 && error != NULL && error_size > 0)
+        snprintf(error, error_size, "%s", errmsg);
     return r;
 }

@@ -44,8 +44,8 @@ static void test_nothing_is_loaded_for_what_needs_nothing(void **state)
 {
     (void)state;
     open_and_close("memory:load");
-    assert_int_equal(hf_load("sqlite:/nowhere/locks.db"), 0); /* nor is it made */
-    assert_int_equal(hf_load("memory:"), 0);
+    assert_int_equal(hf_load("sqlite:/nowhere/locks.db", NULL, 0), 0); /* nor is it made */
+    assert_int_equal(hf_load("memory:", NULL, 0), 0);
     if (is_built_in("zk"))
         open_and_close("zk://127.0.0.1:1");
     assert_false(is_loaded("libssl"));
@@ -67,7 +67,7 @@ static void test_redis_without_tls_needs_hiredis_alone(void **state)
 
 static void *load_it(void *url)
 {
-    return hf_load(url) == 0 ? url : NULL;
+    return hf_load(url, NULL, 0) == 0 ? url : NULL;
 }
 
 static void test_many_threads_load_the_same(void **state)
@@ -94,16 +94,21 @@ static void test_postgres(void **state)
     (void)state;
     if (!is_built_in("postgres"))
         skip();
-    assert_int_equal(hf_load("postgres:"), 0);
+    assert_int_equal(hf_load("postgres:", NULL, 0), 0);
     assert_true(is_loaded("libpq"));
     open_and_close("postgres://127.0.0.1:1/x");
 }
 
 static void test_what_cannot_be_loaded(void **state)
 {
+    char error[100] = "", cut[5] = "";
+
     (void)state;
-    assert_int_equal(hf_load("nosuch:"), HF_EUNSUPPORTED);
-    assert_int_equal(hf_load("no store"), HF_EINVAL);
+    assert_int_equal(hf_load("nosuch:", error, sizeof error), HF_EUNSUPPORTED);
+    assert_non_null(strstr(error, "nosuch"));
+    assert_int_equal(hf_load("no store", cut, sizeof cut), HF_EINVAL);
+    assert_int_equal(strlen(cut), sizeof cut - 1);
+    assert_int_equal(hf_load("no store", NULL, 0), HF_EINVAL);
 }
 
 /* In this order: what is loaded stays. */

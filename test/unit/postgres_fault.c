@@ -199,7 +199,7 @@ static void test_no_password(void **state)
 static int load_libpq(void **state)
 {
     (void)state;
-    return hf_load("postgres:");
+    return hf_load("postgres:", NULL, 0);
 }
 
 int main(void)

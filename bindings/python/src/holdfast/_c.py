@@ -155,7 +155,7 @@ PROTOTYPES: dict[str, tuple[Any, ...]] = {  # name: result, arguments...
     "hf_version": (c_char_p,),
     "hf_stores": (c_char_p,),
     "hf_open": (c_int, c_char_p, POINTER(Options), OUT),
-    "hf_load": (c_int, c_char_p),
+    "hf_load": (c_int, c_char_p, c_char_p, c_size_t),
     "hf_close": (None, Pointer),
     "hf_errmsg": (c_char_p, Pointer),
     "hf_where": (c_char_p, Pointer),

@@ -185,9 +185,10 @@ def load(url: Optional[str] = None) -> None:
 
     >>> load("sqlite:locks.db")
     """
-    r = _c.lib.hf_load(None if url is None else encode(url))
+    text = ctypes.create_string_buffer(512)
+    r = _c.lib.hf_load(None if url is None else encode(url), text, len(text))
     if r < 0:
-        raise error_of(r)
+        raise error_of(r, message=_c.text(text.value))
 
 
 def milliseconds(seconds: Optional[float]) -> int:

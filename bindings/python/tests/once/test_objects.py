@@ -153,6 +153,8 @@ def test_bad_arguments():
                  lambda: holdfast.Semaphore("x", -1).acquire()):
         with pytest.raises((holdfast.InvalidArgument, holdfast.Unsupported)):
             make()
+    with pytest.raises(holdfast.Unsupported, match="what"):
+        holdfast.load("what://")
     with pytest.raises(TypeError):
         holdfast.Lock("x", url="memory:", client=holdfast.shared_client())
 
