@@ -33,8 +33,8 @@ static void transfer(const std::string &url, int &from, int &to, const char *fir
 
     for (int i = 0; i < TRANSFERS; i++)
         holdfast::with_lock(both, 30s, [&](holdfast::guard &hold) {
+            hold.ensure_held(); /* before every step that matters, never in its middle */
             from--;
-            hold.ensure_held(); /* before every step that matters */
             to++;
         }); /* throws lock_lost if it was not ours to the end */
 }

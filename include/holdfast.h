@@ -33,7 +33,9 @@
  * from any thread, short of freeing what another thread is using.  The same is
  * true with HF_NO_KEEPER; then you must call hf_process() while a lock is held
  * or waited for.  Callbacks come from the keeper or from hf_process(), one at a
- * time, with no lock of ours held: they may call anything but hf_close().
+ * time, with no lock of ours held: they may call anything but hf_close().  on_trace and
+ * on_will are different: they come in the middle of the work with the store, from the thread
+ * that does it, and must not call the library.
  * Blocking calls are not cancellation points.
  *
  * Fork.  A child must not use what its parent opened: calls there return
@@ -72,20 +74,20 @@ extern "C" {
 
 /* What a call returns if it fails. */
 enum hf_error {
-    HF_EINVAL = -1,        /* an argument makes no sense; the message says which */
-    HF_ENOMEM = -2,        /* out of memory */
-    HF_EBUSY = -3,         /* somebody else has it, and you asked not to wait */
-    HF_ETIMEOUT = -4,      /* it did not become yours in the time given */
-    HF_ECANCELED = -5,     /* hf_cancel() was called */
-    HF_ELOST = -6,         /* it was yours, but not to the end: stop, and say so */
-    HF_EDOWN = -7,         /* the store cannot be reached, or does not answer */
-    HF_EDENIED = -8,       /* the store refuses you: permissions, password */
-    HF_EFORK = -9,         /* opened by the parent process; open your own */
-    HF_EOWNER = -10,       /* another thread holds this handle */
-    HF_ESTATE = -11,       /* the handle is in no state for this call */
-    HF_EMISMATCH = -12,    /* others use this name as another kind of lock */
-    HF_EFULL = -13,        /* no room in the store: disk, memory or queue limit */
-    HF_ECORRUPT = -14,     /* the store's data make no sense; nothing was changed */
+    HF_EINVAL = -1,     /* an argument makes no sense; the message says which */
+    HF_ENOMEM = -2,     /* out of memory */
+    HF_EBUSY = -3,      /* somebody else has it, and you asked not to wait */
+    HF_ETIMEOUT = -4,   /* it was not done, or did not become yours, in the time given */
+    HF_ECANCELED = -5,  /* hf_cancel() was called */
+    HF_ELOST = -6,      /* it was yours, but not to the end: stop, and say so */
+    HF_EDOWN = -7,      /* the store cannot be reached, or does not answer */
+    HF_EDENIED = -8,    /* the store refuses you: permissions, password */
+    HF_EFORK = -9,      /* opened by the parent process; open your own */
+    HF_EOWNER = -10,    /* another thread holds this handle */
+    HF_ESTATE = -11,    /* the handle is in no state for this call */
+    HF_EMISMATCH = -12, /* others use this name as another kind of lock */
+    HF_EFULL = -13,     /* no room in the store: disk, memory or queue limit */
+    HF_ECORRUPT = -14,  /* the store's data make no sense; nothing was changed */
     HF_EUNSUPPORTED = -15, /* not built in, or the store cannot do this */
     HF_ENOTFOUND = -16,    /* the place, file or library is not there (any more) */
     HF_ESTORE = -17,       /* any other failure of the store */
@@ -315,7 +317,7 @@ HF_API const char *hf_where(const struct hf_client *client);
  * They only make a handle; the store is not asked.
  *
  * A name is 1 to 255 bytes of UTF-8 without control characters, without '/',
- * without "..", and is not ".". */
+ * without "..", and is not ".": else HF_EINVAL. */
 
 /* One holder at a time, first come first served. */
 HF_API HF_CHECK int hf_mutex(struct hf_client *client, const char *name,
@@ -326,7 +328,8 @@ HF_API HF_CHECK int hf_mutex(struct hf_client *client, const char *name,
  * A thread that holds the writer may take a reader of the same name and client
  * too: it is granted at once.  If the writer is released first, the reader keeps
  * its place: that is a downgrade.  The other way round, from reader to writer, two
- * would wait for each other: a thread that tries gets HF_EDEADLOCK.
+ * would wait for each other: a thread that waits for that gets HF_EDEADLOCK, and with a
+ * timeout of 0 HF_EBUSY, as from any lock that is held.
  * examples/rwlock.c is a program. */
 HF_API HF_CHECK int hf_reader(struct hf_client *client, const char *name,
                               struct hf_lock **ret);
@@ -385,6 +388,11 @@ HF_API int hf_set_follow(struct hf_lock *lock, bool follow);
  * no store, and needs as many releases.  Other threads wait for the handle.  A process
  * that is stopped while it waits, as by Ctrl-Z, keeps its place and is granted the lock.
  * examples/mutex.c is a program.
+ *
+ * HF_ETIMEOUT: the time is over.  HF_ECANCELED: hf_cancel() was called.  HF_EDEADLOCK: this
+ * thread holds the name by another handle.  HF_EMISMATCH: others use the name as another kind
+ * of lock.  HF_EFULL: see hf_set_max_waiters(), or the store has no room.  HF_EDOWN,
+ * HF_EDENIED, HF_ECORRUPT, HF_ESTORE: the store does not answer, or refuses.
  *
  * After a failure the handle may be HF_LEAVING for a moment: hf_acquire() waits for that,
  * hf_acquire_start() is HF_ESTATE. */
@@ -538,7 +546,7 @@ HF_API HF_CHECK int hf_ask(struct hf_client *client, const char *name, const cha
                            int64_t timeout_ms);
 
 /* Has somebody asked for this lock since it was acquired?  Copies the last reason
- * to `reason`, cut to `size`, unless that is 0. */
+ * to `reason`, cut to `size`; nothing is copied if `size` is 0. */
 HF_API bool hf_asked(struct hf_lock *lock, char *reason, size_t size);
 
 /* A descriptor that is readable from when the lock is asked for until it is
@@ -658,7 +666,7 @@ HF_API int hf_process(struct hf_client *client);
 
 /* Descriptors that keep this session alive as long as any process has a copy
  * open (file store), so that a guardian outlives a killed holder.  Returns how
- * many were written to `fds`, 0 if the store works by leases: then only
+ * many descriptors were written to `fds`, 0 if the store works by leases: then only
  * hf_left_ms() counts.  They belong to the client: pass copies on, close none.  After a
  * loss there are new ones: ask again. */
 HF_API int hf_lifeline(struct hf_client *client, int *fds, int size);

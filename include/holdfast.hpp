@@ -11,8 +11,8 @@
  * holdfast.h; here stands what C++ adds.
  *
  * Failures.  A call throws holdfast::error, or has another form with a std::error_code & at
- * the end, which is set and throws nothing.  Without exceptions (-fno-exceptions) there are
- * only the latter.  message() tells a person about the last failure of this thread.
+ * the end, which is set and throws nothing; but for lock(), try_lock() and its like, and
+ * with_lock().  Without exceptions (-fno-exceptions) there are only the latter.  message() tells a person about the last failure of this thread.
  *
  * Locks of the standard library.  All kinds of locks have lock, try_lock, try_lock_for,
  * try_lock_until and unlock, so that std::unique_lock and std::scoped_lock work.  Those
@@ -28,7 +28,8 @@
  * callback.
  *
  * Threads.  As in holdfast.h: a handle belongs to the thread that acquired it, which may
- * acquire it again.  Objects are moved and destroyed by one thread while no other uses
+ * acquire it again.  To release in another one, by a guard that was moved there, call
+ * set_any_thread(true) first.  Objects are moved and destroyed by one thread while no other uses
  * them.
  *
  * Callbacks are std::functions.  If one throws, options::on_exception gets the exception;

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -14,6 +15,8 @@
 #include <vector>
 
 namespace holdfast
+{
+inline namespace HOLDFAST_MODE
 {
 
 class client
@@ -36,7 +39,7 @@ public:
 
     explicit operator bool() const noexcept { return session_ != nullptr; }
 
-    /* About the last failure in this thread, and why it could not be opened. */
+    /* About the last failure of this thread, and why it could not be opened. */
     std::string message() const { return session_ ? hf_errmsg(session_->raw) : error_; }
 
     /* Its URL, without passwords. */
@@ -231,6 +234,22 @@ private:
     std::string                      error_;
 };
 
+/* hf_load(): load the libraries that this URL needs, now. */
+inline void load(const std::string &url, std::error_code &ec,
+                 std::string *message = nullptr)
+{
+    char text[512] = "";
+    int  r = HF_EINVAL;
+
+    if (detail::has_nul(url))
+        std::snprintf(text, sizeof text, "%s", detail::HAS_NUL);
+    else
+        r = hf_load(url.c_str(), text, sizeof text);
+    ec = make_error_code(r);
+    if (message != nullptr)
+        *message = text;
+}
+
 /* End the session that a will is of; needs no client. */
 inline void execute(const std::vector<unsigned char> &will, limit time,
                     std::error_code &ec, std::string *message = nullptr)
@@ -244,6 +263,15 @@ inline void execute(const std::vector<unsigned char> &will, limit time,
 }
 
 #if HOLDFAST_THROWS
+inline void load(const std::string &url = std::string())
+{
+    std::error_code ec;
+    std::string     message;
+
+    load(url, ec, &message);
+    detail::throw_if(ec.value(), message);
+}
+
 inline void execute(const std::vector<unsigned char> &will, limit time = once)
 {
     std::error_code ec;
@@ -254,6 +282,7 @@ inline void execute(const std::vector<unsigned char> &will, limit time = once)
 }
 #endif
 
+} // namespace HOLDFAST_MODE
 } // namespace holdfast
 
 #endif

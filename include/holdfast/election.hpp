@@ -12,6 +12,8 @@
 
 namespace holdfast
 {
+inline namespace HOLDFAST_MODE
+{
 
 /* struct hf_election_options. */
 struct election_options {
@@ -148,6 +150,7 @@ private:
     std::unique_ptr<body> body_;
 };
 
+} // namespace HOLDFAST_MODE
 } // namespace holdfast
 
 #endif

@@ -2,23 +2,22 @@
 #ifndef HOLDFAST_ERROR_HPP
 #define HOLDFAST_ERROR_HPP
 
-#include <holdfast.h>
+#include "mode.hpp"
 
 #include <string>
 #include <system_error>
 #include <type_traits>
 
-#if defined(__cpp_exceptions) || defined(__EXCEPTIONS)
-#define HOLDFAST_THROWS 1
+#if HOLDFAST_THROWS
 #include <stdexcept>
-#else
-#define HOLDFAST_THROWS 0
 #endif
 
 namespace holdfast
 {
 
-/* The codes of enum hf_error: `if (ec == holdfast::errc::busy)`. */
+/* The codes are the same in both ways, so that files can hand them to each other.
+ *
+ * Those of enum hf_error: `if (ec == holdfast::errc::busy)`. */
 enum class errc {
     invalid = HF_EINVAL,
     no_memory = HF_ENOMEM,
@@ -52,7 +51,7 @@ template <> struct is_error_code_enum<holdfast::errc> : true_type {
 namespace holdfast
 {
 
-namespace detail
+namespace codes
 {
 
 class category final : public std::error_category
@@ -97,11 +96,11 @@ public:
     }
 };
 
-} // namespace detail
+} // namespace codes
 
 inline const std::error_category &error_category() noexcept
 {
-    static const detail::category category;
+    static const codes::category category;
     return category;
 }
 
@@ -123,6 +122,9 @@ inline bool retryable(const std::error_code &code) noexcept
 }
 
 #if HOLDFAST_THROWS
+inline namespace HOLDFAST_MODE
+{
+
 /* what() is the message for people; code() the errc. */
 class error : public std::system_error
 {
@@ -160,9 +162,7 @@ class canceled : public error
 {
     using error::error;
 };
-#endif
 
-#if HOLDFAST_THROWS
 namespace detail
 {
 
@@ -186,6 +186,8 @@ inline void throw_if(int code, const std::string &message)
 }
 
 } // namespace detail
+
+} // namespace HOLDFAST_MODE
 #endif
 
 } // namespace holdfast

@@ -6,17 +6,24 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <type_traits>
 #include <utility>
 
 namespace holdfast
+{
+inline namespace HOLDFAST_MODE
 {
 
 /* Acquires a lock, and releases it at the end of the scope, if release() was not called.
  *
  * The destructor does not throw.  If the lock was lost, the lock's last_unlock() says
  * errc::lost after it, and on_state was called when it happened.  So end a scope that
- * matters with release(), which throws lock_lost; or use with_lock(), which does. */
+ * matters with release(), which throws lock_lost; or use with_lock(), which does.
+ *
+ * A lock belongs to the thread that acquired it.  So a guard that is moved into another
+ * thread cannot release there: errc::not_owner, and the lock stays held.  Call
+ * set_any_thread(true) on the lock before, if that is what you want. */
 class guard : public handle
 {
 public:
@@ -69,9 +76,9 @@ public:
     /* The same; throws lock_lost if it was not. */
     void release()
     {
-        int r = give_back();
-        if (r < 0)
-            detail::throw_if(r, *body_->owner);
+        if (!owns_) /* no call of the library failed */
+            detail::throw_if(HF_ESTATE, std::string());
+        detail::throw_if(give_back(), *body_->owner);
     }
 #endif
 
@@ -87,7 +94,8 @@ private:
 
 #if HOLDFAST_THROWS
 /* Call `work`, with the guard if it takes one, under the lock, and return what it returns.
- * What it throws goes on; if it throws nothing and the lock was lost, lock_lost is thrown. */
+ * What it throws goes on; if it throws nothing and the lock was lost, lock_lost is thrown.
+ * It may release by itself. */
 template <class Work> auto with_lock(basic_lock &lock, limit time, Work &&work)
 {
     guard hold(lock, time);
@@ -100,10 +108,12 @@ template <class Work> auto with_lock(basic_lock &lock, limit time, Work &&work)
 
     if constexpr (std::is_void_v<decltype(call())>) {
         call();
-        hold.release();
+        if (hold)
+            hold.release();
     } else {
         auto result = call();
-        hold.release();
+        if (hold)
+            hold.release();
         return result;
     }
 }
@@ -114,6 +124,7 @@ template <class Work> auto with_lock(basic_lock &lock, Work &&work)
 }
 #endif
 
+} // namespace HOLDFAST_MODE
 } // namespace holdfast
 
 #endif

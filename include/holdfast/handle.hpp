@@ -5,11 +5,14 @@
 #include "error.hpp"
 #include "limit.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
 
 namespace holdfast
+{
+inline namespace HOLDFAST_MODE
 {
 
 enum class lock_state {
@@ -48,11 +51,12 @@ public:
 
     std::int64_t ahead() const noexcept { return hf_ahead(raw_); }
 
-    /* How long it is surely yours yet; milliseconds::max(): as long as this process
-     * lives. */
+    /* How long it is surely yours yet.  A hundred years: as long as this process lives; that
+     * can be compared and added like any other time. */
     std::chrono::milliseconds left() const noexcept
     {
-        return std::chrono::milliseconds(hf_left_ms(raw_));
+        return (std::min)(std::chrono::milliseconds(hf_left_ms(raw_)),
+                          detail::HUNDRED_YEARS);
     }
 
     /* Before every step that matters: is it surely ours?  Asks no store. */
@@ -123,6 +127,7 @@ private:
 #endif
 };
 
+} // namespace HOLDFAST_MODE
 } // namespace holdfast
 
 #endif

@@ -15,6 +15,8 @@
 
 namespace holdfast
 {
+inline namespace HOLDFAST_MODE
+{
 
 class shared_mutex;
 
@@ -135,6 +137,20 @@ public:
         ec = make_error_code(make(parts));
     }
 
+    all_of(const client &client, std::initializer_list<std::string> names,
+           std::error_code &ec)
+    {
+        std::vector<basic_lock> parts;
+
+        ec.clear();
+        for (const std::string &name : names) {
+            parts.push_back(mutex(client, name, ec));
+            if (ec)
+                return;
+        }
+        ec = make_error_code(make(parts));
+    }
+
     /* The part at that place, as they were given: its token, its slot. */
     handle part(std::size_t at) const noexcept { return handle(body_->parts[at]->raw); }
 
@@ -145,8 +161,7 @@ public:
     {
         int r = make(parts);
         if (r < 0)
-            detail::throw_if(r, parts.empty() || !parts[0] ? std::string()
-                                                           : parts[0].message());
+            detail::throw_if(r, is_hollow(parts) ? std::string() : parts[0].message());
     }
 
     template <class... Rest>
@@ -183,17 +198,24 @@ private:
     }
 #endif
 
+    /* Nothing to lock, or a lock that was moved away: then C is not asked. */
+    static bool is_hollow(const std::vector<basic_lock> &parts)
+    {
+        bool hollow = parts.empty();
+
+        for (const basic_lock &part : parts)
+            hollow = hollow || !part;
+        return hollow;
+    }
+
     int make(const std::vector<basic_lock> &parts)
     {
         std::vector<hf_lock *> raw;
 
+        if (is_hollow(parts))
+            return HF_EINVAL;
         for (const basic_lock &part : parts)
             raw.push_back(part.raw_);
-        for (hf_lock *part : raw)
-            if (part == nullptr)
-                return HF_EINVAL;
-        if (raw.empty())
-            return HF_EINVAL;
         int r = construct(parts[0].body_->owner, [&](hf_client *, hf_lock **ret) {
             return hf_all_of(raw.data(), raw.size(), ret);
         });
@@ -203,6 +225,7 @@ private:
     }
 };
 
+} // namespace HOLDFAST_MODE
 } // namespace holdfast
 
 #endif

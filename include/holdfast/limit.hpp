@@ -2,10 +2,14 @@
 #ifndef HOLDFAST_LIMIT_HPP
 #define HOLDFAST_LIMIT_HPP
 
+#include "mode.hpp"
+
 #include <chrono>
 #include <cstdint>
 
 namespace holdfast
+{
+inline namespace HOLDFAST_MODE
 {
 
 /* How long a call may take: any std::chrono::duration, `once` or `forever`.  Parts of a
@@ -44,6 +48,32 @@ private:
 inline constexpr limit forever = limit::none();
 inline constexpr limit once = limit(std::chrono::milliseconds(0));
 
+namespace detail
+{
+
+/* What `limit` calls for ever, but fits into any duration down to nanoseconds, also when it
+ * is added to what a clock shows. */
+inline constexpr std::chrono::milliseconds HUNDRED_YEARS(INT64_C(3155760000000));
+
+/* Call `attempt` with the time that is left until `end`, until it returns true; at least
+ * once.  If the clock is set back meanwhile, it is called again. */
+template <class Clock, class Duration, class Attempt>
+bool try_until(const std::chrono::time_point<Clock, Duration> &end,
+               const Attempt                                  &attempt)
+{
+    for (bool tried = false;; tried = true) {
+        const auto now = Clock::now();
+
+        if (!(now < end)) /* before the difference, which may not fit */
+            return !tried && attempt(once);
+        if (attempt(end - now))
+            return true;
+    }
+}
+
+} // namespace detail
+
+} // namespace HOLDFAST_MODE
 } // namespace holdfast
 
 #endif

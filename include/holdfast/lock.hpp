@@ -14,6 +14,8 @@
 
 namespace holdfast
 {
+inline namespace HOLDFAST_MODE
+{
 
 namespace detail
 {
@@ -54,7 +56,7 @@ public:
     {
     }
 
-    /* What is held by the lock on the left is given up. */
+    /* What is held by the lock on the left is given up, unless a guard of it lives. */
     basic_lock &operator=(basic_lock &&from) noexcept
     {
         body_ = std::move(from.body_);
@@ -147,11 +149,7 @@ public:
     template <class Clock, class Duration>
     bool try_lock_until(const std::chrono::time_point<Clock, Duration> &end)
     {
-        bool mine = try_for(end - Clock::now());
-
-        while (!mine && Clock::now() < end)
-            mine = try_for(end - Clock::now());
-        return mine;
+        return detail::try_until(end, [&](limit time) { return try_for(time); });
     }
 
     void set_note(const std::string &note)
@@ -213,6 +211,7 @@ private:
     friend class all_of;
 };
 
+} // namespace HOLDFAST_MODE
 } // namespace holdfast
 
 #endif

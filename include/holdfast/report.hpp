@@ -2,7 +2,7 @@
 #ifndef HOLDFAST_REPORT_HPP
 #define HOLDFAST_REPORT_HPP
 
-#include <holdfast.h>
+#include "mode.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -12,6 +12,8 @@
 #include <vector>
 
 namespace holdfast
+{
+inline namespace HOLDFAST_MODE
 {
 
 /* struct hf_entry, with strings of its own. */
@@ -100,6 +102,7 @@ private:
     std::vector<entry>                                entries_;
 };
 
+} // namespace HOLDFAST_MODE
 } // namespace holdfast
 
 #endif

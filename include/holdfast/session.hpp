@@ -14,6 +14,8 @@
 
 namespace holdfast
 {
+inline namespace HOLDFAST_MODE
+{
 
 /* struct hf_options.  An empty string and an empty function are none. */
 struct options {
@@ -30,8 +32,10 @@ struct options {
     std::function<void(handle lock, std::string_view reason)>               on_ask;
     std::function<void(handle lock, std::int64_t ahead)>                    on_place;
     std::function<void(link_state link, std::string_view why)>              on_link;
-    std::function<void(std::string_view text)>                              on_trace;
-    std::function<void(const void *will, std::size_t size)>                 on_will;
+
+    /* In the middle of the work with the store: these two must not call the library. */
+    std::function<void(std::string_view text)>              on_trace;
+    std::function<void(const void *will, std::size_t size)> on_will;
 #if HOLDFAST_THROWS
     std::function<void(std::exception_ptr)> on_exception;
 #endif
@@ -40,11 +44,19 @@ struct options {
 namespace detail
 {
 
+/* C would take what stands before it for the whole. */
+inline bool has_nul(const std::string &text) noexcept
+{
+    return text.find('\0') != std::string::npos;
+}
+
+inline constexpr const char *HAS_NUL = "a string has a null character in it";
+
 /* A name with a NUL inside would be cut there and be another lock's: a control character
  * makes the library refuse it. */
 inline const char *c_name(const std::string &name) noexcept
 {
-    return name.find('\0') == std::string::npos ? name.c_str() : "\x01";
+    return has_nul(name) ? "\x01" : name.c_str();
 }
 
 inline const char *c_text(const std::string &text) noexcept
@@ -126,6 +138,13 @@ struct session {
         char       text[512] = "";
         hf_options raw_options = HF_OPTIONS_INIT;
 
+        const options &asked = wishes;
+        for (const std::string *given : { &url, &asked.warden_program, &asked.command,
+                                          &asked.public_command, &asked.note })
+            if (has_nul(*given)) {
+                error = HAS_NUL;
+                return HF_EINVAL;
+            }
         if (!wishes.keeper)
             raw_options.flags |= HF_NO_KEEPER;
         if (wishes.init)
@@ -165,6 +184,7 @@ inline void throw_if(int code, const session &session)
 
 } // namespace detail
 
+} // namespace HOLDFAST_MODE
 } // namespace holdfast
 
 #endif

@@ -14,6 +14,8 @@
 
 namespace holdfast
 {
+inline namespace HOLDFAST_MODE
+{
 
 /* For std::shared_lock and std::unique_lock.  Each thread that reads has a place of its own
  * in line, so that a writer that waits is not passed over, whatever process it is in. */
@@ -62,6 +64,14 @@ public:
     bool release_shared(std::error_code &ec) noexcept
     {
         ec = make_error_code(stop_reading());
+        return !ec;
+    }
+
+    /* From writer to reader, with no other writer in between; then unlock_shared().  Does not
+     * wait.  After a failure this thread does not read.  errc::lost: nor does it write. */
+    bool downgrade(std::error_code &ec)
+    {
+        ec = make_error_code(write_to_read());
         return !ec;
     }
 
@@ -119,24 +129,22 @@ public:
     template <class Clock, class Duration>
     bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &end)
     {
-        bool mine = try_read(end - Clock::now());
-
-        while (!mine && Clock::now() < end)
-            mine = try_read(end - Clock::now());
-        return mine;
+        return detail::try_until(end, [&](limit time) { return try_read(time); });
     }
 
     /* Throw lock_lost if it was not yours to the end. */
     void release() { body_->exclusive.release(); }
 
-    void release_shared() { throw_if(stop_reading()); }
-
-    /* From writer to reader, with no other writer in between; then unlock_shared(). */
-    void downgrade()
+    void release_shared()
     {
-        throw_if(read(forever)); /* granted at once to who writes */
-        body_->exclusive.release();
+        int r = stop_reading();
+
+        if (r == HF_ESTATE) /* no call of the library failed */
+            detail::throw_if(r, std::string());
+        throw_if(r);
     }
+
+    void downgrade() { throw_if(write_to_read()); }
 #endif
 
 private:
@@ -240,6 +248,23 @@ private:
         return r;
     }
 
+    int write_to_read()
+    {
+        hf_lock *writing = body_->exclusive.native_handle();
+        int      r = read(once); /* granted at once to who writes */
+
+        if (r == HF_EBUSY && hf_state(writing) == HF_HELD)
+            return HF_EOWNER; /* by another thread, or for any */
+        if (r == HF_EBUSY)
+            return hf_release(writing); /* it is lost, or never was held */
+        if (r < 0)
+            return r;
+        r = hf_release(writing);
+        if (r < 0)
+            stop_reading();
+        return r;
+    }
+
 #if HOLDFAST_THROWS
     bool try_read(limit time)
     {
@@ -260,6 +285,7 @@ private:
     std::unique_ptr<body> body_;
 };
 
+} // namespace HOLDFAST_MODE
 } // namespace holdfast
 
 #endif

@@ -213,27 +213,28 @@ static int by_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-static int reject(struct hf_lock *lock, const char *why)
+static int reject(struct hf_client *client, const struct hf_lock *lock, const char *why)
 {
-    int cancel = hf_drive_begin(&lock->client->drive);
-    int r = hf_client_fail(lock->client, HF_EINVAL, "several locks as one: \"%s\" %s",
+    int cancel = hf_drive_begin(&client->drive);
+    int r = hf_client_fail(client, HF_EINVAL, "several locks as one: \"%s\" %s",
                            lock->name, why);
-    hf_drive_end(&lock->client->drive, cancel);
+    hf_drive_end(&client->drive, cancel);
     return r;
 }
 
-/* `part` is sorted. */
-static int check_parts(struct hf_lock *const *part, size_t count)
+/* `part` is sorted.  `client` is that of the first as given: there the caller asks. */
+static int check_parts(struct hf_client *client, struct hf_lock *const *part,
+                       size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (part[i]->client != part[0]->client)
-            return reject(part[i], "is of another client");
+        if (part[i]->client != client)
+            return reject(client, part[i], "is of another client");
         if (part[i]->part.whole != NULL || part[i]->made != NULL)
-            return reject(part[i], "is part of something else already");
+            return reject(client, part[i], "is part of something else already");
         if (hf_state(part[i]) != HF_IDLE)
-            return reject(part[i], "is in use");
+            return reject(client, part[i], "is in use");
         if (i > 0 && strcmp(part[i]->name, part[i - 1]->name) == 0)
-            return reject(part[i], "is given twice");
+            return reject(client, part[i], "is given twice");
     }
     return 0;
 }
@@ -273,7 +274,7 @@ static int fill_bundle(struct hf_bundle *bundle, struct hf_lock *const *locks,
     memcpy(bundle->part, locks, count * sizeof *locks);
     bundle->count = count;
     qsort(bundle->part, count, sizeof(struct hf_lock *), by_name);
-    return check_parts(bundle->part, count);
+    return check_parts(locks[0]->client, bundle->part, count);
 }
 
 int hf_all_of(struct hf_lock *const *locks, size_t count, struct hf_lock **ret)

@@ -39,6 +39,17 @@ template <class Kind, class Call> bool throws(const Call &call)
     return false;
 }
 
+/* What the exception says that `call` throws. */
+template <class Call> std::string what(const Call &call)
+{
+    try {
+        call();
+    } catch (const std::exception &error) {
+        return error.what();
+    }
+    return "";
+}
+
 /* Is it so, soon? */
 template <class Happened> bool soon(const Happened &happened)
 {

@@ -19,7 +19,7 @@ static void a_lost_lock_is_told_by_release()
     CHECK(throws<lock_lost>([&] { hold.ensure_held(); }));
     CHECK(throws<lock_lost>([&] { hold.release(); }));
     CHECK(!hold && lock.last_unlock() == errc::lost);
-    CHECK(throws<error>([&] { hold.release(); })); /* there is nothing to release */
+    CHECK(what([&] { hold.release(); }) == hf_strerror(HF_ESTATE)); /* nothing is held */
     CHECK(throws<error>([&] { lock.ensure_held(); }));
 
     guard again(lock, ENOUGH);
@@ -56,6 +56,7 @@ static void work_under_a_lock()
     CHECK(with_lock(lock, ENOUGH, [](guard &hold) { return hold.token(); }) > 0);
     with_lock(lock, [&] { done++; });
     CHECK(done == 1 && lock.state() == lock_state::idle);
+    with_lock(lock, [](guard &hold) { hold.release(); }); /* that is its right */
     CHECK(throws<lock_lost>([&] { with_lock(lock, [&] { CHECK(take_away(lock)); }); }));
     CHECK(throws<std::out_of_range>([&] {
         with_lock(lock, [&] {
@@ -112,6 +113,12 @@ static void what_makes_no_sense()
     CHECK(!semaphore(mine, "none", 0, 1, ec) && ec == errc::invalid);
     CHECK(throws<error>([&] { election(mine, "/"); }));
     CHECK(throws<error>([] { execute({ 1, 2, 3 }); }));
+    CHECK(throws<error>([] { client(url + std::string("\0", 1)); }));
+    load(url);
+    std::string told;
+    load("nonsense:", ec, &told);
+    CHECK(ec == errc::unsupported && what([] { load("nonsense:"); }) == told);
+    CHECK(told.find("nonsense") != told.npos);
     CHECK(limit(1ns).ms() == 1 && limit(-1h).ms() == 0 && forever.ms() < 0);
     CHECK(limit(std::chrono::hours::max()).ms() < 0);
     CHECK(limit(std::chrono::duration<double>(0.0015)).ms() == 2);

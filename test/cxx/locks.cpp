@@ -21,6 +21,10 @@ static void guards_of_the_standard_library()
         CHECK(!rival.try_lock_for(-5s)); /* not for ever */
         CHECK(!rival.try_lock_until(std::chrono::steady_clock::now() + A_WHILE));
         CHECK(!rival.try_lock_until(std::chrono::system_clock::now() - 1s));
+        CHECK(!rival.try_lock_until(std::chrono::steady_clock::time_point::min()));
+        CHECK(lock.left() > 500us && lock.left() > 500ns);
+        CHECK(std::chrono::system_clock::now() + lock.left() >
+              std::chrono::system_clock::now());
         std::unique_lock<holdfast::mutex> attempt(rival, std::try_to_lock);
         CHECK(!attempt);
     }
@@ -95,6 +99,18 @@ static void all_of_nothing_or_of_what_is_empty()
     CHECK(throws<error>([&] { all_of(mine, { "twice", "twice" }); }));
     all_of three(mine, { "x", "y", "z" });
     CHECK(three.size() == 3);
+    CHECK(all_of(mine, { "x", "y" }, ec).size() == 2 && !ec);
+    CHECK(!all_of(mine, { "x", "a/b" }, ec) && ec == errc::invalid);
+
+    client          other(url);
+    holdfast::mutex lock(mine, "one"), rival(other, "one");
+    lock.lock();
+    CHECK(!rival.acquire(once, ec)); /* a message that must not be told again */
+    std::string told =
+        what([&] { all_of(holdfast::mutex(other, "b"), holdfast::mutex(mine, "a")); });
+    CHECK(told.find("another client") != told.npos);
+    CHECK(what([&] { all_of(holdfast::mutex(other, "b"), holdfast::mutex()); }) ==
+          hf_strerror(HF_EINVAL));
 }
 
 static void a_held_lock_is_moved()
@@ -181,6 +197,31 @@ static void readers_share_and_a_writer_is_alone()
     CHECK(throws<lock_lost>([&] { lock.release(); }));
 }
 
+/* Nobody is left reading who was told of a failure, and nobody waits. */
+static void a_downgrade_of_what_is_not_held()
+{
+    client                 mine(url), other(url);
+    holdfast::shared_mutex lock(mine, "down"), rival(other, "down");
+    std::error_code        ec;
+
+    CHECK(throws<error>([&] { lock.downgrade(); }) && !lock.shared());
+    CHECK(!lock.downgrade(ec) && ec == errc::wrong_state && !lock.shared());
+
+    lock.lock();
+    CHECK(take_away(lock.exclusive())); /* and the line is free */
+    CHECK(throws<lock_lost>([&] { lock.downgrade(); }) && !lock.shared());
+    CHECK(rival.try_lock_for(ENOUGH)); /* for nobody reads */
+    rival.unlock();
+
+    CHECK(lock.acquire(ENOUGH, ec) && take_away(lock.exclusive()));
+    CHECK(rival.try_lock_for(ENOUGH));
+    CHECK(!lock.downgrade(ec) && ec == errc::lost); /* without waiting for the rival */
+    CHECK(!lock.shared() && lock.exclusive().state() == lock_state::idle);
+    CHECK(rival.downgrade(ec) && rival.shared() && rival.release_shared(ec));
+
+    CHECK(what([&] { rival.release_shared(); }) == hf_strerror(HF_ESTATE));
+}
+
 static void slots_and_claims()
 {
     client    mine(url), other(url);
@@ -217,6 +258,7 @@ int main(int argc, char **argv)
         { "a held lock is moved", a_held_lock_is_moved },
         { "a lock outlives its client", a_lock_outlives_its_client },
         { "readers share, a writer is alone", readers_share_and_a_writer_is_alone },
+        { "a downgrade of what is not held", a_downgrade_of_what_is_not_held },
         { "slots and claims", slots_and_claims },
     };
 
