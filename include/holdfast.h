@@ -74,20 +74,20 @@ extern "C" {
 
 /* What a call returns if it fails. */
 enum hf_error {
-    HF_EINVAL = -1,     /* an argument makes no sense; the message says which */
-    HF_ENOMEM = -2,     /* out of memory */
-    HF_EBUSY = -3,      /* somebody else has it, and you asked not to wait */
-    HF_ETIMEOUT = -4,   /* it was not done, or did not become yours, in the time given */
-    HF_ECANCELED = -5,  /* hf_cancel() was called */
-    HF_ELOST = -6,      /* it was yours, but not to the end: stop, and say so */
-    HF_EDOWN = -7,      /* the store cannot be reached, or does not answer */
-    HF_EDENIED = -8,    /* the store refuses you: permissions, password */
-    HF_EFORK = -9,      /* opened by the parent process; open your own */
-    HF_EOWNER = -10,    /* another thread holds this handle */
-    HF_ESTATE = -11,    /* the handle is in no state for this call */
-    HF_EMISMATCH = -12, /* others use this name as another kind of lock */
-    HF_EFULL = -13,     /* no room in the store: disk, memory or queue limit */
-    HF_ECORRUPT = -14,  /* the store's data make no sense; nothing was changed */
+    HF_EINVAL = -1,        /* an argument makes no sense; the message says which */
+    HF_ENOMEM = -2,        /* out of memory */
+    HF_EBUSY = -3,         /* somebody else has it, and you asked not to wait */
+    HF_ETIMEOUT = -4,      /* it was not done in the time given */
+    HF_ECANCELED = -5,     /* hf_cancel() was called */
+    HF_ELOST = -6,         /* it was yours, but not to the end: stop, and say so */
+    HF_EDOWN = -7,         /* the store cannot be reached, or does not answer */
+    HF_EDENIED = -8,       /* the store refuses you: permissions, password */
+    HF_EFORK = -9,         /* opened by the parent process; open your own */
+    HF_EOWNER = -10,       /* another thread holds this handle */
+    HF_ESTATE = -11,       /* the handle is in no state for this call */
+    HF_EMISMATCH = -12,    /* others use this name as another kind of lock */
+    HF_EFULL = -13,        /* no room in the store: disk, memory or queue limit */
+    HF_ECORRUPT = -14,     /* the store's data make no sense; nothing was changed */
     HF_EUNSUPPORTED = -15, /* not built in, or the store cannot do this */
     HF_ENOTFOUND = -16,    /* the place, file or library is not there (any more) */
     HF_ESTORE = -17,       /* any other failure of the store */

@@ -44,7 +44,8 @@ static void test_nothing_is_loaded_for_what_needs_nothing(void **state)
 {
     (void)state;
     open_and_close("memory:load");
-    assert_int_equal(hf_load("sqlite:/nowhere/locks.db", NULL, 0), 0); /* nor is it made */
+    assert_int_equal(hf_load("sqlite:/nowhere/locks.db", NULL, 0),
+                     0); /* nor is it made */
     assert_int_equal(hf_load("memory:", NULL, 0), 0);
     if (is_built_in("zk"))
         open_and_close("zk://127.0.0.1:1");
