@@ -493,6 +493,93 @@ HF_API HF_CHECK int hf_watch(struct hf_client *client, const char *name,
 HF_API HF_CHECK int hf_break(struct hf_client *client, const char *name, uint64_t token,
                              int64_t timeout_ms);
 
+/* ---- Survey: all lines, as they change --------------------------------------
+ *
+ * For programs that show what goes on in a store, as `holdfast top` does.  First every
+ * line is told, then each one that looks different.  The store tells which those are, so
+ * a quiet store costs nothing, however many lines it has; one that cannot tell is looked
+ * at once a second.  (All of ours can.) */
+
+struct hf_survey;
+
+/* Start from HF_SURVEY_INIT. */
+struct hf_survey_options {
+    size_t size;     /* as that of struct hf_options */
+    int    pause_ms; /* between two looks at the store, at least; 0: 100.  What comes and
+                        goes in between is not seen: hf_history() may have it */
+    /* A line is there, or looks different.  `line` has its places, none if nobody is in it
+     * any more.  It is yours to free; the name is lent for the call. */
+    void (*on_line)(struct hf_survey *survey, const char *name, struct hf_report *line,
+                    void *data);
+    /* All that was seen in one look has been told: the first time, every line. */
+    void (*on_look)(struct hf_survey *survey, void *data);
+    void *data;
+};
+
+#ifdef __cplusplus
+static inline struct hf_survey_options hf_survey_init()
+{
+    struct hf_survey_options options = hf_survey_options();
+
+    options.size = sizeof options;
+    return options;
+}
+#define HF_SURVEY_INIT hf_survey_init()
+#else
+/* clang-format off */
+#define HF_SURVEY_INIT { .size = sizeof(struct hf_survey_options) }
+/* clang-format on */
+#endif
+
+/* Begin one.  HF_ESTATE: this client has one already. */
+HF_API HF_CHECK int hf_survey_new(struct hf_client               *client,
+                                  const struct hf_survey_options *options,
+                                  struct hf_survey              **ret);
+
+/* End it, before hf_close(), and not from inside one of its callbacks. */
+HF_API void hf_survey_free(struct hf_survey *survey);
+
+/* ---- History: what happened to locks ----------------------------------------
+ *
+ * A store can keep the last things that happened in it.  It does so from when somebody
+ * opened it with ?history=1000 in its URL, for all its users, and with ?history=0 no
+ * longer. */
+
+/* One thing that happened to one place in a line.  Strings are the history's. */
+struct hf_record {
+    uint64_t    number; /* rising in each store, by one for each record */
+    int64_t     time;   /* microseconds since 1970, by the clock of the store */
+    const char *what;   /* entered: it queues; granted; released: by its holder; left: it
+                           waited, and is gone; lost: its holder's session ended; broken;
+                           asked: see hf_ask(); lessened: see hf_downgrade(); unknown */
+    const char *name;   /* of the lock; what follows is as in struct hf_entry */
+    uint64_t    token;
+    const char *kind;
+    int         slot;
+    const char *host;
+    const char *user;
+    int64_t     pid;
+    const char *command;
+    const char *note;
+    const char *reason; /* asked: why; else "" */
+};
+
+/* Oldest first. */
+struct hf_history {
+    const struct hf_record *const *record; /* record[0]->what... */
+    size_t                         count;
+    uint64_t last; /* number of the newest record there is: hand it to hf_history() */
+};
+
+/* What happened after the record of that number (0: all that is kept) to `name`, or to
+ * every lock if that is NULL.  HF_ENOTFOUND: this store keeps no history.  HF_EUNSUPPORTED:
+ * it cannot. */
+HF_API HF_CHECK int hf_history(struct hf_client *client, const char *name, uint64_t after,
+                               int64_t timeout_ms, struct hf_history **ret);
+
+/* Free a history, and all that is in it. */
+HF_API void hf_history_free(struct hf_history *history);
+
 /* ---- Checks: is a lock still held, is the store well -------------------- */
 
 /* How bad it is. */
@@ -576,12 +663,29 @@ struct hf_stats {
     uint64_t            failed;
     uint64_t            released;
     uint64_t            lost;
-    struct hf_histogram wait; /* from wish to grant, of what was acquired */
-    struct hf_histogram hold; /* from grant to release or loss */
+    struct hf_histogram wait;   /* from wish to grant, of what was acquired */
+    struct hf_histogram hold;   /* from grant to release or loss */
+    uint64_t            broken; /* of `lost`: the session lived, so somebody took it */
+    int64_t             least_left; /* microseconds: the least that hf_left_ms() ever had
+                                       left while it was held; INT64_MAX: no deadline */
 };
 
 /* Statistics of this handle.  `size` is sizeof *ret: lets the struct grow. */
 HF_API void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret, size_t size);
+
+/* How a client got on with its store since it was opened. */
+struct hf_client_stats {
+    uint64_t            connected; /* how often the store was reached, the first time
+                                      included; the others are reconnects */
+    uint64_t            lost;      /* sessions that ended before hf_close() */
+    uint64_t            renewals;  /* of the lease, while something was held */
+    uint64_t            late; /* of these: when less than half of the lease was left */
+    struct hf_histogram round_trip; /* of requests that are answered at once */
+};
+
+/* Statistics of this client.  `size` is sizeof *ret: lets the struct grow. */
+HF_API void hf_get_client_stats(struct hf_client *client, struct hf_client_stats *ret,
+                                size_t size);
 
 /* ---- Election: one leads, and everybody knows who --------------------------
  *

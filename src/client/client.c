@@ -10,6 +10,7 @@
 #include "client/options.h"
 #include "client/publish.h"
 #include "client/query.h"
+#include "client/survey.h"
 #include "client/url.h"
 #include "client/warden.h"
 #include "client/will.h"
@@ -135,6 +136,7 @@ static int start_client(struct hf_client *client, const struct hf_options *optio
     client->last_inbox = &client->inbox;
     client->alive_until = client->store->alive_until;
     hf_engine_init(&client->engine, client->store, hf_random());
+    client->engine.clock = hf_now;
     if ((options->flags & HF_WARDEN) != 0 && client->store->outlives) {
         int r = hf_warden_start(client, options->warden, errmsg);
         if (r < 0)
@@ -252,6 +254,7 @@ static void close_client(struct hf_client *client)
     while (client->locks != NULL)
         hf_lock_destroy(client->locks);
     hf_queries_drop(client);
+    hf_surveys_drop(client);
     hf_lookouts_drop(client);
     destroy_client(client);
 }

@@ -29,10 +29,12 @@ struct hf_client {
     struct hf_lock    *inbox, **last_inbox;    /* locks with something to collect */
     struct hf_query   *queries;                /* to collect */
     struct hf_lookout *lookouts;               /* those that start or stop, to collect */
+    struct hf_survey  *survey;                 /* NULL: none */
+    struct hf_survey  *stopped_surveys;        /* to collect */
     struct hf_notice  *notices, **last_notice; /* callbacks to make */
     bool               calling; /* some are being made, by the thread `caller` */
     pthread_t          caller;
-    const void        *called;   /* the lock or lookout that the one under way is about */
+    const void        *called;   /* the lock, lookout or survey that it is about */
     bool               closing;  /* no more are made */
     uint64_t           number;   /* of this client, in this process */
     uint64_t           failures; /* so far */
@@ -60,6 +62,8 @@ struct hf_client {
     void *data;
 
     _Atomic(hf_time) alive_until;
+
+    struct hf_client_stats stats;
 };
 
 extern const struct hf_drive_ops hf_client_ops;
@@ -84,7 +88,7 @@ struct hf_limit {
 
 struct hf_limit hf_client_limit(int64_t timeout_ms);
 
-/* Wait until no callback about a lock or lookout is under way, NULL: until none is at
+/* Wait until no callback about a lock, lookout or survey is under way, NULL: until none is at
  * all; unless it is the caller's own.  With the mutex held. */
 void hf_client_settle(struct hf_client *client, const void *about);
 

@@ -2,6 +2,7 @@
 #include "client/engine.h"
 
 #include "client/errand.h"
+#include "client/histogram.h"
 #include "client/job.h"
 #include "holdfast.h"
 
@@ -36,6 +37,7 @@ static void on_link(struct hf_store *store, void *data)
 
     engine->soonest = 0; /* a request that is sent once may be in vain */
     engine->losses += store->link == HF_LINK_LOST;
+    engine->connects += store->link == HF_LINK_UP;
     if (store->link == HF_LINK_UP && engine->on_up != NULL)
         engine->on_up(engine->on_up_data);
     for (struct hf_job *job = engine->jobs, *next; job != NULL; job = next) {
@@ -54,6 +56,22 @@ void hf_engine_init(struct hf_engine *engine, struct hf_store *store, uint64_t s
     engine->last_dirty = &engine->dirty;
     store->on_link = on_link;
     store->on_link_data = engine;
+}
+
+void hf_engine_submit(struct hf_engine *engine, struct hf_req *req)
+{
+    req->sent = engine->clock != NULL ? engine->clock() : 0;
+    engine->store->impl->submit(engine->store, req);
+}
+
+/* What waits for something to happen says nothing about the store. */
+void hf_engine_answered(struct hf_engine *engine, const struct hf_req *req)
+{
+    bool waits = req->op == HF_WATCH || req->op == HF_SURVEY;
+
+    if (req->sent != 0 && !waits && req->status != HF_ECANCELED &&
+        req->status != HF_EDOWN)
+        hf_histogram_add(&engine->round_trip, engine->clock() - req->sent);
 }
 
 static void plan(struct hf_engine *engine, hf_time when)

@@ -32,7 +32,12 @@ struct hf_engine {
     struct hf_job    *dirty; /* those whose request may not be the one needed */
     struct hf_job   **last_dirty;
     struct hf_errand *errands;
-    unsigned          losses; /* sessions that died */
+    unsigned          losses;   /* sessions that died */
+    unsigned          connects; /* times that the store was reached */
+
+    /* How long the store takes to answer.  NULL: that is not measured. */
+    hf_time (*clock)(void);
+    struct hf_histogram round_trip;
 
     /* Called from turn() when the link is up, before anything is asked of the store. */
     void (*on_up)(void *data);
@@ -93,6 +98,10 @@ void hf_engine_init(struct hf_engine *engine, struct hf_store *store, uint64_t s
 /* Process the store, let timers fire, send what is needed, until nothing more
  * can be done without waiting. */
 void hf_engine_turn(struct hf_engine *engine, hf_time now, bool readable);
+
+/* Put a request to the store; and hear that it is answered, before all else. */
+void hf_engine_submit(struct hf_engine *engine, struct hf_req *req);
+void hf_engine_answered(struct hf_engine *engine, const struct hf_req *req);
 
 /* When turn() must be called at the latest. */
 hf_time hf_engine_wake(const struct hf_engine *engine);

@@ -37,6 +37,7 @@ static void on_errand_done(struct hf_req *req)
 {
     struct hf_errand *errand = req->data;
 
+    hf_engine_answered(errand->engine, req);
     errand->flying = false;
     if (errand->over && req->status == HF_ECANCELED)
         req->status = HF_ETIMEOUT;
@@ -82,7 +83,7 @@ void hf_errands_send(struct hf_engine *engine)
         if (errand->flying || errand->after > engine->now)
             continue;
         errand->flying = true;
-        store->impl->submit(store, &errand->req);
+        hf_engine_submit(engine, &errand->req);
     }
 }
 

@@ -219,6 +219,7 @@ static void on_job_done(struct hf_req *req)
     bool loss = req->op == HF_LEAVE && req->status == HF_ELOST;
 
     assert(req == &job->req);
+    hf_engine_answered(job->engine, req);
     job->flying = false;
     job->canceling = false;
     hf_job_soil(job);
@@ -264,7 +265,7 @@ static void submit(struct hf_job *job, enum hf_op need)
     job->flying = true;
     if (need == HF_ENTER)
         job->entered = hold->id;
-    job->engine->store->impl->submit(job->engine->store, &job->req);
+    hf_engine_submit(job->engine, &job->req);
 }
 
 /* At most one request per hold is in flight.  If it is not the one wanted,

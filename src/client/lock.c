@@ -52,6 +52,7 @@ static int make_lock(struct hf_client *client, const char *name,
     lock->ops = &hf_plain_ops;
     lock->job.hold.shape = *shape;
     hf_shown_init(&lock->shown);
+    hf_stats_init(&lock->counts);
     hf_asked_init(&lock->asked);
     link_lock(lock);
     *ret = lock;

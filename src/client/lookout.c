@@ -117,7 +117,7 @@ void hf_lookout_stop(struct hf_lookout *lookout)
 {
     assert(!lookout->stopped); /* from now on it frees itself */
     lookout->stopped = true;
-    hf_notices_drop_reports(lookout->client, lookout);
+    hf_notices_drop(lookout->client, lookout);
     add_to_inbox(lookout);
 }
 

@@ -9,12 +9,14 @@
 #include "client/lock.h"
 #include "client/lookout.h"
 #include "client/query.h"
+#include "client/stats.h"
+#include "client/survey.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum kind { STATE, ASK, PLACE, REPORT, LINK };
+enum kind { STATE, ASK, PLACE, REPORT, SURVEY, LINK };
 
 struct hf_notice {
     enum kind          kind;
@@ -25,7 +27,8 @@ struct hf_notice {
     int64_t            ahead;
     enum hf_link       link;
     struct hf_lookout *lookout;
-    struct hf_report  *report;
+    struct hf_survey  *survey;
+    struct hf_report  *report; /* SURVEY: NULL: a look is over */
     struct hf_notice  *next;
     char               reason[];
 };
@@ -90,24 +93,33 @@ int hf_notice_report(struct hf_lookout *lookout, struct hf_report *report)
     return add_notice(lookout->client, &notice, "");
 }
 
+int hf_notice_survey(struct hf_survey *survey, const char *name, struct hf_report *line)
+{
+    struct hf_notice notice = { .kind = SURVEY, .survey = survey, .report = line };
+
+    return add_notice(hf_survey_client(survey), &notice, name);
+}
+
 static void notice_free(struct hf_notice *notice)
 {
     hf_report_free(notice->report);
     free(notice);
 }
 
-/* Both NULL: all of them. */
-static void drop_notices(struct hf_client *client, const struct hf_lock *lock,
-                         const struct hf_lookout *lookout)
+static const void *subject(const struct hf_notice *notice)
+{
+    if (notice->kind == SURVEY)
+        return notice->survey;
+    return notice->kind == REPORT ? (const void *)notice->lookout : notice->lock;
+}
+
+void hf_notices_drop(struct hf_client *client, const void *about)
 {
     struct hf_notice **at = &client->notices;
-    bool               all = lock == NULL && lookout == NULL;
 
     while (*at != NULL) {
         struct hf_notice *notice = *at;
-        bool              meant = (lock != NULL && notice->lock == lock) ||
-                     (lookout != NULL && notice->lookout == lookout);
-        if (!all && !meant) {
+        if (about != NULL && subject(notice) != about) {
             at = &notice->next;
             continue;
         }
@@ -115,16 +127,6 @@ static void drop_notices(struct hf_client *client, const struct hf_lock *lock,
         notice_free(notice);
     }
     client->last_notice = at;
-}
-
-void hf_notices_drop(struct hf_client *client, const struct hf_lock *lock)
-{
-    drop_notices(client, lock, NULL);
-}
-
-void hf_notices_drop_reports(struct hf_client *client, const struct hf_lookout *lookout)
-{
-    drop_notices(client, NULL, lookout);
 }
 
 static struct hf_notice *take_notice(struct hf_client *client)
@@ -139,16 +141,21 @@ static struct hf_notice *take_notice(struct hf_client *client)
     return notice;
 }
 
-static const void *subject(const struct hf_notice *notice)
+static void call_survey(struct hf_notice *notice)
 {
-    return notice->kind == REPORT ? (const void *)notice->lookout : notice->lock;
+    struct hf_report *line = notice->report;
+
+    notice->report = NULL; /* it becomes the user's */
+    hf_survey_call(notice->survey, notice->reason, line);
 }
 
-static void make_call(struct hf_client *client, const struct hf_notice *notice)
+static void make_call(struct hf_client *client, struct hf_notice *notice)
 {
     struct hf_lock *lock = notice->lock;
 
-    if (notice->kind == REPORT)
+    if (notice->kind == SURVEY)
+        call_survey(notice);
+    else if (notice->kind == REPORT)
         notice->lookout->on_report(notice->lookout, notice->report);
     else if (notice->kind == ASK)
         client->on_ask(lock, notice->reason, client->data);
@@ -220,6 +227,7 @@ static void collect(void *owner)
     hf_inbox_collect(client);
     hf_queries_collect(client);
     hf_lookouts_collect(client);
+    hf_surveys_collect(client);
 }
 
 static void turn(void *owner, hf_time now, bool readable)
@@ -236,6 +244,7 @@ static void publish_deadline(struct hf_client *client)
 
     if (until == atomic_load(&client->alive_until))
         return;
+    hf_stats_renewed(client);
     atomic_store(&client->alive_until, until);
     for (struct hf_lock *lock = client->locks; lock != NULL; lock = lock->next)
         hf_lock_set_alarm(lock);
@@ -247,6 +256,7 @@ static hf_time publish(void *owner)
 
     publish_deadline(client);
     hf_link_publish(client);
+    hf_stats_publish(client);
     while (client->changed != NULL) {
         struct hf_lock *lock = client->changed;
         client->changed = lock->moved;

@@ -15,8 +15,10 @@ void hf_notice_link(struct hf_client *client, enum hf_link link, const char *why
 /* Remember to call a lookout's callback; the report becomes the notice's. */
 int hf_notice_report(struct hf_lookout *lookout, struct hf_report *report);
 
-/* Forget those of `lock`; NULL: all. */
-void hf_notices_drop(struct hf_client *client, const struct hf_lock *lock);
-void hf_notices_drop_reports(struct hf_client *client, const struct hf_lookout *lookout);
+/* The same for a survey; `line` NULL: a look is over.  `name` is copied. */
+int hf_notice_survey(struct hf_survey *survey, const char *name, struct hf_report *line);
+
+/* Forget those about a lock, lookout or survey; NULL: all. */
+void hf_notices_drop(struct hf_client *client, const void *about);
 
 #endif

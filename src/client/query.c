@@ -1,6 +1,7 @@
 /* query.c - see query.h. */
 #include "client/query.h"
 
+#include "client/history.h"
 #include "client/job.h"
 #include "client/report.h"
 
@@ -12,6 +13,7 @@
 static void query_free(struct hf_query *query)
 {
     hf_report_free(query->report);
+    hf_history_free(query->history);
     hf_finding_list_clear(&query->findings);
     free(query->name);
     free(query->note);
@@ -41,6 +43,8 @@ static int keep_answer(struct hf_query *query)
         return req->status;
     if (req->op == HF_LIST)
         return hf_report_new(&req->snapshot, req->stamp, &query->report);
+    if (req->op == HF_HISTORY)
+        return hf_history_new(req, &query->history);
     if (req->op == HF_EXAMINE)
         hf_finding_add_all(&query->findings, req->finding, req->findings);
     return query->findings.failed ? HF_ENOMEM : 0;

@@ -5,7 +5,7 @@
  *     r = hf_query_start(client, &req, limit, &query);
  *     ...
  *     r = hf_query_wait(query);
- *     ... query->report, query->findings: yours to take ...
+ *     ... query->report, query->findings, query->history: yours to take ...
  *     hf_query_end(query);
  *
  * What an answer says about locks is visible before the answer is.
@@ -26,6 +26,7 @@ struct hf_query {
     char                  *note;
     struct hf_report      *report;   /* of LIST */
     struct hf_finding_list findings; /* of EXAMINE */
+    struct hf_history     *history;  /* of HISTORY */
     int                    status;
     bool                   done;
     bool                   collected; /* the engine has it */

@@ -1,25 +1,11 @@
 /* stats.c - see stats.h. */
 #include "client/stats.h"
 
+#include "client/histogram.h"
 #include "client/lock.h"
 
 #include <assert.h>
 #include <string.h>
-
-static void record(struct hf_histogram *histogram, hf_time took)
-{
-    uint64_t us = took > 0 ? (uint64_t)took / 1000 : 0;
-    unsigned bucket = 0;
-
-    while (bucket < HF_BUCKETS - 1 && us >> bucket != 0)
-        bucket++;
-    assert(bucket < HF_BUCKETS);
-    histogram->bucket[bucket]++;
-    histogram->count++;
-    histogram->total_us += us;
-    if (us > histogram->max_us)
-        histogram->max_us = us;
-}
 
 static void count_failure(struct hf_stats *stats, int why)
 {
@@ -31,6 +17,53 @@ static void count_failure(struct hf_stats *stats, int why)
         stats->canceled++;
     else
         stats->failed++;
+}
+
+/* How much of the lease is left, just before it is renewed, or the lock is given back. */
+static void note_left(struct hf_lock *lock, hf_time now)
+{
+    hf_time  until = atomic_load(&lock->client->alive_until);
+    int64_t *least = &lock->counts.stats.least_left;
+
+    if (until == HF_NEVER)
+        return;
+    int64_t left = until > now ? (until - now) / 1000 : 0;
+    if (left < *least)
+        *least = left;
+}
+
+/* Its place was away, but its session lived. */
+static bool was_taken(const struct hf_lock *lock)
+{
+    return lock->job.hold.away && lock->counts.losses == lock->client->engine.losses;
+}
+
+void hf_stats_init(struct hf_counts *counts)
+{
+    counts->stats.least_left = INT64_MAX;
+}
+
+void hf_stats_renewed(struct hf_client *client)
+{
+    hf_time now = hf_now();
+    hf_time left = atomic_load(&client->alive_until) - now;
+    bool    held = false;
+
+    for (struct hf_lock *lock = client->locks; lock != NULL; lock = lock->next) {
+        if (hf_state(lock) != HF_HELD)
+            continue;
+        held = true;
+        note_left(lock, now);
+    }
+    client->stats.renewals += held;
+    client->stats.late += held && left < client->store->lease / 2;
+}
+
+void hf_stats_publish(struct hf_client *client)
+{
+    client->stats.connected = client->engine.connects;
+    client->stats.lost = client->engine.losses;
+    client->stats.round_trip = client->engine.round_trip;
 }
 
 void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state after,
@@ -49,15 +82,26 @@ void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state af
     if (after == HF_HELD) {
         stats->acquired++;
         /* A reader under its own thread's lock never waited. */
-        record(&stats->wait, before == HF_WAITING ? now - counts->wished : 0);
+        hf_histogram_add(&stats->wait, before == HF_WAITING ? now - counts->wished : 0);
         counts->held = now;
+        counts->losses = lock->client->engine.losses;
     }
     if (before == HF_HELD)
-        record(&stats->hold, now - counts->held);
-    if (after == HF_LOST)
+        note_left(lock, now);
+    if (before == HF_HELD)
+        hf_histogram_add(&stats->hold, now - counts->held);
+    if (after == HF_LOST) {
         stats->lost++;
-    else if (before == HF_HELD)
+        stats->broken += was_taken(lock);
+    } else if (before == HF_HELD)
         stats->released++;
+}
+
+/* The caller's struct may be of an older header, or of a newer one. */
+static void hand_out(const void *stats, size_t known, void *ret, size_t size)
+{
+    memset(ret, 0, size);
+    memcpy(ret, stats, size < known ? size : known);
 }
 
 void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret, size_t size)
@@ -69,7 +113,18 @@ void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret, size_t size)
         stats = lock->counts.stats;
         hf_client_end(lock->client, cancel);
     }
-    /* The caller's struct may be of an older header, or of a newer one. */
-    memset(ret, 0, size);
-    memcpy(ret, &stats, size < sizeof stats ? size : sizeof stats);
+    hand_out(&stats, sizeof stats, ret, size);
+}
+
+void hf_get_client_stats(struct hf_client *client, struct hf_client_stats *ret,
+                         size_t size)
+{
+    struct hf_client_stats stats = { 0 };
+    int                    cancel;
+
+    if (hf_client_begin(client, &cancel) == 0) {
+        stats = client->stats;
+        hf_client_end(client, cancel);
+    }
+    hand_out(&stats, sizeof stats, ret, size);
 }

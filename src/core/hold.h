@@ -52,6 +52,8 @@ enum hf_op {
     HF_ASK,
     HF_PROVE,
     HF_EXAMINE,
+    HF_SURVEY,
+    HF_HISTORY,
 };
 
 enum hf_hold_state {

@@ -21,11 +21,14 @@ void hf_requests_put_back(struct hf_requests *list, struct hf_req *req);
  * it, or a server be asked.
  *
  *     request       not begun  begun
- *     WATCH         yes        yes    it waits for what may never happen
+ *     WATCH, SURVEY yes        yes    it waits for what may never happen
  *     LEAVE, AMEND  no         no     they are wanted in any case
  *     all others    yes        no     the answer comes soon, or the connection breaks; and
  *                                     what was done must be heard of
  */
 bool hf_req_may_end(const struct hf_req *req, bool begun);
+
+/* May it be about all lines, or none, so that `name` is NULL? */
+bool hf_req_may_name_none(const struct hf_req *req);
 
 #endif

@@ -21,6 +21,14 @@
  *           there is a lease, a proof of the own place renews it
  *   EXAMINE what a person should know about the store, and about the line if a
  *           name is given: findings
+ *   SURVEY  complete once any line may look different; see `changed`.  The first of a
+ *           session completes at once.  From then on the store remembers which lines
+ *           change, until the next SURVEY, so that nothing is missed between two of
+ *           them; one that is canceled ends this.  One at a time
+ *   HISTORY what happened to one line, or to all, as far as it is kept; see `past`
+ *
+ * Not every store can do SURVEY and HISTORY: `surveys` and `recalls` tell.  The others are
+ * never asked to.
  *
  * Promises.  test/promise has one file for each; a store is done when it
  * passes them all, and may be slow but never wrong about any of them.
@@ -59,12 +67,35 @@
 #define HF_ERRMSG_MAX 256
 #define HF_WILL_MAX   256 /* of a store: what is more than its URL */
 
+/* What happened once to a place in a line, as HISTORY tells it. */
+struct hf_past {
+    uint64_t        number; /* rising, without gaps; older ones are forgotten first */
+    int64_t         time;   /* wall clock us */
+    char            what;   /* one of HF_PAST_...; anything else is unknown */
+    const char     *line;
+    uint64_t        token;
+    struct hf_shape shape;
+    int             slot;   /* -1: none */
+    const char     *note;   /* whose it is, as of struct hf_ticket */
+    const char     *reason; /* ASKED: why; else "" */
+};
+
+#define HF_PAST_ENTERED  'e' /* queues; a place that is granted at once has only that */
+#define HF_PAST_GRANTED  'g'
+#define HF_PAST_RELEASED 'r' /* by its holder */
+#define HF_PAST_LEFT     'l' /* a waiter's place, in whatever way it went */
+#define HF_PAST_LOST     'x' /* a holder's, with its session */
+#define HF_PAST_BROKEN   'b' /* a holder's, by BREAK */
+#define HF_PAST_ASKED    'a'
+#define HF_PAST_LESSENED 'd' /* by AMEND */
+
 /* One request.  The caller owns it and must keep it, and all it points to, in
  * place until done() is called.  `line` and `snapshot` are lent for the time of
  * done().  done() may submit further requests, this one included. */
 struct hf_req {
     enum hf_op      op;
-    const char     *name;      /* of the line; LIST: NULL for all of them */
+    const char     *name;      /* of the line; LIST, HISTORY: NULL for all of them;
+                                  SURVEY: NULL */
     uint64_t        id;        /* ours to choose, rising within the session; WATCH:
                                   0 if we have no place in the line */
     struct hf_shape shape;     /* ENTER, AMEND */
@@ -82,7 +113,9 @@ struct hf_req {
                               enter a line that is free and finds it taken; 0: by itself */
     uint64_t        stamp; /* out of ENTER, READ, LIST: when the snapshot was
                               taken, by the store's own count; into WATCH: report
-                              what changed since then; 0: not known */
+                              what changed since then; 0: not known.  HISTORY: in,
+                              what happened after this number; out, the last number
+                              given to anything that happened */
 
     int            status;   /* 0 or HF_E... */
     struct hf_line snapshot; /* ENTER, READ: what is ahead of us, as far as it
@@ -92,9 +125,14 @@ struct hf_req {
     uint64_t       ahead;    /* ENTER, READ: how many places are ahead of ours in all */
     const struct hf_finding *finding; /* EXAMINE; lent for the time of done() */
     size_t                   findings;
+    const char *const       *changed; /* SURVEY: the lines, likewise lent */
+    size_t                   changes; /* 0: it is not known which.  Look at all */
+    const struct hf_past    *past;    /* HISTORY: oldest first, likewise lent */
+    size_t                   pasts;
 
     void (*done)(struct hf_req *req);
-    void *data; /* the caller's */
+    void   *data; /* the caller's */
+    hf_time sent; /* likewise */
 
     /* The store's while the request is in flight. */
     struct hf_req *next;
@@ -143,9 +181,11 @@ struct hf_store_impl {
     /* NULL-terminated names of the URL parameters it knows. */
     const char *const *params;
 
-    bool groups; /* see struct hf_req */
-    bool users;  /* its URL may have a user in it */
-    bool any;    /* ... and parameters that only open() knows */
+    bool groups;  /* see struct hf_req */
+    bool surveys; /* it can do SURVEY */
+    bool recalls; /* it can do HISTORY */
+    bool users;   /* its URL may have a user in it */
+    bool any;     /* ... and parameters that only open() knows */
 
     /* Load the libraries that it needs (net/library.h): open() comes after that.  NULL: it
      * needs none.  On failure `errmsg` tells a person what to install. */

@@ -31,7 +31,8 @@ static const char *const verbs[] = {
     [HF_NOTHING] = "NOTHING", [HF_ENTER] = "ENTER",     [HF_READ] = "READ",
     [HF_WATCH] = "WATCH",     [HF_LEAVE] = "LEAVE",     [HF_LIST] = "LIST",
     [HF_BREAK] = "BREAK",     [HF_AMEND] = "AMEND",     [HF_ASK] = "ASK",
-    [HF_PROVE] = "PROVE",     [HF_EXAMINE] = "EXAMINE",
+    [HF_PROVE] = "PROVE",     [HF_EXAMINE] = "EXAMINE", [HF_SURVEY] = "SURVEY",
+    [HF_HISTORY] = "HISTORY",
 };
 
 static void mirror(struct trace *trace)
@@ -90,6 +91,8 @@ static void tell_answer(const struct twin *twin)
                  req->me < req->snapshot.count ? "in line" : "not in line", req->me);
     else if (req->op == HF_EXAMINE)
         snprintf(text + n, sizeof text - (size_t)n, "%zu findings", req->findings);
+    else if (req->op == HF_SURVEY)
+        snprintf(text + n, sizeof text - (size_t)n, "%zu lines", req->changes);
     else
         snprintf(text + n, sizeof text - (size_t)n, "ok");
     twin->trace->tell(text, twin->trace->data);
@@ -111,6 +114,10 @@ static void on_inner_done(struct hf_req *req)
     outer->stamp = req->stamp;
     outer->finding = req->finding;
     outer->findings = req->findings;
+    outer->changed = req->changed;
+    outer->changes = req->changes;
+    outer->past = req->past;
+    outer->pasts = req->pasts;
     unlist(trace, twin);
     outer->done(outer); /* the snapshot is lent until we return */
     free(twin);
@@ -122,7 +129,7 @@ static void trace_submit(struct hf_store *store, struct hf_req *req)
     struct twin  *twin = calloc(1, sizeof *twin);
     char          text[512];
 
-    assert(req->op > HF_NOTHING && req->op <= HF_EXAMINE);
+    assert(req->op > HF_NOTHING && req->op <= HF_HISTORY);
     /* Out of memory: the request itself matters more than its trace. */
     if (twin == NULL) {
         trace->inner->impl->submit(trace->inner, req);
@@ -219,6 +226,8 @@ int hf_trace_open(struct hf_store *inner, void (*tell)(const char *text, void *d
     trace->base.impl = &trace->impl;
     trace->base.fd = inner->fd;
     trace->impl.groups = inner->impl->groups;
+    trace->impl.surveys = inner->impl->surveys;
+    trace->impl.recalls = inner->impl->recalls;
     trace->impl.will = inner->impl->will != NULL ? trace_will : NULL;
     inner->on_link = on_inner_link;
     inner->on_link_data = trace;

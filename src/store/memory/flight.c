@@ -31,16 +31,11 @@ void hf_memory_fail(struct hf_memory *memory, bool all)
         fail_request(memory, hf_requests_take(&memory->waiting), HF_EDOWN);
 }
 
-static bool names_none(const struct hf_req *req)
-{
-    return req->op == HF_LIST || req->op == HF_EXAMINE;
-}
-
 void hf_memory_submit(struct hf_store *store, struct hf_req *req)
 {
     struct hf_memory *memory = (struct hf_memory *)store;
 
-    assert(req->op != HF_NOTHING && (req->name != NULL || names_none(req)));
+    assert(req->op != HF_NOTHING && (req->name != NULL || hf_req_may_name_none(req)));
     req->canceled = false;
     hf_requests_append(&memory->waiting, req);
     if (store->link == HF_LINK_UP)

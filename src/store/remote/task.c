@@ -36,8 +36,8 @@ void hf_remote_submit(struct hf_store *store, struct hf_req *req)
     struct hf_remote *remote = (struct hf_remote *)store;
 
     assert(!remote->closing);
-    assert(req->op > HF_NOTHING && req->op <= HF_EXAMINE && req->done != NULL);
-    assert(req->name != NULL || req->op == HF_LIST || req->op == HF_EXAMINE);
+    assert(req->op > HF_NOTHING && req->op <= HF_HISTORY && req->done != NULL);
+    assert(req->name != NULL || hf_req_may_name_none(req));
     req->canceled = false;
     req->work = NULL;
     hf_requests_append(&remote->waiting, req);
@@ -93,8 +93,10 @@ static struct hf_task *task_new(struct hf_remote *remote, struct hf_req *req)
     req->snapshot = (struct hf_line){ 0 };
     req->me = 0;
     req->ahead = 0;
-    if (req->op != HF_WATCH)
+    if (req->op != HF_WATCH && req->op != HF_HISTORY)
         req->stamp = 0;
+    req->changes = 0;
+    req->pasts = 0;
     return task;
 }
 

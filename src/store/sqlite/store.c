@@ -47,6 +47,8 @@ void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status)
     req->me = 0;
     req->ahead = 0;
     req->findings = 0;
+    req->changes = 0;
+    req->pasts = 0;
     hf_requests_append(&sq->finished, req);
     sq->base.wake = 0;
 }
@@ -65,7 +67,7 @@ static void submit(struct hf_store *store, struct hf_req *req)
     struct hf_sq *sq = (struct hf_sq *)store;
 
     assert(req->op != HF_NOTHING);
-    assert(req->name != NULL || req->op == HF_LIST || req->op == HF_EXAMINE);
+    assert(req->name != NULL || hf_req_may_name_none(req));
     req->canceled = false;
     hf_requests_append(&sq->waiting, req);
     store->wake = 0;
@@ -135,6 +137,8 @@ static bool carry_out(struct hf_sq *sq, struct hf_req *req, int *status)
         *status = hf_sq_examine(sq, req);
         break;
     case HF_NOTHING:
+    case HF_SURVEY:
+    case HF_HISTORY:
         break;
     }
     return true;
