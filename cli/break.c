@@ -73,7 +73,7 @@ static void show_places(const struct hf_entry *entry)
 
     complain("\"%s\" %s by %s for %s, token %" PRIu64 "%s%s", entry->name,
              entry->held ? "is held" : "is waited for", entry_owner(owner, entry),
-             text_age(age, entry_age(entry)), entry->token,
+             text_age(age, place_age(entry)), entry->token,
              *entry->note ? ", note: " : "", entry->note);
     if (entry->held && is_stopped_here(entry))
         complain("pid %" PRId64 " is stopped: its command may go on running; "

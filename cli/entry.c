@@ -9,16 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *or_unknown(const char *text)
-{
-    return *text != '\0' ? text : "?";
-}
-
-bool entry_is_stranger(const struct hf_entry *entry)
-{
-    return entry->pid == 0 && *entry->command == '\0' && *entry->note != '\0';
-}
-
 #define LEFT_MAX 200
 
 /* Who is left and since when; false: nobody, or that is not known. */
@@ -45,7 +35,7 @@ const char *entry_command(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry
         snprintf(raw, sizeof raw, "left %s ago: %s; by %s", age, names, entry->command);
     else
         snprintf(raw, sizeof raw, "%s",
-                 entry_is_stranger(entry) ? entry->note : entry->command);
+                 place_is_stranger(entry) ? entry->note : entry->command);
     text_clean(out, ENTRY_TEXT_MAX, raw);
     text_cut(out, columns);
     return out;
@@ -55,7 +45,7 @@ const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry)
 {
     char command[200], names[LEFT_MAX], age[TEXT_AGE_MAX], left[LEFT_MAX + 60] = "";
 
-    if (entry_is_stranger(entry)) {
+    if (place_is_stranger(entry)) {
         text_clean(out, ENTRY_TEXT_MAX, entry->note);
         return out;
     }
@@ -65,19 +55,7 @@ const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry)
         snprintf(left, sizeof left, "%s, left %s ago by ", names, age);
     snprintf(out, ENTRY_TEXT_MAX, "%s%s (pid %" PRId64 ", %s@%s)", left,
              *command != '\0' ? command : "a process", entry->pid,
-             or_unknown(entry->user), or_unknown(entry->host));
-    return out;
-}
-
-const char *entry_address(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry)
-{
-    char raw[ENTRY_TEXT_MAX];
-
-    if (entry_is_stranger(entry))
-        return strcpy(out, "-");
-    snprintf(raw, sizeof raw, "%s@%s:%" PRId64, or_unknown(entry->user),
-             or_unknown(entry->host), entry->pid);
-    text_clean(out, ENTRY_TEXT_MAX, raw);
+             place_or_unknown(entry->user), place_or_unknown(entry->host));
     return out;
 }
 
@@ -91,13 +69,6 @@ const char *entry_kind(char out[ENTRY_KIND_MAX], const struct hf_entry *entry)
     else
         snprintf(out, ENTRY_KIND_MAX, "a %s", entry->kind);
     return out;
-}
-
-int64_t entry_age(const struct hf_entry *entry)
-{
-    int64_t age = clock_wall_us() - entry->since;
-
-    return age < 0 ? 0 : age; /* clocks of two hosts differ */
 }
 
 const struct hf_entry *entry_first_holder(const struct hf_report *report)
@@ -141,12 +112,12 @@ const char *entry_holders(char out[ENTRY_TEXT_MAX], const struct hf_report *repo
     if (holders > 1)
         snprintf(more, sizeof more, " and %zu other%s", holders - 1,
                  holders > 2 ? "s" : "");
-    if (entry_is_stranger(first))
+    if (place_is_stranger(first))
         snprintf(out, ENTRY_TEXT_MAX, "is held by %.300s%s", entry_owner(owner, first),
                  more);
     else
         snprintf(out, ENTRY_TEXT_MAX, "is held by %.300s for %s%s",
-                 entry_owner(owner, first), text_age(age, entry_age(first)), more);
+                 entry_owner(owner, first), text_age(age, place_age(first)), more);
     return out;
 }
 
@@ -174,26 +145,7 @@ static void left_json(struct json *json, const struct hf_entry *entry)
 
 void entry_json(struct json *json, const struct hf_entry *entry)
 {
-    char time[TEXT_TIME_MAX];
-
-    json_token(json, "token", entry->token);
-    json_string(json, "kind", entry->kind);
-    json_string(json, "since", text_time(time, entry->since));
-    json_number(json, "age_ms", entry_age(entry) / 1000);
-    json_number(json, "weight", entry->weight);
-    if (entry->capacity == UINT32_MAX)
-        json_null(json, "capacity");
-    else
-        json_number(json, "capacity", entry->capacity);
-    if (entry->slot < 0)
-        json_null(json, "slot");
-    else
-        json_number(json, "slot", entry->slot);
-    json_string(json, "host", entry->host);
-    json_string(json, "user", entry->user);
-    json_number(json, "pid", entry->pid);
-    json_string(json, "command", entry->command);
-    json_string(json, "note", entry->note);
+    place_json(json, entry);
     left_json(json, entry);
 }
 

@@ -1,33 +1,24 @@
-/* entry.h - a place in a line, in words and in JSON. */
+/* entry.h - a place in a line, with what its command left on this host. */
 #ifndef ENTRY_H
 #define ENTRY_H
 
-#include "json.h"
+#include "place.h"
 
 #include <holdfast.h>
 
-#define ENTRY_TEXT_MAX 512
+#define ENTRY_TEXT_MAX PLACE_TEXT_MAX
 
 /* What runs under the lock: "pg_dump"; what it left, if only that still does:
  * "left 3s ago: gpg-agent (pid 4711); by pg_dump".  At most `columns` of them. */
 const char *entry_command(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry,
                           size_t columns);
 
-/* No client of ours: it is known by its note alone. */
-bool entry_is_stranger(const struct hf_entry *entry);
-
 /* "pg_dump (pid 4242, ana@db2)", with what is known of it. */
 const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry);
-
-/* "ana@db2:4242", or "-". */
-const char *entry_address(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry);
 
 /* "a mutex", "a semaphore (--slots 4)", "a read/write lock (-s, -x)". */
 #define ENTRY_KIND_MAX 64
 const char *entry_kind(char out[ENTRY_KIND_MAX], const struct hf_entry *entry);
-
-/* How long it has been held or waited for, in microseconds. */
-int64_t entry_age(const struct hf_entry *entry);
 
 /* 'is held by pg_dump (pid 4242, ana@db2) for 3s and 2 others'; of the holders
  * in a report about one name.  Nobody: "is free". */
@@ -42,7 +33,7 @@ bool entry_is_ours(const struct hf_entry *entry);
 /* How many entries, from `first` on, have the same name as it. */
 size_t entry_same_name(const struct hf_report *report, size_t first);
 
-/* The members of an object; the caller opens and closes it. */
+/* As place_json(), and what its command left. */
 void entry_json(struct json *json, const struct hf_entry *entry);
 
 /* A whole lock as an object: `count` entries of one name. */

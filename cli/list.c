@@ -28,8 +28,8 @@ static void add_row(struct table *table, const struct hf_entry *const *entry,
     for (size_t i = 0; i < count; i++)
         holders += entry[i]->held;
     if (first->held) { /* the first of the line, if any */
-        entry_address(address, first);
-        text_age(age, entry_age(first));
+        place_address(address, first);
+        text_age(age, place_age(first));
         entry_command(command, first, 40);
         snprintf(holder, sizeof holder, holders > 1 ? "%s +%zu" : "%s", address,
                  holders - 1);

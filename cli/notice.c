@@ -73,12 +73,12 @@ static void compose(char *out, size_t size, const struct notice *notice,
         snprintf(queue, sizeof queue, ", %d ahead of you", ahead);
     if (holder == NULL)
         snprintf(out, size, "waiting for \"%s\"%s", notice->name, queue);
-    else if (entry_is_stranger(holder))
+    else if (place_is_stranger(holder))
         snprintf(out, size, "waiting for \"%s\", held by %s%s", notice->name,
                  entry_owner(owner, holder), queue);
     else
         snprintf(out, size, "waiting for \"%s\": held %s by %s%s", notice->name,
-                 text_age(age, entry_age(holder)), entry_owner(owner, holder), queue);
+                 text_age(age, place_age(holder)), entry_owner(owner, holder), queue);
 }
 
 /* One line, however narrow the terminal is. */

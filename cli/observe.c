@@ -44,7 +44,7 @@ static void print_text(const struct hf_entry *leader)
         return;
     }
     text_clean(note, sizeof note, leader->note);
-    printf("leader: %s since %s token %" PRIu64 "%s%s\n", entry_address(address, leader),
+    printf("leader: %s since %s token %" PRIu64 "%s%s\n", place_address(address, leader),
            text_time(since, leader->since), leader->token, *note ? " note " : "", note);
 }
 

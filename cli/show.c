@@ -20,8 +20,8 @@ static void add_row(struct table *table, const struct hf_entry *entry)
         snprintf(what, sizeof what, "%s %d", entry->held ? "slot" : "waits", entry->slot);
     else
         snprintf(what, sizeof what, "%s", entry->held ? "holds" : "waits");
-    table_row(table, (const char *[]){ what, entry->kind, entry_address(address, entry),
-                                       text_age(age, entry_age(entry)), token, command,
+    table_row(table, (const char *[]){ what, entry->kind, place_address(address, entry),
+                                       text_age(age, place_age(entry)), token, command,
                                        entry->note });
 }
 

@@ -63,7 +63,7 @@ endfunction()
 # Where `target` finds headers.
 function(hf_includes target)
     target_include_directories(${target} PRIVATE
-        include src test ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/embed
+        include src test view ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/embed
         ${HF_STORE_INCLUDES})
 endfunction()
 

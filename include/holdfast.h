@@ -467,6 +467,9 @@ struct hf_entry {
     int64_t     pid;
     const char *command;
     const char *note;
+    int64_t     left_ms; /* how long its session lasts if it is not renewed any more, as
+                             the store has it; INT64_MAX: as long as its process lives;
+                             -1: the store does not tell */
 };
 
 /* Entries sorted by name, then first come first served. */

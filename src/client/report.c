@@ -74,6 +74,13 @@ static bool is_held(const struct hf_line *line, size_t me)
     return hf_line_judge(&ahead, &line->ticket[me].shape).granted;
 }
 
+static int64_t left_ms(int64_t left)
+{
+    if (left <= 0)
+        return -1;
+    return left == INT64_MAX ? left : left / 1000;
+}
+
 static int fill_entry(struct full_report *all, const struct hf_line *line, size_t i)
 {
     const struct hf_ticket *ticket = &line->ticket[i];
@@ -99,6 +106,7 @@ static int fill_entry(struct full_report *all, const struct hf_line *line, size_
         .pid = note->pid,
         .command = note->command,
         .note = note->note,
+        .left_ms = left_ms(ticket->left),
     };
     return 0;
 }

@@ -36,6 +36,9 @@ struct hf_ticket {
     struct hf_shape shape;
     int             slot;  /* semaphores: 0 .. capacity-1 once granted; else -1 */
     int64_t         since; /* granted, or else queued: wall clock us, for people */
+    int64_t         left;  /* LIST: us of its session's lease, as the store has it, for
+                              people; 0: not known; INT64_MAX: it has none, and lasts
+                              as long as its process */
     const char     *line;  /* LIST: the lock's name; else may be NULL */
     const char     *note;  /* LIST: whose it is, for people; else may be NULL */
     const char     *asked; /* READ of the own place: why somebody asks for it; NULL:

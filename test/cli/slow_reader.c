@@ -1,6 +1,6 @@
 /* slow_reader.c - lines for a reader that is slow, or gone: none is lost, none is torn, and nobody
  * ever waits. */
-#include "cli/clock.c"
+#include "view/clock.c"
 #include "cli/sink.c"
 
 #include <setjmp.h>
