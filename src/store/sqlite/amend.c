@@ -25,6 +25,8 @@ static int change_weight(struct hf_sq *sq, const struct hf_sq_own *own, uint32_t
         return r < 0 ? r : 0;
     r = write_weight(sq, own, weight);
     if (r == 0)
+        r = hf_sq_record(sq, own->line, own->seq, HF_PAST_LESSENED, "");
+    if (r == 0)
         r = hf_sq_lessened(sq, own->line, own->seq);
     return r < 0 ? r : 1;
 }

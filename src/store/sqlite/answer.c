@@ -26,6 +26,7 @@ static struct hf_ticket ticket_of(const struct hf_sq_row *row)
         .shape = row->shape,
         .slot = row->slot,
         .since = row->granted != 0 ? row->granted : row->queued,
+        .left = INT64_MAX, /* as long as its process */
         .asked = row->asked,
     };
 }

@@ -19,6 +19,9 @@ static int leave_word(struct hf_sq *sq, const struct hf_req *req,
     int r = hf_sq_db_run(&sq->db, HF_SQ_UNASK);
     if (r == 0)
         r = write_asked(sq, req);
+    if (r == 0)
+        r = hf_sq_record(sq, req->name, row->seq, HF_PAST_ASKED,
+                         req->note != NULL ? req->note : "");
     return r < 0 ? r : hf_sq_tell(sq, row->sid, row->seq);
 }
 

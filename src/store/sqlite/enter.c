@@ -138,6 +138,8 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mi
     if (r == 0)
         r = insert_row(sq, req, mine);
     if (r == 0)
+        r = hf_sq_record(sq, req->name, mine->seq, HF_PAST_GRANTED, "");
+    if (r == 0)
         r = hf_sq_tell_watchers(sq, req->name, false);
     if (r == 0 && view.granted)
         hf_sq_sum_rows(sq, mine);

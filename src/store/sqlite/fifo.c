@@ -195,6 +195,15 @@ int hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid)
     return fd;
 }
 
+bool hf_sq_fifo_is_read(struct hf_sq *sq, uint64_t sid)
+{
+    int fd = hf_sq_fifo_open(sq, sid);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
 bool hf_sq_fifo_write(int fd, uint64_t about)
 {
     assert(about != 0); /* that is for who reads: something was lost */

@@ -48,7 +48,9 @@ static int remove_dead(struct hf_sq *sq, const char *line, bool all)
         const struct hf_sq_row *row = &sq->rows.row[i];
         if ((!all && row->granted != 0) || hf_sq_live_has(&sq->live, row->seq))
             continue;
-        int r = hf_sq_row_remove(sq, line, row->seq);
+        int r = hf_sq_record(sq, line, row->seq, HF_PAST_LOST, "");
+        if (r == 0)
+            r = hf_sq_row_remove(sq, line, row->seq);
         if (r < 0)
             return r;
         removed++;
@@ -88,6 +90,8 @@ static int grant_row(struct hf_sq *sq, const char *line, struct hf_sq_row *row)
     sqlite3_bind_int64(query, 3, hf_wall_us());
     sqlite3_bind_int(query, 4, row->slot);
     int r = hf_sq_db_step(&sq->db, query);
+    if (r == 0)
+        r = hf_sq_record(sq, line, row->seq, HF_PAST_GRANTED, "");
     return r < 0 ? r : hf_sq_tell(sq, row->sid, row->seq);
 }
 
@@ -200,9 +204,10 @@ int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)
             break;
     }
     sqlite3_reset(query);
-    if (r < 0 || !any)
-        return r;
-    return hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_FORGET, line, !departure));
+    if (r == 0 && any)
+        r = hf_sq_db_step(&sq->db,
+                          hf_sq_db_bind(&sq->db, HF_SQ_FORGET, line, !departure));
+    return r < 0 ? r : hf_sq_tell_surveyors(sq, line);
 }
 
 /* ---- Sweeping ----------------------------------------------------------------- */
@@ -210,7 +215,9 @@ int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)
 int hf_sq_sweep(struct hf_sq *sq, const char *line)
 {
     for (size_t i = 0; i < sq->dead.count; i++) {
-        int r = hf_sq_row_remove(sq, line, sq->dead.row[i].seq);
+        int r = hf_sq_record(sq, line, sq->dead.row[i].seq, HF_PAST_LOST, "");
+        if (r == 0)
+            r = hf_sq_row_remove(sq, line, sq->dead.row[i].seq);
         if (r < 0)
             return r;
     }

@@ -12,12 +12,13 @@
  *   answer.c   snapshots and their stamps
  *   fifo.c     how a session is told, and how it hears; litter.c  what the dead left
  *   peer.c     the sessions we wait for, and their death
+ *   past.c     what happened is written down
  *   will.c     ending a session from another process
  *   culprit.c  who keeps everybody from writing
  *   ulimit.c   a limit for the size of files is an error, not our end
  *
  * The verbs are in the files of their names: enter.c, read.c, watch.c, leave.c, list.c,
- * break.c, amend.c, ask.c, prove.c, examine.c.
+ * break.c, amend.c, ask.c, prove.c, examine.c, survey.c, history.c.
  *
  * Functions return 0 or HF_E..., with the text in base.errmsg.
  */
@@ -30,6 +31,9 @@
 #include "store/sqlite/files.h"
 #include "store/sqlite/live.h"
 #include "store/sqlite/own.h"
+#include "store/sqlite/past.h"
+#include "store/sqlite/peer.h"
+#include "store/sqlite/survey.h"
 #include "store/store.h"
 
 /* The files are not those we opened: hf_sq_outdated() is due.  This code and the next stay
@@ -65,12 +69,6 @@ struct hf_sq_sum {
     uint64_t last; /* highest seq */
 };
 
-/* Who is told of what: the session `sid`, about a ticket (its seq) or a line (its hash). */
-struct hf_sq_news {
-    uint64_t sid;
-    uint64_t about;
-};
-
 struct hf_sq_text {
     struct hf_sq_text *next;
     char               text[];
@@ -87,7 +85,6 @@ struct hf_sq_will {
 };
 
 struct hf_sq_watch;
-struct hf_sq_peer;
 
 struct hf_sq {
     struct hf_store base; /* base.fd is an epoll descriptor */
@@ -123,6 +120,8 @@ struct hf_sq {
     bool                recount; /* perhaps nobody is to be told any more */
     struct hf_sq_news  *news;
     size_t              news_count, news_room;
+    uint64_t            deaf; /* a surveyor that is dead: it was to be told something */
+    struct hf_sq_survey survey;
 
     int     inotify; /* -1: none */
     int     seat;    /* a low descriptor kept free for it; see patrol.c */
@@ -135,6 +134,10 @@ struct hf_sq {
     size_t                 ticket_room;
     struct hf_sq_text     *texts; /* its strings */
     struct hf_finding_list findings;
+
+    int             keep; /* ?history=; -1: not given */
+    struct hf_past *past; /* the records lent out */
+    size_t          past_room;
 };
 
 /* Write base.errmsg and return `code`. */
@@ -196,6 +199,9 @@ void hf_sq_write_back(struct hf_sq *sq, int pages);
 
 /* Begin, and draw the number of a new ticket. */
 int hf_sq_begin_drawn(struct hf_sq *sq, uint64_t *ret);
+
+/* What `meta` and `history` say. */
+int hf_sq_read_mark(struct hf_sq *sq, uint64_t *hwm, uint64_t *kept);
 
 /* ---- rows.c ----------------------------------------------------------------- */
 
@@ -263,7 +269,12 @@ int hf_sq_is_full(struct hf_sq *sq, const char *line, uint64_t limit);
 /* Remove every dead ticket and watcher of the store. */
 int hf_sq_sweep_all(struct hf_sq *sq);
 
-/* Have the watchers of a line told: of any change, or of a departure. */
+/* Remove the dead tickets of one line, or of all (NULL), or those of a session, if there are
+ * any; in a transaction of its own.  1: the session has tickets that are alive. */
+int hf_sq_sweep_now(struct hf_sq *sq, const char *line);
+int hf_sq_sweep_session(struct hf_sq *sq, uint64_t sid);
+
+/* Have the watchers of a line told: of any change, or of a departure; and surveyors. */
 int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure);
 
 /* Have those behind `seq` told for whom it may have been in the way.  Also works outside
@@ -358,43 +369,5 @@ void hf_sq_execute(struct hf_sq *sq);
 
 /* Was our own session ended?  Into sq->ended. */
 void hf_sq_will_check(struct hf_sq *sq);
-
-/* ---- fifo.c ------------------------------------------------------------------- */
-
-int  hf_sq_fifo_make(struct hf_sq *sq);
-void hf_sq_fifo_close(struct hf_sq *sq);
-void hf_sq_fifo_drain(struct hf_sq *sq);
-
-/* Has ours still its name? */
-bool hf_sq_fifo_is_named(const struct hf_sq *sq);
-
-/* Open another session's for writing; -1 if it is dead.  Put 8 bytes in one;
- * false: it is dead, and SIGPIPE has been raised. */
-int  hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid);
-bool hf_sq_fifo_write(int fd, uint64_t about);
-
-/* End another's session, behind the gate: its FIFO loses its name, and it is told. */
-int hf_sq_fifo_end(struct hf_sq *sq, uint64_t sid);
-
-/* ---- litter.c ----------------------------------------------------------------- */
-
-/* Remove what dead sessions left.  Returns how many there were. */
-size_t hf_sq_fifo_clean(struct hf_sq *sq);
-
-/* How many there are, and how many of them are of the dead. */
-void hf_sq_fifo_count(const struct hf_sq *sq, size_t *all, size_t *stale);
-
-/* ---- peer.c ------------------------------------------------------------------- */
-
-/* Note that somebody is to be told; tell_all(), which commit() calls, does it. */
-int  hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about);
-void hf_sq_tell_all(struct hf_sq *sq);
-
-/* Notice the death of a session. */
-int     hf_sq_peer_need(struct hf_sq *sq, uint64_t sid);
-void    hf_sq_peer_gone(struct hf_sq *sq, uint64_t sid); /* its FIFO said so */
-void    hf_sq_peers_check(struct hf_sq *sq);
-hf_time hf_sq_peers_wake(const struct hf_sq *sq);
-void    hf_sq_peers_close(struct hf_sq *sq);
 
 #endif

@@ -24,7 +24,12 @@ static int remove_own(struct hf_sq *sq, const struct hf_sq_own *own)
     int r = hf_sq_begin(sq);
     if (r < 0)
         return r;
-    r = hf_sq_row_remove(sq, own->line, own->seq);
+    if (own->untidy)
+        r = hf_sq_settle(sq, own->line, own->seq);
+    if (r == 0)
+        r = hf_sq_record(sq, own->line, own->seq, HF_PAST_RELEASED, "");
+    if (r == 0)
+        r = hf_sq_row_remove(sq, own->line, own->seq);
     if (r == 0 && sqlite3_changes(sq->db.handle) == 0) {
         hf_sq_abort(sq);
         return 0;
@@ -37,8 +42,9 @@ static int remove_own(struct hf_sq *sq, const struct hf_sq_own *own)
     }
     assert(sq->live.taken); /* nobody changes the line until we have committed */
     hf_sq_live_drop(&sq->live, own->seq);
-    hf_sq_tell_all(sq);
-    hf_sq_commit(sq);
+    hf_sq_tell_early(sq);
+    if (hf_sq_commit(sq) < 0)
+        hf_sq_tell_all(sq); /* it is given up, whatever is written */
     return 1;
 }
 
@@ -51,7 +57,8 @@ static int leave_anyway(struct hf_sq *sq, const struct hf_sq_own *own)
     int r = hf_sq_row_find(sq, own->line, own->seq, &mine);
     hf_sq_live_drop(&sq->live, own->seq);
     sq->news_count = 0;
-    if (r == 1 && hf_sq_tell_followers(sq, own->line, own->seq) == 0)
+    if (r == 1 && hf_sq_tell_followers(sq, own->line, own->seq) == 0 &&
+        hf_sq_tell_surveyors(sq, own->line) == 0)
         hf_sq_tell_all(sq);
     return r == 1 ? 1 : 0; /* what cannot be shown to be ours counts as lost */
 }

@@ -96,16 +96,24 @@ static int put_in_order(struct hf_sq *sq)
     bool same = is_known && hf_sq_head_same_files(&known, &sq->head);
     if (!same && hf_sq_live_has_any(&sq->live))
         return refuse_files(sq);
-    int r = open_db(sq);
-    if (r < 0 || same)
+    uint64_t hwm, kept = 0;
+    int      r = open_db(sq);
+    if (r == 0)
+        r = hf_sq_read_mark(sq, &hwm, &kept);
+    if (r < 0 || (same && known.kept == kept))
         return r;
     r = is_known ? 0 : has_living(sq);
     if (r != 0)
         return r < 0 ? r : refuse_files(sq);
     /* What is known of numbers is kept, and checked as after a boot. */
-    sq->head = hf_sq_head_now(&sq->files);
-    sq->head.last = is_known ? known.last : 0;
-    sq->head.told = true;
+    if (same) {
+        sq->head = known;
+    } else {
+        sq->head = hf_sq_head_now(&sq->files);
+        sq->head.last = is_known ? known.last : 0;
+        sq->head.told = true;
+    }
+    sq->head.kept = kept;
     if (!hf_sq_head_write(&sq->live, &sq->head))
         return hf_sq_fail(sq, HF_EFULL, "cannot write to %.140s", sq->files.live);
     return 0;
@@ -185,12 +193,16 @@ int hf_sq_connect(struct hf_sq *sq, bool make)
     }
     assert(sq->db.handle != NULL && sq->live.gate >= 0);
     sq->refused = 0;
-    return 0;
+    r = hf_sq_history_set(sq);
+    if (r < 0)
+        hf_sq_disconnect(sq);
+    return r;
 }
 
 void hf_sq_disconnect(struct hf_sq *sq)
 {
     assert(!sq->live.taken);
+    hf_sq_survey_lost(sq);
     hf_sq_patrol_stop(sq);
     hf_sq_peers_close(sq);
     hf_sq_fifo_close(sq);

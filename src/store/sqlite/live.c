@@ -202,10 +202,10 @@ struct hf_sq_head hf_sq_head_now(const struct hf_sq_files *files)
 
 bool hf_sq_head_read(const struct hf_sq_live *live, struct hf_sq_head *ret)
 {
-    struct hf_sq_head head;
+    struct hf_sq_head head = { 0 };
 
     assert(live->gate >= 0);
-    if (pread(live->gate, &head, sizeof head, 0) != (ssize_t)sizeof head ||
+    if (pread(live->gate, &head, sizeof head, 0) < (ssize_t)HF_SQ_HEAD_OLD ||
         head.magic != MAGIC)
         return false;
     *ret = head;

@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "store/sqlite/files.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct hf_sq_live {
@@ -43,7 +44,11 @@ struct hf_sq_head {
     uint64_t last; /* highest number given to a ticket */
     uint64_t hwm;  /* no higher one may be given out; as in the database */
     uint64_t told; /* is anybody to be told of changes: any row in `watcher`? */
+    uint64_t kept; /* how much of the past; as in the database.  Programs of version 2 of
+                      the database neither read it nor write it */
 };
+
+#define HF_SQ_HEAD_OLD offsetof(struct hf_sq_head, kept) /* the size that those know */
 
 #define HF_SQ_LIVE_INIT        \
     {                          \

@@ -154,7 +154,7 @@ void hf_sq_patrol_run(struct hf_sq *sq)
     if (!hold)
         hf_sq_patrol_stop(sq);
     sq->patrol = HF_NEVER;
-    if (sq->owns.first == NULL && sq->watches == NULL)
+    if (sq->owns.first == NULL && sq->watches == NULL && !sq->survey.on)
         return;
     if (hold && sq->inotify < 0)
         open_inotify(sq);

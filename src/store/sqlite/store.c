@@ -1,7 +1,7 @@
 /* store.c - requests in, answers out: the table, open, close and process.
  *
  * Everything is done inside process(), at once: a verb takes microseconds.  Only
- * a WATCH stays.
+ * a WATCH and a SURVEY stay.
  */
 #include "store/sqlite/inner.h"
 #include "store/sqlite/sqlite.h"
@@ -92,12 +92,15 @@ static void end_canceled(struct hf_sq *sq)
     struct hf_req     *req;
     sq->waiting = (struct hf_requests){ 0 };
     while ((req = hf_requests_take(&all)) != NULL) {
-        if (req->canceled && hf_req_may_end(req, false))
+        if (req->canceled && hf_req_may_end(req, false)) {
             hf_sq_finish(sq, req, HF_ECANCELED);
-        else
+            if (req->op == HF_SURVEY)
+                hf_sq_survey_stop(sq);
+        } else
             hf_requests_append(&sq->waiting, req);
     }
     hf_sq_watches_end_canceled(sq);
+    hf_sq_survey_end_canceled(sq);
 }
 
 /* ---- Carrying them out ---------------------------------------------------------- */
@@ -136,9 +139,12 @@ static bool carry_out(struct hf_sq *sq, struct hf_req *req, int *status)
     case HF_EXAMINE:
         *status = hf_sq_examine(sq, req);
         break;
-    case HF_NOTHING:
     case HF_SURVEY:
+        return !hf_sq_survey(sq, req, status);
     case HF_HISTORY:
+        *status = hf_sq_history(sq, req);
+        break;
+    case HF_NOTHING:
         break;
     }
     return true;
@@ -159,6 +165,8 @@ static bool answer_request(struct hf_sq *sq, struct hf_req *req)
     req->me = 0;
     req->ahead = 0;
     req->findings = 0;
+    req->changes = 0;
+    req->pasts = 0;
     sq->hurry = true;
     sq->brief = req->op == HF_LEAVE || (req->op == HF_ENTER && !req->only_free);
     bool answered = carry_out(sq, req, &status);
@@ -213,6 +221,8 @@ static hf_time next_wake(const struct hf_sq *sq)
         return sq->shut != 0 ? sq->now + HF_MS : 0;
     if (sq->tidy < next)
         next = sq->tidy;
+    if (sq->survey.look < next)
+        next = sq->survey.look;
     return sq->patrol < next ? sq->patrol : next;
 }
 
@@ -234,6 +244,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     hf_sq_peers_check(sq);
     hf_sq_patrol_run(sq);
     hf_sq_tidy(sq);
+    hf_sq_survey_run(sq);
     for (int round = 0; round < ROUNDS; round++) {
         end_canceled(sq);
         if ((req = hf_requests_take(&sq->finished)) != NULL)
@@ -254,6 +265,7 @@ static void destroy_store(struct hf_sq *sq)
 {
     assert(sq->watches == NULL);
     hf_sq_disconnect(sq);
+    hf_sq_survey_finish(sq);
     hf_sq_owns_finish(&sq->owns);
     hf_sq_forget_texts(sq);
     hf_finding_list_clear(&sq->findings);
@@ -262,6 +274,7 @@ static void destroy_store(struct hf_sq *sq)
     free(sq->dead.row);
     free(sq->ticket);
     free(sq->news);
+    free(sq->past);
     if (sq->seat >= 0)
         close(sq->seat);
     if (sq->base.fd >= 0)
@@ -306,7 +319,7 @@ static int make_store(const struct hf_config *config, char *errmsg, struct hf_st
     sq->live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
     sq->fifo = sq->inotify = -1;
     sq->seat = fcntl(sq->base.fd, F_DUPFD_CLOEXEC, 0);
-    sq->patrol = sq->tidy = HF_NEVER;
+    sq->patrol = sq->tidy = sq->survey.look = HF_NEVER;
     sq->now = hf_now();
     if (sq->base.fd < 0) {
         r = hf_sq_fail(sq, HF_ESTORE, "cannot make a descriptor to wait with: %s",
@@ -317,6 +330,8 @@ static int make_store(const struct hf_config *config, char *errmsg, struct hf_st
     r = hf_sq_files_init(&sq->files, config->rest, forced, sq->base.errmsg);
     if (r == 0 && group != NULL)
         r = hf_sq_files_share(&sq->files, group, sq->base.errmsg);
+    if (r == 0)
+        r = hf_sq_history_read(sq, config);
     sq->files.init = config->init;
     if (r == 0 && sq->files.system && config->init)
         r = hf_sq_system_prepare(&sq->files, sq->base.errmsg);
@@ -330,7 +345,7 @@ static int make_store(const struct hf_config *config, char *errmsg, struct hf_st
     if (r < 0)
         goto fail;
     sq->base.shared = hf_sq_files_shared(&sq->files);
-    r = hf_sq_connect(sq, false);
+    r = hf_sq_connect(sq, sq->keep > 0);
     if (r < 0 && r != HF_ENOTFOUND && r != HF_EDOWN)
         goto fail;
     sq->base.errmsg[0] = '\0';
@@ -369,11 +384,13 @@ static int lifeline(struct hf_store *store, int *fds, int size)
     return size < 2 ? size : 2;
 }
 
-static const char *const params[] = { "force", "group", NULL };
+static const char *const params[] = { "force", "group", "history", NULL };
 
 const struct hf_store_impl hf_sqlite_store = {
     .scheme = "sqlite",
     .params = params,
+    .surveys = true,
+    .recalls = true,
     .open = open_store,
     .close = close_store,
     .submit = submit,

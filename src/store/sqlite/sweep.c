@@ -18,6 +18,7 @@
 struct lines {
     char  *name[LINES_MAX];
     size_t count;
+    bool   alive; /* not all tickets looked at are dead */
 };
 
 static int note_line(struct hf_sq *sq, struct lines *lines, const char *name)
@@ -35,16 +36,18 @@ static int note_line(struct hf_sq *sq, struct lines *lines, const char *name)
     return 0;
 }
 
-static int find_lines(struct hf_sq *sq, struct lines *lines)
+/* Of the tickets that a query tells, as ALL: the lines in which some are dead. */
+static int find_lines(struct hf_sq *sq, sqlite3_stmt *query, struct lines *lines)
 {
-    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_ALL);
-    int           r = 0;
+    int r = 0;
 
     while (lines->count < LINES_MAX && (r = hf_sq_db_step(&sq->db, query)) == 1) {
         struct hf_sq_row row;
         hf_sq_row_read(query, &row);
-        if (hf_sq_live_has(&sq->live, row.seq))
+        if (hf_sq_live_has(&sq->live, row.seq)) {
+            lines->alive = true;
             continue;
+        }
         r = note_line(sq, lines, (const char *)sqlite3_column_text(query, 8));
         if (r < 0)
             break;
@@ -121,20 +124,85 @@ static int sweep_watchers(struct hf_sq *sq)
     return r < 0 ? r : 0;
 }
 
-int hf_sq_sweep_all(struct hf_sq *sq)
+static struct lines *new_lines(struct hf_sq *sq)
 {
-    assert(sq->live.taken && sq->sid != 0);
     struct lines *lines = calloc(1, sizeof *lines);
-    if (lines == NULL)
-        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
 
-    int r = find_lines(sq, lines);
-    for (size_t i = 0; r == 0 && i < lines->count; i++)
-        r = sweep_line(sq, lines->name[i]);
-    if (r == 0)
-        r = sweep_watchers(sq);
+    if (lines == NULL)
+        hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+    return lines;
+}
+
+static void free_lines(struct lines *lines)
+{
     for (size_t i = 0; i < lines->count; i++)
         free(lines->name[i]);
     free(lines);
+}
+
+static int sweep_lines(struct hf_sq *sq, const struct lines *lines)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < lines->count; i++)
+        r = sweep_line(sq, lines->name[i]);
     return r;
+}
+
+int hf_sq_sweep_all(struct hf_sq *sq)
+{
+    assert(sq->live.taken && sq->sid != 0);
+    struct lines *lines = new_lines(sq);
+    if (lines == NULL)
+        return HF_ENOMEM;
+
+    int r = find_lines(sq, hf_sq_db_query(&sq->db, HF_SQ_ALL), lines);
+    if (r == 0)
+        r = sweep_lines(sq, lines);
+    if (r == 0)
+        r = sweep_watchers(sq);
+    free_lines(lines);
+    return r;
+}
+
+/* ---- In a transaction of its own ------------------------------------------------ */
+
+static int sweep_found(struct hf_sq *sq, const struct lines *lines)
+{
+    int r = hf_sq_begin(sq);
+    if (r < 0)
+        return r;
+    r = sweep_lines(sq, lines);
+    if (r < 0) {
+        hf_sq_abort(sq);
+        return r;
+    }
+    return hf_sq_commit(sq);
+}
+
+/* First a look without the gate: mostly there is nothing to do. */
+static int sweep_query(struct hf_sq *sq, sqlite3_stmt *query)
+{
+    struct lines *lines = new_lines(sq);
+    if (lines == NULL)
+        return HF_ENOMEM;
+
+    int r = find_lines(sq, query, lines);
+    if (r == 0 && lines->count > 0)
+        r = sweep_found(sq, lines);
+    if (r == 0)
+        r = lines->alive;
+    free_lines(lines);
+    return r;
+}
+
+int hf_sq_sweep_now(struct hf_sq *sq, const char *line)
+{
+    return sweep_query(sq, line != NULL ? hf_sq_db_bind(&sq->db, HF_SQ_LINE, line, 0)
+                                        : hf_sq_db_query(&sq->db, HF_SQ_ALL));
+}
+
+int hf_sq_sweep_session(struct hf_sq *sq, uint64_t sid)
+{
+    return sweep_query(sq, hf_sq_db_bind(&sq->db, HF_SQ_PLACES, NULL, sid));
 }

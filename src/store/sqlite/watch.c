@@ -87,6 +87,7 @@ void hf_sq_hear(struct hf_sq *sq, uint64_t about)
     }
     if (about == 0) /* that may have been it */
         hf_sq_will_check(sq);
+    hf_sq_survey_hear(sq, about);
     /* If it came before its WATCH, that will hear of it. */
     for (struct hf_sq_own *own = sq->owns.first; own != NULL; own = own->next)
         if (about == 0 || own->seq == about)

@@ -91,7 +91,9 @@ static int end_its_session(struct hf_sq *sq, uint64_t sid)
     if (r < 0)
         return r;
     assert(sq->sid == 0); /* we have none of our own */
-    r = remove_tickets(sq, sid);
+    r = hf_sq_record_loss(sq, sid);
+    if (r == 0)
+        r = remove_tickets(sq, sid);
     if (r == 0)
         r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_UNWATCH, NULL, sid));
     if (r == 0)

@@ -69,6 +69,7 @@ int hf_sq_begin(struct hf_sq *sq)
         hf_sq_gate_give(&sq->live);
     sq->news_count = 0;
     sq->recount = false;
+    sq->deaf = 0;
     return r;
 }
 
@@ -103,6 +104,8 @@ int hf_sq_commit(struct hf_sq *sq)
         return r;
     }
     hf_sq_tell_all(sq); /* first of all: somebody waits for it */
+    if (sq->deaf != 0)
+        hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_UNWATCH, NULL, sq->deaf));
     if (sq->recount)
         count_watchers(sq);
     hf_sq_gate_give(&sq->live);
@@ -138,7 +141,7 @@ static uint64_t at_least(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static int read_mark(struct hf_sq *sq, uint64_t *ret)
+int hf_sq_read_mark(struct hf_sq *sq, uint64_t *hwm, uint64_t *kept)
 {
     sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_MARK);
 
@@ -147,7 +150,9 @@ static int read_mark(struct hf_sq *sq, uint64_t *ret)
         return hf_sq_fail(sq, HF_ECORRUPT, "%.160s lacks its mark", sq->files.db);
     if (r < 0)
         return r;
-    *ret = (uint64_t)sqlite3_column_int64(query, 0);
+    int64_t past = sqlite3_column_int64(query, 1);
+    *hwm = (uint64_t)sqlite3_column_int64(query, 0);
+    *kept = past > 0 && past <= HF_SQ_KEPT_MAX ? (uint64_t)past : 0;
     sqlite3_reset(query);
     return 0;
 }
@@ -162,7 +167,7 @@ static int raise_mark(struct hf_sq *sq)
     uint64_t          old = 0;
 
     assert(sq->live.taken); /* nobody draws a number meanwhile */
-    int r = read_mark(sq, &old);
+    int r = hf_sq_read_mark(sq, &old, &head.kept);
     if (r < 0)
         return r;
     if (head.boot != sq->boot)
