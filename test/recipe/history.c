@@ -439,9 +439,10 @@ static void test_it_can_be_turned_off(void **state)
 
 static void test_a_length_that_makes_no_sense_is_refused(void **state)
 {
-    static const char *const bad[] = { "history=",    "history=-1", "history=100001",
-                                       "history=x",   "history=1x", "history=+1",
-                                       "history=1e3", "history=99999999999999999999" };
+    static const char *const bad[] = { "history=",       "history=-1",
+                                       "history=100001", "history=x",
+                                       "history=1x",     "history=+1",
+                                       "history=1e3",    "history=99999999999999999999" };
     struct hf_client        *client = open_kept();
     char                     error[256];
 

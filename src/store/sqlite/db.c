@@ -2,7 +2,6 @@
 #include "store/sqlite/db.h"
 
 #include "holdfast.h"
-#include "store/sqlite/history.sql.h"
 #include "store/sqlite/queries.sql.h"
 #include "store/sqlite/schema.sql.h"
 #include "store/sqlite/ulimit.h"
@@ -17,7 +16,7 @@
 #include <string.h>
 
 #define APPLICATION_ID 1215261796 /* as in schema.sql */
-#define VERSION        3          /* as in history.sql */
+#define VERSION        2          /* as in upgrade.sql */
 
 #define OLD 1 /* of check_kind(): a version that we can bring up to date */
 
@@ -238,8 +237,7 @@ static int use_log(struct hf_sq_db *db)
     return r < 0 ? r : 0;
 }
 
-/* *ret is its version if it is an OLD one, or 0 if there is nothing in it. */
-static int check_kind(struct hf_sq_db *db, int *ret)
+static int check_kind(struct hf_sq_db *db)
 {
     int application = 0, version = 0, objects = 0;
 
@@ -250,7 +248,6 @@ static int check_kind(struct hf_sq_db *db, int *ret)
         r = ask_number(db, "SELECT count(*) FROM sqlite_schema", &objects);
     if (r < 0)
         return r;
-    *ret = version;
     if (application == 0 && version == 0 && objects == 0)
         return HF_ENOTFOUND;
     if (application != APPLICATION_ID)
@@ -259,8 +256,6 @@ static int check_kind(struct hf_sq_db *db, int *ret)
     if (version > VERSION)
         return db_fail(db, HF_EUNSUPPORTED,
                        "was made by a newer Holdfast; use that one, or another file");
-    if (version < 1)
-        return db_fail(db, HF_ECORRUPT, "does not say of which version it is");
     return version < VERSION ? OLD : 0;
 }
 
@@ -304,8 +299,7 @@ int hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg)
     if (rc != SQLITE_OK)
         return db_fault(db, rc);
     set_up_handle(db);
-    int version;
-    int r = check_kind(db, &version);
+    int r = check_kind(db);
     if (r != 0)
         return r == OLD ? HF_ENOTFOUND : r;
     r = has_log(db, "PRAGMA journal_mode");
@@ -321,20 +315,6 @@ static int run_sql(struct hf_sq_db *db, const char *text)
     return rc == SQLITE_OK ? 0 : db_fault(db, rc);
 }
 
-static int bring_up_to_date(struct hf_sq_db *db)
-{
-    static const char *const step[VERSION] = { schema_sql, upgrade_sql, history_sql };
-    int                      version;
-
-    int r = check_kind(db, &version);
-    if (r != HF_ENOTFOUND && r != OLD)
-        return r;
-    assert(version >= 0 && version < VERSION);
-    for (r = 0; r == 0 && version < VERSION; version++)
-        r = run_sql(db, step[version]);
-    return r;
-}
-
 /* All or nothing, and whoever else does the same has done it, or waits.  A change is of a row
  * or two: small pages are less to write, and less to read for who opens the log next. */
 int hf_sq_db_fill(struct hf_sq_db *db)
@@ -346,7 +326,14 @@ int hf_sq_db_fill(struct hf_sq_db *db)
         r = run_sql(db, "BEGIN IMMEDIATE");
     if (r < 0)
         return r;
-    r = bring_up_to_date(db);
+    r = check_kind(db);
+    if (r == HF_ENOTFOUND) {
+        r = run_sql(db, schema_sql);
+        if (r == 0)
+            r = OLD;
+    }
+    if (r == OLD)
+        r = run_sql(db, upgrade_sql);
     if (r == 0)
         r = run_sql(db, "COMMIT");
     if (r < 0) /* some failures have done it already */

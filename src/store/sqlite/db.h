@@ -37,15 +37,9 @@ enum hf_sq_query {
     HF_SQ_NEXT_LINE,
     HF_SQ_SIDS,
     HF_SQ_SESSIONS,
-    HF_SQ_PLACES,
     HF_SQ_DATA,
-    HF_SQ_RECORD,
-    HF_SQ_RECORD_ALL,
-    HF_SQ_KEPT,
-    HF_SQ_KEEP,
-    HF_SQ_TRIM,
-    HF_SQ_BLANK,
-    HF_SQ_PAST,
+    HF_SQ_PLACE,
+    HF_SQ_PLACES,
     HF_SQ_QUERIES, /* how many there are */
 };
 

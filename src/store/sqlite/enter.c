@@ -4,6 +4,7 @@
 #include "holdfast.h"
 
 #include <assert.h>
+#include <string.h>
 
 #define END INT64_MAX /* behind every ticket */
 
@@ -138,7 +139,7 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mi
     if (r == 0)
         r = insert_row(sq, req, mine);
     if (r == 0)
-        r = hf_sq_record(sq, req->name, mine->seq, HF_PAST_GRANTED, "");
+        r = hf_sq_record_new(sq, req->name, mine, req->note);
     if (r == 0)
         r = hf_sq_tell_watchers(sq, req->name, false);
     if (r == 0 && view.granted)
@@ -189,6 +190,8 @@ static int enter_new(struct hf_sq *sq, struct hf_req *req)
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
     r = enter_line(sq, req, own, &mine);
     if (r == 1) {
+        if (sq->head.kept != 0)
+            own->note = strdup(req->note != NULL ? req->note : "");
         hf_sq_owns_add(&sq->owns, own);
         hf_sq_patrol_start(sq);
         if (mine.granted != 0)

@@ -12,7 +12,7 @@
  *   answer.c   snapshots and their stamps
  *   fifo.c     how a session is told, and how it hears; litter.c  what the dead left
  *   peer.c     the sessions we wait for, and their death
- *   past.c     what happened is written down
+ *   past.c     what happened is written down; ring.c  where
  *   will.c     ending a session from another process
  *   culprit.c  who keeps everybody from writing
  *   ulimit.c   a limit for the size of files is an error, not our end
@@ -135,9 +135,11 @@ struct hf_sq {
     struct hf_sq_text     *texts; /* its strings */
     struct hf_finding_list findings;
 
-    int             keep; /* ?history=; -1: not given */
-    struct hf_past *past; /* the records lent out */
-    size_t          past_room;
+    int                  keep;    /* ?history=; -1: not given */
+    bool                 drawn;   /* a number was drawn in this transaction */
+    struct hf_sq_records records; /* made in it */
+    struct hf_past      *past;    /* those lent out */
+    size_t               past_room;
 };
 
 /* Write base.errmsg and return `code`. */
@@ -199,9 +201,6 @@ void hf_sq_write_back(struct hf_sq *sq, int pages);
 
 /* Begin, and draw the number of a new ticket. */
 int hf_sq_begin_drawn(struct hf_sq *sq, uint64_t *ret);
-
-/* What `meta` and `history` say. */
-int hf_sq_read_mark(struct hf_sq *sq, uint64_t *hwm, uint64_t *kept);
 
 /* ---- rows.c ----------------------------------------------------------------- */
 

@@ -24,10 +24,7 @@ static int remove_own(struct hf_sq *sq, const struct hf_sq_own *own)
     int r = hf_sq_begin(sq);
     if (r < 0)
         return r;
-    if (own->untidy)
-        r = hf_sq_settle(sq, own->line, own->seq);
-    if (r == 0)
-        r = hf_sq_record(sq, own->line, own->seq, HF_PAST_RELEASED, "");
+    r = hf_sq_record_leave(sq, own);
     if (r == 0)
         r = hf_sq_row_remove(sq, own->line, own->seq);
     if (r == 0 && sqlite3_changes(sq->db.handle) == 0) {

@@ -96,24 +96,22 @@ static int put_in_order(struct hf_sq *sq)
     bool same = is_known && hf_sq_head_same_files(&known, &sq->head);
     if (!same && hf_sq_live_has_any(&sq->live))
         return refuse_files(sq);
-    uint64_t hwm, kept = 0;
-    int      r = open_db(sq);
-    if (r == 0)
-        r = hf_sq_read_mark(sq, &hwm, &kept);
-    if (r < 0 || (same && known.kept == kept))
+    int r = open_db(sq);
+    if (r < 0 || same)
         return r;
     r = is_known ? 0 : has_living(sq);
     if (r != 0)
         return r < 0 ? r : refuse_files(sq);
-    /* What is known of numbers is kept, and checked as after a boot. */
-    if (same) {
-        sq->head = known;
-    } else {
-        sq->head = hf_sq_head_now(&sq->files);
-        sq->head.last = is_known ? known.last : 0;
-        sq->head.told = true;
+    /* What is known of numbers is kept, and checked as after a boot; so is the past. */
+    sq->head = hf_sq_head_now(&sq->files);
+    if (is_known) {
+        sq->head.last = known.last;
+        sq->head.kept = known.kept;
+        sq->head.number = known.number;
+        sq->head.recent = known.recent;
+        sq->head.end = known.end;
     }
-    sq->head.kept = kept;
+    sq->head.told = true;
     if (!hf_sq_head_write(&sq->live, &sq->head))
         return hf_sq_fail(sq, HF_EFULL, "cannot write to %.140s", sq->files.live);
     return 0;
@@ -259,11 +257,14 @@ int hf_sq_session(struct hf_sq *sq)
 bool hf_sq_current(struct hf_sq *sq)
 {
     struct hf_sq_head now;
+    char *recent = sq->live.taken && sq->head.kept != 0 ? sq->records.recent : NULL;
 
     assert(sq->live.gate >= 0);
     if (!hf_sq_live_is_at(&sq->live, sq->files.live) ||
-        !hf_sq_head_read(&sq->live, &now) || !hf_sq_head_same_files(&now, &sq->head))
+        !hf_sq_page_read(&sq->live, &now, recent) ||
+        !hf_sq_head_same_files(&now, &sq->head))
         return false;
+    sq->records.is_read = recent != NULL;
     sq->head = now;
     return true;
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -200,22 +201,40 @@ struct hf_sq_head hf_sq_head_now(const struct hf_sq_files *files)
                                 .shm = hf_sq_files_inode(files->shm) };
 }
 
-bool hf_sq_head_read(const struct hf_sq_live *live, struct hf_sq_head *ret)
+bool hf_sq_page_read(const struct hf_sq_live *live, struct hf_sq_head *ret, char *recent)
 {
     struct hf_sq_head head = { 0 };
+    struct iovec      part[] = { { &head, sizeof head }, { recent, HF_SQ_RECENT } };
 
     assert(live->gate >= 0);
-    if (pread(live->gate, &head, sizeof head, 0) < (ssize_t)HF_SQ_HEAD_OLD ||
+    if (preadv(live->gate, part, recent != NULL ? 2 : 1, 0) < (ssize_t)HF_SQ_HEAD_OLD ||
         head.magic != MAGIC)
         return false;
+    if (head.recent > HF_SQ_RECENT || head.recent % 8 != 0)
+        head.recent = 0;
     *ret = head;
     return true;
 }
 
+bool hf_sq_head_read(const struct hf_sq_live *live, struct hf_sq_head *ret)
+{
+    return hf_sq_page_read(live, ret, NULL);
+}
+
+bool hf_sq_page_write(const struct hf_sq_live *live, const struct hf_sq_head *head,
+                      const char *recent)
+{
+    struct hf_sq_head copy = *head;
+    struct iovec part[] = { { &copy, sizeof copy }, { (char *)recent, head->recent } };
+    size_t       size = sizeof copy + (recent != NULL ? head->recent : 0);
+
+    assert(live->taken && head->magic == MAGIC && head->recent <= HF_SQ_RECENT);
+    return pwritev(live->gate, part, recent != NULL ? 2 : 1, 0) == (ssize_t)size;
+}
+
 bool hf_sq_head_write(const struct hf_sq_live *live, const struct hf_sq_head *head)
 {
-    assert(live->taken && head->magic == MAGIC);
-    return pwrite(live->gate, head, sizeof *head, 0) == (ssize_t)sizeof *head;
+    return hf_sq_page_write(live, head, NULL);
 }
 
 bool hf_sq_head_same_files(const struct hf_sq_head *a, const struct hf_sq_head *b)

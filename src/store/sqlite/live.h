@@ -44,8 +44,12 @@ struct hf_sq_head {
     uint64_t last; /* highest number given to a ticket */
     uint64_t hwm;  /* no higher one may be given out; as in the database */
     uint64_t told; /* is anybody to be told of changes: any row in `watcher`? */
-    uint64_t kept; /* how much of the past; as in the database.  Programs of version 2 of
-                      the database neither read it nor write it */
+
+    /* Of what happened, see past.h.  Older programs neither read this nor write it. */
+    uint64_t kept;   /* how many records; 0: none */
+    uint64_t number; /* of the last one */
+    uint64_t recent; /* bytes of records right behind the head */
+    uint64_t end;    /* bytes written to the ring in all */
 };
 
 #define HF_SQ_HEAD_OLD offsetof(struct hf_sq_head, kept) /* the size that those know */
@@ -87,6 +91,13 @@ bool hf_sq_live_has_any(const struct hf_sq_live *live);
 struct hf_sq_head hf_sq_head_now(const struct hf_sq_files *files);
 bool              hf_sq_head_read(const struct hf_sq_live *live, struct hf_sq_head *ret);
 bool hf_sq_head_write(const struct hf_sq_live *live, const struct hf_sq_head *head);
+
+/* The same, with what stands behind it: read as far as it goes, at most HF_SQ_RECENT bytes;
+ * written as much as `head->recent` says.  Both may be NULL. */
+#define HF_SQ_RECENT (4096 - sizeof(struct hf_sq_head))
+bool hf_sq_page_read(const struct hf_sq_live *live, struct hf_sq_head *ret, char *recent);
+bool hf_sq_page_write(const struct hf_sq_live *live, const struct hf_sq_head *head,
+                      const char *recent);
 bool hf_sq_head_same_files(const struct hf_sq_head *a, const struct hf_sq_head *b);
 
 #endif

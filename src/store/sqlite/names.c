@@ -19,7 +19,7 @@ struct hf_sq_name *hf_sq_name_find(struct hf_sq_survey *survey, uint64_t hash)
 }
 
 struct hf_sq_name *hf_sq_name_add(struct hf_sq_survey *survey, const char *text,
-                                   uint64_t hash)
+                                  uint64_t hash)
 {
     size_t              size = strlen(text) + 1;
     struct hf_sq_name **list = list_of(survey, hash);

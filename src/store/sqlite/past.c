@@ -5,23 +5,10 @@
 
 #include <assert.h>
 
-/* Old records are removed now and then, so many at a time: each would be a page more. */
-#define TRIM_EVERY 64
-
-static int trim_past(struct hf_sq *sq, uint64_t last)
-{
-    if (last <= sq->head.kept)
-        return 0;
-    return hf_sq_db_step(
-        &sq->db, hf_sq_db_bind(&sq->db, HF_SQ_TRIM, NULL, last - sq->head.kept));
-}
-
 /* The same thing, if it happens to one that waits. */
 static char of_waiter(char what)
 {
     switch (what) {
-    case HF_PAST_GRANTED:
-        return HF_PAST_ENTERED;
     case HF_PAST_RELEASED:
     case HF_PAST_LOST:
     case HF_PAST_BROKEN:
@@ -31,14 +18,52 @@ static char of_waiter(char what)
     }
 }
 
-static int write_records(struct hf_sq *sq, sqlite3_stmt *query, char what,
-                         const char *reason)
+static int record_row(struct hf_sq *sq, const char *line, const struct hf_sq_row *row,
+                      const char *note, char what, const char *reason)
 {
-    sqlite3_bind_int64(query, 3, hf_wall_us());
-    sqlite3_bind_int(query, 4, what);
-    sqlite3_bind_int(query, 5, of_waiter(what));
-    sqlite3_bind_text(query, 6, reason, -1, SQLITE_STATIC);
-    return hf_sq_db_step(&sq->db, query);
+    struct hf_past past = {
+        .time = hf_wall_us(),
+        .what = row->granted != 0 ? what : of_waiter(what),
+        .line = line,
+        .token = row->seq,
+        .shape = row->shape,
+        .slot = row->slot,
+        .note = note,
+        .reason = reason,
+    };
+
+    return hf_sq_records_add(sq, &past);
+}
+
+int hf_sq_record_new(struct hf_sq *sq, const char *line, const struct hf_sq_row *row,
+                     const char *note)
+{
+    char what = row->granted != 0 ? HF_PAST_GRANTED : HF_PAST_ENTERED;
+
+    assert(sq->live.taken);
+    if (sq->head.kept == 0)
+        return 0;
+    return record_row(sq, line, row, note != NULL ? note : "", what, "");
+}
+
+/* The tickets that a query tells, as LINE. */
+static int record_all(struct hf_sq *sq, sqlite3_stmt *query, char what,
+                      const char *reason)
+{
+    int r;
+
+    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
+        const char      *line = (const char *)sqlite3_column_text(query, 8);
+        const char      *note = (const char *)sqlite3_column_text(query, 9);
+        struct hf_sq_row row;
+        hf_sq_row_read(query, &row);
+        r = line != NULL && note != NULL ? record_row(sq, line, &row, note, what, reason)
+                                         : hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+        if (r < 0)
+            break;
+    }
+    sqlite3_reset(query);
+    return r;
 }
 
 int hf_sq_record(struct hf_sq *sq, const char *line, uint64_t seq, char what,
@@ -47,10 +72,26 @@ int hf_sq_record(struct hf_sq *sq, const char *line, uint64_t seq, char what,
     assert(sq->live.taken);
     if (sq->head.kept == 0)
         return 0;
-    int r = write_records(sq, hf_sq_db_bind(&sq->db, HF_SQ_RECORD, line, seq), what,
-                          reason);
-    uint64_t last = (uint64_t)sqlite3_last_insert_rowid(sq->db.handle);
-    return r < 0 || last % TRIM_EVERY != 0 ? r : trim_past(sq, last);
+    return record_all(sq, hf_sq_db_bind(&sq->db, HF_SQ_PLACE, line, seq), what, reason);
+}
+
+/* Who holds knows all that is to be written, but for a slot. */
+int hf_sq_record_leave(struct hf_sq *sq, const struct hf_sq_own *own)
+{
+    struct hf_sq_row row = {
+        .seq = own->seq, .shape = own->shape, .granted = 1, .slot = -1
+    };
+    int r = 0;
+
+    assert(sq->live.taken);
+    if (sq->head.kept == 0)
+        return 0;
+    if (own->held && !own->untidy && own->note != NULL &&
+        !hf_shape_has_slots(&own->shape))
+        return record_row(sq, own->line, &row, own->note, HF_PAST_RELEASED, "");
+    if (own->untidy)
+        r = hf_sq_settle(sq, own->line, own->seq);
+    return r < 0 ? r : hf_sq_record(sq, own->line, own->seq, HF_PAST_RELEASED, "");
 }
 
 int hf_sq_record_loss(struct hf_sq *sq, uint64_t sid)
@@ -58,10 +99,8 @@ int hf_sq_record_loss(struct hf_sq *sq, uint64_t sid)
     assert(sq->live.taken);
     if (sq->head.kept == 0)
         return 0;
-    int r = write_records(sq, hf_sq_db_bind(&sq->db, HF_SQ_RECORD_ALL, NULL, sid),
-                          HF_PAST_LOST, "");
-    return r < 0 ? r
-                 : trim_past(sq, (uint64_t)sqlite3_last_insert_rowid(sq->db.handle));
+    return record_all(sq, hf_sq_db_bind(&sq->db, HF_SQ_PLACES, NULL, sid), HF_PAST_LOST,
+                      "");
 }
 
 int hf_sq_settle(struct hf_sq *sq, const char *line, uint64_t seq)

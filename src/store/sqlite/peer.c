@@ -35,9 +35,9 @@ struct hf_sq_peer {
 
 #define NOW_AND_THEN (2 * HF_SEC)
 #define SOON_MAX     HF_SEC
-#define OPEN_MAX     64 /* more are only looked at now and then */
+#define OPEN_MAX     64   /* more are only looked at now and then */
 #define SURVEY_MAX   4096 /* the same for the survey, and a quarter of all descriptors */
-#define IDLE_MAX     16 /* kept open for the next time */
+#define IDLE_MAX     16   /* kept open for the next time */
 
 static struct hf_sq_peer *find_peer(const struct hf_sq *sq, uint64_t sid)
 {

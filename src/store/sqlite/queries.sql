@@ -5,8 +5,8 @@ BEGIN IMMEDIATE;
 COMMIT;
 ROLLBACK;
 
--- MARK, ADVANCE: how high numbers may go, and how much of the past is kept
-SELECT hwm, (SELECT kept FROM history) FROM meta;
+-- MARK, ADVANCE: how high numbers may go
+SELECT hwm FROM meta;
 UPDATE meta SET hwm = max(hwm, ?2);
 
 -- ENTER
@@ -70,31 +70,11 @@ SELECT min(line) FROM ticket WHERE line > ?1;
 SELECT sid FROM ticket WHERE line = ?1;
 SELECT DISTINCT sid FROM ticket;
 
--- PLACES of a session, as LINE
-SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line
-  FROM ticket WHERE sid = ?2 ORDER BY line;
-
 -- DATA: another number when somebody else has written
 PRAGMA data_version;
 
--- RECORD, RECORD_ALL: what happens to a ticket, or to all of a session: one thing to
--- holders (?4), another to those who wait (?5)
-INSERT INTO past SELECT NULL, ?3, iif(granted, ?4, ?5), line, seq, weight, capacity, claim,
-                        slot, note, ?6
+-- PLACE, PLACES: one ticket, or all of a session, as LINE
+SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
   FROM ticket WHERE line = ?1 AND seq = ?2;
-INSERT INTO past SELECT NULL, ?3, iif(granted, ?4, ?5), line, seq, weight, capacity, claim,
-                        slot, note, ?6
+SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
   FROM ticket WHERE sid = ?2 ORDER BY line, seq;
-
--- KEPT, KEEP: how many are kept, and the last number
-SELECT kept, (SELECT max(number) FROM past) FROM history;
-UPDATE history SET kept = ?2;
-
--- TRIM, BLANK: forget up to a number; what is left says nothing
-DELETE FROM past WHERE number <= ?2;
-UPDATE past SET time = 0, what = 0, line = '', note = '', reason = '';
-
--- PAST: of one line, or of all if ?1 is NULL; columns as in read_past()
-SELECT number, time, what, line, token, weight, capacity, claim, slot, note, reason
-  FROM past WHERE number > ?2 AND number <= ?3 AND what <> 0 AND (?1 IS NULL OR line = ?1)
-  ORDER BY number;

@@ -221,7 +221,9 @@ static int find_new(struct hf_sq *sq)
     int                  r = line != NULL ? 1 : HF_ENOMEM;
 
     for (size_t i = 0; i < survey->news; i++)
-        hf_sq_name_changed(survey, hf_sq_name_find(survey, survey->new[i])); /* it was listed since */
+        hf_sq_name_changed(survey,
+                           hf_sq_name_find(survey,
+                                           survey->new[i])); /* it was listed since */
     while (survey->news > 0 && r == 1) {
         sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_NEXT_LINE, line, 0);
         r = hf_sq_db_step(&sq->db, query);

@@ -29,8 +29,8 @@ struct hf_sq;
 /* The name of a line that this client was shown. */
 struct hf_sq_name {
     uint64_t           hash;
-    struct hf_sq_name *next;      /* in its list */
-    struct hf_sq_name *also;      /* in that of those that changed, or are gone */
+    struct hf_sq_name *next; /* in its list */
+    struct hf_sq_name *also; /* in that of those that changed, or are gone */
     bool               is_changed;
     char               text[];
 };
@@ -45,10 +45,10 @@ struct hf_sq_survey {
     struct hf_sq_name *names[HF_SQ_NAME_LISTS];
     struct hf_sq_name *changed, *gone; /* gone: lent out, and no more in `names` */
     size_t             changes;
-    uint64_t           new[HF_SQ_NEW_MAX]; /* hashes of no name that we know */
-    size_t             news;
-    const char       **answer; /* lent out */
-    size_t             answer_room;
+    uint64_t new[HF_SQ_NEW_MAX]; /* hashes of no name that we know */
+    size_t       news;
+    const char **answer; /* lent out */
+    size_t       answer_room;
 
     hf_time look;  /* when to see that nothing was missed */
     hf_time asked; /* when the last SURVEY was */

@@ -68,8 +68,9 @@ int hf_sq_begin(struct hf_sq *sq)
     if (r < 0)
         hf_sq_gate_give(&sq->live);
     sq->news_count = 0;
-    sq->recount = false;
+    sq->recount = sq->drawn = false;
     sq->deaf = 0;
+    sq->records.size = 0;
     return r;
 }
 
@@ -94,12 +95,30 @@ static void count_watchers(struct hf_sq *sq)
     hf_sq_head_write(&sq->live, &sq->head);
 }
 
+/* A number is taken before anybody can see the ticket that has it. */
+static int write_head(struct hf_sq *sq)
+{
+    bool recorded = hf_sq_records_take(sq);
+
+    if (!sq->drawn && !recorded)
+        return 0;
+    if (!hf_sq_page_write(&sq->live, &sq->head, recorded ? sq->records.recent : NULL))
+        return hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
+    return 0;
+}
+
 int hf_sq_commit(struct hf_sq *sq)
 {
     assert(sq->live.taken && sqlite3_get_autocommit(sq->db.handle) == 0);
-    int r = hf_sq_db_run(&sq->db, HF_SQ_COMMIT);
+    hf_sq_records_make_room(sq);
+    struct hf_sq_head before = sq->head;
+    int               r = write_head(sq);
 
+    if (r == 0)
+        r = hf_sq_db_run(&sq->db, HF_SQ_COMMIT);
     if (r < 0) {
+        if (sq->head.number != before.number) /* it did not happen */
+            hf_sq_head_write(&sq->live, &before);
         hf_sq_abort(sq);
         return r;
     }
@@ -141,7 +160,7 @@ static uint64_t at_least(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-int hf_sq_read_mark(struct hf_sq *sq, uint64_t *hwm, uint64_t *kept)
+static int read_mark(struct hf_sq *sq, uint64_t *ret)
 {
     sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_MARK);
 
@@ -150,9 +169,7 @@ int hf_sq_read_mark(struct hf_sq *sq, uint64_t *hwm, uint64_t *kept)
         return hf_sq_fail(sq, HF_ECORRUPT, "%.160s lacks its mark", sq->files.db);
     if (r < 0)
         return r;
-    int64_t past = sqlite3_column_int64(query, 1);
-    *hwm = (uint64_t)sqlite3_column_int64(query, 0);
-    *kept = past > 0 && past <= HF_SQ_KEPT_MAX ? (uint64_t)past : 0;
+    *ret = (uint64_t)sqlite3_column_int64(query, 0);
     sqlite3_reset(query);
     return 0;
 }
@@ -167,7 +184,7 @@ static int raise_mark(struct hf_sq *sq)
     uint64_t          old = 0;
 
     assert(sq->live.taken); /* nobody draws a number meanwhile */
-    int r = hf_sq_read_mark(sq, &old, &head.kept);
+    int r = read_mark(sq, &old);
     if (r < 0)
         return r;
     if (head.boot != sq->boot)
@@ -212,9 +229,8 @@ static int draw(struct hf_sq *sq, uint64_t *ret)
                           "the numbers in %.140s make no sense; remove it once nobody "
                           "uses the store",
                           sq->files.live);
-    sq->head.last = number;
-    if (!hf_sq_head_write(&sq->live, &sq->head))
-        return hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
+    sq->head.last = number; /* commit() writes it down */
+    sq->drawn = true;
     *ret = number;
     return 1;
 }
