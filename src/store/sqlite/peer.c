@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -314,8 +313,8 @@ void hf_sq_tell_early(struct hf_sq *sq)
         }
     sq->news_count = early;
     hf_sq_tell_all(sq);
-    memmove(sq->news, sq->news + early, (all - early) * sizeof *sq->news);
-    sq->news_count = all - early;
+    for (size_t i = early; i < all; i++)
+        sq->news[sq->news_count++] = sq->news[i];
 }
 
 void hf_sq_tell_all(struct hf_sq *sq)
