@@ -118,6 +118,13 @@ static const struct hf_remote_ops remote_ops = {
     .lose = lose_all,
 };
 
+static void cancel(struct hf_store *store, struct hf_req *req)
+{
+    if (req->op == HF_SURVEY && req->work == NULL)
+        hf_zk_survey_not_begun((struct hf_zk *)store);
+    hf_remote_cancel(store, req);
+}
+
 /* ---- One turn ------------------------------------------------------------------------- */
 
 static hf_time soonest_wake(const struct hf_zk *zk)
@@ -212,7 +219,7 @@ static const char *const params[] = { "session", "style", "auth", "acl",
 /* clang-format off */
 #define IMPL(name, loads) { .scheme = (name), .load = (loads), .params = params, .users = true, .groups = true, .surveys = true, \
                      .open = open_store, .close = close_store, .submit = hf_remote_submit, \
-                     .cancel = hf_remote_cancel, .process = process, \
+                     .cancel = cancel, .process = process, \
                      .will = hf_zk_will_write }
 /* clang-format on */
 

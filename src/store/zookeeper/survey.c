@@ -245,6 +245,10 @@ void hf_zk_survey_run(struct hf_zk *zk)
     struct hf_zk_survey *survey = &zk->survey;
     hf_time              now = zk->remote.now;
 
+    if (survey->ended && survey->task == NULL)
+        survey_stop(zk);
+    survey->all |= survey->ended; /* for one that came since */
+    survey->ended = false;
     if (survey->state != HF_ZK_SURVEY_ON && survey->state != HF_ZK_SURVEY_POLLING)
         return;
     if (survey->task == NULL && now >= survey->told + IDLE)
@@ -284,4 +288,9 @@ void hf_zk_survey_cancel(struct hf_zk *zk, struct hf_zk_task *task)
     assert(zk->survey.task == task && task->base.req->canceled);
     hf_task_finish(&task->base, HF_ECANCELED);
     survey_stop(zk);
+}
+
+void hf_zk_survey_not_begun(struct hf_zk *zk)
+{
+    zk->survey.ended = true;
 }

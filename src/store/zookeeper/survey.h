@@ -23,14 +23,16 @@ struct hf_zk_survey {
     struct hf_zk_marks      marks;
     bool                    all;    /* nobody knows which lines changed */
     bool                    unable; /* the server cannot watch so */
+    bool                    ended;  /* a SURVEY was canceled that was not at work */
     unsigned                losses; /* connections that broke while it was asked to */
     hf_time                 told;   /* when the last SURVEY ended */
     hf_time                 looked; /* the same, that said to look at all */
 };
 
-/* A SURVEY begins; is to end early; ends. */
+/* A SURVEY begins; is to end early; the same of one that has not begun; ends. */
 void hf_zk_survey(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_survey_cancel(struct hf_zk *zk, struct hf_zk_task *task);
+void hf_zk_survey_not_begun(struct hf_zk *zk);
 void hf_zk_survey_end(struct hf_zk *zk, const struct hf_zk_task *task);
 
 /* The server says that something happened to a path. */
