@@ -132,7 +132,7 @@ def test_who_is_cancelled_leaves_the_line(url, name):
                 await waiting
             await until(lambda: places(url, name) == 1)
             with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(work(lock), 0.05)
+                await asyncio.wait_for(asyncio.create_task(work(lock)), 0.05)
             await until(lambda: places(url, name) == 1)
         await until(lambda: places(url, name) == 0)
 
