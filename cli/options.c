@@ -28,8 +28,22 @@ const struct verb verb_table[] = {
       false, true, list_main },
     { IN_SHOW, "show", "NAME", "show who holds a lock and who waits for it", NULL, 1, 1,
       false, true, show_main },
-    { IN_WATCH, "watch", "NAME", "tell what happens to a lock, a line for each event",
-      NULL, 1, 1, false, true, watch_main },
+    { IN_WATCH, "watch", "[NAME]",
+      "tell what happens to a lock, or to all, a line for each event", NULL, 0, 1, false,
+      true, watch_main },
+    { IN_HISTORY, "history", "[NAME]", "tell what has happened to a lock, or to all",
+      "The store has to keep it: it does so from when somebody has opened it with\n"
+      "?history=1000 in its URL, and keeps so many events of all locks.  ZooKeeper\n"
+      "keeps none.",
+      0, 1, false, true, history_main },
+    { IN_TOP, "top", "[PATTERN]", "show all locks, live, on the terminal",
+      "Those that hurt most come first.  ? tells the keys.  PATTERN is matched against\n"
+      "whole names, as by `list`.",
+      0, 1, false, true, top_main },
+    { IN_WEB, "web", "", "show all locks, live, as a page for browsers",
+      "It prints the address to open; a secret in it lets this browser in.\n"
+      "Nothing can be changed there unless --allow-ask or --allow-break says so.",
+      0, 0, false, false, web_main },
     { IN_WAIT, "wait", "NAME", "wait until nobody holds a lock, and take nothing",
       "Somebody else may have it a moment later: to do something meanwhile, use `run`.",
       1, 1, false, true, wait_main },
@@ -71,7 +85,8 @@ const size_t verb_count = sizeof verb_table / sizeof *verb_table;
 #define HOLDING (TAKING | IN_ELECT)
 #define LOOKING                                                                          \
     (IN_LIST | IN_SHOW | IN_WATCH | IN_WAIT | IN_BREAK | IN_ASK | IN_CHECK | IN_DOCTOR | \
-     IN_INIT)
+     IN_INIT | IN_HISTORY | IN_TOP | IN_WEB)
+#define TRACING ((HOLDING | LOOKING) & ~(unsigned)(IN_TOP | IN_WEB))
 
 const struct option_row option_table[] = {
     { IN_RUN | IN_HOLD | IN_WAIT, 'n', "nonblock", NULL,
@@ -112,8 +127,19 @@ const struct option_row option_table[] = {
     { IN_INIT, OPT_GRANT, "grant", "ROLE", "with --print: let ROLE use it" },
     { IN_INIT, OPT_GROUP, "group", "GROUP",
       "with --system: share it with GROUP (holdfast)" },
-    { IN_LIST | IN_SHOW | IN_WATCH | IN_ELECT | IN_DOCTOR | IN_VERSION, OPT_JSON, "json",
-      NULL, "write JSON" },
+    { IN_HISTORY, OPT_SINCE, "since", "TIME", "only of the last TIME: 15m, 2h" },
+    { IN_TOP, OPT_ONCE, "once", NULL, "print it once, as text, and end" },
+    { IN_WEB, OPT_LISTEN, "listen", "WHERE", "HOST:PORT or unix:PATH (127.0.0.1:7171)" },
+    { IN_WEB, OPT_HOST, "host", "NAME",
+      "let browsers call it by NAME, too, as behind a proxy" },
+    { IN_WEB, OPT_METRICS, "metrics", "WHERE", "serve /metrics, and that alone, there" },
+    { IN_WEB, OPT_ALLOW_ASK, "allow-ask", NULL, "let the page ask for locks" },
+    { IN_WEB, OPT_ALLOW_BREAK, "allow-break", NULL, "let the page break locks" },
+    { CHILD, OPT_METRICS_FILE, "metrics-file", "FILE",
+      "write metrics of this lock to FILE, for Prometheus" },
+    { IN_LIST | IN_SHOW | IN_WATCH | IN_HISTORY | IN_TOP | IN_ELECT | IN_DOCTOR |
+          IN_VERSION,
+      OPT_JSON, "json", NULL, "write JSON" },
     { HOLDING | LOOKING, OPT_URL, "url", "URL",
       "the store to use instead of $HOLDFAST_URL" },
     { HOLDING | LOOKING, OPT_URL_FILE, "url-file", "FILE",
@@ -121,7 +147,7 @@ const struct option_row option_table[] = {
     { HOLDING | LOOKING, OPT_SYSTEM, "system", NULL,
       "use the locks of the whole machine: --url system:" },
     { HOLDING | IN_WAIT, 'q', "quiet", NULL, "tell only errors, and what keeps a lock" },
-    { HOLDING | LOOKING, 'v', "verbose", NULL, "tell every request to the store" },
+    { TRACING, 'v', "verbose", NULL, "tell every request to the store" },
     { ~0u, 'h', "help", NULL, "print help on this verb" },
 };
 

@@ -53,6 +53,9 @@ enum verb_bit {
     IN_INIT = 1 << 14,
     IN_WAIT = 1 << 15,
     IN_WARDEN = 1 << 16,
+    IN_HISTORY = 1 << 17,
+    IN_TOP = 1 << 18,
+    IN_WEB = 1 << 19,
 };
 
 enum option_id {
@@ -81,6 +84,14 @@ enum option_id {
     OPT_STATUS_FD,
     OPT_SYSTEM,
     OPT_GROUP,
+    OPT_SINCE,
+    OPT_ONCE,
+    OPT_LISTEN,
+    OPT_HOST,
+    OPT_METRICS,
+    OPT_ALLOW_ASK,
+    OPT_ALLOW_BREAK,
+    OPT_METRICS_FILE,
 };
 
 extern const struct verb       verb_table[];
@@ -124,10 +135,18 @@ struct args {
     bool           yes;
     bool           print;
     bool           show_command;
-    bool           system; /* the parser sets `url` then */
-    const char    *grant;  /* NULL: not given */
-    const char    *group;  /* NULL: not given */
-    uint64_t       token;  /* 0: not given */
+    bool           system;   /* the parser sets `url` then */
+    const char    *grant;    /* NULL: not given */
+    const char    *group;    /* NULL: not given */
+    uint64_t       token;    /* 0: not given */
+    int64_t        since_ms; /* 0: not given */
+    bool           once;
+    const char    *listen; /* NULL: not given; so are those that follow */
+    const char    *host;
+    const char    *metrics;
+    const char    *metrics_file;
+    bool           allow_ask;
+    bool           allow_break;
     bool           help;
 };
 
@@ -153,6 +172,9 @@ int version_main(const struct args *args);
 int help_main(const struct args *args);
 int completion_main(const struct args *args);
 int warden_main(const struct args *args);
+int history_main(const struct args *args);
+int top_main(const struct args *args);
+int web_main(const struct args *args);
 
 /* Help on one verb, or with NULL on all, to stdout. */
 void help_print(const struct verb *verb);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MAX 48
+#define ROWS_MAX 64
 
 /* What getopt_long() wants to know, for one verb. */
 struct grammar {

@@ -66,11 +66,29 @@ static int take_duration(const char *option, const char *value, int64_t *ret)
 
 /* To timeout(1) 0 means no limit, to others at once: who means the one must not get the
  * other. */
-static int take_max_run(const char *value, int64_t *ret)
+static int take_positive(const char *option, const char *value, int64_t *ret)
 {
-    int code = take_duration("max-run", value, ret);
+    int code = take_duration(option, value, ret);
 
-    return code == 0 && *ret == 0 ? bad_value("max-run", value, "a time above 0") : code;
+    return code == 0 && *ret == 0 ? bad_value(option, value, "a time above 0") : code;
+}
+
+/* Whether it makes sense is for the program that uses it to say. */
+static int take_text(struct args *args, int id, const char *value)
+{
+    const char **to = id == OPT_LISTEN    ? &args->listen
+                      : id == OPT_HOST    ? &args->host
+                      : id == OPT_METRICS ? &args->metrics
+                                          : &args->metrics_file;
+
+    if (*value == '\0')
+        return bad_value(id == OPT_LISTEN    ? "listen"
+                         : id == OPT_HOST    ? "host"
+                         : id == OPT_METRICS ? "metrics"
+                                             : "metrics-file",
+                         value, "anything");
+    *to = value;
+    return 0;
 }
 
 static int take_exit_code(const char *value, int *ret)
@@ -181,6 +199,12 @@ static bool *flag_of(struct args *args, int id)
         return &args->show_command;
     case OPT_SYSTEM:
         return &args->system;
+    case OPT_ONCE:
+        return &args->once;
+    case OPT_ALLOW_ASK:
+        return &args->allow_ask;
+    case OPT_ALLOW_BREAK:
+        return &args->allow_break;
     default:
         return NULL;
     }
@@ -222,7 +246,7 @@ int parse_option(struct args *args, int id, char *value)
     case OPT_HOLD_AT_LEAST:
         return take_duration("hold-at-least", value, &args->hold_at_least_ms);
     case OPT_MAX_RUN:
-        return take_max_run(value, &args->max_run_ms);
+        return take_positive("max-run", value, &args->max_run_ms);
     case OPT_TOKEN:
         return take_token(value, &args->token);
     case OPT_MAX_WAITERS:
@@ -236,6 +260,13 @@ int parse_option(struct args *args, int id, char *value)
     case OPT_REASON:
         args->reason = value;
         return 0;
+    case OPT_SINCE:
+        return take_positive("since", value, &args->since_ms);
+    case OPT_LISTEN:
+    case OPT_HOST:
+    case OPT_METRICS:
+    case OPT_METRICS_FILE:
+        return take_text(args, id, value);
     case OPT_GRANT:
         return take_role(args, value);
     case OPT_GROUP:

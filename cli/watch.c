@@ -1,13 +1,11 @@
-/* watch.c - watch: what happens to one lock, a line for each event.
+/* watch.c - watch: what happens to one lock, or to all, a line for each event.
  *
- *     entered    somebody queues        left       a waiter gave up
- *     granted    somebody has it        released   a holder no longer has it
- *
- * Events are told by comparing two looks at the line.  What came and went
- * between the two is not seen.
+ * Events are told by comparing two looks at a line: see changes.h.
  */
 #include "options.h"
 
+#include "board.h"
+#include "changes.h"
 #include "cli.h"
 #include "clock.h"
 #include "entry.h"
@@ -16,23 +14,18 @@
 #include "text.h"
 
 #include <inttypes.h>
+#include <poll.h>
 
 /* It waits for ever, in pieces. */
 #define SHORTEST_MS 500
 #define LONGEST_MS  1000
 
-static const struct hf_entry *find_place(const struct hf_report *report, uint64_t token)
+static void tell_event(const char *event, const struct hf_entry *entry, void *data)
 {
-    for (size_t i = 0; report != NULL && i < report->count; i++)
-        if (report->entry[i]->token == token)
-            return report->entry[i];
-    return NULL;
-}
-
-static void tell_event(const struct args *args, const char *event,
-                       const struct hf_entry *entry)
-{
-    char    time[TEXT_TIME_MAX], owner[ENTRY_TEXT_MAX], line[ENTRY_TEXT_MAX + 128];
+    const struct args *args = data;
+    bool               all = args->operand[0] == NULL;
+    char    time[TEXT_TIME_MAX], owner[ENTRY_TEXT_MAX], line[2 * ENTRY_TEXT_MAX + 128];
+    char    clean[2 * ENTRY_TEXT_MAX];
     int64_t now = clock_wall_us();
 
     if (args->json) {
@@ -45,28 +38,11 @@ static void tell_event(const struct args *args, const char *event,
         json_close(&json, '}');
         putchar('\n');
     } else {
-        snprintf(line, sizeof line, "%s %-8s %s token %" PRIu64, text_time(time, now),
-                 event, entry_owner(owner, entry), entry->token);
-        text_clean(owner, sizeof owner, line);
-        puts(owner);
-    }
-}
-
-/* The ends first: a grant follows from the end before it. */
-static void tell_changes(const struct args *args, const struct hf_report *before,
-                         const struct hf_report *after)
-{
-    for (size_t i = 0; before != NULL && i < before->count; i++)
-        if (find_place(after, before->entry[i]->token) == NULL)
-            tell_event(args, before->entry[i]->held ? "released" : "left",
-                       before->entry[i]);
-    for (size_t i = 0; i < after->count; i++) {
-        const struct hf_entry *now = after->entry[i],
-                              *was = find_place(before, now->token);
-        if (was == NULL)
-            tell_event(args, now->held ? "granted" : "entered", now);
-        else if (now->held && !was->held)
-            tell_event(args, "granted", now);
+        snprintf(line, sizeof line, "%s %-8s %s%s%s token %" PRIu64, text_time(time, now),
+                 event, all ? entry->name : "", all ? ": " : "",
+                 entry_owner(owner, entry), entry->token);
+        text_clean(clean, sizeof clean, line);
+        puts(clean);
     }
 }
 
@@ -90,27 +66,79 @@ static int watch(const struct args *args, struct hf_client *client,
     return r;
 }
 
-int watch_main(const struct args *args)
+static int watch_one(const struct args *args, struct hf_client *client)
 {
-    struct hf_client *client;
     struct hf_report *seen = NULL, *report;
+    int               code = 0;
 
-    int code = session_open(args, &client);
-    if (code != 0)
-        return code;
     for (;;) {
         int r = watch(args, client, seen, &report);
         if (r < 0) {
             code = session_failed(client, r);
             break;
         }
-        tell_changes(args, seen, report);
+        changes_tell(seen, report, tell_event, (void *)args);
         hf_report_free(seen);
         seen = report;
         if (fflush(stdout) != 0) /* nobody reads it any more */
             break;
     }
     hf_report_free(seen);
+    return code;
+}
+
+/* ---- All locks ------------------------------------------------------------------ */
+
+struct watched {
+    const struct args *args;
+    struct board       board; /* as it was told last */
+};
+
+static void on_line(struct hf_survey *survey, const char *name, struct hf_report *line,
+                    void *data)
+{
+    struct watched          *watched = data;
+    const struct board_line *before = board_find(&watched->board, name);
+
+    (void)survey;
+    changes_tell(before != NULL ? before->report : NULL, line, tell_event,
+                 (void *)watched->args);
+    (void)board_take(&watched->board, name, line, clock_wall_us(), NULL);
+}
+
+static int watch_all(const struct args *args, struct hf_client *client)
+{
+    struct watched           watched = { .args = args };
+    struct hf_survey_options options = HF_SURVEY_INIT;
+    struct hf_survey        *survey;
+    struct pollfd            poller = { .fd = hf_fd(client), .events = POLLIN };
+
+    options.on_line = on_line;
+    options.data = &watched;
+    options.pause_ms = 10;
+    int r = hf_survey_new(client, &options, &survey);
+    if (r < 0)
+        return session_failed(client, r);
+    do { /* now and then, to look how the link is */
+        int timeout = hf_timeout_ms(client);
+        (void)poll(&poller, 1,
+                   timeout >= 0 && timeout < LONGEST_MS ? timeout : LONGEST_MS);
+        hf_process(client);
+        reach_show(NULL);
+    } while (fflush(stdout) == 0); /* else nobody reads it any more */
+    hf_survey_free(survey);
+    board_finish(&watched.board);
+    return 0;
+}
+
+int watch_main(const struct args *args)
+{
+    struct hf_client *client;
+
+    int code = session_open(args, &client);
+    if (code != 0)
+        return code;
+    code = args->operand[0] != NULL ? watch_one(args, client) : watch_all(args, client);
     hf_close(client);
     return code;
 }

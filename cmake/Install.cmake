@@ -4,7 +4,7 @@ install(FILES include/holdfast.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/holdfast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
     FILES_MATCHING PATTERN *.hpp)
 if(TARGET holdfast)
-    install(TARGETS holdfast)
+    install(TARGETS holdfast ${HF_PROGRAMS})
 endif()
 
 # pkg-config.  Written when it is installed: `cmake --install --prefix` chooses where.

@@ -1,0 +1,92 @@
+/* outside.c - verbs that are programs of their own: top, web.
+ *
+ * They need libraries that the command is not to need.  They stand next to it, as
+ * holdfast-top and holdfast-web, and are started with what the options say.  The URL goes by
+ * the environment, for it may have a password.
+ */
+#include "options.h"
+
+#include "cli.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WORDS_MAX 16
+
+struct words {
+    char *word[WORDS_MAX];
+    int   count;
+};
+
+/* An option that was given; `value` NULL: it takes none. */
+static void add_option(struct words *words, bool given, const char *option,
+                       const char *value)
+{
+    if (!given)
+        return;
+    words->word[words->count++] = (char *)option;
+    if (value != NULL)
+        words->word[words->count++] = (char *)value;
+}
+
+/* The path of this program, with `-name` behind it; false: it is not known. */
+static bool find_program(const char *name, char *path, size_t size)
+{
+    ssize_t n = readlink("/proc/self/exe", path, size - 1);
+
+    if (n <= 0)
+        return false;
+    path[n] = '\0';
+    char *base = strrchr(path, '/');
+    if (base == NULL)
+        return false;
+    size_t room = size - (size_t)(base + 1 - path);
+    int    length = snprintf(base + 1, room, "holdfast-%s", name);
+    return length > 0 && (size_t)length < room;
+}
+
+/* Returns only if it fails. */
+static int start_program(const struct args *args, const char *name, struct words *words)
+{
+    char path[PATH_MAX];
+
+    if (args->url != NULL && setenv("HOLDFAST_URL", args->url, 1) < 0)
+        return complain_errno("HOLDFAST_URL");
+    if (!find_program(name, path, sizeof path))
+        return complain_errno("/proc/self/exe");
+    words->word[0] = path;
+    words->word[words->count] = NULL;
+    execv(path, words->word);
+    if (errno == ENOENT)
+        complain("%s: there is no program %s; install it, or build Holdfast with it",
+                 name, path);
+    else
+        complain("%s: %s cannot be started: %s", name, path, strerror(errno));
+    return EXIT_NOT_FOUND;
+}
+
+int top_main(const struct args *args)
+{
+    struct words words = { .count = 1 };
+
+    add_option(&words, args->once, "--once", NULL);
+    add_option(&words, args->json, "--json", NULL);
+    add_option(&words, args->operand[0] != NULL, "--", args->operand[0]);
+    return start_program(args, "top", &words);
+}
+
+int web_main(const struct args *args)
+{
+    struct words words = { .count = 1 };
+
+    add_option(&words, args->listen != NULL, "--listen", args->listen);
+    add_option(&words, args->host != NULL, "--host", args->host);
+    add_option(&words, args->metrics != NULL, "--metrics", args->metrics);
+    add_option(&words, args->allow_ask, "--allow-ask", NULL);
+    add_option(&words, args->allow_break, "--allow-break", NULL);
+    return start_program(args, "web", &words);
+}

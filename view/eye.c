@@ -1,0 +1,199 @@
+/* eye.c - see eye.h. */
+#include "eye.h"
+
+#include "clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAST_ROOM  20000
+#define ASK_MS     2000
+#define REFRESH_US (5 * 1000000) /* how often leases are looked at */
+
+static void on_line(struct hf_survey *survey, const char *name, struct hf_report *line,
+                    void *data)
+{
+    struct eye *eye = data;
+    bool        tell = eye->complete && !eye->exact;
+
+    (void)survey;
+    (void)board_take(&eye->board, name, line, clock_wall_us(), tell ? &eye->past : NULL);
+}
+
+static void on_look(struct hf_survey *survey, void *data)
+{
+    struct eye *eye = data;
+
+    (void)survey;
+    eye->complete = true;
+    eye->looked = true;
+    eye->as_of = clock_wall_us();
+}
+
+static void on_link(struct hf_client *client, enum hf_link link, const char *why,
+                    void *data)
+{
+    struct eye *eye = data;
+
+    (void)client;
+    eye->reachable = link == HF_LINK_UP;
+    snprintf(eye->why, sizeof eye->why, "%s", why);
+    eye->told++;
+}
+
+int eye_open(struct eye *eye, const char *url, int pause_ms, char *error, size_t size)
+{
+    struct hf_options        options = HF_OPTIONS_INIT;
+    struct hf_survey_options survey = HF_SURVEY_INIT;
+
+    *eye = (struct eye){ .lease_ms = -1 };
+    options.flags = HF_NO_KEEPER;
+    options.on_link = on_link;
+    options.data = eye;
+    options.error = error;
+    options.error_size = size;
+    if (!past_init(&eye->past, PAST_ROOM)) {
+        snprintf(error, size, "out of memory");
+        return HF_ENOMEM;
+    }
+    int r = hf_open(url, &options, &eye->client);
+    survey.on_line = on_line;
+    survey.on_look = on_look;
+    survey.data = eye;
+    survey.pause_ms = pause_ms;
+    if (r == 0 && (r = hf_survey_new(eye->client, &survey, &eye->survey)) < 0)
+        snprintf(error, size, "%s", hf_errmsg(eye->client));
+    if (r < 0)
+        eye_close(eye);
+    return r;
+}
+
+void eye_close(struct eye *eye)
+{
+    hf_survey_free(eye->survey);
+    hf_close(eye->client);
+    board_finish(&eye->board);
+    past_finish(&eye->past);
+    *eye = (struct eye){ 0 };
+}
+
+int eye_fd(struct eye *eye)
+{
+    return hf_fd(eye->client);
+}
+
+int eye_timeout_ms(struct eye *eye)
+{
+    int     timeout = hf_timeout_ms(eye->client);
+    int64_t due = (eye->refreshed + REFRESH_US - clock_wall_us()) / 1000 + 1;
+
+    if (eye->lease_ms < 0)
+        return timeout;
+    due = due < 0 ? 0 : due > REFRESH_US / 1000 ? REFRESH_US / 1000 : due;
+    return timeout < 0 || due < timeout ? (int)due : timeout;
+}
+
+/* What the store remembers.  If it keeps nothing, it is not asked again. */
+static void recall(struct eye *eye)
+{
+    struct hf_history *history;
+    bool               first = eye->asked == 0;
+
+    if (!first && !eye->exact)
+        return;
+    eye->asked = clock_wall_us();
+    if (hf_history(eye->client, NULL, eye->last, ASK_MS, &history) < 0)
+        return;
+    eye->exact = true;
+    eye->last = history->last;
+    for (size_t i = 0; i < history->count; i++)
+        past_add_record(&eye->past, history->record[i]);
+    hf_history_free(history);
+}
+
+static void note_leases(struct eye *eye)
+{
+    for (size_t i = 0; i < eye->board.count; i++) {
+        const struct hf_entry *holder = eye->board.line[i]->holder;
+        if (holder != NULL && holder->left_ms >= 0 && holder->left_ms != INT64_MAX &&
+            holder->left_ms > eye->lease_ms)
+            eye->lease_ms = holder->left_ms;
+    }
+}
+
+/* A renewal is no change of a line, so no survey tells of it. */
+static void refresh_leases(struct eye *eye)
+{
+    struct hf_report *report;
+    int64_t           now = clock_wall_us();
+
+    if (eye->lease_ms < 0 || !eye->reachable ||
+        (now - eye->refreshed < REFRESH_US && now >= eye->refreshed))
+        return;
+    eye->refreshed = now;
+    if (hf_inspect(eye->client, NULL, ASK_MS, &report) < 0)
+        return;
+    board_refresh(&eye->board, report, clock_wall_us());
+    hf_report_free(report);
+    eye->told++;
+}
+
+bool eye_process(struct eye *eye)
+{
+    uint64_t version = eye->board.version, told = eye->told, count = eye->past.count;
+
+    hf_process(eye->client);
+    if (eye->looked) {
+        eye->looked = false;
+        note_leases(eye);
+        recall(eye);
+        eye->told++;
+    }
+    refresh_leases(eye);
+    return version != eye->board.version || told != eye->told || count != eye->past.count;
+}
+
+int64_t eye_left_ms(const struct eye *eye, const struct board_line *line,
+                    const struct hf_entry *entry, int64_t now)
+{
+    int64_t left = board_left_ms(line, entry);
+
+    (void)eye;
+    if (left < 0 || left == INT64_MAX)
+        return left;
+    left -= (now - line->seen) / 1000;
+    return left < 0 ? 0 : left;
+}
+
+int64_t eye_lost_since(const struct eye *eye, int64_t time)
+{
+    int64_t lost = 0;
+
+    if (!eye->exact)
+        return -1;
+    for (uint64_t n = past_since(&eye->past, time); n <= eye->past.count; n++) {
+        const struct past_event *event = past_get(&eye->past, n);
+        lost += event != NULL && strcmp(event->what, "lost") == 0;
+    }
+    return lost;
+}
+
+int64_t eye_round_trip_us(const struct eye *eye, unsigned percent)
+{
+    struct hf_client_stats stats;
+
+    hf_get_client_stats(eye->client, &stats, sizeof stats);
+    uint64_t want = (stats.round_trip.count * percent + 99) / 100, seen = 0;
+    if (stats.round_trip.count == 0)
+        return -1;
+    for (unsigned i = 0; i < HF_BUCKETS; i++) {
+        seen += stats.round_trip.bucket[i];
+        if (seen >= want) {
+            int64_t most = (int64_t)1 << i;
+            int64_t max = (int64_t)stats.round_trip.max_us;
+            return most < max ? most : max;
+        }
+    }
+    return (int64_t)stats.round_trip.max_us;
+}
