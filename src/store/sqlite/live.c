@@ -218,8 +218,9 @@ bool hf_sq_page_read(const struct hf_sq_live *live, struct hf_sq_head *ret, char
     if (preadv(live->gate, part, recent != NULL ? 2 : 1, 0) < (ssize_t)HF_SQ_HEAD_OLD ||
         head.magic != MAGIC)
         return false;
-    if (head.recent > HF_SQ_RECENT || head.recent % 8 != 0)
-        head.recent = 0;
+    if (head.kept > HF_SQ_KEPT_MAX || head.recent > HF_SQ_RECENT ||
+        head.recent % 8 != 0 || head.end % 8 != 0)
+        head.kept = head.recent = head.end = 0; /* that makes no sense: none is kept */
     *ret = head;
     return true;
 }

@@ -14,7 +14,8 @@
  * Whoever finds other files than those must not use them while any byte is
  * locked: somebody still holds a lock that they know nothing of.  The head also
  * keeps what changes with every ticket and need not outlast the machine: it
- * costs one small write, where a page of the database costs a log entry.
+ * costs one small write, where a page of the database costs a log entry.  Behind
+ * it may stand what happened (past.h).
  */
 #ifndef HF_SQLITE_LIVE_H
 #define HF_SQLITE_LIVE_H
@@ -24,6 +25,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+#define HF_SQ_KEPT_MAX 100000
 
 struct hf_sq_live {
     int   gate; /* -1: not open */
@@ -45,7 +48,7 @@ struct hf_sq_head {
     uint64_t hwm;  /* no higher one may be given out; as in the database */
     uint64_t told; /* is anybody to be told of changes: any row in `watcher`? */
 
-    /* Of what happened, see past.h.  Older programs neither read this nor write it. */
+    /* What happened, see past.h.  Older programs neither read this nor write it. */
     uint64_t kept;   /* how many records; 0: none */
     uint64_t number; /* of the last one */
     uint64_t recent; /* bytes of records right behind the head */

@@ -23,7 +23,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HF_SQ_KEPT_MAX 100000
 #define HF_SQ_RECORD \
     512 /* bytes for each on the average; if they are longer, fewer are kept */
 

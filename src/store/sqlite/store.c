@@ -39,16 +39,21 @@ int hf_sq_fail(struct hf_sq *sq, int code, const char *format, ...)
 
 /* ---- Requests ----------------------------------------------------------------- */
 
-void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status)
+static void clear_answer(struct hf_req *req)
 {
-    assert(status <= 0 && status > HF_SQ_STALE); /* HF_SQ_... are for inside */
-    req->status = status;
     req->snapshot = (struct hf_line){ 0 };
     req->me = 0;
     req->ahead = 0;
     req->findings = 0;
     req->changes = 0;
     req->pasts = 0;
+}
+
+void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status)
+{
+    assert(status <= 0 && status > HF_SQ_STALE); /* HF_SQ_... are for inside */
+    clear_answer(req);
+    req->status = status;
     hf_requests_append(&sq->finished, req);
     sq->base.wake = 0;
 }
@@ -79,6 +84,7 @@ static void cancel(struct hf_store *store, struct hf_req *req)
 
     req->canceled = true;
     sq->cancels = true;
+    sq->survey.canceled |= req->op == HF_SURVEY;
     store->wake = 0;
 }
 
@@ -92,11 +98,9 @@ static void end_canceled(struct hf_sq *sq)
     struct hf_req     *req;
     sq->waiting = (struct hf_requests){ 0 };
     while ((req = hf_requests_take(&all)) != NULL) {
-        if (req->canceled && hf_req_may_end(req, false)) {
+        if (req->canceled && hf_req_may_end(req, false))
             hf_sq_finish(sq, req, HF_ECANCELED);
-            if (req->op == HF_SURVEY)
-                hf_sq_survey_stop(sq);
-        } else
+        else
             hf_requests_append(&sq->waiting, req);
     }
     hf_sq_watches_end_canceled(sq);
@@ -161,12 +165,7 @@ static bool answer_request(struct hf_sq *sq, struct hf_req *req)
 {
     int status = 0;
 
-    req->snapshot = (struct hf_line){ 0 };
-    req->me = 0;
-    req->ahead = 0;
-    req->findings = 0;
-    req->changes = 0;
-    req->pasts = 0;
+    clear_answer(req);
     sq->hurry = true;
     sq->brief = req->op == HF_LEAVE || (req->op == HF_ENTER && !req->only_free);
     bool answered = carry_out(sq, req, &status);
@@ -340,8 +339,8 @@ static int make_store(const struct hf_config *config, char *errmsg, struct hf_st
         r = hf_sq_will_read(sq, config);
     if (r < 0)
         goto fail;
-    /* What is there is looked at now; what is not is made when it is needed.
-     * What may be in order in a moment is no reason to fail. */
+    /* What is not there is made when it is needed.  What may be in order in a moment is no
+     * reason to fail. */
     r = hf_sq_files_check_folder(&sq->files, sq->base.errmsg);
     if (r < 0)
         goto fail;

@@ -192,10 +192,14 @@ void hf_sq_survey_end_canceled(struct hf_sq *sq)
 {
     struct hf_req *req = sq->survey.req;
 
-    if (req == NULL || !req->canceled)
+    if (!sq->survey.canceled)
         return;
-    sq->survey.req = NULL;
-    hf_sq_finish(sq, req, HF_ECANCELED);
+    sq->survey.canceled = false;
+    if (req != NULL) {
+        assert(req->canceled); /* one at a time */
+        sq->survey.req = NULL;
+        hf_sq_finish(sq, req, HF_ECANCELED);
+    }
     hf_sq_survey_stop(sq);
 }
 

@@ -37,10 +37,11 @@ struct hf_sq_name {
 
 struct hf_sq_survey {
     bool           on;
-    bool           absent;  /* there was no store when it was asked for last */
-    bool           unknown; /* something changed, and it is not known what */
-    bool           heard;   /* of anything, since the last look */
-    struct hf_req *req;     /* that waits, or NULL */
+    bool           absent;   /* there was no store when it was asked for last */
+    bool           unknown;  /* something changed, and it is not known what */
+    bool           canceled; /* some SURVEY was, wherever it stands */
+    bool           heard;    /* of anything, since the last look */
+    struct hf_req *req;      /* that waits, or NULL */
 
     struct hf_sq_name *names[HF_SQ_NAME_LISTS];
     struct hf_sq_name *changed, *gone; /* gone: lent out, and no more in `names` */
