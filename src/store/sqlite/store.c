@@ -1,7 +1,6 @@
 /* store.c - requests in, answers out: the table, open, close and process.
  *
- * Everything is done inside process(), at once: a verb takes microseconds.  Only
- * a WATCH and a SURVEY stay.
+ * Everything is done inside process(), at once.  Only a WATCH and a SURVEY stay.
  */
 #include "store/sqlite/inner.h"
 #include "store/sqlite/sqlite.h"
