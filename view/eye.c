@@ -57,11 +57,25 @@ static int begin_survey(struct eye *eye)
     return hf_survey_new(eye->client, &survey, &eye->survey);
 }
 
+/* `holdfast run` does not pass a password on to its command. */
+static bool is_withheld(void)
+{
+    const char *url = getenv("HOLDFAST_URL"), *store = getenv("HOLDFAST_STORE");
+
+    return (url == NULL || *url == '\0') && store != NULL && *store == '\0';
+}
+
 int eye_open(struct eye *eye, const char *url, int pause_ms, char *error, size_t size)
 {
     struct hf_options options = HF_OPTIONS_INIT;
 
     *eye = (struct eye){ .lease_ms = -1, .pause_ms = pause_ms };
+    if (url == NULL && is_withheld()) {
+        snprintf(error, size,
+                 "the store of the `holdfast run` around this one has a password, which "
+                 "is not passed on; name a store by --url-file or --url");
+        return HF_EINVAL;
+    }
     options.flags = HF_NO_KEEPER;
     options.on_link = on_link;
     options.data = eye;
