@@ -88,9 +88,9 @@ size_t draw_footer_lines(const struct top *top)
 {
     switch (top->mode) {
     case TOP_ASKING:
-        return 2;
-    case TOP_BREAKING:
         return 3;
+    case TOP_BREAKING:
+        return 4;
     default:
         return 1;
     }
@@ -113,23 +113,27 @@ static void put_input(struct draw *draw, const char *question, const char *typed
     page_cursor(page);
 }
 
-static void put_target(struct draw *draw, const struct top *top, const char *verb)
+/* Two lines, the last of so many: the second is the more important one. */
+static void put_target(struct draw *draw, const struct top *top, const char *verb,
+                       size_t lines)
 {
     char name[TOP_NAME_MAX];
 
-    text_clean(name, sizeof name, top->target_name);
-    if (draw->width >= 24)
-        text_cut(name, draw->width / 2);
-    page_line(draw->page, PAGE_HEAD);
-    page_print(draw->page, PAGE_HEAD, " %s \"", verb);
-    page_put(draw->page, PAGE_HEAD, name);
-    page_print(draw->page, PAGE_HEAD, "\", %s", top->target_text);
+    if (lines >= 2) {
+        text_clean(name, sizeof name, top->target_name);
+        page_line(draw->page, PAGE_HEAD);
+        page_print(draw->page, PAGE_HEAD, " %s ", verb);
+        page_put(draw->page, PAGE_HEAD, name);
+    }
+    if (lines >= 1) {
+        page_line(draw->page, PAGE_PLAIN);
+        page_print(draw->page, PAGE_STRONG, " %s", top->target_text);
+    }
 }
 
 static void put_break(struct draw *draw, const struct top *top, size_t lines)
 {
-    if (lines >= 3)
-        put_target(draw, top, "Break");
+    put_target(draw, top, "Break", lines > 2 ? lines - 2 : 0);
     if (lines >= 2) {
         page_line(draw->page, PAGE_ALARM);
         page_put(draw->page, PAGE_ALARM,
@@ -149,8 +153,7 @@ void draw_footer(struct draw *draw, const struct top *top, size_t lines)
         put_input(draw, " /", top->input.text);
         return;
     case TOP_ASKING:
-        if (lines >= 2)
-            put_target(draw, top, "Ask for");
+        put_target(draw, top, "Ask for", lines - 1);
         put_input(draw, draw->width >= 40 ? " Reason (Enter asks, Esc not): " : "Why:",
                   top->input.text);
         return;

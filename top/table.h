@@ -1,9 +1,9 @@
 /* table.h - columns that share the width of a page.
  *
  * Each wants as much as its longest text, and no more than its most; one without any text is
- * left out.  If that is too much
- * together, columns are left out, those first that say least, until the others have their
- * least; then the wide ones give way, the sooner the less they say.
+ * left out.  If that is too much together, columns are left out, those first that say least,
+ * until the others have their least; then the wide ones give way, the sooner the less they
+ * say.
  */
 #ifndef TABLE_H
 #define TABLE_H

@@ -156,8 +156,9 @@ static bool take_target(struct top *top, const struct sight *sight,
     snprintf(top->target_name, sizeof top->target_name, "%s", line->name);
     top->target_token = entry->token;
     snprintf(top->target_text, sizeof top->target_text,
-             "%s by %.400s for %s, token %" PRIu64, entry->held ? "held" : "waited for",
-             place_address(address, entry), text_age(age, since), entry->token);
+             "token %" PRIu64 ", %s by %.400s for %s", entry->token,
+             entry->held ? "held" : "waited for", place_address(address, entry),
+             text_age(age, since));
     input_set(&top->input, "");
     return true;
 }

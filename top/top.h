@@ -65,7 +65,7 @@ struct top {
     /* Whom ASKING and BREAKING are about, as it was when the key was pressed. */
     char     target_name[TOP_NAME_MAX];
     uint64_t target_token;
-    char     target_text[TOP_TEXT_MAX]; /* "held by ana@db2:4242 for 12m03s", clean */
+    char     target_text[TOP_TEXT_MAX]; /* "token 17, held by ana@db2:4242 for 12m03s" */
 
     char   message[TOP_TEXT_MAX]; /* until the next key; clean */
     bool   alarming;
