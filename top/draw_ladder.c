@@ -10,14 +10,31 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { RUNG, TOKEN, KIND, SLOT, WHO, SINCE, AGE, LEASE, COMMAND, NOTE, COLUMNS };
+enum {
+    RUNG_PLACE,
+    RUNG_TOKEN,
+    RUNG_KIND,
+    RUNG_SLOT,
+    RUNG_WHO,
+    RUNG_SINCE,
+    RUNG_AGE,
+    RUNG_LEASE,
+    RUNG_COMMAND,
+    RUNG_NOTE,
+    RUNG_COLUMNS
+};
 
-static const struct table_column columns[COLUMNS] = {
-    [RUNG] = { "PLACE", 5, 12, 9, false },   [TOKEN] = { "TOKEN", 20, 20, 8, true },
-    [KIND] = { "KIND", 5, 9, 2, false },     [SLOT] = { "SLOT", 4, 5, 3, true },
-    [WHO] = { "WHO", 20, 48, 7, false },     [SINCE] = { "SINCE", 8, 10, 4, false },
-    [AGE] = { "FOR", 6, 7, 6, true },        [LEASE] = { "LEASE", 8, 12, 5, false },
-    [COMMAND] = { "RUNS", 8, 60, 1, false }, [NOTE] = { "NOTE", 10, 80, 0, false },
+static const struct table_column rung_columns[RUNG_COLUMNS] = {
+    [RUNG_PLACE] = { "PLACE", 5, 13, 9, false },
+    [RUNG_TOKEN] = { "TOKEN", 20, 20, 8, true },
+    [RUNG_KIND] = { "KIND", 5, 9, 2, false },
+    [RUNG_SLOT] = { "SLOT", 4, 5, 3, true },
+    [RUNG_WHO] = { "WHO", 20, 48, 7, false },
+    [RUNG_SINCE] = { "SINCE", 8, 10, 4, false },
+    [RUNG_AGE] = { "FOR", 6, 7, 6, true },
+    [RUNG_LEASE] = { "LEASE", 8, 12, 5, false },
+    [RUNG_COMMAND] = { "RUNS", 8, 60, 1, false },
+    [RUNG_NOTE] = { "NOTE", 10, 80, 0, false },
 };
 
 /* ---- Rungs -------------------------------------------------------------------------- */
@@ -38,44 +55,45 @@ static void fill_rung(struct draw *draw, const struct board_line *line, size_t i
     char                   text[PLACE_TEXT_MAX], small[WORDS_SHORT];
     int64_t                left = board_left_ms(line, entry);
 
-    for (size_t c = 0; c < COLUMNS; c++) {
+    for (size_t c = 0; c < RUNG_COLUMNS; c++) {
         cell[c].text[0] = '\0';
         cell[c].style = PAGE_PLAIN;
     }
     if (entry->held)
-        snprintf(cell[RUNG].text, TABLE_TEXT, "holds%s",
+        snprintf(cell[RUNG_PLACE].text, TABLE_TEXT, "holds%s",
                  asked(draw, entry) != NULL ? " (asked)" : "");
     else
-        snprintf(cell[RUNG].text, TABLE_TEXT, "%s%zu",
+        snprintf(cell[RUNG_PLACE].text, TABLE_TEXT, "%s%zu",
                  i + 1 < line->report->count ? "|- " : "`- ", i + 1 - line->holders);
-    cell[RUNG].style = entry->held ? PAGE_STRONG : PAGE_PLAIN;
-    snprintf(cell[TOKEN].text, TABLE_TEXT, "%" PRIu64, entry->token);
-    text_clean(cell[KIND].text, TABLE_TEXT, entry->kind);
+    cell[RUNG_PLACE].style = entry->held ? PAGE_STRONG : PAGE_PLAIN;
+    snprintf(cell[RUNG_TOKEN].text, TABLE_TEXT, "%" PRIu64, entry->token);
+    text_clean(cell[RUNG_KIND].text, TABLE_TEXT, entry->kind);
     if (entry->slot >= 0)
-        snprintf(cell[SLOT].text, TABLE_TEXT, "%d", entry->slot);
-    snprintf(cell[WHO].text, TABLE_TEXT, "%s", place_address(text, entry));
-    snprintf(cell[SINCE].text, TABLE_TEXT, "%s",
+        snprintf(cell[RUNG_SLOT].text, TABLE_TEXT, "%d", entry->slot);
+    snprintf(cell[RUNG_WHO].text, TABLE_TEXT, "%s", place_address(text, entry));
+    snprintf(cell[RUNG_SINCE].text, TABLE_TEXT, "%s",
              words_time(small, entry->since, draw->sight->now));
-    draw_age(draw, cell[AGE].text, TABLE_TEXT, entry->since);
-    snprintf(cell[LEASE].text, TABLE_TEXT, "%s", words_lease(small, draw->sight, left));
+    draw_age(draw, cell[RUNG_AGE].text, TABLE_TEXT, entry->since);
+    snprintf(cell[RUNG_LEASE].text, TABLE_TEXT, "%s",
+             words_lease(small, draw->sight, left));
     if (words_lease_is_low(draw->sight, left))
-        cell[LEASE].style = PAGE_ALARM;
-    words_what(cell[COMMAND].text, TABLE_TEXT, entry);
+        cell[RUNG_LEASE].style = PAGE_ALARM;
+    words_what(cell[RUNG_COMMAND].text, TABLE_TEXT, entry);
     if (!place_is_stranger(entry))
-        text_clean(cell[NOTE].text, TABLE_TEXT, entry->note);
+        text_clean(cell[RUNG_NOTE].text, TABLE_TEXT, entry->note);
 }
 
 static void draw_rungs(struct draw *draw, const struct board_line *line, size_t first,
                        size_t end, size_t chosen)
 {
     struct table      table;
-    struct table_cell cell[COLUMNS];
+    struct table_cell cell[RUNG_COLUMNS];
 
-    table_init(&table, columns, COLUMNS);
-    table_want(&table, AGE, "12m03s");
+    table_init(&table, rung_columns, RUNG_COLUMNS);
+    table_want(&table, RUNG_AGE, "12m03s");
     for (size_t i = first; i < end; i++) {
         fill_rung(draw, line, i, cell);
-        for (size_t c = 0; c < COLUMNS; c++)
+        for (size_t c = 0; c < RUNG_COLUMNS; c++)
             table_want(&table, c, cell[c].text);
     }
     table_fit(&table, draw->width > 1 ? draw->width - 1 : draw->width);
@@ -85,8 +103,8 @@ static void draw_rungs(struct draw *draw, const struct board_line *line, size_t 
     for (size_t i = first; i < end; i++) {
         enum page_style style = i == chosen ? PAGE_CHOSEN : PAGE_PLAIN;
         fill_rung(draw, line, i, cell);
-        char *bar = strchr(cell[LEASE].text, ']');
-        if (bar != NULL && strlen(cell[LEASE].text) > table.width[LEASE])
+        char *bar = strchr(cell[RUNG_LEASE].text, ']');
+        if (bar != NULL && strlen(cell[RUNG_LEASE].text) > table.width[RUNG_LEASE])
             bar[1] = '\0'; /* a part of a bar says something wrong */
         page_line(draw->page, style);
         page_put(draw->page, style, i == chosen ? ">" : " ");

@@ -48,7 +48,7 @@ static struct page_line *last_line(const struct page *page)
     return page->lines > 0 ? &page->line[page->lines - 1] : NULL;
 }
 
-static bool make_room(struct page_line *line, size_t length)
+static bool grow_line(struct page_line *line, size_t length)
 {
     size_t want = line->used + length + 1;
 
@@ -66,7 +66,7 @@ static bool make_room(struct page_line *line, size_t length)
 static void add_bytes(struct page_line *line, enum page_style style, const char *text,
                       size_t length, size_t columns)
 {
-    if (length == 0 || !make_room(line, length))
+    if (length == 0 || !grow_line(line, length))
         return;
     memcpy(line->text + line->used, text, length);
     line->used += length;

@@ -42,7 +42,7 @@ static bool matches(const struct rows *rows, const struct board_line *line)
            (line->holder != NULL && is_part_of(filter, line->holder));
 }
 
-static bool make_room(struct rows *rows, size_t count)
+static bool grow_rows(struct rows *rows, size_t count)
 {
     if (count <= rows->room)
         return true;
@@ -72,7 +72,7 @@ void rows_take(struct rows *rows, const struct board *board, int64_t now)
     size_t kept = 0;
 
     rows->count = 0;
-    if (make_room(rows, board->count)) {
+    if (grow_rows(rows, board->count)) {
         board_sort(board, now, rows->row);
         for (size_t i = 0; i < board->count; i++)
             if (matches(rows, rows->row[i]))

@@ -8,7 +8,7 @@
 
 #include "board.h"
 
-#define ROWS_FILTER 256
+#define ROWS_FILTER 2048
 
 struct rows {
     const struct board_line **row; /* of the board, as long as that does not change */

@@ -38,7 +38,7 @@ const struct board_line *top_opened(const struct top *top, const struct sight *s
     return top->opened != NULL ? board_find(sight->board, top->opened) : NULL;
 }
 
-static void find_place(struct top *top, const struct board_line *line)
+static void find_chosen_place(struct top *top, const struct board_line *line)
 {
     size_t count = line != NULL ? line->report->count : 0;
 
@@ -56,7 +56,7 @@ static void find_place(struct top *top, const struct board_line *line)
 void top_take(struct top *top, const struct sight *sight)
 {
     rows_take(&top->rows, sight->board, sight->now);
-    find_place(top, top_opened(top, sight));
+    find_chosen_place(top, top_opened(top, sight));
 }
 
 /* ---- Moving ------------------------------------------------------------------------ */
