@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
@@ -40,9 +39,7 @@ static void on_crash(int number)
 /* Terminfo has pauses in it, "$<5>", which are not for the terminal. */
 static void add_text(const char *text)
 {
-    if (text == NULL || text == (const char *)(intptr_t)-1)
-        return;
-    while (*text != '\0' && crash.used < sizeof crash.text) {
+    while (text != NULL && *text != '\0' && crash.used < sizeof crash.text) {
         const char *end = text[0] == '$' && text[1] == '<' ? strchr(text, '>') : NULL;
         if (end != NULL)
             text = end + 1;

@@ -9,7 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#define BAR 6
+#define BAR      6
+#define FRESH_US (15 * 1000000) /* the eye looks every 5 s, if it can */
 
 const char *words_trip(char out[WORDS_SHORT], int64_t us)
 {
@@ -48,15 +49,23 @@ static bool has_lease(int64_t left_ms)
     return left_ms >= 0 && left_ms != INT64_MAX;
 }
 
+int64_t words_left_ms(const struct sight *sight, const struct board_line *line,
+                      const struct hf_entry *entry)
+{
+    int64_t left = board_left_ms(line, entry);
+
+    return has_lease(left) && sight->now - line->seen > FRESH_US ? WORDS_FORGOTTEN : left;
+}
+
 const char *words_lease(char out[WORDS_SHORT], const struct sight *sight, int64_t left_ms)
 {
     char bar[BAR + 1];
 
     if (left_ms == INT64_MAX)
         return strcpy(out, "kernel");
-    if (left_ms < 0)
+    if (left_ms < 0 && left_ms != WORDS_FORGOTTEN)
         return strcpy(out, "session");
-    if (!sight->reachable)
+    if (!sight->reachable || left_ms == WORDS_FORGOTTEN)
         return strcpy(out, "?"); /* it may be renewed, and we do not hear of it */
     int64_t whole = sight->lease_ms > left_ms ? sight->lease_ms : left_ms;
     int64_t full = whole > 0 ? (left_ms * BAR + whole - 1) / whole : 0;

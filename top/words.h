@@ -19,6 +19,12 @@ const char *words_time(char out[WORDS_SHORT], int64_t time, int64_t now);
 const char *words_lease(char out[WORDS_SHORT], const struct sight *sight,
                         int64_t left_ms);
 
+/* What is left of a place's lease, as words_lease() takes it: what was seen last, unless
+ * that is long ago. */
+int64_t words_left_ms(const struct sight *sight, const struct board_line *line,
+                      const struct hf_entry *entry);
+#define WORDS_FORGOTTEN (-2)
+
 /* Less than a third of a lease is left. */
 bool words_lease_is_low(const struct sight *sight, int64_t left_ms);
 

@@ -10,6 +10,7 @@
 #define PAST_ROOM  20000
 #define ASK_MS     2000
 #define REFRESH_US (5 * 1000000) /* how often leases are looked at */
+#define REFRESH_MS 1000          /* how long that may take: meanwhile nothing is shown */
 
 static void on_line(struct hf_survey *survey, const char *name, struct hf_report *line,
                     void *data)
@@ -173,7 +174,7 @@ static void refresh_leases(struct eye *eye)
         (now - eye->refreshed < REFRESH_US && now >= eye->refreshed))
         return;
     eye->refreshed = now;
-    if (hf_inspect(eye->client, NULL, ASK_MS, &report) < 0)
+    if (hf_inspect(eye->client, NULL, REFRESH_MS, &report) < 0)
         return;
     board_refresh(&eye->board, report, clock_wall_us());
     hf_report_free(report);

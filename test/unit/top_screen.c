@@ -192,6 +192,7 @@ static void test_leases(void **state)
     assert_string_equal(words_lease(out, &sight, 600000), "[||||||] 10m");
     assert_string_equal(words_lease(out, &sight, -1), "session");
     assert_string_equal(words_lease(out, &sight, INT64_MAX), "kernel");
+    assert_string_equal(words_lease(out, &sight, WORDS_FORGOTTEN), "?");
     assert_true(words_lease_is_low(&sight, 4000));
     assert_false(words_lease_is_low(&sight, 9000));
     assert_false(words_lease_is_low(&sight, -1));
