@@ -1,6 +1,8 @@
 /* act.c - see act.h. */
 #include "act.h"
 
+#include "clock.h"
+
 /* Nobody wants to look at a screen that stands still. */
 #define LIMIT_MS 1500
 
@@ -9,6 +11,17 @@ static const char *message_of(struct eye *eye, int error)
     const char *message = hf_errmsg(eye->client);
 
     return message != NULL && *message != '\0' ? message : hf_strerror(error);
+}
+
+/* A store that keeps no history does not remember it: then this process does. */
+static void remember(struct eye *eye, const struct top *top)
+{
+    const struct board_line *line = board_find(&eye->board, top->target_name);
+
+    for (size_t i = 0; line != NULL && !eye->exact && i < line->report->count; i++)
+        if (line->report->entry[i]->held)
+            past_add_entry(&eye->past, "asked", line->report->entry[i], clock_wall_us(),
+                           top->input.text);
 }
 
 void act_ask(struct eye *eye, struct top *top)
@@ -24,6 +37,8 @@ void act_ask(struct eye *eye, struct top *top)
     else
         top_say(top, false, "asked %d holder%s of \"%s\"", r, r == 1 ? "" : "s",
                 top->target_name);
+    if (r > 0)
+        remember(eye, top);
 }
 
 void act_break(struct eye *eye, struct top *top)

@@ -25,7 +25,7 @@ enum {
 };
 
 static const struct table_column rung_columns[RUNG_COLUMNS] = {
-    [RUNG_PLACE] = { "PLACE", 5, 13, 9, false },
+    [RUNG_PLACE] = { "PLACE", 13, 13, 9, false },
     [RUNG_TOKEN] = { "TOKEN", 20, 20, 8, true },
     [RUNG_KIND] = { "KIND", 5, 9, 2, false },
     [RUNG_SLOT] = { "SLOT", 4, 5, 3, true },
