@@ -23,7 +23,7 @@ enum {
 };
 
 static const struct table_column row_columns[ROW_COLUMNS] = {
-    [ROW_NAME] = { "NAME", 12, 60, 9, false },
+    [ROW_NAME] = { "NAME", 18, 60, 9, false },
     [ROW_KIND] = { "KIND", 5, 9, 2, false },
     [ROW_HOLDER] = { "HOLDER", 20, 48, 6, false },
     [ROW_COMMAND] = { "COMMAND", 8, 60, 1, false },

@@ -19,6 +19,8 @@ class Tmux:
         if not shutil.which("tmux"):
             raise Skip("there is no tmux")
         self.t = t
+        t.terminals = getattr(t, "terminals", 0) + 1
+        self.socket = t.path(f"tmux.{t.terminals}")  # the server of the last may not be gone yet
         self.env = dict(t.env, HISTFILE="", TERM="xterm-256color", **env)
         self.env.pop("TMUX", None)
         self.tmux("new-session", "-d", "-x", str(columns), "-y", str(lines),
@@ -27,7 +29,7 @@ class Tmux:
         self.until(lambda text: "$" in text)
 
     def tmux(self, *words):
-        done = subprocess.run(["tmux", "-u", "-S", self.t.path("tmux"), "-f", "/dev/null", *words],
+        done = subprocess.run(["tmux", "-u", "-S", self.socket, "-f", "/dev/null", *words],
                               env=self.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT)
         if done.returncode != 0:
             raise Failure(f"tmux {words}: {done.stderr.decode()}")
