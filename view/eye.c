@@ -9,7 +9,9 @@
 
 #define PAST_ROOM  20000
 #define ASK_MS     2000
-#define REFRESH_US (5 * 1000000) /* how often leases are looked at */
+#define REFRESH_US (5 * 1000000) /* how often leases are looked at, at most */
+#define RARELY     100 /* and no more than this part of the time is spent on it */
+#define AGAIN_US   (60 * 1000000) /* before a store without a history is asked again */
 
 static void on_line(struct hf_survey *survey, const char *name, struct hf_report *line,
                     void *data)
@@ -47,7 +49,7 @@ int eye_open(struct eye *eye, const char *url, int pause_ms, char *error, size_t
     struct hf_options        options = HF_OPTIONS_INIT;
     struct hf_survey_options survey = HF_SURVEY_INIT;
 
-    *eye = (struct eye){ .lease_ms = -1 };
+    *eye = (struct eye){ .lease_ms = -1, .refresh_us = REFRESH_US };
     options.flags = HF_NO_KEEPER;
     options.on_link = on_link;
     options.data = eye;
@@ -86,30 +88,47 @@ int eye_fd(struct eye *eye)
 int eye_timeout_ms(struct eye *eye)
 {
     int     timeout = hf_timeout_ms(eye->client);
-    int64_t due = (eye->refreshed + REFRESH_US - clock_wall_us()) / 1000 + 1;
+    int64_t most = eye->refresh_us / 1000;
+    int64_t due = (eye->refreshed + eye->refresh_us - clock_wall_us()) / 1000 + 1;
 
     if (eye->lease_ms < 0)
         return timeout;
-    due = due < 0 ? 0 : due > REFRESH_US / 1000 ? REFRESH_US / 1000 : due;
+    due = due < 0 ? 0 : due > most ? most : due;
     return timeout < 0 || due < timeout ? (int)due : timeout;
 }
 
-/* What the store remembers.  If it keeps nothing, it is not asked again. */
+static void take_records(struct eye *eye, const struct hf_history *history)
+{
+    uint64_t next = history->count > 0 ? history->record[0]->number : history->last + 1;
+
+    if (eye->exact && next > eye->last + 1)
+        eye->missed += next - eye->last - 1;
+    for (size_t i = 0; i < history->count; i++)
+        past_add_record(&eye->past, history->record[i]);
+    if (!eye->exact)
+        eye->before = eye->past.count;
+    eye->exact = true;
+    eye->last = history->last;
+}
+
+/* What the store remembers.  If it keeps nothing, it is seldom asked: somebody may have it
+ * keep something later. */
 static void recall(struct eye *eye)
 {
     struct hf_history *history;
-    bool               first = eye->asked == 0;
+    int64_t            now = clock_wall_us();
 
-    if (!first && !eye->exact)
+    if (!eye->exact && eye->asked != 0 && now - eye->asked < AGAIN_US &&
+        now >= eye->asked)
         return;
-    eye->asked = clock_wall_us();
-    if (hf_history(eye->client, NULL, eye->last, ASK_MS, &history) < 0)
-        return;
-    eye->exact = true;
-    eye->last = history->last;
-    for (size_t i = 0; i < history->count; i++)
-        past_add_record(&eye->past, history->record[i]);
-    hf_history_free(history);
+    int r = hf_history(eye->client, NULL, eye->last, ASK_MS, &history);
+    if (r == 0) {
+        take_records(eye, history);
+        hf_history_free(history);
+    } else if (r == HF_ENOTFOUND || r == HF_EUNSUPPORTED) {
+        eye->exact = false;
+        eye->asked = now;
+    }
 }
 
 static void note_leases(struct eye *eye)
@@ -129,7 +148,7 @@ static void refresh_leases(struct eye *eye)
     int64_t           now = clock_wall_us();
 
     if (eye->lease_ms < 0 || !eye->reachable ||
-        (now - eye->refreshed < REFRESH_US && now >= eye->refreshed))
+        (now - eye->refreshed < eye->refresh_us && now >= eye->refreshed))
         return;
     eye->refreshed = now;
     if (hf_inspect(eye->client, NULL, ASK_MS, &report) < 0)
@@ -137,6 +156,8 @@ static void refresh_leases(struct eye *eye)
     board_refresh(&eye->board, report, clock_wall_us());
     hf_report_free(report);
     eye->told++;
+    int64_t took = clock_wall_us() - now;
+    eye->refresh_us = took * RARELY > REFRESH_US ? took * RARELY : REFRESH_US;
 }
 
 bool eye_process(struct eye *eye)

@@ -17,12 +17,15 @@ struct eye {
     bool              complete; /* the board has every line */
     bool              exact;    /* the past is the store's own history */
     uint64_t          last;     /* its last record that was seen */
+    uint64_t          before;   /* of the past: what was there before we looked */
+    uint64_t          missed;   /* records that the store forgot before they were seen */
     bool              reachable;
     char              why[256]; /* not reachable: why */
     int64_t           as_of;    /* the board is true of this time, us since 1970 */
     int64_t           lease_ms; /* the longest that was seen left; -1: none has a lease */
     int64_t           refreshed, asked;
-    uint64_t          told; /* see eye_process() */
+    int64_t           refresh_us; /* how often leases are looked at */
+    uint64_t          told;       /* see eye_process() */
     bool              looked;
 };
 
