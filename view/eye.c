@@ -97,6 +97,35 @@ int eye_timeout_ms(struct eye *eye)
     return timeout < 0 || due < timeout ? (int)due : timeout;
 }
 
+static int by_since(const void *a, const void *b)
+{
+    const struct hf_entry *x = *(const struct hf_entry *const *)a;
+    const struct hf_entry *y = *(const struct hf_entry *const *)b;
+
+    return x->since < y->since ? -1 : x->since > y->since;
+}
+
+/* Nobody remembers what was before we looked, but every holder tells since when it holds.
+ * If there are more than the past has room for, the last of them. */
+static void guess_past(struct eye *eye)
+{
+    const struct hf_entry **holder = calloc(eye->board.holders + 1, sizeof *holder);
+    size_t                  count = 0;
+
+    for (size_t i = 0; holder != NULL && i < eye->board.count; i++) {
+        const struct hf_report *report = eye->board.line[i]->report;
+        for (size_t k = 0; k < report->count && count < eye->board.holders; k++)
+            if (report->entry[k]->held)
+                holder[count++] = report->entry[k];
+    }
+    if (count > 0)
+        qsort(holder, count, sizeof *holder, by_since);
+    for (size_t i = count > PAST_ROOM / 2 ? count - PAST_ROOM / 2 : 0; i < count; i++)
+        past_add_entry(&eye->past, "granted", holder[i], holder[i]->since, "");
+    eye->before = eye->past.count;
+    free(holder);
+}
+
 static void take_records(struct eye *eye, const struct hf_history *history)
 {
     uint64_t next = history->count > 0 ? history->record[0]->number : history->last + 1;
@@ -126,6 +155,8 @@ static void recall(struct eye *eye)
         take_records(eye, history);
         hf_history_free(history);
     } else if (r == HF_ENOTFOUND || r == HF_EUNSUPPORTED) {
+        if (eye->asked == 0 && eye->past.count == 0)
+            guess_past(eye);
         eye->exact = false;
         eye->asked = now;
     }
