@@ -7,6 +7,7 @@ import { draw } from "./timeline.js";
 const AGAIN_MS = 400; // between two looks at a line that changes
 const KEEP_MS = 16 * 60000;
 const EVENTS = 12;
+const WAITERS = 8; // shown of a longer line, until somebody wants all
 
 export class Lock {
   constructor({ get, now, table, onAsk, onBreak, onClose, say }) {
@@ -24,6 +25,7 @@ export class Lock {
     this.events = [];
     this.last = 0;
     this.wanted = this.wantedEvents = true;
+    this.all = false;
     this.build();
     this.root.hidden = false;
     document.body.classList.add("has-lock");
@@ -96,7 +98,9 @@ export class Lock {
     this.askButton.addEventListener("click", () => this.onAsk(this.name));
     this.breakButton.addEventListener("click", () => this.breakFirst());
     this.ladder = make("ol", "ladder");
-    this.rest = make("p", "quiet");
+    this.rest = make("button", "rest");
+    this.rest.type = "button";
+    this.rest.addEventListener("click", () => { this.all = !this.all; this.drawLadder(); this.tick(); });
     this.timeline = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     this.timeline.setAttribute("role", "img");
     this.timeline.setAttribute("class", "timeline");
@@ -145,14 +149,14 @@ export class Lock {
       lease.dataset.until = this.now() + (place.lease_left_ms || 0);
       detail.append(lease);
     }
-    const lines = [top];
-    if (place.command) lines.push(foreign(place.command, "mono command"));
-    if (place.note) lines.push(foreign(place.note, "note"));
+    const what = make("span", "what");
+    if (place.command) what.append(foreign(place.command, "mono command"));
+    if (place.note) what.append(foreign(place.note, "note"));
     const rung = make("li", held ? "holds" : "waits", make("span", "position", held ? "●" : position),
-      make("div", "", ...lines, detail));
+      make("div", "", top, what, detail));
     rung.dataset.token = place.token;
     if (held && this.allow.break && this.line.holder_count > 1) {
-      const button = make("button", "danger small", "Break…");
+      const button = make("button", "danger small", "break…");
       button.type = "button";
       button.addEventListener("click", () => this.onBreak(this.name, place));
       detail.append(button);
@@ -161,7 +165,8 @@ export class Lock {
   }
 
   drawLadder() {
-    const { holders, waiters } = this.line;
+    const { holders } = this.line;
+    const waiters = this.all ? this.line.waiters : this.line.waiters.slice(0, WAITERS);
     const shape = JSON.stringify([holders, waiters].map((list) =>
       list.map((p) => [p.token, p.since, p.note, p.lease])).concat(this.allow));
     if (shape !== this.shape || !this.ladder.childElementCount) {
@@ -175,7 +180,11 @@ export class Lock {
       }
     }
     const more = this.line.waiter_count - waiters.length;
-    setText(this.rest, more > 0 ? `and ${number(more)} more` : "");
+    const untold = this.line.waiter_count - this.line.waiters.length;
+    this.rest.hidden = this.line.waiter_count <= WAITERS;
+    setText(this.rest, !this.all ? `${number(more)} more wait` :
+      untold > 0 ? `Show fewer; ${number(untold)} more are not shown` : "Show fewer");
+    this.rest.setAttribute("aria-expanded", String(this.all));
   }
 
   drawTimeline() {
