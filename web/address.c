@@ -2,6 +2,7 @@
 #include "address.h"
 
 #include "say.h"
+#include "text.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -110,6 +111,7 @@ void address_leave(struct address *address)
 static bool split(const char *where, char host[256], char port[16])
 {
     const char *colon = strrchr(where, ':');
+    uint64_t    number;
 
     if (colon == NULL || colon == where || colon[1] == '\0')
         return false;
@@ -123,7 +125,7 @@ static bool split(const char *where, char host[256], char port[16])
     memcpy(host, where, length);
     host[length] = '\0';
     strcpy(port, colon + 1);
-    return strspn(port, "0123456789") == strlen(port);
+    return text_parse_number(port, 0, UINT16_MAX, &number);
 }
 
 static int open_tcp(const struct addrinfo *info)

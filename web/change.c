@@ -106,14 +106,11 @@ enum MHD_Result change_ask(struct site *site, struct MHD_Connection *connection,
 
 /* ---- Break ------------------------------------------------------------------------- */
 
-static const struct hf_entry *find_place(const struct site *site, const char *name,
-                                         uint64_t token)
+static const struct hf_entry *find_place(const struct hf_report *report, uint64_t token)
 {
-    const struct board_line *line = board_find(&site->eye.board, name);
-
-    for (size_t i = 0; line != NULL && i < line->report->count; i++)
-        if (line->report->entry[i]->token == token)
-            return line->report->entry[i];
+    for (size_t i = 0; i < report->count; i++)
+        if (report->entry[i]->token == token)
+            return report->entry[i];
     return NULL;
 }
 
@@ -130,8 +127,7 @@ static const char *fault_of(const char *name, const char *typed, const char *rea
     return NULL;
 }
 
-/* A place of the board, to be kept: those of the board may be freed by every call of the
- * library. */
+/* A place, to be kept longer than its report. */
 struct kept {
     struct hf_entry entry;
     char            text[5][512];
@@ -158,18 +154,25 @@ static void keep_place(struct kept *kept, const char *name, const struct hf_entr
     kept->entry.note = keep(kept->text[4], kept->entry.note);
 }
 
+/* Who is there now, as the store has it: the board may be a moment behind. */
 static int break_place(struct site *site, struct audit *audit, uint64_t token)
 {
-    const struct hf_entry *entry = find_place(site, audit->name, token);
-    struct kept            kept;
-    char                   holder[PLACE_TEXT_MAX] = "";
+    struct hf_client *client = site->eye.client;
+    struct hf_report *report;
+    struct kept       kept;
+    char              holder[PLACE_TEXT_MAX] = "";
 
+    audit->result = hf_inspect(client, audit->name, PATIENCE_MS, &report);
+    if (audit->result < 0)
+        return audit->result;
+    const struct hf_entry *entry = find_place(report, token);
     keep_place(&kept, audit->name, entry);
-    if (entry != NULL)
-        place_address(holder, &kept.entry);
     kept.entry.token = token;
+    if (entry != NULL)
+        place_address(holder, entry);
+    hf_report_free(report);
     audit->holder = holder;
-    audit->result = hf_break(site->eye.client, audit->name, token, PATIENCE_MS);
+    audit->result = hf_break(client, audit->name, token, PATIENCE_MS);
     audit_write(audit);
     audit->holder = "";
     if (audit->result == 0)
