@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """plain.py - holdfast-web, by plain HTTP: who is let in, what is refused, what is told."""
+# under ASan, if there is a choice
 from web import *
 
 
@@ -168,6 +169,7 @@ def what_is_too_big_or_nonsense_is_refused(t):
         with site.connect() as plug:
             try:
                 plug.sendall(head + b"\r\n")
+                plug.shutdown(socket.SHUT_WR)
                 answer = plug.recv(99)
             except OSError:
                 answer = b""

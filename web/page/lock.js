@@ -152,7 +152,7 @@ export class Lock {
     const what = make("span", "what");
     if (place.command) what.append(foreign(place.command, "mono command"));
     if (place.note) what.append(foreign(place.note, "note"));
-    const rung = make("li", held ? "holds" : "waits", make("span", "position", held ? "●" : position),
+    const rung = make("li", held ? "holds" : "waits", make("span", "position", held ? make("span", "hidden", "holds") : position),
       make("div", "", top, what, detail));
     rung.dataset.token = place.token;
     if (held && this.allow.break && this.line.holder_count > 1) {

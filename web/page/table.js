@@ -17,7 +17,7 @@ export function leaseBar(kind, leftMs, fullMs) {
   if (kind !== "timed" || !(fullMs > 0)) return { text: "–", share: 0, low: false };
   const left = Math.max(0, leftMs);
   return { text: `${(left / 1000).toFixed(left < 10000 ? 1 : 0)}s`,
-    share: Math.min(1, left / fullMs), low: left < fullMs / 3 };
+    share: Math.min(1, left / fullMs), low: left < fullMs / 4 };
 }
 
 export class Table {

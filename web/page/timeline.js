@@ -8,6 +8,7 @@ const SPAN = 15 * 60000;
 const LANE = 18;
 const LANES = 12;
 const AXIS = 20;
+const BLUR = 2500; // what is told by looking is told late: such an overlap is none
 const ENDS = new Set(["released", "lost", "broken"]);
 
 function svg(tag, attributes = {}) {
@@ -50,7 +51,7 @@ function intoLanes(list) {
   const until = [];
   let dropped = 0;
   for (const stint of list) {
-    let lane = until.findIndex((time) => time <= stint.from);
+    let lane = until.findIndex((time) => time <= stint.from + BLUR);
     if (lane < 0) lane = until.length;
     if (lane >= LANES) {
       dropped++;
@@ -85,10 +86,16 @@ function drawAxis(root, width, height, now) {
   }
 }
 
+/** "ana@db2:4242", or "db2:4242", or "db2"; "" if not even that has room. */
+function fit(owner, room) {
+  const place = owner.slice(owner.indexOf("@") + 1);
+  return [owner, place, place.replace(/:\d+$/, "")].find((text) => text.length <= room) || "";
+}
+
 function drawBar(root, stint, index, scale, now) {
   const x = Math.max(0, scale(stint.from));
   const end = scale(stint.to);
-  const width = Math.max(1.5, end - x);
+  const width = Math.max(1.5, end - x - 1);
   const y = stint.lane * LANE + 2;
   const bad = stint.end === "lost" || stint.end === "broken";
   const group = svg("g", { class: `stint${stint.end ? "" : " now"}${bad ? " bad" : ""}${index % 2 ? " odd" : ""}` });
@@ -96,12 +103,11 @@ function drawBar(root, stint, index, scale, now) {
   title.textContent = tell(stint, now);
   group.append(title, svg("rect", { x, y, width, height: LANE - 4, rx: 2 }));
   if (bad) group.append(svg("rect", { x: Math.max(x, end - 3), y: y - 1, width: 3, height: LANE - 2, class: "edge" }));
-  const room = Math.floor((width - 8) / 6.4);
-  if (room >= 5) {
-    const label = svg("text", { x: x + 5, y: y + LANE - 8, class: "who" });
-    const text = clean(stint.owner);
-    label.textContent = text.length > room ? `${text.slice(0, room - 1)}…` : text;
-    group.append(label);
+  const label = fit(clean(stint.owner), Math.floor((width - 8) / 6.4));
+  if (label) {
+    const text = svg("text", { x: x + 5, y: y + LANE - 8, class: "who" });
+    text.textContent = label;
+    group.append(text);
   }
   root.append(group);
 }
