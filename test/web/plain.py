@@ -163,7 +163,7 @@ def what_is_too_big_or_nonsense_is_refused(t):
                  b'{"' + b"n" * 99 + b'":"a"}'):
         t.equal(me.post("/api/break", body).status, 400, body)
     for head in (b"GET /" + b"a" * 70000 + b" HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nX: " + b"a" * 70000 + b"\r\n",
-                 b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 9000, b"\0\1\2\r\n\r\n",
+                 b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 9000,
                  b"POST /api/enter HTTP/1.1\r\nHost: " + site.host.encode() +
                  b"\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1000\r\n" + b"a" * 4096 + b"\r\n" + b"1000\r\n" + b"a" * 4096):
         with site.connect() as plug:

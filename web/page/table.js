@@ -2,7 +2,7 @@
 import { age, clean, make, number, setText } from "./text.js";
 
 const FOLDED = 12; // more quiet locks than that are folded
-const STEP = 200; // rows shown at a time
+const STEP = 100; // rows shown at a time
 
 const COLUMNS = ["name", "kind", "waiters", "longest", "holder", "held", "lease", "command", "note"];
 
