@@ -91,7 +91,7 @@ def main():
     parser.add_argument("-n", "--count", type=int, default=1000)
     parser.add_argument("-b", "--build", type=pathlib.Path, default=ROOT / "build")
     args = parser.parse_args()
-    os.environ["HOLDFAST_LIBRARY"] = str(args.build / "libholdfast.so.0.1")
+    os.environ["HOLDFAST_LIBRARY"] = str(args.build / "libholdfast.so")
     results = {}
     with tempfile.TemporaryDirectory(prefix="holdfast-bench.") as folder:
         compare("file", f"sqlite:{folder}/locks.db", "filelock",

@@ -154,30 +154,50 @@ void cgroup_empty(int group)
     }
 }
 
-#define SWEEP_MAX 32 /* at a time: a guardian has more to do */
+#define SWEEP_MAX   32 /* at a time: a guardian has more to do */
+#define SWEEP_DEPTH 8  /* a run in a run in a run... */
 
-/* When both holdfast and its guardian were killed, nobody could remove theirs.
- * One that is still in use cannot be removed. */
-void cgroup_sweep(int group)
+static void sweep(int folder, int depth);
+
+/* An inner run whose guardian was killed with the tree has left its group in this one. */
+static int remove_group(int folder, const char *name, int depth)
+{
+    int r = unlinkat(folder, name, AT_REMOVEDIR);
+
+    if (r == 0 || errno != EBUSY || depth == 0)
+        return r;
+    sweep(open_group(folder, name), depth - 1);
+    return unlinkat(folder, name, AT_REMOVEDIR);
+}
+
+/* Remove the groups in a folder whose guardians are dead, and close it; -1 is fine.  One that
+ * is still in use cannot be removed. */
+static void sweep(int folder, int depth)
 {
     struct dirent *entry;
-    int            own = group >= 0 ? open_group(group, "..") : -1;
-    DIR           *dir = own >= 0 ? fdopendir(own) : NULL;
+    DIR           *dir = folder >= 0 ? fdopendir(folder) : NULL;
 
     if (dir == NULL) {
-        if (own >= 0)
-            close(own);
+        if (folder >= 0)
+            close(folder);
         return;
     }
     for (int swept = 0; swept < SWEEP_MAX && (entry = readdir(dir)) != NULL;) {
         int pid;
         if (sscanf(entry->d_name, "holdfast-%d", &pid) == 1 && kill(pid, 0) < 0 &&
             errno == ESRCH) {
-            unlinkat(own, entry->d_name, AT_REMOVEDIR);
+            remove_group(folder, entry->d_name, depth);
             swept++;
         }
     }
     closedir(dir);
+}
+
+/* When both holdfast and its guardian were killed, nobody could remove theirs. */
+void cgroup_sweep(int group)
+{
+    if (group >= 0)
+        sweep(open_group(group, ".."), SWEEP_DEPTH);
 }
 
 void cgroup_drop(int group, pid_t pid)
@@ -194,7 +214,7 @@ void cgroup_drop(int group, pid_t pid)
     group_name(name, pid);
     /* The dead are counted out a moment after they were reaped. */
     for (int i = 0; i < 20; i++) {
-        if (unlinkat(own, name, AT_REMOVEDIR) == 0 || errno != EBUSY)
+        if (remove_group(own, name, SWEEP_DEPTH) == 0 || errno != EBUSY)
             break;
         nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
     }

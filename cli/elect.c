@@ -8,6 +8,7 @@
 
 #include "cli.h"
 #include "clock.h"
+#include "metrics.h"
 #include "status.h"
 #include "stint.h"
 
@@ -88,6 +89,8 @@ int elect_main(const struct args *args)
     if (args->observe)
         return observe_main(args);
     int code = status_open(args);
+    if (code == 0)
+        code = metrics_open(args);
     if (code != 0)
         return code;
     if (signals_init(&signals) < 0)

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "cli.h"
+#include "metrics.h"
 #include "status.h"
 #include "stint.h"
 
@@ -11,6 +12,8 @@ int run_main(const struct args *args)
     struct stint   stint = { .args = args, .signals = &signals };
 
     int code = status_open(args);
+    if (code == 0)
+        code = metrics_open(args);
     if (code != 0)
         return code;
     if (signals_init(&signals) < 0)

@@ -4,6 +4,7 @@
 #include "cli.h"
 #include "clock.h"
 #include "linger.h"
+#include "metrics.h"
 #include "redact.h"
 #include "session.h"
 #include "status.h"
@@ -195,15 +196,20 @@ static void serve_guarded(struct stint *stint, struct guard *guard)
     if (stint->args->show_command)
         holder.to_all = redacted;
     stint->code = session_open_to_hold(stint->args, &holder, &taking.client);
-    if (stint->code != 0)
+    if (stint->code != 0) {
+        metrics_ended(NULL, NULL, stint->code);
         return;
+    }
+    metrics_waiting(taking.client);
     if (take(&taking)) {
+        metrics_held(taking.client, taking.lock);
         serve_held(stint, &taking, &requests);
     } else {
         stint->code = taking.code;
         stint->stop = taking.signal != 0;
         stint->interrupted = taking.signal == SIGINT;
     }
+    metrics_ended(taking.client, taking.lock, stint->code);
     hf_lock_free(taking.lock);
     hf_close(taking.client);
     will_forget(&will);

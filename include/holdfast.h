@@ -278,6 +278,8 @@ static inline struct hf_options hf_options_init()
  *                      libpq knows, as ?sslmode=, and $PGPASSWORD or ~/.pgpass
  *                      ?ttl=30s      instead of ttl_ms
  *                      ?polling=yes  never LISTEN, as behind a pooler
+ *                      ?history=1000 on a file, Redis or PostgreSQL: from now on the store
+ *                      keeps the last things that happened, see hf_history(); 0: no more
  *     memory:NAME      inside this process, for tests.  ?lease=MS gives sessions a
  *                      lease, as servers do
  *

@@ -31,6 +31,7 @@ struct hf_client {
     struct hf_lookout *lookouts;               /* those that start or stop, to collect */
     struct hf_survey  *survey;                 /* NULL: none */
     struct hf_survey  *stopped_surveys;        /* to collect */
+    bool               surveyed;               /* a SURVEY was sent before */
     struct hf_notice  *notices, **last_notice; /* callbacks to make */
     bool               calling; /* some are being made, by the thread `caller` */
     pthread_t          caller;

@@ -54,6 +54,7 @@ void hf_engine_init(struct hf_engine *engine, struct hf_store *store, uint64_t s
     *engine = (struct hf_engine){ .store = store, .seed = seed, .soonest = HF_NEVER };
     engine->last_job = &engine->jobs;
     engine->last_dirty = &engine->dirty;
+    engine->connects = store->link == HF_LINK_UP; /* a file is there from the start */
     store->on_link = on_link;
     store->on_link_data = engine;
 }

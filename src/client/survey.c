@@ -199,8 +199,13 @@ static void on_glance_done(struct hf_errand *errand)
     struct hf_report    *report = NULL;
     int                  status = req->status;
 
+    struct hf_line line = req->snapshot;
+    if (status == HF_EDENIED) { /* to us nobody is in it */
+        line.count = 0;
+        status = 0;
+    }
     if (status == 0)
-        status = hf_report_new(&req->snapshot, req->stamp, &report);
+        status = hf_report_new(&line, req->stamp, &report);
     if (status == 0) {
         int cancel = hf_drive_begin(&survey->client->drive);
         if (survey->stopped)
@@ -330,7 +335,11 @@ void hf_surveys_collect(struct hf_client *client)
     if (survey != NULL && survey->in_inbox) {
         survey->in_inbox = false;
         survey->started = true;
-        send_survey(survey, 0);
+        if (client->surveyed) /* the store may still remember for the one before */
+            send_list(survey);
+        else
+            send_survey(survey, 0);
+        client->surveyed = true;
     }
     while ((survey = client->stopped_surveys) != NULL) {
         client->stopped_surveys = survey->next;

@@ -6,8 +6,10 @@
  *     SURVEY -----> LIST all --> REST --> SURVEY --> LIST each that changed --> REST ...
  *     (at once)                                      (a few at a time)
  *
- * The first SURVEY comes before the first LIST, so that nothing is missed between them.  A
- * store that cannot survey is listed again and again.
+ * The first SURVEY comes before the first LIST, so that nothing is missed between them.  If
+ * this client had a survey before, the store may remember for that one still: then the first
+ * SURVEY would not end, and the LIST comes first.  A store that cannot survey is listed again
+ * and again.
  */
 #ifndef HF_CLIENT_SURVEY_H
 #define HF_CLIENT_SURVEY_H

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """guardian.py - whatever happens to holdfast, its command never runs while
 somebody else has the lock."""
+import contextlib
 import ctypes
 import errno
 import struct
@@ -262,6 +263,40 @@ def no_control_group_is_left(t):
         t.equal(t.run("run", "a", "true").code, 0)
         return not any(glob.glob(f"/sys/fs/cgroup/**/holdfast-{pid}", recursive=True)
                        for pid in guardians if state_of(pid) == "X")
+
+    t.until("no group is left", none_left, 10)
+
+
+@case
+def no_control_group_of_an_inner_run_is_left(t):
+    """A run inside of a run has its group in the outer one's.  The outer guardian kills all of it,
+    the inner guardian too, which could remove nothing then; or nobody is left to remove either."""
+    inner = f"exec {HOLDFAST} run b -- sh -c 'echo on >\"$D/inner\"; exec sleep 1000'"
+
+    def hold():
+        t.path("inner").unlink(missing_ok=True)
+        holder = t.hold("a", script=inner)
+        t.until("the inner one runs", t.path("inner").exists)
+        return holder, t.guardian(holder)
+
+    def groups(pid):
+        return glob.glob(f"/sys/fs/cgroup/**/holdfast-{pid}", recursive=True)
+
+    holder, first = hold()
+    t.end(holder, signal.SIGKILL)
+    t.until("nothing is left", lambda: not t.processes())
+    t.until("its guardian removes them", lambda: not groups(first), 10)
+
+    holder, second = hold()
+    os.kill(holder.pid, signal.SIGSTOP)
+    for pid in [second, *(pid for pid in t.processes() if pid not in (second, holder.pid))]:
+        with contextlib.suppress(ProcessLookupError):  # it went with the one before
+            os.kill(pid, signal.SIGKILL)
+    t.end(holder, signal.SIGKILL)
+
+    def none_left():
+        t.equal(t.run("run", "a", "true").code, 0)
+        return not groups(second)
 
     t.until("no group is left", none_left, 10)
 

@@ -57,6 +57,22 @@ def show_tells_all_there_is(t):
 
 
 @case
+def watch_without_a_name_tells_of_all(t):
+    first = t.hold("a")
+    watch = t.start("watch")
+    t.true(re.match(rf"\S+ granted +a: sh .*pid {first.pid}", event_line(watch)), "as it stands")
+    second = t.hold("b", "--slots", "2")
+    t.true(re.match(rf"\S+ granted +b: sh .*pid {second.pid}", event_line(watch)), "another")
+    waiter = t.start("run", "a", "true")
+    t.contains(event_line(watch), "entered  a: ")
+    t.end(first)
+    t.contains(event_line(watch), "released a: ")
+    t.finish(waiter)
+    t.end(second)
+    t.end(watch)
+
+
+@case
 def show_of_a_free_lock_exits_1(t):
     done = t.run("show", "a")
     t.equal((done.code, done.out), (1, ""))

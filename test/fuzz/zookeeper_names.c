@@ -72,6 +72,25 @@ static void check_folder(const char *folder, size_t size)
     assert(!good || strcmp(again, name) == 0);
 }
 
+/* Whatever a server says has happened to a path: a line is named only if it is there. */
+static void check_path(const char *root, const char *path, size_t size)
+{
+    char name[256], folder[HF_ZK_FOLDER_MAX];
+
+    enum hf_zk_path kind = hf_zk_path_parse(root, path, size, name);
+    if (kind == HF_ZK_PATH_FOREIGN)
+        return;
+    size_t begin = strlen(root) + 1;
+    assert(size > begin && memcmp(path, root, begin - 1) == 0 && path[begin - 1] == '/');
+    assert(hf_name_fault(name) == NULL);
+    hf_zk_folder(name, folder);
+    size_t end = begin + strlen(folder);
+    assert(end <= size && memcmp(path + begin, folder, end - begin) == 0);
+    assert((kind == HF_ZK_PATH_FOLDER) == (end == size));
+    assert(end == size || path[end] == '/');
+    assert(end == size || memchr(path + end + 1, '/', size - end - 1) == NULL);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     while (size > 0) {
@@ -83,6 +102,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
         memcpy(name, bytes, length);
         check_child(name, length);
         check_folder(name, length);
+        check_path("", name, length);
+        check_path("/app/locks", name, length);
         free(name);
         length += end != NULL;
         bytes += length;

@@ -219,6 +219,8 @@ static void test_statistics_count_what_was_done(void **state)
     assert_int_equal(stats.acquired, 4);
     assert_int_equal(stats.released, 3);
     assert_int_equal(stats.lost, 1);
+    assert_int_equal(stats.broken, 1);
+    assert_true(stats.least_left > 0); /* INT64_MAX where there is no lease */
     assert_int_equal(stats.busy, 1);
     assert_int_equal(stats.timeouts, 1);
     assert_int_equal(stats.canceled, 1);

@@ -151,6 +151,7 @@ bool hf_memory_link_take(struct hf_memory *memory, const struct hf_answer *answe
 
 static const struct hf_store_impl on_wire = {
     .scheme = "memory",
+    .surveys = true,
     .close = hf_memory_close,
     .submit = hf_memory_submit,
     .cancel = hf_memory_cancel,

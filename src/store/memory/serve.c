@@ -53,6 +53,8 @@ bool hf_world_verb(struct hf_world *world, struct hf_session *session, uint64_t 
         return true;
     case HF_WATCH:
         return hf_world_watch(world, session, serial, req, answer);
+    case HF_SURVEY:
+        return hf_world_survey(world, session, serial, answer);
     case HF_LEAVE:
         answer->status = hf_world_leave(world, session, req);
         return true;

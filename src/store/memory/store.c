@@ -61,6 +61,7 @@ static const char *const params[] = { "lease", NULL };
 
 const struct hf_store_impl hf_memory_store = {
     .scheme = "memory",
+    .surveys = true,
     .params = params,
     .open = open_url,
     .close = hf_memory_close,

@@ -80,7 +80,6 @@ static void fire_watch(struct hf_world *world, struct hf_watch **at,
 {
     struct hf_watch *watch = *at;
 
-    assert(watch->queue != NULL); /* it fires once */
     *at = watch->next;
     watch->queue = NULL;
     append_news(&watch->session->news, watch);
@@ -99,6 +98,10 @@ void hf_world_changed(struct hf_world *world, struct hf_queue *queue, uint64_t s
             fire_watch(world, at, by);
         else
             at = &(*at)->next;
+    }
+    while (world->surveys != NULL) {
+        world->surveys->session->surveyed = world->stamp;
+        fire_watch(world, &world->surveys, by);
     }
 }
 
@@ -144,6 +147,8 @@ struct hf_session *hf_world_session(const struct hf_world *world, uint64_t numbe
 static void drop_watches(struct hf_world *world, struct hf_session *session)
 {
     hf_world_unwatch(world, session, 0);
+    hf_world_unsurvey(world, session, 0);
+    session->surveyed = 0;
     while (session->news != NULL) {
         struct hf_watch *watch = session->news;
         session->news = watch->next;
@@ -280,6 +285,7 @@ bool hf_world_call(struct hf_world *world, const struct hf_call *call, hf_time n
         return hf_world_verb(world, session, call->serial, call->req, answer);
     case HF_CALL_FORGET:
         hf_world_unwatch(world, session, call->serial);
+        hf_world_unsurvey(world, session, call->serial);
         return false;
     default:
         assert(call->kind == HF_CALL_BYE);

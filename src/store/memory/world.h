@@ -58,7 +58,8 @@ struct hf_session {
     hf_time            ttl;
     hf_time            until; /* HF_NEVER without a lease */
     struct hf_place   *places;
-    struct hf_watch   *news; /* fired, not yet told */
+    struct hf_watch   *news;     /* fired, not yet told */
+    uint64_t           surveyed; /* stamp when a SURVEY last ended; 0: none did */
     void              *owner;
     struct hf_session *next;
 };
@@ -68,6 +69,7 @@ struct hf_session {
 struct hf_world {
     struct hf_queue   *queue[HF_WORLD_BUCKETS]; /* by the name's hash */
     struct hf_session *sessions;
+    struct hf_watch   *surveys; /* that wait */
     enum hf_habit      habit;
     uint64_t           number;  /* last session; may begin anywhere */
     uint64_t           seq;     /* last ticket, over all lines */
@@ -138,9 +140,14 @@ int  hf_world_prove(struct hf_world *world, const struct hf_session *session,
 int  hf_world_examine(struct hf_world *world, const struct hf_session *session,
                       const char *name, struct hf_answer *answer);
 
-/* Forget a watch of the session by its serial; 0: all of them. */
+bool hf_world_survey(struct hf_world *world, struct hf_session *session, uint64_t serial,
+                     struct hf_answer *answer);
+
+/* Forget a watch or survey of the session by its serial; 0: all of them. */
 void hf_world_unwatch(struct hf_world *world, const struct hf_session *session,
                       uint64_t serial);
+void hf_world_unsurvey(struct hf_world *world, struct hf_session *session,
+                       uint64_t serial);
 
 /* Take a place out of its line, for `by`, and tell who watches.  Its memory stays. */
 void hf_world_depart(struct hf_world *world, struct hf_place *place,

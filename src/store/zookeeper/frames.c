@@ -101,10 +101,12 @@ static void take_event(struct hf_zk *zk, struct hf_zk_reader *frame)
 
     hf_zk_get_int(frame); /* the state of the connection: we know better */
     struct hf_zk_text path = hf_zk_get_text(frame);
-    if (frame->bad)
+    if (frame->bad) {
         hf_dial_break(&zk->dial, "sends events that make no sense");
-    else
-        hf_zk_watched_event(zk, type, path);
+        return;
+    }
+    hf_zk_survey_event(zk, path);
+    hf_zk_watched_event(zk, type, path);
 }
 
 static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered)

@@ -109,6 +109,7 @@ static void gather_end(struct hf_zk *zk, struct gather *gather)
         return;
     }
     hf_zk_items_arrange(&gather->items);
+    hf_zk_survey_found(zk, task->line != NULL ? task->line->name : NULL, &gather->items);
     gather->then(zk, task, &gather->items);
 }
 
@@ -181,6 +182,8 @@ static void on_gathered(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 
     assert(gather->flying > 0);
     gather->flying--;
+    if (!gather->reading && (reply->error == 0 || reply->error == HF_ZK_NO_AUTH))
+        hf_zk_survey_listed(zk, gather->folder[from->index], reply->error != 0);
     if (reply->error == HF_ZK_NO_NODE) {
         gather->missing = one;
     } else if (reply->error != 0 && fatal) {

@@ -21,7 +21,7 @@
  *   answer.c   what a task is answered: the line as a ticket sees it
  *
  *   The verbs, each in the file of its name
- *   enter.c read.c watch.c leave.c list.c break.c amend.c ask.c prove.c examine.c
+ *   enter.c read.c watch.c leave.c list.c break.c amend.c ask.c prove.c examine.c survey.c
  *
  *   What the verbs use
  *   chroot.c   the node that all locks are below
@@ -36,6 +36,7 @@
  *   gather.c   places with what is in them, for list, break, ask and prove
  *   items.c    what was gathered: sorted, put together, searched
  *   probe.c    a question to a server on a connection of its own, for examine
+ *   marks.c    what a survey keeps of lines
  *
  * A task is one request of the caller's while we work on it.  It may take several
  * calls; each call's answer comes to a function that goes on from there.  When
@@ -47,6 +48,7 @@
 
 #include "store/remote/task.h"
 #include "store/zookeeper/line.h"
+#include "store/zookeeper/survey.h"
 
 /* ---- tasks: store.c ---------------------------------------------------------------- */
 
@@ -218,6 +220,7 @@ struct hf_zk {
     struct hf_zk_beat          beat;
     struct hf_zk_watched_paths watched;
     struct hf_zk_seen          seen;
+    struct hf_zk_survey        survey;
     struct hf_zk_line         *line[HF_ZK_BUCKETS];
     struct hf_zk_line         *to_list; /* those with a listing to send */
     struct hf_zk_ticket       *ticket[HF_ZK_BUCKETS];

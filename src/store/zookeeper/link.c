@@ -87,6 +87,7 @@ static void connection_over(struct hf_dial *dial)
     zk->link.used = zk->link.skip = 0;
     hf_zk_calls_fail(zk);
     hf_zk_lines_fail(zk);
+    hf_zk_survey_over(zk);
     assert(zk->calls.first == NULL && zk->to_list == NULL);
 }
 

@@ -344,3 +344,25 @@ bool hf_zk_folder_parse(const char *folder, size_t size, char ret[256])
     memcpy(ret, name, used + 1);
     return true;
 }
+
+enum hf_zk_path hf_zk_path_parse(const char *root, const char *path, size_t size,
+                                 char ret[256])
+{
+    size_t             length = strlen(root);
+    struct hf_zk_child child;
+
+    if (size <= length || memcmp(path, root, length) != 0 || path[length] != '/')
+        return HF_ZK_PATH_FOREIGN;
+    const char *folder = path + length + 1, *end = path + size;
+    const char *slash = memchr(folder, '/', (size_t)(end - folder));
+    if (!hf_zk_folder_parse(folder, (size_t)((slash != NULL ? slash : end) - folder),
+                            ret))
+        return HF_ZK_PATH_FOREIGN;
+    if (slash == NULL)
+        return HF_ZK_PATH_FOLDER;
+    const char *name = slash + 1;
+    if (memchr(name, '/', (size_t)(end - name)) != NULL)
+        return HF_ZK_PATH_FOREIGN;
+    hf_zk_child_parse(name, (size_t)(end - name), &child);
+    return child.style == HF_ZK_FOREIGN ? HF_ZK_PATH_FOREIGN : HF_ZK_PATH_PLACE;
+}

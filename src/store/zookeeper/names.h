@@ -77,4 +77,10 @@ void hf_zk_child_name(enum hf_zk_style style, const struct hf_shape *shape,
 void hf_zk_folder(const char *name, char ret[HF_ZK_FOLDER_MAX]);
 bool hf_zk_folder_parse(const char *folder, size_t size, char ret[256]);
 
+/* What the path of a node is, below the chroot `root` ("" or "/a/b"): something else, the
+ * folder of a lock, or a place or slot in its line.  Of the last two `ret` is the lock. */
+enum hf_zk_path { HF_ZK_PATH_FOREIGN, HF_ZK_PATH_FOLDER, HF_ZK_PATH_PLACE };
+enum hf_zk_path hf_zk_path_parse(const char *root, const char *path, size_t size,
+                                 char ret[256]);
+
 #endif

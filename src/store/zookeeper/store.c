@@ -21,10 +21,12 @@
 static void begin_verb(struct hf_task *base)
 {
     static void (*const verbs[])(struct hf_zk *, struct hf_zk_task *) = {
-        [HF_ENTER] = hf_zk_enter,     [HF_READ] = hf_zk_read, [HF_WATCH] = hf_zk_watch,
-        [HF_LEAVE] = hf_zk_leave,     [HF_LIST] = hf_zk_list, [HF_BREAK] = hf_zk_break,
-        [HF_AMEND] = hf_zk_amend,     [HF_ASK] = hf_zk_ask,   [HF_PROVE] = hf_zk_prove,
-        [HF_EXAMINE] = hf_zk_examine,
+        [HF_ENTER] = hf_zk_enter,   [HF_READ] = hf_zk_read,
+        [HF_WATCH] = hf_zk_watch,   [HF_LEAVE] = hf_zk_leave,
+        [HF_LIST] = hf_zk_list,     [HF_BREAK] = hf_zk_break,
+        [HF_AMEND] = hf_zk_amend,   [HF_ASK] = hf_zk_ask,
+        [HF_PROVE] = hf_zk_prove,   [HF_EXAMINE] = hf_zk_examine,
+        [HF_SURVEY] = hf_zk_survey,
     };
     struct hf_zk      *zk = (struct hf_zk *)base->remote;
     struct hf_zk_task *task = (struct hf_zk_task *)base;
@@ -52,8 +54,17 @@ static void end_task(struct hf_task *base)
 
     assert(!is_flying(task));
     hf_zk_watch_end(zk, task);
+    hf_zk_survey_end(zk, task);
     if (task->group != NULL)
         hf_zk_group_leave(zk, task, base->req->status);
+}
+
+static void end_watch(struct hf_task *base)
+{
+    if (base->req->op == HF_SURVEY)
+        hf_zk_survey_cancel((struct hf_zk *)base->remote, (struct hf_zk_task *)base);
+    else
+        hf_zk_watch_cancel(base);
 }
 
 void *hf_zk_task_more(struct hf_zk_task *task, size_t size, void (*free_more)(void *more))
@@ -94,17 +105,25 @@ static void lose_all(struct hf_remote *remote)
         hf_task_finish(remote->tasks, HF_EDOWN);
     assert(zk->groups == NULL && zk->to_list == NULL);
     hf_zk_tickets_drop(zk);
+    hf_zk_survey_drop(zk);
 }
 
 static const struct hf_remote_ops remote_ops = {
     .task_size = sizeof(struct hf_zk_task),
     .begin = begin_verb,
-    .end_watch = hf_zk_watch_cancel,
+    .end_watch = end_watch,
     .end_task = end_task,
     .free_task = free_task,
     .may_have = may_have,
     .lose = lose_all,
 };
+
+static void cancel(struct hf_store *store, struct hf_req *req)
+{
+    if (req->op == HF_SURVEY && req->work == NULL)
+        hf_zk_survey_not_begun((struct hf_zk *)store);
+    hf_remote_cancel(store, req);
+}
 
 /* ---- One turn ------------------------------------------------------------------------- */
 
@@ -113,6 +132,7 @@ static hf_time soonest_wake(const struct hf_zk *zk)
     hf_time wake = hf_sooner(hf_sooner(hf_dial_wake(&zk->dial), hf_zk_beat_wake(zk)),
                              hf_sooner(hf_zk_self_wake(zk), hf_zk_probes_wake(zk)));
 
+    wake = hf_sooner(wake, hf_zk_survey_wake(zk));
     return zk->dial.phase == HF_DIAL_READY ? hf_sooner(wake, zk->watched.again) : wake;
 }
 
@@ -125,6 +145,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     hf_dial_run(&zk->dial, readable);
     hf_zk_probes_run(zk);
     bool more = hf_remote_run(&zk->remote);
+    hf_zk_survey_run(zk);
     hf_zk_self_run(zk);
     hf_zk_watched_run(zk);
     if (zk->dial.phase == HF_DIAL_READY)
@@ -196,9 +217,9 @@ static const char *const params[] = { "session", "style", "auth", "acl",
                                       "ca",      "cert",  "key",  NULL };
 
 /* clang-format off */
-#define IMPL(name, loads) { .scheme = (name), .load = (loads), .params = params, .users = true, .groups = true, \
+#define IMPL(name, loads) { .scheme = (name), .load = (loads), .params = params, .users = true, .groups = true, .surveys = true, \
                      .open = open_store, .close = close_store, .submit = hf_remote_submit, \
-                     .cancel = hf_remote_cancel, .process = process, \
+                     .cancel = cancel, .process = process, \
                      .will = hf_zk_will_write }
 /* clang-format on */
 

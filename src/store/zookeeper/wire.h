@@ -35,6 +35,7 @@ enum hf_zk_opcode {
     HF_ZK_CREATE_CONTAINER = 19,
     HF_ZK_AUTH = 100,
     HF_ZK_SET_WATCHES = 101,
+    HF_ZK_ADD_WATCH = 106, /* servers from 3.6 on */
     HF_ZK_CLOSE = -11,
     HF_ZK_ERROR = -1, /* in the answer to a multi */
 };

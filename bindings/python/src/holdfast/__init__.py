@@ -24,9 +24,9 @@ library_version = _c.text(_c.lib.hf_version())
 stores = tuple(_c.text(_c.lib.hf_stores()).split())
 
 __all__ = [
-    "AllOf", "BaseLock", "Claim", "Client", "DeadlockError", "Election", "Entry", "Finding", "ForkedError", "HoldfastError",
-    "InvalidArgument", "Lock", "LockBusy", "LockCanceled", "LockLost", "LockMismatch",
-    "LockTimeout", "NotFound", "NotHeld", "ReadLock", "Semaphore", "StoreDenied", "StoreDown",
-    "StoreFull", "Unsupported", "WriteLock", "ask", "break_", "doctor", "inspect", "load", "shared_client",
-    "verify", "watch",
+    "AllOf", "BaseLock", "Claim", "Client", "DeadlockError", "Election", "Entry", "Finding",
+    "ForkedError", "HoldfastError", "InvalidArgument", "Lock", "LockBusy", "LockCanceled",
+    "LockLost", "LockMismatch", "LockTimeout", "NotFound", "NotHeld", "ReadLock", "Semaphore",
+    "StoreDenied", "StoreDown", "StoreFull", "Unsupported", "WriteLock", "ask", "break_", "doctor",
+    "inspect", "load", "shared_client", "verify", "watch",
 ]

@@ -4,7 +4,8 @@ import pathlib
 import re
 import subprocess
 
-from holdfast import _c
+import holdfast
+from holdfast import _c, _library
 
 HEADER = pathlib.Path(__file__).resolve().parents[4] / "include/holdfast.h"
 STRUCTS = {
@@ -28,6 +29,19 @@ def evaluate(expressions, folder):
     subprocess.run(["cc", f"-I{HEADER.parent}", "-o", folder / "values", source], check=True)
     out = subprocess.run([folder / "values"], check=True, capture_output=True, text=True).stdout
     return dict(zip(expressions, map(int, out.split())))
+
+
+def test_version():
+    """What goes with the header's number, and would be forgotten."""
+    major, minor, patch = (re.search(rf"^#define HF_VERSION_{part} (\d+)", header(), re.MULTILINE)[1]
+                           for part in ("MAJOR", "MINOR", "PATCH"))
+    assert holdfast.__version__ == holdfast.library_version == f"{major}.{minor}.{patch}"
+    fits = major if int(major) > 0 else f"0.{minor}"
+    assert _library.SONAME == f"libholdfast.so.{fits}"
+    folder = pathlib.Path(__file__).resolve().parents[2]
+    for text in (folder / "README.md", folder / "src/holdfast/_library.py"):
+        named = re.findall(r"libholdfast(?:\.so\.)?(\d[\d.]*\d)", text.read_text())
+        assert set(named) == {fits}, text
 
 
 def test_constants(tmp_path):

@@ -6,6 +6,7 @@ import os
 import pytest
 
 import holdfast
+from holdfast._loop import LoopClient
 
 
 def threads():
@@ -69,15 +70,30 @@ def test_a_thousand_wait_in_one_thread(url, name):
     assert [token for _, token in turns] == sorted({token for _, token in turns})
 
 
-def test_a_thousand_locks_at_once(url, name):
+def test_a_thousand_locks_are_waited_for(url, name):
+    """Another session has all of them, and gives them up one by one."""
+    names = [f"{name}-{i}" for i in range(1000)]
+
+    async def wait_for(lock):
+        await lock.acquire_async()
+        assert lock.token > 0
+
     async def main():
         before = threads()
-        async with contextlib.AsyncExitStack() as stack:
-            locks = [holdfast.Lock(f"{name}-{i}", url=url) for i in range(1000)]
-            for lock in locks:
-                await stack.enter_async_context(lock)
-            assert all(lock.is_held for lock in locks)
-            assert threads() == before
+        holder = LoopClient(asyncio.get_running_loop(), url)
+        held = [holdfast.Lock(one, client=holder) for one in names]
+        await asyncio.gather(*(lock.acquire_async() for lock in held))
+        wanted = [holdfast.Lock(one, url=url) for one in names]
+        tasks = [asyncio.create_task(wait_for(lock)) for lock in wanted]
+        await asyncio.sleep(0.2)
+        assert threads() == before
+        assert not any(task.done() for task in tasks)
+        for lock in held:
+            await lock.release_async()
+        await asyncio.gather(*tasks)
+        assert threads() == before
+        assert all(lock.is_held for lock in wanted)
+        holder.close()
 
     asyncio.run(main())
 
@@ -116,7 +132,7 @@ def test_who_is_cancelled_leaves_the_line(url, name):
                 await waiting
             await until(lambda: places(url, name) == 1)
             with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(work(lock), 0.05)
+                await asyncio.wait_for(asyncio.create_task(work(lock)), 0.05)
             await until(lambda: places(url, name) == 1)
         await until(lambda: places(url, name) == 0)
 

@@ -1,0 +1,296 @@
+/* survey.c - SURVEY: which lines have changed since the one before.
+ *
+ * The server watches all that is below the chroot for us, with one watch that is recursive
+ * and stays.  It tells the path of every node that is made, changed or deleted; the lines
+ * that these are places of are marked until the next SURVEY.
+ *
+ *     from       to         when
+ *     OFF        ARMING     a SURVEY comes: the server is asked to watch
+ *                POLLING    the same, but it cannot, as is known
+ *     ARMING     ON         it watches
+ *                POLLING    it cannot
+ *     ON         REMOVING   a SURVEY was canceled, or none comes any more
+ *     POLLING    OFF        the same
+ *     REMOVING   OFF        it does not watch any more
+ *     any        OFF        the connection broke
+ *
+ * A new connection watches nothing, and nobody knows what happened in between.  So the
+ * watch is not restored: the next SURVEY begins anew, and says to look at all.
+ *
+ * Servers before 3.6 do not know such watches: they say so, and hang up.  Then every line
+ * is looked at once a second.  Servers since 3.8.4 (and Debian's) keep quiet about nodes
+ * that we may not read.  So a line that has such is told once a second, and all are looked
+ * at once a minute, for there may be new ones.
+ */
+#include "store/zookeeper/inner.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define POLL   (1 * HF_SEC)
+#define LOOK   (60 * HF_SEC)
+#define IDLE   (30 * HF_SEC) /* without a SURVEY, the server is to watch no more */
+#define MANY   256           /* of more lines it is not told which */
+#define LOSSES 3             /* so often in a row is no accident */
+
+enum { RECURSIVE = 1, ANY_WATCH = 3 }; /* modes of ADD_WATCH, kinds of REMOVE_WATCHES */
+
+static const char *survey_root(const struct hf_zk *zk)
+{
+    return zk->config.chroot[0] != '\0' ? zk->config.chroot : "/";
+}
+
+/* The table above. */
+static bool may_become(enum hf_zk_survey_state from, enum hf_zk_survey_state to)
+{
+    switch (from) {
+    case HF_ZK_SURVEY_OFF:
+        return to == HF_ZK_SURVEY_ARMING || to == HF_ZK_SURVEY_POLLING;
+    case HF_ZK_SURVEY_ARMING:
+        return to == HF_ZK_SURVEY_ON || to == HF_ZK_SURVEY_POLLING;
+    case HF_ZK_SURVEY_ON:
+        return to == HF_ZK_SURVEY_REMOVING;
+    case HF_ZK_SURVEY_POLLING:
+    case HF_ZK_SURVEY_REMOVING:
+        return to == HF_ZK_SURVEY_OFF;
+    }
+    return false;
+}
+
+static void set_survey(struct hf_zk_survey *survey, enum hf_zk_survey_state state)
+{
+    assert(may_become(survey->state, state));
+    assert(!survey->call.flying);
+    survey->state = state;
+}
+
+static void forget_marks(struct hf_zk_survey *survey)
+{
+    hf_zk_marks_clear(&survey->marks, ~0u);
+    survey->all = false;
+}
+
+/* ---- With the server -------------------------------------------------------------------- */
+
+static void survey_stop(struct hf_zk *zk);
+
+static void on_survey_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_survey *survey = data;
+
+    if (reply->error == HF_ZK_CONNECTION_LOSS) {
+        survey->unable = ++survey->losses >= LOSSES;
+        return; /* hf_zk_survey_over() follows */
+    }
+    survey->losses = 0;
+    survey->all = true;
+    survey->unable = reply->error != 0;
+    set_survey(survey, survey->unable ? HF_ZK_SURVEY_POLLING : HF_ZK_SURVEY_ON);
+    if (survey->task == NULL)
+        survey_stop(zk); /* canceled meanwhile */
+}
+
+/* What happens once it is armed is told; what was before has to be looked at. */
+static void survey_start(struct hf_zk *zk)
+{
+    struct hf_zk_survey *survey = &zk->survey;
+
+    if (survey->unable) {
+        survey->all = true;
+        set_survey(survey, HF_ZK_SURVEY_POLLING);
+        return;
+    }
+    set_survey(survey, HF_ZK_SURVEY_ARMING);
+    size_t begin =
+        hf_zk_call_begin(zk, &survey->call, HF_ZK_ADD_WATCH, on_survey_armed, survey);
+    hf_zk_put_string(&zk->calls.out, survey_root(zk));
+    hf_zk_put_int(&zk->calls.out, RECURSIVE);
+    hf_zk_call_end(zk, begin);
+}
+
+static void on_survey_removed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_survey *survey = data;
+
+    set_survey(survey, HF_ZK_SURVEY_OFF);
+    if (survey->task != NULL && reply->error != HF_ZK_CONNECTION_LOSS)
+        survey_start(zk);
+}
+
+/* Nobody wants to know any more.  While it is ARMING, it is stopped when that is over. */
+static void survey_stop(struct hf_zk *zk)
+{
+    struct hf_zk_survey *survey = &zk->survey;
+
+    assert(survey->task == NULL);
+    forget_marks(survey);
+    if (survey->state == HF_ZK_SURVEY_POLLING)
+        set_survey(survey, HF_ZK_SURVEY_OFF);
+    if (survey->state != HF_ZK_SURVEY_ON)
+        return;
+    set_survey(survey, HF_ZK_SURVEY_REMOVING);
+    size_t begin = hf_zk_call_begin(zk, &survey->call, HF_ZK_REMOVE_WATCHES,
+                                    on_survey_removed, survey);
+    hf_zk_put_string(&zk->calls.out, survey_root(zk));
+    hf_zk_put_int(&zk->calls.out, ANY_WATCH);
+    hf_zk_call_end(zk, begin);
+}
+
+void hf_zk_survey_over(struct hf_zk *zk)
+{
+    struct hf_zk_survey *survey = &zk->survey;
+
+    assert(!survey->call.flying);
+    survey->state = HF_ZK_SURVEY_OFF;
+    forget_marks(survey);
+    if (survey->task != NULL)
+        hf_task_finish(&survey->task->base, HF_EDOWN);
+}
+
+/* With another session there may be other servers. */
+void hf_zk_survey_drop(struct hf_zk *zk)
+{
+    assert(zk->survey.state == HF_ZK_SURVEY_OFF && zk->survey.task == NULL);
+    zk->survey.unable = false;
+    zk->survey.losses = 0;
+}
+
+/* ---- What happened ---------------------------------------------------------------------- */
+
+static void mark_line(struct hf_zk_survey *survey, const char *name, unsigned mark,
+                      bool set)
+{
+    if (!hf_zk_mark(&survey->marks, name, mark, set) || survey->marks.changed > MANY)
+        survey->all = true;
+}
+
+/* A folder that is made anew may have another ACL than before. */
+void hf_zk_survey_event(struct hf_zk *zk, struct hf_zk_text path)
+{
+    struct hf_zk_survey *survey = &zk->survey;
+    char                 name[256];
+
+    if (survey->state != HF_ZK_SURVEY_ON || survey->all)
+        return;
+    switch (hf_zk_path_parse(zk->config.chroot, path.bytes, path.size, name)) {
+    case HF_ZK_PATH_FOREIGN:
+        break;
+    case HF_ZK_PATH_FOLDER:
+        mark_line(survey, name, HF_ZK_MARK_DENIED, false);
+        break;
+    case HF_ZK_PATH_PLACE:
+        if (!hf_zk_is_marked(&survey->marks, name, HF_ZK_MARK_DENIED))
+            mark_line(survey, name, HF_ZK_MARK_CHANGED, true);
+    }
+}
+
+void hf_zk_survey_listed(struct hf_zk *zk, const char *name, bool denied)
+{
+    if (zk->survey.state == HF_ZK_SURVEY_ON)
+        mark_line(&zk->survey, name, HF_ZK_MARK_DENIED, denied);
+}
+
+void hf_zk_survey_found(struct hf_zk *zk, const char *name,
+                        const struct hf_zk_items *items)
+{
+    struct hf_zk_survey *survey = &zk->survey;
+
+    if (survey->state != HF_ZK_SURVEY_ON)
+        return;
+    if (name == NULL)
+        hf_zk_marks_clear(&survey->marks, HF_ZK_MARK_HIDDEN);
+    else
+        mark_line(survey, name, HF_ZK_MARK_HIDDEN, false);
+    for (size_t i = 0; i < items->count; i++)
+        if (items->item[i].hidden && items->item[i].there)
+            mark_line(survey, items->item[i].line, HF_ZK_MARK_HIDDEN, true);
+}
+
+/* ---- Answers ---------------------------------------------------------------------------- */
+
+/* When it is to be answered even if nothing is known to have happened. */
+static hf_time survey_due(const struct hf_zk_survey *survey)
+{
+    if (survey->state == HF_ZK_SURVEY_POLLING || survey->marks.hidden > 0)
+        return survey->told + POLL;
+    return survey->looked + LOOK;
+}
+
+static void answer_survey(struct hf_zk *zk)
+{
+    struct hf_zk_survey *survey = &zk->survey;
+    struct hf_req       *req = survey->task->base.req;
+    const char         **names = NULL;
+
+    if (zk->remote.now >= survey->told + POLL)
+        hf_zk_marks_spread(&survey->marks);
+    if (survey->state == HF_ZK_SURVEY_POLLING || survey->marks.changed > MANY ||
+        zk->remote.now >= survey->looked + LOOK)
+        survey->all = true;
+    if (!survey->all)
+        names = hf_zk_marks_changed(&survey->marks);
+    survey->all = false;
+    survey->told = zk->remote.now;
+    req->changed = names;
+    req->changes = names != NULL ? survey->marks.changed : 0;
+    if (req->changes == 0)
+        survey->looked = zk->remote.now;
+    hf_task_finish(&survey->task->base, 0); /* the names are lent until now */
+    hf_zk_marks_clear(&survey->marks, HF_ZK_MARK_CHANGED);
+    free(names);
+}
+
+void hf_zk_survey_run(struct hf_zk *zk)
+{
+    struct hf_zk_survey *survey = &zk->survey;
+    hf_time              now = zk->remote.now;
+
+    if (survey->ended && survey->task == NULL)
+        survey_stop(zk);
+    survey->all |= survey->ended; /* for one that came since */
+    survey->ended = false;
+    if (survey->state != HF_ZK_SURVEY_ON && survey->state != HF_ZK_SURVEY_POLLING)
+        return;
+    if (survey->task == NULL && now >= survey->told + IDLE)
+        survey_stop(zk);
+    else if (survey->task != NULL &&
+             (survey->all || survey->marks.changed > 0 || now >= survey_due(survey)))
+        answer_survey(zk);
+}
+
+hf_time hf_zk_survey_wake(const struct hf_zk *zk)
+{
+    const struct hf_zk_survey *survey = &zk->survey;
+
+    if (survey->state != HF_ZK_SURVEY_ON && survey->state != HF_ZK_SURVEY_POLLING)
+        return HF_NEVER;
+    return survey->task == NULL ? survey->told + IDLE : survey_due(survey);
+}
+
+/* ---- Both ends -------------------------------------------------------------------------- */
+
+void hf_zk_survey(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    assert(zk->survey.task == NULL); /* one at a time */
+    zk->survey.task = task;
+    if (zk->survey.state == HF_ZK_SURVEY_OFF)
+        survey_start(zk);
+}
+
+void hf_zk_survey_end(struct hf_zk *zk, const struct hf_zk_task *task)
+{
+    if (zk->survey.task == task)
+        zk->survey.task = NULL;
+}
+
+void hf_zk_survey_cancel(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    assert(zk->survey.task == task && task->base.req->canceled);
+    hf_task_finish(&task->base, HF_ECANCELED);
+    survey_stop(zk);
+}
+
+void hf_zk_survey_not_begun(struct hf_zk *zk)
+{
+    zk->survey.ended = true;
+}
