@@ -193,6 +193,24 @@ bool board_take(struct board *board, const char *name, struct hf_report *report,
     return true;
 }
 
+void board_sweep(struct board *board, uint64_t version, int64_t now, struct past *past)
+{
+    const struct hf_report nobody = { 0 };
+    struct moment          moment = { past, now };
+
+    for (size_t i = board->count; i-- > 0;) {
+        struct board_line *line = board->line[i];
+        if (line->version > version)
+            continue;
+        if (past != NULL)
+            changes_tell(line->report, &nobody, add_change, &moment);
+        board->version++;
+        board->holders -= line->holders;
+        board->waiters -= line->waiters;
+        remove_line(board, i);
+    }
+}
+
 double board_pain(const struct board_line *line, int64_t now)
 {
     int64_t wait = line->waits_since > 0 ? now - line->waits_since : 0;

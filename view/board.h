@@ -33,6 +33,9 @@ void board_finish(struct board *board);
 bool board_take(struct board *board, const char *name, struct hf_report *report,
                 int64_t now, struct past *past);
 
+/* Every line that was told after `version` is there, and no other: the rest goes. */
+void board_sweep(struct board *board, uint64_t version, int64_t now, struct past *past);
+
 /* Leases as they are now, of the places that are as they were: of a look at all lines. */
 void board_refresh(struct board *board, const struct hf_report *all, int64_t now);
 

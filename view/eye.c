@@ -10,6 +10,7 @@
 #define PAST_ROOM  20000
 #define ASK_MS     2000
 #define REFRESH_US (5 * 1000000) /* how often leases are looked at, at most */
+#define REFRESH_MS 1000          /* how long that may take: meanwhile nothing is shown */
 #define RARELY     100 /* and no more than this part of the time is spent on it */
 #define AGAIN_US   (60 * 1000000) /* before a store without a history is asked again */
 
@@ -28,6 +29,10 @@ static void on_look(struct hf_survey *survey, void *data)
     struct eye *eye = data;
 
     (void)survey;
+    if (eye->resuming)
+        board_sweep(&eye->board, eye->resumed, clock_wall_us(),
+                    eye->exact ? NULL : &eye->past);
+    eye->resuming = false;
     eye->complete = true;
     eye->looked = true;
     eye->as_of = clock_wall_us();
@@ -44,12 +49,36 @@ static void on_link(struct hf_client *client, enum hf_link link, const char *why
     eye->told++;
 }
 
-int eye_open(struct eye *eye, const char *url, int pause_ms, char *error, size_t size)
+static int begin_survey(struct eye *eye)
 {
-    struct hf_options        options = HF_OPTIONS_INIT;
     struct hf_survey_options survey = HF_SURVEY_INIT;
 
-    *eye = (struct eye){ .lease_ms = -1, .refresh_us = REFRESH_US };
+    survey.on_line = on_line;
+    survey.on_look = on_look;
+    survey.data = eye;
+    survey.pause_ms = eye->pause_ms;
+    return hf_survey_new(eye->client, &survey, &eye->survey);
+}
+
+/* `holdfast run` does not pass a password on to its command. */
+static bool is_withheld(void)
+{
+    const char *url = getenv("HOLDFAST_URL"), *store = getenv("HOLDFAST_STORE");
+
+    return (url == NULL || *url == '\0') && store != NULL && *store == '\0';
+}
+
+int eye_open(struct eye *eye, const char *url, int pause_ms, char *error, size_t size)
+{
+    struct hf_options options = HF_OPTIONS_INIT;
+
+    *eye = (struct eye){ .lease_ms = -1, .pause_ms = pause_ms, .refresh_us = REFRESH_US };
+    if (url == NULL && is_withheld()) {
+        snprintf(error, size,
+                 "the store of the `holdfast run` around this one has a password, which "
+                 "is not passed on; name a store by --url-file or --url");
+        return HF_EINVAL;
+    }
     options.flags = HF_NO_KEEPER;
     options.on_link = on_link;
     options.data = eye;
@@ -60,11 +89,7 @@ int eye_open(struct eye *eye, const char *url, int pause_ms, char *error, size_t
         return HF_ENOMEM;
     }
     int r = hf_open(url, &options, &eye->client);
-    survey.on_line = on_line;
-    survey.on_look = on_look;
-    survey.data = eye;
-    survey.pause_ms = pause_ms;
-    if (r == 0 && (r = hf_survey_new(eye->client, &survey, &eye->survey)) < 0)
+    if (r == 0 && (r = begin_survey(eye)) < 0)
         snprintf(error, size, "%s", hf_errmsg(eye->client));
     if (r < 0)
         eye_close(eye);
@@ -80,6 +105,23 @@ void eye_close(struct eye *eye)
     *eye = (struct eye){ 0 };
 }
 
+void eye_suspend(struct eye *eye)
+{
+    hf_survey_free(eye->survey);
+    eye->survey = NULL;
+}
+
+int eye_resume(struct eye *eye)
+{
+    int r = eye->survey == NULL ? begin_survey(eye) : HF_ESTATE;
+
+    if (r < 0)
+        return r;
+    eye->resumed = eye->board.version;
+    eye->resuming = true;
+    return 0;
+}
+
 int eye_fd(struct eye *eye)
 {
     return hf_fd(eye->client);
@@ -91,7 +133,7 @@ int eye_timeout_ms(struct eye *eye)
     int64_t most = eye->refresh_us / 1000;
     int64_t due = (eye->refreshed + eye->refresh_us - clock_wall_us()) / 1000 + 1;
 
-    if (eye->lease_ms < 0)
+    if (eye->lease_ms < 0 || eye->survey == NULL || !eye->reachable)
         return timeout;
     due = due < 0 ? 0 : due > most ? most : due;
     return timeout < 0 || due < timeout ? (int)due : timeout;
@@ -178,17 +220,18 @@ static void refresh_leases(struct eye *eye)
     struct hf_report *report;
     int64_t           now = clock_wall_us();
 
-    if (eye->lease_ms < 0 || !eye->reachable ||
+    if (eye->lease_ms < 0 || eye->survey == NULL || !eye->reachable ||
         (now - eye->refreshed < eye->refresh_us && now >= eye->refreshed))
         return;
     eye->refreshed = now;
-    if (hf_inspect(eye->client, NULL, ASK_MS, &report) < 0)
+    int     r = hf_inspect(eye->client, NULL, REFRESH_MS, &report);
+    int64_t took = clock_wall_us() - now;
+    eye->refresh_us = took * RARELY > REFRESH_US ? took * RARELY : REFRESH_US;
+    if (r < 0)
         return;
     board_refresh(&eye->board, report, clock_wall_us());
     hf_report_free(report);
     eye->told++;
-    int64_t took = clock_wall_us() - now;
-    eye->refresh_us = took * RARELY > REFRESH_US ? took * RARELY : REFRESH_US;
 }
 
 bool eye_process(struct eye *eye)

@@ -27,12 +27,21 @@ struct eye {
     int64_t           refresh_us; /* how often leases are looked at */
     uint64_t          told;       /* see eye_process() */
     bool              looked;
+    int               pause_ms;
+    uint64_t resumed; /* version of the board when eye_resume() was called; what is
+                                  older was not told since */
+    bool     resuming;
 };
 
 /* Open the store; `url` NULL: that of the environment.  0, or HF_E... and `error` tells
  * why.  `command` is what others see of us, if we ever wait. */
 int  eye_open(struct eye *eye, const char *url, int pause_ms, char *error, size_t size);
 void eye_close(struct eye *eye);
+
+/* The board stays as it is, and the store is asked for nothing, until eye_resume(); the
+ * session lives on by eye_process().  A store that refuses to go on leaves it paused. */
+void eye_suspend(struct eye *eye);
+int  eye_resume(struct eye *eye);
 
 int eye_fd(struct eye *eye);
 int eye_timeout_ms(struct eye *eye);

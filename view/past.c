@@ -111,6 +111,18 @@ uint64_t past_since(const struct past *past, int64_t time)
     return number;
 }
 
+const struct past_event *past_asked(const struct past *past, const char *name,
+                                    uint64_t token)
+{
+    const struct past_event *event;
+
+    for (uint64_t n = past->count; (event = past_get(past, n)) != NULL; n--)
+        if (event->token == token && strcmp(event->what, "asked") == 0 &&
+            strcmp(event->name, name) == 0)
+            return event;
+    return NULL;
+}
+
 void past_json(struct json *json, const struct past_event *event)
 {
     char time[TEXT_TIME_MAX];

@@ -42,6 +42,11 @@ const struct past_event *past_get(const struct past *past, uint64_t number);
 /* The number of the oldest event that is kept and is not before `time`; count + 1: none. */
 uint64_t past_since(const struct past *past, int64_t time);
 
+/* The last time that the holder with this token was asked for the lock; NULL: it was not,
+ * or that is not known. */
+const struct past_event *past_asked(const struct past *past, const char *name,
+                                    uint64_t token);
+
 /* The members of an object; the caller opens and closes it. */
 void past_json(struct json *json, const struct past_event *event);
 

@@ -42,6 +42,10 @@ void text_cut(char *text, size_t columns);
  * for most of East Asia. */
 size_t text_columns(const char *text);
 
+/* How many bytes of a clean text fit into so many columns: whole characters, with their
+ * combining marks. */
+size_t text_fit(const char *text, size_t columns);
+
 /* Length of the UTF-8 character at `text`, 0 if there is none. */
 size_t text_utf8(const char *text);
 

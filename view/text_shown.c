@@ -94,6 +94,12 @@ void text_clean(char *out, size_t size, const char *text)
 
     assert(size > 0);
     while (*text != '\0') {
+        if (*text >= ' ' && *text <= '~') { /* nearly always: a thousand rows a second */
+            if (used + 1 >= size)
+                break;
+            out[used++] = *text++;
+            continue;
+        }
         text += show_text(shown, text);
         size_t length = strlen(shown);
         if (used + length >= size)
@@ -136,6 +142,20 @@ size_t text_columns(const char *text)
     for (; *text != '\0'; text += step_text(text))
         columns += width_of(text);
     return columns;
+}
+
+size_t text_fit(const char *text, size_t columns)
+{
+    const char *end = text;
+
+    while (*end != '\0') {
+        size_t width = width_of(end);
+        if (width > columns)
+            break;
+        columns -= width;
+        end += step_text(end);
+    }
+    return (size_t)(end - text);
 }
 
 void text_cut(char *text, size_t columns)

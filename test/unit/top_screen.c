@@ -1,0 +1,360 @@
+/* top_screen.c - the screens of `holdfast top`, as text: what stands where, at any size. */
+/* one thread */
+#include "top/draw.c"
+#include "top/draw_head.c"
+#include "top/draw_ladder.c"
+#include "top/draw_table.c"
+#include "top/input.c"
+#include "top/once.c"
+#include "top/page.c"
+#include "top/rows.c"
+#include "top/table.c"
+#include "top/top.c"
+#include "top/words.c"
+#include "view/board.c"
+#include "view/changes.c"
+#include "view/clock.c"
+#include "view/json.c"
+#include "view/past.c"
+#include "view/place.c"
+#include "view/text.c"
+#include "view/text_shown.c"
+
+#include "lib/lines.h"
+
+#include <setjmp.h>
+
+#include <cmocka.h>
+
+#define SECOND  1000000
+#define HOSTILE "x\xe2\x80\xae\x1b[31m\n\xff"
+#define CHINESE "\xe5\x8f\x91\xe5\xb8\x83" /* four columns */
+
+struct stage {
+    struct board board;
+    struct past  past;
+    struct sight sight;
+    struct top   top;
+    struct page  page;
+};
+
+static void begin(struct stage *stage)
+{
+    *stage = (struct stage){ 0 };
+    assert_true(past_init(&stage->past, 8));
+    stage->sight = (struct sight){ .board = &stage->board,
+                                   .past = &stage->past,
+                                   .store = "sqlite:/srv/locks.db",
+                                   .why = "",
+                                   .reachable = true,
+                                   .complete = true,
+                                   .p50_us = 130,
+                                   .p99_us = 2100,
+                                   .lost = -1,
+                                   .as_of = 61 * SECOND,
+                                   .lease_ms = 15000,
+                                   .now = 61 * SECOND };
+}
+
+static void finish(struct stage *stage)
+{
+    board_finish(&stage->board);
+    past_finish(&stage->past);
+    top_finish(&stage->top);
+    page_finish(&stage->page);
+}
+
+static void put_line_in(struct stage *stage, const char *name, uint64_t first,
+                        size_t count)
+{
+    assert_true(
+        board_take(&stage->board, name, lines_mutex(name, first, count), 0, NULL));
+}
+
+static void make(struct stage *stage, size_t width, size_t height)
+{
+    top_take(&stage->top, &stage->sight);
+    (void)draw_screen(&stage->page, &stage->top, &stage->sight, width, height);
+    assert_int_equal(stage->page.lines, height);
+    for (size_t i = 0; i < height; i++)
+        assert_true(text_columns(page_text(&stage->page, i)) <= width);
+}
+
+static void expect(const struct stage *stage, size_t line, const char *want)
+{
+    char   got[2000];
+    size_t length;
+
+    snprintf(got, sizeof got, "%s", page_text(&stage->page, line));
+    for (length = strlen(got); length > 0 && got[length - 1] == ' ';)
+        got[--length] = '\0';
+    assert_string_equal(got, want);
+}
+
+static bool has(const struct stage *stage, const char *part)
+{
+    for (size_t i = 0; i < stage->page.lines; i++)
+        if (strstr(page_text(&stage->page, i), part) != NULL)
+            return true;
+    return false;
+}
+
+/* ---- The table ---------------------------------------------------------------------- */
+
+static void test_a_table(void **state)
+{
+    struct stage stage;
+
+    (void)state;
+    begin(&stage);
+    put_line_in(&stage, "backup", 1, 1);
+    put_line_in(&stage, CHINESE, 2, 3);
+    put_line_in(&stage, HOSTILE, 9, 1);
+    make(&stage, 80, 10);
+    expect(&stage, 1,
+           " held 3  waiting 2  lost in 1 h -  3 locks  round trip p50 130us p99 2.1ms");
+    expect(
+        &stage, 2,
+        " NAME                 KIND  HOLDER    COMMAND       HELD LEASE  WAIT LONGEST");
+    expect(&stage, 3,
+           ">" CHINESE
+           "                 mutex ana@db2:7 ./deploy.sh  1m00s kernel    2   1m00s");
+    expect(
+        &stage, 4,
+        " backup               mutex ana@db2:7 ./deploy.sh  1m00s kernel    0       -");
+    expect(
+        &stage, 5,
+        " x\\u202e\\u001b[31m\\n? mutex ana@db2:7 ./deploy.sh  1m00s kernel    0       -");
+    expect(&stage, 8, " runs: ./deploy.sh");
+    finish(&stage);
+}
+
+/* Any size, in any mode: nothing is beyond the edge, and nothing falls over. */
+static void test_every_size(void **state)
+{
+    static const enum top_mode modes[] = { TOP_LOOKING, TOP_FILTERING, TOP_ASKING,
+                                           TOP_BREAKING, TOP_HELPING };
+    struct stage               stage;
+
+    (void)state;
+    begin(&stage);
+    put_line_in(&stage, CHINESE CHINESE CHINESE, 2, 30);
+    for (uint64_t i = 0; i < 30; i++)
+        put_line_in(&stage, (char[]){ 'a', (char)('a' + i), '\0' }, 100 + 10 * i, 1);
+    stage.sight.reachable = false;
+    stage.sight.why = "Redis at db1:6379 cannot be reached: connection refused";
+    top_take(&stage.top, &stage.sight);
+    for (unsigned opened = 0; opened < 2; opened++) {
+        for (size_t m = 0; m < sizeof modes / sizeof *modes; m++)
+            for (size_t width = 1; width < 130; width += width < 20 ? 1 : 7)
+                for (size_t height = 1; height < 40; height++) {
+                    stage.top.mode = modes[m];
+                    make(&stage, width, height);
+                }
+        stage.top.mode = TOP_LOOKING;
+        (void)top_key(&stage.top, &stage.sight, TOP_KEY_ENTER);
+    }
+    finish(&stage);
+}
+
+static void test_what_is_wrong_is_said(void **state)
+{
+    struct stage stage;
+
+    (void)state;
+    begin(&stage);
+    make(&stage, 80, 10);
+    expect(&stage, 2, " no lock is in use");
+    stage.sight.reachable = stage.sight.complete = false;
+    stage.sight.why = "Redis at db1:6379 cannot be reached\x1b[0m";
+    stage.sight.lost = 3;
+    make(&stage, 80, 10);
+    assert_true(has(&stage, "(NOT REACHABLE)"));
+    assert_int_equal(stage.page.line[0].fill, PAGE_BAD);
+    expect(&stage, 2, " Redis at db1:6379 cannot be reached\\u001b[0m");
+    expect(&stage, 3, " nothing is known of it yet");
+    assert_true(has(&stage, "lost in 1 h 3"));
+    make(&stage, 20, 3); /* no room for more than this */
+    expect(&stage, 0, " NOT REACHABLE");
+    finish(&stage);
+}
+
+static void test_leases(void **state)
+{
+    struct sight sight = { .reachable = true, .lease_ms = 15000 };
+    char         out[WORDS_SHORT];
+
+    (void)state;
+    assert_string_equal(words_lease(out, &sight, 15000), "[||||||] 15s");
+    assert_string_equal(words_lease(out, &sight, 7000), "[|||   ]  7s");
+    assert_string_equal(words_lease(out, &sight, 1), "[|     ]  0s");
+    assert_string_equal(words_lease(out, &sight, 0), "[      ]  0s");
+    assert_string_equal(words_lease(out, &sight, 600000), "[||||||] 10m");
+    assert_string_equal(words_lease(out, &sight, -1), "session");
+    assert_string_equal(words_lease(out, &sight, INT64_MAX), "kernel");
+    assert_string_equal(words_lease(out, &sight, WORDS_FORGOTTEN), "?");
+    assert_true(words_lease_is_low(&sight, 4000));
+    assert_false(words_lease_is_low(&sight, 9000));
+    assert_false(words_lease_is_low(&sight, -1));
+    sight.reachable = false;
+    assert_string_equal(words_lease(out, &sight, 4000), "?");
+    assert_false(words_lease_is_low(&sight, 4000));
+}
+
+/* A screen is made again when an age looks different, once a second at most. */
+static void test_when_time_shows(void **state)
+{
+    struct stage stage;
+
+    (void)state;
+    begin(&stage);
+    assert_int_equal(draw_screen(&stage.page, &stage.top, &stage.sight, 80, 24), -1);
+    put_line_in(&stage, "a", 1, 1);
+    top_take(&stage.top, &stage.sight);
+    assert_int_equal(draw_screen(&stage.page, &stage.top, &stage.sight, 80, 24), 1000);
+    stage.sight.now = (int64_t)(7200 + 1 + 13) * SECOND; /* held for 2h00m13s */
+    assert_int_equal(draw_screen(&stage.page, &stage.top, &stage.sight, 80, 24), 47000);
+    stage.sight.paused = true;
+    assert_int_equal(draw_screen(&stage.page, &stage.top, &stage.sight, 80, 24), -1);
+    finish(&stage);
+}
+
+/* ---- The ladder --------------------------------------------------------------------- */
+
+static void test_a_ladder(void **state)
+{
+    struct stage     stage;
+    struct hf_ticket place[4];
+    struct hf_record record = { .what = "asked",
+                                .name = "two",
+                                .token = 2,
+                                .kind = "",
+                                .host = "",
+                                .user = "",
+                                .command = "",
+                                .note = "",
+                                .reason = "reboot" };
+
+    (void)state;
+    begin(&stage);
+    for (unsigned i = 0; i < 4; i++) {
+        place[i] = lines_place(i + 1);
+        place[i].shape.capacity = 2;
+        place[i].slot = i < 2 ? (int)i : -1;
+    }
+    assert_true(board_take(&stage.board, "two", lines_report("two", place, 4), 0, NULL));
+    past_add_record(&stage.past, &record);
+    stage.sight.url = stage.sight.store;
+    top_take(&stage.top, &stage.sight);
+    (void)top_key(&stage.top, &stage.sight, TOP_KEY_ENTER);
+    (void)top_key(&stage.top, &stage.sight, TOP_KEY_DOWN);
+    make(&stage, 100, 14);
+    expect(&stage, 2, " two  semaphore, 2 of 2 taken, 2 hold, 2 wait");
+    assert_non_null(strstr(page_text(&stage.page, 3),
+                           " PLACE          TOKEN  KIND       SLOT  WHO        SINCE"));
+    assert_non_null(strstr(page_text(&stage.page, 4),
+                           " holds              1  semaphore     0  ana@db2:7"));
+    assert_non_null(strstr(page_text(&stage.page, 5),
+                           ">holds (asked)      2  semaphore     1  ana@db2:7"));
+    assert_non_null(strstr(page_text(&stage.page, 6), " |- 1               3"));
+    assert_non_null(strstr(page_text(&stage.page, 7), " `- 2               4"));
+    expect(&stage, 10, " runs: ./deploy.sh  asked: reboot");
+    expect(&stage, 11, "   holdfast ask --url sqlite:/srv/locks.db two");
+    expect(&stage, 12, "   holdfast break --url sqlite:/srv/locks.db --token 2 two");
+    make(&stage, 40, 18); /* so that it can be copied */
+    expect(&stage, 13, "   holdfast ask --url \\");
+    expect(&stage, 14, "   sqlite:/srv/locks.db two");
+    expect(&stage, 15, "   holdfast break --url \\");
+    expect(&stage, 16, "   sqlite:/srv/locks.db --token 2 two");
+    board_take(&stage.board, "two", lines_mutex("two", 0, 0), 0, NULL);
+    make(&stage, 80, 14);
+    expect(&stage, 2, " two  nobody is in its line");
+    finish(&stage);
+}
+
+static void test_words_for_the_shell(void **state)
+{
+    struct sight sight = { 0 };
+    char         out[200];
+
+    (void)state;
+    words_quote(out, sizeof out, "a-b_c.d/e:f");
+    assert_string_equal(out, "a-b_c.d/e:f");
+    words_quote(out, sizeof out, "");
+    assert_string_equal(out, "''");
+    words_quote(out, sizeof out, "it's $HOME");
+    assert_string_equal(out, "'it'\\''s $HOME'");
+    words_quote(out, sizeof out, CHINESE);
+    assert_string_equal(out, "'" CHINESE "'");
+    words_quote(out, sizeof out, "x\xe2\x80\xae'\n");
+    assert_string_equal(out, "$'x\\xe2\\x80\\xae\\'\\x0a'");
+    words_command(out, sizeof out, &sight, "break", 7, "-x");
+    assert_string_equal(out, "holdfast break --token 7 -- -x");
+}
+
+/* ---- Once --------------------------------------------------------------------------- */
+
+static void test_paper(void **state)
+{
+    struct stage stage;
+    char        *text = NULL;
+    size_t       size;
+    FILE        *out = open_memstream(&text, &size);
+
+    (void)state;
+    begin(&stage);
+    put_line_in(&stage, "backup", 1, 1);
+    put_line_in(&stage, "deploy", 2, 2);
+    rows_take(&stage.top.rows, &stage.board, stage.sight.now);
+    once_text(out, &stage.top.rows, &stage.sight, 0);
+    fclose(out);
+    char *rest = strchr(text, '\n');
+    assert_string_equal(
+        rest,
+        "\nheld 2  waiting 1  lost in 1 h -  2 locks  round trip p50 130us p99 2.1ms\n"
+        "NAME    KIND   HOLDER     COMMAND        HELD  LEASE   WAIT  LONGEST\n"
+        "deploy  mutex  ana@db2:7  ./deploy.sh   1m00s  kernel     1    1m00s\n"
+        "backup  mutex  ana@db2:7  ./deploy.sh   1m00s  kernel     0        -\n");
+    free(text);
+    finish(&stage);
+}
+
+static void test_one_document(void **state)
+{
+    struct stage stage;
+    char        *text = NULL;
+    size_t       size;
+    FILE        *out = open_memstream(&text, &size);
+
+    (void)state;
+    begin(&stage);
+    put_line_in(&stage, "deploy", 2, 3);
+    rows_filter(&stage.top.rows, "x*", false);
+    rows_take(&stage.top.rows, &stage.board, stage.sight.now);
+    once_json(out, &stage.top.rows, &stage.sight);
+    fclose(out);
+    assert_string_equal(text, "{\"store\":\"sqlite:/srv/locks.db\","
+                              "\"as_of\":\"1970-01-01T00:01:01.000000Z\","
+                              "\"round_trip_us\":{\"p50\":130,\"p99\":2100},\"held\":1,"
+                              "\"waiting\":2,\"lost_last_hour\":null,\"locks\":[]}\n");
+    free(text);
+    finish(&stage);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_table),
+        cmocka_unit_test(test_every_size),
+        cmocka_unit_test(test_what_is_wrong_is_said),
+        cmocka_unit_test(test_leases),
+        cmocka_unit_test(test_when_time_shows),
+        cmocka_unit_test(test_a_ladder),
+        cmocka_unit_test(test_words_for_the_shell),
+        cmocka_unit_test(test_paper),
+        cmocka_unit_test(test_one_document),
+    };
+
+    setenv("TZ", "UTC", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

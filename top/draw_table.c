@@ -1,0 +1,154 @@
+/* draw_table.c - a row for each lock. */
+#include "draw.h"
+
+#include "place.h"
+#include "table.h"
+#include "text.h"
+#include "words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    ROW_NAME,
+    ROW_KIND,
+    ROW_HOLDER,
+    ROW_COMMAND,
+    ROW_HELD,
+    ROW_LEASE,
+    ROW_WAIT,
+    ROW_LONGEST,
+    ROW_NOTE,
+    ROW_COLUMNS
+};
+
+static const struct table_column row_columns[ROW_COLUMNS] = {
+    [ROW_NAME] = { "NAME", 12, 60, 9, false },
+    [ROW_KIND] = { "KIND", 5, 9, 2, false },
+    [ROW_HOLDER] = { "HOLDER", 20, 48, 6, false },
+    [ROW_COMMAND] = { "COMMAND", 8, 60, 1, false },
+    [ROW_HELD] = { "HELD", 6, 7, 5, true },
+    [ROW_LEASE] = { "LEASE", 8, 12, 3, false },
+    [ROW_WAIT] = { "WAIT", 4, 8, 8, true },
+    [ROW_LONGEST] = { "LONGEST", 7, 7, 7, true },
+    [ROW_NOTE] = { "NOTE", 10, 80, 0, false },
+};
+
+static void fill_waiters(struct draw *draw, const struct board_line *line,
+                         struct table_cell *cell)
+{
+    snprintf(cell[ROW_WAIT].text, TABLE_TEXT, "%zu", line->waiters);
+    snprintf(cell[ROW_LONGEST].text, TABLE_TEXT, "-");
+    if (line->waiters == 0)
+        return;
+    draw_age(draw, cell[ROW_LONGEST].text, TABLE_TEXT, line->waits_since);
+    cell[ROW_NAME].style = cell[ROW_WAIT].style = cell[ROW_LONGEST].style = PAGE_STRONG;
+}
+
+static void fill_holder(struct draw *draw, const struct board_line *line,
+                        struct table_cell *cell)
+{
+    const struct hf_entry *holder = line->holder;
+    char                   lease[WORDS_SHORT];
+
+    snprintf(cell[ROW_HELD].text, TABLE_TEXT, "-");
+    snprintf(cell[ROW_LEASE].text, TABLE_TEXT, "-");
+    if (holder == NULL)
+        return;
+    int64_t left = words_left_ms(draw->sight, line, holder);
+    draw_age(draw, cell[ROW_HELD].text, TABLE_TEXT, holder->since);
+    snprintf(cell[ROW_LEASE].text, TABLE_TEXT, "%s",
+             words_lease(lease, draw->sight, left));
+    if (words_lease_is_low(draw->sight, left))
+        cell[ROW_LEASE].style = PAGE_ALARM;
+    words_what(cell[ROW_COMMAND].text, TABLE_TEXT, holder);
+    if (!place_is_stranger(holder))
+        text_clean(cell[ROW_NOTE].text, TABLE_TEXT, holder->note);
+}
+
+static void fill_row(struct draw *draw, const struct board_line *line,
+                     struct table_cell *cell)
+{
+    for (size_t i = 0; i < ROW_COLUMNS; i++) {
+        cell[i].text[0] = '\0';
+        cell[i].style = PAGE_PLAIN;
+    }
+    text_clean(cell[ROW_NAME].text, TABLE_TEXT, line->name);
+    text_clean(cell[ROW_KIND].text, TABLE_TEXT, line->report->entry[0]->kind);
+    words_holder(cell[ROW_HOLDER].text, TABLE_TEXT, line);
+    fill_holder(draw, line, cell);
+    fill_waiters(draw, line, cell);
+}
+
+/* A part of a bar says something wrong. */
+static void shorten_lease(const struct table *table, char *text)
+{
+    char *end = strchr(text, ']');
+
+    if (end != NULL && strlen(text) > table->width[ROW_LEASE])
+        end[1] = '\0';
+}
+
+static void say_nothing(struct draw *draw, const struct rows *rows)
+{
+    const struct sight *sight = draw->sight;
+
+    page_line(draw->page, PAGE_PLAIN);
+    if (!sight->complete)
+        page_put(draw->page, PAGE_FAINT,
+                 sight->reachable || *sight->why == '\0' ? " looking at the store"
+                                                         : " nothing is known of it yet");
+    else if (*rows->filter != '\0')
+        page_put(draw->page, PAGE_FAINT, " no lock matches");
+    else
+        page_put(draw->page, PAGE_FAINT, " no lock is in use");
+}
+
+/* Columns have the widths of what is on the page, so that it can be seen. */
+static void measure_rows(struct draw *draw, const struct rows *rows, size_t end,
+                         struct table *table)
+{
+    struct table_cell cell[ROW_COLUMNS];
+
+    table_init(table, row_columns, ROW_COLUMNS);
+    table_want(table, ROW_HELD, "12m03s"); /* as it will be soon */
+    for (size_t i = rows->first; i < end; i++) {
+        fill_row(draw, rows->row[i], cell);
+        for (size_t c = 0; c < ROW_COLUMNS; c++)
+            table_want(table, c, cell[c].text);
+    }
+}
+
+void draw_table(struct draw *draw, struct rows *rows, size_t height, bool mark)
+{
+    struct table      table;
+    struct table_cell cell[ROW_COLUMNS];
+    size_t            titles = height >= 2 || !mark, margin = mark ? 1 : 0;
+
+    if (height == 0)
+        return;
+    if (mark)
+        rows_scroll(rows, height - titles);
+    if (rows->count == 0) {
+        say_nothing(draw, rows);
+        return;
+    }
+    size_t end = rows->first + height - titles;
+    end = end < rows->count ? end : rows->count;
+    measure_rows(draw, rows, end, &table);
+    table_fit(&table, draw->width > margin ? draw->width - margin : draw->width);
+    if (titles) {
+        page_line(draw->page, mark ? PAGE_HEAD : PAGE_PLAIN);
+        page_put(draw->page, PAGE_HEAD, mark ? " " : "");
+        table_titles(&table, draw->page, PAGE_HEAD);
+    }
+    for (size_t i = rows->first; i < end; i++) {
+        bool            chosen = mark && i == rows->at;
+        enum page_style style = chosen ? PAGE_CHOSEN : PAGE_PLAIN;
+        fill_row(draw, rows->row[i], cell);
+        shorten_lease(&table, cell[ROW_LEASE].text);
+        page_line(draw->page, style);
+        page_put(draw->page, style, !mark ? "" : chosen ? ">" : " ");
+        table_put(&table, draw->page, cell, style);
+    }
+}

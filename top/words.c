@@ -1,0 +1,175 @@
+/* words.c - see words.h. */
+#include "words.h"
+
+#include "place.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define BAR      6
+#define FRESH_US (15 * 1000000) /* the eye looks every 5 s, if it can */
+
+const char *words_trip(char out[WORDS_SHORT], int64_t us)
+{
+    if (us < 0)
+        snprintf(out, WORDS_SHORT, "-");
+    else if (us < 1000)
+        snprintf(out, WORDS_SHORT, "%dus", (int)us);
+    else if (us < 1000000)
+        snprintf(out, WORDS_SHORT, "%.1fms", (double)us / 1e3);
+    else
+        snprintf(out, WORDS_SHORT, "%.1fs", (double)us / 1e6);
+    return out;
+}
+
+const char *words_time(char out[WORDS_SHORT], int64_t time, int64_t now)
+{
+    time_t    seconds = (time_t)(time / 1000000), today = (time_t)(now / 1000000);
+    struct tm tm, tm_now;
+
+    if (time <= 0 || localtime_r(&seconds, &tm) == NULL ||
+        localtime_r(&today, &tm_now) == NULL) {
+        snprintf(out, WORDS_SHORT, "-");
+        return out;
+    }
+    bool same = tm.tm_year == tm_now.tm_year && tm.tm_yday == tm_now.tm_yday;
+    if (same)
+        snprintf(out, WORDS_SHORT, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
+    else
+        snprintf(out, WORDS_SHORT, "%d-%02d-%02d", tm.tm_year + 1900, tm.tm_mon + 1,
+                 tm.tm_mday);
+    return out;
+}
+
+static bool has_lease(int64_t left_ms)
+{
+    return left_ms >= 0 && left_ms != INT64_MAX;
+}
+
+int64_t words_left_ms(const struct sight *sight, const struct board_line *line,
+                      const struct hf_entry *entry)
+{
+    int64_t left = board_left_ms(line, entry);
+
+    return has_lease(left) && sight->now - line->seen > FRESH_US ? WORDS_FORGOTTEN : left;
+}
+
+const char *words_lease(char out[WORDS_SHORT], const struct sight *sight, int64_t left_ms)
+{
+    char bar[BAR + 1];
+
+    if (left_ms == INT64_MAX)
+        return strcpy(out, "kernel");
+    if (left_ms < 0 && left_ms != WORDS_FORGOTTEN)
+        return strcpy(out, "session");
+    if (!sight->reachable || left_ms == WORDS_FORGOTTEN)
+        return strcpy(out, "?"); /* it may be renewed, and we do not hear of it */
+    int64_t whole = sight->lease_ms > left_ms ? sight->lease_ms : left_ms;
+    int64_t full = whole > 0 ? (left_ms * BAR + whole - 1) / whole : 0;
+    for (int i = 0; i < BAR; i++)
+        bar[i] = i < full ? '|' : ' ';
+    bar[BAR] = '\0';
+    if (left_ms < 100 * 1000)
+        snprintf(out, WORDS_SHORT, "[%s] %2ds", bar, (int)(left_ms / 1000));
+    else
+        snprintf(out, WORDS_SHORT, "[%s] %2dm", bar, (int)(left_ms / 60000 % 1000));
+    return out;
+}
+
+bool words_lease_is_low(const struct sight *sight, int64_t left_ms)
+{
+    return has_lease(left_ms) && sight->reachable && left_ms < sight->lease_ms / 3;
+}
+
+/* ---- For the shell ---------------------------------------------------------------- */
+
+static bool is_plain(const char *word)
+{
+    const char *fine = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                       "_./:@%+=,-";
+
+    return *word != '\0' && word[strspn(word, fine)] == '\0';
+}
+
+static bool is_visible(const char *word)
+{
+    while (*word != '\0') {
+        size_t length = text_utf8(word);
+        if (length == 0 || text_is_hidden(text_character(word)))
+            return false;
+        word += length;
+    }
+    return true;
+}
+
+/* One byte in $'...'. */
+static void quote_byte(char out[8], unsigned char byte)
+{
+    if (byte == '\'' || byte == '\\')
+        snprintf(out, 8, "\\%c", byte);
+    else if (byte < ' ' || byte > '~')
+        snprintf(out, 8, "\\x%02x", byte);
+    else
+        snprintf(out, 8, "%c", byte);
+}
+
+void words_quote(char *out, size_t size, const char *word)
+{
+    bool   visible = is_visible(word);
+    size_t used;
+
+    if (is_plain(word)) {
+        snprintf(out, size, "%s", word);
+        return;
+    }
+    used = (size_t)snprintf(out, size, visible ? "'" : "$'");
+    for (; *word != '\0' && used + 6 < size; word++) {
+        char piece[8];
+        if (!visible)
+            quote_byte(piece, (unsigned char)*word);
+        else
+            snprintf(piece, sizeof piece, *word == '\'' ? "'\\''" : "%c", *word);
+        used += (size_t)snprintf(out + used, size - used, "%s", piece);
+    }
+    snprintf(out + used, size - used, "'");
+}
+
+void words_command(char *out, size_t size, const struct sight *sight, const char *verb,
+                   uint64_t token, const char *name)
+{
+    char url[1200] = "", number[48] = "", quoted[4200];
+
+    if (sight->url != NULL) {
+        snprintf(url, sizeof url, " --url ");
+        words_quote(url + strlen(url), sizeof url - strlen(url), sight->url);
+    }
+    if (token != 0)
+        snprintf(number, sizeof number, " --token %" PRIu64, token);
+    words_quote(quoted, sizeof quoted, name);
+    snprintf(out, size, "holdfast %s%s%s %s%s", verb, url, number,
+             name[0] == '-' ? "-- " : "", quoted);
+}
+
+/* ---- Places ------------------------------------------------------------------------ */
+
+const char *words_holder(char *out, size_t size, const struct board_line *line)
+{
+    char address[PLACE_TEXT_MAX];
+
+    if (line->holder == NULL)
+        snprintf(out, size, "-");
+    else if (line->holders > 1)
+        snprintf(out, size, "%s +%zu", place_address(address, line->holder),
+                 line->holders - 1);
+    else
+        snprintf(out, size, "%s", place_address(address, line->holder));
+    return out;
+}
+
+void words_what(char *out, size_t size, const struct hf_entry *entry)
+{
+    text_clean(out, size, place_is_stranger(entry) ? entry->note : entry->command);
+}
