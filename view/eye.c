@@ -12,7 +12,9 @@
 #define REFRESH_US (5 * 1000000) /* how often leases are looked at, at most */
 #define REFRESH_MS 1000          /* how long that may take: meanwhile nothing is shown */
 #define RARELY     100 /* and no more than this part of the time is spent on it */
-#define AGAIN_US   (60 * 1000000) /* before a store without a history is asked again */
+#define RECALL_US \
+    500000 /* the least between two calls of eye_recall() that do something */
+#define AGAIN_US (60 * 1000000) /* before a store without a history is asked again */
 
 static void on_line(struct hf_survey *survey, const char *name, struct hf_report *line,
                     void *data)
@@ -232,6 +234,17 @@ static void refresh_leases(struct eye *eye)
     board_refresh(&eye->board, report, clock_wall_us());
     hf_report_free(report);
     eye->told++;
+}
+
+void eye_recall(struct eye *eye)
+{
+    int64_t now = clock_wall_us();
+
+    if (!eye->exact || !eye->reachable || eye->survey == NULL ||
+        (now - eye->recalled < RECALL_US && now >= eye->recalled))
+        return;
+    eye->recalled = now;
+    recall(eye);
 }
 
 bool eye_process(struct eye *eye)

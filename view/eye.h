@@ -23,7 +23,7 @@ struct eye {
     char              why[256]; /* not reachable: why */
     int64_t           as_of;    /* the board is true of this time, us since 1970 */
     int64_t           lease_ms; /* the longest that was seen left; -1: none has a lease */
-    int64_t           refreshed, asked;
+    int64_t           refreshed, asked, recalled;
     int64_t           refresh_us; /* how often leases are looked at */
     uint64_t          told;       /* see eye_process() */
     bool              looked;
@@ -48,6 +48,11 @@ int eye_timeout_ms(struct eye *eye);
 
 /* True if there is something new to show: of the board, the past or the link. */
 bool eye_process(struct eye *eye);
+
+/* What has happened by now, also if no line looks different: what came and went since the
+ * last look is in the store's history all the same.  It costs a round trip, so call it when
+ * somebody wants to know. */
+void eye_recall(struct eye *eye);
 
 /* How much is left of a place's lease now, in ms; as left_ms of struct hf_entry. */
 int64_t eye_left_ms(const struct eye *eye, const struct board_line *line,
