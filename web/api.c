@@ -123,6 +123,7 @@ enum MHD_Result api_history(struct site *site, struct MHD_Connection *connection
 
     if (given != NULL && !text_parse_number(given, 0, UINT64_MAX / 2, &after))
         return answer_error(connection, MHD_HTTP_BAD_REQUEST, "after: not a number");
+    eye_recall(&site->eye);
     if (!draft_begin_json(&draft))
         return MHD_NO;
     uint64_t number = find_start(past, name, after, &cut);

@@ -160,6 +160,10 @@ static void tell_browsers(struct program *program)
 {
     if (next_wake(program) != 0)
         return;
+    if (!program->news)
+        eye_recall(&program->site.eye);
+    counts_follow(&program->site.counts, &program->site.eye.past,
+                  program->site.eye.before);
     program->woken = clock_boot_ns();
     program->news = false;
     streams_wake(&program->site);

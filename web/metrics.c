@@ -174,8 +174,11 @@ static void write_site(FILE *out, const struct site *site)
 
 enum MHD_Result metrics_answer(struct site *site, struct MHD_Connection *connection)
 {
-    int64_t      now = clock_wall_us();
     struct draft draft;
+
+    eye_recall(&site->eye);
+    counts_follow(&site->counts, &site->eye.past, site->eye.before);
+    int64_t now = clock_wall_us();
 
     if (!draft_begin(&draft))
         return MHD_NO;
