@@ -1,9 +1,13 @@
-# Text files of a target as C: src/store/x/y.sql becomes store/x/y.sql.h with
-# the string `y_sql` in it.
+# Text files of a target as C: src/store/x/y.sql becomes store/x/y.sql.h, and web/page/y.js
+# web/page/y.js.h, with the string `y_sql` or `y_js` in it.
 function(hf_embed target)
     foreach(file IN LISTS ARGN)
-        cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${PROJECT_SOURCE_DIR}/src
-            OUTPUT_VARIABLE path)
+        set(base ${PROJECT_SOURCE_DIR}/src)
+        cmake_path(IS_PREFIX base ${file} NORMALIZE inside)
+        if(NOT inside)
+            set(base ${PROJECT_SOURCE_DIR})
+        endif()
+        cmake_path(RELATIVE_PATH file BASE_DIRECTORY ${base} OUTPUT_VARIABLE path)
         cmake_path(GET file FILENAME symbol)
         string(MAKE_C_IDENTIFIER ${symbol} symbol)
         set(header ${PROJECT_BINARY_DIR}/embed/${path}.h)

@@ -21,7 +21,8 @@ function(hf_program name package)
     if(assets)
         hf_embed(holdfast-${name} ${assets})
     endif()
-    target_include_directories(holdfast-${name} PRIVATE ${name})
+    target_include_directories(holdfast-${name} PRIVATE
+        ${name} ${PROJECT_BINARY_DIR}/embed/${name})
     target_link_libraries(holdfast-${name} PRIVATE
         hf_view hf_flags holdfast_static PkgConfig::HF_${name})
     set_target_properties(holdfast-${name} PROPERTIES

@@ -94,8 +94,8 @@ function(hf_programs group folder)
         add_executable(${target} EXCLUDE_FROM_ALL ${file})
         hf_sees(${target})
         # Tests that are a server, or make certificates, link what the library loads.
-        target_link_libraries(${target} PRIVATE ${libraries} holdfast_static
-            -Wl,--as-needed ${HF_STORE_LOADED})
+        target_link_libraries(${target} PRIVATE ${libraries} $<TARGET_NAME_IF_EXISTS:hf_view>
+            holdfast_static -Wl,--as-needed ${HF_STORE_LOADED})
         if(HF_HAS_GOLD)
             target_link_options(${target} PRIVATE -fuse-ld=gold)
         endif()

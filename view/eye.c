@@ -9,8 +9,12 @@
 
 #define PAST_ROOM  20000
 #define ASK_MS     2000
-#define REFRESH_US (5 * 1000000) /* how often leases are looked at */
+#define REFRESH_US (5 * 1000000) /* how often leases are looked at, at most */
 #define REFRESH_MS 1000          /* how long that may take: meanwhile nothing is shown */
+#define RARELY     100 /* and no more than this part of the time is spent on it */
+#define RECALL_US \
+    500000 /* the least between two calls of eye_recall() that do something */
+#define AGAIN_US (60 * 1000000) /* before a store without a history is asked again */
 
 static void on_line(struct hf_survey *survey, const char *name, struct hf_report *line,
                     void *data)
@@ -70,7 +74,7 @@ int eye_open(struct eye *eye, const char *url, int pause_ms, char *error, size_t
 {
     struct hf_options options = HF_OPTIONS_INIT;
 
-    *eye = (struct eye){ .lease_ms = -1, .pause_ms = pause_ms };
+    *eye = (struct eye){ .lease_ms = -1, .pause_ms = pause_ms, .refresh_us = REFRESH_US };
     if (url == NULL && is_withheld()) {
         snprintf(error, size,
                  "the store of the `holdfast run` around this one has a password, which "
@@ -128,30 +132,78 @@ int eye_fd(struct eye *eye)
 int eye_timeout_ms(struct eye *eye)
 {
     int     timeout = hf_timeout_ms(eye->client);
-    int64_t due = (eye->refreshed + REFRESH_US - clock_wall_us()) / 1000 + 1;
+    int64_t most = eye->refresh_us / 1000;
+    int64_t due = (eye->refreshed + eye->refresh_us - clock_wall_us()) / 1000 + 1;
 
     if (eye->lease_ms < 0 || eye->survey == NULL || !eye->reachable)
         return timeout;
-    due = due < 0 ? 0 : due > REFRESH_US / 1000 ? REFRESH_US / 1000 : due;
+    due = due < 0 ? 0 : due > most ? most : due;
     return timeout < 0 || due < timeout ? (int)due : timeout;
 }
 
-/* What the store remembers.  If it keeps nothing, it is not asked again. */
+static int by_since(const void *a, const void *b)
+{
+    const struct hf_entry *x = *(const struct hf_entry *const *)a;
+    const struct hf_entry *y = *(const struct hf_entry *const *)b;
+
+    return x->since < y->since ? -1 : x->since > y->since;
+}
+
+/* Nobody remembers what was before we looked, but every holder tells since when it holds.
+ * If there are more than the past has room for, the last of them. */
+static void guess_past(struct eye *eye)
+{
+    const struct hf_entry **holder = calloc(eye->board.holders + 1, sizeof *holder);
+    size_t                  count = 0;
+
+    for (size_t i = 0; holder != NULL && i < eye->board.count; i++) {
+        const struct hf_report *report = eye->board.line[i]->report;
+        for (size_t k = 0; k < report->count && count < eye->board.holders; k++)
+            if (report->entry[k]->held)
+                holder[count++] = report->entry[k];
+    }
+    if (count > 0)
+        qsort(holder, count, sizeof *holder, by_since);
+    for (size_t i = count > PAST_ROOM / 2 ? count - PAST_ROOM / 2 : 0; i < count; i++)
+        past_add_entry(&eye->past, "granted", holder[i], holder[i]->since, "");
+    eye->before = eye->past.count;
+    free(holder);
+}
+
+static void take_records(struct eye *eye, const struct hf_history *history)
+{
+    uint64_t next = history->count > 0 ? history->record[0]->number : history->last + 1;
+
+    if (eye->exact && next > eye->last + 1)
+        eye->missed += next - eye->last - 1;
+    for (size_t i = 0; i < history->count; i++)
+        past_add_record(&eye->past, history->record[i]);
+    if (!eye->exact)
+        eye->before = eye->past.count;
+    eye->exact = true;
+    eye->last = history->last;
+}
+
+/* What the store remembers.  If it keeps nothing, it is seldom asked: somebody may have it
+ * keep something later. */
 static void recall(struct eye *eye)
 {
     struct hf_history *history;
-    bool               first = eye->asked == 0;
+    int64_t            now = clock_wall_us();
 
-    if (!first && !eye->exact)
+    if (!eye->exact && eye->asked != 0 && now - eye->asked < AGAIN_US &&
+        now >= eye->asked)
         return;
-    eye->asked = clock_wall_us();
-    if (hf_history(eye->client, NULL, eye->last, ASK_MS, &history) < 0)
-        return;
-    eye->exact = true;
-    eye->last = history->last;
-    for (size_t i = 0; i < history->count; i++)
-        past_add_record(&eye->past, history->record[i]);
-    hf_history_free(history);
+    int r = hf_history(eye->client, NULL, eye->last, ASK_MS, &history);
+    if (r == 0) {
+        take_records(eye, history);
+        hf_history_free(history);
+    } else if (r == HF_ENOTFOUND || r == HF_EUNSUPPORTED) {
+        if (eye->asked == 0 && eye->past.count == 0)
+            guess_past(eye);
+        eye->exact = false;
+        eye->asked = now;
+    }
 }
 
 static void note_leases(struct eye *eye)
@@ -171,14 +223,28 @@ static void refresh_leases(struct eye *eye)
     int64_t           now = clock_wall_us();
 
     if (eye->lease_ms < 0 || eye->survey == NULL || !eye->reachable ||
-        (now - eye->refreshed < REFRESH_US && now >= eye->refreshed))
+        (now - eye->refreshed < eye->refresh_us && now >= eye->refreshed))
         return;
     eye->refreshed = now;
-    if (hf_inspect(eye->client, NULL, REFRESH_MS, &report) < 0)
+    int     r = hf_inspect(eye->client, NULL, REFRESH_MS, &report);
+    int64_t took = clock_wall_us() - now;
+    eye->refresh_us = took * RARELY > REFRESH_US ? took * RARELY : REFRESH_US;
+    if (r < 0)
         return;
     board_refresh(&eye->board, report, clock_wall_us());
     hf_report_free(report);
     eye->told++;
+}
+
+void eye_recall(struct eye *eye)
+{
+    int64_t now = clock_wall_us();
+
+    if (!eye->exact || !eye->reachable || eye->survey == NULL ||
+        (now - eye->recalled < RECALL_US && now >= eye->recalled))
+        return;
+    eye->recalled = now;
+    recall(eye);
 }
 
 bool eye_process(struct eye *eye)

@@ -17,12 +17,15 @@ struct eye {
     bool              complete; /* the board has every line */
     bool              exact;    /* the past is the store's own history */
     uint64_t          last;     /* its last record that was seen */
+    uint64_t          before;   /* of the past: what was there before we looked */
+    uint64_t          missed;   /* records that the store forgot before they were seen */
     bool              reachable;
     char              why[256]; /* not reachable: why */
     int64_t           as_of;    /* the board is true of this time, us since 1970 */
     int64_t           lease_ms; /* the longest that was seen left; -1: none has a lease */
-    int64_t           refreshed, asked;
-    uint64_t          told; /* see eye_process() */
+    int64_t           refreshed, asked, recalled;
+    int64_t           refresh_us; /* how often leases are looked at */
+    uint64_t          told;       /* see eye_process() */
     bool              looked;
     int               pause_ms;
     uint64_t resumed; /* version of the board when eye_resume() was called; what is
@@ -45,6 +48,11 @@ int eye_timeout_ms(struct eye *eye);
 
 /* True if there is something new to show: of the board, the past or the link. */
 bool eye_process(struct eye *eye);
+
+/* What has happened by now, also if no line looks different: what came and went since the
+ * last look is in the store's history all the same.  It costs a round trip, so call it when
+ * somebody wants to know. */
+void eye_recall(struct eye *eye);
 
 /* How much is left of a place's lease now, in ms; as left_ms of struct hf_entry. */
 int64_t eye_left_ms(const struct eye *eye, const struct board_line *line,

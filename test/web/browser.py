@@ -1,0 +1,261 @@
+#!/usr/bin/python3 -B
+"""browser.py - the page of holdfast-web in a real browser: Debian's chromium, by selenium."""
+import atexit
+import shutil
+import tempfile
+from web import *
+
+try:
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.common.by import By
+    from selenium.webdriver.common.keys import Keys
+except ImportError:
+    webdriver = None
+
+FLAGS = ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
+         "--disable-component-update", "--disable-sync", "--disable-default-apps", "--no-first-run",
+         "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--window-size=1400,900")
+BROWSER = None
+
+
+def browser():
+    """One for all cases, with nothing in it."""
+    global BROWSER
+    if BROWSER is None:
+        folder = tempfile.mkdtemp(prefix="hf-chromium-")
+        options = webdriver.ChromeOptions()
+        options.binary_location = shutil.which("chromium")
+        for flag in (*FLAGS, f"--user-data-dir={folder}", *(["--no-sandbox"] if os.getuid() == 0 else [])):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        BROWSER = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+        atexit.register(lambda: (BROWSER.quit(), shutil.rmtree(folder, ignore_errors=True)))
+    return BROWSER
+
+
+class Page:
+    """The page, let in by the printed address."""
+
+    def __init__(self, t, *options, **more):
+        self.t, self.driver = t, browser()
+        self.site = Site(t, *options, **more)
+        self.driver.get_log("browser")
+        self.driver.delete_all_cookies()
+        self.driver.get("about:blank")
+        self.driver.get(f"{self.site.base}/#key={self.site.key}")
+        t.until("it is live", lambda: self.link() == "up")
+        t.equal(self.driver.current_url, f"{self.site.base}/", "the key is gone from the address")
+
+    def js(self, script, *args):
+        return self.driver.execute_script(script, *args)
+
+    def link(self):
+        return self.js("return document.body.dataset.link")
+
+    def text(self, selector):
+        return self.js("return document.querySelector(arguments[0])?.textContent ?? null", selector)
+
+    def rows(self):
+        """{name: {column: text}} of what is shown, in order."""
+        return dict(self.js("""return [...document.querySelectorAll("#rows tr")].map(
+            (row) => [row.dataset.name, Object.fromEntries([...row.cells].map(
+                (cell) => [cell.className.slice(2), cell.textContent]))])"""))
+
+    def until_row(self, name, **wanted):
+        def right():
+            row = self.rows().get(name)
+            return row and all(row[column] == text for column, text in wanted.items())
+        self.t.until(f"{name} is shown as {wanted}", right)
+
+    def ladder(self):
+        return self.js("""return [...document.querySelectorAll("#lock .ladder li")].map(
+            (rung) => [rung.className, rung.dataset.token])""")
+
+    def keys(self, *keys):
+        webdriver.ActionChains(self.driver).send_keys(*keys).perform()
+
+    def focused(self):
+        return self.js("return document.activeElement.closest('tr')?.dataset.name ?? document.activeElement.id")
+
+    def faults(self):
+        """What the browser complained about."""
+        return [entry["message"] for entry in self.driver.get_log("browser")]
+
+    def end(self):
+        self.t.equal(self.faults(), [], "complaints of the browser")
+        self.t.equal(self.site.end(), 0)
+
+
+@case
+def a_queue_is_shown_as_it_changes(t):
+    page = Page(t)
+    t.contains(page.text("#empty"), "Nobody holds a lock")
+    holder = t.hold("deploy", "--note", "release 7")
+    page.until_row("deploy", kind="mutex", waiters="", note="release 7")
+    t.contains(page.rows()["deploy"]["holder"], f":{holder.pid}")
+    quiet = t.hold("another")
+    waiters = [t.start("run", "deploy", "--", "sleep", "1000") for _ in range(3)]
+    page.until_row("deploy", waiters="3")
+    t.equal(list(page.rows()), ["deploy", "another"], "what hurts comes first")
+    t.until("the header follows", lambda: (page.text("#held"), page.text("#waiting")) == ("2", "3"))
+    page.js("document.querySelector('#rows tr').click()")
+    t.until("the ladder is there", lambda: len(page.ladder()) == 4)
+    t.equal([rung[0] for rung in page.ladder()], ["holds", "waits", "waits", "waits"])
+    line = t.show("deploy")
+    t.equal([rung[1] for rung in page.ladder()], [p["token"] for p in line["holders"] + line["waiters"]])
+    t.end(holder)
+    page.until_row("deploy", waiters="2")
+    t.until("the ladder follows", lambda: [rung[0] for rung in page.ladder()] == ["holds", "waits", "waits"])
+    t.until("the timeline follows", lambda: page.js("return document.querySelectorAll('.timeline .stint').length") == 2)
+    for process in [*waiters, quiet]:
+        process.send_signal(signal.SIGTERM)
+    t.until("all are gone", lambda: page.rows() == {})
+    for process in [*waiters, quiet]:
+        t.finish(process)
+    page.end()
+
+
+@case
+def the_keyboard_is_enough(t):
+    page = Page(t, "--allow-ask")
+    holders = [t.hold(name) for name in ("alpha", "beta", "gamma")]
+    t.until("all are shown", lambda: list(page.rows()) == ["alpha", "beta", "gamma"])
+    page.keys(Keys.ARROW_DOWN)
+    t.equal(page.focused(), "alpha")
+    page.keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN, Keys.ARROW_UP)
+    t.equal(page.focused(), "beta")
+    page.keys(Keys.ENTER)
+    t.until("beta is open", lambda: page.text("#lock-name") == "beta" and len(page.ladder()) == 1)
+    page.keys(Keys.ESCAPE)
+    t.equal((page.text("#lock-name"), page.focused()), (None, "beta"))
+    page.keys("/")
+    page.keys("gam")
+    t.until("it is filtered", lambda: list(page.rows()) == ["gamma"])
+    page.keys(Keys.ENTER)
+    t.equal(page.focused(), "gamma")
+    page.keys("a")
+    t.until("it can be asked for", lambda: page.js("return document.querySelector('#ask-dialog').open"))
+    page.keys("reboot", Keys.ENTER)
+    page.site.wait_for('audit: ask lock="gamma" .*reason="reboot"')
+    t.until("it is said", lambda: "Asked 1 holder" in page.text("#said"))
+    page.keys("b")
+    t.until("it is refused", lambda: "--allow-break" in page.text("#said"))
+    page.keys("?")
+    t.until("help is there", lambda: page.js("return document.querySelector('#help-dialog').open"))
+    page.keys(Keys.ESCAPE)
+    page.js("document.getElementById('filter').value = ''; "
+            "document.getElementById('filter').dispatchEvent(new Event('input'))")
+    page.keys("p")
+    t.equal(page.text("#link"), "paused")
+    t.end(holders.pop(0))
+    t.until("the store has changed", lambda: [lock["name"] for lock in t.list()] == ["beta", "gamma"])
+    t.equal(list(page.rows()), ["alpha", "beta", "gamma"], "paused")
+    page.keys("p")
+    t.until("it goes on", lambda: list(page.rows()) == ["beta", "gamma"])
+    for holder in holders:
+        t.end(holder)
+    page.end()
+
+
+@case
+def breaking_wants_the_name_typed_and_a_reason(t):
+    page = Page(t, "--allow-break")
+    holder = t.hold("deploy")
+    place = t.show("deploy")["holders"][0]
+    page.until_row("deploy", waiters="")
+    page.keys(Keys.ARROW_DOWN, "b")
+    t.until("it asks", lambda: page.js("return document.querySelector('#break-dialog').open"))
+    t.equal(page.text("#break-dialog .token"), place["token"])
+    t.contains(page.text("#break-dialog .owner"), f":{holder.pid}")
+    button = page.driver.find_element(By.CSS_SELECTOR, "#break-dialog [type=submit]")
+    page.keys("deplo", Keys.TAB, "it hangs")
+    t.equal(button.is_enabled(), False, "with another name")
+    page.driver.find_element(By.NAME, "typed").send_keys("y")
+    t.equal(button.is_enabled(), True)
+    button.click()
+    t.equal(t.finish(holder).code, 79)
+    page.site.wait_for(rf'audit: break lock="deploy" token={place["token"]} .*reason="it hangs".*: done')
+    t.until("it is said", lambda: "Broken: deploy" in page.text("#said"))
+    t.until("it is gone", lambda: page.rows() == {})
+    page.end()
+
+
+@case
+def other_peoples_text_stays_text(t):
+    page = Page(t, "--allow-break")
+    evil = '<img src=x onerror="window.hacked=1">'
+    names = [evil, "'\"><script>window.hacked=1", "a\u202egnirts", "${7*7}{{7*7}}`id`$(id)"]
+    note = "<script>window.hacked=1</script>\x1b[31mred\x1b[0m \u202eevil\u2028\"'>"
+    holders = [t.hold(name, "--note", note, script=f"sleep 1000; : '{evil}' \u202e") for name in names]
+    waiter = t.start("run", "--note", note, evil, "--", "sleep", "1000", note)
+    page.until_row(evil, waiters="1")
+    t.until("all are shown", lambda: len(page.rows()) == len(names))
+    rows = page.rows()
+    t.equal(rows["a\u202egnirts"]["name"], "a\\u202egnirts")
+    t.equal(rows[evil]["name"], evil)
+    t.contains(rows[evil]["note"], "</script>\\u001b[31mred")
+    t.contains(rows[evil]["note"], "\\u202eevil\\u2028")
+    for name in rows:
+        page.js("[...document.querySelectorAll('#rows tr')].find((row) => row.dataset.name === arguments[0]).click()", name)
+        t.until("it is open", lambda: page.ladder())
+        page.js("document.querySelector('#lock details').open = true")
+    page.js("document.activeElement.blur()")
+    t.equal(page.js("return window.hacked ?? null"), None, "a script ran")
+    t.equal(page.js("return document.querySelectorAll('script, img, iframe, object').length"), 1, "our script alone")
+    hidden = page.js("return /[\\u0000-\\u0008\\u000b-\\u001f\\u202a-\\u202e\\u2066-\\u2069]/.test(document.body.innerText)")
+    t.equal(hidden, False, "nothing hidden is shown")
+    for process in [*holders, waiter]:
+        t.end(process)
+    page.end()
+
+
+@case
+def a_used_address_and_a_dead_server_are_told(t):
+    page = Page(t)
+    t.equal(page.js("return document.cookie"), "", "HttpOnly")
+    page.driver.delete_all_cookies()
+    page.driver.get("about:blank")
+    page.driver.get(f"{page.site.base}/#key={page.site.key}")
+    t.until("it is refused", lambda: page.link() == "refused")
+    t.contains(page.text("#empty"), "kill -USR1")
+    said = len(page.site.said)
+    page.site.process.send_signal(signal.SIGUSR1)
+    page.site.key = page.site.wait_for(KEY, said)[2]
+    page.js("location.hash = arguments[0]", f"key={page.site.key}")
+    t.until("it is let in", lambda: page.link() == "up")
+    page.site.end(signal.SIGKILL)
+    t.until("it is told", lambda: page.link() == "stopped")
+    page.driver.get("about:blank")
+
+
+@case
+def it_fits_narrow_screens_and_follows_the_system_s_colours(t):
+    page = Page(t)
+    name = "x" * 200
+    holder = t.hold(name, "--note", "word " * 30)
+    page.until_row(name, waiters="")
+    papers = set()
+    for width, scheme in ((1400, "light"), (800, "light"), (360, "dark")):
+        page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                    {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False})
+        page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                                    {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+        for click in (False, True):
+            if click:
+                page.js("document.querySelector('#rows tr').click()")
+            t.equal(page.js("return document.documentElement.scrollWidth <= innerWidth"), True, f"{width} is too narrow")
+            t.equal(page.js("const lock = document.getElementById('lock'); return lock.scrollWidth <= lock.clientWidth"), True)
+        page.keys(Keys.ESCAPE)
+        papers.add(page.js("return getComputedStyle(document.body).backgroundColor"))
+    t.equal(len(papers), 2, "light and dark")
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    t.end(holder)
+    page.end()
+
+
+needs_program()
+if webdriver is None or not shutil.which("chromium") or not shutil.which("chromedriver"):
+    print("1..0 # SKIP chromium, chromedriver or selenium is missing")
+    sys.exit(77)
+main()

@@ -1,0 +1,215 @@
+/* change.c - see change.h. */
+#include "change.h"
+
+#include "answer.h"
+#include "audit.h"
+#include "body.h"
+#include "clock.h"
+#include "place.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATIENCE_MS 2000 /* nobody else is served meanwhile */
+#define NAME_ROOM   256
+#define REASON_ROOM 401
+
+enum MHD_Result change_enter(struct site *site, struct MHD_Connection *connection,
+                             struct body body)
+{
+    char         key[SECRET_SIZE + 1], cookie[160];
+    struct field field[] = { { "key", key, sizeof key } };
+    struct draft draft;
+
+    if (!body_read(body.text, body.size, field, 1))
+        return answer_error(connection, MHD_HTTP_BAD_REQUEST, "a key is wanted");
+    const struct visit *visit = door_enter(&site->door, key, clock_wall_us());
+    if (visit == NULL)
+        return answer_error(connection, MHD_HTTP_UNAUTHORIZED,
+                            "this key is wrong, or was used already");
+    if (!draft_begin_json(&draft))
+        return MHD_NO;
+    json_string(&draft.json, "token", visit->token);
+    json_close(&draft.json, '}');
+    struct MHD_Response *response = draft_finish(&draft);
+    if (response == NULL)
+        return MHD_NO;
+    snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict",
+             site->door.cookie_name, visit->cookie);
+    MHD_add_response_header(response, "Set-Cookie", cookie);
+    return answer_response(connection, MHD_HTTP_OK, TYPE_JSON, response);
+}
+
+/* What the library says to a person, and what that is in HTTP. */
+static enum MHD_Result answer_failure(struct site           *site,
+                                      struct MHD_Connection *connection, int r)
+{
+    unsigned    status = r == HF_ENOTFOUND  ? MHD_HTTP_NOT_FOUND
+                         : r == HF_EINVAL   ? MHD_HTTP_BAD_REQUEST
+                         : r == HF_EDENIED  ? MHD_HTTP_FORBIDDEN
+                         : r == HF_ETIMEOUT ? MHD_HTTP_GATEWAY_TIMEOUT
+                                            : MHD_HTTP_BAD_GATEWAY;
+    const char *text = hf_errmsg(site->eye.client);
+
+    return answer_error(connection, status, *text != '\0' ? text : hf_strerror(r));
+}
+
+static bool is_blank(const char *text)
+{
+    return text[strspn(text, " \t\r\n")] == '\0';
+}
+
+/* ---- Ask --------------------------------------------------------------------------- */
+
+/* What the store does not remember is remembered here. */
+static void remember(struct site *site, const char *what, const struct hf_entry *entry,
+                     const char *reason)
+{
+    if (!site->eye.exact)
+        past_add_entry(&site->eye.past, what, entry, clock_wall_us(), reason);
+}
+
+static void remember_asked(struct site *site, const char *name, const char *reason)
+{
+    const struct board_line *line = board_find(&site->eye.board, name);
+
+    if (line != NULL && line->holder != NULL)
+        remember(site, "asked", line->holder, reason);
+}
+
+enum MHD_Result change_ask(struct site *site, struct MHD_Connection *connection,
+                           struct body body)
+{
+    char         name[NAME_ROOM], reason[REASON_ROOM], who[AUDIT_WHO_MAX];
+    struct field field[] = { { "name", name, sizeof name },
+                             { "reason", reason, sizeof reason } };
+    struct draft draft;
+
+    if (!body_read(body.text, body.size, field, 2) || *name == '\0')
+        return answer_error(connection, MHD_HTTP_BAD_REQUEST,
+                            "a name, and a reason of 400 bytes at most, are wanted");
+    struct audit audit = { "ask", audit_who(connection, who), name, "", "", reason, 0 };
+    audit.result = hf_ask(site->eye.client, name, reason, PATIENCE_MS);
+    audit_write(&audit);
+    if (audit.result == HF_ENOTFOUND)
+        return answer_error(connection, MHD_HTTP_NOT_FOUND, "nobody holds it");
+    if (audit.result < 0)
+        return answer_failure(site, connection, audit.result);
+    remember_asked(site, name, reason);
+    if (!draft_begin_json(&draft))
+        return MHD_NO;
+    json_number(&draft.json, "asked", audit.result);
+    return draft_send_json(&draft, connection, MHD_HTTP_OK);
+}
+
+/* ---- Break ------------------------------------------------------------------------- */
+
+static const struct hf_entry *find_place(const struct hf_report *report, uint64_t token)
+{
+    for (size_t i = 0; i < report->count; i++)
+        if (report->entry[i]->token == token)
+            return report->entry[i];
+    return NULL;
+}
+
+/* What is wrong with the request; NULL: nothing. */
+static const char *fault_of(const char *name, const char *typed, const char *reason,
+                            const char *token, uint64_t *number)
+{
+    if (!text_parse_number(token, 1, UINT64_MAX, number))
+        return "the token of a place is wanted";
+    if (*name == '\0' || strcmp(name, typed) != 0)
+        return "the name that was typed is not the name of the lock";
+    if (is_blank(reason))
+        return "a reason is wanted";
+    return NULL;
+}
+
+/* A place, to be kept longer than its report. */
+struct kept {
+    struct hf_entry entry;
+    char            text[5][512];
+};
+
+static const char *keep(char out[512], const char *text)
+{
+    snprintf(out, 512, "%s", text);
+    return out;
+}
+
+static void keep_place(struct kept *kept, const char *name, const struct hf_entry *entry)
+{
+    static const struct hf_entry none = {
+        .kind = "unknown", .slot = -1, .host = "", .user = "", .command = "", .note = ""
+    };
+
+    kept->entry = entry != NULL ? *entry : none;
+    kept->entry.name = name;
+    kept->entry.kind = keep(kept->text[0], kept->entry.kind);
+    kept->entry.host = keep(kept->text[1], kept->entry.host);
+    kept->entry.user = keep(kept->text[2], kept->entry.user);
+    kept->entry.command = keep(kept->text[3], kept->entry.command);
+    kept->entry.note = keep(kept->text[4], kept->entry.note);
+}
+
+/* Who is there now, as the store has it: the board may be a moment behind. */
+static int break_place(struct site *site, struct audit *audit, uint64_t token)
+{
+    struct hf_client *client = site->eye.client;
+    struct hf_report *report;
+    struct kept       kept;
+    char              holder[PLACE_TEXT_MAX] = "";
+
+    audit->result = hf_inspect(client, audit->name, PATIENCE_MS, &report);
+    if (audit->result < 0)
+        return audit->result;
+    const struct hf_entry *entry = find_place(report, token);
+    keep_place(&kept, audit->name, entry);
+    kept.entry.token = token;
+    if (entry != NULL)
+        place_address(holder, entry);
+    hf_report_free(report);
+    audit->holder = holder;
+    audit->result = hf_break(client, audit->name, token, PATIENCE_MS);
+    audit_write(audit);
+    audit->holder = "";
+    if (audit->result == 0)
+        remember(site, "broken", &kept.entry, audit->reason);
+    return audit->result;
+}
+
+enum MHD_Result change_break(struct site *site, struct MHD_Connection *connection,
+                             struct body body)
+{
+    char         name[NAME_ROOM], token[24], typed[NAME_ROOM], reason[REASON_ROOM];
+    char         who[AUDIT_WHO_MAX];
+    struct field field[] = { { "name", name, sizeof name },
+                             { "token", token, sizeof token },
+                             { "typed", typed, sizeof typed },
+                             { "reason", reason, sizeof reason } };
+    uint64_t     number;
+    struct draft draft;
+
+    if (!body_read(body.text, body.size, field, 4))
+        return answer_error(connection, MHD_HTTP_BAD_REQUEST,
+                            "name, token, typed and reason are wanted, as strings; the "
+                            "reason has 400 bytes at most");
+    const char *fault = fault_of(name, typed, reason, token, &number);
+    if (fault != NULL)
+        return answer_error(connection, MHD_HTTP_BAD_REQUEST, fault);
+    struct audit audit = {
+        "break", audit_who(connection, who), name, token, "", reason, 0
+    };
+    int r = break_place(site, &audit, number);
+    if (r == HF_ENOTFOUND)
+        return answer_error(connection, MHD_HTTP_NOT_FOUND,
+                            "this place is gone; nothing was broken");
+    if (r < 0)
+        return answer_failure(site, connection, r);
+    if (!draft_begin_json(&draft))
+        return MHD_NO;
+    json_token(&draft.json, "broken", number);
+    return draft_send_json(&draft, connection, MHD_HTTP_OK);
+}

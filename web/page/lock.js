@@ -1,0 +1,263 @@
+// lock.js - one lock, opened: its line as a ladder, its last quarter of an hour, and the
+// commands to type.
+import { age, clean, clock, foreign, make, number, owner, quote, setText } from "./text.js";
+import { leaseBar } from "./table.js";
+import { draw } from "./timeline.js";
+
+const AGAIN_MS = 400; // between two looks at a line that changes
+const KEEP_MS = 16 * 60000;
+const EVENTS = 12;
+const WAITERS = 8; // shown of a longer line, until somebody wants all
+
+export class Lock {
+  constructor({ get, now, table, onAsk, onBreak, onClose, say }) {
+    Object.assign(this, { get, now, table, onAsk, onBreak, onClose, say });
+    this.root = document.getElementById("lock");
+    this.name = null;
+    this.allow = {};
+    new ResizeObserver(() => this.drawTimeline()).observe(this.root);
+  }
+
+  open(name) {
+    this.close(false);
+    this.name = name;
+    this.line = { holders: [], waiters: [], holder_count: 0, waiter_count: 0 };
+    this.events = [];
+    this.last = 0;
+    this.wanted = this.wantedEvents = true;
+    this.all = false;
+    this.build();
+    this.root.hidden = false;
+    document.body.classList.add("has-lock");
+    this.load();
+  }
+
+  close(tell = true) {
+    if (this.name === null) return;
+    this.name = null;
+    this.root.hidden = true;
+    this.root.replaceChildren();
+    document.body.classList.remove("has-lock");
+    if (tell) this.onClose();
+  }
+
+  // ---- What the server knows of it
+
+  /** Its row has changed. */
+  changed() { this.wanted = true; this.load(); }
+
+  /** Something has happened, maybe to it. */
+  happened() { this.wantedEvents = true; this.load(); }
+
+  async load() {
+    if (this.loading || this.name === null) return;
+    this.loading = true;
+    const name = this.name;
+    try {
+      if (this.wanted) {
+        this.wanted = false;
+        const line = await this.get(`/api/locks/${encodeURIComponent(name)}`);
+        if (this.name === name) this.line = line;
+      }
+      if (this.wantedEvents) {
+        this.wantedEvents = false;
+        await this.loadEvents(name);
+      }
+      if (this.name === name) this.draw();
+    } catch { // the stream tells that the server is away
+      this.wanted = this.wantedEvents = true;
+    }
+    setTimeout(() => {
+      this.loading = false;
+      if (this.wanted || this.wantedEvents) this.load();
+    }, AGAIN_MS);
+  }
+
+  async loadEvents(name) {
+    const answer = await this.get(`/api/history?name=${encodeURIComponent(name)}&after=${this.last}`);
+    if (this.name !== name) return;
+    if (answer.cut || answer.last < this.last) this.events = [];
+    this.last = answer.last;
+    this.exact = answer.exact;
+    const oldest = this.now() - KEEP_MS;
+    this.events = this.events.concat(answer.events).filter((event) => Date.parse(event.time) >= oldest);
+  }
+
+  // ---- What is shown
+
+  build() {
+    const close = make("button", "close", "Close");
+    close.type = "button";
+    close.addEventListener("click", () => this.close());
+    const heading = make("h2", "mono", foreign(this.name));
+    heading.id = "lock-name";
+    this.facts = make("p", "facts-line quiet");
+    this.askButton = make("button", "", "Ask…");
+    this.breakButton = make("button", "danger", "Break…");
+    this.askButton.type = this.breakButton.type = "button";
+    this.askButton.addEventListener("click", () => this.onAsk(this.name));
+    this.breakButton.addEventListener("click", () => this.breakFirst());
+    this.ladder = make("ol", "ladder");
+    this.rest = make("button", "rest");
+    this.rest.type = "button";
+    this.rest.addEventListener("click", () => { this.all = !this.all; this.drawLadder(); this.tick(); });
+    this.timeline = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    this.timeline.setAttribute("role", "img");
+    this.timeline.setAttribute("class", "timeline");
+    this.caption = make("figcaption", "quiet");
+    this.source = make("p", "quiet");
+    this.list = make("ol", "events mono");
+    this.commands = make("ul", "commands");
+    this.root.replaceChildren(
+      make("div", "lock-head", heading, make("span", "space"), this.askButton, this.breakButton, close),
+      this.facts,
+      make("h3", "", "In line"), this.ladder, this.rest,
+      make("h3", "", "Last 15 minutes"), make("figure", "", this.timeline, this.caption),
+      make("details", "", make("summary", "", "Events"), this.list, this.source),
+      make("h3", "", "To type"), this.commands);
+    this.drawCommands();
+  }
+
+  draw() {
+    const { holders, waiters } = this.line;
+    const first = holders[0] || waiters[0];
+    const kind = first ? first.kind + (first.kind === "semaphore" ? ` of ${first.capacity}` : "") : "free";
+    setText(this.facts, first
+      ? `${kind}, held by ${number(this.line.holder_count)}, waited for by ${number(this.line.waiter_count)}`
+      : "Nobody holds it, and nobody waits for it.");
+    this.askButton.hidden = !this.allow.ask || !holders.length;
+    this.breakButton.hidden = !this.allow.break || !first;
+    this.drawLadder();
+    this.drawTimeline();
+    this.drawEvents();
+    this.drawCommands();
+    this.tick();
+  }
+
+  rung(place, position, held) {
+    const time = make("span", "time");
+    time.dataset.since = Date.parse(place.since);
+    const top = make("span", "top", foreign(owner(place), "mono who"), make("span", "space"), time);
+    const detail = make("span", "detail quiet");
+    detail.append(make("span", "mono token", `token ${place.token}`));
+    if (place.slot !== null) detail.append(make("span", "", `slot ${place.slot}`));
+    if (place.kind !== "mutex" && place.kind !== "semaphore") detail.append(make("span", "", place.kind));
+    if (place.weight > 1 && place.capacity !== null) detail.append(make("span", "", `takes ${place.weight}`));
+    if (held && place.lease !== "unknown") {
+      const lease = make("span", "lease", make("span", "bar", make("i")), make("span", "left"));
+      lease.dataset.kind = place.lease;
+      lease.dataset.until = this.now() + (place.lease_left_ms || 0);
+      detail.append(lease);
+    }
+    const what = make("span", "what");
+    if (place.command) what.append(foreign(place.command, "mono command"));
+    if (place.note) what.append(foreign(place.note, "note"));
+    const rung = make("li", held ? "holds" : "waits", make("span", "position", held ? make("span", "hidden", "holds") : position),
+      make("div", "", top, what, detail));
+    rung.dataset.token = place.token;
+    if (held && this.allow.break && this.line.holder_count > 1) {
+      const button = make("button", "danger small", "break…");
+      button.type = "button";
+      button.addEventListener("click", () => this.onBreak(this.name, place));
+      detail.append(button);
+    }
+    return rung;
+  }
+
+  drawLadder() {
+    const { holders } = this.line;
+    const waiters = this.all ? this.line.waiters : this.line.waiters.slice(0, WAITERS);
+    const shape = JSON.stringify([holders, waiters].map((list) =>
+      list.map((p) => [p.token, p.since, p.note, p.lease])).concat(this.allow));
+    if (shape !== this.shape || !this.ladder.childElementCount) {
+      this.shape = shape;
+      this.ladder.replaceChildren(...holders.map((place) => this.rung(place, 0, true)),
+        ...waiters.map((place, i) => this.rung(place, String(i + 1), false)));
+    } else {
+      for (const place of holders) {
+        const lease = this.ladder.querySelector(`[data-token="${CSS.escape(place.token)}"] .lease`);
+        if (lease) lease.dataset.until = this.now() + (place.lease_left_ms || 0);
+      }
+    }
+    const more = this.line.waiter_count - waiters.length;
+    const untold = this.line.waiter_count - this.line.waiters.length;
+    this.rest.hidden = this.line.waiter_count <= WAITERS;
+    setText(this.rest, !this.all ? `${number(more)} more wait` :
+      untold > 0 ? `Show fewer; ${number(untold)} more are not shown` : "Show fewer");
+    this.rest.setAttribute("aria-expanded", String(this.all));
+  }
+
+  drawTimeline() {
+    if (this.name === null || !this.timeline) return;
+    const width = Math.floor(this.timeline.parentElement.clientWidth);
+    if (width < 50) return;
+    const holders = this.line.holders.map((place) => ({ ...place, owner: owner(place) }));
+    const told = draw(this.timeline, width, this.events, holders, this.now());
+    this.timeline.setAttribute("aria-label", told);
+    setText(this.caption, told);
+  }
+
+  drawEvents() {
+    this.list.replaceChildren(...this.events.slice(-EVENTS).reverse().map((event) => {
+      const why = event.reason ? `: ${clean(event.reason)}` : "";
+      const item = make("li", "", make("time", "", clock(Date.parse(event.time))),
+        make("span", `what ${event.event}`, event.event), foreign(event.owner), why);
+      return item;
+    }));
+    setText(this.source, this.exact ? "As the store has kept it."
+      : "As seen from here: what came and went between two looks is missing, and a loss looks like " +
+        "a release. ?history=1000 in the URL of the store keeps all.");
+  }
+
+  drawCommands() {
+    const name = quote(this.name);
+    const first = this.line.holders[0];
+    const lines = [`holdfast show ${name}`, `holdfast watch ${name}`];
+    if (first) lines.push(`holdfast ask ${name}`, `holdfast break --token ${first.token} ${name}`);
+    const now = lines.join("\n");
+    if (this.commands.dataset.now === now) return;
+    this.commands.dataset.now = now;
+    this.commands.replaceChildren(...lines.map((line) => {
+      const code = make("code", "", clean(line));
+      const copy = make("button", "small", "Copy");
+      copy.type = "button";
+      copy.setAttribute("aria-label", `Copy: ${clean(line)}`);
+      copy.addEventListener("click", () => this.copy(line, code));
+      return make("li", "", code, copy);
+    }));
+  }
+
+  async copy(line, code) {
+    try {
+      await navigator.clipboard.writeText(line);
+      this.say("Copied.");
+    } catch { // not allowed here: at least it is selected
+      getSelection().selectAllChildren(code);
+      this.say("Selected: copy it by the keyboard.");
+    }
+  }
+
+  /** The first holder; of a line without one, the first who waits. */
+  breakFirst() {
+    const place = this.line.holders[0] || this.line.waiters[0];
+    if (place) this.onBreak(this.name, place);
+  }
+
+  /** Every second. */
+  tick() {
+    if (this.name === null) return;
+    const now = this.now();
+    for (const time of this.ladder.querySelectorAll(".time"))
+      setText(time, age(now - Number(time.dataset.since)));
+    for (const lease of this.ladder.querySelectorAll(".lease")) {
+      const bar = leaseBar(lease.dataset.kind, Number(lease.dataset.until) - now, this.table.leaseMs);
+      setText(lease.lastChild, bar.text);
+      lease.dataset.low = bar.low;
+      lease.firstChild.firstChild.style.width = `${Math.round(bar.share * 100)}%`;
+    }
+    if (!this.drawn || now - this.drawn > 5000) {
+      this.drawn = now;
+      this.drawTimeline();
+    }
+  }
+}
