@@ -5,7 +5,7 @@
 
 BUILD has holdfast and holdfast-web.  On a stage of its own (stage.py) a Redis server keeps the
 locks, and the jobs below take them, each as the user and on the machine that it names; their
-commands only sleep.  The page is looked at in chromium after SECONDS, 14 minutes if nothing is
+commands only sleep.  The page is looked at in chromium after SECONDS, 11 minutes if nothing is
 said: so much of the past can be seen then.  Times of jobs are parts of that.
 
 This is Debian's own python3, which has selenium.
@@ -22,7 +22,7 @@ import time
 
 import stage
 
-URL = "redis://locks.example"
+URL = "redis://locks.example?history=1000"
 WIDTH, HEIGHT, SCALE = 1080, 690, 1.5
 OPENED = "deploy"
 PATIENCE = 60
@@ -170,7 +170,7 @@ def prepare(args, home):
 
 def main():
     parser = argparse.ArgumentParser(description="Make a picture of `holdfast web`.")
-    parser.add_argument("-s", "--seconds", type=float, default=14 * 60)
+    parser.add_argument("-s", "--seconds", type=float, default=11 * 60)
     parser.add_argument("--dark", action="store_true")
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("picture", type=pathlib.Path)
