@@ -23,6 +23,7 @@
 #   make format     lay out the code        make lint     what reviewers look for, part of
 #                                                         `make test`
 #                                           make lint-all with clang's analyzer: minutes
+#   make pictures   those of README and docs, anew: docs/pictures/
 #   make abi        what changed for programs since the last tag
 #   make clean      remove the build trees
 PREFIX = /usr/local
@@ -167,6 +168,17 @@ lint: release
 lint-all: lint
 	@tools/check-tidy --analyze
 
+pictures:
+	@tools/deps build pictures
+	@$(MAKE) --no-print-directory release
+	@pictures/kill.py build/holdfast pictures/kill.cast
+	@pictures/film.py pictures/kill.cast docs/pictures/kill.svg
+	@for name in guardian stores; do \
+	    pictures/draw.py pictures/$$name.txt docs/pictures/$$name.svg || exit 1; \
+	done
+	@pictures/web.py build docs/pictures/web.png
+	@tools/check-pictures
+
 abi:
 	@tools/deps build release
 	@tools/abi
@@ -176,4 +188,5 @@ clean:
 
 .PHONY: release run test test-long bench bench-zookeeper bench-redis \
         bench-postgres bench-compare bench-death bench-start bench-python \
-        cut fuzz install static test-static dist test-dist deb test-packages format lint lint-all abi clean
+        cut fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
+        pictures abi clean
