@@ -73,22 +73,25 @@ static int take_positive(const char *option, const char *value, int64_t *ret)
     return code == 0 && *ret == 0 ? bad_value(option, value, "a time above 0") : code;
 }
 
-/* Whether it makes sense is for the program that uses it to say. */
-static int take_text(struct args *args, int id, const char *value)
+/* What is only a text: whether it makes sense is for the one who uses it to say. */
+static const char **text_of(struct args *args, int id)
 {
-    const char **to = id == OPT_LISTEN    ? &args->listen
-                      : id == OPT_HOST    ? &args->host
-                      : id == OPT_METRICS ? &args->metrics
-                                          : &args->metrics_file;
-
-    if (*value == '\0')
-        return bad_value(id == OPT_LISTEN    ? "listen"
-                         : id == OPT_HOST    ? "host"
-                         : id == OPT_METRICS ? "metrics"
-                                             : "metrics-file",
-                         value, "anything");
-    *to = value;
-    return 0;
+    switch (id) {
+    case OPT_NOTE:
+        return &args->note;
+    case OPT_REASON:
+        return &args->reason;
+    case OPT_LISTEN:
+        return &args->listen;
+    case OPT_HOST:
+        return &args->host;
+    case OPT_METRICS:
+        return &args->metrics;
+    case OPT_METRICS_FILE:
+        return &args->metrics_file;
+    default:
+        return NULL;
+    }
 }
 
 static int take_exit_code(const char *value, int *ret)
@@ -212,12 +215,15 @@ static bool *flag_of(struct args *args, int id)
 
 int parse_option(struct args *args, int id, char *value)
 {
-    bool *flag = flag_of(args, id);
+    bool        *flag = flag_of(args, id);
+    const char **text = text_of(args, id);
 
-    if (flag != NULL) {
+    if (flag != NULL)
         *flag = true;
+    if (text != NULL)
+        *text = value;
+    if (flag != NULL || text != NULL)
         return 0;
-    }
     switch (id) {
     case 'n':
         args->wait_ms = 0;
@@ -232,9 +238,6 @@ int parse_option(struct args *args, int id, char *value)
         return take_count("slots", value, &args->slots);
     case OPT_WEIGHT:
         return take_count("weight", value, &args->weight);
-    case OPT_NOTE:
-        args->note = value;
-        return 0;
     case OPT_URL:
         return take_url(args, value);
     case OPT_URL_FILE:
@@ -257,16 +260,8 @@ int parse_option(struct args *args, int id, char *value)
         return take_leftovers(value, &args->leftovers);
     case OPT_STATUS_FD:
         return take_status_fd(value, &args->status_fd);
-    case OPT_REASON:
-        args->reason = value;
-        return 0;
     case OPT_SINCE:
         return take_positive("since", value, &args->since_ms);
-    case OPT_LISTEN:
-    case OPT_HOST:
-    case OPT_METRICS:
-    case OPT_METRICS_FILE:
-        return take_text(args, id, value);
     case OPT_GRANT:
         return take_role(args, value);
     case OPT_GROUP:

@@ -4,7 +4,6 @@
 #include "cli/cgroup.c"
 #include "cli/child.c"
 #include "cli/cli.c"
-#include "view/clock.c"
 #include "cli/guard.c"
 #include "cli/guardian.c"
 #include "cli/held.c"
@@ -14,13 +13,14 @@
 #include "cli/redact.c"
 #include "cli/settle.c"
 #include "cli/signals.c"
-#include "view/text.c"
-#include "view/text_shown.c"
 #include "cli/timer.c"
 #include "cli/tree.c"
 #include "cli/tree_end.c"
 #include "cli/url.c"
 #include "cli/will.c"
+#include "view/clock.c"
+#include "view/text.c"
+#include "view/text_shown.c"
 
 #include <setjmp.h>
 #include <stdarg.h>

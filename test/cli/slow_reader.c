@@ -1,7 +1,7 @@
 /* slow_reader.c - lines for a reader that is slow, or gone: none is lost, none is torn, and nobody
  * ever waits. */
-#include "view/clock.c"
 #include "cli/sink.c"
+#include "view/clock.c"
 
 #include <setjmp.h>
 #include <signal.h>
