@@ -151,6 +151,10 @@ int metrics_open(const struct args *args)
 
     if (args->metrics_file == NULL)
         return 0;
+    if (*args->metrics_file == '\0') {
+        complain("--metrics-file: the name of the file is empty");
+        return EXIT_USAGE;
+    }
     run.path = args->metrics_file;
     run.name = args->operand[0];
     run.started = clock_wall_us();

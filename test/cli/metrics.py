@@ -84,6 +84,7 @@ def a_file_that_cannot_be_made(t):
     t.contains(done.err, "No such file or directory")
     t.true(not t.path("ran").exists(), "the command did not run")
     t.equal(list(t.folder.glob("*.prom*")), [])
+    t.equal(t.run("run", "--metrics-file", "", "a", "true").code, 64)
 
 
 main()
