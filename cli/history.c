@@ -59,7 +59,7 @@ static void tell_json(const struct hf_record *record)
 int history_main(const struct args *args)
 {
     struct hf_client  *client;
-    struct hf_history *history;
+    struct hf_records *history;
     int64_t            now = clock_wall_us();
 
     int code = session_open(args, &client);
@@ -77,7 +77,7 @@ int history_main(const struct args *args)
             continue;
         (args->json ? tell_json : tell_record)(record);
     }
-    hf_history_free(history);
+    hf_records_free(history);
     hf_close(client);
     return 0;
 }

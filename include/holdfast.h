@@ -550,7 +550,7 @@ HF_API void hf_survey_free(struct hf_survey *survey);
  * opened it with ?history=1000 in its URL, for all its users, and with ?history=0 no
  * longer. */
 
-/* One thing that happened to one place in a line.  Strings are the history's. */
+/* One thing that happened to one place in a line.  Its strings are those of the records. */
 struct hf_record {
     uint64_t    number; /* rising in each store, by one for each record */
     int64_t     time;   /* microseconds since 1970, by the clock of the store */
@@ -570,7 +570,7 @@ struct hf_record {
 };
 
 /* Oldest first. */
-struct hf_history {
+struct hf_records {
     const struct hf_record *const *record; /* record[0]->what... */
     size_t                         count;
     uint64_t last; /* number of the newest record there is: hand it to hf_history() */
@@ -580,10 +580,10 @@ struct hf_history {
  * every lock if that is NULL.  HF_ENOTFOUND: this store keeps no history.  HF_EUNSUPPORTED:
  * it cannot. */
 HF_API HF_CHECK int hf_history(struct hf_client *client, const char *name, uint64_t after,
-                               int64_t timeout_ms, struct hf_history **ret);
+                               int64_t timeout_ms, struct hf_records **ret);
 
-/* Free a history, and all that is in it. */
-HF_API void hf_history_free(struct hf_history *history);
+/* Free records, and all that is in them. */
+HF_API void hf_records_free(struct hf_records *records);
 
 /* ---- Checks: is a lock still held, is the store well -------------------- */
 

@@ -170,7 +170,7 @@ static void guess_past(struct eye *eye)
     free(holder);
 }
 
-static void take_records(struct eye *eye, const struct hf_history *history)
+static void take_records(struct eye *eye, const struct hf_records *history)
 {
     uint64_t next = history->count > 0 ? history->record[0]->number : history->last + 1;
 
@@ -188,7 +188,7 @@ static void take_records(struct eye *eye, const struct hf_history *history)
  * keep something later. */
 static void recall(struct eye *eye)
 {
-    struct hf_history *history;
+    struct hf_records *history;
     int64_t            now = clock_wall_us();
 
     if (!eye->exact && eye->asked != 0 && now - eye->asked < AGAIN_US &&
@@ -197,7 +197,7 @@ static void recall(struct eye *eye)
     int r = hf_history(eye->client, NULL, eye->last, ASK_MS, &history);
     if (r == 0) {
         take_records(eye, history);
-        hf_history_free(history);
+        hf_records_free(history);
     } else if (r == HF_ENOTFOUND || r == HF_EUNSUPPORTED) {
         if (eye->asked == 0 && eye->past.count == 0)
             guess_past(eye);

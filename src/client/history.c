@@ -10,7 +10,7 @@
 
 /* What a user's history really is. */
 struct full_history {
-    struct hf_history public; /* first */
+    struct hf_records public; /* first */
     struct full_record      *record;
     const struct hf_record **each; /* of these */
 };
@@ -22,7 +22,7 @@ struct full_record {
     char          *reason;
 };
 
-void hf_history_free(struct hf_history *history)
+void hf_records_free(struct hf_records *history)
 {
     struct full_history *all = (struct full_history *)history;
 
@@ -89,7 +89,7 @@ static int fill_record(struct full_record *record, const struct hf_past *past)
     return 0;
 }
 
-int hf_history_new(const struct hf_req *req, struct hf_history **ret)
+int hf_records_new(const struct hf_req *req, struct hf_records **ret)
 {
     size_t               count = req->pasts > 0 ? req->pasts : 1;
     struct full_history *all = calloc(1, sizeof *all);
@@ -103,13 +103,13 @@ int hf_history_new(const struct hf_req *req, struct hf_history **ret)
     if (all->record == NULL || all->each == NULL)
         r = HF_ENOMEM;
     else
-        all->public = (struct hf_history){ all->each, req->pasts, req->stamp };
+        all->public = (struct hf_records){ all->each, req->pasts, req->stamp };
     for (size_t i = 0; i < req->pasts && r == 0; i++) {
         all->each[i] = &all->record[i].public;
         r = fill_record(&all->record[i], &req->past[i]);
     }
     if (r < 0) {
-        hf_history_free(&all->public);
+        hf_records_free(&all->public);
         return r;
     }
     *ret = &all->public;
@@ -117,7 +117,7 @@ int hf_history_new(const struct hf_req *req, struct hf_history **ret)
 }
 
 static int recall(struct hf_client *client, const char *name, uint64_t after,
-                  struct hf_limit limit, struct hf_history **ret)
+                  struct hf_limit limit, struct hf_records **ret)
 {
     struct hf_req    req = { .op = HF_HISTORY, .name = name, .stamp = after };
     struct hf_query *query;
@@ -138,7 +138,7 @@ static int recall(struct hf_client *client, const char *name, uint64_t after,
 }
 
 int hf_history(struct hf_client *client, const char *name, uint64_t after,
-               int64_t timeout_ms, struct hf_history **ret)
+               int64_t timeout_ms, struct hf_records **ret)
 {
     int cancel;
 

@@ -5,6 +5,6 @@
 #include "store/store.h"
 
 /* Copy what an answer to HISTORY tells. */
-int hf_history_new(const struct hf_req *req, struct hf_history **ret);
+int hf_records_new(const struct hf_req *req, struct hf_records **ret);
 
 #endif

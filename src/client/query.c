@@ -13,7 +13,7 @@
 static void query_free(struct hf_query *query)
 {
     hf_report_free(query->report);
-    hf_history_free(query->history);
+    hf_records_free(query->history);
     hf_finding_list_clear(&query->findings);
     free(query->name);
     free(query->note);
@@ -44,7 +44,7 @@ static int keep_answer(struct hf_query *query)
     if (req->op == HF_LIST)
         return hf_report_new(&req->snapshot, req->stamp, &query->report);
     if (req->op == HF_HISTORY)
-        return hf_history_new(req, &query->history);
+        return hf_records_new(req, &query->history);
     if (req->op == HF_EXAMINE)
         hf_finding_add_all(&query->findings, req->finding, req->findings);
     return query->findings.failed ? HF_ENOMEM : 0;

@@ -26,7 +26,7 @@ struct hf_query {
     char                  *note;
     struct hf_report      *report;   /* of LIST */
     struct hf_finding_list findings; /* of EXAMINE */
-    struct hf_history     *history;  /* of HISTORY */
+    struct hf_records     *history;  /* of HISTORY */
     int                    status;
     bool                   done;
     bool                   collected; /* the engine has it */

@@ -28,12 +28,12 @@ int story_try_open(const char *param, char error[256], struct hf_client **ret)
 struct hf_client *story_open(void)
 {
     struct hf_client  *plain = recipe_open(), *client = NULL;
-    struct hf_history *history = NULL;
+    struct hf_records *history = NULL;
     char               error[256];
 
     int r = hf_history(plain, NULL, 0, RECIPE_LIMIT_MS, &history);
     if (r == 0)
-        hf_history_free(history);
+        hf_records_free(history);
     hf_close(plain);
     if (r == HF_EUNSUPPORTED)
         skip();
@@ -60,7 +60,7 @@ static char letter_of(const char *what)
     return '?';
 }
 
-void story_write(const struct hf_history *history, char story[256])
+void story_write(const struct hf_records *history, char story[256])
 {
     uint64_t places[26];
     size_t   count = 0, length = 0;
@@ -79,10 +79,10 @@ void story_write(const struct hf_history *history, char story[256])
     }
 }
 
-struct hf_history *story_recall(struct hf_client *client, const char *name,
+struct hf_records *story_recall(struct hf_client *client, const char *name,
                                 uint64_t after)
 {
-    struct hf_history *history = NULL;
+    struct hf_records *history = NULL;
 
     int r = hf_history(client, name, after, RECIPE_LIMIT_MS, &history);
     if (r != 0)
@@ -90,18 +90,18 @@ struct hf_history *story_recall(struct hf_client *client, const char *name,
     return history;
 }
 
-struct hf_history *story_await(struct hf_client *client, const char *name,
+struct hf_records *story_await(struct hf_client *client, const char *name,
                                const char *wanted)
 {
     int64_t end = recipe_ms() + 10000;
     char    story[256];
 
     for (;;) {
-        struct hf_history *history = story_recall(client, name, 0);
+        struct hf_records *history = story_recall(client, name, 0);
         story_write(history, story);
         if (strcmp(story, wanted) == 0)
             return history;
-        hf_history_free(history);
+        hf_records_free(history);
         if (recipe_ms() > end)
             fail_msg("%s: \"%s\" happened, and not \"%s\"", name, story, wanted);
         poll(NULL, 0, 5);
@@ -110,5 +110,5 @@ struct hf_history *story_await(struct hf_client *client, const char *name,
 
 void story_expect(struct hf_client *client, const char *name, const char *wanted)
 {
-    hf_history_free(story_await(client, name, wanted));
+    hf_records_free(story_await(client, name, wanted));
 }

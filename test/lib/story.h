@@ -17,12 +17,12 @@ int story_try_open(const char *param, char error[256], struct hf_client **ret);
 struct hf_client *story_open(void);
 
 /* What happened after a number, which must be told; and as a story. */
-struct hf_history *story_recall(struct hf_client *client, const char *name,
+struct hf_records *story_recall(struct hf_client *client, const char *name,
                                 uint64_t after);
-void               story_write(const struct hf_history *history, char story[256]);
+void               story_write(const struct hf_records *history, char story[256]);
 
 /* The history of a lock once it is that story: what others do may take a moment. */
-struct hf_history *story_await(struct hf_client *client, const char *name,
+struct hf_records *story_await(struct hf_client *client, const char *name,
                                const char *wanted);
 void story_expect(struct hf_client *client, const char *name, const char *wanted);
 

@@ -22,7 +22,7 @@ static void test_a_free_lock(void **state)
     uint64_t token = hf_token(lock);
     assert_int_equal(hf_release(lock), 0);
 
-    struct hf_history *history = story_await(client, name, "gA rA");
+    struct hf_records *history = story_await(client, name, "gA rA");
     for (size_t i = 0; i < 2; i++) {
         const struct hf_record *record = history->record[i];
         assert_string_equal(record->name, name);
@@ -37,7 +37,7 @@ static void test_a_free_lock(void **state)
     }
     assert_true(history->record[0]->number < history->record[1]->number);
     assert_true(history->last >= history->record[1]->number);
-    hf_history_free(history);
+    hf_records_free(history);
     hf_close(client);
 }
 
@@ -137,10 +137,10 @@ static void test_who_is_asked(void **state)
     (void)state;
     assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_ask(client, name, "a deploy waits", RECIPE_LIMIT_MS), 1);
-    struct hf_history *history = story_await(client, name, "gA aA");
+    struct hf_records *history = story_await(client, name, "gA aA");
     assert_string_equal(history->record[1]->reason, "a deploy waits");
     assert_int_equal(history->record[1]->pid, getpid());
-    hf_history_free(history);
+    hf_records_free(history);
     hf_close(client);
 }
 
@@ -176,12 +176,12 @@ static void test_a_semaphore_has_slots(void **state)
         assert_int_equal(hf_set_any_thread(lock[i], true), 0);
         assert_int_equal(hf_acquire(lock[i], RECIPE_LIMIT_MS), 0);
     }
-    struct hf_history *history = story_await(client, name, "gA gB");
+    struct hf_records *history = story_await(client, name, "gA gB");
     for (int i = 0; i < 2; i++) {
         assert_string_equal(history->record[i]->kind, "semaphore");
         assert_int_equal(history->record[i]->slot, hf_slot(lock[i]));
     }
-    hf_history_free(history);
+    hf_records_free(history);
     hf_close(client);
 }
 
@@ -215,10 +215,10 @@ static void test_a_session_that_is_ended(void **state)
     recipe_await(mine, HF_LOST);
     recipe_await(next, HF_HELD);
     story_expect(b, held, "gA eB xA gB");
-    struct hf_history *history = story_recall(b, other, 0);
+    struct hf_records *history = story_recall(b, other, 0);
     char               story[256];
     story_write(history, story);
-    hf_history_free(history);
+    hf_records_free(history);
     assert_memory_equal(story, "gA eB lB", 8); /* it may have queued again since */
     hf_close(a);
     hf_close(c);

@@ -13,9 +13,9 @@ static void test_what_is_new_of_one_or_of_all(void **state)
 
     (void)state;
     assert_int_equal(hf_acquire(first, RECIPE_LIMIT_MS), 0);
-    struct hf_history *history = story_await(client, one, "gA");
+    struct hf_records *history = story_await(client, one, "gA");
     uint64_t           last = history->last;
-    hf_history_free(history);
+    hf_records_free(history);
     assert_int_equal(hf_acquire(second, RECIPE_LIMIT_MS), 0);
     assert_int_equal(hf_release(first), 0);
     story_expect(client, one, "gA rA");
@@ -25,7 +25,7 @@ static void test_what_is_new_of_one_or_of_all(void **state)
     story_write(history, story);
     assert_string_equal(story, "rA");
     assert_true(history->record[0]->number > last);
-    hf_history_free(history);
+    hf_records_free(history);
 
     /* Of all: without gaps, as far as it is kept. */
     history = story_recall(client, NULL, last);
@@ -34,16 +34,16 @@ static void test_what_is_new_of_one_or_of_all(void **state)
     for (size_t i = 0; i < history->count; i++)
         assert_int_equal(history->record[i]->number, last + 1 + i);
     uint64_t now = history->last;
-    hf_history_free(history);
+    hf_records_free(history);
 
     /* Nothing happened to that one since. */
     history = story_recall(client, two, now);
     assert_int_equal(history->count, 0);
     assert_true(history->last >= now);
-    hf_history_free(history);
+    hf_records_free(history);
     history = story_recall(client, "nobody ever used this", 0);
     assert_int_equal(history->count, 0);
-    hf_history_free(history);
+    hf_records_free(history);
     hf_close(client);
 }
 
@@ -56,9 +56,9 @@ static void test_the_oldest_are_forgotten(void **state)
 
     (void)state;
     assert_int_equal(story_try_open("history=10", error, &other), 0);
-    struct hf_history *history = story_recall(other, NULL, 0); /* it has been reached */
+    struct hf_records *history = story_recall(other, NULL, 0); /* it has been reached */
     assert_true(history->count <= 10);
-    hf_history_free(history);
+    hf_records_free(history);
     for (int i = 0; i < 100; i++) {
         assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
         assert_int_equal(hf_release(lock), 0);
@@ -67,7 +67,7 @@ static void test_the_oldest_are_forgotten(void **state)
     assert_int_equal(history->count, 10);
     assert_int_equal(history->record[9]->number, history->last);
     assert_int_equal(history->record[0]->number, history->last - 9);
-    hf_history_free(history);
+    hf_records_free(history);
     hf_close(other);
     hf_close(client);
 }
@@ -77,7 +77,7 @@ static void test_it_can_be_turned_off(void **state)
     struct hf_client  *client = story_open(), *other = NULL;
     const char        *name = recipe_name();
     struct hf_lock    *lock = recipe_mutex(client, name);
-    struct hf_history *history = NULL;
+    struct hf_records *history = NULL;
     char               error[256];
 
     (void)state;
@@ -96,7 +96,7 @@ static void test_it_can_be_turned_off(void **state)
     client = story_open();
     history = story_recall(client, name, 0);
     assert_int_equal(history->count, 0);
-    hf_history_free(history);
+    hf_records_free(history);
     lock = recipe_mutex(client, name);
     assert_int_equal(hf_acquire(lock, RECIPE_LIMIT_MS), 0);
     story_expect(client, name, "gA");
