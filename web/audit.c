@@ -38,15 +38,14 @@ const char *audit_who(struct MHD_Connection *connection, char out[AUDIT_WHO_MAX]
     socklen_t               size = sizeof name;
     char                    host[64], port[16];
 
+    snprintf(out, AUDIT_WHO_MAX, "?");
     if (info == NULL ||
         getpeername(info->connect_fd, (struct sockaddr *)&name, &size) < 0)
-        snprintf(out, AUDIT_WHO_MAX, "?");
-    else if (name.ss_family == AF_UNIX)
+        return out;
+    if (name.ss_family == AF_UNIX)
         describe_process(info->connect_fd, out);
     else if (getnameinfo((struct sockaddr *)&name, size, host, sizeof host, port,
-                         sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-        snprintf(out, AUDIT_WHO_MAX, "?");
-    else
+                         sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) == 0)
         snprintf(out, AUDIT_WHO_MAX, "%s port %s", host, port);
     return out;
 }
