@@ -225,7 +225,7 @@ static void end_canceled_requests(struct hf_remote *remote)
         end_early(remote, &remote->waiting, ready);
     }
     for (struct hf_task *task; (task = remote->canceled) != NULL;) {
-        assert(task->req->op == HF_WATCH && task->req->canceled);
+        assert(hf_req_may_end(task->req, true) && task->req->canceled);
         unmark_canceled(task);
         remote->ops->end_watch(task);
     }

@@ -15,7 +15,7 @@
  *                                       server did nothing and may be called once more
  *
  * canceled   What is not at work ends with HF_ECANCELED, if hf_req_may_end() says so.  At
- *            work only a WATCH can end early; the store knows how (`end_watch`).
+ *            work only a WATCH or SURVEY can end early; the store knows how (`end_watch`).
  * refused    No server wants us (the dial says why): all that is not at work is told so.
  *            But a place that a server may have is to be left, whenever that will be
  *            possible: such a LEAVE waits on.  One that no server has is left already.
@@ -53,7 +53,7 @@ struct hf_remote_ops {
     /* Begin to work on it.  It may be finished at once. */
     void (*begin)(struct hf_task *task);
 
-    /* A WATCH is to end with HF_ECANCELED: now, or as soon as its call is answered. */
+    /* A WATCH or SURVEY is to end with HF_ECANCELED: now, or as soon as its call is answered. */
     void (*end_watch)(struct hf_task *task);
 
     /* A task ends: take it out of all lists but ours.  Nothing of it flies any more.
