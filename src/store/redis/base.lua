@@ -1,11 +1,13 @@
 -- base.lua - what every script needs that reads or writes places.
 --
 -- A script is trail.lua, base.lua, line.lua and NAME.lua behind each other.  Some have
--- NAME_alone.lua behind trail.lua, some have server.lua or anybody.lua before NAME.lua.
+-- NAME_alone.lua before, and alone.lua behind the first; some have server.lua or anybody.lua
+-- before NAME.lua.
 --
 -- KEYS  1 PREFIX:state  a hash: all that is looked up by its name
 --       2 PREFIX:order  a sorted set of equal scores: all that has an order
---       3 ...           see trail.lua
+--       3, 4            see trail.lua
+--       5 ...           claim keys, where a script says so
 -- ARGV  1 the epoch we know  2 our session, <sid>, or our place, <sid>:<id>
 --       3 our connection  4 ... see each script
 --

@@ -5,15 +5,6 @@
 -- were lost they are counted again.
 local head -- of the script: epoch, hold, last; survey, history, see trail(); as texts
 
--- A key of the same namespace, or a channel.
-local function with_prefix(name) return sub(state, 1, -6) .. name end
-
--- Numbered, so that a session knows when it missed one.
-local function tell(whom, text)
-  local n = call('HINCRBY', state, 'n\n' .. whom, 1)
-  call('PUBLISH', with_prefix('wake:' .. whom), fmt('%d %s', n, text))
-end
-
 -- Range of all members that begin with these two; no name has a control character.
 local function range(letter, name)
   return '[' .. letter .. name .. '\n', '(' .. letter .. name .. '\11'
@@ -41,27 +32,12 @@ local function trail()
   return head
 end
 
-local function surveyed() return trail().survey end
-
 -- Something has happened to a place, by what it is at present.
 local function event(p, what, why)
-  local history = trail().history
-  if not history then return end
-  head.history = note_event(history, fmt('%s %s %.0f %d %.0f %s %s\n', what, p.seq, p.weight,
-                                         p.slot, now, p.kind, p.name) .. p.note ..
-                                     (why and '\0' .. why or ''))
-end
-
--- Tell those who wait for it that a line has changed: once, then they come and look.
-local function tell_surveyors()
-  for whom in string.gmatch(head.survey, '%+(%x+):') do tell(whom, 's') end
-  head.survey = string.gsub(head.survey, '%+', '-')
-  call('HSET', state, 'survey', head.survey)
-end
-
-local function note_survey(name)
-  if string.find(head.survey, '+', 1, true) then tell_surveyors() end
-  head.survey = note_change(head.survey, name, head.last)
+  if not trail().history then return end
+  head.history = note_event(head.history, fmt('%s %s %.0f %d %.0f %s %s\n', what, p.seq, p.weight,
+                                              p.slot, now, p.kind, p.name) .. p.note ..
+                                          (why and '\0' .. why or ''))
 end
 
 local function set_survey(text)
@@ -75,7 +51,7 @@ local function set_survey(text)
 end
 
 local function forget_survey(whom)
-  if surveyed() and string.find(head.survey, whom, 1, true) then
+  if trail().survey and string.find(head.survey, whom, 1, true) then
     set_survey((string.gsub(head.survey, '[-+?]' .. whom .. ':%d+', '')))
   end
 end
@@ -168,7 +144,7 @@ local function advance(name, line, me)
     call('ZADD', order, 0, member(p, owner))
     call('HSET', state, 't\n' .. owner, place_text(p))
     line.used, line.waiting = line.used + p.weight, line.waiting - 1
-    event(p, 'g')
+    if head.history ~= false then event(p, 'g') end
     if owner ~= me then tell(whom, fmt('g %s %d %s %s', id, p.slot, p.since, f[2] or '')) end
   end
 end
@@ -212,7 +188,7 @@ end
 local function changed(name, watched)
   head.last = fmt('%016.0f', call('HINCRBY', state, 'last', 1))
   if watched then tell_watchers(name) end
-  if surveyed() then note_survey(name) end
+  if trail().survey then head.survey = note_change(head.survey, name, head.last) end
 end
 
 local function is_watched(name) return call('HEXISTS', state, 'w\n' .. name) == 1 end
@@ -236,7 +212,7 @@ local function part(p, owner, what, gone, text, watched)
   else
     call('ZREM', order, member(p, owner))
   end
-  event(p, p.state == 'g' and what or 'l')
+  if head.history ~= false then event(p, p.state == 'g' and what or 'l') end
   if line.epoch ~= head.epoch then
     recount(p.name, line)
   elseif p.state == 'g' then

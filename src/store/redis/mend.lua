@@ -26,7 +26,7 @@ local function put(p, owner, text, secret)
   if call('HEXISTS', state, 'l\n' .. p.name) == 0 then -- counted when the hold-off is over
     call('HSET', state, 'l\n' .. p.name, p.kind .. ' 0 0 0 0')
   end
-  if surveyed() then changed(p.name, false) end -- by whoever came back before us
+  if trail().survey then changed(p.name, false) end -- by whoever came back before us
 end
 
 for i = 6, #ARGV, 10 do

@@ -1,12 +1,13 @@
 /* script.c - the scripts, and how one is called.
  *
  * A script is trail.lua, base.lua, line.lua and a file of its own behind each other.  Some
- * have another behind the first, for when nobody else is there; some have server.lua or
- * anybody.lua before their own.  A script is called by its SHA1.  A server that does not
+ * have another before them all, for when nobody else is there, and alone.lua behind the
+ * first; some have server.lua or anybody.lua before their own.  A script is called by its SHA1.  A server that does not
  * know it is given it, and called again.
  */
 #include "store/redis/inner.h"
 
+#include "store/redis/alone.lua.h"
 #include "store/redis/amend.lua.h"
 #include "store/redis/anybody.lua.h"
 #include "store/redis/ask.lua.h"
@@ -67,7 +68,8 @@ static char *script_text(enum hf_redis_script script)
     char *text = NULL;
 
     assert(script < HF_REDIS_SCRIPTS && bodies[script] != NULL);
-    if (asprintf(&text, "%s\n%s\n%s\n%s\n%s\n%s", trail_lua, alone, base_lua, line_lua, between,
+    if (asprintf(&text, "%s\n%s\n%s\n%s\n%s\n%s\n%s", alone, trail_lua,
+                 alone[0] != '\0' ? alone_lua : "", base_lua, line_lua, between,
                  bodies[script]) < 0)
         return NULL;
     return text;
