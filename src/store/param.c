@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LONGEST (3600 * HF_SEC)
+#define LONGEST     (3600 * HF_SEC)
+#define HISTORY_MAX 100000
 
 int hf_param_complain(char *errmsg, const char *what, const char *value,
                       const char *advice)
@@ -79,5 +80,22 @@ int hf_param_read_auth(const char *file, char *ret, size_t size, char *errmsg)
                                  strerror(error));
     ret[got] = '\0';
     ret[strcspn(ret, "\r\n")] = '\0';
+    return 0;
+}
+
+int hf_param_history(const struct hf_config *config, int *ret, char *errmsg)
+{
+    const char *text = hf_config_get(config, "history");
+    char       *end;
+
+    *ret = -1;
+    if (text == NULL)
+        return 0;
+    long value = strtol(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || value > HISTORY_MAX)
+        return hf_param_complain(errmsg, "no length of a history is", text,
+                                 "write history=1000: from 1 to 100000 are possible, 0 "
+                                 "turns it off");
+    *ret = (int)value;
     return 0;
 }

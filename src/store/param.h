@@ -14,6 +14,10 @@ int hf_param_complain(char *errmsg, const char *what, const char *value,
 int hf_param_time(const struct hf_config *config, const char *key, hf_time least,
                   hf_time *ret, char *errmsg);
 
+/* How many records of history are to be kept, by parameter `history`: 0 to 100000; -1 if there
+ * is none.  0 or HF_EINVAL. */
+int hf_param_history(const struct hf_config *config, int *ret, char *errmsg);
+
 /* The first line of a file that only its owner can read; `ret` has `size` bytes.  0 or
  * HF_EINVAL. */
 int hf_param_read_auth(const char *file, char *ret, size_t size, char *errmsg);

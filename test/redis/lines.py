@@ -16,12 +16,13 @@ import resp  # noqa: E402
 from rule import MANY  # noqa: E402
 
 SCRIPTS = ROOT / "src/store/redis"
+LAYOUT = "2"
 TTL = 30_000_000  # microseconds; nothing here waits for it
 
 LAST = 1 << 52  # the connection of those who execute a will
 SOON = 100_000  # how long an owner that said bye lives, if it does not say it again
 NAMES = ("hello", "mend", "renew", "bye", "enter", "leave", "read", "amend", "watch", "break",
-         "ask", "prove", "list", "examine")
+         "ask", "prove", "list", "examine", "survey", "history")
 
 class Reply(collections.namedtuple(
         "Reply", "code state last seq slot since weight ahead nearest asked patience",
@@ -35,7 +36,9 @@ def source(name):
     """A script as src/store/redis/script.c puts it together."""
     between = {"hello": "server", "renew": "server",
                "break": "anybody", "ask": "anybody", "prove": "anybody"}.get(name, "")
-    files = [SCRIPTS / f"{part}.lua" for part in (f"{name}_alone", "base", "line", between, name)]
+    alone = ["alone"] if name in ("enter", "leave") else []
+    files = [SCRIPTS / f"{part}.lua" for part in
+             (f"{name}_alone", "trail", *alone, "base", "line", between, name)]
     return "\n".join(file.read_text() for file in files if file.exists())
 
 
@@ -52,6 +55,7 @@ class Space:
         Space.count += 1
         self.prefix = f"{{test{Space.count}}}"
         self.state, self.order = f"{self.prefix}:state", f"{self.prefix}:order"
+        self.changes, self.past = f"{self.prefix}:changes", f"{self.prefix}:past"
         self.link, self.news = resp.Client(path), resp.Client(path)
         self.news.subscribe(f"{self.prefix}:wake:*", pattern=True)
         self.marks, self.numbers = 0, {}
@@ -146,7 +150,8 @@ class Session:
 
     def command(self, script, *args, id=None, keys=(), connection=None):
         """`id`: of the place, where it is about one."""
-        keys = [self.space.state, self.space.order, *keys]
+        there = self.space
+        keys = [there.state, there.order, there.changes, there.past, *keys]
         who = self.sid if id is None else f"{self.sid}:{id}"
         return ("EVALSHA", self.space.sha[script], len(keys), *keys, self.epoch, who,
                 self.connection if connection is None else connection, *args)
@@ -154,10 +159,10 @@ class Session:
     def call(self, *args, **more):
         return self.space.link.call(*self.command(*args, **more))
 
-    def hello(self, ttl=TTL, longest=0, hold=0, connection=None):
-        """On a new connection."""
+    def hello(self, ttl=TTL, longest=0, hold=0, connection=None, history=()):
+        """On a new connection.  `history`: its length, and 1 if that is only for lost data."""
         self.connection = connection or self.connection + 1
-        ret = self.call("hello", ttl, longest, hold, self.token)
+        ret = self.call("hello", ttl, longest, hold, self.token, *history)
         if ret[0] == 0:
             self.epoch = ret[1]
         return ret
@@ -217,6 +222,29 @@ class Session:
 
     def examine(self, *name):
         return self.call("examine", *name, keys=[self.space.claim(n) for n in name])
+
+    def survey(self, stamp=0, end=0):
+        """Where it is now, and which lines changed since `stamp`; None: it is not known."""
+        ret = self.call("survey", stamp, end)
+        assert ret[0] == 0, ret
+        return int(ret[1]), None if ret[3] else ret[4:]
+
+    def history(self, name="", after=0):
+        """[(number, what, seq, weight, slot, kind, name, note, why)], and the newest number."""
+        newest, ret = None, []
+        while newest is None or after < newest:
+            reply = self.call("history", name, after)
+            if reply == [6]:
+                return None
+            assert reply[0] == 0, reply
+            newest, after = newest or int(reply[1]), int(reply[2])
+            for number, text in zip(reply[3::2], reply[4::2]):
+                text, _, why = text.partition("\0")
+                head, _, note = text.partition("\n")
+                what, seq, weight, slot, _, kind, name_there = head.split(" ", 6)
+                ret.append((int(number), what, seq, int(weight), int(slot), kind, name_there,
+                            note, why))
+        return ret, newest
 
     def renew(self, *claims, ttl=TTL):
         """`claims`: (id, name, seq)"""

@@ -4,7 +4,7 @@ Then only clients know the truth.  A client that comes back within the hold-off 
 places; one that does not has lost them; and meanwhile nobody is granted anything.
 """
 from lines import TTL, Session
-from model import Model, Place
+from model import HISTORY, Model, Place
 from rule import LINES
 
 ON_HOLD = {"enter": 30, "leave": 10, "read": 10, "amend": 10, "break_": 3, "ask": 3, "watch": 5,
@@ -105,7 +105,10 @@ class Losing(Model):
         assert not [text for _, text in told if text[0] == "g"], told
 
     def resume(self):
-        """The model goes on from what is there: who asked and who watches may be lost."""
+        """The model goes on from what is there: who asked and who watches may be lost.  Nobody
+        surveys any more."""
+        assert self.sessions[0].hello(hold=TTL, history=[HISTORY])[0] == 0
+        self.number, self.events, self.surveyors = self.sessions[0].history()[1], [], {}
         fields = self.space.fields()
         self.last, self.changes = int(fields["last"]), 0
         self.watches = {tuple(m[1:].split("\n")) for m in self.space.members("w")}
@@ -137,10 +140,11 @@ class Losing(Model):
                 assert p.session.leave(p.id, name, p.kind == "1c") == [0, 0]
             elif way == 1 and p.weight > 1:
                 p.weight -= 1
+                self.event(p, "d")
                 self.changed(name, p)
                 self.shown(p.session.amend(p.id, name, p.weight), p)
             elif way == 2:
-                self.part(p)
+                self.part(p, "b")
                 self.expected.append((p.session.sid, f"b {p.id}"))
                 self.broken[p.owner] = p
                 assert self.someone().anybody("break", name, p.seq) == [0]

@@ -1,11 +1,15 @@
 """model - what the scripts of the Redis store should do: test/served/rule.py, with the records
 that they keep of it."""
+import re
+
 from lines import TTL, Session, Space  # which says where rule is
 import rule
 from rule import LINES, MANY, capacity, has_slots
 
 NOTES = ("", "a note", "two\nlines 1 2\n", "\udcff\udc80")
-HEAD = {"layout", "run", "epoch", "last", "ttl"}  # and hold, for a while
+HEAD = {"layout", "run", "epoch", "last", "ttl"}
+MORE = {"hold", "survey", "history"}  # for a while
+HISTORY = 60
 
 
 class Place(rule.Place):
@@ -19,6 +23,8 @@ class Model(rule.Rule):
         self.space, self.top = Space(path), 0
         for _ in range(3):
             self.join()
+        assert self.sessions[0].hello(history=[HISTORY])[0] == 0
+        self.number = self.sessions[0].history()[1]
         self.last, self.changes = int(self.space.fields()["last"]), 0
 
     # ---- What should be
@@ -32,9 +38,9 @@ class Model(rule.Rule):
         self.last, self.changes = last, 0
         return rose >= changes if changes else rose == 0
 
-    def bury(self, session):
+    def bury(self, session, what):
         for owner in sorted(o for o, p in self.places.items() if p.session is session):
-            self.part(self.places[owner])
+            self.part(self.places[owner], what)
         self.forget_session(session)
 
     def shown(self, reply, p):
@@ -54,6 +60,7 @@ class Model(rule.Rule):
                 for sid, text in self.space.messages()]
         assert sorted(told) == sorted(self.expected), f"told {told}, should {self.expected}"
         self.expected = []
+        self.check_history()
         fields, members = self.space.fields(), self.space.members()
         parts = {key.partition("\n")[::2] for key in fields if "\n" in key}
         assert self.is_now(int(fields["last"])), fields["last"]
@@ -66,7 +73,11 @@ class Model(rule.Rule):
         assert {what for kind, what in parts if kind == "n"} <= alive
         assert {what for kind, what in parts if kind == "k"} <= {*self.places, *self.broken}
         assert {kind for kind, _ in parts} <= set("stlwnak")
-        assert {key for key in fields if "\n" not in key} - {"hold"} == HEAD
+        assert {key for key in fields if "\n" not in key} - MORE == HEAD
+        there = re.findall("([-+?])(\\w+):", fields.get("survey", ""))
+        assert sorted(there) == sorted(("-+"[armed], sid) for sid, (_, armed) in
+                                       self.surveyors.items()), there
+        assert self.surveyors or self.space.changes not in self.space.keys()
         self.check_places(fields)
         should = ["o" + owner for owner in (*self.places, *self.broken)]
         should += [f"e{fields[key].split()[0]}{key[2:]}" for key in fields if key[:2] == "s\n"]
@@ -77,6 +88,14 @@ class Model(rule.Rule):
             should.append(f"{letter}{p.name}\n{p.seq} {p.weight} {p.owner}")
         there = [member for member in members if member[0] != "f"]
         assert sorted(there) == sorted(should), set(there) ^ set(should)
+
+    def check_history(self):
+        told, newest = self.sessions[0].history(after=self.number)
+        assert newest == self.number + len(self.events), (newest, self.number, self.events)
+        should = [(self.number + i + 1, what, seq, weight, slot, LINES[name], name, note, why)
+                  for i, (what, name, seq, weight, slot, note, why) in enumerate(self.events)]
+        assert told == should[-HISTORY:], (told, should)
+        self.number, self.events = newest, []
 
     def check_places(self, fields):
         for p in self.places.values():
@@ -132,6 +151,8 @@ class Model(rule.Rule):
         self.top = int(reply.seq)
         self.places[p.owner] = p
         self.changed(name, p)
+        if p.state == "w":
+            self.event(p, "e")
         self.shown(reply, p)
         if self.rng.random() < 0.2:  # the answer was lost
             self.shown(session.enter(p.id, name, p.weight, p.kind, only_free, limit, p.note), p)
@@ -162,12 +183,13 @@ class Model(rule.Rule):
             less = weight < p.weight
             p.weight = weight
             if less:
+                self.event(p, "d")
                 self.changed(p.name, p)
             self.shown(p.session.amend(p.id, p.name, weight), p)
 
     def break_(self):
         if p := self.any_place():
-            self.part(p)
+            self.part(p, "b")
             self.expected.append((p.session.sid, f"b {p.id}"))
             self.broken[p.owner] = p
             assert self.someone().anybody("break", p.name, p.seq) == [0]
@@ -184,6 +206,7 @@ class Model(rule.Rule):
     def ask(self):
         if p := self.any_place():
             p.asked = f"why {self.rng.random()}"
+            self.event(p, "a", p.asked)
             self.expected.append((p.session.sid, f"a {p.id}"))
             assert self.someone().anybody("ask", p.name, p.seq, p.asked) == [0]
 
@@ -210,6 +233,27 @@ class Model(rule.Rule):
         else:
             assert reply[:2] == [0, 0] and 0 < reply[2] <= TTL, reply
             self.watches.add((name, session.sid))
+
+    def survey(self):
+        session = self.someone()
+        if session.sid not in self.surveyors:
+            session.stamp, names = session.survey(self.rng.choice((0, 0, self.last)))
+            assert names is None
+            self.surveyors[session.sid] = [set(), False]
+            return
+        should, _ = self.surveyors[session.sid]
+        for _ in range(self.rng.choice((1, 1, 2))):  # again: the answer was lost
+            stamp, names = session.survey(session.stamp)
+            assert set(names) == should and len(names) == len(should), (names, should)
+        self.surveyors[session.sid] = [set(), not names]
+        if names:
+            session.stamp = stamp
+
+    def survey_no_more(self):
+        if self.surveyors:
+            sid = self.rng.choice(sorted(self.surveyors))
+            del self.surveyors[sid]
+            next(s for s in self.sessions if s.sid == sid).survey(0, 1)
 
     def list(self):
         name = self.rng.choice([*LINES, None])
@@ -254,9 +298,9 @@ class Model(rule.Rule):
 
     def end(self, session):
         """As it does itself, or somebody who has its will."""
-        claims = self.claims_of(session)
-        self.bury(session)
-        if self.rng.random() < 0.5:
+        claims, by_will = self.claims_of(session), self.rng.random() < 0.5
+        self.bury(session, "x" if by_will else "r")
+        if not by_will:
             assert session.bye(*(name for _, name, _ in claims)) == [0]
         else:
             assert session.execute() == (2 if claims else 1)
@@ -277,7 +321,7 @@ class Model(rule.Rule):
             doomed.insert(0, doomed.pop())
             assert doomed[0].hello() == [2]
         for session in doomed:
-            self.bury(session)
+            self.bury(session, "x")
         self.join()  # and that notices
         while len(self.sessions) < 3:
             self.join()
@@ -292,11 +336,15 @@ class Model(rule.Rule):
 
     STEPS = {"enter": 40, "leave": 22, "read": 10, "amend": 6, "break_": 3, "leave_broken": 3,
              "ask": 2, "prove": 2, "watch": 5, "list": 2, "examine": 1, "renew": 3, "again": 2,
-             "mismatch": 1, "bye": 1, "die": 2, "join": 1}
+             "mismatch": 1, "bye": 1, "die": 2, "join": 1, "survey": 8, "survey_no_more": 1}
 
     def finish(self):
         """All leave; nothing stays."""
-        while self.sessions:
+        while len(self.sessions) > 1:
             self.end(self.sessions[-1])
+        assert self.sessions[0].hello(history=[0])[0] == 0
+        claims = self.claims_of(self.sessions[0])
+        assert self.sessions[0].bye(*(name for _, name, _ in claims)) == [0]
         assert set(self.space.fields()) <= {*HEAD, "hold"}, self.space.fields()
+        assert set(self.space.keys()) <= {self.space.state}, self.space.keys()
         assert self.space.members() == [], self.space.members()

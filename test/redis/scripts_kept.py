@@ -68,7 +68,7 @@ def left_alone(there, change):
     before = there.fields(), there.members(), there.keys()
     for session in (Session(there), a):
         reply = session.hello(hold=TTL)
-        assert reply[0] == 7 and reply[2] == "1", reply
+        assert reply[0] == 7 and reply[2] == LAYOUT, reply
     assert before == (there.fields(), there.members(), there.keys())
     return reply[1]
 
@@ -89,10 +89,10 @@ def data_that_tell_no_layout_are_left_alone():
 def the_layout_is_told_again_when_all_is_lost():
     there = space()
     a = there.session()
-    assert there.fields()["layout"] == "1"
+    assert there.fields()["layout"] == LAYOUT
     there.lose()
     a.hello(hold=TTL)
-    assert there.fields()["layout"] == "1"
+    assert there.fields()["layout"] == LAYOUT
 
 
 # ---- Who the server is ---------------------------------------------------------------------

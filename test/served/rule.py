@@ -32,7 +32,8 @@ class Place:
 
 
 class Rule:
-    """`expected`: messages that the server should have sent, [(session, text)]."""
+    """`expected`: messages that the server should have sent, [(session, text)].  `events`: what
+    should be in its history, [(what, name, seq, weight, slot, note, why)]."""
 
     STEPS = {}  # what can be done, and how often
 
@@ -41,7 +42,8 @@ class Rule:
         self.sessions, self.places, self.broken = [], {}, {}  # by owner
         self.watches = set()  # (name, sid)
         self.ids = 0
-        self.expected, self.on_hold = [], False
+        self.surveyors = {}  # by sid: [names that have changed, is it to be told?]
+        self.expected, self.events, self.on_hold = [], [], False
         self.done = {}
 
     def line(self, name, state="gw"):
@@ -60,6 +62,7 @@ class Rule:
                 free = next(i for i in range(len(taken) + 1) if i not in taken)
                 p.slot = free if has_slots(name) else -1
                 p.state = "g"
+                self.event(p, "g")
                 if p is not me:
                     self.expected.append((p.session.sid, f"g {p.id} {p.slot}"))
 
@@ -72,15 +75,24 @@ class Rule:
         """A line was changed: the store's stamp goes on."""
         raise NotImplementedError
 
+    def event(self, p, what, why=""):
+        self.events.append((what, p.name, p.seq, p.weight, p.slot, p.note, why))
+
     def changed(self, name, me=None):
         if not self.on_hold:
             self.settle(name, me)
         self.count(name)
+        for sid, survey in self.surveyors.items():
+            survey[0].add(name)
+            if survey[1]:
+                self.expected.append((sid, "s"))
+            survey[1] = False
         for watch in [w for w in self.watches if w[0] == name]:
             self.watches.remove(watch)
             self.expected.append((watch[1], f"c {name}"))
 
-    def part(self, p):
+    def part(self, p, what="r"):
+        self.event(p, what if p.state == "g" else "l")
         del self.places[p.owner]
         self.changed(p.name)
 
@@ -94,6 +106,7 @@ class Rule:
         """Its places are out of their lines already."""
         self.broken = {o: p for o, p in self.broken.items() if p.session is not session}
         self.watches = {w for w in self.watches if w[1] != session.sid}
+        self.surveyors.pop(session.sid, None)
         self.sessions.remove(session)
 
     # ---- At random

@@ -100,7 +100,7 @@ class Redis(Server):
     """Without files; plain and encrypted; sessions last 3 s.  See src/store/redis/base.lua
     for the keys."""
     scheme, module = "redis", redis
-    HEAD = {"layout", "run", "epoch", "last", "ttl", "hold"}
+    HEAD = {"layout", "run", "epoch", "last", "ttl", "hold", "history"}
 
     @staticmethod
     def look():
@@ -127,7 +127,7 @@ class Redis(Server):
         server = client.info("server")
         if int(server["uptime_in_seconds"]) < YOUNG:
             now = "".join(part.zfill(6) for part in client.call("TIME"))
-            client.call("HSET", f"{{{name}}}:state", "layout", 1, "run", f"{server['run_id']}:",
+            client.call("HSET", f"{{{name}}}:state", "layout", 2, "run", f"{server['run_id']}:",
                         "epoch", now, "last", now, "ttl", 0)
 
     def look_for(self, client, name):
@@ -151,7 +151,8 @@ class Redis(Server):
         return list(client.call("KEYS", f"{{{name}}}:claim:*"))
 
     def clear(self, client, name):
-        client.call("DEL", f"{{{name}}}:state", f"{{{name}}}:order", *self.claims(client, name))
+        keys = [f"{{{name}}}:{key}" for key in ("state", "order", "changes", "past")]
+        client.call("DEL", *keys, *self.claims(client, name))
 
 
 def excuses(members, dead):

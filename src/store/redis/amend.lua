@@ -19,6 +19,7 @@ if weight < p.weight then
   p.weight = weight
   call('ZADD', order, 0, member(p, owner))
   call('HSET', state, 't\n' .. owner, place_text(p))
+  event(p, 'd')
   if line.epoch ~= head.epoch then recount(name, line) end
   advance(name, line, owner)
   store_line(name, line)

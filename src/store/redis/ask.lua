@@ -5,5 +5,8 @@
 if not found then return { 6 } end
 local whom, id = match(found, ' (%x+):(%d+)$')
 call('HSET', state, fmt('a\n%s:%s', whom, id), ARGV[6])
+if trail().history then
+  event(parse_place(call('HGET', state, fmt('t\n%s:%s', whom, id))), 'a', ARGV[6])
+end
 tell(whom, 'a ' .. id)
 return { 0 }

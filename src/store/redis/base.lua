@@ -1,11 +1,13 @@
--- base.lua - what every script begins with.
+-- base.lua - what every script needs that reads or writes places.
 --
--- A script is base.lua, line.lua and NAME.lua behind each other.  Some have NAME_alone.lua
--- before them, some have server.lua or anybody.lua before NAME.lua.
+-- A script is trail.lua, base.lua, line.lua and NAME.lua behind each other.  Some have
+-- NAME_alone.lua before, and alone.lua behind the first; some have server.lua or anybody.lua
+-- before NAME.lua.
 --
 -- KEYS  1 PREFIX:state  a hash: all that is looked up by its name
 --       2 PREFIX:order  a sorted set of equal scores: all that has an order
---       3 ...           claim keys, where a script says so
+--       3, 4            see trail.lua
+--       5 ...           claim keys, where a script says so
 -- ARGV  1 the epoch we know  2 our session, <sid>, or our place, <sid>:<id>
 --       3 our connection  4 ... see each script
 --
@@ -17,6 +19,7 @@
 --   last     highest token ever given out; any change of a line raises it, so that it also
 --            tells whether there was one
 --   hold     "<end> <length>": nobody is granted anything until then
+--   survey, history  see trail.lua
 --   s_<sid>  "<end> <connection>"                          n_<sid> messages sent to a session
 --   l_<name> "<kind> <weight held> <waiting> <slots> <epoch>"
 --   t_<sid>:<id>  "<state> <seq> <weight> <slot> <since> <kind> <name>\n<note>"
@@ -40,9 +43,8 @@
 -- knows the epoch is right about the server, too.
 --
 -- Whoever changes what is kept, or how, changes LAYOUT: see hello.lua.
-local LAYOUT = '1'
-local call, fmt, match, sub = redis.call, string.format, string.match, string.sub
-local state, order = KEYS[1], KEYS[2]
+local LAYOUT = '2'
+local fmt, match = string.format, string.match
 local sid = sub(ARGV[2], 1, 16)
 
 local t = call('TIME')

@@ -195,6 +195,8 @@ static int set_params(struct hf_redis_config *ret, const struct hf_config *confi
     if (r == 0)
         r = set_evicting(ret, hf_config_get(config, "evicting"), errmsg);
     if (r == 0)
+        r = hf_param_history(config, &ret->history, errmsg);
+    if (r == 0)
         r = set_db_param(ret, hf_config_get(config, "db"), errmsg);
     return r == 0 ? hf_redis_config_auth(ret, config, errmsg) : r;
 }

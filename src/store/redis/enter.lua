@@ -2,13 +2,13 @@
 --
 -- ARGV 4 name 5 weight 6 kind 7 most that may wait; 0: any, -1: it must be free  8 note
 --      9 secret
--- KEYS 3 the claim, if it is one
+-- KEYS 5 the claim, if it is one
 --
 -- -> as show(), or its first six alone; the same with 'r': refused, of which last, nearest
 --    and patience count; { 4, kind } those there are of another kind; { 5 } too many wait
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
-head = { epoch = f[1], last = f[3], hold = f[4] }
+head = { epoch = f[1], last = f[3], hold = f[4], survey = f[8], history = f[9] }
 weight = tonumber(weight)
 
 local function refused(wait)
@@ -51,13 +51,13 @@ end
 local seq = fmt('%016.0f', math.max(head.last + 1, now))
 if kind == '1c' then
   local left = math.ceil((tonumber(sub(f[2], 1, 16)) - now) / 1000)
-  local there = call('GET', KEYS[3])
+  local there = call('GET', KEYS[5])
   if there and match(there, '^%x+:%d+:%d+$') and
-     claim_left(KEYS[3]) > tonumber(call('HGET', state, 'ttl')) then
+     claim_left(KEYS[5]) > tonumber(call('HGET', state, 'ttl')) then
     there = nil -- nobody in line has it: it is left from before the clock was set back
   end
-  if there then return refused(claim_patience(KEYS[3])) end
-  call('SET', KEYS[3], owner .. ':' .. seq, 'PX', left)
+  if there then return refused(claim_patience(KEYS[5])) end
+  call('SET', KEYS[5], owner .. ':' .. seq, 'PX', left)
 end
 
 local p = { state = granted and 'g' or 'w', seq = seq, weight = weight, slot = -1,
@@ -73,4 +73,6 @@ call('ZADD', order, 0, member(p, owner), 0, 'o' .. owner)
 call('HSET', state, 'last', seq, 't\n' .. owner, place_text(p), 'l\n' .. name, line_text(line),
      unpack(granted and {} or { 'k\n' .. owner, ARGV[9] }))
 if f[7] then tell_watchers(name) end
+if f[8] then head.survey = note_change(head.survey, name, seq) end
+if f[9] then event(p, granted and 'g' or 'e') end
 return show(p, owner, nil, not granted and line.epoch == head.epoch and line.waiting - 1 or nil)

@@ -1,14 +1,15 @@
 -- enter_alone.lua - take a place where nobody is; enter.lua follows if somebody is.
 --
--- It stands before base.lua, and works with texts as they are: to make all those functions,
+-- It stands before all else, and works with texts as they are: to make all those functions,
 -- and to read what nobody wrote, would take twice as long.  Times and tokens have sixteen
 -- digits, so that texts compare as numbers do.
 local call, sub = redis.call, string.sub
 local state, order = KEYS[1], KEYS[2]
 local owner, name, weight, kind = ARGV[2], ARGV[4], ARGV[5], ARGV[6]
+local done, last, events -- see alone.lua
 
 local f = call('HMGET', state, 'epoch', 's\n' .. sub(owner, 1, 16), 'last', 'hold',
-               't\n' .. owner, 'l\n' .. name, 'w\n' .. name)
+               't\n' .. owner, 'l\n' .. name, 'w\n' .. name, 'survey', 'history')
 local session = f[2]
 if f[1] == ARGV[1] and session and sub(session, 18) == ARGV[3] and
    not (f[5] or f[6] or f[7]) and (kind == '1' or kind == '4294967295') then
@@ -17,12 +18,14 @@ if f[1] == ARGV[1] and session and sub(session, 18) == ARGV[3] and
   if sub(session, 1, 16) > now and (f[4] or '0') <= now then
     local seq = now
     if f[3] >= now then seq = string.format('%016.0f', f[3] + 1) end
+    local text = 'g ' .. seq .. ' ' .. weight .. ' -1 ' .. now .. ' ' .. kind .. ' ' ..
+                 name .. '\n' .. ARGV[8]
     call('ZADD', order, 0, 'h' .. name .. '\n' .. seq .. ' ' .. weight .. ' ' .. owner,
          0, 'o' .. owner)
-    call('HSET', state, 'last', seq,
-         't\n' .. owner, 'g ' .. seq .. ' ' .. weight .. ' -1 ' .. now .. ' ' .. kind .. ' ' ..
-                         name .. '\n' .. ARGV[8],
+    call('HSET', state, 'last', seq, 't\n' .. owner, text,
          'l\n' .. name, kind .. ' ' .. weight .. ' 0 0 ' .. f[1])
-    return { 0, 'g', seq, seq, -1, now }
+    done, last = { 0, 'g', seq, seq, -1, now }, seq
+    events = f[9] and redis.pcall('RPUSH', KEYS[4], text)
+    if not f[8] and (type(events) ~= 'number' or events % 64 ~= 0) then return done end
   end
 end

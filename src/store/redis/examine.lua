@@ -1,6 +1,6 @@
 -- examine.lua - what EXAMINE wants to know.
 --
--- ARGV 4 name, or nothing    KEYS 3 the claim of that name
+-- ARGV 4 name, or nothing    KEYS 5 the claim of that name
 -- -> { 0, sessions, holders, waiters, on hold for, longest ttl, last token, epoch,
 --      holders and waiters of that name, time, how long a claim lives that is none of ours;
 --      -1 if it has no end }
@@ -21,7 +21,7 @@ if name then
   holders = call('ZLEXCOUNT', order, range('h', name))
   waiters = call('ZLEXCOUNT', order, range('q', name))
   if holders == 0 then
-    foreign = call('PTTL', KEYS[3]) == -1 and -1 or claim_left(KEYS[3]) or 0
+    foreign = call('PTTL', KEYS[5]) == -1 and -1 or claim_left(KEYS[5]) or 0
   end
 end
 return { 0, count('e'), count('h'), count('q'), hold_left(), tonumber(f[5]), head.last,

@@ -3,6 +3,7 @@
 -- ARGV 4 ttl 5 longest ttl we know of 6 hold-off, should there be no data at all
 --      7 highest token we know of; 1 is "0" for a new session, and "-" for one that a will
 --      is of: it is taken over to be ended, and lives no longer for that
+--      8 how much history is to be kept; none, nothing: as it is  9 only if data were lost (1)
 -- -> { 0, epoch, on hold for, messages sent to us, longest ttl, patience }; { 2 } the
 --    session is dead; { 3 } somebody who has its will was here, and it is not dead yet;
 --    { 7, layout, ours } the data are another version's, and left alone
@@ -12,12 +13,13 @@
 -- were put down again (mend.lua).
 local ttl, known = tonumber(ARGV[4]), ARGV[1]
 
-local f = call('HMGET', state, 'run', 's\n' .. sid, 'hold', 'epoch', 'last', 'ttl', 'layout')
+local f = call('HMGET', state, 'run', 's\n' .. sid, 'hold', 'epoch', 'last', 'ttl', 'layout',
+               'history')
 if f[7] ~= LAYOUT and (f[7] or f[5]) then return { 7, f[7] or '0', LAYOUT } end
 if known == '-' and not f[2] then return { 2 } end
 local longest = math.max(ttl, tonumber(ARGV[5]), tonumber(f[6] or '0'))
 local last = math.max(tonumber(f[5] or '0'), tonumber(ARGV[7]))
-head = { hold = f[3], epoch = f[4] }
+head = { hold = f[3], epoch = f[4], history = f[8] }
 if known ~= '0' then insist() end
 local id, replid, before = run_id(), replication_ids()
 if lost(f[1], id, replid, before) then
@@ -25,7 +27,11 @@ if lost(f[1], id, replid, before) then
   if not f[1] then -- what is left, if anything, does not fit together
     call('DEL', state, order)
     f[2] = false
+    if head.history then call('HSET', state, 'history', head.history) end
   end
+  if not head.history then call('DEL', past) end
+  call('HDEL', state, 'survey') -- who surveys must look at all
+  call('DEL', changes)
   head.hold = fmt('%016.0f %.0f', now + hold, hold)
   head.epoch = fmt('%.0f', math.max(now, tonumber(f[4] or '0') + 1))
   call('HSET', state, 'layout', LAYOUT, 'run', id .. ':' .. replid, 'epoch', head.epoch,
@@ -33,6 +39,9 @@ if lost(f[1], id, replid, before) then
   last = math.max(last, now)
 end
 call('HSET', state, 'last', fmt('%016.0f', last), 'ttl', fmt('%.0f', longest))
+if (ARGV[8] or '') ~= '' and (ARGV[9] ~= '1' or (known ~= head.epoch and not head.history)) then
+  keep_history(tonumber(ARGV[8]))
+end
 
 local till, connection = match(f[2] or '', '^(%d+) (%d+)$')
 local alive = till and tonumber(till) > now

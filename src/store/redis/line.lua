@@ -3,16 +3,7 @@
 -- A place is granted when nobody waits ahead of it and it fits into what is left of the
 -- capacity.  `used` and `waiting` are kept, so no line is ever walked; only after data
 -- were lost they are counted again.
-local head -- of the script: epoch, hold, last; as texts
-
--- A key of the same namespace, or a channel.
-local function with_prefix(name) return sub(state, 1, -6) .. name end
-
--- Numbered, so that a session knows when it missed one.
-local function tell(whom, text)
-  local n = call('HINCRBY', state, 'n\n' .. whom, 1)
-  call('PUBLISH', with_prefix('wake:' .. whom), fmt('%d %s', n, text))
-end
+local head -- of the script: epoch, hold, last; survey, history, see trail(); as texts
 
 -- Range of all members that begin with these two; no name has a control character.
 local function range(letter, name)
@@ -30,6 +21,39 @@ end
 local function claim_patience(key)
   local left = claim_left(key)
   return left and math.min(left, 200000)
+end
+
+-- Who surveys, and what history there is; read once, if the script has not done so.
+local function trail()
+  if head.survey == nil then
+    local f = call('HMGET', state, 'survey', 'history')
+    head.survey, head.history = f[1], f[2]
+  end
+  return head
+end
+
+-- Something has happened to a place, by what it is at present.
+local function event(p, what, why)
+  if not trail().history then return end
+  head.history = note_event(head.history, fmt('%s %s %.0f %d %.0f %s %s\n', what, p.seq, p.weight,
+                                              p.slot, now, p.kind, p.name) .. p.note ..
+                                          (why and '\0' .. why or ''))
+end
+
+local function set_survey(text)
+  head.survey = text ~= '' and text
+  if head.survey then
+    call('HSET', state, 'survey', text)
+  else
+    call('HDEL', state, 'survey')
+    call('DEL', changes)
+  end
+end
+
+local function forget_survey(whom)
+  if trail().survey and string.find(head.survey, whom, 1, true) then
+    set_survey((string.gsub(head.survey, '[-+?]' .. whom .. ':%d+', '')))
+  end
 end
 
 local function tell_watchers(name)
@@ -120,6 +144,7 @@ local function advance(name, line, me)
     call('ZADD', order, 0, member(p, owner))
     call('HSET', state, 't\n' .. owner, place_text(p))
     line.used, line.waiting = line.used + p.weight, line.waiting - 1
+    if head.history ~= false then event(p, 'g') end
     if owner ~= me then tell(whom, fmt('g %s %d %s %s', id, p.slot, p.since, f[2] or '')) end
   end
 end
@@ -163,6 +188,7 @@ end
 local function changed(name, watched)
   head.last = fmt('%016.0f', call('HINCRBY', state, 'last', 1))
   if watched then tell_watchers(name) end
+  if trail().survey then head.survey = note_change(head.survey, name, head.last) end
 end
 
 local function is_watched(name) return call('HEXISTS', state, 'w\n' .. name) == 1 end
@@ -177,14 +203,16 @@ local function refresh(name, line, me)
 end
 
 -- Take a place out of its line and grant what then fits.  Its record stays, but if it is
--- `gone` its index goes, too.  `text` and `watched`: the fields of the line.
-local function part(p, owner, gone, text, watched)
+-- `gone` its index goes, too.  `text` and `watched`: the fields of the line.  `what` happens to
+-- it, if it holds: r, x or b, as holdfast's store.h has it; who waits has left in any case.
+local function part(p, owner, what, gone, text, watched)
   local line = parse_line(text, p.kind)
   if gone then
     call('ZREM', order, member(p, owner), 'o' .. owner)
   else
     call('ZREM', order, member(p, owner))
   end
+  if head.history ~= false then event(p, p.state == 'g' and what or 'l') end
   if line.epoch ~= head.epoch then
     recount(p.name, line)
   elseif p.state == 'g' then
@@ -199,8 +227,8 @@ local function part(p, owner, gone, text, watched)
 end
 
 -- The same where those fields were not read.
-local function take_out(p, owner)
-  part(p, owner, false, call('HGET', state, 'l\n' .. p.name), is_watched(p.name))
+local function take_out(p, owner, what)
+  part(p, owner, what, false, call('HGET', state, 'l\n' .. p.name), is_watched(p.name))
 end
 
 -- Nothing of a place is to be kept.
@@ -215,18 +243,19 @@ end
 
 -- End a session whose time is up and all it has, `most` places at once: one may have very
 -- many, and nobody else is served meanwhile.  How many places there were; if as many as that,
--- there is something left of it.
-local function bury(whom, most)
+-- there is something left of it.  `what`: r if its owner wants it so; else its holds are lost.
+local function bury(whom, most, what)
   local some = places_of(whom, most)
   for _, index in ipairs(some) do
     local owner = sub(index, 2)
     local text = call('HGET', state, 't\n' .. owner)
-    if text and sub(text, 1, 1) ~= 'b' then take_out(parse_place(text), owner) end
+    if text and sub(text, 1, 1) ~= 'b' then take_out(parse_place(text), owner, what or 'x') end
     forget(owner)
     call('ZREM', order, index)
   end
   if #some == most then return most end
   forget_watches(whom)
+  forget_survey(whom)
   local session = call('HGET', state, 's\n' .. whom)
   if session then call('ZREM', order, 'e' .. sub(session, 1, 16) .. whom) end
   call('HDEL', state, 's\n' .. whom, 'n\n' .. whom)

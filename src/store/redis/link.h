@@ -27,6 +27,7 @@ struct hf_redis_config {
     hf_time          ttl;
     int              replicas; /* that must have heard of a grant */
     bool             evicting; /* a server that may evict our keys will do */
+    int              history;  /* how much is to be kept; -1: as it is */
     char            *user;     /* NULL: none, or the default one */
     char            *password; /* NULL: none */
 };

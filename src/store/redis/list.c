@@ -4,10 +4,12 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FIRST     4 /* part of the answer that is a place */
 #define SINCE_MAX ((int64_t)1 << 60)
+#define LEFT_MAX  ((int64_t)24 * 3600 * 1000000)
 
 /* ---- One place ------------------------------------------------------------------ */
 
@@ -34,6 +36,25 @@ bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret)
     ret->line = name;
     ret->note = end + 1;
     ret->asked = state == 'w' ? "" : NULL;
+    return true;
+}
+
+const char *hf_redis_behind(const redisReply *text)
+{
+    size_t size = strlen(text->str);
+
+    return size < text->len ? text->str + size + 1 : "";
+}
+
+/* Behind it: how much of the lease is left. */
+static bool read_place(const redisReply *part, struct hf_ticket *ret)
+{
+    if (part->type != REDIS_REPLY_STRING)
+        return false;
+    int64_t left = strtoll(hf_redis_behind(part), NULL, 10);
+    if (!hf_redis_ticket_parse(part->str, ret))
+        return false;
+    ret->left = left > 0 && left <= LEFT_MAX ? left : 0;
     return true;
 }
 
@@ -96,8 +117,7 @@ void hf_redis_list(struct hf_served_task *task, int code, const void *data)
         ticket[count++] = stand_in(name, (struct hf_shape){ 1, 1, true },
                                    "somebody who does not use Holdfast");
     for (size_t i = FIRST; i < reply->elements; i++, count++)
-        if (reply->element[i]->type != REDIS_REPLY_STRING ||
-            !hf_redis_ticket_parse(reply->element[i]->str, &ticket[count]))
+        if (!read_place(reply->element[i], &ticket[count]))
             ticket[count] = unreadable(name);
     hf_served_sort(ticket, count);
     count =

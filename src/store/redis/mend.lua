@@ -5,7 +5,7 @@
 -- ARGV 4, 5  the ids: behind the first, up to the second; "" where there is no such end
 --      6 ... for each place: id, state, seq, weight, slot, since, kind, name, note, secret;
 --            seq 0 if its ENTER was never answered
--- KEYS 3 ... the claims among those that hold, in the same order
+-- KEYS 5 ... the claims among those that hold, in the same order
 -- -> { 0, places put down again, places taken away }, and a 1 behind them if there may be
 --    more to take away: the same piece once more; { 2 } too late
 local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'hold')
@@ -16,7 +16,7 @@ if not on_hold() then return { 2 } end
 insist()
 
 local left = math.ceil((tonumber(sub(f[2], 1, 16)) - now) / 1000)
-local mine, claims, back, away = {}, 2, 0, 0
+local mine, claims, back, away = {}, 4, 0, 0
 
 local function put(p, owner, text, secret)
   if text then call('ZREM', order, member(parse_place(text), owner)) else back = back + 1 end
@@ -26,6 +26,7 @@ local function put(p, owner, text, secret)
   if call('HEXISTS', state, 'l\n' .. p.name) == 0 then -- counted when the hold-off is over
     call('HSET', state, 'l\n' .. p.name, p.kind .. ' 0 0 0 0')
   end
+  if trail().survey then changed(p.name, false) end -- by whoever came back before us
 end
 
 for i = 6, #ARGV, 10 do
@@ -57,7 +58,10 @@ for _, index in ipairs(there) do
   local owner = sub(index, 2)
   if not mine[owner] then -- given back already, where that is not known any more
     local text = call('HGET', state, 't\n' .. owner)
-    if text and sub(text, 1, 1) ~= 'b' then take_out(parse_place(text), owner) away = away + 1 end
+    if text and sub(text, 1, 1) ~= 'b' then 
+      take_out(parse_place(text), owner, 'r')
+      away = away + 1
+    end
     forget(owner)
     call('ZREM', order, index)
   end

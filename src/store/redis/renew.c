@@ -110,7 +110,8 @@ bool hf_redis_renew(struct hf_served *served)
 /* Is anybody there for whom it matters that a session or a hold-off ends? */
 static bool somebody_waits(const struct hf_redis *redis)
 {
-    return redis->served.places > 0 || redis->served.outsiders > 0;
+    return redis->served.places > 0 || redis->served.outsiders > 0 ||
+           redis->served.survey.task != NULL;
 }
 
 static hf_time oldest_call(const struct hf_redis *redis)

@@ -1,6 +1,6 @@
 -- renew.lua - our session lives; end those that do not.
 --
--- ARGV 4 ttl 5 ... for each claim: id, seq    KEYS 3 ... the claims
+-- ARGV 4 ttl 5 ... for each claim: id, seq    KEYS 5 ... the claims
 -- -> { 0, messages sent to us, patience, on hold for, longest ttl,
 --      ids of claims that are gone ... }
 local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'hold', 'run', 'ttl')
@@ -15,8 +15,8 @@ keep_time(tonumber(f[5]))
 sweep()
 local ret = { 0, tonumber(call('HGET', state, 'n\n' .. sid) or '0'), patience(), hold_left(),
               tonumber(f[5]) }
-for i = 3, #KEYS do
-  local id, seq = ARGV[2 * i - 1], ARGV[2 * i]
+for i = 5, #KEYS do
+  local id, seq = ARGV[2 * i - 5], ARGV[2 * i - 4]
   if call('GET', KEYS[i]) == sid .. ':' .. id .. ':' .. seq then
     call('PEXPIRE', KEYS[i], math.ceil(ttl / 1000))
   else -- deleted, or somebody else's by now
@@ -24,7 +24,7 @@ for i = 3, #KEYS do
     local text = call('HGET', state, 't\n' .. owner)
     if text and sub(text, 1, 1) == 'g' then
       local p = parse_place(text)
-      take_out(p, owner)
+      take_out(p, owner, 'b')
       p.state = 'b'
       call('HSET', state, 't\n' .. owner, place_text(p))
     end

@@ -1,12 +1,13 @@
 /* script.c - the scripts, and how one is called.
  *
- * A script is base.lua, line.lua and a file of its own behind each other.  Some have
- * another before them, for when nobody else is there; some have server.lua or
- * anybody.lua before their own.  A script is called by its SHA1.  A server that does not
+ * A script is trail.lua, base.lua, line.lua and a file of its own behind each other.  Some
+ * have another before them all, for when nobody else is there, and alone.lua behind the
+ * first; some have server.lua or anybody.lua before their own.  A script is called by its SHA1.  A server that does not
  * know it is given it, and called again.
  */
 #include "store/redis/inner.h"
 
+#include "store/redis/alone.lua.h"
 #include "store/redis/amend.lua.h"
 #include "store/redis/anybody.lua.h"
 #include "store/redis/ask.lua.h"
@@ -17,6 +18,7 @@
 #include "store/redis/enter_alone.lua.h"
 #include "store/redis/examine.lua.h"
 #include "store/redis/hello.lua.h"
+#include "store/redis/history.lua.h"
 #include "store/redis/leave.lua.h"
 #include "store/redis/leave_alone.lua.h"
 #include "store/redis/line.lua.h"
@@ -26,6 +28,8 @@
 #include "store/redis/read.lua.h"
 #include "store/redis/renew.lua.h"
 #include "store/redis/server.lua.h"
+#include "store/redis/survey.lua.h"
+#include "store/redis/trail.lua.h"
 #include "store/redis/watch.lua.h"
 
 #include <assert.h>
@@ -46,6 +50,7 @@ static const char *const bodies[HF_REDIS_SCRIPTS] = {
     [HF_REDIS_WATCH] = watch_lua, [HF_REDIS_BREAK] = break_lua,
     [HF_REDIS_ASK] = ask_lua,     [HF_REDIS_PROVE] = prove_lua,
     [HF_REDIS_LIST] = list_lua,   [HF_REDIS_EXAMINE] = examine_lua,
+    [HF_REDIS_SURVEY] = survey_lua, [HF_REDIS_HISTORY] = history_lua,
 };
 
 /* ---- Their names ---------------------------------------------------------------- */
@@ -63,7 +68,8 @@ static char *script_text(enum hf_redis_script script)
     char *text = NULL;
 
     assert(script < HF_REDIS_SCRIPTS && bodies[script] != NULL);
-    if (asprintf(&text, "%s\n%s\n%s\n%s\n%s", alone, base_lua, line_lua, between,
+    if (asprintf(&text, "%s\n%s\n%s\n%s\n%s\n%s\n%s", alone, trail_lua,
+                 alone[0] != '\0' ? alone_lua : "", base_lua, line_lua, between,
                  bodies[script]) < 0)
         return NULL;
     return text;
@@ -210,9 +216,11 @@ void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t
     hf_redis_args_begin(&redis->args);
     hf_redis_add(&redis->served, "EVALSHA");
     hf_redis_add(&redis->served, redis->sha[script]);
-    hf_redis_add_number(&redis->served, 2 + claims);
+    hf_redis_add_number(&redis->served, 4 + claims);
     add_key(redis, ":state", "");
     add_key(redis, ":order", "");
+    add_key(redis, ":changes", "");
+    add_key(redis, ":past", "");
 }
 
 void hf_redis_add_who(struct hf_redis *redis)

@@ -20,6 +20,19 @@ local function lost(run, id, replid, before)
          (match(before, '[^0]') and sub(run, #id + 2) ~= replid)
 end
 
+-- Numbers go on from the clock: so they are higher than any before, even if those are lost.
+local function keep_history(length)
+  local number = head.history and match(head.history, ' (%d+)$') or fmt('%.0f', now)
+  if length > 0 then
+    head.history = fmt('%d %s', length, number)
+    call('HSET', state, 'history', head.history)
+  elseif head.history then
+    head.history = false
+    call('HDEL', state, 'history')
+    call('DEL', past)
+  end
+end
+
 -- If the clock was set back, no hold-off and no lease lasts longer from now on than it did when
 -- it began; and a hold-off that is over stays over.  `longest`: lease in use.
 local function keep_time(longest)

@@ -147,6 +147,7 @@ static void take_hello(struct hf_redis *redis, const redisReply *reply, const ch
     }
     snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
     redis->served.fresh = false;
+    session->history_set = true;
     hf_redis_session_held_off(redis, hf_redis_time(reply, 2));
     hf_redis_renew_after(redis, hf_redis_time(reply, 5));
     if (other)
@@ -226,6 +227,10 @@ void hf_redis_hello(struct hf_redis *redis)
     hf_redis_add_number(&redis->served, (uint64_t)(session->longest / 1000));
     hf_redis_add_number(&redis->served, (uint64_t)(blank_hold(redis) / 1000));
     hf_redis_add_number(&redis->served, redis->served.token);
+    if (redis->config.history >= 0 && !redis->served.executes) {
+        hf_redis_add_number(&redis->served, (uint64_t)redis->config.history);
+        hf_redis_add_number(&redis->served, session->history_set);
+    }
     hf_redis_send(redis, &session->call, on_hello, NULL);
 }
 

@@ -40,6 +40,18 @@ static void renew_in(struct hf_served *served, int64_t us)
     hf_redis_renew_after((struct hf_redis *)served, us * 1000);
 }
 
+/* { 0, stamp, patience, unknown, name, ... } */
+static const char *changed_name(const void *reply, size_t index)
+{
+    return hf_redis_text(reply, 4 + index);
+}
+
+static void free_task(struct hf_task *task)
+{
+    hf_redis_examine_free(task);
+    hf_served_past_free(((struct hf_served_task *)task)->past);
+}
+
 static const struct hf_served_ops ops = {
     .begin = hf_redis_begin,
     .add_number = hf_redis_add_number,
@@ -54,6 +66,8 @@ static const struct hf_served_ops ops = {
     .text = hf_redis_text,
     .list = hf_redis_list,
     .examine = hf_redis_examine,
+    .changed = changed_name,
+    .history = hf_redis_history,
     .session_gone = hf_redis_session_restart,
     .session_again = hf_redis_session_again,
     .renew = hf_redis_renew,
@@ -67,7 +81,7 @@ static const struct hf_remote_ops remote_ops = {
     .begin = hf_served_begin,
     .end_watch = hf_served_end_watch,
     .end_task = hf_served_end_task,
-    .free_task = hf_redis_examine_free,
+    .free_task = free_task,
     .may_have = hf_served_may_have,
     .lose = hf_served_lose,
 };
@@ -208,11 +222,13 @@ static int load_with_tls(const char *scheme, char *errmsg, size_t size)
     return r == 0 ? hf_tls_load(scheme, errmsg, size) : r;
 }
 
-static const char *const params[] = { "ttl",  "prefix", "replicas", "evicting", "db",
-                                      "auth", "ca",     "cert",     "key",      NULL };
+static const char *const params[] = { "ttl",  "prefix", "replicas", "evicting",
+                                      "db",   "auth",   "ca",       "cert",
+                                      "key",  "history", NULL };
 
 /* clang-format off */
 #define IMPL(name, loads) { .scheme = (name), .params = params, .users = true, .load = (loads), \
+                     .surveys = true, .recalls = true, \
                      .open = redis_open, .close = redis_close,           \
                      .submit = hf_remote_submit, .cancel = hf_remote_cancel, .process = redis_process, \
                      .will = hf_served_will }

@@ -22,6 +22,8 @@ static struct form form_of(const struct hf_req *req)
         [HF_ASK] = { HF_REDIS_ASK, false },
         [HF_PROVE] = { HF_REDIS_PROVE, false },
         [HF_EXAMINE] = { HF_REDIS_EXAMINE, false },
+        [HF_SURVEY] = { HF_REDIS_SURVEY, false },
+        [HF_HISTORY] = { HF_REDIS_HISTORY, false },
     };
 
     return forms[req->op == HF_PROVE && req->id != 0 ? HF_READ : req->op];
@@ -39,6 +41,8 @@ static bool may_touch_claim(const struct hf_served *served, const struct hf_req 
     case HF_REDIS_LEAVE:
         place = hf_served_place_find(served, req->id);
         return place == NULL || place->shape.claim;
+    case HF_REDIS_HISTORY:
+        return false;
     default:
         return !form->own && req->name != NULL;
     }
@@ -70,8 +74,8 @@ void hf_redis_begin(struct hf_served_task *task)
         hf_redis_add_owner(redis, req->id);
     else
         hf_redis_add_who(redis);
-    if (req->name != NULL)
-        hf_redis_add(&redis->served, req->name);
+    if (req->name != NULL || form.script == HF_REDIS_HISTORY)
+        hf_redis_add_note(&redis->served, req->name);
     if (form.script == HF_REDIS_READ)
         hf_redis_add(&redis->served, leaves_mark(redis, req) ? "1" : "0");
 }

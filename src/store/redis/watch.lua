@@ -1,7 +1,7 @@
 -- watch.lua - be told once a line changes.
 --
 -- ARGV 4 name 5 `last` when we looked, 0: not known 6 ... seqs: fire if one has left
--- KEYS 3 the claim of that name
+-- KEYS 5 the claim of that name
 -- -> { 0, 1 } it has changed already; { 0, 0, patience, when to look again at a claim that
 --    is none of ours } we are told
 local name = ARGV[4]
@@ -17,7 +17,7 @@ local foreign -- who claims by a plain SET is in no line; its key tells how long
 for i = 6, #ARGV do
   local there = false
   if ARGV[i] == '0' then
-    foreign = claim_patience(KEYS[3])
+    foreign = claim_patience(KEYS[5])
     there = foreign ~= nil
   end
   for _, letter in ipairs({ 'h', 'q' }) do

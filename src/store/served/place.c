@@ -96,6 +96,7 @@ void hf_served_news_all(struct hf_served *served)
         for (struct hf_served_place *at = served->place[i]; at != NULL; at = at->next)
             hf_served_place_news(at);
     hf_served_changed(served, NULL);
+    hf_served_survey_ring(served);
 }
 
 void hf_served_place_secret(const struct hf_served_place *place,
@@ -134,6 +135,10 @@ bool hf_served_message(struct hf_served *served, const char *text)
 
     if (strcmp(text, "e") == 0) {
         served->ops->renew(served); /* the server's answer counts */
+        return true;
+    }
+    if (strcmp(text, "s") == 0) {
+        hf_served_survey_ring(served);
         return true;
     }
     if (text[0] == '\0' || text[1] != ' ')

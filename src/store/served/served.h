@@ -4,7 +4,8 @@
  *   session.c  which session is ours, and its will
  *   place.c    places we have or want, and what messages say of them
  *   call.c     a call of the server           answer.c  how it stands with a place
- *   enter.c read.c amend.c leave.c watch.c break.c ask.c prove.c list.c examine.c  the verbs
+ *   enter.c read.c amend.c leave.c watch.c break.c ask.c prove.c list.c examine.c
+ *   survey.c history.c  the verbs
  *   anybody.c  what the verbs share that are about anybody's place
  *
  * Such a server keeps count of a line and grants a place when it fits.  It tells the
@@ -70,8 +71,8 @@ void hf_served_news_all(struct hf_served *served);
 void hf_served_granted(struct hf_served_place *place, int slot, int64_t since);
 
 /* A message: "g <id> <slot> <since> <secret>" granted, "b <id>" taken away, "a <id>"
- * asked for, "c <name>" a line has changed, "e" somebody has ended our session.  False: it
- * is none.
+ * asked for, "c <name>" a line has changed, "s" some have, and we survey them, "e" somebody
+ * has ended our session.  False: it is none.
  *
  * Anybody may have sent it who may send messages at all, though he must not touch our
  * data.  So a message alone only makes its owner read.  What grants, without that, is
@@ -100,6 +101,7 @@ struct hf_served_task {
     hf_time                 due;   /* ... at the latest then; 0: no such time */
     uint64_t                news;  /* of the place, when the call was sent */
     uint64_t                asks;
+    struct hf_served_past  *past; /* HISTORY: what has been told so far */
 };
 
 static inline struct hf_served *hf_served_of(const struct hf_served_task *task)
@@ -168,6 +170,17 @@ struct hf_served_ops {
     /* EXAMINE: call, then hf_served_findings(). */
     void (*examine)(struct hf_served_task *task);
 
+    /* SURVEY is answered: the name of that index, lent for the call; NULL: so many there
+     * are. */
+    const char *(*changed)(const void *reply, size_t index);
+
+    /* A message comes if we survey and something changes; NULL: always. */
+    bool (*tells)(const struct hf_served *served);
+
+    /* HISTORY is answered, or a piece of it: hf_served_recall() each, then
+     * hf_served_recalled(). */
+    hf_served_on_answer *history;
+
     /* The session is dead: begin another one; say hello again (NULL: never needed); renew
      * it now.  False: the link broke over it, so all tasks at rest have ended. */
     void (*session_gone)(struct hf_served *served);
@@ -191,6 +204,17 @@ struct hf_served_ops {
     bool waiter_may_hold;
 };
 
+struct hf_served_survey {
+    struct hf_served_task *task;  /* the SURVEY at work, or NULL */
+    uint64_t               stamp; /* as far we have seen all; 0: nobody remembers for us */
+    bool                   rung;  /* there is something to see, or may be */
+    hf_time                due;   /* ask again then; without a task: have us forgotten */
+    struct hf_req          lapse; /* ... by this */
+    bool                   lapsing;
+    const char           **name; /* lines that the answer names */
+    size_t                 room;
+};
+
 struct hf_served {
     union { /* the same by two names */
         struct hf_store  base;
@@ -208,6 +232,7 @@ struct hf_served {
     size_t                  outsiders; /* tasks that watch a line */
     struct hf_ticket       *ticket;    /* of the LIST being answered */
     size_t                  ticket_room;
+    struct hf_served_survey survey;
 };
 
 void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops,
@@ -310,6 +335,8 @@ void hf_served_break(struct hf_served_task *task);
 void hf_served_ask(struct hf_served_task *task);
 void hf_served_prove(struct hf_served_task *task);
 void hf_served_list(struct hf_served_task *task);
+void hf_served_survey(struct hf_served_task *task);
+void hf_served_history(struct hf_served_task *task);
 
 /* LIST: room for so many tickets, ours until the next call; NULL: no memory.  By name and
  * seq.  The answer: that many of them, which it sorts. */
@@ -324,6 +351,23 @@ hf_served_on_answer hf_served_found;
 
 /* EXAMINE: answer by these, and clear them. */
 void hf_served_findings(struct hf_served_task *task, struct hf_finding_list *list);
+
+/* HISTORY: one record, of which everything is copied; false: no memory.  All that one
+ * answer tells was taken: the store's newest record, and the last that was looked at. */
+bool hf_served_recall(struct hf_served_task *task, const struct hf_past *past);
+void hf_served_recalled(struct hf_served_task *task, uint64_t newest, uint64_t seen);
+void hf_served_past_free(struct hf_served_past *past);
+
+/* ---- survey.c ------------------------------------------------------------------- */
+
+/* Something has changed, or may have without our being told. */
+void hf_served_survey_ring(struct hf_served *served);
+
+/* For store.c and watch.c: it is canceled; it ends; it may be time for a call. */
+void    hf_served_survey_cancel(struct hf_served_task *task);
+void    hf_served_survey_ended(struct hf_served_task *task);
+void    hf_served_survey_run(struct hf_served *served);
+hf_time hf_served_survey_wake(const struct hf_served *served);
 
 /* ---- watch.c -------------------------------------------------------------------- */
 

@@ -11,6 +11,7 @@ void hf_served_init(struct hf_served *served, const struct hf_served_ops *ops,
 {
     hf_remote_init(&served->remote, remote_ops, dial);
     served->ops = ops;
+    served->survey.due = HF_NEVER;
 }
 
 void hf_served_finish(struct hf_served *served)
@@ -19,6 +20,7 @@ void hf_served_finish(struct hf_served *served)
     assert(served->outsiders == 0);
     hf_served_places_drop(served);
     free(served->ticket);
+    free(served->survey.name);
 }
 
 void hf_served_begin(struct hf_task *task)
@@ -28,7 +30,8 @@ void hf_served_begin(struct hf_task *task)
         [HF_WATCH] = hf_served_watch, [HF_LEAVE] = hf_served_leave,
         [HF_LIST] = hf_served_list,   [HF_BREAK] = hf_served_break,
         [HF_AMEND] = hf_served_amend, [HF_ASK] = hf_served_ask,
-        [HF_PROVE] = hf_served_prove,
+        [HF_PROVE] = hf_served_prove, [HF_SURVEY] = hf_served_survey,
+        [HF_HISTORY] = hf_served_history,
     };
     const struct hf_served *served = (const struct hf_served *)task->remote;
 
@@ -45,6 +48,7 @@ void hf_served_end_task(struct hf_task *base)
 
     assert(!task->flying);
     hf_served_watch_end(task);
+    hf_served_survey_ended(task);
     assert(hf_served_of(task)->outsiders >= task->outside);
     hf_served_of(task)->outsiders -= task->outside;
 }
@@ -52,9 +56,11 @@ void hf_served_end_task(struct hf_task *base)
 /* If its call is under way, it ends with the answer. */
 void hf_served_end_watch(struct hf_task *base)
 {
-    const struct hf_served_task *task = (const struct hf_served_task *)base;
+    struct hf_served_task *task = (struct hf_served_task *)base;
 
-    if (!task->flying)
+    if (base->req->op == HF_SURVEY)
+        hf_served_survey_cancel(task);
+    else if (!task->flying)
         hf_task_finish(base, HF_ECANCELED);
 }
 
@@ -101,6 +107,7 @@ void hf_served_lose(struct hf_remote *remote)
     struct hf_served *served = (struct hf_served *)remote;
 
     served->session++;
+    served->survey.stamp = 0;
     hf_served_tasks_fail(served);
     hf_served_places_drop(served);
     assert(served->places == 0);

@@ -82,13 +82,14 @@ void hf_served_watches_run(struct hf_served *served)
 
     while ((task = first_due(served)) != NULL && task->due <= served->remote.now)
         hf_served_watch_fire(task);
+    hf_served_survey_run(served);
 }
 
 hf_time hf_served_watches_wake(const struct hf_served *served)
 {
     const struct hf_served_task *task = first_due(served);
 
-    return task != NULL ? task->due : HF_NEVER;
+    return hf_sooner(task != NULL ? task->due : HF_NEVER, hf_served_survey_wake(served));
 }
 
 /* ---- The beginning -------------------------------------------------------------- */
