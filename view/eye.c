@@ -282,7 +282,8 @@ int64_t eye_lost_since(const struct eye *eye, int64_t time)
         return -1;
     for (uint64_t n = past_since(&eye->past, time); n <= eye->past.count; n++) {
         const struct past_event *event = past_get(&eye->past, n);
-        lost += event != NULL && strcmp(event->what, "lost") == 0;
+        lost += event != NULL &&
+                (strcmp(event->what, "lost") == 0 || strcmp(event->what, "broken") == 0);
     }
     return lost;
 }

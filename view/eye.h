@@ -58,7 +58,7 @@ void eye_recall(struct eye *eye);
 int64_t eye_left_ms(const struct eye *eye, const struct board_line *line,
                     const struct hf_entry *entry, int64_t now);
 
-/* How many locks were lost since `time`; -1: not known. */
+/* How many locks were lost or broken since `time`; -1: not known. */
 int64_t eye_lost_since(const struct eye *eye, int64_t time);
 
 /* Round trips so far, in microseconds: below this are `percent` of them; -1: none yet. */
