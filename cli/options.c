@@ -60,6 +60,11 @@ const struct verb verb_table[] = {
     { IN_DOCTOR, "doctor", "[NAME]", "look the store over, and say what is wrong",
       "Exits 0 if nothing is, 78 if something is, 69 if the store cannot be reached.", 0,
       1, false, true, doctor_main },
+    { IN_BENCH, "bench", "[NAME]", "measure how fast the store is with locks",
+      "One client takes a free lock and gives it back; then several hand it on to each\n"
+      "other.  The lock is NAME, or holdfast-bench, and must not be in use: exits 75 if\n"
+      "somebody holds it or waits for it, also if somebody comes meanwhile.",
+      0, 1, false, true, bench_main },
     { IN_INIT, "init", "", "make what a store needs before it can be used",
       "A database needs a schema of ours.  The first client makes it, if it may;\n"
       "otherwise an administrator runs what --print writes.  In ZooKeeper init makes\n"
@@ -85,8 +90,8 @@ const size_t verb_count = sizeof verb_table / sizeof *verb_table;
 #define HOLDING (TAKING | IN_ELECT)
 #define LOOKING                                                                          \
     (IN_LIST | IN_SHOW | IN_WATCH | IN_WAIT | IN_BREAK | IN_ASK | IN_CHECK | IN_DOCTOR | \
-     IN_INIT | IN_HISTORY | IN_TOP | IN_WEB)
-#define TRACING ((HOLDING | LOOKING) & ~(unsigned)(IN_TOP | IN_WEB))
+     IN_INIT | IN_HISTORY | IN_TOP | IN_WEB | IN_BENCH)
+#define TRACING ((HOLDING | LOOKING) & ~(unsigned)(IN_TOP | IN_WEB | IN_BENCH))
 
 const struct option_row option_table[] = {
     { IN_RUN | IN_HOLD | IN_WAIT, 'n', "nonblock", NULL,
@@ -135,10 +140,12 @@ const struct option_row option_table[] = {
     { IN_WEB, OPT_METRICS, "metrics", "WHERE", "serve /metrics, and that alone, there" },
     { IN_WEB, OPT_ALLOW_ASK, "allow-ask", NULL, "let the page ask for locks" },
     { IN_WEB, OPT_ALLOW_BREAK, "allow-break", NULL, "let the page break locks" },
+    { IN_BENCH, OPT_CLIENTS, "clients", "N", "how many hand it on, from 2 to 64 (4)" },
+    { IN_BENCH, OPT_TIME, "time", "TIME", "how long each part takes, 60s at most (3s)" },
     { CHILD, OPT_METRICS_FILE, "metrics-file", "FILE",
       "write metrics of this lock to FILE, for Prometheus" },
     { IN_LIST | IN_SHOW | IN_WATCH | IN_HISTORY | IN_TOP | IN_ELECT | IN_DOCTOR |
-          IN_VERSION,
+          IN_BENCH | IN_VERSION,
       OPT_JSON, "json", NULL, "write JSON" },
     { HOLDING | LOOKING, OPT_URL, "url", "URL",
       "the store to use instead of $HOLDFAST_URL" },

@@ -56,6 +56,7 @@ enum verb_bit {
     IN_HISTORY = 1 << 17,
     IN_TOP = 1 << 18,
     IN_WEB = 1 << 19,
+    IN_BENCH = 1 << 20,
 };
 
 enum option_id {
@@ -92,6 +93,8 @@ enum option_id {
     OPT_ALLOW_ASK,
     OPT_ALLOW_BREAK,
     OPT_METRICS_FILE,
+    OPT_CLIENTS,
+    OPT_TIME,
 };
 
 extern const struct verb       verb_table[];
@@ -147,6 +150,8 @@ struct args {
     const char    *metrics_file;
     bool           allow_ask;
     bool           allow_break;
+    uint32_t       clients; /* 0: not given */
+    int64_t        time_ms; /* 0: not given */
     bool           help;
 };
 
@@ -175,6 +180,7 @@ int warden_main(const struct args *args);
 int history_main(const struct args *args);
 int top_main(const struct args *args);
 int web_main(const struct args *args);
+int bench_main(const struct args *args);
 
 /* Help on one verb, or with NULL on all, to stdout. */
 void help_print(const struct verb *verb);

@@ -1,6 +1,7 @@
 /* parse_value.c - what each option takes; see parse.h. */
 #include "parse.h"
 
+#include "bench.h"
 #include "cli.h"
 #include "redact.h"
 #include "text.h"
@@ -71,6 +72,25 @@ static int take_positive(const char *option, const char *value, int64_t *ret)
     int code = take_duration(option, value, ret);
 
     return code == 0 && *ret == 0 ? bad_value(option, value, "a time above 0") : code;
+}
+
+static int take_clients(const char *value, uint32_t *ret)
+{
+    uint64_t number;
+
+    if (!text_parse_number(value, 2, BENCH_CLIENTS_MAX, &number))
+        return bad_value("clients", value, "a number from 2 to 64");
+    *ret = (uint32_t)number;
+    return 0;
+}
+
+static int take_bench_time(const char *value, int64_t *ret)
+{
+    int code = take_positive("time", value, ret);
+
+    if (code == 0 && *ret > BENCH_TIME_MAX_MS)
+        return bad_value("time", value, "a time of 60s at most");
+    return code;
 }
 
 /* What is only a text: whether it makes sense is for the one who uses it to say. */
@@ -262,6 +282,10 @@ int parse_option(struct args *args, int id, char *value)
         return take_status_fd(value, &args->status_fd);
     case OPT_SINCE:
         return take_positive("since", value, &args->since_ms);
+    case OPT_CLIENTS:
+        return take_clients(value, &args->clients);
+    case OPT_TIME:
+        return take_bench_time(value, &args->time_ms);
     case OPT_GRANT:
         return take_role(args, value);
     case OPT_GROUP:

@@ -71,6 +71,19 @@ def the_history(t):
 
 
 @case
+def what_bench_measures(t):
+    bench = json.loads(t.run("bench", "--json", "--time", "0.05s", "--clients", "2").out)
+    t.equal(set(bench), fields("`bench`"))
+    tally, of_scenarios = fields("How long it took"), set()
+    t.equal(set(bench["round_trip"]), tally)
+    for scenario in bench["scenarios"]:
+        of_scenarios |= set(scenario)
+        for value in scenario.values():
+            t.true(not isinstance(value, dict) or set(value) == tally, f"{value} is no tally")
+    t.equal(of_scenarios, fields("A scenario of `bench`"))
+
+
+@case
 def findings_and_the_version(t):
     for finding in json.loads(t.run("doctor", "--json").out):
         t.equal(set(finding), fields("A finding of `doctor`"))
