@@ -189,6 +189,12 @@ static void look(struct program *program)
         program->news = true;
 }
 
+/* A request had the store asked, and more than its answer came: nothing would wake us. */
+static bool is_behind(const struct site *site)
+{
+    return site->eye.looked || site->feed.version != site->eye.board.version;
+}
+
 /* False: the end. */
 static bool take_signals(struct program *program)
 {
@@ -218,6 +224,8 @@ static void run(struct program *program)
         timeout = clock_sooner(timeout, timeout_of(site->pages));
         timeout = clock_sooner(timeout, timeout_of(site->metrics));
         timeout = clock_sooner(timeout, next_wake(program));
+        if (is_behind(site))
+            timeout = 0;
         if (poll(fds, sizeof fds / sizeof *fds, timeout) < 0 && errno != EINTR)
             return;
         if (!take_signals(program))
