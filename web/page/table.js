@@ -73,7 +73,6 @@ export class Table {
     if (!row) return;
     this.rows.delete(row.id);
     if (this.names.get(row.name) === row) this.names.delete(row.name);
-    row.node?.remove();
   }
 
   // ---- What is shown
@@ -157,6 +156,8 @@ export class Table {
     const shown = rows.slice(0, this.limit);
     const now = this.now();
     const focused = document.activeElement?.closest?.("#rows tr")?.dataset.name;
+    const kept = new Set(shown.map((row) => row.node));
+    for (const node of [...this.body.children]) if (!kept.has(node)) node.remove();
     let at = this.body.firstElementChild;
     for (const row of shown) {
       const node = row.node || this.newNode(row);
@@ -164,11 +165,6 @@ export class Table {
       this.tick(row, now);
       if (node === at) at = at.nextElementSibling;
       else this.body.insertBefore(node, at);
-    }
-    while (at) {
-      const next = at.nextElementSibling;
-      at.remove();
-      at = next;
     }
     this.mark();
     if (focused !== undefined && this.names.has(focused) &&
