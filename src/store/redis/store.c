@@ -222,9 +222,9 @@ static int load_with_tls(const char *scheme, char *errmsg, size_t size)
     return r == 0 ? hf_tls_load(scheme, errmsg, size) : r;
 }
 
-static const char *const params[] = { "ttl",  "prefix", "replicas", "evicting",
-                                      "db",   "auth",   "ca",       "cert",
-                                      "key",  "history", NULL };
+static const char *const params[] = { "ttl", "prefix",  "replicas", "evicting",
+                                      "db",  "auth",    "ca",       "cert",
+                                      "key", "history", NULL };
 
 /* clang-format off */
 #define IMPL(name, loads) { .scheme = (name), .params = params, .users = true, .load = (loads), \

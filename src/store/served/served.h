@@ -205,14 +205,14 @@ struct hf_served_ops {
 };
 
 struct hf_served_survey {
-    struct hf_served_task *task;  /* the SURVEY at work, or NULL */
-    uint64_t               stamp; /* as far we have seen all; 0: nobody remembers for us */
-    bool                   rung;  /* there is something to see, or may be */
-    hf_time                due;   /* ask again then; without a task: have us forgotten */
-    struct hf_req          lapse; /* ... by this */
-    bool                   lapsing;
-    const char           **name; /* lines that the answer names */
-    size_t                 room;
+    struct hf_served_task *task; /* the SURVEY at work, or NULL */
+    uint64_t      stamp;         /* as far we have seen all; 0: nobody remembers for us */
+    bool          rung;          /* there is something to see, or may be */
+    hf_time       due;           /* ask again then; without a task: have us forgotten */
+    struct hf_req lapse;         /* ... by this */
+    bool          lapsing;
+    const char  **name; /* lines that the answer names */
+    size_t        room;
 };
 
 struct hf_served {
