@@ -174,8 +174,9 @@ struct hf_served_ops {
      * are. */
     const char *(*changed)(const void *reply, size_t index);
 
-    /* A message comes if we survey and something changes; NULL: always. */
-    bool (*tells)(const struct hf_served *served);
+    /* SURVEY is answered, and nothing has changed: when it is to be asked again at the
+     * latest; HF_NEVER: no such time. */
+    hf_time (*survey_until)(struct hf_served *served, const void *reply);
 
     /* HISTORY is answered, or a piece of it: hf_served_recall() each, then
      * hf_served_recalled(). */
