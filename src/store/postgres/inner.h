@@ -21,11 +21,11 @@
 /* ---- session.c ------------------------------------------------------------------ */
 
 struct hf_pg_session {
-    uint64_t          connection; /* number of the newest */
-    bool              made;       /* the schema, on this connection: not again */
-    bool              again;      /* renew once more when it is answered */
-    hf_time           sent;       /* the renewal, or hello, last sent */
-    hf_time           due;        /* renew then */
+    uint64_t          connection;   /* number of the newest */
+    bool              made;         /* the schema, on this connection: not again */
+    bool              again;        /* renew once more when it is answered */
+    hf_time           sent;         /* the renewal, or hello, last sent */
+    hf_time           due;          /* renew then */
     bool              history_kept; /* as the URL wants it */
     struct hf_pg_call call;
 };
@@ -76,8 +76,8 @@ void hf_pg_observe_init(struct hf_pg *pg);
 void hf_pg_observe_begin(struct hf_pg *pg, int64_t number, const char *timeline);
 
 /* A renewal was: { code, number, ttl }, of our own first, then of those in our way. */
-void    hf_pg_observe(struct hf_pg *pg, const PGresult *result);
-void    hf_pg_observe_run(struct hf_pg *pg);
+void hf_pg_observe(struct hf_pg *pg, const PGresult *result);
+void hf_pg_observe_run(struct hf_pg *pg);
 
 /* How much is left of a lease of so many milliseconds, if it was renewed by that number, by
  * our own clock and at the least; for people.  0: not known. */
