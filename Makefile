@@ -10,6 +10,7 @@
 #                                           make bench-death       a holder is killed
 #                                           make bench-python      beside filelock, redis-py
 #                                           make bench-start       `run` beside flock
+#                                           make bench-web         the page, many locks
 #   make cut        three servers: CUTS=50 cuts of the network, KILLS=10 of the leader
 #   make test-long  the tests that take chances or time, with many more rounds
 #   make fuzz       look for bytes that break us: FUZZ_SECONDS=30 for each target
@@ -92,6 +93,12 @@ bench-death:
 	@$(MAKE) --no-print-directory release
 	@cmake --build --preset release --target benches
 	@bench/death.py
+
+bench-web:
+	@tools/deps build test
+	@$(MAKE) --no-print-directory release
+	@cmake --build --preset release --target benches
+	@bench/web.py
 
 bench-start: release
 	@bench/start.py
@@ -187,6 +194,6 @@ clean:
 	rm -rf build build-*
 
 .PHONY: release run test test-long bench bench-zookeeper bench-redis \
-        bench-postgres bench-compare bench-death bench-start bench-python \
+        bench-postgres bench-compare bench-death bench-web bench-start bench-python \
         cut fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
         pictures abi clean

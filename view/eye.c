@@ -14,7 +14,8 @@
 #define RARELY     100 /* and no more than this part of the time is spent on it */
 #define RECALL_US \
     500000 /* the least between two calls of eye_recall() that do something */
-#define AGAIN_US (60 * 1000000) /* before a store without a history is asked again */
+#define SELDOM_US (600 * 1000000) /* how often, at least */
+#define AGAIN_US  (60 * 1000000)  /* before a store without a history is asked again */
 
 static void on_line(struct hf_survey *survey, const char *name, struct hf_report *line,
                     void *data)
@@ -135,7 +136,7 @@ int eye_timeout_ms(struct eye *eye)
     int64_t most = eye->refresh_us / 1000;
     int64_t due = (eye->refreshed + eye->refresh_us - clock_wall_us()) / 1000 + 1;
 
-    if (eye->lease_ms < 0 || eye->survey == NULL || !eye->reachable)
+    if (eye->lease_ms < 0 || eye->unseen || eye->survey == NULL || !eye->reachable)
         return timeout;
     due = due < 0 ? 0 : due > most ? most : due;
     return timeout < 0 || due < timeout ? (int)due : timeout;
@@ -222,15 +223,18 @@ static void refresh_leases(struct eye *eye)
     struct hf_report *report;
     int64_t           now = clock_wall_us();
 
-    if (eye->lease_ms < 0 || eye->survey == NULL || !eye->reachable ||
+    if (eye->lease_ms < 0 || eye->unseen || eye->survey == NULL || !eye->reachable ||
         (now - eye->refreshed < eye->refresh_us && now >= eye->refreshed))
         return;
     eye->refreshed = now;
     int     r = hf_inspect(eye->client, NULL, REFRESH_MS, &report);
     int64_t took = clock_wall_us() - now;
-    eye->refresh_us = took * RARELY > REFRESH_US ? took * RARELY : REFRESH_US;
-    if (r < 0)
+    if (r < 0) { /* it takes too long: less and less often */
+        eye->refresh_us =
+            eye->refresh_us < SELDOM_US / 2 ? 2 * eye->refresh_us : SELDOM_US;
         return;
+    }
+    eye->refresh_us = took * RARELY > REFRESH_US ? took * RARELY : REFRESH_US;
     board_refresh(&eye->board, report, clock_wall_us());
     hf_report_free(report);
     eye->told++;

@@ -25,6 +25,7 @@ struct eye {
     int64_t           lease_ms; /* the longest that was seen left; -1: none has a lease */
     int64_t           refreshed, asked, recalled;
     int64_t           refresh_us; /* how often leases are looked at */
+    bool              unseen;     /* set it while nobody sees them: then they are not */
     uint64_t          told;       /* see eye_process() */
     bool              looked;
     int               pause_ms;

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLACES_MAX  1000 /* of one line are told */
-#define HISTORY_MAX 2000 /* events at a time */
+#define FORGOTTEN_US 7500000 /* a lease that was not seen for so long is not known */
+#define PLACES_MAX   1000    /* of one line are told */
+#define HISTORY_MAX  2000    /* events at a time */
 
 static void write_now(struct json *json)
 {
@@ -45,6 +46,8 @@ static void write_places(const struct site *site, const struct board_line *line,
         if (entry.held != held)
             continue;
         entry.left_ms = eye_left_ms(&site->eye, line, line->report->entry[i], now);
+        if (now - line->seen > FORGOTTEN_US && entry.left_ms != INT64_MAX)
+            entry.left_ms = -1;
         json_open(json, NULL, '{');
         place_json(json, &entry);
         json_string(json, "lease",

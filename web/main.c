@@ -18,9 +18,10 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#define PAUSE_MS  200  /* between two messages to a browser, at least */
-#define BEAT_MS   5000 /* and at most: so it knows that we are there */
-#define TOKEN_MIN 16   /* characters of HOLDFAST_WEB_TOKEN */
+#define PAUSE_MS   200             /* between two messages to a browser, at least */
+#define BEAT_MS    5000            /* and at most: so it knows that we are there */
+#define SCRAPED_US (120 * 1000000) /* who asked for metrics so lately asks again */
+#define TOKEN_MIN  16              /* characters of HOLDFAST_WEB_TOKEN */
 
 struct program {
     struct site    site;
@@ -177,6 +178,7 @@ static void look(struct program *program)
     bool         was_reachable = eye->reachable, was_complete = eye->complete;
     uint64_t     events = site->counts.seen;
 
+    eye->unseen = site->streams == NULL && clock_wall_us() - site->scraped > SCRAPED_US;
     if (!eye_process(eye) && site->feed.version == eye->board.version)
         return;
     counts_follow(&site->counts, &eye->past, eye->before);
@@ -187,6 +189,12 @@ static void look(struct program *program)
     if (eye->reachable != was_reachable || eye->complete != was_complete ||
         site->counts.seen != events || eye->refreshed != site->feed.refreshed)
         program->news = true;
+}
+
+/* A request had the store asked, and more than its answer came: nothing would wake us. */
+static bool is_behind(const struct site *site)
+{
+    return site->eye.looked || site->feed.version != site->eye.board.version;
 }
 
 /* False: the end. */
@@ -218,6 +226,8 @@ static void run(struct program *program)
         timeout = clock_sooner(timeout, timeout_of(site->pages));
         timeout = clock_sooner(timeout, timeout_of(site->metrics));
         timeout = clock_sooner(timeout, next_wake(program));
+        if (is_behind(site))
+            timeout = 0;
         if (poll(fds, sizeof fds / sizeof *fds, timeout) < 0 && errno != EINTR)
             return;
         if (!take_signals(program))

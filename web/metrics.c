@@ -180,6 +180,7 @@ enum MHD_Result metrics_answer(struct site *site, struct MHD_Connection *connect
     counts_follow(&site->counts, &site->eye.past, site->eye.before);
     int64_t now = clock_wall_us();
 
+    site->scraped = now;
     if (!draft_begin(&draft))
         return MHD_NO;
     write_board(draft.out, &site->eye, now);

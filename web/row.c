@@ -86,6 +86,7 @@ static void write_members(struct json *json, const struct row *row,
     write_time(json, "waits_since", line->waits_since);
     json_string(json, "lease", lease_word(holder));
     write_time(json, "lease_until", lease_until);
+    write_time(json, "lease_seen", lease_until > 0 ? line->seen : 0);
 }
 
 bool row_write(struct row *row, const struct board_line *line)

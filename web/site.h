@@ -21,7 +21,8 @@ struct site {
     struct stream *streams; /* browsers that are told what changes */
     size_t         stream_count;
     uint16_t       port; /* that must stand in Host; 0: any */
-    bool           ending;
+    int64_t scraped;     /* when metrics were asked for last, us since 1970; 0: never */
+    bool    ending;
 
     struct MHD_Daemon *pages, *metrics; /* either may be NULL */
     bool               metrics_apart;   /* they have an address of their own */

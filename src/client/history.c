@@ -103,7 +103,9 @@ int hf_records_new(const struct hf_req *req, struct hf_records **ret)
     if (all->record == NULL || all->each == NULL)
         r = HF_ENOMEM;
     else
-        all->public = (struct hf_records){ all->each, req->pasts, req->stamp };
+        all->public = (struct hf_records){ .record = all->each,
+                                           .count = req->pasts,
+                                           .last = req->stamp };
     for (size_t i = 0; i < req->pasts && r == 0; i++) {
         all->each[i] = &all->record[i].public;
         r = fill_record(&all->record[i], &req->past[i]);

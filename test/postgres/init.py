@@ -52,7 +52,7 @@ def whoever_may_makes_it(t):
             done = t.run("init")
             t.equal((done.code, done.out, done.err),
                     (0, "postgres: what it needs is there, and we may use it\n", ""))
-            t.equal(server.sql("SELECT version FROM holdfast.head", "own"), [(2,)])
+            t.equal(server.sql("SELECT version FROM holdfast.head", "own"), [(3,)])
             t.equal(server.sql("SELECT count(*) FROM holdfast.session", "own"), [(0,)], "sessions left")
 
 
@@ -106,9 +106,9 @@ def use_everything(t):
 
 @case
 def another_version_is_told_of_and_left_alone(t):
-    for version, change in ((1, "SELECT 1"), (3, "SELECT 1"),
-                            (1, "ALTER FUNCTION holdfast.hello RENAME TO hail"),
-                            (3, "ALTER FUNCTION holdfast.hello RENAME TO hail")):
+    for version, change in ((2, "SELECT 1"), (4, "SELECT 1"),
+                            (2, "ALTER FUNCTION holdfast.hello RENAME TO hail"),
+                            (4, "ALTER FUNCTION holdfast.hello RENAME TO hail")):
         with database(t, "other", postgres.USER):
             t.equal(t.run("init").code, 0)
             server.sql(f"UPDATE holdfast.head SET version = {version}; DROP FUNCTION holdfast.prove; {change}",
@@ -156,7 +156,7 @@ HELLO = """
     LANGUAGE plpgsql AS $$
     BEGIN
         PERFORM holdfast.become();
-        code := 0; version := 2; pid := pg_backend_pid(); number := 1; timeline := '';
+        code := 0; version := 3; pid := pg_backend_pid(); number := 1; timeline := '';
     END $$;
 """
 
@@ -192,7 +192,7 @@ def the_rights_that_are_granted_are_enough(t):
                                 "relnamespace = 'holdfast'::regnamespace", "least"):
             refused(t, "least", f"SELECT * FROM holdfast.{name}")
         refused(t, "least", "CREATE TABLE holdfast.more ()")
-        refused(t, "least", "SELECT holdfast.part('job', 'g', 1, true)")
+        refused(t, "least", "SELECT holdfast.part(NULL, true, 0, 'l')")
         refused(t, "least", "SELECT holdfast.bury('0123456789abcdef', 1)")
         t.equal(t.run("init").code, 0, "init")
 

@@ -18,7 +18,7 @@ import postgres  # noqa: E402
 import pq  # noqa: E402, F401
 
 TTL = 30_000  # milliseconds; nothing here waits for it
-VERSION = 2  # of the schema
+VERSION = 3  # of the schema
 SECRET = "5ec2e7"  # of every ticket
 
 Answer = collections.namedtuple(
@@ -27,10 +27,11 @@ Answer = collections.namedtuple(
 # All there is, in one look.
 EVERYTHING = "SELECT json_build_object(" + ", ".join(
     f"'{table}', (SELECT coalesce(json_agg(x), '[]') FROM holdfast.{table} x)"
-    for table in ("session", "line", "ticket", "watch", "head")) + ")::text"
+    for table in ("session", "line", "ticket", "watch", "surveyor", "head", "trail")) + ")::text"
 
 NAMES = ("hello", "mend", "renew", "news", "bury", "bury_silent", "sweep", "bye", "enter", "leave",
-         "read", "amend", "watch", "break_place", "ask", "prove", "list")
+         "read", "amend", "watch", "break_place", "ask", "prove", "list", "survey", "keep_history",
+         "history")
 
 
 def call(link, function, *args):
@@ -79,7 +80,7 @@ class Space:
 
     def counts(self):
         """How many rows, of what should end with the sessions."""
-        return {table: len(rows) for table, rows in self.everything().items() if table != "head"}
+        return {table: len(rows) for table, rows in self.everything().items() if table not in ("head", "trail")}
 
     def change(self, sql, *args):
         self.link.call(sql, *args)
@@ -137,7 +138,10 @@ class Session:
     def renew(self):
         """The code, our number, and of those in our way {ttl: number}."""
         rows = self.call("renew")
-        return rows[0][0], rows[0][1], {ttl: number for _, number, ttl in rows[1:]}
+        others = {}
+        for _, number, ttl in rows[1:]:
+            others.setdefault(ttl, []).append(number)
+        return rows[0][0], rows[0][1], {ttl: min(numbers) for ttl, numbers in others.items()}
 
     def bye(self, **more):
         return self.call("bye", **more)[0][0]
@@ -168,6 +172,23 @@ class Session:
     def news(self):
         """{id: (state, news)}"""
         return {row[0]: row[1:] for row in self.outside("news", self.sid)}
+
+    def survey(self, stamp=0, end=0, **more):
+        """(stamp, unsettled), and which lines changed; None: it is not known."""
+        rows = self.call("survey", stamp, end, **more)
+        assert rows[0][0] == 0, rows
+        return rows[0][1:3], None if rows[0][3] else [row[4] for row in rows[1:]]
+
+    def keep_history(self, length):
+        self.outside("keep_history", length)
+
+    def history(self, name=None, after=0):
+        """[(number, what, name, seq, weight, capacity, claim, slot, note, why)], and the newest
+        number; None: no history is kept."""
+        first, *rows = self.outside("history", name, after)
+        if first[0] == 6:
+            return None
+        return [(number, what, *rest) for _, number, _, what, *rest in rows], first[1]
 
     def list(self, name=None):
         """The stamp, and places."""

@@ -27,7 +27,7 @@ static void make_schema(void)
 static void hold_and_die(int count)
 {
     witness_tell("sql SELECT count(*) FROM generate_series(1, %d) i, LATERAL "
-                 "holdfast.hello(2, lpad(to_hex(i), 16, '0'), 1, %d, true, '')",
+                 "holdfast.hello(3, lpad(to_hex(i), 16, '0'), 1, %d, true, '')",
                  count, TTL_MS);
     witness_tell("sql SELECT count(*) FROM generate_series(1, %d) i, LATERAL "
                  "holdfast.enter(lpad(to_hex(i), 16, '0'), 1, 1, 'crowd', 1, 4294967295, "
@@ -66,7 +66,7 @@ static void a_long_lease_ends_for_one_with_a_short(void **state)
     (void)state;
     make_schema();
     witness_tell(
-        "sql SELECT code FROM holdfast.hello(2, '00000000000000aa', 1, %d, true, '')",
+        "sql SELECT code FROM holdfast.hello(3, '00000000000000aa', 1, %d, true, '')",
         LONG_MS);
     witness_tell(
         "sql SELECT code FROM holdfast.enter('00000000000000aa', 1, 1, 'long', 1, 1, "

@@ -4,9 +4,12 @@ from lines import SECRET, TTL, VERSION, Session, Space  # which says where rule 
 from rule import LINES, Place, Rule, capacity, is_claim
 
 NOTES = ("", "a note", "two\nlines 1 2\n", "\u20ac")
+HISTORY = 60
 
 
 class Model(Rule):
+    TELLS_ONCE = False
+
     def __init__(self, server, rng):
         super().__init__(rng)
         self.space = Space(server, links=3)
@@ -16,18 +19,23 @@ class Model(Rule):
         self.told = {}  # messages about a place
         for _ in range(3):
             self.join()
+        self.sessions[0].keep_history(HISTORY)
+        self.number = self.sessions[0].history()[1]
 
     # ---- What should be
 
     def count(self, name):
         self.stamps[name] += 1
 
-    def bury(self, *sessions):
+    def bury(self, *sessions, what="x"):
         """All that they have in a line leaves it at once."""
         sids = [session.sid for session in sessions]
         self.watches = {w for w in self.watches if w[1] not in sids}
+        for sid in sids:
+            self.surveyors.pop(sid, None)
         mine = [p for p in self.places.values() if p.session in sessions]
         for p in mine:
+            self.event(p, what if p.state == "g" else "l")
             del self.places[p.owner]
         for name in sorted({p.name for p in mine}):
             self.changed(name)
@@ -55,7 +63,12 @@ class Model(Rule):
 
     def check(self):
         told = [(sid, self.meaning(sid, text)) for sid, text in self.space.messages()]
+        surveyed = {sid for sid, text in told if text == "s"}  # one may be told more than once
+        assert surveyed == {sid for sid, text in self.expected if text == "s"}, told
+        told = [(sid, text) for sid, text in told if text != "s"]
+        self.expected = [(sid, text) for sid, text in self.expected if text != "s"]
         assert sorted(told) == sorted(self.expected), f"told {told}, should {self.expected}"
+        self.check_history()
         for sid, text in self.expected:  # those who poll see by a number that there is news
             if text[0] not in "ce":
                 owner = f"{sid}:{text.split()[1]}"
@@ -66,9 +79,34 @@ class Model(Rule):
         assert {row["sid"]: row["connection"] for row in there["session"]} == alive
         assert {row["sid"]: row["renewal"] for row in there["session"]} == self.renewals
         assert {(row["name"], row["sid"]) for row in there["watch"]} == self.watches
+        assert {row["sid"] for row in there["surveyor"]} == set(self.surveyors)
+        assert {row["trail"] for row in there["session"]} <= {there["trail"][0]["trail"]}
+        assert there["trail"][0]["trail"] in ((3,) if self.surveyors else (2, 3))
         self.check_tickets(there["ticket"])
         self.check_lines(there["line"])
         assert len(there["head"]) == 1
+
+    def check_history(self):
+        """Of each line in this order, and of all without gaps."""
+        if not self.sessions:
+            return
+        told, newest = self.sessions[0].history(after=self.number)
+        assert newest == self.number + len(self.events), (newest, self.number, told, self.events)
+        last = range(max(self.number, newest - HISTORY) + 1, newest + 1)
+        assert [record[0] for record in told] == list(last), (told, last)
+        should = [(what, name, seq, weight, capacity(name), is_claim(name), slot, note, why or None)
+                  for what, name, seq, weight, slot, note, why in self.events]
+        told = [tuple(record[1:]) for record in told]
+        for name in LINES if len(should) <= HISTORY else ():
+            there, ends = self.story(told, name), self.story(should, name)
+            assert there == ends, (there, ends)
+        self.number, self.events = newest, []
+
+    @staticmethod
+    def story(records, name):
+        """In which order several leave is open, and who has which slot then."""
+        own = [record[:6] + record[7:] for record in records if record[1] == name]
+        return sorted(own, key=str)
 
     def meaning(self, sid, text):
         """"g" alone is believed, if it knows the secret and there is no slot; "n" makes its
@@ -146,6 +184,8 @@ class Model(Rule):
             p.seq = self.top[name] = reply.seq
             self.places[p.owner] = p
             self.changed(name, p)
+            if p.state == "w":
+                self.event(p, "e")
             self.shown(reply, p, True)
             if self.rng.random() < 0.2:  # the answer was lost
                 self.shown(session.enter(*args), p)
@@ -183,6 +223,7 @@ class Model(Rule):
             less = weight < p.weight
             p.weight = weight
             if less:
+                self.event(p, "d")
                 self.changed(p.name, p)
             for _ in range(2):
                 self.shown(p.session.amend(p.id, weight), p)
@@ -192,7 +233,7 @@ class Model(Rule):
 
     def break_(self):
         if p := self.any_place():
-            self.part(p)
+            self.part(p, "b")
             self.expected.append((p.session.sid, f"b {p.id}"))
             self.broken[p.owner] = p
             assert self.someone().break_place(p.name, p.seq) == 0
@@ -212,6 +253,7 @@ class Model(Rule):
     def ask(self):
         if p := self.any_place():
             p.asked = f"why {self.rng.random()}"
+            self.event(p, "a", p.asked)
             self.expected.append((p.session.sid, f"a {p.id}"))
             assert self.someone().ask(p.name, p.seq, p.asked) == 0
         assert self.someone().ask("no line", 1, "") == 6
@@ -240,6 +282,33 @@ class Model(Rule):
             self.made(name)
             self.watches.add((name, session.sid))
 
+    def survey(self):
+        session = self.someone()
+        if session.sid not in self.surveyors:
+            (session.stamp, _), names = session.survey(self.rng.choice((0, 0, 5)))
+            assert names is None
+            self.surveyors[session.sid] = [set(), False]
+            return
+        should, armed = self.surveyors[session.sid]
+        if self.rng.random() < 0.1:  # the answer was lost
+            session.survey(session.stamp)
+            if should:
+                (session.stamp, _), names = session.survey(session.stamp)
+                assert names is None
+                self.surveyors[session.sid] = [set(), False]
+                return
+            armed = True
+        (session.stamp, unsettled), names = session.survey(session.stamp)
+        assert set(names) == should and len(names) == len(should), (names, should)
+        assert unsettled == (not names and not armed), (unsettled, names, armed)
+        self.surveyors[session.sid] = [set(), not names]
+
+    def survey_no_more(self):
+        if self.surveyors:
+            sid = self.rng.choice(sorted(self.surveyors))
+            del self.surveyors[sid]
+            next(s for s in self.sessions if s.sid == sid).survey(0, 1)
+
     def list(self):
         name = self.rng.choice([*LINES, None])
         stamp, rows = self.someone().list(name)
@@ -247,7 +316,8 @@ class Model(Rule):
         should = [(self.stamps[p.name], p.name, p.seq, p.weight, capacity(p.name),
                    is_claim(p.name), p.state, p.slot, p.note)
                   for p in self.places.values() if name in (None, p.name)]
-        assert sorted(row[:8] + row[9:] for row in rows) == sorted(should), rows
+        assert sorted(row[:8] + row[9:10] for row in rows) == sorted(should), rows
+        assert all(row[10] in self.renewals.values() and row[11] == TTL for row in rows), rows
 
     def renew(self):
         """Those in our way are told of: the first few of each line."""
@@ -257,6 +327,8 @@ class Model(Rule):
         waits = {p.name for p in self.line_of(session) if p.state == "w"}
         waits |= {name for name, sid in self.watches if sid == session.sid}
         should = {p.session.sid for name in waits for p in self.line(name)[:8]} - {session.sid}
+        if session.sid in self.surveyors:
+            should = {s.sid for s in self.sessions} - {session.sid}
         should = {TTL: min(self.renewals[sid] for sid in should)} if should else {}
         assert others == should, (others, should)
         self.renewed(session)
@@ -320,11 +392,12 @@ class Model(Rule):
     def bye(self):
         session = self.someone()
         if len(self.sessions) > 2:
-            self.bury(session)
+            by_will = self.rng.random() < 0.5
+            self.bury(session, what="x" if by_will else "r")
             del self.renewals[session.sid]
-            if self.rng.random() < 0.5:
+            if not by_will:
                 assert session.bye() == 0
-            else:  # by its will
+            else:
                 assert session.outside("bye", session.sid, None)[0][0] == 0
                 self.expected.append((session.sid, "e"))
             assert session.bye() == session.outside("bye", session.sid, None)[0][0] == 2
@@ -380,12 +453,13 @@ class Model(Rule):
 
     STEPS = {"enter": 40, "leave": 22, "read": 8, "amend": 6, "break_": 3, "leave_broken": 3,
              "ask": 2, "prove": 2, "watch": 5, "list": 2, "renew": 4, "again": 2, "mend": 1,
-             "mismatch": 1, "bye": 1, "die": 2, "die_together": 1, "sweep": 1, "join": 1, "clock": 1, "forget": 0.3}
+             "mismatch": 1, "bye": 1, "die": 2, "die_together": 1, "sweep": 1, "join": 1, "clock": 1, "forget": 0.3,
+             "survey": 8, "survey_no_more": 1}
 
     def leave_all(self):
         while self.sessions:
             session = self.sessions[-1]
-            self.bury(session)
+            self.bury(session, what="r")
             del self.renewals[session.sid]
             if not self.sessions:
                 self.stamps = {}

@@ -417,7 +417,8 @@ def another_isolation_is_refused():
         "bury_silent": [a.sid, [], []], "sweep": [1],
         "enter": [a.sid, 1, 2, "m", 1, 1, False, False, 0, "", SECRET], "leave": [a.sid, 1, 1, "m"],
         "read": [a.sid, 1, 1], "amend": [a.sid, 1, 1, 1], "watch": [a.sid, 1, "m", 0, []],
-        "break_place": ["m", seq], "ask": ["m", seq, ""]}
+        "break_place": ["m", seq], "ask": ["m", seq, ""], "survey": [a.sid, 1, 0, 0], "keep_history": [0],
+        "history": [None, 0]}
     assert set(NAMES) - set(calls) == {"news", "prove", "list"}  # these only look
     for level in ("serializable", "repeatable read"):
         with there.connect(f"options='-c default_transaction_isolation={level}'"

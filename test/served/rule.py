@@ -36,6 +36,7 @@ class Rule:
     should be in its history, [(what, name, seq, weight, slot, note, why)]."""
 
     STEPS = {}  # what can be done, and how often
+    TELLS_ONCE = True  # who surveys, until he looks
 
     def __init__(self, rng):
         self.rng = rng
@@ -86,7 +87,7 @@ class Rule:
             survey[0].add(name)
             if survey[1]:
                 self.expected.append((sid, "s"))
-            survey[1] = False
+            survey[1] = survey[1] and not self.TELLS_ONCE
         for watch in [w for w in self.watches if w[0] == name]:
             self.watches.remove(watch)
             self.expected.append((watch[1], f"c {name}"))

@@ -22,7 +22,7 @@ memory=$(cd "$root" && find src/store/memory -name '*.c' ! -name store.c ! -name
 sources="src/base/clock.c src/base/error.c src/base/grow.c src/base/random.c
     src/core/hold.c src/core/lease.c src/core/line.c src/core/retry.c
     $memory
-    src/client/engine.c src/client/errand.c src/client/job.c
+    src/client/engine.c src/client/errand.c src/client/histogram.c src/client/job.c
     src/store/common.c src/store/findings.c src/store/requests.c
     test/lib/net.c test/lib/host.c
     test/sim/app.c test/sim/chaos.c test/sim/check.c test/sim/group.c

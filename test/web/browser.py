@@ -40,9 +40,9 @@ class Page:
     def __init__(self, t, *options, **more):
         self.t, self.driver = t, browser()
         self.site = Site(t, *options, **more)
-        self.driver.get_log("browser")
-        self.driver.delete_all_cookies()
         self.driver.get("about:blank")
+        self.driver.delete_all_cookies()
+        self.driver.get_log("browser")
         self.driver.get(f"{self.site.base}/#key={self.site.key}")
         t.until("it is live", lambda: self.link() == "up")
         t.equal(self.driver.current_url, f"{self.site.base}/", "the key is gone from the address")

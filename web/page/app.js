@@ -208,6 +208,8 @@ function pause() {
   at("pause").setAttribute("aria-pressed", String(pausedAt > 0));
   setText(at("pause"), pausedAt ? "Go on" : "Pause");
   document.body.classList.toggle("paused", pausedAt > 0);
+  lock.paused = pausedAt > 0;
+  lock.load();
   onHeard();
   drawSoon();
 }

@@ -34,7 +34,7 @@ export class Lock {
 
   close(tell = true) {
     if (this.name === null) return;
-    this.name = null;
+    this.name = this.loaded = null;
     this.root.hidden = true;
     this.root.replaceChildren();
     document.body.classList.remove("has-lock");
@@ -50,7 +50,7 @@ export class Lock {
   happened() { this.wantedEvents = true; this.load(); }
 
   async load() {
-    if (this.loading || this.name === null) return;
+    if (this.loading || (this.paused && this.loaded === this.name) || this.name === null) return;
     this.loading = true;
     const name = this.name;
     try {
@@ -63,7 +63,10 @@ export class Lock {
         this.wantedEvents = false;
         await this.loadEvents(name);
       }
-      if (this.name === name) this.draw();
+      if (this.name === name) {
+        this.loaded = name;
+        this.draw();
+      }
     } catch { // the stream tells that the server is away
       this.wanted = this.wantedEvents = true;
     }

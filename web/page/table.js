@@ -2,6 +2,7 @@
 import { age, clean, make, number, setText } from "./text.js";
 
 const FOLDED = 12; // more quiet locks than that are folded
+const FORGOTTEN_MS = 7500; // a lease that was not seen for so long is not known
 const STEP = 100; // rows shown at a time
 
 const COLUMNS = ["name", "kind", "waiters", "longest", "holder", "held", "lease", "command", "note"];
@@ -12,9 +13,9 @@ function heat(ms) {
 }
 
 /** The bar of a lease: how much is left of the longest that was seen. */
-export function leaseBar(kind, leftMs, fullMs) {
+export function leaseBar(kind, leftMs, fullMs, unseenMs = 0) {
   if (kind === "process") return { text: "kernel", share: 1, low: false };
-  if (kind !== "timed" || !(fullMs > 0)) return { text: "–", share: 0, low: false };
+  if (kind !== "timed" || !(fullMs > 0) || unseenMs > FORGOTTEN_MS) return { text: "–", share: 0, low: false };
   const left = Math.max(0, leftMs);
   return { text: `${(left / 1000).toFixed(left < 10000 ? 1 : 0)}s`,
     share: Math.min(1, left / fullMs), low: left < fullMs / 4 };
@@ -52,6 +53,7 @@ export class Table {
       row.sinceMs = fresh.since ? Date.parse(fresh.since) : 0;
       row.waitsMs = fresh.waits_since ? Date.parse(fresh.waits_since) : 0;
       row.untilMs = fresh.lease_until ? Date.parse(fresh.lease_until) : 0;
+      row.seenMs = fresh.lease_seen ? Date.parse(fresh.lease_seen) : 0;
       row.words = `${fresh.name}\n${fresh.owner}\n${fresh.command}\n${fresh.note}`.toLowerCase();
       this.rows.set(fresh.id, row);
       this.names.set(fresh.name, row);
@@ -65,7 +67,7 @@ export class Table {
   takeLeases(leases) {
     for (const [id, left] of leases || []) {
       const row = this.rows.get(id);
-      if (row) row.untilMs = this.now() + left;
+      if (row) { row.seenMs = this.now(); row.untilMs = row.seenMs + left; }
     }
   }
 
@@ -73,7 +75,6 @@ export class Table {
     if (!row) return;
     this.rows.delete(row.id);
     if (this.names.get(row.name) === row) this.names.delete(row.name);
-    row.node?.remove();
   }
 
   // ---- What is shown
@@ -145,7 +146,7 @@ export class Table {
     setText(c.longest, row.waitsMs ? age(wait) : "");
     setText(c.held, row.sinceMs ? age(now - row.sinceMs) : "");
     row.node.dataset.heat = row.waiters ? heat(wait) : "";
-    const lease = leaseBar(row.lease, row.untilMs - now, this.leaseMs);
+    const lease = leaseBar(row.lease, row.untilMs - now, this.leaseMs, now - row.seenMs);
     setText(c.lease.lastChild, lease.text);
     c.lease.dataset.low = lease.low;
     c.lease.dataset.kind = row.lease;
@@ -157,6 +158,8 @@ export class Table {
     const shown = rows.slice(0, this.limit);
     const now = this.now();
     const focused = document.activeElement?.closest?.("#rows tr")?.dataset.name;
+    const kept = new Set(shown.map((row) => row.node));
+    for (const node of [...this.body.children]) if (!kept.has(node)) node.remove();
     let at = this.body.firstElementChild;
     for (const row of shown) {
       const node = row.node || this.newNode(row);
@@ -164,11 +167,6 @@ export class Table {
       this.tick(row, now);
       if (node === at) at = at.nextElementSibling;
       else this.body.insertBefore(node, at);
-    }
-    while (at) {
-      const next = at.nextElementSibling;
-      at.remove();
-      at = next;
     }
     this.mark();
     if (focused !== undefined && this.names.has(focused) &&

@@ -54,6 +54,9 @@ static const struct function functions[HF_PG_FUNCTIONS] = {
     [HF_PG_PROVE] = { "hf_prove",
                       "SELECT CASE WHEN holdfast.prove($1,$2) THEN 0 ELSE 6 END", 2 },
     [HF_PG_LIST] = { "hf_list", "SELECT 0, * FROM holdfast.list($1)", 1 },
+    [HF_PG_SURVEY] = { "hf_survey", "SELECT * FROM holdfast.survey($1,$2,$3,$4)", 4 },
+    [HF_PG_KEEP] = { "hf_keep", "SELECT holdfast.keep_history($1)", 1 },
+    [HF_PG_HISTORY] = { "hf_history", "SELECT * FROM holdfast.history($1,$2)", 2 },
     [HF_PG_EXAMINE] = { "hf_examine", examine_sql, 1 },
 };
 

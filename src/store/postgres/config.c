@@ -16,7 +16,7 @@
 
 #define TTL_MIN (500 * HF_MS)
 
-static const char *const own[] = { "ttl", "polling" };
+static const char *const own[] = { "ttl", "polling", "history" };
 
 static void wipe(char *text)
 {
@@ -159,6 +159,8 @@ int hf_pg_config_init(struct hf_pg_config *ret, const struct hf_config *config,
         r = hf_pg_config_servers(ret, errmsg);
     if (r == 0)
         r = hf_param_time(config, "ttl", TTL_MIN, &ret->ttl, errmsg);
+    if (r == 0)
+        r = hf_param_history(config, &ret->history, errmsg);
     if (r == 0)
         r = set_polling(ret, hf_config_get(config, "polling"), errmsg);
     if (r < 0) {

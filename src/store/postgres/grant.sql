@@ -5,5 +5,5 @@ GRANT EXECUTE ON FUNCTION
     holdfast.bury_silent, holdfast.sweep, holdfast.enter, holdfast.leave, holdfast.read,
     holdfast.amend, holdfast.watch,
     holdfast.break_place, holdfast.ask, holdfast.prove, holdfast.list, holdfast.look,
-    holdfast.fence
+    holdfast.survey, holdfast.keep_history, holdfast.history, holdfast.fence
     TO :"role";

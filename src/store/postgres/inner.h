@@ -6,7 +6,7 @@
  *   schema.c print.c  the schema           session.c bye.c  hello, renewals, lost; its end
  *   observe.c  who is dead                 news.c     LISTEN, or polling
  *   task.c     how a verb is put to it     store.c    process, open, close
- *   list.c examine.c  what is special of the verbs (served/served.h)
+ *   list.c history.c examine.c  what is special of the verbs (served/served.h)
  *   socket.c   libpq's socket
  *
  * What the database keeps is told in schema.sql.
@@ -21,11 +21,12 @@
 /* ---- session.c ------------------------------------------------------------------ */
 
 struct hf_pg_session {
-    uint64_t          connection; /* number of the newest */
-    bool              made;       /* the schema, on this connection: not again */
-    bool              again;      /* renew once more when it is answered */
-    hf_time           sent;       /* the renewal, or hello, last sent */
-    hf_time           due;        /* renew then */
+    uint64_t          connection;   /* number of the newest */
+    bool              made;         /* the schema, on this connection: not again */
+    bool              again;        /* renew once more when it is answered */
+    hf_time           sent;         /* the renewal, or hello, last sent */
+    hf_time           due;          /* renew then */
+    bool              history_kept; /* as the URL wants it */
     struct hf_pg_call call;
 };
 
@@ -75,8 +76,12 @@ void hf_pg_observe_init(struct hf_pg *pg);
 void hf_pg_observe_begin(struct hf_pg *pg, int64_t number, const char *timeline);
 
 /* A renewal was: { code, number, ttl }, of our own first, then of those in our way. */
-void    hf_pg_observe(struct hf_pg *pg, const PGresult *result);
-void    hf_pg_observe_run(struct hf_pg *pg);
+void hf_pg_observe(struct hf_pg *pg, const PGresult *result);
+void hf_pg_observe_run(struct hf_pg *pg);
+
+/* How much is left of a lease of so many milliseconds, if it was renewed by that number, by
+ * our own clock and at the least; for people.  0: not known. */
+int64_t hf_pg_observe_left(const struct hf_pg *pg, int64_t number, int64_t ttl_ms);
 hf_time hf_pg_observe_wake(const struct hf_pg *pg);
 
 /* ---- news.c --------------------------------------------------------------------- */
@@ -125,6 +130,7 @@ void hf_pg_add_note(struct hf_served *served, const char *text);
 
 /* ... and what is special. */
 hf_served_on_answer hf_pg_list;
+hf_served_on_answer hf_pg_history;
 void                hf_pg_examine(struct hf_served_task *task);
 
 struct hf_pg {

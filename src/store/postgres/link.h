@@ -24,6 +24,7 @@ struct hf_pg_config {
     size_t  servers;
     hf_time ttl;
     bool    polling; /* never LISTEN, as behind a pooler */
+    int     history; /* how much is to be kept; -1: as it is */
 };
 
 int  hf_pg_config_init(struct hf_pg_config *ret, const struct hf_config *config,
@@ -76,6 +77,9 @@ enum hf_pg_function {
     HF_PG_ASK,
     HF_PG_PROVE,
     HF_PG_LIST,
+    HF_PG_SURVEY,
+    HF_PG_KEEP, /* history */
+    HF_PG_HISTORY,
     HF_PG_EXAMINE, /* for EXAMINE */
     HF_PG_FUNCTIONS,
 };
@@ -245,6 +249,6 @@ void hf_pg_schema_make(struct hf_pg *pg, hf_pg_on_result *done);
 
 const char *hf_pg_schema_text(void);
 
-#define HF_PG_SCHEMA_VERSION 2
+#define HF_PG_SCHEMA_VERSION 3
 
 #endif

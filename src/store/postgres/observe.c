@@ -115,6 +115,21 @@ static hf_time stale_at(const struct hf_pg_observe *observe, int64_t number, hf_
     return HF_NEVER;
 }
 
+/* It was renewed after we had the last number of ours that is lower. */
+int64_t hf_pg_observe_left(const struct hf_pg *pg, int64_t number, int64_t ttl_ms)
+{
+    const struct hf_pg_observe *observe = &pg->observe;
+    size_t                      lower = observe->count;
+
+    while (lower > 0 && observe->drawn[lower - 1].number > number)
+        lower--;
+    if (lower == 0 || ttl_ms <= 0 || ttl_ms > TTL_MOST / HF_MS)
+        return 0;
+    int64_t left =
+        (observe->drawn[lower - 1].when + ttl_ms * HF_MS - pg->remote.now) / 1000;
+    return left > 0 ? left : 1;
+}
+
 void hf_pg_observe(struct hf_pg *pg, const PGresult *result)
 {
     struct hf_pg_observe *observe = &pg->observe;

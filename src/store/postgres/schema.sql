@@ -41,7 +41,7 @@ BEGIN
         RETURN;
     END IF;
     EXECUTE 'SELECT version FROM holdfast.head' INTO v_version;
-    IF v_version IS DISTINCT FROM 2 THEN
+    IF v_version IS DISTINCT FROM 3 THEN
         RAISE EXCEPTION 'it is of version %', v_version USING ERRCODE = 'HF004';
     END IF;
 END $$;
@@ -52,7 +52,7 @@ CREATE TABLE IF NOT EXISTS holdfast.head (
     floor   bigint  NOT NULL, -- highest token of all lines that were forgotten
     swept   text    NOT NULL  -- the line that sweep() was at
 );
-INSERT INTO holdfast.head (version, floor, swept) VALUES (2, 0, '') ON CONFLICT DO NOTHING;
+INSERT INTO holdfast.head (version, floor, swept) VALUES (3, 0, '') ON CONFLICT DO NOTHING;
 
 CREATE SEQUENCE IF NOT EXISTS holdfast.renewal;
 
@@ -61,7 +61,8 @@ CREATE TABLE IF NOT EXISTS holdfast.session (
     connection bigint NOT NULL,
     renewal    bigint NOT NULL,
     ttl        bigint NOT NULL CHECK (ttl BETWEEN 500 AND 3600000), -- milliseconds
-    note       text   NOT NULL DEFAULT ''
+    note       text   NOT NULL DEFAULT '',
+    trail      integer NOT NULL DEFAULT 0 -- as in holdfast.trail: what is noted down
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX IF NOT EXISTS session_renewal ON holdfast.session (renewal);
 
@@ -106,6 +107,47 @@ CREATE TABLE IF NOT EXISTS holdfast.watch (
     PRIMARY KEY (name, sid)
 );
 CREATE INDEX IF NOT EXISTS watch_sid ON holdfast.watch (sid);
+
+-- What is noted down of all that happens.
+CREATE TABLE IF NOT EXISTS holdfast.trail (
+    one     boolean PRIMARY KEY DEFAULT true CHECK (one),
+    trail   integer NOT NULL, -- 1 changes, for those who survey; 2 history: see set_trail()
+    history integer NOT NULL, -- how many records of it are kept
+    number  bigint  NOT NULL  -- of the last of them
+);
+INSERT INTO holdfast.trail (trail, history, number) VALUES (0, 0, 0) ON CONFLICT DO NOTHING;
+
+-- Those who survey all lines; and the lines that changed since there are any, by which
+-- transaction.  After a crash, or a failover, both are empty: whoever surveys looks at all.
+CREATE UNLOGGED TABLE IF NOT EXISTS holdfast.surveyor (
+    sid    text    PRIMARY KEY,
+    stamp  bigint  NOT NULL, -- of the last answer
+    seen   txid_snapshot NOT NULL, -- what was committed by then
+    armed  boolean NOT NULL, -- he waits, and is to be told of the next change
+    settle bigint            -- all transactions before that one have to end first: see survey()
+) WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+CREATE UNLOGGED TABLE IF NOT EXISTS holdfast.change (
+    name text   PRIMARY KEY,
+    xid  bigint NOT NULL
+) WITH (fillfactor = 30, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
+
+-- What happened, as far as it is kept; empty after a crash or a failover.  To number records when
+-- they are written would let one transaction after the other commit: number_past() does it.
+CREATE SEQUENCE IF NOT EXISTS holdfast.event;
+CREATE UNLOGGED TABLE IF NOT EXISTS holdfast.past (
+    id       bigint  NOT NULL DEFAULT nextval('holdfast.event'),
+    number   bigint,
+    what     "char"  NOT NULL, -- as HF_PAST_... of store.h
+    time     bigint  NOT NULL, -- microseconds since 1970
+    name     text    NOT NULL,
+    seq      bigint  NOT NULL,
+    weight   bigint  NOT NULL,
+    capacity bigint  NOT NULL,
+    claim    boolean NOT NULL,
+    slot     integer NOT NULL,
+    note     text    NOT NULL,
+    reason   text
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
 -- The highest token that holdfast.fence() has seen of each lock.
 CREATE TABLE IF NOT EXISTS holdfast.fence (
@@ -228,6 +270,31 @@ BEGIN
     END LOOP;
 END $$;
 
+-- For those who survey all lines: one has changed.
+CREATE OR REPLACE FUNCTION holdfast.note_change(p_name text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_sid text;
+BEGIN
+    INSERT INTO holdfast.change AS c VALUES (p_name, txid_current())
+    ON CONFLICT (name) DO UPDATE SET xid = excluded.xid WHERE c.xid <> excluded.xid;
+    FOR v_sid IN SELECT sid FROM holdfast.surveyor WHERE armed LOOP
+        PERFORM holdfast.tell(v_sid, 's');
+    END LOOP;
+END $$;
+
+-- What is to be noted down from now on.  Every session's row says so, for who changes a line has
+-- that before him anyway.  To write them all waits for what these sessions do, so nothing goes
+-- unnoticed once this is committed.  Our caller has locked holdfast.trail, and no session before.
+CREATE OR REPLACE FUNCTION holdfast.set_trail(p_trail integer) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    UPDATE holdfast.trail SET trail = p_trail WHERE trail <> p_trail;
+    IF FOUND THEN
+        UPDATE holdfast.session SET trail = p_trail WHERE trail <> p_trail;
+    END IF;
+END $$;
+
 -- A line, which is locked, has changed: there is p_less weight held, p_left holders and
 -- p_gone waiters less.  Grant those who wait, in order, while they fit; tell them, but for
 -- p_sid and p_id, who hears it by an answer; and tell those who watch.
@@ -237,7 +304,7 @@ END $$;
 -- "n" says that there is news: read() makes sure that it is on disk.
 CREATE OR REPLACE FUNCTION holdfast.advance(p_name text, p_less bigint, p_left bigint,
                                             p_gone bigint, p_sid text, p_id bigint,
-                                            p_left_it boolean)
+                                            p_left_it boolean, p_trail integer)
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
@@ -260,6 +327,11 @@ BEGIN
         v_line.used := v_line.used + v_next.weight;
         v_line.holders := v_line.holders + 1;
         v_line.waiting := v_line.waiting - 1;
+        IF p_trail >= 2 THEN
+            INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
+            VALUES ('g', v_next.since, p_name, v_next.seq, v_next.weight, v_line.capacity,
+                    v_line.claim, v_next.slot, v_next.note);
+        END IF;
         IF v_next.sid <> p_sid OR v_next.id <> p_id THEN
             PERFORM holdfast.tell(v_next.sid, CASE WHEN p_left_it AND v_next.slot < 0
                                   THEN format('g %s -1 %s %s', v_next.id, v_next.since,
@@ -274,30 +346,45 @@ BEGIN
     IF v_line.watched THEN
         PERFORM holdfast.tell_watchers(p_name);
     END IF;
-END $$;
-
--- Take a ticket out of its line, which is locked.
-CREATE OR REPLACE FUNCTION holdfast.part(p_name text, p_state "char", p_weight bigint,
-                                         p_left_it boolean)
-RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    IF p_state = 'g' THEN
-        PERFORM holdfast.advance(p_name, p_weight, 1, 0, '', 0, p_left_it);
-    ELSE
-        PERFORM holdfast.advance(p_name, 0, 0, 1, '', 0, p_left_it);
+    IF p_trail % 2 = 1 THEN
+        PERFORM holdfast.note_change(p_name);
     END IF;
 END $$;
 
--- Take out all that sessions have, which are gone already.
-CREATE OR REPLACE FUNCTION holdfast.clear(p_sids text[]) RETURNS void
+-- Take a ticket out of its line, which is locked.  p_what: what happened to it, if it was granted.
+CREATE OR REPLACE FUNCTION holdfast.part(p_ticket holdfast.ticket, p_left_it boolean,
+                                         p_trail integer, p_what text)
+RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF p_trail >= 2 THEN
+        INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
+        SELECT CASE WHEN p_ticket.state = 'g' THEN p_what ELSE 'l' END, holdfast.microseconds(),
+               p_ticket.name, p_ticket.seq, p_ticket.weight, capacity, p_ticket.claim,
+               p_ticket.slot, p_ticket.note
+        FROM holdfast.line WHERE name = p_ticket.name;
+    END IF;
+    IF p_ticket.state = 'g' THEN
+        PERFORM holdfast.advance(p_ticket.name, p_ticket.weight, 1, 0, '', 0, p_left_it, p_trail);
+    ELSE
+        PERFORM holdfast.advance(p_ticket.name, 0, 0, 1, '', 0, p_left_it, p_trail);
+    END IF;
+END $$;
+
+-- Take out all that sessions have, which are gone already.  p_what: as of part().
+CREATE OR REPLACE FUNCTION holdfast.clear(p_sids text[], p_trail integer, p_what text)
+RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_name text;
     v_less bigint;
     v_left bigint;
     v_gone bigint;
+    v_now  bigint := holdfast.microseconds();
 BEGIN
+    IF p_trail % 2 = 1 THEN
+        DELETE FROM holdfast.surveyor WHERE sid = ANY (p_sids);
+    END IF;
     -- What is locked is just being told, and gone then.  To wait for that might be in vain.
     DELETE FROM holdfast.watch WHERE (name, sid) IN
         (SELECT name, sid FROM holdfast.watch WHERE sid = ANY (p_sids) FOR UPDATE SKIP LOCKED);
@@ -306,11 +393,17 @@ BEGIN
     ORDER BY name FOR UPDATE;
     FOR v_name, v_less, v_left, v_gone IN
         WITH gone AS (DELETE FROM holdfast.ticket WHERE sid = ANY (p_sids)
-                      RETURNING name, state, weight)
+                      RETURNING *),
+             told AS (INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim,
+                                                 slot, note)
+                      SELECT CASE WHEN g.state = 'g' THEN p_what ELSE 'l' END, v_now, g.name,
+                             g.seq, g.weight, l.capacity, g.claim, g.slot, g.note
+                      FROM gone g JOIN holdfast.line l ON l.name = g.name
+                      WHERE p_trail >= 2 AND g.state <> 'b' ORDER BY g.name, g.seq)
         SELECT name, coalesce(sum(weight) FILTER (WHERE state = 'g'), 0),
                count(*) FILTER (WHERE state = 'g'), count(*) FILTER (WHERE state = 'w')
         FROM gone WHERE state <> 'b' GROUP BY name ORDER BY name LOOP
-        PERFORM holdfast.advance(v_name, v_less, v_left, v_gone, '', 0, false);
+        PERFORM holdfast.advance(v_name, v_less, v_left, v_gone, '', 0, false, p_trail);
     END LOOP;
 END $$;
 
@@ -343,7 +436,8 @@ CREATE OR REPLACE FUNCTION holdfast.hello(p_version integer, p_sid text, p_conne
                                           OUT number bigint, OUT timeline text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_old bigint;
+    v_old   bigint;
+    v_trail integer;
 BEGIN
     PERFORM holdfast.check_isolation();
     SELECT head.version INTO version FROM holdfast.head;
@@ -355,8 +449,9 @@ BEGIN
     pid := pg_backend_pid();
     code := 0;
     IF p_fresh THEN
-        INSERT INTO holdfast.session (sid, connection, renewal, ttl, note)
-        VALUES (p_sid, p_connection, nextval('holdfast.renewal'), p_ttl, p_note)
+        SELECT trail INTO v_trail FROM holdfast.trail FOR SHARE; -- not while set_trail() writes
+        INSERT INTO holdfast.session (sid, connection, renewal, ttl, note, trail)
+        VALUES (p_sid, p_connection, nextval('holdfast.renewal'), p_ttl, p_note, v_trail)
         ON CONFLICT (sid) DO NOTHING;
     END IF;
     SELECT connection INTO v_old FROM holdfast.session WHERE sid = p_sid FOR UPDATE;
@@ -403,6 +498,11 @@ BEGIN
                       ORDER BY h.seq LIMIT 8) AS head,
              holdfast.session s
         WHERE s.sid = head.sid AND s.sid <> p_sid GROUP BY s.ttl;
+    -- In the way of those who survey is everybody.
+    IF EXISTS (SELECT FROM holdfast.surveyor o WHERE o.sid = p_sid) THEN
+        RETURN QUERY SELECT 0, min(s.renewal), s.ttl FROM holdfast.session s
+                     WHERE s.sid <> p_sid GROUP BY s.ttl;
+    END IF;
 END $$;
 
 -- Tickets of ours that were granted, asked for or taken away.
@@ -436,14 +536,17 @@ END $$;
 -- (NULL: anyway).
 CREATE OR REPLACE FUNCTION holdfast.bury(p_sid text, p_renewal bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
+DECLARE
+    v_trail integer;
 BEGIN
     PERFORM holdfast.check_isolation();
     PERFORM holdfast.be_sure();
-    DELETE FROM holdfast.session WHERE sid = p_sid AND renewal = coalesce(p_renewal, renewal);
+    DELETE FROM holdfast.session WHERE sid = p_sid AND renewal = coalesce(p_renewal, renewal)
+    RETURNING trail INTO v_trail;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    PERFORM holdfast.clear(ARRAY[p_sid]);
+    PERFORM holdfast.clear(ARRAY[p_sid], v_trail, 'x');
     RETURN true;
 END $$;
 
@@ -458,6 +561,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp A
 DECLARE
     v_newest bigint := (SELECT max(n) FROM unnest(p_numbers) AS n);
     v_sids   text[];
+    v_trail  integer;
 BEGIN
     PERFORM holdfast.check_isolation();
     -- Who is locked is just doing something, or being buried.
@@ -477,16 +581,17 @@ BEGIN
         RETURN 0;
     END IF;
     PERFORM holdfast.be_sure();
-    DELETE FROM holdfast.session WHERE sid = ANY (v_sids);
-    PERFORM holdfast.clear(v_sids);
+    WITH gone AS (DELETE FROM holdfast.session WHERE sid = ANY (v_sids) RETURNING trail)
+    SELECT bit_or(trail) INTO v_trail FROM gone;
+    PERFORM holdfast.clear(v_sids, v_trail, 'x');
     RETURN cardinality(v_sids);
 END $$;
 
 -- Look at the next p_most lines, in the order of names, and forget those that nobody is in
 -- and nobody was for a minute (or at all, if there are no sessions).  Tokens go on from the
 -- highest.  How many were forgotten.
-CREATE OR REPLACE FUNCTION holdfast.sweep(p_most integer) RETURNS integer
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
+CREATE OR REPLACE FUNCTION holdfast.sweep_lines(p_most integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_from  text;
     v_names text[];
@@ -522,6 +627,27 @@ BEGIN
     RETURN v_count;
 END $$;
 
+-- The same; and what is noted down is kept small, and not at all if nobody wants it any more.
+CREATE OR REPLACE FUNCTION holdfast.sweep(p_most integer) RETURNS integer
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
+DECLARE
+    v_trail integer;
+BEGIN
+    PERFORM holdfast.check_isolation();
+    PERFORM set_config('synchronous_commit', 'off', true);
+    IF (SELECT trail FROM holdfast.trail) > 0 THEN
+        SELECT trail INTO v_trail FROM holdfast.trail FOR UPDATE SKIP LOCKED;
+        IF v_trail % 2 = 1 AND NOT EXISTS (SELECT FROM holdfast.surveyor) THEN
+            PERFORM holdfast.set_trail(v_trail - 1);
+            DELETE FROM holdfast.change;
+        END IF;
+        IF v_trail >= 2 THEN
+            PERFORM holdfast.number_past();
+        END IF;
+    END IF;
+    RETURN holdfast.sweep_lines(p_most);
+END $$;
+
 -- The end of a session.  p_connection NULL: by its will, whatever connection it is on.  Then its
 -- owner is told, should he live; and that it is gone, by this or before, is on disk when it is
 -- answered.  Nobody asks for the version first: what would mean something else needs another name.
@@ -529,12 +655,14 @@ CREATE OR REPLACE FUNCTION holdfast.bye(p_sid text, p_connection bigint) RETURNS
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_connection bigint;
+    v_trail      integer;
 BEGIN
     PERFORM holdfast.check_isolation();
     IF p_connection IS NULL THEN
         PERFORM holdfast.be_sure();
     END IF;
-    SELECT connection INTO v_connection FROM holdfast.session WHERE sid = p_sid FOR UPDATE;
+    SELECT connection, trail INTO v_connection, v_trail FROM holdfast.session
+    WHERE sid = p_sid FOR UPDATE;
     IF v_connection IS NULL OR v_connection <> coalesce(p_connection, v_connection) THEN
         IF p_connection IS NULL THEN -- a lock: so this is a write, and all before it is on disk
             PERFORM FROM holdfast.head FOR KEY SHARE;
@@ -542,11 +670,12 @@ BEGIN
         RETURN 2;
     END IF;
     DELETE FROM holdfast.session WHERE sid = p_sid;
-    PERFORM holdfast.clear(ARRAY[p_sid]);
+    PERFORM holdfast.clear(ARRAY[p_sid], v_trail,
+                           CASE WHEN p_connection IS NULL THEN 'x' ELSE 'r' END);
     IF p_connection IS NULL THEN
         PERFORM holdfast.tell(p_sid, 'e');
     ELSE
-        PERFORM holdfast.sweep(100); -- and waits for no disk
+        PERFORM holdfast.sweep_lines(100); -- and waits for no disk
     END IF;
     RETURN 0;
 END $$;
@@ -561,6 +690,7 @@ RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_connection bigint;
+    v_trail      integer;
     v_capacity   bigint;
     v_claim      boolean;
     v_used       bigint;
@@ -576,7 +706,8 @@ BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         PERFORM holdfast.refusal(p_sid, p_connection);
     END IF;
-    SELECT connection INTO v_connection FROM holdfast.session WHERE sid = p_sid FOR SHARE;
+    SELECT connection, trail INTO v_connection, v_trail FROM holdfast.session
+    WHERE sid = p_sid FOR SHARE;
     IF v_connection IS NULL OR v_connection <> p_connection THEN
         v_ret.code := CASE WHEN v_connection IS NULL THEN 2 ELSE 3 END;
         RETURN v_ret;
@@ -632,6 +763,14 @@ BEGIN
     IF v_watched THEN
         PERFORM holdfast.tell_watchers(p_name);
     END IF;
+    IF v_trail >= 2 THEN
+        INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
+        VALUES (CASE WHEN v_fits THEN 'g' ELSE 'e' END, v_now, p_name, v_last, p_weight,
+                p_capacity, p_claim, v_ret.slot, p_note);
+    END IF;
+    IF v_trail % 2 = 1 THEN
+        PERFORM holdfast.note_change(p_name);
+    END IF;
     v_ret.code := 0;
     v_ret.seq := v_last;
     v_ret.since := v_now;
@@ -646,23 +785,26 @@ CREATE OR REPLACE FUNCTION holdfast.leave(p_sid text, p_connection bigint, p_id 
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_connection bigint;
+    v_trail      integer;
     v_capacity   bigint;
     v_used       bigint;
     v_holders    bigint;
     v_waiting    bigint;
     v_watched    boolean;
-    v_state      "char";
-    v_weight     bigint;
+    v_ticket     holdfast.ticket;
     v_sid        text;
     v_id         bigint;
+    v_seq        bigint;
     v_secret     text;
+    v_note       text;
     v_now        bigint;
 BEGIN
     lost := false;
     IF current_setting('transaction_isolation') <> 'read committed' THEN
         PERFORM holdfast.refusal(p_sid, p_connection);
     END IF;
-    SELECT connection INTO v_connection FROM holdfast.session WHERE sid = p_sid FOR SHARE;
+    SELECT connection, trail INTO v_connection, v_trail FROM holdfast.session
+    WHERE sid = p_sid FOR SHARE;
     code := CASE WHEN v_connection IS NULL THEN 2
                  WHEN v_connection <> p_connection THEN 3 ELSE 0 END;
     IF code <> 0 THEN
@@ -674,21 +816,25 @@ BEGIN
     -- Forgotten in a crash, it is given up again when we are back.
     PERFORM set_config('synchronous_commit', 'off', true);
     DELETE FROM holdfast.ticket WHERE sid = p_sid AND id = p_id AND state <> 'b'
-    RETURNING state, weight INTO v_state, v_weight;
+    RETURNING * INTO v_ticket;
     IF NOT FOUND THEN
         lost := EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id);
         RETURN;
-    ELSIF v_state <> 'g' OR v_capacity <> 1 OR v_watched THEN
-        PERFORM holdfast.part(p_name, v_state, v_weight, true);
+    ELSIF v_ticket.state <> 'g' OR v_capacity <> 1 OR v_watched THEN
+        PERFORM holdfast.part(v_ticket, true, v_trail, 'r');
         RETURN;
     END IF;
     -- A mutex of which nobody but those in line wants to know: advance(), but quicker.
     v_used := 0;
     v_holders := 0;
+    v_now := extract(epoch FROM clock_timestamp()) * 1000000;
+    IF v_trail >= 2 THEN
+        INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
+        VALUES ('r', v_now, p_name, v_ticket.seq, 1, 1, v_ticket.claim, -1, v_ticket.note);
+    END IF;
     IF v_waiting > 0 THEN
-        SELECT sid, id, secret INTO v_sid, v_id, v_secret FROM holdfast.ticket
-        WHERE name = p_name AND state = 'w' ORDER BY seq LIMIT 1;
-        v_now := extract(epoch FROM clock_timestamp()) * 1000000;
+        SELECT sid, id, seq, secret, note INTO v_sid, v_id, v_seq, v_secret, v_note
+        FROM holdfast.ticket WHERE name = p_name AND state = 'w' ORDER BY seq LIMIT 1;
         UPDATE holdfast.ticket SET state = 'g', since = v_now, news = news + 1
         WHERE sid = v_sid AND id = v_id;
         v_used := 1;
@@ -697,10 +843,17 @@ BEGIN
         IF pg_notification_queue_usage() < 0.9 THEN -- see tell()
             PERFORM pg_notify('hf_' || v_sid, format('g %s -1 %s %s', v_id, v_now, v_secret));
         END IF;
+        IF v_trail >= 2 THEN
+            INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
+            VALUES ('g', v_now, p_name, v_seq, 1, 1, v_ticket.claim, -1, v_note);
+        END IF;
     END IF;
     UPDATE holdfast.line
     SET used = v_used, holders = v_holders, waiting = v_waiting, changes = changes + 1
     WHERE name = p_name;
+    IF v_trail % 2 = 1 THEN
+        PERFORM holdfast.note_change(p_name);
+    END IF;
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.read(p_sid text, p_connection bigint, p_id bigint)
@@ -724,19 +877,27 @@ DECLARE
     v_code   integer := holdfast.refusal(p_sid, p_connection);
     v_ticket holdfast.ticket;
     v_name   text;
+    v_trail  integer;
 BEGIN
     PERFORM holdfast.be_sure();
     IF v_code <> 0 THEN
         RETURN (v_code, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
     END IF;
+    SELECT trail INTO v_trail FROM holdfast.session WHERE sid = p_sid;
     SELECT name INTO v_name FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
     PERFORM FROM holdfast.line WHERE name = v_name FOR UPDATE;
     SELECT * INTO v_ticket FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
     IF v_ticket.state <> 'b' AND p_weight < v_ticket.weight THEN
         UPDATE holdfast.ticket SET weight = p_weight WHERE sid = p_sid AND id = p_id;
+        IF v_trail >= 2 THEN
+            INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
+            SELECT 'd', holdfast.microseconds(), v_name, v_ticket.seq, p_weight, capacity,
+                   v_ticket.claim, v_ticket.slot, v_ticket.note
+            FROM holdfast.line WHERE name = v_name;
+        END IF;
         PERFORM holdfast.advance(v_name, CASE WHEN v_ticket.state = 'g'
                                  THEN v_ticket.weight - p_weight ELSE 0 END, 0, 0, p_sid, p_id,
-                                 false);
+                                 false, v_trail);
     END IF;
     RETURN holdfast.show(p_sid, p_id);
 END $$;
@@ -777,15 +938,175 @@ BEGIN
     END IF;
 END $$;
 
+-- ---- Surveys and history --------------------------------------------------------------------------
+
+-- Which lines have changed since the answer of that stamp?  First a row that tells: all may have
+-- (unknown); or nothing has, and a message will come, which cannot be relied on yet (unsettled).
+-- Then a row for each that has.  p_end: he does not survey any more.
+--
+-- A change is told by what is committed, not by when: by the transactions that the last answer
+-- could not see yet.  Who makes one sends a message only to those who are armed.  One who read
+-- that we are not may still be at work when we are.  So we come back until all have ended that
+-- began before we were surely seen to be armed.
+CREATE OR REPLACE FUNCTION holdfast.survey(p_sid text, p_connection bigint, p_stamp bigint,
+                                           p_end integer)
+RETURNS TABLE (code integer, stamp bigint, unsettled boolean, unknown boolean, name text)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_me    holdfast.surveyor;
+    v_new   boolean;
+    v_trail integer;
+    v_names text[];
+    v_now   txid_snapshot;
+    v_early boolean := false;
+BEGIN
+    PERFORM set_config('synchronous_commit', 'off', true);
+    v_new := NOT EXISTS (SELECT FROM holdfast.surveyor WHERE sid = p_sid AND stamp = p_stamp);
+    IF v_new OR p_end = 1 THEN -- before any session
+        SELECT trail INTO v_trail FROM holdfast.trail FOR UPDATE;
+    END IF;
+    code := holdfast.refusal(p_sid, p_connection);
+    IF code <> 0 THEN
+        RETURN QUERY SELECT code, 0::bigint, false, false, NULL::text;
+        RETURN;
+    END IF;
+    IF v_new OR p_end = 1 THEN
+        DELETE FROM holdfast.surveyor WHERE sid = p_sid;
+        IF p_end = 0 THEN
+            PERFORM holdfast.set_trail(v_trail | 1);
+            INSERT INTO holdfast.surveyor
+            VALUES (p_sid, holdfast.microseconds(), txid_current_snapshot(), false, NULL)
+            RETURNING * INTO v_me;
+        ELSIF v_trail % 2 = 1 AND NOT EXISTS (SELECT FROM holdfast.surveyor) THEN
+            PERFORM holdfast.set_trail(v_trail - 1);
+            DELETE FROM holdfast.change;
+        END IF;
+        RETURN QUERY SELECT 0, v_me.stamp, false, true, NULL::text;
+        RETURN;
+    END IF;
+
+    SELECT * INTO v_me FROM holdfast.surveyor WHERE sid = p_sid FOR UPDATE;
+    SELECT array_agg(c.name), txid_current_snapshot() INTO v_names, v_now
+    FROM (SELECT name FROM holdfast.change
+          WHERE NOT txid_visible_in_snapshot(xid, v_me.seen) LIMIT 1001) AS c;
+    IF v_names IS NOT NULL THEN
+        UPDATE holdfast.surveyor SET stamp = stamp + 1, seen = v_now, armed = false, settle = NULL
+        WHERE sid = p_sid RETURNING * INTO v_me;
+        PERFORM holdfast.forget_changes();
+    ELSIF NOT v_me.armed THEN
+        UPDATE holdfast.surveyor SET armed = true WHERE sid = p_sid;
+        v_early := true;
+    ELSE
+        IF v_me.settle IS NULL THEN
+            v_me.settle := txid_current(); -- who did not see us armed has a lower number
+            UPDATE holdfast.surveyor SET settle = v_me.settle WHERE sid = p_sid;
+        END IF;
+        v_early := txid_snapshot_xmax(v_now) < v_me.settle OR EXISTS
+            (SELECT FROM txid_snapshot_xip(v_now) AS x WHERE x < v_me.settle);
+    END IF;
+    RETURN QUERY SELECT 0, v_me.stamp, v_early, coalesce(cardinality(v_names), 0) > 1000,
+                        NULL::text;
+    IF cardinality(v_names) <= 1000 THEN
+        RETURN QUERY SELECT 0, 0::bigint, false, false, n FROM unnest(v_names) AS n;
+    END IF;
+END $$;
+
+-- What was told to all who survey.
+CREATE OR REPLACE FUNCTION holdfast.forget_changes() RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF (SELECT count(*) FROM (SELECT FROM holdfast.change LIMIT 101) AS c) > 100 THEN
+        DELETE FROM holdfast.change WHERE name IN
+            (SELECT name FROM holdfast.change c WHERE NOT EXISTS
+                 (SELECT FROM holdfast.surveyor s WHERE NOT txid_visible_in_snapshot(c.xid, s.seen))
+             FOR UPDATE SKIP LOCKED);
+    END IF;
+END $$;
+
+-- Number the records that were committed since the last time, and forget those that are too old.
+-- Of one line none is committed before one that comes earlier.  Our caller has locked
+-- holdfast.trail.
+CREATE OR REPLACE FUNCTION holdfast.number_past() RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    v_number bigint;
+    v_length bigint;
+BEGIN
+    SELECT number, history INTO v_number, v_length FROM holdfast.trail;
+    WITH fresh AS (SELECT id, v_number + row_number() OVER (ORDER BY id) AS n
+                   FROM holdfast.past WHERE number IS NULL),
+         newest AS (SELECT coalesce(max(n), v_number) AS n FROM fresh),
+         gone AS (DELETE FROM holdfast.past p USING newest
+                  WHERE p.number <= newest.n - v_length OR p.number IS NULL AND p.id IN
+                        (SELECT id FROM fresh WHERE fresh.n <= newest.n - v_length)),
+         told AS (UPDATE holdfast.past p SET number = fresh.n FROM fresh, newest
+                  WHERE p.id = fresh.id AND fresh.n > newest.n - v_length)
+    UPDATE holdfast.trail SET number = newest.n FROM newest WHERE number <> newest.n;
+END $$;
+
+-- How much history is to be kept; 0: none, and what there is is forgotten.  Numbers go on from the
+-- clock, so that they are higher than all before.
+CREATE OR REPLACE FUNCTION holdfast.keep_history(p_length integer) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
+DECLARE
+    v_trail integer;
+BEGIN
+    PERFORM holdfast.check_isolation();
+    IF p_length NOT BETWEEN 0 AND 100000 THEN
+        RAISE EXCEPTION 'no length of a history is %', p_length USING ERRCODE = '22023';
+    END IF;
+    SELECT trail INTO v_trail FROM holdfast.trail FOR UPDATE;
+    PERFORM holdfast.set_trail(CASE WHEN p_length > 0 THEN v_trail | 2 ELSE v_trail & 1 END);
+    UPDATE holdfast.trail SET history = p_length,
+        number = CASE WHEN history = 0 THEN greatest(number, holdfast.microseconds())
+                      ELSE number END
+    WHERE history <> p_length;
+    IF p_length = 0 THEN
+        DELETE FROM holdfast.past;
+    END IF;
+END $$;
+
+-- What happened after that number, to one line or to all (NULL): first a row with the code and the
+-- number of the newest record; 6: no history is kept.
+CREATE OR REPLACE FUNCTION holdfast.history(p_name text, p_after bigint)
+RETURNS TABLE (code integer, number bigint, "time" bigint, what text, name text, seq bigint,
+               weight bigint, capacity bigint, claim boolean, slot integer, note text, reason text)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
+#variable_conflict use_column
+DECLARE
+    v_length integer;
+BEGIN
+    PERFORM holdfast.check_isolation();
+    PERFORM set_config('synchronous_commit', 'off', true);
+    SELECT history INTO v_length FROM holdfast.trail FOR UPDATE;
+    IF v_length = 0 THEN
+        RETURN QUERY SELECT 6, 0::bigint, 0::bigint, NULL, NULL, 0::bigint, 0::bigint, 0::bigint,
+                            false, 0, NULL, NULL;
+        RETURN;
+    END IF;
+    PERFORM holdfast.number_past();
+    RETURN QUERY SELECT 0, h.number, 0::bigint, NULL, NULL, 0::bigint, 0::bigint, 0::bigint,
+                        false, 0, NULL, NULL FROM holdfast.trail h;
+    RETURN QUERY SELECT 0, p.number, p.time, p.what::text, p.name, p.seq, p.weight, p.capacity,
+                        p.claim, p.slot, p.note, p.reason
+                 FROM holdfast.past p, holdfast.trail h
+                 WHERE p.number > CASE WHEN p_after > h.number THEN 0 ELSE p_after END AND
+                       (p_name IS NULL OR p.name = p_name)
+                 ORDER BY p.number;
+END $$;
+
 -- ---- Places of others -------------------------------------------------------------------------
 
 CREATE OR REPLACE FUNCTION holdfast.break_place(p_name text, p_seq bigint) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_ticket holdfast.ticket;
+    v_trail  integer;
 BEGIN
     PERFORM holdfast.check_isolation();
     PERFORM holdfast.be_sure();
+    SELECT trail INTO v_trail FROM holdfast.trail FOR SHARE; -- there may be no session of ours
     PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
     SELECT * INTO v_ticket FROM holdfast.ticket
     WHERE name = p_name AND seq = p_seq AND state <> 'b';
@@ -794,7 +1115,7 @@ BEGIN
     END IF;
     UPDATE holdfast.ticket SET state = 'b', news = news + 1
     WHERE sid = v_ticket.sid AND id = v_ticket.id;
-    PERFORM holdfast.part(p_name, v_ticket.state, v_ticket.weight, false);
+    PERFORM holdfast.part(v_ticket, false, v_trail, 'b');
     PERFORM holdfast.tell(v_ticket.sid, 'b ' || v_ticket.id);
     RETURN 0;
 END $$;
@@ -802,17 +1123,20 @@ END $$;
 CREATE OR REPLACE FUNCTION holdfast.ask(p_name text, p_seq bigint, p_why text) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_sid text;
-    v_id  bigint;
+    v_ticket holdfast.ticket;
 BEGIN
     PERFORM holdfast.check_isolation();
     PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
     UPDATE holdfast.ticket SET asked = p_why, news = news + 1
-    WHERE name = p_name AND seq = p_seq AND state <> 'b' RETURNING sid, id INTO v_sid, v_id;
+    WHERE name = p_name AND seq = p_seq AND state <> 'b' RETURNING * INTO v_ticket;
     IF NOT FOUND THEN
         RETURN 6;
     END IF;
-    PERFORM holdfast.tell(v_sid, 'a ' || v_id);
+    INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note, reason)
+    SELECT 'a', holdfast.microseconds(), p_name, p_seq, v_ticket.weight, capacity, v_ticket.claim,
+           v_ticket.slot, v_ticket.note, p_why
+    FROM holdfast.line, holdfast.trail WHERE line.name = p_name AND trail.trail >= 2;
+    PERFORM holdfast.tell(v_ticket.sid, 'a ' || v_ticket.id);
     RETURN 0;
 END $$;
 
@@ -827,17 +1151,20 @@ BEGIN
     RETURN FOUND;
 END $$;
 
--- Every place in one line, or in all (NULL); a first row with the stamp alone.
+-- Every place in one line, or in all (NULL); a first row with the stamp alone.  renewal and ttl
+-- are its session's.
 CREATE OR REPLACE FUNCTION holdfast.list(p_name text)
 RETURNS TABLE (stamp bigint, name text, seq bigint, weight bigint, capacity bigint,
-               claim boolean, state text, slot integer, since bigint, note text)
+               claim boolean, state text, slot integer, since bigint, note text, renewal bigint,
+               ttl bigint)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
     SELECT coalesce((SELECT changes FROM holdfast.line WHERE line.name = p_name), 1),
-           NULL, 0, 0, 0, false, NULL, 0, 0, NULL
+           NULL, 0, 0, 0, false, NULL, 0, 0, NULL, 0, 0
     UNION ALL
     SELECT l.changes, t.name, t.seq, t.weight, l.capacity, l.claim, t.state::text, t.slot,
-           t.since, t.note
+           t.since, t.note, s.renewal, s.ttl
     FROM holdfast.ticket t JOIN holdfast.line l ON l.name = t.name
+         LEFT JOIN holdfast.session s ON s.sid = t.sid
     WHERE t.state <> 'b' AND (p_name IS NULL OR t.name = p_name)
 $$;
 

@@ -137,6 +137,29 @@ static void session_opened(struct hf_pg *pg)
     hf_pg_news_begin(pg);
 }
 
+static void keep_history(struct hf_pg *pg);
+
+static void on_history_kept(struct hf_pg *pg, void *data, const PGresult *result)
+{
+    (void)data;
+    if (hf_pg_session_failed(pg, result, keep_history))
+        return;
+    pg->session.history_kept = true;
+    session_opened(pg);
+}
+
+/* Once for each client, before it is ready. */
+static void keep_history(struct hf_pg *pg)
+{
+    if (pg->config.history < 0 || pg->session.history_kept) {
+        session_opened(pg);
+        return;
+    }
+    hf_pg_begin(pg, HF_PG_KEEP);
+    hf_pg_add_number(&pg->served, (uint64_t)pg->config.history);
+    hf_pg_send(pg, &pg->session.call, true, on_history_kept, NULL);
+}
+
 static void tell_places(struct hf_pg *pg);
 
 static void on_mended(struct hf_pg *pg, void *data, const PGresult *result)
@@ -145,7 +168,7 @@ static void on_mended(struct hf_pg *pg, void *data, const PGresult *result)
     if (hf_pg_session_failed(pg, result, tell_places))
         return;
     if (hf_pg_number(result, 0, 0) == HF_SERVED_DONE)
-        session_opened(pg);
+        keep_history(pg);
     else
         hf_dial_break(&pg->dial, "has a newer connection of ours");
 }
@@ -201,7 +224,7 @@ static void take_hello(struct hf_pg *pg, const PGresult *result)
         pg->served.fresh = false;
         hf_pg_observe_begin(pg, hf_pg_number(result, 0, 3), hf_pg_text(result, 0, 4));
         if (fresh)
-            session_opened(pg);
+            keep_history(pg);
         else
             tell_places(pg);
     }

@@ -9,6 +9,7 @@
 #include "store/postgres/inner.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,23 @@ static hf_time watch_until(struct hf_served *served, const void *reply)
     return pg->remote.now + (hf_pg_polls(pg) ? 250 * HF_MS : pg->config.ttl / 3);
 }
 
+/* { 0, stamp, unsettled, unknown }: the same.  Unsettled: those who do not know yet that we
+ * wait are still at work. */
+static hf_time survey_until(struct hf_served *served, const void *reply)
+{
+    const struct hf_pg *pg = (const struct hf_pg *)served;
+
+    return pg->remote.now + (hf_pg_polls(pg)           ? HF_SEC
+                             : hf_pg_bool(reply, 0, 2) ? 20 * HF_MS
+                                                       : pg->config.ttl / 3);
+}
+
+/* Behind the first row. */
+static const char *changed_name(const void *reply, size_t index)
+{
+    return index < INT_MAX ? hf_pg_text(reply, (int)index + 1, 4) : NULL;
+}
+
 /* LISTEN goes first.  What happened before it is fetched right behind it, and a line that
  * changed meanwhile has no watch of ours any more. */
 static void want_news(struct hf_served *served, bool at_once)
@@ -87,15 +105,24 @@ static const struct hf_served_ops ops = {
     .session_gone = hf_pg_session_restart,
     .renew = renew,
     .watch_until = watch_until,
+    .survey_until = survey_until,
+    .changed = changed_name,
+    .history = hf_pg_history,
     .want_news = want_news,
     .waiter_may_hold = true,
 };
+
+static void free_task(struct hf_task *task)
+{
+    hf_served_past_free(((struct hf_served_task *)task)->past);
+}
 
 static const struct hf_remote_ops remote_ops = {
     .task_size = sizeof(struct hf_pg_task),
     .begin = hf_served_begin,
     .end_watch = hf_served_end_watch,
     .end_task = hf_served_end_task,
+    .free_task = free_task,
     .may_have = hf_served_may_have,
     .lose = hf_served_lose,
 };
@@ -177,10 +204,11 @@ fail:
     return r;
 }
 
-static const char *const params[] = { "ttl", "polling", NULL };
+static const char *const params[] = { "ttl", "polling", "history", NULL };
 
 /* clang-format off */
 #define IMPL(name) { .scheme = (name), .params = params, .users = true, .any = true, .load = hf_pq_load, \
+                     .surveys = true, .recalls = true, \
                      .open = postgres_open, .close = postgres_close, .submit = hf_remote_submit, \
                      .cancel = hf_remote_cancel, .process = postgres_process,               \
                      .will = hf_served_will, .schema = hf_pg_schema_print }

@@ -27,6 +27,8 @@ static struct form form_of(const struct hf_req *req)
         [HF_ASK] = { HF_PG_ASK, false, false, true },
         [HF_PROVE] = { HF_PG_PROVE, false, false, true },
         [HF_EXAMINE] = { HF_PG_EXAMINE, false, false, true },
+        [HF_SURVEY] = { HF_PG_SURVEY, true, false, false },
+        [HF_HISTORY] = { HF_PG_HISTORY, false, false, true },
     };
 
     return forms[req->op == HF_PROVE && req->id != 0 ? HF_READ : req->op];

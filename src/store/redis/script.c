@@ -43,13 +43,13 @@
 #define TIME_MAX   (24 * 3600 * HF_SEC)
 
 static const char *const bodies[HF_REDIS_SCRIPTS] = {
-    [HF_REDIS_HELLO] = hello_lua, [HF_REDIS_MEND] = mend_lua,
-    [HF_REDIS_RENEW] = renew_lua, [HF_REDIS_BYE] = bye_lua,
-    [HF_REDIS_ENTER] = enter_lua, [HF_REDIS_LEAVE] = leave_lua,
-    [HF_REDIS_READ] = read_lua,   [HF_REDIS_AMEND] = amend_lua,
-    [HF_REDIS_WATCH] = watch_lua, [HF_REDIS_BREAK] = break_lua,
-    [HF_REDIS_ASK] = ask_lua,     [HF_REDIS_PROVE] = prove_lua,
-    [HF_REDIS_LIST] = list_lua,   [HF_REDIS_EXAMINE] = examine_lua,
+    [HF_REDIS_HELLO] = hello_lua,   [HF_REDIS_MEND] = mend_lua,
+    [HF_REDIS_RENEW] = renew_lua,   [HF_REDIS_BYE] = bye_lua,
+    [HF_REDIS_ENTER] = enter_lua,   [HF_REDIS_LEAVE] = leave_lua,
+    [HF_REDIS_READ] = read_lua,     [HF_REDIS_AMEND] = amend_lua,
+    [HF_REDIS_WATCH] = watch_lua,   [HF_REDIS_BREAK] = break_lua,
+    [HF_REDIS_ASK] = ask_lua,       [HF_REDIS_PROVE] = prove_lua,
+    [HF_REDIS_LIST] = list_lua,     [HF_REDIS_EXAMINE] = examine_lua,
     [HF_REDIS_SURVEY] = survey_lua, [HF_REDIS_HISTORY] = history_lua,
 };
 

@@ -35,6 +35,13 @@ static hf_time watch_until(struct hf_served *served, const void *reply)
     return foreign > 0 ? served->remote.now + foreign + HF_MS : 0;
 }
 
+/* { 0, stamp, patience, unknown }: a session may end in silence. */
+static hf_time survey_until(struct hf_served *served, const void *reply)
+{
+    hf_redis_renew_after((struct hf_redis *)served, hf_redis_time(reply, 2));
+    return HF_NEVER;
+}
+
 static void renew_in(struct hf_served *served, int64_t us)
 {
     hf_redis_renew_after((struct hf_redis *)served, us * 1000);
@@ -73,6 +80,7 @@ static const struct hf_served_ops ops = {
     .renew = hf_redis_renew,
     .confirm = hf_redis_replicas_wait,
     .watch_until = watch_until,
+    .survey_until = survey_until,
     .renew_in = renew_in,
 };
 
@@ -222,9 +230,9 @@ static int load_with_tls(const char *scheme, char *errmsg, size_t size)
     return r == 0 ? hf_tls_load(scheme, errmsg, size) : r;
 }
 
-static const char *const params[] = { "ttl",  "prefix", "replicas", "evicting",
-                                      "db",   "auth",   "ca",       "cert",
-                                      "key",  "history", NULL };
+static const char *const params[] = { "ttl", "prefix",  "replicas", "evicting",
+                                      "db",  "auth",    "ca",       "cert",
+                                      "key", "history", NULL };
 
 /* clang-format off */
 #define IMPL(name, loads) { .scheme = (name), .params = params, .users = true, .load = (loads), \

@@ -174,8 +174,9 @@ struct hf_served_ops {
      * are. */
     const char *(*changed)(const void *reply, size_t index);
 
-    /* A message comes if we survey and something changes; NULL: always. */
-    bool (*tells)(const struct hf_served *served);
+    /* SURVEY is answered, and nothing has changed: when it is to be asked again at the
+     * latest; HF_NEVER: no such time. */
+    hf_time (*survey_until)(struct hf_served *served, const void *reply);
 
     /* HISTORY is answered, or a piece of it: hf_served_recall() each, then
      * hf_served_recalled(). */
@@ -205,14 +206,14 @@ struct hf_served_ops {
 };
 
 struct hf_served_survey {
-    struct hf_served_task *task;  /* the SURVEY at work, or NULL */
-    uint64_t               stamp; /* as far we have seen all; 0: nobody remembers for us */
-    bool                   rung;  /* there is something to see, or may be */
-    hf_time                due;   /* ask again then; without a task: have us forgotten */
-    struct hf_req          lapse; /* ... by this */
-    bool                   lapsing;
-    const char           **name; /* lines that the answer names */
-    size_t                 room;
+    struct hf_served_task *task; /* the SURVEY at work, or NULL */
+    uint64_t      stamp;         /* as far we have seen all; 0: nobody remembers for us */
+    bool          rung;          /* there is something to see, or may be */
+    hf_time       due;           /* ask again then; without a task: have us forgotten */
+    struct hf_req lapse;         /* ... by this */
+    bool          lapsing;
+    const char  **name; /* lines that the answer names */
+    size_t        room;
 };
 
 struct hf_served {

@@ -99,13 +99,12 @@ static bool take_names(struct hf_served *served, const void *reply, size_t *coun
     return true;
 }
 
-/* { code, stamp, patience, unknown }, and names. */
+/* { code, stamp, what survey_until() knows, unknown }, and names. */
 static void on_surveyed(struct hf_served_task *task, int code, const void *reply)
 {
     struct hf_served        *served = hf_served_of(task);
     struct hf_served_survey *survey = &served->survey;
     struct hf_req           *req = task->base.req;
-    int64_t                  patience = served->ops->number(reply, 2);
     bool                     unknown = served->ops->number(reply, 3) != 0;
     size_t                   count;
 
@@ -116,11 +115,7 @@ static void on_surveyed(struct hf_served_task *task, int code, const void *reply
     }
     unknown |= !take_names(served, reply, &count);
     if (!unknown && count == 0) {
-        survey->due = served->ops->tells != NULL && !served->ops->tells(served)
-                          ? served->remote.now + HF_SEC
-                          : HF_NEVER;
-        if (patience > 0 && served->ops->renew_in != NULL)
-            served->ops->renew_in(served, patience);
+        survey->due = served->ops->survey_until(served, reply);
         return;
     }
     survey->stamp = (uint64_t)served->ops->number(reply, 1);

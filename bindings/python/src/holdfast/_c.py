@@ -82,6 +82,7 @@ class Entry(Structure):
         ("pid", c_int64),
         ("command", c_char_p),
         ("note", c_char_p),
+        ("left_ms", c_int64),
     ]
 
 
@@ -122,6 +123,8 @@ class Stats(Structure):
         ("lost", c_uint64),
         ("wait", Histogram),
         ("hold", Histogram),
+        ("broken", c_uint64),
+        ("least_left", c_int64),
     ]
 
 
@@ -214,6 +217,11 @@ LEFT_OUT = {
     "hf_schema": "for administrators: holdfast schema prints it",
     "hf_name": "lock.name is kept here",
     "hf_set_follow": "a waiting thread can look by inspect()",
+    "hf_survey_new": "for programs that show a store; watch() follows one lock",
+    "hf_survey_free": "likewise",
+    "hf_history": "holdfast history --json tells it",
+    "hf_records_free": "likewise",
+    "hf_get_client_stats": "lock.stats counts for each lock",
     "hf_lifeline": "for guardians, which the command has",
     "hf_will": "for guardians; Client(warden=True) has one",
     "hf_execute": "for guardians; Client(warden=True) has one",
