@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
 """bench.py - bench: figures that make sense, and nobody is in its way, nor it in anybody's."""
+import re
 from hf import *
 
 sys.path.insert(0, f"{sys.path[0]}/../server")  # before the redis that Debian has
@@ -58,6 +59,8 @@ def text_for_people(t):
     for part in ("One client takes a free lock", "3 clients hand one lock on", "p99", "  take  ",
                  "  hand-over  ", "####", "has its answer in"):
         t.contains(done.out, part)
+    bars = re.findall(r"^  (?:to|longer) +[\d.]+ [num]?s +([\d.]+) %", done.out, re.M)
+    t.true(len(bars) >= 4 and abs(sum(map(float, bars)) - 200) < 2, f"the bars are not all there is: {bars}")
     for line in done.out.splitlines():
         t.true(len(line) <= 80, f"wider than a terminal: {line!r}")
 
@@ -115,11 +118,12 @@ def ctrl_c_ends_it_with_what_there_is(t):
 
 @case
 def nothing_stays_if_it_is_killed(t):
-    bench = t.start("bench", "--clients", "8", "--time", "1s")
-    in_line(t, 3)
-    t.end(bench, signal.SIGKILL)
-    t.until("its clients have ended", lambda: not t.processes(), 20)
-    t.equal(t.list(), [], "left in line")
+    for args, count in (("--time", "60s"), 1), (("--clients", "8", "--time", "1s"), 3):
+        bench = t.start("bench", *args)
+        in_line(t, count)
+        t.end(bench, signal.SIGKILL)
+        t.until("its clients have ended", lambda: not t.processes(), 20)
+        t.equal(t.list(), [], "left in line")
 
 
 @case
