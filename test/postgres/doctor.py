@@ -64,7 +64,7 @@ def one_server(t):
     is_like(t, found, "connections", r"\d+ of 197 are in use")
     is_like(t, found, "news", r"by NOTIFY, .*, which has \d+ connections?")
     is_like(t, found, "lines", r"1 sessions, ours included; 0 hold, 0 wait, \d+ lines are empty")
-    t.equal(found["schema"]["text"], "holdfast, version 2, owned by tester")
+    t.equal(found["schema"]["text"], "holdfast, version 3, owned by tester")
     t.equal(found["integrity"]["text"], "ok")
     t.contains(found["standbys"]["text"], "none")
     t.true("line" not in found and "queue" not in found and "idle" not in found, "of what there is not")
