@@ -110,6 +110,7 @@ ASKED = ["info", "script|exists", "script|load", "evalsha", "subscribe"]
 INSIDE = ["del", "get", "hdel", "hexists", "hget", "hincrby", "hmget", "hset", "pexpire", "pttl",
           "publish", "set", "time", "zadd", "zlexcount", "zrangebylex", "zrem", "zremrangebylex",
           "zrevrangebylex"]
+TRAIL = ["rpush", "ltrim", "lrange", "llen", "zcard", "zrangebyscore", "zremrangebyscore"]
 
 
 class Exercise:
@@ -231,6 +232,27 @@ def what_is_not_always_needed(t):
                 "--", "true")
     with user(KEYS, CHANNELS, *rules(), "+select") as url:
         works(t, f"{url}/3?ttl=1s")
+
+
+@case
+def what_is_needed_to_see_what_happens(t):
+    prefix, state = "?ttl=1s&prefix=trail", "{trail}:state"
+    mine = [text.replace("holdfast", "trail") for text in (KEYS, CHANNELS)]
+    with user(*mine, *rules(), *(f"+{name}" for name in TRAIL)) as url, server.client() as link:
+        link.call("ACL", "LOG", "RESET")
+        eye = t.start("watch", "--url", url + prefix)
+        t.until("it surveys", lambda: "+" in (link.call("HGET", state, "survey") or ""))
+        works(t, f"{url}{prefix}&history=5")
+        for _ in range(40):
+            works(t, url + prefix)
+        done = t.run("history", "--url", url + prefix)
+        t.equal((done.code, done.out.count("granted"), done.out.count("released")), (0, 2, 3), done)
+        t.end(eye)
+        refusals = [dict(zip(entry[::2], entry[1::2]))["object"] for entry in link.call("ACL", "LOG")]
+        t.equal(set(refusals) - {"client|setname"}, set(), "what was refused")
+    with user(*mine, *rules()) as url:  # who lacks them is in nobody's way
+        works(t, url + prefix)
+        refused(t, 77, "does not allow", "history", "--url", url + prefix)
 
 
 # ---- Data that make no sense --------------------------------------------------------------------

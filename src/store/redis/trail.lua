@@ -31,7 +31,8 @@ local function note_change(survey, name, last)
   for whom in string.gmatch(survey, '%+(%x+):') do tell(whom, 's') end
   survey = string.gsub(survey, '%+', '-')
   local new = redis.pcall('ZADD', changes, last, name)
-  if new ~= 0 and (new ~= 1 or call('ZCARD', changes) > MOST_CHANGES) then
+  local count = new == 0 and 0 or redis.pcall('ZCARD', changes)
+  if type(count) ~= 'number' or count > MOST_CHANGES then
     call('DEL', changes)
     survey = string.gsub(survey, '%-', '?')
   end
@@ -46,7 +47,7 @@ local function forget_events(history, count)
   local length, number = string.match(history, '^(%d+) (%d+)$')
   local over = count - length
   if over <= 0 then return history end
-  call('LTRIM', past, over, -1)
+  if redis.pcall('LTRIM', past, over, -1).err then return history end
   history = string.format('%s %.0f', length, number + over)
   call('HSET', state, 'history', history)
   return history
