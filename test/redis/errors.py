@@ -252,7 +252,7 @@ def what_is_needed_to_see_what_happens(t):
         t.equal(set(refusals) - {"client|setname"}, set(), "what was refused")
     with user(*mine, *rules()) as url:  # who lacks them is in nobody's way
         works(t, url + prefix)
-        refused(t, 77, "does not allow", "history", "--url", url + prefix)
+        refused(t, 69, "does not allow", "history", "--url", url + prefix)
 
 
 # ---- Data that make no sense --------------------------------------------------------------------
