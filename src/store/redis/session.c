@@ -78,8 +78,10 @@ void hf_redis_session_held_off(struct hf_redis *redis, hf_time left)
 
     redis->session.held_off = left > 0;
     hf_redis_renew_after(redis, left);
-    if (over)
+    if (over) {
+        redis->served.survey.stamp = 0; /* LIST told of it in every line: look at all */
         hf_served_news_all(&redis->served);
+    }
 }
 
 /* ---- Answers -------------------------------------------------------------------- */
