@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,17 +73,20 @@ static int await(struct hf_resolve *resolve, struct hf_address *ret)
     return hf_resolve_get(resolve, ret, HF_RESOLVE_MAX);
 }
 
-static int count_threads(void)
+/* One look at the threads: how many are ours.  Sets "seen" to the number of all. */
+static int look_at_threads(int *seen)
 {
     DIR           *folder = opendir("/proc/self/task");
     struct dirent *entry;
     int            count = 0;
 
     assert_non_null(folder);
+    *seen = 0;
     while ((entry = readdir(folder)) != NULL) {
         char  path[300], name[20] = "";
         FILE *file;
 
+        *seen += entry->d_name[0] != '.';
         snprintf(path, sizeof path, "/proc/self/task/%s/comm", entry->d_name);
         file = fopen(path, "re");
         if (file == NULL)
@@ -92,6 +96,27 @@ static int count_threads(void)
     }
     closedir(folder);
     return count;
+}
+
+static int count_all(void)
+{
+    struct stat folder;
+
+    assert_int_equal(stat("/proc/self/task", &folder), 0);
+    return (int)folder.st_nlink - 2;
+}
+
+/* Whoever reads the folder while threads end misses some that still run: look again then. */
+static int count_threads(void)
+{
+    for (int i = 0; i < 10000; i++) {
+        int before = count_all(), seen, count = look_at_threads(&seen);
+
+        if (seen == before && count_all() == before)
+            return count;
+    }
+    fail_msg("the threads never stay the same for long enough to count them");
+    return -1;
 }
 
 /* Wait until our threads are gone. */
