@@ -238,14 +238,15 @@ class Run:
         """Seconds."""
         total = 20.0
         for name in names:
-            there = 1 if name == "sqlite" else len(self.args.distance)
-            players = {"sqlite": 2.0, "zookeeper": 2.5, "redis": 3.0, "postgres": 2.2}.get(name, 1)
-            for number in range(there):
+            for number in range(1 if name == "sqlite" else len(self.args.distance)):
+                total += 15.0
                 for scenario in self.args.scenarios:
-                    if number == 0 or scenario.kind not in NEAR:
-                        few = 1.0 if scenario.kind in ("S8", "S2", "S1+", "S4", "S5") else players
-                        total += few * (scenario.takes(self.args.seconds) * scenario.rounds(
-                            self.args.rounds) + WARM * scenario.is_timed())
+                    if number > 0 and scenario.kind in NEAR:
+                        continue
+                    players = sides.PLAYERS.get(name, {}).get(scenario.kind, 1)
+                    rounds = scenario.rounds(self.args.rounds)
+                    total += players * (scenario.takes(self.args.seconds) * rounds +
+                                        WARM * scenario.is_timed())
         return total
 
     def all(self, names):
@@ -277,7 +278,7 @@ def read_arguments():
     parser.add_argument("-s", "--store", action="append", choices=list(STORES))
     parser.add_argument("-d", "--distance", action="append", type=distance)
     parser.add_argument("-r", "--rounds", type=int, default=3)
-    parser.add_argument("-t", "--seconds", type=float, default=0.7, help="of one side's turn")
+    parser.add_argument("-t", "--seconds", type=float, default=0.5, help="of one side's turn")
     parser.add_argument("--data", choices=["memory", "disk"])
     parser.add_argument("--side", action="append", help="only these beside Holdfast")
     parser.add_argument("--quick", action="store_true", help="without warming up")

@@ -31,7 +31,7 @@ struct seat {
 
 struct way {
     /* Without this one it does not take turns, but plays all by `special`. */
-    void *(*join)(const struct seat *seat);
+    void *(*join)(const struct seat *seat); /* keeps the session for the next scenario */
     void (*take)(void *me, bool write);
     void (*give)(void *me, bool write);
     void (*leave)(void *me);
@@ -39,6 +39,8 @@ struct way {
     /* S4, S7, S8: returns how many operations, and sets the seconds if it knows better. */
     unsigned long (*special)(const struct scene *scene, double size, double *seconds);
 };
+
+#define SCENE_SESSIONS 256 /* at most */
 
 /* `file`: what is shared; or "first": take one lock, say "held MICROSECONDS" by the monotonic
  * clock, and end. */

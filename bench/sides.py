@@ -109,7 +109,7 @@ class Side:
         said = [self.heard(peer, text, size) for peer in peers]
         figures = {"operations": sum(int(words[1]) for words in said),
                    "seconds": max(float(words[2]) for words in said)}
-        if scenario.kind == "S3":
+        if scenario.kind == "S3" and not self.floor:
             figures["fair"] = scenario.count * min(int(words[3]) for words in said)
         if len(said[0]) > 4 and float(said[0][4]) > 0:
             figures |= {"p50": float(said[0][4]), "p99": float(said[0][5])}
@@ -219,6 +219,13 @@ def of_postgres(store, port, args):
 
 SIDES = {"sqlite": of_sqlite, "zookeeper": of_zookeeper, "redis": of_redis,
          "postgres": of_postgres, "pgbouncer": lambda *given: [holdfast(*given, 64)]}
+
+
+# How many of them play what there is for many; for an estimate before there are servers.
+PLAYERS = {"sqlite": {"S1": 3, "S3": 3, "S5": 2, "S6": 2, "S9": 2},
+           "zookeeper": {"S1": 5, "S2": 2, "S3": 3, "S4": 4, "S5": 2, "S6": 4, "S7": 2, "S9": 2},
+           "redis": {"S1": 5, "S2": 2, "S3": 3, "S4": 3, "S6": 3, "S7": 2, "S9": 4},
+           "postgres": {"S1": 5, "S3": 3, "S5": 2, "S6": 2, "S9": 2}}
 
 
 # ---- Commands -----------------------------------------------------------------------------------

@@ -123,6 +123,9 @@ class Database(Store):
         self.data = data
         if Database.server is None:
             Database.server = stack.enter_context(Postgres(data == "disk"))
+            with self.server.connect(None, postgres.USER) as link:  # for floors
+                link.run("CREATE TABLE bench (n bigint) WITH (fillfactor = 50); "
+                         "INSERT INTO bench VALUES (0)")
         self.host, self.port = "127.0.0.1", self.server.port
 
     def url(self, space=None, ttl=None, port=None):

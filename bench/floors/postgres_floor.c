@@ -59,28 +59,27 @@ static PGconn *connect_to(const char *first)
     return conn;
 }
 
-/* As many would: a number made of the name. */
 static void *join(const struct seat *seat)
 {
-    struct link *l = calloc(1, sizeof *l);
-    uint64_t     hash = 14695981039346656037ULL;
+    static struct link links[SCENE_SESSIONS];
 
-    must(l != NULL, "calloc");
+    must(seat->session < SCENE_SESSIONS, "so many sessions");
+    struct link *l = &links[seat->session];
+    if (l->plain == NULL) {
+        l->plain = connect_to("SELECT 1");
+        l->off = connect_to("SET synchronous_commit = off");
+    }
+    uint64_t hash =
+        14695981039346656037ULL; /* as many would: a number made of the name */
     for (const char *c = seat->lock; *c != '\0'; c++)
         hash = (hash ^ (unsigned char)*c) * 1099511628211ULL;
     snprintf(l->key, sizeof l->key, "%llu", (unsigned long long)(hash >> 1));
-    l->plain = connect_to("SELECT 1");
-    l->off = connect_to("SET synchronous_commit = off");
     return l;
 }
 
 static void leave(void *me)
 {
-    struct link *l = me;
-
-    PQfinish(l->plain);
-    PQfinish(l->off);
-    free(l);
+    (void)me;
 }
 
 static void update(void *me, bool write)
@@ -138,16 +137,27 @@ static void hear(PGconn *listener)
     PQfreemem(told);
 }
 
+/* They LISTEN, or do not any more. */
+static void tell_all(PGconn **listeners, size_t count, const char *sql)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (listeners[i] == NULL)
+            listeners[i] = connect_to("SELECT 1");
+        expect(listeners[i], PQexec(listeners[i], sql));
+    }
+}
+
 /* Each listener in turn is the one who is waited for; the others hear it, too. */
 static unsigned long notify(const struct scene *scene, double seconds, double *ret)
 {
-    PGconn       *sender = connect_to("SELECT 1"), *listeners[LISTENERS];
-    unsigned long count = 0;
+    static PGconn *sender, *listeners[LISTENERS];
+    unsigned long  count = 0;
+    double         total = 0;
 
     must(scene->count <= LISTENERS, "so many listeners");
-    for (size_t i = 0; i < scene->count; i++)
-        listeners[i] = connect_to("LISTEN bench");
-    double total = 0;
+    if (sender == NULL)
+        sender = connect_to("SELECT 1");
+    tell_all(listeners, scene->count, "LISTEN bench");
     for (double end = now_us() + seconds * 1e6; now_us() < end; count++) {
         size_t turn = count % scene->count;
         double begin = now_us();
@@ -161,9 +171,7 @@ static unsigned long notify(const struct scene *scene, double seconds, double *r
             if (i != turn)
                 hear(listeners[i]);
     }
-    for (size_t i = 0; i < scene->count; i++)
-        PQfinish(listeners[i]);
-    PQfinish(sender);
+    tell_all(listeners, scene->count, "UNLISTEN bench");
     *ret = total / 1e6;
     return count;
 }

@@ -37,7 +37,7 @@ static redisReply *expect(redisReply *reply, int type, const struct owner *o,
     return reply;
 }
 
-static void *join(const struct seat *seat)
+static struct owner *connect_to(void)
 {
     struct owner *o = calloc(1, sizeof *o);
     const char   *colon = strrchr(address, ':');
@@ -49,8 +49,19 @@ static void *join(const struct seat *seat)
     redisReply *reply = expect(redisCommand(o->context, "SCRIPT LOAD %s", RELEASE),
                                REDIS_REPLY_STRING, o, "SCRIPT LOAD");
     snprintf(o->sha, sizeof o->sha, "%s", reply->str);
-    snprintf(o->key, sizeof o->key, "%s", seat->lock);
     freeReplyObject(reply);
+    return o;
+}
+
+static void *join(const struct seat *seat)
+{
+    static struct owner *owners[SCENE_SESSIONS];
+
+    must(seat->session < SCENE_SESSIONS, "so many sessions");
+    if (owners[seat->session] == NULL)
+        owners[seat->session] = connect_to();
+    struct owner *o = owners[seat->session];
+    snprintf(o->key, sizeof o->key, "%s", seat->lock);
     return o;
 }
 
@@ -96,10 +107,7 @@ static void nothing(void *me, bool write)
 
 static void leave(void *me)
 {
-    struct owner *o = me;
-
-    redisFree(o->context);
-    free(o);
+    (void)me;
 }
 
 static const struct way bare_way = { join, take_bare, give_bare, leave, NULL };

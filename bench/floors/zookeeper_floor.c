@@ -12,7 +12,6 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define TIMEOUT_MS 30000
 #define CREATE     1
@@ -102,7 +101,7 @@ static void greet(struct session *s)
     must(ask(s, &m) == 0, "greeting");
 }
 
-static void *join(const struct seat *seat)
+static struct session *connect_to(void)
 {
     struct session    *s = calloc(1, sizeof *s);
     const char        *colon = strrchr(address, ':');
@@ -117,16 +116,24 @@ static void *join(const struct seat *seat)
          "connecting");
     setsockopt(s->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     greet(s);
+    return s;
+}
+
+static void *join(const struct seat *seat)
+{
+    static struct session *sessions[SCENE_SESSIONS];
+
+    must(seat->session < SCENE_SESSIONS, "so many sessions");
+    if (sessions[seat->session] == NULL)
+        sessions[seat->session] = connect_to();
+    struct session *s = sessions[seat->session];
     snprintf(s->path, sizeof s->path, "/floor-%s", seat->lock);
     return s;
 }
 
 static void leave(void *me)
 {
-    struct session *s = me;
-
-    close(s->fd);
-    free(s);
+    (void)me;
 }
 
 static void create(void *me, bool write)

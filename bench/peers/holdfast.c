@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-#define SESSIONS 256
-
 struct holder {
     struct hf_client *client;
     struct hf_lock   *lock[2]; /* of one who reads and writes: reader and writer */
@@ -19,13 +17,13 @@ struct holder {
 };
 
 static const char       *url;
-static struct hf_client *sessions[SESSIONS];
+static struct hf_client *sessions[SCENE_SESSIONS];
 
 static void *join(const struct seat *seat)
 {
     struct holder *h = calloc(1, sizeof *h);
 
-    must(h != NULL && seat->session < SESSIONS, "so many sessions");
+    must(h != NULL && seat->session < SCENE_SESSIONS, "so many sessions");
     if (sessions[seat->session] == NULL)
         sessions[seat->session] = open_client(url, 0);
     h->client = sessions[seat->session];
@@ -93,7 +91,7 @@ int main(int argc, char **argv)
     }
     url = argv[1];
     int r = scene_main(&holdfast, argv[2]);
-    for (size_t i = 0; i < SESSIONS; i++)
+    for (size_t i = 0; i < SCENE_SESSIONS; i++)
         hf_close(sessions[i]);
     return r;
 }
