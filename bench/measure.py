@@ -102,38 +102,44 @@ class Place:
             self.distance, f", {self.distance} ms of network")
         return f"{name}{data}{where}"
 
-    def play(self, scenario, side, size):
-        """None if it failed; it is not asked again."""
+    def play(self, scenario, side, size, warm=False):
+        """If it fails it is not asked again."""
         try:
-            return played(self, side, scenario, size)
+            figures = played(self, side, scenario, size)
         except (Failed, OSError) as error:
             self.args.fail(f"{self.title()}: {error}")
             self.sides.remove(side)
-            return None
+            return
+        if not warm:
+            self.rounds.setdefault((scenario.text, side.name), []).append(figures)
+
+    def play_alone(self, scenario):
+        """While no other side has a session: each tells the server now and then that it lives."""
+        for side in [side for side in self.sides if side.can(scenario)]:
+            self.play(scenario, side, scenario.size(self.args.seconds))
+            side.dismiss()
 
     def warm_up(self, scenarios):
         java = any(side.name == "Curator" for side in self.sides)
-        for side in list(self.sides):
-            for text in ("S1", "S3:16") if java else ("S1",):
-                if side in self.sides and side.can(Scenario(text)) and \
-                        any(scenario.is_timed() for scenario in scenarios):
-                    self.play(Scenario(text), side,
-                              JAVA_WARM if java and not self.args.quick else WARM)
-        for scenario in scenarios if not self.args.quick else ():
-            for side in [one for one in self.sides if scenario.is_timed() and one.can(scenario)]:
-                self.play(scenario, side, WARM)
+        first = [(Scenario(text), JAVA_WARM if java else WARM)
+                 for text in (("S1", "S3:16") if java else ("S1",))]
+        for scenario, seconds in [*first, *((one, WARM) for one in scenarios)]:
+            for side in [side for side in self.sides if side.can(scenario)]:
+                self.play(scenario, side, seconds, warm=True)
 
     def run(self, scenarios):
-        self.warm_up(scenarios)
+        for scenario in [one for one in scenarios if one.kind == "S7"]:
+            self.play_alone(scenario)
+        timed = [one for one in scenarios if one.is_timed()]
+        if timed and not self.args.quick:
+            self.warm_up(timed)
         for number in range(self.args.rounds):
             for scenario in scenarios:
-                if number >= scenario.rounds(self.args.rounds):
+                if scenario.kind == "S7" or number >= scenario.rounds(self.args.rounds):
                     continue
                 able = [side for side in self.sides if side.can(scenario)]
                 for side in able if number % 2 == 0 else reversed(able):
-                    figures = self.play(scenario, side, scenario.size(self.args.seconds))
-                    if figures is not None:
-                        self.rounds.setdefault((scenario.text, side.name), []).append(figures)
+                    self.play(scenario, side, scenario.size(self.args.seconds))
 
     def ratio(self, scenario, name, key):
         """How many times theirs ours is, the median of the rounds; None: there is none."""
@@ -155,7 +161,7 @@ class Place:
                     row[key] = float(f"{statistics.median(values):.4g}")
             for key, called in (("rate", "times"), ("fair", "times_fair")):
                 if (times := self.ratio(scenario, name, key)) is not None:
-                    row[called] = round(times, 3)
+                    row[called] = float(f"{times:.3g}")
             yield row
 
 

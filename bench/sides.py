@@ -64,12 +64,17 @@ class Side:
             self.file = pathlib.Path(path)
         return self
 
-    def __exit__(self, *_):
+    def dismiss(self):
+        """All its processes; it has others when it plays again."""
         for peer in self.peers:
             with contextlib.suppress(BrokenPipeError):
                 peer.process.stdin.close()
         for peer in self.peers:
             peer.__exit__()
+        self.peers = []
+
+    def __exit__(self, *_):
+        self.dismiss()
         if self.map is not None:
             self.file.unlink()
 
