@@ -3,10 +3,10 @@
 #   make            build/holdfast, build/libholdfast.a, build/libholdfast.so
 #   make run        install what is missing, build, and see it work
 #   make test       install what is missing, build four ways, run every test
-#   make bench      measure                 make bench-zookeeper   beside Curator
-#                                           make bench-redis       beside redlock
-#                                           make bench-postgres    beside its own updates
-#                                           make bench-compare     all stores, one driver
+#   make bench      measure a little        make bench-all         all stores and peers,
+#                                           bench/README.md; ARGS='-s redis S1'
+#                   make bench-zookeeper, -redis, -postgres, -sqlite   one store of these
+#                                           make bench-compare     all stores, and a crash
 #                                           make bench-death       a holder is killed
 #                                           make bench-python      beside filelock, redis-py
 #                                           make bench-start       `run` beside flock
@@ -46,6 +46,7 @@ test:
 	    cmake --preset $$tree >/dev/null && \
 	    cmake --build --preset $$tree --target all tests examples -- --quiet || exit 1; \
 	done
+	@cmake --build --preset release --target benches -- --quiet
 	@test/run
 
 test-long:
@@ -58,55 +59,38 @@ test-long:
 	@HF_SIM_SCHEDULES=2000000 HF_CUTS=3 HF_KILLS=5 HF_TURNS=2000 HF_ZK_SECONDS=60 \
 	    HF_ZK_MANY=10000 test/run -s 1800 sim/ interop/ zk/
 
+benches:
+	@tools/deps build test bench
+	@$(MAKE) --no-print-directory release
+	@cmake --build --preset release --target benches
+
 bench:
 	@tools/deps build
 	@$(MAKE) --no-print-directory release
 	@cmake --build --preset release --target benches
-	@for program in build/bench/*; do [ ! -f $$program ] || $$program || exit 1; done
+	@bench/measure.py -s sqlite $(or $(ARGS),S1 S1+ S2:16 S3:2 S3:2@1 S3:16 S9:8)
 
-bench-zookeeper:
-	@tools/deps build test
-	@$(MAKE) --no-print-directory release
-	@cmake --build --preset release --target benches
-	@bench/zookeeper.py
+bench-all: benches
+	@bench/measure.py $(ARGS)
 
-bench-redis:
-	@tools/deps build test
-	@$(MAKE) --no-print-directory release
-	@cmake --build --preset release --target benches
-	@bench/redis.py
+bench-sqlite bench-zookeeper bench-redis bench-postgres: bench-%: benches
+	@bench/measure.py -s $* $(ARGS)
 
-bench-postgres:
-	@tools/deps build test
-	@$(MAKE) --no-print-directory release
-	@cmake --build --preset release --target benches
-	@bench/postgres.py
+bench-compare: benches
+	@bench/measure.py -s sqlite -s zookeeper -s redis -s postgres -s pgbouncer -d 0 \
+	    $(or $(ARGS),S1 S3:8 S9:8)
+	@bench/crash.py
 
-bench-compare:
-	@tools/deps build test
-	@$(MAKE) --no-print-directory release
-	@cmake --build --preset release --target benches
-	@bench/compare.py
-
-bench-death:
-	@tools/deps build test
-	@$(MAKE) --no-print-directory release
-	@cmake --build --preset release --target benches
+bench-death: benches
 	@bench/death.py
 
-bench-web:
-	@tools/deps build test
-	@$(MAKE) --no-print-directory release
-	@cmake --build --preset release --target benches
+bench-web: benches
 	@bench/web.py
 
 bench-start: release
 	@bench/start.py
 
-bench-python:
-	@tools/deps build test
-	@$(MAKE) --no-print-directory release
-	@cmake --build --preset release --target benches
+bench-python: benches
 	@bench/python.py
 
 CUTS  = 50
@@ -183,6 +167,9 @@ pictures:
 	@for name in guardian stores; do \
 	    pictures/draw.py pictures/$$name.txt docs/pictures/$$name.svg || exit 1; \
 	done
+	@for file in pictures/*.json; do [ ! -f "$$file" ] || \
+	    pictures/chart.py $$file docs/pictures/$$(basename $$file .json).svg || exit 1; \
+	done
 	@pictures/web.py build docs/pictures/web.png
 	@tools/check-pictures
 
@@ -193,7 +180,7 @@ abi:
 clean:
 	rm -rf build build-*
 
-.PHONY: release run test test-long bench bench-zookeeper bench-redis \
-        bench-postgres bench-compare bench-death bench-web bench-start bench-python \
+.PHONY: release run test test-long benches bench bench-all bench-sqlite bench-zookeeper \
+        bench-redis bench-postgres bench-compare bench-death bench-web bench-start bench-python \
         cut fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
         pictures abi clean

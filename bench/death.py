@@ -230,7 +230,7 @@ def main():
     args = parser.parse_args()
     build = pathlib.Path(args.build).resolve()
     args.holdfast = build / "holdfast"
-    args.next, args.driver = build / "bench/death/next", build / "bench/compare/driver"
+    args.next, args.driver = build / "bench/death/next", build / "bench/death/driver"
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # to write one would count as dying
     rows, load = [], os.getloadavg()[0]
     with contextlib.ExitStack() as stack:

@@ -1,6 +1,5 @@
 """death_peers - locks of others whose holder is killed, for death.py."""
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -13,46 +12,11 @@ from peer import ROOT, Peer, install_redlock
 from stores import LEASE
 from victim import LIMIT, Deaths, Place, numbers
 import beside
-import place
 import redis
+from etcd import Etcd
 
 sys.path.append(str(ROOT / "test/interop"))
 import curator  # noqa: E402
-
-
-class Etcd(beside.Process):
-    """One server, its data in memory."""
-
-    def __init__(self):
-        for program in ("etcd", "etcdctl"):
-            if shutil.which(program) is None:
-                raise beside.Missing(f"no {program} here")
-        self.folder, self._lock = place.make_folder()
-        self._keepers = [place.reserve_port() for _ in range(2)]
-        self.url, self.peer_url = (f"http://127.0.0.1:{keeper.getsockname()[1]}"
-                                   for keeper in self._keepers)
-
-    def ctl(self, *words):
-        return ["etcdctl", "--endpoints", self.url, *words]
-
-    def start(self):
-        self.launch(place.dying_with_us([
-            "etcd", "--data-dir", str(self.folder / "data"), "--log-level", "error",
-            "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
-            "--listen-peer-urls", self.peer_url, "--initial-advertise-peer-urls", self.peer_url,
-            "--initial-cluster", f"default={self.peer_url}"]))
-        self.wait(LIMIT)
-
-    def serves(self):
-        return subprocess.run(self.ctl("endpoint", "health"), stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL).returncode == 0
-
-    def stop(self):
-        self.kill()
-        for keeper in self._keepers:
-            keeper.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        os.close(self._lock)
 
 
 # ---- A holder and a waiter of each kind ------------------------------------------------------
@@ -141,7 +105,7 @@ class Redlock(Told):
         self.server = stack.enter_context(redis.standalone())
 
     def lock(self, key):
-        peer = Peer(["node", ROOT / "bench/redis/redlock.js", self.server.port, "hold", key],
+        peer = Peer(["node", ROOT / "bench/peers/redlock.js", self.server.address, "hold", key],
                     env=self.env)
         peer.hear()  # "tries"
         return peer

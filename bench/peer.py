@@ -1,6 +1,7 @@
 """peer - what the programs here share: other programs to talk to, servers on a disk."""
 import contextlib
 import pathlib
+import select
 import shutil
 import statistics
 import subprocess
@@ -15,8 +16,8 @@ import postgres  # noqa: E402
 
 DISK = "/var/tmp"  # kept over a restart of the machine, so not in its memory
 PACKAGES = ["redlock@5.0.0-beta.2", "ioredis@5.11.1"]
-# What servers of tests have otherwise, as PostgreSQL is shipped.
-SHIPPED = {"shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB",
+# What servers of tests have otherwise, as PostgreSQL is shipped; but for many connections.
+SHIPPED = {"max_connections": "500", "shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB",
            "wal_recycle": "on", "wal_init_zero": "on", "dynamic_shared_memory_type": "posix"}
 
 
@@ -51,7 +52,10 @@ class Peer:
         with contextlib.suppress(BrokenPipeError):  # hear() tells of it
             self.process.stdin.write(text + "\n")
 
-    def hear(self):
+    def hear(self, limit=None):
+        """The words of a line, within so many seconds."""
+        if limit is not None and not select.select([self.process.stdout], [], [], limit)[0]:
+            raise Failed(f"{self.process.args[-3:]} said nothing for {limit:.0f} s")
         said = self.process.stdout.readline().split()
         if not said:
             raise Failed(f"{self.process.args[-3:]} ended with {self.process.wait(10)}")
@@ -60,11 +64,6 @@ class Peer:
     def ask(self, text):
         self.say(text)
         return self.hear()
-
-
-def cpu_us(pid):
-    """Of the thread that was there first."""
-    return int(pathlib.Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e3
 
 
 def medians(rounds):
@@ -78,14 +77,10 @@ def show_table(rows):
         print(row[0].ljust(widths[0]) + "".join(c.rjust(w) for c, w in zip(row[1:], widths[1:])))
 
 
-def ratio(found, ours, theirs):
-    """How many of ours for one of theirs, in the same time."""
-    return round(statistics.median(b["us"] / a["us"]
-                                   for a, b in zip(found[ours], found[theirs])), 3)
-
-
 def install_redlock(folder):
     """None, or why there is no redlock."""
+    if (pathlib.Path(folder) / "node_modules/redlock").exists():
+        return None
     if shutil.which("npm") is None or shutil.which("node") is None:
         return "no node or npm here"
     argv = ["npm", "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts",
@@ -95,14 +90,16 @@ def install_redlock(folder):
     except subprocess.TimeoutExpired:
         return "npm install takes too long"
     said = (done.stdout + done.stderr).strip().splitlines()
+    if done.returncode != 0:
+        shutil.rmtree(pathlib.Path(folder) / "node_modules", ignore_errors=True)
     return None if done.returncode == 0 else f"npm install: {said[-1] if said else 'failed'}"
 
 
 class Postgres(postgres.Server):
-    """As shipped, with its data on a disk; started, with a database for USER."""
+    """As shipped, with its data on a disk or in memory; started, with a database for USER."""
 
-    def __init__(self):
-        self.disk = None
+    def __init__(self, on_disk=True):
+        self.on_disk, self.disk = on_disk, None
         super().__init__(settings=SHIPPED)
         try:
             self.start()
@@ -112,10 +109,12 @@ class Postgres(postgres.Server):
             raise
 
     def _make(self, copy_of):
+        if not self.on_disk:
+            return super()._make(copy_of)
         self.disk = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-pg.", dir=DISK))
         postgres.give_to_servant(self.disk)
         self.data = self.disk / "data"
-        super()._make(copy_of)
+        return super()._make(copy_of)
 
     def stop(self):
         super().stop()

@@ -25,6 +25,7 @@ import filelock
 import redis
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+SECONDS = 0.2  # of a round in C
 sys.path += [str(ROOT / "bindings/python/src"), str(ROOT / "test/server")]
 
 
@@ -48,11 +49,11 @@ def timed(lock):
 
 
 def by_c(driver):
-    """Measures the C library in another process, which waits for a line each time."""
-    def measure(count):
-        driver.stdin.write("\n")
+    """Measures the C library in another process, see scene.h."""
+    def measure(_count):
+        driver.stdin.write(f"S1 {SECONDS}\n")
         said = driver.stdout.readline().split()
-        return float(said[1]) / int(said[0]) * 1e6
+        return float(said[2]) / int(said[1]) * 1e6
     return measure
 
 
@@ -70,9 +71,9 @@ def contest(contestants, rounds, count):
 
 def compare(what, url, other_name, other, args, results):
     import holdfast
-    argv = [args.build / "bench/compare/driver", url, "free", str(args.count)]
-    with holdfast.Client(url) as client, \
-            subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    with holdfast.Client(url) as client, tempfile.NamedTemporaryFile() as shared, \
+            subprocess.Popen([args.build / "bench/peers/holdfast", url, shared.name],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                              bufsize=1) as driver:
         found = contest({"holdfast": timed(holdfast.Lock("bench", client=client)),
                          "C": by_c(driver), other_name: timed(other)}, args.rounds, args.count)

@@ -1,103 +1,161 @@
-"""stores - servers for the programs here: each store as a class with its URLs."""
+"""stores - servers for the programs here: each store as a class with its addresses.
+
+`port` in what follows is that of a relay before the server, "unix" for its socket, or None
+for its own.
+"""
 import pathlib
 import shutil
 import tempfile
 import time
 
 from peer import DISK, Postgres
+import postgres
 import redis
 import zookeeper
 
 LEASE = 15.0  # seconds, of all stores that have one, unless they are told
 REDIS_AGE = LEASE + 1  # a server younger than the lease grants nothing: it may have crashed
 ZOOKEEPER_FLAGS = ["-Xmx1g", "-XX:TieredStopAtLevel=4"]  # as shipped
+MEMORY = "/dev/shm"
 
 
 class Store:
-    """`cycles`, `own`, `turns`: how many in one go, so that it takes a second or less;
-    `ready`: from when on it grants."""
-    host = port = None
+    """`data`: where, "memory" or "disk"; `ready`: from when on it grants."""
+    name = host = port = None
+    has_unix = False
     ready = 0.0
 
-    def __init__(self, name, cycles, own, turns):
-        self.name, self.cycles, self.own, self.turns = name, cycles, own, turns
+    def folder(self, stack, data):
+        made = tempfile.mkdtemp(prefix="holdfast-data.", dir=DISK if data == "disk" else MEMORY)
+        stack.callback(shutil.rmtree, made, ignore_errors=True)
+        return pathlib.Path(made)
 
     def url(self, space=None, ttl=None, port=None):
+        """As Holdfast has it."""
         raise NotImplementedError
+
+    def address(self, port=None):
+        """As others have it."""
+        return f"{self.host}:{port or self.port}"
+
+    def pids(self):
+        """Of the server."""
+        return []
+
+    def counts(self):
+        """What the server counts by itself."""
+        return {}
 
 
 class Sqlite(Store):
-    def __init__(self, stack):
-        super().__init__("sqlite", 1000, 250, 100)
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-db.", dir=DISK))
-        stack.callback(shutil.rmtree, self.folder, ignore_errors=True)
+    name = "sqlite"
+
+    def __init__(self, stack, data="disk"):
+        self.data, self.path = data, self.folder(stack, data)
 
     def url(self, space=None, ttl=None, port=None):
-        return f"sqlite:{self.folder}/{space or 'locks'}.db"
+        return f"sqlite:{self.path}/{space or 'locks'}.db"
+
+    def address(self, port=None):
+        return str(self.path)
 
 
 class Zookeeper(Store):
-    def __init__(self, stack):
-        super().__init__("zookeeper", 300, 100, 50)
-        cluster = stack.enter_context(
-            zookeeper.standalone(tick=2000, log_level="error", jvm=ZOOKEEPER_FLAGS))
-        self.host, self.port = cluster.address.split(":")
+    name = "zookeeper"
+
+    def __init__(self, stack, data="memory"):
+        self.data = data
+        config = {"dataLogDir": self.folder(stack, data)} if data == "disk" else {}
+        self.cluster = stack.enter_context(zookeeper.standalone(
+            tick=2000, log_level="error", jvm=ZOOKEEPER_FLAGS, config=config))
+        self.host, self.port = self.cluster.address.split(":")
 
     def url(self, space=None, ttl=None, port=None):
         return (f"zk://{self.host}:{port or self.port}/{space or ''}" +
                 (f"?session={ttl:g}s" if ttl else ""))
 
+    def pids(self):
+        return [self.cluster[1].pid]
+
+    def counts(self):
+        said = dict(line.split("\t", 1) for line in self.cluster[1].word("mntr", 10).splitlines()
+                    if "\t" in line)
+        return {"requests": int(said["zk_packets_received"]),
+                "bytes_out": int(said["zk_response_bytes"])}
+
 
 class Redis(Store):
-    def __init__(self, stack, name="redis", options=()):
-        on_disk = bool(options)
-        super().__init__(name, 300 if on_disk else 1000, 60 if on_disk else 250,
-                         50 if on_disk else 100)
-        server = stack.enter_context(redis.standalone(options=list(options)))
-        self.host, self.port = server.address.split(":")
+    name, has_unix = "redis", True
+
+    def __init__(self, stack, data="memory"):
+        self.data, options = data, []
+        if data == "disk":
+            options = [f"dir {self.folder(stack, data)}", "appendonly yes", "appendfsync always"]
+        self.server = stack.enter_context(redis.standalone(options=options))
+        self.host, self.port = self.server.address.split(":")
         self.ready = time.monotonic() + REDIS_AGE
 
     def url(self, space=None, ttl=None, port=None):
         words = [f"prefix={space}"] if space else []
         words += [f"ttl={ttl:g}s"] if ttl else []
-        return f"redis://{self.host}:{port or self.port}/0" + ("?" if words else "") + \
-            "&".join(words)
+        where = f"redis+unix:{self.server.path}" if port == "unix" else \
+            f"redis://{self.host}:{port or self.port}/0"
+        return where + ("?" if words else "") + "&".join(words)
 
+    def address(self, port=None):
+        return self.server.path if port == "unix" else super().address(port)
 
-class RedisAof(Redis):
-    def __init__(self, stack):
-        folder = tempfile.mkdtemp(prefix="holdfast-aof.", dir=DISK)
-        stack.callback(shutil.rmtree, folder, ignore_errors=True)
-        super().__init__(stack, "redis-aof", [f"dir {folder}", "appendonly yes",
-                                              "appendfsync always"])
+    def pids(self):
+        return [self.server.pid]
+
+    def counts(self):
+        with self.server.client() as link:
+            said = link.info("stats")
+        return {"requests": int(said["total_reads_processed"]),
+                "bytes_out": int(said["total_net_output_bytes"])}
 
 
 class Database(Store):
+    name, has_unix = "postgres", True
     server = None  # one for both
 
-    def __init__(self, stack, name="postgres", turns=50):
-        super().__init__(name, 200, 50, turns)
+    def __init__(self, stack, data="disk"):
+        self.data = data
         if Database.server is None:
-            Database.server = stack.enter_context(Postgres())
+            Database.server = stack.enter_context(Postgres(data == "disk"))
+            with self.server.connect(None, postgres.USER) as link:  # for floors
+                link.run("CREATE TABLE bench (n bigint) WITH (fillfactor = 50); "
+                         "INSERT INTO bench VALUES (0)")
         self.host, self.port = "127.0.0.1", self.server.port
 
     def url(self, space=None, ttl=None, port=None):
         name = f"{self.name}_{space}" if space else self.server.database
         if space:
             self.server.createdb(name)
+        if port == "unix":
+            return self.server.unix_url + (f"&ttl={ttl:g}s" if ttl else "")
         return self.server.url_of(name, port=port or self.port) + \
             (f"?ttl={ttl:g}s" if ttl else "")
 
+    def address(self, port=None):
+        return self.server.conninfo if port == "unix" else self.url(port=port)
+
+    def pids(self):
+        return [self.server.pid, *postgres.children(self.server.pid)]
+
 
 class Pooled(Database):
-    def __init__(self, stack):
-        super().__init__(stack, "pgbouncer", turns=6)
+    name, has_unix = "pgbouncer", False
+
+    def __init__(self, stack, data="disk"):
+        super().__init__(stack, data)
         self.port = self.server.pgbouncer().port
 
 
-STORES = {"sqlite": Sqlite, "zookeeper": Zookeeper, "redis": Redis, "redis-aof": RedisAof,
-          "postgres": Database, "pgbouncer": Pooled}
+STORES = {kind.name: kind for kind in (Sqlite, Zookeeper, Redis, Database, Pooled)}
 
 
-def start_stores(stack, names):
-    return [kind(stack) for name, kind in STORES.items() if name in names]
+def start_stores(stack, names, data=None):
+    """`data`: "memory" or "disk"; or as each has it if nothing is said."""
+    return [kind(stack, *([data] if data else [])) for name, kind in STORES.items()
+            if name in names]

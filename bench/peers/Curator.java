@@ -1,17 +1,19 @@
-// Curator.java - the benchmark's scenarios with Curator's locks; see bench/zookeeper.py.
+// Curator.java - the scenarios with Curator's locks; see bench/scene.h.
 //
 //     Curator CONNECT
+//     Curator CONNECT first      take one lock, say "held MICROSECONDS", and end
 //
-// Reads "SCENARIO SIZE" from stdin and answers "SCENARIO OPERATIONS SECONDS"; sessions
-// and compiled code stay warm from one to the next.  SIZE is in seconds, of S4 the number
-// of waiters.
+// Reads "SCENARIO SIZE" from stdin and answers "SCENARIO OPERATIONS SECONDS LEAST P50 P99";
+// sessions and compiled code stay warm from one to the next.
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
@@ -31,6 +33,11 @@ public final class Curator {
 
     private final String connect;
     private final List<CuratorFramework> sessions = new ArrayList<>();
+    private final List<Double> took = new ArrayList<>(); // microseconds, of one
+    private final AtomicInteger holders = new AtomicInteger();
+    private volatile long released; // when the last holder began to let go
+    private long least; // turns of the thread that had the fewest
+    private BufferedReader in;
 
     private Curator(String connect) {
         this.connect = connect;
@@ -47,9 +54,34 @@ public final class Curator {
         return sessions.get(number);
     }
 
-    private static Turn turn(InterProcessLock lock) {
+    private void took(long nanos) {
+        synchronized (took) {
+            took.add(nanos / 1e3);
+        }
+    }
+
+    private Turn turn(InterProcessLock lock) {
         return () -> {
+            long since = System.nanoTime();
             lock.acquire();
+            lock.release();
+            took(System.nanoTime() - since);
+        };
+    }
+
+    /** As all others of S3 do: alone, and the last one's release is known. */
+    private Turn contended(InterProcessLock lock, double holdMs) {
+        return () -> {
+            long since = System.nanoTime();
+            lock.acquire();
+            if (holders.incrementAndGet() != 1)
+                throw new IllegalStateException("exclusion failed");
+            if (released > since)
+                took(System.nanoTime() - released);
+            if (holdMs > 0)
+                TimeUnit.MICROSECONDS.sleep((long) (holdMs * 1000));
+            holders.decrementAndGet();
+            released = System.nanoTime();
             lock.release();
         };
     }
@@ -77,28 +109,31 @@ public final class Curator {
     }
 
     /** Each turn again and again in a thread of its own until the time is over. */
-    private static long repeat(List<Turn> turns, double seconds) throws Exception {
+    private long repeat(List<Turn> turns, double seconds) throws Exception {
         CountDownLatch go = new CountDownLatch(1);
-        LongAdder count = new LongAdder();
+        LongAdder total = new LongAdder();
+        List<Long> counts = Collections.synchronizedList(new ArrayList<>());
         List<Thread> threads = new ArrayList<>();
         long end = System.nanoTime() + (long) (seconds * 1e9);
 
         for (Turn turn : turns)
             threads.add(thread(() -> {
+                long count = 0;
                 go.await();
-                while (System.nanoTime() < end) {
+                for (; System.nanoTime() < end; count++)
                     turn.take();
-                    count.increment();
-                }
+                total.add(count);
+                counts.add(count);
             }));
         go.countDown();
         for (Thread each : threads)
             each.join();
-        return count.sum();
+        least = Collections.min(counts);
+        return total.sum();
     }
 
     /** A line of waiters behind one holder, until the last has had its turn. */
-    private long drain(int waiters) throws Exception {
+    private long crowd(int waiters, boolean idle) throws Exception {
         CuratorFramework client = session(0);
         InterProcessMutex first = new InterProcessMutex(client, "/s4");
         List<Thread> threads = new ArrayList<>();
@@ -108,43 +143,76 @@ public final class Curator {
             threads.add(thread(turn(new InterProcessMutex(client, "/s4"))));
         while (client.checkExists().forPath("/s4").getNumChildren() <= waiters)
             TimeUnit.MILLISECONDS.sleep(1);
+        if (idle) {
+            System.out.println("mark");
+            in.readLine();
+        }
         first.release();
         for (Thread each : threads)
             each.join();
         return waiters;
     }
 
+    private Turn seat(String kind, int number, double holdMs) throws Exception {
+        return switch (kind) {
+        case "S1" -> turn(new InterProcessMutex(session(0), "/s1"));
+        case "S2" -> turn(new InterProcessMutex(session(0), "/s2-" + number));
+        case "S3" -> contended(new InterProcessMutex(session(number), "/s3"), holdMs);
+        case "S5" -> readOrWrite(number);
+        case "S9" -> turn(new InterProcessMutex(session(number), "/s9-" + number));
+        default -> throw new IllegalArgumentException(kind);
+        };
+    }
+
     private long scenario(String name, double size) throws Exception {
-        String[] part = name.split(":");
+        String[] part = name.split("[:@]");
         int count = part.length > 1 ? Integer.parseInt(part[1]) : 1;
+        double holdMs = part.length > 2 ? Double.parseDouble(part[2]) : 0;
         List<Turn> turns = new ArrayList<>();
 
-        if (part[0].equals("S4"))
-            return drain((int) size);
+        if (part[0].equals("S4") || part[0].equals("S7"))
+            return crowd(count, part[0].equals("S7"));
         for (int i = 0; i < count; i++)
-            switch (part[0]) {
-            case "S1" -> turns.add(turn(new InterProcessMutex(session(0), "/s1")));
-            case "S2" -> turns.add(turn(new InterProcessMutex(session(0), "/s2-" + i)));
-            case "S3" -> turns.add(turn(new InterProcessMutex(session(i), "/s3")));
-            case "S5" -> turns.add(readOrWrite(i));
-            default -> throw new IllegalArgumentException(name);
-            }
+            turns.add(seat(part[0], i, holdMs));
         return repeat(turns, size);
     }
 
-    public static void main(String[] args) throws Exception {
-        Curator bench = new Curator(args[0]);
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+    private double percentile(double p) {
+        return took.isEmpty() ? 0 : took.get((int) ((took.size() - 1) * p));
+    }
+
+    private void serve() throws Exception {
         String line;
 
         while ((line = in.readLine()) != null) {
             String[] word = line.split(" ");
+            took.clear();
+            least = 0;
             long start = System.nanoTime();
-            long count = bench.scenario(word[0], Double.parseDouble(word[1]));
+            long count = scenario(word[0], Double.parseDouble(word[1]));
             double seconds = (System.nanoTime() - start) / 1e9;
-            System.out.println(word[0] + " " + count + " " + seconds);
+            Collections.sort(took);
+            System.out.println(word[0] + " " + count + " " + seconds + " " + least + " "
+                + percentile(0.5) + " " + percentile(0.99));
             System.out.flush();
         }
+    }
+
+    private void first() throws Exception {
+        InterProcessMutex lock = new InterProcessMutex(session(0), "/s6");
+        lock.acquire();
+        System.out.println("held " + System.nanoTime() / 1000);
+        lock.release();
+    }
+
+    public static void main(String[] args) throws Exception {
+        Curator bench = new Curator(args[0]);
+
+        bench.in = new BufferedReader(new InputStreamReader(System.in));
+        if (args.length > 1)
+            bench.first();
+        else
+            bench.serve();
         for (CuratorFramework each : bench.sessions)
             each.close();
     }

@@ -1,0 +1,44 @@
+"""etcd - a server of etcd, for those who compare with `etcdctl lock`."""
+import os
+import shutil
+import subprocess
+
+import beside
+import place
+
+START_LIMIT = 20.0  # seconds, for a busy machine
+
+
+class Etcd(beside.Process):
+    """One server, its data in memory."""
+
+    def __init__(self):
+        for program in ("etcd", "etcdctl"):
+            if shutil.which(program) is None:
+                raise beside.Missing(f"no {program} here")
+        self.folder, self._lock = place.make_folder()
+        self._keepers = [place.reserve_port() for _ in range(2)]
+        self.url, self.peer_url = (f"http://127.0.0.1:{keeper.getsockname()[1]}"
+                                   for keeper in self._keepers)
+
+    def ctl(self, *words):
+        return ["etcdctl", "--endpoints", self.url, *words]
+
+    def start(self):
+        self.launch(place.dying_with_us([
+            "etcd", "--data-dir", str(self.folder / "data"), "--log-level", "error",
+            "--listen-client-urls", self.url, "--advertise-client-urls", self.url,
+            "--listen-peer-urls", self.peer_url, "--initial-advertise-peer-urls", self.peer_url,
+            "--initial-cluster", f"default={self.peer_url}"]))
+        self.wait(START_LIMIT)
+
+    def serves(self):
+        return subprocess.run(self.ctl("endpoint", "health"), stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode == 0
+
+    def stop(self):
+        self.kill()
+        for keeper in self._keepers:
+            keeper.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.close(self._lock)

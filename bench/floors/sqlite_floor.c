@@ -1,0 +1,126 @@
+/* sqlite_floor.c - what SQLite and the kernel can do at best with a file.
+ *
+ *     sqlite_floor FOLDER FILE writes|flock
+ *
+ *     writes  two bare transactions that write one row each, with Holdfast's settings
+ *     flock   flock(2) of a file; of those who wait the kernel takes any
+ */
+#include "bench/common.h"
+#include "bench/scene.h"
+
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static const char *folder;
+
+/* ---- Two writes ------------------------------------------------------------------------ */
+
+struct writer {
+    sqlite3      *db;
+    sqlite3_stmt *begin, *write, *commit;
+};
+
+static sqlite3_stmt *prepared(sqlite3 *db, const char *sql)
+{
+    sqlite3_stmt *stmt = NULL;
+
+    must(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK, sql);
+    return stmt;
+}
+
+static void *join_writes(const struct seat *seat)
+{
+    struct writer *w = calloc(1, sizeof *w);
+    char           path[256];
+
+    (void)seat;
+    must(w != NULL, "calloc");
+    snprintf(path, sizeof path, "%s/floor.db", folder);
+    must(sqlite3_open(path, &w->db) == SQLITE_OK, "sqlite3_open");
+    must(sqlite3_exec(w->db,
+                      "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+                      "CREATE TABLE IF NOT EXISTS t(id INTEGER PRIMARY KEY, n INTEGER);"
+                      "INSERT OR IGNORE INTO t VALUES(1, 0);",
+                      NULL, NULL, NULL) == SQLITE_OK,
+         "schema");
+    w->begin = prepared(w->db, "BEGIN IMMEDIATE");
+    w->write = prepared(w->db, "UPDATE t SET n = n + 1 WHERE id = 1");
+    w->commit = prepared(w->db, "COMMIT");
+    return w;
+}
+
+static void step(sqlite3_stmt *stmt)
+{
+    must(sqlite3_step(stmt) == SQLITE_DONE, "step");
+    sqlite3_reset(stmt);
+}
+
+static void write_row(void *me, bool write)
+{
+    struct writer *w = me;
+
+    (void)write;
+    step(w->begin);
+    step(w->write);
+    step(w->commit);
+}
+
+static void leave_writes(void *me)
+{
+    struct writer *w = me;
+
+    sqlite3_finalize(w->begin);
+    sqlite3_finalize(w->write);
+    sqlite3_finalize(w->commit);
+    sqlite3_close(w->db);
+    free(w);
+}
+
+/* ---- flock ----------------------------------------------------------------------------- */
+
+static void *join_flock(const struct seat *seat)
+{
+    int *fd = malloc(sizeof *fd);
+    char path[256];
+
+    must(fd != NULL, "malloc");
+    snprintf(path, sizeof path, "%s/%s.lock", folder, seat->lock);
+    *fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    must(*fd >= 0, "open");
+    return fd;
+}
+
+static void take_flock(void *me, bool write)
+{
+    must(flock(*(int *)me, write ? LOCK_EX : LOCK_SH) == 0, "flock");
+}
+
+static void give_flock(void *me, bool write)
+{
+    (void)write;
+    must(flock(*(int *)me, LOCK_UN) == 0, "flock");
+}
+
+static void leave_flock(void *me)
+{
+    close(*(int *)me);
+    free(me);
+}
+
+static const struct way writes = { join_writes, write_row, write_row, leave_writes,
+                                   NULL };
+static const struct way by_flock = { join_flock, take_flock, give_flock, leave_flock,
+                                     NULL };
+
+int main(int argc, char **argv)
+{
+    if (argc != 4) {
+        fprintf(stderr, "usage: %s FOLDER FILE writes|flock\n", argv[0]);
+        return 2;
+    }
+    folder = argv[1];
+    return scene_main(strcmp(argv[3], "flock") == 0 ? &by_flock : &writes, argv[2]);
+}

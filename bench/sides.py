@@ -1,0 +1,264 @@
+"""sides - who is compared: the programs of bench/peers and bench/floors, and how to ask them.
+
+A side is one process, or as many as there are sessions.  Those of C and Python share a file
+with its other processes, see scene.c: what they count there must come out, and there they say
+how long each hand-over took.
+"""
+import array
+import contextlib
+import mmap
+import os
+import pathlib
+import shutil
+import statistics
+import struct
+import subprocess
+import tempfile
+import time
+
+from peer import ROOT, Failed, Peer, install_redlock
+from stores import MEMORY
+import beside
+import curator
+import etcd
+
+HEADER = 32  # bytes of struct shared before `took`
+SIZE = HEADER + 8 * 200000
+LIMIT = 90.0  # seconds beyond what was asked for, until an answer is given up
+ALL = {"S1", "S1+", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9"}
+MANY = {"S3", "S5", "S9"}  # scenarios of many sessions
+DEBIAN = "/usr/bin/python3"  # has kazoo and redis-py
+
+
+def cpu_seconds(pids):
+    """Of all threads of these processes, since they began."""
+    total = 0.0
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            total += time.clock_gettime(~pid << 3 | 2)  # as clock_getcpuclockid(3) has it
+    return total
+
+
+class Side:
+    """`plays`: which scenarios; `argv`: of one of its processes; `processes`: of how many
+    sessions it is at most, if each is a process of its own; else 0."""
+
+    def __init__(self, name, argv, plays, *, processes=0, shares=True, floor=False, env=None):
+        self.name, self.argv, self.plays = name, [str(word) for word in argv], plays
+        self.processes, self.shares, self.floor = processes, shares, floor
+        self.env = env or {}
+        self.peers, self.map = [], None
+
+    def can(self, scenario):
+        return scenario.kind in self.plays and \
+            (not self.processes or scenario.kind not in MANY or scenario.count <= self.processes)
+
+    # ---- Its life
+
+    def __enter__(self):
+        if self.shares:
+            handle, path = tempfile.mkstemp(prefix="holdfast-bench.", dir=MEMORY)
+            os.ftruncate(handle, SIZE)
+            self.map = mmap.mmap(handle, SIZE)
+            os.close(handle)
+            self.file = pathlib.Path(path)
+        return self
+
+    def dismiss(self):
+        """All its processes; it has others when it plays again."""
+        for peer in self.peers:
+            with contextlib.suppress(BrokenPipeError):
+                peer.process.stdin.close()
+        for peer in self.peers:
+            peer.__exit__()
+        self.peers = []
+
+    def __exit__(self, *_):
+        self.dismiss()
+        if self.map is not None:
+            self.file.unlink()
+
+    def command(self, *more):
+        return [*self.argv[:self.argv.index("FILE")], *more,
+                *self.argv[self.argv.index("FILE") + 1:]] if "FILE" in self.argv else \
+            [*self.argv, *more]
+
+    def ensure(self, count):
+        while len(self.peers) < count:
+            argv = self.command(*([self.file] if self.shares else []))
+            self.peers.append(Peer(argv, env=os.environ | self.env))
+        return self.peers[:count]
+
+    def pids(self):
+        return [peer.process.pid for peer in self.peers]
+
+    # ---- One scenario
+
+    def play(self, scenario, size, at_marks=()):
+        """{operations, seconds, fair, p50, p99}, the last two in microseconds; some may be
+        missing.  `fair`: so many if all sessions had had no more turns than the one with the
+        fewest.  `at_marks`: functions to call where S7 and S8 have a mark."""
+        if scenario.kind == "S6":
+            return self.start_afresh(int(size))
+        alone = not self.processes or scenario.kind not in MANY
+        peers = self.ensure(1 if alone else scenario.count)
+        text = scenario.text if alone else scenario.of_one()
+        if self.map is not None:
+            self.map[:HEADER] = bytes(HEADER)
+        for peer in peers:
+            peer.say(f"{text} {size:g}")
+        for at_mark in at_marks:
+            self.heard(peers[0], "mark")
+            at_mark()
+            peers[0].say("go")
+        said = [self.heard(peer, text, size) for peer in peers]
+        figures = {"operations": sum(int(words[1]) for words in said),
+                   "seconds": max(float(words[2]) for words in said)}
+        if scenario.kind == "S3" and not self.floor:
+            figures["fair"] = scenario.count * min(int(words[3]) for words in said)
+        if len(said[0]) > 4 and float(said[0][4]) > 0:
+            figures |= {"p50": float(said[0][4]), "p99": float(said[0][5])}
+        figures |= self.shared_figures(scenario, figures["operations"])
+        if scenario.kind in ("S4", "S7"):  # how long it was waited for
+            figures = {key: figures[key] for key in ("operations", "seconds")}
+        return figures
+
+    def heard(self, peer, first, size=0):
+        try:
+            words = peer.hear(LIMIT + size)
+        except Failed as failed:
+            raise Failed(f"{self.name}, {first}: {failed}") from None
+        if words[0] != first:
+            raise Failed(f"{self.name} said {words} and not {first}")
+        return words
+
+    def shared_figures(self, scenario, operations):
+        if self.map is None:
+            return {}
+        count, _, _, _, taken = struct.unpack_from("QdiiQ", self.map)
+        if scenario.kind == "S3" and not self.floor and count != operations:
+            raise Failed(f"{self.name}, {scenario.text}: {operations} turns, but {count} of them "
+                         "were counted: two held the lock at a time")
+        took = array.array("d", self.map[HEADER:HEADER + 8 * min(taken, 200000)])
+        if len(took) < 2:
+            return {}
+        took = sorted(took)
+        return {"p50": statistics.median(took), "p99": took[int((len(took) - 1) * 0.99)]}
+
+    def start_afresh(self, times):
+        """From the start of a process until it has its first lock."""
+        took = []
+        for _ in range(times):
+            begin = time.monotonic()
+            done = subprocess.run(self.command("first"), text=True,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  env=os.environ | self.env, timeout=LIMIT, check=False)
+            words = done.stdout.split()
+            if done.returncode != 0 or len(words) < 2:
+                raise Failed(f"{self.name}, S6: ended with {done.returncode}")
+            at = float(words[1]) / (1e9 if words[0] == "started" else 1e6)
+            took.append((at - begin) * 1e6)
+        return {"operations": times, "seconds": sum(took) / 1e6,
+                "p50": statistics.median(took), "p99": max(took)}
+
+
+# ---- Who there is -------------------------------------------------------------------------------
+
+
+def holdfast(store, port, args, processes):
+    url = store.url(port=port)
+    return Side("Holdfast", [args.build / "bench/peers/holdfast", url], ALL, processes=processes)
+
+
+def floor(args, program, address, name, kind, plays, **more):
+    return Side(name, [args.build / f"bench/floors/{program}", address, "FILE", kind], plays,
+                **{"floor": True} | more)
+
+
+def of_sqlite(store, port, args):
+    address = store.address(port)
+    yield holdfast(store, port, args, 64)
+    yield floor(args, "sqlite_floor", address, "flock(2)", "flock", {"S1", "S3", "S5", "S6", "S9"},
+                processes=64, floor=False)
+    yield floor(args, "sqlite_floor", address, "two writes", "writes", {"S1"})
+    yield Side("pipe", [args.build / "bench/floors/pipe"], {"S3"}, floor=True)
+
+
+def of_zookeeper(store, port, args):
+    address = store.address(port)
+    java = curator.command("bench/peers/Curator.java", args.build, "-Xmx512m", "-Xss512k")
+    yield holdfast(store, port, args, 0)
+    yield Side("Curator", [*java, address], ALL - {"S1+", "S8"}, shares=False)
+    yield Side("kazoo", [DEBIAN, "-B", ROOT / "bench/peers/turns.py", "kazoo", address],
+               {"S1", "S3", "S6"}, processes=16)
+    for name, kind in (("create, delete", "bare"), ("ping", "ping")):
+        yield floor(args, "zookeeper_floor", address, name, kind, {"S1"})
+
+
+def of_redis(store, port, args):
+    address = store.address(port)
+    yield holdfast(store, port, args, 64)
+    folder = args.build / "bench/node"
+    folder.mkdir(parents=True, exist_ok=True)
+    if (why := install_redlock(folder)) is not None:
+        args.leave_out("redlock", why)
+    else:
+        yield Side("redlock", ["node", ROOT / "bench/peers/redlock.js", address],
+                   {"S1", "S2", "S3", "S4", "S6", "S7", "S9"}, shares=False,
+                   env={"NODE_PATH": str(folder / "node_modules")})
+    yield Side("redis-py", [DEBIAN, "-B", ROOT / "bench/peers/turns.py", "redis-py", address],
+               {"S1", "S3", "S6"}, processes=16)
+    for name, kind in (("SET NX, delete", "bare"), ("ping", "ping")):
+        yield floor(args, "redis_floor", address, name, kind, {"S1", "S9"}, processes=64)
+
+
+def of_postgres(store, port, args):
+    address = store.address(port)
+    yield holdfast(store, port, args, 128)
+    yield floor(args, "postgres_floor", address, "advisory", "advisory",
+                {"S1", "S3", "S5", "S6", "S9"}, processes=128, floor=False)
+    for name, kind in (("two updates", "updates"), ("lazy update", "lazy"), ("SELECT 1", "select")):
+        yield floor(args, "postgres_floor", address, name, kind, {"S1"})
+    yield floor(args, "postgres_floor", address, "NOTIFY", "notify", {"S3"})
+
+
+SIDES = {"sqlite": of_sqlite, "zookeeper": of_zookeeper, "redis": of_redis,
+         "postgres": of_postgres, "pgbouncer": lambda *given: [holdfast(*given, 64)]}
+
+
+# How many of them play what there is for many; for an estimate before there are servers.
+PLAYERS = {"sqlite": {"S1": 3, "S3": 3, "S5": 2, "S6": 2, "S9": 2},
+           "zookeeper": {"S1": 5, "S2": 2, "S3": 3, "S4": 4, "S5": 2, "S6": 4, "S7": 2, "S9": 2},
+           "redis": {"S1": 5, "S2": 2, "S3": 3, "S4": 3, "S6": 3, "S7": 2, "S9": 4},
+           "postgres": {"S1": 5, "S3": 3, "S5": 2, "S6": 2, "S9": 2}}
+
+
+# ---- Commands -----------------------------------------------------------------------------------
+
+
+class Command(Side):
+    """A command that runs another one under a lock."""
+
+    def __init__(self, name, argv, env=None):
+        super().__init__(name, argv, {"S6"}, shares=False, env=env)
+
+    def command(self, *_):
+        return self.argv
+
+
+def commands(stack, stores, args):
+    program = str(args.build / "bench/death/next")
+    folder = tempfile.mkdtemp(prefix="holdfast-flock.", dir=MEMORY)
+    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    for store in stores:
+        yield Command(f"holdfast run, {store.name}",
+                      [args.build / "holdfast", "run", "-q", "S6", "--", program],
+                      {"HOLDFAST_URL": store.url(), "HOME": folder})
+    yield Command("flock(1)", ["flock", f"{folder}/lock", program])
+    try:
+        server = beside.started(etcd.Etcd())
+    except beside.Missing as missing:
+        args.leave_out("etcdctl lock", str(missing))
+        return
+    stack.callback(server.stop)
+    yield Command("etcdctl lock", server.ctl("lock", "S6", program))
