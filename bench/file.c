@@ -4,7 +4,8 @@
  *
  * 1. Acquire and release of a free lock, beside two bare transactions that
  *    write one row each, with the same settings of SQLite.
- * 2. Handing a lock to another process that waits for it, asleep, beside
+ * 2. The same by 16 threads of one session, a lock for each, beside one thread.
+ * 3. Handing a lock to another process that waits for it, asleep, beside
  *    handing it a byte through a pipe.
  *
  * Both sides of each comparison take turns in the same run, so that a noisy
@@ -12,6 +13,7 @@
  */
 #include "holdfast.h"
 
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -23,8 +25,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BATCH 500 /* operations in a round */
-#define HANDS 200 /* hand-overs in a round */
+#define BATCH   500 /* operations in a round */
+#define THREADS 16
+#define HANDS   200 /* hand-overs in a round */
 
 static char folder[] = "/tmp/holdfast-bench-XXXXXX";
 
@@ -167,7 +170,58 @@ static void bench_free_lock(int rounds)
     free(bare);
 }
 
-/* ---- 2. Hand-over ---------------------------------------------------------------- */
+/* ---- 2. Many threads -------------------------------------------------------------- */
+
+static void *cycle(void *data)
+{
+    for (int i = 0; i < BATCH; i++) {
+        must(hf_acquire(data, 10000) == 0, "acquire");
+        must(hf_release(data) == 0, "release");
+    }
+    return NULL;
+}
+
+/* Of one acquire and release, by so many threads. */
+static double threads_round(struct hf_lock **lock, int count)
+{
+    pthread_t thread[THREADS];
+    double    start = now_us();
+
+    for (int i = 0; i < count; i++)
+        must(pthread_create(&thread[i], NULL, cycle, lock[i]) == 0, "pthread_create");
+    for (int i = 0; i < count; i++)
+        pthread_join(thread[i], NULL);
+    return (now_us() - start) / BATCH / count;
+}
+
+static void bench_threads(int rounds)
+{
+    struct hf_client *client = open_locks();
+    struct hf_lock   *lock[THREADS];
+    double           *many = calloc((size_t)rounds, sizeof *many);
+    double           *one = calloc((size_t)rounds, sizeof *one);
+
+    must(many != NULL && one != NULL, "calloc");
+    for (int i = 0; i < THREADS; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "bench-%d", i);
+        must(hf_mutex(client, name, &lock[i]) == 0, "hf_mutex");
+    }
+    for (int i = 0; i < rounds; i++) {
+        one[i] = threads_round(lock, 1);
+        many[i] = threads_round(lock, THREADS);
+    }
+    double a = percentile(many, (size_t)rounds, 0.5);
+    double b = percentile(one, (size_t)rounds, 0.5);
+    printf("%d threads: acquire+release %.1f us (%.0f/s); one thread %.1f us (%.0f/s); "
+           "%.1f times its rate\n",
+           THREADS, a, 1e6 / a, b, 1e6 / b, b / a);
+    hf_close(client);
+    free(many);
+    free(one);
+}
+
+/* ---- 3. Hand-over ---------------------------------------------------------------- */
 
 /* What two processes share: one has the turn, the other waits for it. */
 struct shared {
@@ -290,6 +344,7 @@ int main(int argc, char **argv)
     }
     must(mkdtemp(folder) != NULL, "mkdtemp");
     bench_free_lock(rounds);
+    bench_threads(rounds);
     bench_hand_over(rounds);
     snprintf(command, sizeof command, "rm -rf %s", folder);
     return system(command) == 0 ? 0 : 1;
