@@ -361,8 +361,12 @@ uint64_t hf_sq_sum_stamp(const struct hf_sq_sum *sum);
 /* Take a WATCH on.  True: it stays; else it is answered with *status. */
 bool hf_sq_watch(struct hf_sq *sq, struct hf_req *req, int *status);
 
-/* End those that were canceled, all, or those of a ticket that is no more. */
-void hf_sq_watches_end_canceled(struct hf_sq *sq);
+/* Take one on by which a holder watches its own ticket: that waits for nothing else.  False:
+ * it is not such a one. */
+bool hf_sq_watch_held(struct hf_sq *sq, struct hf_req *req);
+
+/* End one that was canceled, if it was taken on; all; those of a ticket that is no more. */
+bool hf_sq_watch_cancel(struct hf_sq *sq, struct hf_req *req);
 void hf_sq_watches_drop(struct hf_sq *sq);
 void hf_sq_watches_drop_own(struct hf_sq *sq, const struct hf_sq_own *own);
 

@@ -63,6 +63,9 @@ static void submit(struct hf_store *store, struct hf_req *req)
     assert(req->op != HF_NOTHING);
     assert(req->name != NULL || hf_req_may_name_none(req));
     req->canceled = false;
+    req->work = NULL;
+    if (req->op == HF_WATCH && sq->waiting.first == NULL && hf_sq_watch_held(sq, req))
+        return;
     hf_requests_append(&sq->waiting, req);
     store->wake = 0;
 }
@@ -72,6 +75,8 @@ static void cancel(struct hf_store *store, struct hf_req *req)
     struct hf_sq *sq = (struct hf_sq *)store;
 
     req->canceled = true;
+    if (hf_sq_watch_cancel(sq, req))
+        return;
     sq->cancels = true;
     sq->survey.canceled |= req->op == HF_SURVEY;
     store->wake = 0;
@@ -92,7 +97,6 @@ static void end_canceled(struct hf_sq *sq)
         else
             hf_requests_append(&sq->waiting, req);
     }
-    hf_sq_watches_end_canceled(sq);
     hf_sq_survey_end_canceled(sq);
 }
 
