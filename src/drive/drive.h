@@ -21,6 +21,7 @@
 #include "base/clock.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 
 struct hf_drive_ops {
@@ -34,8 +35,10 @@ struct hf_drive_ops {
 struct hf_sleeper {
     bool (*settled)(void *arg);
     void              *arg;
-    pthread_cond_t     cond;
+    sem_t              sem;
+    bool               called; /* it is woken, or is about to be */
     struct hf_sleeper *next;
+    struct hf_sleeper *next_called;
 };
 
 struct hf_drive {
@@ -121,6 +124,8 @@ int hf_drive_fd(struct hf_drive *drive);
 void hf_drive_poll(struct hf_drive *drive, int kick, hf_time until);
 void hf_drive_deliver(struct hf_drive *drive);
 void hf_drive_call_keeper(struct hf_drive *drive);
+void hf_drive_call_first(
+    struct hf_drive *drive);                  /* of those who wait, if any: to drive */
 int  hf_keeper_start(struct hf_drive *drive); /* 0 or an errno */
 void hf_keeper_stop(struct hf_drive *drive);
 

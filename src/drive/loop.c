@@ -138,16 +138,50 @@ static void arm(struct hf_drive *drive)
     drive->armed = drive->wake;
 }
 
+/* Who waits and is answered, and is not called yet. */
+static struct hf_sleeper *take_settled(struct hf_drive *drive)
+{
+    struct hf_sleeper *first = NULL, **last = &first;
+
+    for (struct hf_sleeper *s = drive->sleepers; s != NULL; s = s->next) {
+        if (s == drive->driver) {
+            if (drive->polling && s->settled(s->arg))
+                kick_out(drive);
+            continue;
+        }
+        if (s->called || !s->settled(s->arg))
+            continue;
+        s->called = true;
+        s->next_called = NULL;
+        *last = s;
+        last = &s->next_called;
+    }
+    return first;
+}
+
+/* Whoever is called waits until it has happened, so it is there till then. */
+static void wake_called(struct hf_sleeper *sleeper)
+{
+    while (sleeper != NULL) {
+        struct hf_sleeper *next = sleeper->next_called;
+        sem_post(&sleeper->sem);
+        sleeper = next;
+    }
+}
+
 void hf_drive_rouse(struct hf_drive *drive)
 {
-    for (struct hf_sleeper *s = drive->sleepers; s != NULL; s = s->next) {
-        if (!s->settled(s->arg))
-            continue;
-        if (s != drive->driver)
-            pthread_cond_signal(&s->cond);
-        else if (drive->polling)
-            kick_out(drive);
-    }
+    wake_called(take_settled(drive));
+}
+
+void hf_drive_call_first(struct hf_drive *drive)
+{
+    struct hf_sleeper *first = drive->sleepers;
+
+    if (first == NULL || first->called)
+        return;
+    first->called = true;
+    sem_post(&first->sem);
 }
 
 void hf_drive_announce(struct hf_drive *drive)
@@ -158,12 +192,34 @@ void hf_drive_announce(struct hf_drive *drive)
         kick_out(drive);
 }
 
+/* Without the mutex, which is what they need next. */
+static void wake_settled(struct hf_drive *drive)
+{
+    struct hf_sleeper *settled = take_settled(drive);
+
+    if (settled == NULL)
+        return;
+    pthread_mutex_unlock(&drive->mutex);
+    wake_called(settled);
+    pthread_mutex_lock(&drive->mutex);
+}
+
+/* What came while they were woken: whoever waits for it can turn as well, and we have done
+ * enough for others. */
+static bool goes_on(const struct hf_drive *drive)
+{
+    bool other =
+        drive->driver == NULL && drive->sleepers != NULL && !drive->sleepers->called;
+
+    return drive->posted && !other;
+}
+
 static void turn(struct hf_drive *drive, bool readable)
 {
     if (drive->turning)
         return;
     drive->turning = true;
-    do {
+    for (bool again = true; again;) {
         drive->posted = false;
         drive->ops->collect(drive->owner);
         pthread_mutex_unlock(&drive->mutex);
@@ -172,15 +228,19 @@ static void turn(struct hf_drive *drive, bool readable)
         assert(drive->turning); /* one at a time: nobody else did meanwhile */
         drive->wake = drive->ops->publish(drive->owner);
         readable = false;
-    } while (drive->posted);
+        again = drive->posted;
+        if (!again) {
+            wake_settled(drive);
+            again = goes_on(drive);
+        }
+    }
     drive->turning = false;
 
     arm(drive);
     assert(drive->armed <= drive->wake); /* early is a look in vain, late a fault */
-    hf_drive_rouse(drive);
     /* Who found the engine being turned has gone to sleep; now he may drive. */
-    if (drive->driver == NULL && drive->sleepers != NULL)
-        pthread_cond_signal(&drive->sleepers->cond);
+    if (drive->driver == NULL)
+        hf_drive_call_first(drive);
     hf_drive_announce(drive);
 }
 

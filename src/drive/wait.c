@@ -7,14 +7,9 @@
 
 static void append(struct hf_drive *drive, struct hf_sleeper *sleeper)
 {
-    pthread_condattr_t  attr;
     struct hf_sleeper **at = &drive->sleepers;
 
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&sleeper->cond, &attr);
-    pthread_condattr_destroy(&attr);
-
+    sem_init(&sleeper->sem, 0, 0);
     while (*at != NULL)
         at = &(*at)->next;
     *at = sleeper;
@@ -27,9 +22,19 @@ static void stop_driving(struct hf_drive *drive)
 {
     drive->driver = NULL;
     if (drive->sleepers != NULL)
-        pthread_cond_signal(&drive->sleepers->cond);
+        hf_drive_call_first(drive);
     else if (drive->deep)
         hf_drive_call_keeper(drive);
+}
+
+/* Take the call that has come, or is about to. */
+static void take_call(struct hf_drive *drive, struct hf_sleeper *sleeper)
+{
+    pthread_mutex_unlock(&drive->mutex);
+    while (sem_wait(&sleeper->sem) < 0)
+        continue; /* a signal handler */
+    pthread_mutex_lock(&drive->mutex);
+    sleeper->called = false;
 }
 
 static void withdraw(struct hf_drive *drive, struct hf_sleeper *sleeper)
@@ -41,9 +46,11 @@ static void withdraw(struct hf_drive *drive, struct hf_sleeper *sleeper)
         at = &(*at)->next;
     }
     *at = sleeper->next;
+    if (sleeper->called)
+        take_call(drive, sleeper);
     if (drive->driver == sleeper || drive->driver == NULL)
         stop_driving(drive);
-    pthread_cond_destroy(&sleeper->cond);
+    sem_destroy(&sleeper->sem);
 }
 
 static void sleep_until(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_time now,
@@ -53,14 +60,18 @@ static void sleep_until(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_t
 
     assert(now < deadline);
     if (deadline == HF_NEVER) {
-        pthread_cond_wait(&sleeper->cond, &drive->mutex);
+        take_call(drive, sleeper);
         return;
     }
     clock_gettime(CLOCK_MONOTONIC, &when);
     hf_time end = when.tv_sec * HF_SEC + when.tv_nsec + (deadline - now);
     when.tv_sec = end / HF_SEC;
     when.tv_nsec = end % HF_SEC;
-    pthread_cond_timedwait(&sleeper->cond, &drive->mutex, &when);
+    pthread_mutex_unlock(&drive->mutex);
+    bool came = sem_clockwait(&sleeper->sem, CLOCK_MONOTONIC, &when) == 0;
+    pthread_mutex_lock(&drive->mutex);
+    if (came)
+        sleeper->called = false;
 }
 
 static void drive_once(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_time until)

@@ -8,6 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+void hf_sq_clear_answer(struct hf_req *req)
+{
+    req->snapshot = (struct hf_line){ 0 };
+    req->me = 0;
+    req->ahead = 0;
+    req->findings = 0;
+    req->changes = 0;
+    req->pasts = 0;
+}
+
 static int reserve_tickets(struct hf_sq *sq, size_t count)
 {
     struct hf_ticket *grown = hf_grow(sq->ticket, &sq->ticket_room, count, sizeof *grown);
@@ -36,14 +46,15 @@ int hf_sq_answer(struct hf_sq *sq, struct hf_req *req, const struct hf_sq_row *m
     size_t ahead = sq->rows.count;
 
     assert(mine == NULL || ahead == 0 || sq->rows.row[ahead - 1].seq < mine->seq);
-    int r = reserve_tickets(sq, ahead + 1);
+    int r = reserve_tickets(sq, sq->lent + ahead + 1);
     if (r < 0)
         return r;
+    struct hf_ticket *ticket = sq->ticket + sq->lent;
     for (size_t i = 0; i < ahead; i++)
-        sq->ticket[i] = ticket_of(&sq->rows.row[i]);
+        ticket[i] = ticket_of(&sq->rows.row[i]);
     if (mine != NULL)
-        sq->ticket[ahead] = ticket_of(mine);
-    req->snapshot = (struct hf_line){ sq->ticket, ahead + (mine != NULL) };
+        ticket[ahead] = ticket_of(mine);
+    req->snapshot = (struct hf_line){ ticket, ahead + (mine != NULL) };
     req->me = ahead;
     req->ahead = sq->sum.ahead;
     if (mine != NULL && sq->sum.count > 0)

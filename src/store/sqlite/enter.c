@@ -154,52 +154,73 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mi
 static int enter_line(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own,
                       struct hf_sq_row *mine)
 {
-    *mine = (struct hf_sq_row){ .sid = sq->sid, .shape = req->shape, .slot = -1 };
-    int r = hf_sq_begin_drawn(sq, &mine->seq);
-    if (r < 0)
+    assert(sq->live.taken && own->seq == mine->seq);
+    int r = take_place(sq, req, mine);
+    if (r != 1)
         return r;
-    assert(sq->live.taken && own->seq == 0);
-    own->seq = mine->seq;
-    r = take_place(sq, req, mine);
-    if (r == 1 && !hf_sq_live_hold(&sq->live, mine->seq))
-        r = hf_sq_fail(sq, HF_ESTORE, "the kernel has no room for another file lock");
-    if (r != 1) {
-        hf_sq_abort(sq);
-        return r;
-    }
+    if (!hf_sq_live_hold(&sq->live, mine->seq))
+        return hf_sq_fail(sq, HF_ESTORE, "the kernel has no room for another file lock");
     r = hf_sq_rows_keep(sq, own);
-    assert(sq->live.taken); /* the byte is locked, and the row not yet to be seen */
     if (r == 0)
-        r = hf_sq_commit(sq);
-    else
-        hf_sq_abort(sq);
+        r = hf_sq_answer(sq, req, mine);
     if (r < 0)
         hf_sq_live_drop(&sq->live, mine->seq);
     return r < 0 ? r : 1;
 }
 
-static int enter_new(struct hf_sq *sq, struct hf_req *req)
+int hf_sq_enter_inside(struct hf_sq *sq, struct hf_req *req, uint64_t number,
+                       struct hf_sq_own **ret)
 {
-    struct hf_sq_row mine;
-
-    int r = hf_sq_session(sq);
-    if (r < 0)
-        return r;
+    struct hf_sq_row mine = {
+        .seq = number, .sid = sq->sid, .shape = req->shape, .slot = -1
+    };
     struct hf_sq_own *own = hf_sq_own_new(&sq->owns, req->id, req->name, &req->shape);
     if (own == NULL)
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
-    r = enter_line(sq, req, own, &mine);
-    if (r == 1) {
-        if (sq->head.kept != 0)
-            own->note = strdup(req->note != NULL ? req->note : "");
-        hf_sq_owns_add(&sq->owns, own);
-        hf_sq_patrol_start(sq);
-        if (mine.granted != 0)
-            hf_sq_patrol_holder(sq, own);
-        return hf_sq_answer(sq, req, &mine);
+
+    own->seq = number;
+    int r = enter_line(sq, req, own, &mine);
+    if (r != 1) {
+        hf_sq_own_free(own);
+        return r;
     }
-    hf_sq_own_free(own);
-    return r < 0 ? r : hf_sq_answer(sq, req, NULL);
+    if (sq->head.kept != 0)
+        own->note = strdup(req->note != NULL ? req->note : "");
+    hf_sq_owns_add(&sq->owns, own);
+    hf_sq_patrol_start(sq);
+    if (mine.granted != 0)
+        hf_sq_patrol_holder(sq, own);
+    *ret = own;
+    return 1;
+}
+
+void hf_sq_enter_undo(struct hf_sq *sq, struct hf_sq_own *own)
+{
+    hf_sq_live_drop(&sq->live, own->seq);
+    hf_sq_owns_drop(&sq->owns, own, false);
+}
+
+static int enter_new(struct hf_sq *sq, struct hf_req *req)
+{
+    struct hf_sq_own *own = NULL;
+    uint64_t          number = 0;
+
+    int r = hf_sq_session(sq);
+    if (r == 0)
+        r = hf_sq_begin_drawn(sq, &number);
+    if (r < 0)
+        return r;
+    r = hf_sq_enter_inside(sq, req, number, &own);
+    if (r != 1) {
+        hf_sq_abort(sq);
+        return r < 0 ? r : hf_sq_answer(sq, req, NULL);
+    }
+    r = hf_sq_commit(sq);
+    if (r < 0) {
+        hf_sq_clear_answer(req);
+        hf_sq_enter_undo(sq, own);
+    }
+    return r;
 }
 
 int hf_sq_enter(struct hf_sq *sq, struct hf_req *req)

@@ -1,6 +1,6 @@
 /* inner.h - the store as its own files see it.
  *
- *   store.c    requests in, answers out
+ *   store.c    requests in, answers out; carry.c  one by one, or many in one transaction
  *   files.c    the files: their names, making them; trust.c  whose they are
  *   system.c   the store of the whole machine
  *   link.c     opening the files, the session, losing it
@@ -97,6 +97,8 @@ struct hf_sq {
     bool               hurry;    /* a request is carried out: do not stand at the gate */
     bool               brief;    /* ... and it comes again, or can do without the gate */
     hf_time            shut;     /* since when the gate is shut; 0: it is not */
+    bool               is_put_off; /* what waits: until the next process() */
+    size_t             alone;      /* so many of those waiting share no transaction */
 
     struct hf_sq_files files;
     struct hf_sq_live  live;
@@ -130,8 +132,9 @@ struct hf_sq {
     struct hf_sq_rows      rows;   /* of the line last read */
     struct hf_sq_rows      dead;   /* those found dead then */
     struct hf_sq_sum       sum;    /* all of it; count is 0 if that is not known */
-    struct hf_ticket      *ticket; /* the snapshot lent out */
+    struct hf_ticket      *ticket; /* the snapshots lent out */
     size_t                 ticket_room;
+    size_t                 lent;  /* so many of them are of other requests */
     struct hf_sq_text     *texts; /* its strings */
     struct hf_finding_list findings;
 
@@ -153,6 +156,12 @@ void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status);
 
 /* Fail everything that was asked for. */
 void hf_sq_finish_all(struct hf_sq *sq, int status);
+
+/* ---- carry.c ---------------------------------------------------------------- */
+
+/* Carry out the first of those waiting, and with it perhaps some more.  False if it must
+ * wait at the gate, and so must all behind it. */
+bool hf_sq_carry_out(struct hf_sq *sq);
 
 /* ---- link.c ----------------------------------------------------------------- */
 
@@ -199,7 +208,8 @@ void hf_sq_abort(struct hf_sq *sq);
 #define HF_SQ_LOG_CLOSE 200 /* before closing: who opens next has little to read */
 void hf_sq_write_back(struct hf_sq *sq, int pages);
 
-/* Begin, and draw the number of a new ticket. */
+/* Draw the number of a new ticket: 1 if there is one to be had.  Begin, and draw one. */
+int hf_sq_draw(struct hf_sq *sq, uint64_t *ret);
 int hf_sq_begin_drawn(struct hf_sq *sq, uint64_t *ret);
 
 /* ---- rows.c ----------------------------------------------------------------- */
@@ -295,6 +305,17 @@ int hf_sq_ask(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_prove(struct hf_sq *sq, struct hf_req *req);
 int hf_sq_examine(struct hf_sq *sq, struct hf_req *req);
 
+/* Inside a transaction: take a place with that number.  1: it is taken, `req` has the answer,
+ * and what is not in the database is undone by undo(); 0: it may only be free, and is not. */
+int  hf_sq_enter_inside(struct hf_sq *sq, struct hf_req *req, uint64_t number,
+                        struct hf_sq_own **ret);
+void hf_sq_enter_undo(struct hf_sq *sq, struct hf_sq_own *own);
+
+/* The same for giving one up: 0 if it is not there any more.  When its byte is free and it
+ * is committed, over() forgets it. */
+int  hf_sq_leave_inside(struct hf_sq *sq, const struct hf_sq_own *own);
+void hf_sq_leave_over(struct hf_sq *sq, struct hf_sq_own *own);
+
 /* Write down, if it is time, what READ left for later. */
 void hf_sq_tidy(struct hf_sq *sq);
 
@@ -314,6 +335,9 @@ int hf_sq_change_place(struct hf_sq *sq, const struct hf_req *req,
 
 /* Answer with a place of ours as it is now.  It is in read.c. */
 int hf_sq_answer_own(struct hf_sq *sq, struct hf_sq_own *own, struct hf_req *req);
+
+/* Nothing is answered yet. */
+void hf_sq_clear_answer(struct hf_req *req);
 
 /* Answer with sq->rows, sq->sum and, unless NULL, our own place behind them. */
 int hf_sq_answer(struct hf_sq *sq, struct hf_req *req, const struct hf_sq_row *mine);
@@ -337,8 +361,12 @@ uint64_t hf_sq_sum_stamp(const struct hf_sq_sum *sum);
 /* Take a WATCH on.  True: it stays; else it is answered with *status. */
 bool hf_sq_watch(struct hf_sq *sq, struct hf_req *req, int *status);
 
-/* End those that were canceled, all, or those of a ticket that is no more. */
-void hf_sq_watches_end_canceled(struct hf_sq *sq);
+/* Take one on by which a holder watches its own ticket: that waits for nothing else.  False:
+ * it is not such a one. */
+bool hf_sq_watch_held(struct hf_sq *sq, struct hf_req *req);
+
+/* End one that was canceled, if it was taken on; all; those of a ticket that is no more. */
+bool hf_sq_watch_cancel(struct hf_sq *sq, struct hf_req *req);
 void hf_sq_watches_drop(struct hf_sq *sq);
 void hf_sq_watches_drop_own(struct hf_sq *sq, const struct hf_sq_own *own);
 

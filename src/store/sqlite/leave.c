@@ -14,6 +14,24 @@ void hf_sq_lose_own(struct hf_sq *sq, struct hf_sq_own *own)
     hf_sq_owns_drop(&sq->owns, own, true);
 }
 
+int hf_sq_leave_inside(struct hf_sq *sq, const struct hf_sq_own *own)
+{
+    int r = hf_sq_record_leave(sq, own);
+    if (r == 0)
+        r = hf_sq_row_remove(sq, own->line, own->seq);
+    if (r == 0 && sqlite3_changes(sq->db.handle) == 0)
+        return 0;
+    if (r == 0)
+        r = hf_sq_departed(sq, own->line, own->seq);
+    return r < 0 ? r : 1;
+}
+
+void hf_sq_leave_over(struct hf_sq *sq, struct hf_sq_own *own)
+{
+    hf_sq_watches_drop_own(sq, own);
+    hf_sq_owns_drop(&sq->owns, own, false);
+}
+
 /* Remove the row and say who is next.  1 if it was there.
  *
  * As soon as we are sure that it was, it is given up and the next are told:
@@ -24,16 +42,8 @@ static int remove_own(struct hf_sq *sq, const struct hf_sq_own *own)
     int r = hf_sq_begin(sq);
     if (r < 0)
         return r;
-    r = hf_sq_record_leave(sq, own);
-    if (r == 0)
-        r = hf_sq_row_remove(sq, own->line, own->seq);
-    if (r == 0 && sqlite3_changes(sq->db.handle) == 0) {
-        hf_sq_abort(sq);
-        return 0;
-    }
-    if (r == 0)
-        r = hf_sq_departed(sq, own->line, own->seq);
-    if (r < 0) {
+    r = hf_sq_leave_inside(sq, own);
+    if (r != 1) {
         hf_sq_abort(sq);
         return r;
     }
@@ -73,8 +83,7 @@ static int leave_own(struct hf_sq *sq, struct hf_sq_own *own)
         hf_sq_lose_own(sq, own);
         return hf_sq_fail(sq, HF_ELOST, "the place in the line was taken away");
     }
-    hf_sq_watches_drop_own(sq, own);
-    hf_sq_owns_drop(&sq->owns, own, false);
+    hf_sq_leave_over(sq, own);
     return 0;
 }
 

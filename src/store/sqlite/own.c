@@ -24,11 +24,83 @@ static bool reserve_lost(struct hf_sq_owns *owns)
     return true;
 }
 
+/* ---- Finding them --------------------------------------------------------------- */
+
+static struct hf_sq_own **list_of(const struct hf_sq_owns *owns, struct hf_sq_own **lists,
+                                  uint64_t number)
+{
+    assert(owns->lists > 0);
+    return &lists[number & (owns->lists - 1)];
+}
+
+static void put_in_lists(struct hf_sq_owns *owns, struct hf_sq_own *own)
+{
+    struct hf_sq_own **id = list_of(owns, owns->by_id, own->id);
+    struct hf_sq_own **seq = list_of(owns, owns->by_seq, own->seq);
+
+    own->next_by_id = *id;
+    *id = own;
+    own->next_by_seq = *seq;
+    *seq = own;
+}
+
+static void take_from_lists(struct hf_sq_owns *owns, struct hf_sq_own *own)
+{
+    struct hf_sq_own **id = list_of(owns, owns->by_id, own->id);
+    struct hf_sq_own **seq = list_of(owns, owns->by_seq, own->seq);
+
+    while (*id != own)
+        id = &(*id)->next_by_id;
+    *id = own->next_by_id;
+    while (*seq != own)
+        seq = &(*seq)->next_by_seq;
+    *seq = own->next_by_seq;
+}
+
+/* As many lists as there will be tickets, about. */
+static bool reserve_lists(struct hf_sq_owns *owns)
+{
+    if (owns->alive < owns->lists)
+        return true;
+    size_t             lists = owns->lists > 0 ? owns->lists * 4 : 16;
+    struct hf_sq_own **grown = calloc(2 * lists, sizeof(struct hf_sq_own *));
+    if (grown == NULL)
+        return owns->lists > 0; /* slower, but right */
+    free(owns->by_id);
+    owns->by_id = grown;
+    owns->by_seq = grown + lists;
+    owns->lists = lists;
+    for (struct hf_sq_own *own = owns->first; own != NULL; own = own->next)
+        put_in_lists(owns, own);
+    return true;
+}
+
+struct hf_sq_own *hf_sq_owns_find(const struct hf_sq_owns *owns, uint64_t id)
+{
+    struct hf_sq_own *own = owns->lists > 0 ? *list_of(owns, owns->by_id, id) : NULL;
+
+    while (own != NULL && own->id != id)
+        own = own->next_by_id;
+    return own;
+}
+
+struct hf_sq_own *hf_sq_owns_by_seq(const struct hf_sq_owns *owns, uint64_t seq)
+{
+    struct hf_sq_own *own = owns->lists > 0 ? *list_of(owns, owns->by_seq, seq) : NULL;
+
+    while (own != NULL && own->seq != seq)
+        own = own->next_by_seq;
+    return own;
+}
+
+/* ---- Both ends of their lives ----------------------------------------------------- */
+
 struct hf_sq_own *hf_sq_own_new(struct hf_sq_owns *owns, uint64_t id, const char *line,
                                 const struct hf_shape *shape)
 {
     assert(id != 0); /* that is who has no place */
-    struct hf_sq_own *own = reserve_lost(owns) ? calloc(1, sizeof *own) : NULL;
+    bool              room = reserve_lost(owns) && reserve_lists(owns);
+    struct hf_sq_own *own = room ? calloc(1, sizeof *own) : NULL;
     if (own == NULL)
         return NULL;
     own->id = id;
@@ -58,6 +130,7 @@ void hf_sq_owns_finish(struct hf_sq_owns *owns)
         owns->first = own->next;
         hf_sq_own_free(own);
     }
+    free(owns->by_id);
     free(owns->lost);
     *owns = (struct hf_sq_owns){ 0 };
 }
@@ -67,7 +140,11 @@ void hf_sq_owns_add(struct hf_sq_owns *owns, struct hf_sq_own *own)
     assert(own->seq != 0 && hf_sq_owns_find(owns, own->id) == NULL);
     assert(owns->count + owns->alive < owns->room); /* room to note its loss */
     own->next = owns->first;
+    own->prev = &owns->first;
+    if (own->next != NULL)
+        own->next->prev = &own->next;
     owns->first = own;
+    put_in_lists(owns, own);
     owns->alive++;
 }
 
@@ -83,36 +160,15 @@ static void note_lost(struct hf_sq_owns *owns, uint64_t id)
 
 void hf_sq_owns_drop(struct hf_sq_owns *owns, struct hf_sq_own *own, bool lost)
 {
-    struct hf_sq_own **at = &owns->first;
-
-    while (*at != own) {
-        assert(*at != NULL);
-        at = &(*at)->next;
-    }
-    *at = own->next;
-    assert(owns->alive > 0);
+    assert(owns->alive > 0 && *own->prev == own && own->watches == NULL);
+    *own->prev = own->next;
+    if (own->next != NULL)
+        own->next->prev = own->prev;
+    take_from_lists(owns, own);
     owns->alive--;
     if (lost)
         note_lost(owns, own->id);
     hf_sq_own_free(own);
-}
-
-struct hf_sq_own *hf_sq_owns_find(const struct hf_sq_owns *owns, uint64_t id)
-{
-    struct hf_sq_own *own = owns->first;
-
-    while (own != NULL && own->id != id)
-        own = own->next;
-    return own;
-}
-
-struct hf_sq_own *hf_sq_owns_by_seq(const struct hf_sq_owns *owns, uint64_t seq)
-{
-    struct hf_sq_own *own = owns->first;
-
-    while (own != NULL && own->seq != seq)
-        own = own->next;
-    return own;
 }
 
 bool hf_sq_owns_lost(const struct hf_sq_owns *owns, uint64_t id)

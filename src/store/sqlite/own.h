@@ -26,14 +26,21 @@ struct hf_sq_own {
     bool              untidy;  /* granted, but that is not written down yet */
     struct hf_sq_tie *ahead;   /* those in the way when we last looked */
     size_t            count;
-    struct hf_sq_own *next;
+
+    struct hf_sq_watch *watches; /* of this ticket; watch.c */
+    struct hf_sq_own   *next, **prev;
+    struct hf_sq_own   *next_by_id, *next_by_seq;
 };
 
+struct hf_sq_watch;
+
 struct hf_sq_owns {
-    struct hf_sq_own *first;
-    size_t            alive; /* how many there are */
-    uint64_t         *lost;  /* ids of tickets that were taken from us */
-    size_t            count, room;
+    struct hf_sq_own  *first;
+    struct hf_sq_own **by_id, **by_seq; /* lists, found by the last bits of a number */
+    size_t             lists;           /* so many of each: 0 or a power of 2 */
+    size_t             alive;           /* how many there are */
+    uint64_t          *lost;            /* ids of tickets that were taken from us */
+    size_t             count, room;
 };
 
 void hf_sq_owns_finish(struct hf_sq_owns *owns);

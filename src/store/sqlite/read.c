@@ -124,7 +124,8 @@ static int read_once(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *
         return r;
     if (mine->granted != 0)
         return read_as_holder(sq, own);
-    r = hf_sq_rows_ahead_of_own(sq, own, &view);
+    /* Only what is in the way: to count those ahead takes long in a long line. */
+    r = hf_sq_rows_ahead(sq, own->line, own->seq, &own->shape, &view);
     if (r < 0)
         return r;
     if (view.granted && !hf_shape_has_slots(&own->shape)) {
@@ -133,8 +134,7 @@ static int read_once(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *
     }
     if (view.granted || sq->dead.count > 0 || own->alarmed)
         return read_past_dead(sq, own, view.granted, mine);
-    r = hf_sq_rows_keep(sq, own);
-    return r < 0 ? r : 1;
+    return read_as_waiter(sq, own);
 }
 
 static int read_own(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *mine)

@@ -38,20 +38,10 @@ int hf_sq_fail(struct hf_sq *sq, int code, const char *format, ...)
 
 /* ---- Requests ----------------------------------------------------------------- */
 
-static void clear_answer(struct hf_req *req)
-{
-    req->snapshot = (struct hf_line){ 0 };
-    req->me = 0;
-    req->ahead = 0;
-    req->findings = 0;
-    req->changes = 0;
-    req->pasts = 0;
-}
-
 void hf_sq_finish(struct hf_sq *sq, struct hf_req *req, int status)
 {
     assert(status <= 0 && status > HF_SQ_STALE); /* HF_SQ_... are for inside */
-    clear_answer(req);
+    hf_sq_clear_answer(req);
     req->status = status;
     hf_requests_append(&sq->finished, req);
     sq->base.wake = 0;
@@ -73,6 +63,9 @@ static void submit(struct hf_store *store, struct hf_req *req)
     assert(req->op != HF_NOTHING);
     assert(req->name != NULL || hf_req_may_name_none(req));
     req->canceled = false;
+    req->work = NULL;
+    if (req->op == HF_WATCH && sq->waiting.first == NULL && hf_sq_watch_held(sq, req))
+        return;
     hf_requests_append(&sq->waiting, req);
     store->wake = 0;
 }
@@ -82,6 +75,8 @@ static void cancel(struct hf_store *store, struct hf_req *req)
     struct hf_sq *sq = (struct hf_sq *)store;
 
     req->canceled = true;
+    if (hf_sq_watch_cancel(sq, req))
+        return;
     sq->cancels = true;
     sq->survey.canceled |= req->op == HF_SURVEY;
     store->wake = 0;
@@ -102,95 +97,10 @@ static void end_canceled(struct hf_sq *sq)
         else
             hf_requests_append(&sq->waiting, req);
     }
-    hf_sq_watches_end_canceled(sq);
     hf_sq_survey_end_canceled(sq);
 }
 
-/* ---- Carrying them out ---------------------------------------------------------- */
-
-/* True if it is answered, with *status. */
-static bool carry_out(struct hf_sq *sq, struct hf_req *req, int *status)
-{
-    assert(req->op != HF_NOTHING);
-    switch (req->op) {
-    case HF_ENTER:
-        *status = hf_sq_enter(sq, req);
-        break;
-    case HF_READ:
-        *status = hf_sq_read(sq, req);
-        break;
-    case HF_WATCH:
-        return !hf_sq_watch(sq, req, status);
-    case HF_LEAVE:
-        *status = hf_sq_leave(sq, req);
-        break;
-    case HF_LIST:
-        *status = hf_sq_list(sq, req);
-        break;
-    case HF_BREAK:
-        *status = hf_sq_break(sq, req);
-        break;
-    case HF_AMEND:
-        *status = hf_sq_amend(sq, req);
-        break;
-    case HF_ASK:
-        *status = hf_sq_ask(sq, req);
-        break;
-    case HF_PROVE:
-        *status = hf_sq_prove(sq, req);
-        break;
-    case HF_EXAMINE:
-        *status = hf_sq_examine(sq, req);
-        break;
-    case HF_SURVEY:
-        return !hf_sq_survey(sq, req, status);
-    case HF_HISTORY:
-        *status = hf_sq_history(sq, req);
-        break;
-    case HF_NOTHING:
-        break;
-    }
-    return true;
-}
-
-/* Is the place that it is about one of those that were lost? */
-static bool is_about_own(const struct hf_req *req)
-{
-    return req->op == HF_LEAVE || (req->op == HF_PROVE && req->id != 0);
-}
-
-/* False if it must wait at the gate, and so must all behind it. */
-static bool answer_request(struct hf_sq *sq, struct hf_req *req)
-{
-    int status = 0;
-
-    clear_answer(req);
-    sq->hurry = true;
-    sq->brief = req->op == HF_LEAVE || (req->op == HF_ENTER && !req->only_free);
-    bool answered = carry_out(sq, req, &status);
-    if (status == HF_SQ_STALE) {
-        /* If nothing was lost, nobody need know.  If something was, the caller
-         * has been told, and what he asked for before counts no more. */
-        if (!hf_sq_outdated(sq))
-            answered = carry_out(sq, req, &status);
-        else
-            status = is_about_own(req) ? HF_ELOST : HF_EDOWN;
-        if (status == HF_SQ_STALE)
-            status = HF_EDOWN;
-    }
-    sq->hurry = false;
-    assert(!sq->live.taken); /* no verb keeps the gate */
-    if (status == HF_SQ_SHUT) {
-        hf_requests_put_back(&sq->waiting, req);
-        return false;
-    }
-    if (answered) {
-        assert(status <= 0 && status > HF_SQ_STALE);
-        req->status = status;
-        req->done(req);
-    }
-    return true;
-}
+/* ---- Processing ------------------------------------------------------------------ */
 
 static void hear_events(struct hf_sq *sq)
 {
@@ -224,6 +134,14 @@ static hf_time next_wake(const struct hf_sq *sq)
     return sq->patrol < next ? sq->patrol : next;
 }
 
+/* What the caller makes of what he was told may share a transaction with those that wait.  He
+ * comes back at once, and then they do not wait any longer. */
+static bool put_off(struct hf_sq *sq, bool told)
+{
+    sq->is_put_off = told && !sq->is_put_off;
+    return sq->is_put_off;
+}
+
 static void process(struct hf_store *store, hf_time now, bool readable)
 {
     struct hf_sq       *sq = (struct hf_sq *)store;
@@ -243,13 +161,16 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     hf_sq_patrol_run(sq);
     hf_sq_tidy(sq);
     hf_sq_survey_run(sq);
+    bool told = false;
     for (int round = 0; round < ROUNDS; round++) {
         end_canceled(sq);
-        if ((req = hf_requests_take(&sq->finished)) != NULL)
+        if ((req = hf_requests_take(&sq->finished)) != NULL) {
+            told = true;
             req->done(req);
-        else if ((req = hf_requests_take(&sq->waiting)) == NULL ||
-                 !answer_request(sq, req))
+        } else if (sq->waiting.first == NULL || put_off(sq, told) ||
+                   !hf_sq_carry_out(sq)) {
             break;
+        }
     }
     if (sq->waiting.first == NULL)
         sq->shut = 0;

@@ -18,7 +18,8 @@ struct hf_sq_watch {
     struct hf_sq_own   *own; /* NULL: an outsider's */
     bool                any; /* of any change, from whatever place */
     uint64_t            line_hash;
-    struct hf_sq_watch *next;
+    struct hf_sq_watch *next, **prev;         /* of all */
+    struct hf_sq_watch *own_next, **own_prev; /* of its ticket */
     size_t              count;
     struct hf_sq_tie    tie[]; /* tickets whose end would end the wait */
 };
@@ -35,48 +36,86 @@ uint64_t hf_sq_line_hash(const char *line)
 
 /* ---- Ending ------------------------------------------------------------------- */
 
-static void end_watch(struct hf_sq *sq, struct hf_sq_watch **at, int status)
+static void add_watch(struct hf_sq *sq, struct hf_sq_watch *watch)
 {
-    struct hf_sq_watch *watch = *at;
+    watch->next = sq->watches;
+    watch->prev = &sq->watches;
+    if (watch->next != NULL)
+        watch->next->prev = &watch->next;
+    sq->watches = watch;
+    watch->req->work = watch;
+    if (watch->own == NULL)
+        return;
+    watch->own_next = watch->own->watches;
+    watch->own_prev = &watch->own->watches;
+    if (watch->own_next != NULL)
+        watch->own_next->own_prev = &watch->own_next;
+    watch->own->watches = watch;
+}
 
-    assert(watch->req->op == HF_WATCH);
-    *at = watch->next;
+static void end_watch(struct hf_sq *sq, struct hf_sq_watch *watch, int status)
+{
+    assert(watch->req->op == HF_WATCH && *watch->prev == watch);
+    *watch->prev = watch->next;
+    if (watch->next != NULL)
+        watch->next->prev = watch->prev;
+    if (watch->own != NULL)
+        *watch->own_prev = watch->own_next;
+    if (watch->own != NULL && watch->own_next != NULL)
+        watch->own_next->own_prev = watch->own_prev;
+    watch->req->work = NULL;
     hf_sq_finish(sq, watch->req, status);
     free(watch);
 }
 
-void hf_sq_watches_end_canceled(struct hf_sq *sq)
+bool hf_sq_watch_cancel(struct hf_sq *sq, struct hf_req *req)
 {
-    for (struct hf_sq_watch **at = &sq->watches; *at != NULL;) {
-        if ((*at)->req->canceled)
-            end_watch(sq, at, HF_ECANCELED);
-        else
-            at = &(*at)->next;
-    }
+    if (req->op != HF_WATCH || req->work == NULL)
+        return false;
+    end_watch(sq, req->work, HF_ECANCELED);
+    return true;
 }
 
 void hf_sq_watches_drop(struct hf_sq *sq)
 {
     while (sq->watches != NULL)
-        end_watch(sq, &sq->watches, HF_EDOWN);
+        end_watch(sq, sq->watches, HF_EDOWN);
 }
 
 void hf_sq_watches_drop_own(struct hf_sq *sq, const struct hf_sq_own *own)
 {
-    for (struct hf_sq_watch **at = &sq->watches; *at != NULL;) {
-        if ((*at)->own == own)
-            end_watch(sq, at, 0);
-        else
-            at = &(*at)->next;
+    while (own->watches != NULL)
+        end_watch(sq, own->watches, 0);
+}
+
+/* ---- News ----------------------------------------------------------------------- */
+
+/* If it comes before its WATCH, that will hear of it. */
+static void wake_own(struct hf_sq *sq, struct hf_sq_own *own)
+{
+    own->woken = own->watches == NULL;
+    hf_sq_watches_drop_own(sq, own);
+}
+
+/* The line has changed: who watches it from outside, or all of it. */
+static void wake_line(struct hf_sq *sq, uint64_t hash)
+{
+    for (struct hf_sq_watch *watch = sq->watches, *next; watch != NULL; watch = next) {
+        next = watch->next;
+        if (watch->line_hash != hash || (watch->own != NULL && !watch->any))
+            continue;
+        if (watch->own != NULL)
+            watch->own->woken = false;
+        end_watch(sq, watch, 0);
     }
 }
 
-static bool concerns(const struct hf_sq_watch *watch, uint64_t about)
+static void wake_all(struct hf_sq *sq)
 {
-    if (watch->own != NULL && watch->own->seq == about)
-        return true;
-    return about == 0 ||
-           ((watch->own == NULL || watch->any) && watch->line_hash == about);
+    for (struct hf_sq_own *own = sq->owns.first; own != NULL; own = own->next)
+        wake_own(sq, own);
+    while (sq->watches != NULL)
+        end_watch(sq, sq->watches, 0);
 }
 
 void hf_sq_hear(struct hf_sq *sq, uint64_t about)
@@ -88,19 +127,13 @@ void hf_sq_hear(struct hf_sq *sq, uint64_t about)
     if (about == 0) /* that may have been it */
         hf_sq_will_check(sq);
     hf_sq_survey_hear(sq, about);
-    /* If it came before its WATCH, that will hear of it. */
-    for (struct hf_sq_own *own = sq->owns.first; own != NULL; own = own->next)
-        if (about == 0 || own->seq == about)
-            own->woken = true;
-    for (struct hf_sq_watch **at = &sq->watches; *at != NULL;) {
-        if (!concerns(*at, about)) {
-            at = &(*at)->next;
-            continue;
-        }
-        if ((*at)->own != NULL)
-            (*at)->own->woken = false;
-        end_watch(sq, at, 0);
-    }
+    struct hf_sq_own *own = hf_sq_owns_by_seq(&sq->owns, about);
+    if (about == 0)
+        wake_all(sq);
+    else if (own != NULL)
+        wake_own(sq, own);
+    else
+        wake_line(sq, about);
 }
 
 static bool has_dead_tie(const struct hf_sq *sq, const struct hf_sq_watch *watch,
@@ -133,13 +166,13 @@ bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid)
 {
     bool still = false;
 
-    for (struct hf_sq_watch **at = &sq->watches; *at != NULL;) {
-        if (has_dead_tie(sq, *at, sid)) {
-            raise_alarm(*at);
-            end_watch(sq, at, 0);
+    for (struct hf_sq_watch *watch = sq->watches, *next; watch != NULL; watch = next) {
+        next = watch->next;
+        if (has_dead_tie(sq, watch, sid)) {
+            raise_alarm(watch);
+            end_watch(sq, watch, 0);
         } else {
-            still |= waits_for(*at, sid);
-            at = &(*at)->next;
+            still |= waits_for(watch, sid);
         }
     }
     return still;
@@ -190,8 +223,7 @@ static bool start_watch(struct hf_sq *sq, struct hf_sq_watch *watch, int *status
         return false;
     }
     assert(watch->own == NULL || !watch->own->woken); /* what came before has counted */
-    watch->next = sq->watches;
-    sq->watches = watch;
+    add_watch(sq, watch);
     return true;
 }
 
@@ -303,6 +335,21 @@ bool hf_sq_watch(struct hf_sq *sq, struct hf_req *req, int *status)
     }
     return own != NULL && req->count > 0 ? watch_inside(sq, req, own, status)
                                          : watch_all(sq, req, own, status);
+}
+
+bool hf_sq_watch_held(struct hf_sq *sq, struct hf_req *req)
+{
+    struct hf_sq_own *own = hf_sq_owns_find(&sq->owns, req->id);
+
+    if (own == NULL || !own->held || own->woken ||
+        !contains(req->seqs, req->count, own->seq))
+        return false;
+    struct hf_sq_watch *watch = make_watch(sq, req, 0);
+    if (watch == NULL)
+        return false;
+    watch->own = own;
+    add_watch(sq, watch);
+    return true;
 }
 
 void hf_sq_unwatch(struct hf_sq *sq)

@@ -217,8 +217,7 @@ static int advance(struct hf_sq *sq)
     return r;
 }
 
-/* 1 if there is a number to be had. */
-static int draw(struct hf_sq *sq, uint64_t *ret)
+int hf_sq_draw(struct hf_sq *sq, uint64_t *ret)
 {
     uint64_t number = at_least(sq->head.last + 1, (uint64_t)hf_wall_us());
 
@@ -245,7 +244,7 @@ int hf_sq_begin_drawn(struct hf_sq *sq, uint64_t *ret)
          * after its end. */
         hf_sq_will_check(sq);
         bool good = !sq->ended && hf_sq_files_inode(sq->files.db) == sq->head.db;
-        r = good ? draw(sq, ret) : HF_SQ_STALE;
+        r = good ? hf_sq_draw(sq, ret) : HF_SQ_STALE;
         if (r == 1)
             return 0;
         hf_sq_abort(sq);
