@@ -200,8 +200,10 @@ class Model(Rule):
 
     def mismatch(self):
         if p := self.any_place():
-            for more, claim in ((1, is_claim(p.name)), (0, not is_claim(p.name))):
-                reply = self.someone().enter(self.ids + 1, p.name, 1, capacity(p.name) + more, claim)
+            size = capacity(p.name)
+            for other, claim in ((size + 1 if size == 1 else size - 1, is_claim(p.name)),
+                                 (size, not is_claim(p.name))):
+                reply = self.someone().enter(self.ids + 1, p.name, 1, other, claim)
                 assert reply.code == 4, reply
 
     def leave(self):

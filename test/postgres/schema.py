@@ -57,6 +57,51 @@ def it_may_be_run_again():
 
 
 @case
+def what_is_said_again_counts_once():
+    """Of a place that was taken away, too, whoever has the lock by then."""
+    there = space()
+    a, b, c = sessions(there, 3)
+
+    def counts():
+        return there.link.call("SELECT used, holders, waiting FROM holdfast.line WHERE name = 'm'")[0]
+
+    assert a.enter(1, "m").seq == a.enter(1, "m").seq and counts() == (1, 1, 0)
+    assert a.outside("break_place", "m", a.read(1).seq) == [(0,)] and counts() == (0, 0, 0)
+    before = there.everything()["line"][0]["changes"]
+    assert a.enter(1, "m").state == "-" and counts() == (0, 0, 0)
+    assert there.everything()["line"][0]["changes"] == before
+    for waiter, count in ((None, (1, 1, 0)), (c, (1, 1, 1))):
+        if waiter is None:
+            b.enter(1, "m")
+        else:
+            waiter.enter(1, "m")
+        assert a.enter(1, "m").state == "-" and counts() == count
+        assert a.leave(1, "m") == (0, True) and counts() == count
+        assert a.leave(2, "m") == (0, False) and counts() == count
+    assert c.leave(1, "m") == c.leave(1, "m") == (0, False) and counts() == (1, 1, 0)
+    assert b.leave(1, "m") == b.leave(1, "m") == (0, False) and counts() == (0, 0, 0)
+    there.drop()
+
+
+@case
+def it_makes_older_tables_new():
+    """Which had what is checked by functions now."""
+    there = space()
+    a = there.session()
+    there.change("ALTER TABLE holdfast.line ADD CHECK (octet_length(name) BETWEEN 1 AND 255), "
+                 "ADD CONSTRAINT \"line_Capacity\" CHECK (capacity BETWEEN 1 AND 4294967295)")
+    there.change("ALTER TABLE holdfast.ticket ADD CHECK (weight BETWEEN 1 AND 4294967295)")
+    a.enter(1, "m")
+    before = there.everything()
+    with there.connect() as other:
+        make(other)
+    assert there.link.call("SELECT count(*) FROM pg_constraint WHERE contype = 'c' AND conrelid IN "
+                           "('holdfast.line'::regclass, 'holdfast.ticket'::regclass)") == [(0,)]
+    assert there.everything() == before and a.leave(1, "m") == (0, False)
+    there.drop()
+
+
+@case
 def it_may_be_run_in_a_transaction_that_fails():
     there = space(schema=False)
     there.links[0].run("BEGIN")
@@ -132,6 +177,9 @@ def nonsense_is_refused():
     for name, weight, capacity in (("", 1, 1), ("x" * 256, 1, 1), ("m", 0, 1), ("m", -1, 1), ("m", 2**32, 2**32),
                                    ("m", 1, 0)):
         assert refusal(a.enter, 1, name, weight, capacity) == "23514", (name, weight, capacity)
+    assert refusal(a.watch, "") == refusal(a.watch, "x" * 256) == "23514"
+    assert a.enter(1, "m").state == "g"
+    assert refusal(a.amend, 1, 0) == "23514" and a.read(1).weight == 1
     there.drop()
 
 

@@ -66,9 +66,11 @@ CREATE TABLE IF NOT EXISTS holdfast.session (
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX IF NOT EXISTS session_renewal ON holdfast.session (renewal);
 
+-- Lines and tickets have no CHECK: the server would read it anew from its text for each statement,
+-- which took a sixth of an enter and a leave.  check_shape() is what sees to it.
 CREATE TABLE IF NOT EXISTS holdfast.line (
-    name     text    PRIMARY KEY CHECK (octet_length(name) BETWEEN 1 AND 255),
-    capacity bigint  NOT NULL CHECK (capacity BETWEEN 1 AND 4294967295),
+    name     text    PRIMARY KEY,
+    capacity bigint  NOT NULL,
     claim    boolean NOT NULL,
     used     bigint  NOT NULL, -- weight of all that is granted
     holders  bigint  NOT NULL,
@@ -83,7 +85,7 @@ CREATE TABLE IF NOT EXISTS holdfast.ticket (
     id       bigint  NOT NULL,
     name     text    NOT NULL,
     seq      bigint  NOT NULL,
-    weight   bigint  NOT NULL CHECK (weight BETWEEN 1 AND 4294967295),
+    weight   bigint  NOT NULL,
     claim    boolean NOT NULL,
     secret   text    NOT NULL, -- of its owner: what a message that grants it must know
     state    "char"  NOT NULL, -- g granted, w waiting, b taken away by somebody
@@ -100,6 +102,18 @@ CREATE UNIQUE INDEX IF NOT EXISTS ticket_claim ON holdfast.ticket (name)
     WHERE claim AND state <> 'b';
 CREATE INDEX IF NOT EXISTS ticket_patience ON holdfast.ticket (sid) WHERE state = 'w';
 CREATE INDEX IF NOT EXISTS ticket_news ON holdfast.ticket (sid) WHERE news > 0;
+
+-- Those that were made before had some.
+DO $$
+DECLARE
+    v_table text;
+    v_check text;
+BEGIN
+    FOR v_table, v_check IN SELECT conrelid::regclass, conname FROM pg_constraint WHERE contype = 'c'
+            AND conrelid IN ('holdfast.line'::regclass, 'holdfast.ticket'::regclass) LOOP
+        EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', v_table, v_check);
+    END LOOP;
+END $$;
 
 CREATE TABLE IF NOT EXISTS holdfast.watch (
     name text NOT NULL,
@@ -166,7 +180,8 @@ END $$;
 -- ---- For the functions below ------------------------------------------------------------------
 --
 -- Those that a client calls are flat where nobody else is in line: to call another function
--- costs as much as a statement.
+-- costs as much as a statement.  A statement costs as much as a dozen expressions, and one that
+-- does the work of two by WITH costs more than the two.  `v_x := f()` costs less than PERFORM f().
 
 CREATE OR REPLACE FUNCTION holdfast.microseconds() RETURNS bigint
 LANGUAGE plpgsql VOLATILE AS $$
@@ -194,6 +209,18 @@ BEGIN
     END IF;
     IF current_setting('client_min_messages') = 'error' THEN
         PERFORM set_config('client_min_messages', 'warning', true);
+    END IF;
+END $$;
+
+-- Nonsense is refused: one row would be read by every client.
+CREATE OR REPLACE FUNCTION holdfast.check_shape(p_name text, p_weight bigint, p_capacity bigint)
+RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF octet_length(p_name) NOT BETWEEN 1 AND 255 OR p_weight NOT BETWEEN 1 AND 4294967295 OR
+        p_capacity NOT BETWEEN 1 AND 4294967295 THEN
+        RAISE EXCEPTION 'no place has weight % of % in a line called "%"', p_weight, p_capacity,
+            p_name USING ERRCODE = 'check_violation';
     END IF;
 END $$;
 
@@ -228,6 +255,7 @@ BEGIN
     LOOP
         PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
         EXIT WHEN FOUND;
+        PERFORM holdfast.check_shape(p_name, 1, p_capacity);
         -- Somebody may have begun to watch it while it was being forgotten.
         INSERT INTO holdfast.line (name, capacity, claim, used, holders, waiting, last, changes,
                                    watched)
@@ -689,94 +717,100 @@ CREATE OR REPLACE FUNCTION holdfast.enter(p_sid text, p_connection bigint, p_id 
 RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_connection bigint;
-    v_trail      integer;
-    v_capacity   bigint;
-    v_claim      boolean;
-    v_used       bigint;
-    v_holders    bigint;
-    v_waiting    bigint;
-    v_last       bigint;
-    v_watched    boolean;
-    v_fits       boolean;
-    v_refused    boolean;
-    v_now        bigint;
-    v_ret        holdfast.answer;
+    v_trail   integer;
+    v_line    holdfast.line; -- as it was, if somebody was there
+    v_last    bigint;
+    v_changes bigint;
+    v_waits   boolean;
+    v_slot    integer;
+    v_ret     holdfast.answer;
 BEGIN
-    IF current_setting('transaction_isolation') <> 'read committed' THEN
-        PERFORM holdfast.refusal(p_sid, p_connection);
-    END IF;
-    SELECT connection, trail INTO v_connection, v_trail FROM holdfast.session
-    WHERE sid = p_sid FOR SHARE;
-    IF v_connection IS NULL OR v_connection <> p_connection THEN
-        v_ret.code := CASE WHEN v_connection IS NULL THEN 2 ELSE 3 END;
-        RETURN v_ret;
-    END IF;
-    IF current_setting('synchronous_commit') = 'off' OR
-        current_setting('client_min_messages') = 'error' THEN
+    IF current_setting('transaction_isolation') <> 'read committed' OR
+        current_setting('synchronous_commit') = 'off' OR
+        current_setting('client_min_messages') = 'error' OR
+        least(p_weight, p_capacity) < 1 OR greatest(p_weight, p_capacity) > 4294967295 THEN
+        PERFORM holdfast.check_isolation();
+        PERFORM holdfast.check_shape(p_name, p_weight, p_capacity);
         PERFORM holdfast.be_sure(); -- a grant must not be forgotten
     END IF;
-    LOOP
-        SELECT capacity, claim, used, holders, waiting, last, changes, watched
-        INTO v_capacity, v_claim, v_used, v_holders, v_waiting, v_last, v_ret.stamp, v_watched
-        FROM holdfast.line WHERE name = p_name FOR UPDATE;
-        EXIT WHEN FOUND;
-        PERFORM holdfast.make_line(p_name, p_capacity, p_claim);
-    END LOOP;
-    IF v_holders + v_waiting = 0 THEN
-        v_capacity := p_capacity;
-        v_claim := p_claim;
-    END IF;
-    v_fits := v_waiting = 0 AND v_used + p_weight <= p_capacity;
-    v_refused := v_capacity <> p_capacity OR v_claim <> p_claim OR (NOT v_fits AND
-                 (p_only_free OR (p_limit > 0 AND v_waiting >= p_limit)));
-    v_now := extract(epoch FROM clock_timestamp()) * 1000000;
-    v_last := greatest(v_last + 1, v_now);
-    IF NOT v_refused THEN
-        v_ret.slot := CASE WHEN v_fits AND p_capacity NOT IN (1, 4294967295)
-                           THEN holdfast.free_slot(p_name, p_capacity) ELSE -1 END;
-        v_ret.state := CASE WHEN v_fits THEN 'g' ELSE 'w' END;
-        INSERT INTO holdfast.ticket (sid, id, name, seq, weight, claim, secret, state, slot,
-                                     since, news, note)
-        VALUES (p_sid, p_id, p_name, v_last, p_weight, p_claim, p_secret, v_ret.state::"char",
-                v_ret.slot, v_now, 0, p_note)
-        ON CONFLICT (sid, id) DO NOTHING;
-    END IF;
-    IF v_refused OR NOT FOUND THEN -- asked before, maybe; the answer was lost
-        IF EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id) THEN
-            RETURN holdfast.show(p_sid, p_id);
-        END IF;
-        v_ret.code := CASE WHEN v_capacity <> p_capacity OR v_claim <> p_claim THEN 4
-                           WHEN p_only_free THEN 0 ELSE 5 END;
-        v_ret.state := 'r';
-        v_ret.nearest := (SELECT max(seq) FROM holdfast.ticket
-                          WHERE name = p_name AND state <> 'b');
+    SELECT trail INTO v_trail FROM holdfast.session
+    WHERE sid = p_sid AND connection = p_connection FOR SHARE;
+    IF v_trail IS NULL THEN
+        v_ret.code := holdfast.refusal(p_sid, p_connection);
         RETURN v_ret;
     END IF;
-    v_ret.stamp := v_ret.stamp + 1;
+
+    -- Where nobody is, and nobody watches.
     UPDATE holdfast.line
-    SET capacity = p_capacity, claim = p_claim, last = v_last, changes = v_ret.stamp,
-        used = CASE WHEN v_fits THEN v_used + p_weight ELSE v_used END,
-        holders = CASE WHEN v_fits THEN v_holders + 1 ELSE v_holders END,
-        waiting = CASE WHEN v_fits THEN v_waiting ELSE v_waiting + 1 END, watched = false
-    WHERE name = p_name;
-    IF v_watched THEN
+    SET capacity = p_capacity, claim = p_claim, used = p_weight, holders = 1,
+        changes = changes + 1,
+        last = greatest(last + 1, (date_part('epoch', clock_timestamp()) * 1000000)::bigint)
+    WHERE name = p_name AND holders = 0 AND waiting = 0 AND p_weight <= p_capacity AND NOT watched
+    RETURNING last, changes, false, CASE WHEN p_capacity IN (1, 4294967295) THEN -1 ELSE 0 END
+    INTO v_last, v_changes, v_waits, v_slot;
+    IF v_last IS NULL THEN
+        LOOP
+            SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
+            EXIT WHEN FOUND;
+            PERFORM holdfast.make_line(p_name, p_capacity, p_claim);
+        END LOOP;
+        v_waits := v_line.waiting > 0 OR v_line.used + p_weight > p_capacity;
+        IF v_line.holders + v_line.waiting > 0 AND
+            (v_line.capacity <> p_capacity OR v_line.claim <> p_claim) THEN
+            v_ret.code := 4;
+        ELSIF v_waits AND p_only_free THEN
+            v_ret.code := 0;
+        ELSIF v_waits AND p_limit > 0 AND v_line.waiting >= p_limit THEN
+            v_ret.code := 5;
+        END IF;
+        IF v_ret.code IS NOT NULL THEN
+            IF EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id) THEN
+                RETURN holdfast.show(p_sid, p_id); -- asked before; the answer was lost
+            END IF;
+            v_ret.stamp := v_line.changes;
+            v_ret.state := 'r';
+            v_ret.nearest := (SELECT max(seq) FROM holdfast.ticket
+                              WHERE name = p_name AND state <> 'b');
+            RETURN v_ret;
+        END IF;
+        v_slot := CASE WHEN v_waits THEN -1 ELSE holdfast.free_slot(p_name, p_capacity) END;
+        UPDATE holdfast.line
+        SET capacity = p_capacity, claim = p_claim, changes = changes + 1,
+            last = greatest(last + 1, (date_part('epoch', clock_timestamp()) * 1000000)::bigint),
+            used = CASE WHEN v_waits THEN used ELSE used + p_weight END,
+            holders = CASE WHEN v_waits THEN holders ELSE holders + 1 END,
+            waiting = CASE WHEN v_waits THEN waiting + 1 ELSE waiting END, watched = false
+        WHERE name = p_name
+        RETURNING last, changes INTO v_last, v_changes;
+    END IF;
+
+    INSERT INTO holdfast.ticket (sid, id, name, seq, weight, claim, secret, state, slot, since,
+                                 news, note)
+    VALUES (p_sid, p_id, p_name, v_last, p_weight, p_claim, p_secret,
+            CASE WHEN v_waits THEN 'w'::"char" ELSE 'g'::"char" END, v_slot,
+            (date_part('epoch', clock_timestamp()) * 1000000)::bigint, 0, p_note)
+    ON CONFLICT (sid, id) DO NOTHING
+    RETURNING 0, state, v_changes, seq, slot, since, weight,
+              coalesce(v_line.holders + v_line.waiting, 0), seq - 1, asked INTO v_ret;
+    IF v_ret.code IS NULL THEN -- asked before; the answer was lost
+        UPDATE holdfast.line
+        SET used = coalesce(v_line.used, 0), holders = coalesce(v_line.holders, 0),
+            waiting = coalesce(v_line.waiting, 0), watched = coalesce(v_line.watched, false),
+            changes = changes - 1
+        WHERE name = p_name;
+        RETURN holdfast.show(p_sid, p_id);
+    END IF;
+    IF v_line.watched THEN
         PERFORM holdfast.tell_watchers(p_name);
     END IF;
     IF v_trail >= 2 THEN
         INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
-        VALUES (CASE WHEN v_fits THEN 'g' ELSE 'e' END, v_now, p_name, v_last, p_weight,
-                p_capacity, p_claim, v_ret.slot, p_note);
+        VALUES (CASE WHEN v_waits THEN 'e' ELSE 'g' END, v_ret.since, p_name, v_last, p_weight,
+                p_capacity, p_claim, v_slot, p_note);
     END IF;
     IF v_trail % 2 = 1 THEN
         PERFORM holdfast.note_change(p_name);
     END IF;
-    v_ret.code := 0;
-    v_ret.seq := v_last;
-    v_ret.since := v_now;
-    v_ret.weight := p_weight;
-    v_ret.ahead := v_holders + v_waiting;
-    v_ret.nearest := v_last - 1;
     RETURN v_ret;
 END $$;
 
@@ -784,75 +818,60 @@ CREATE OR REPLACE FUNCTION holdfast.leave(p_sid text, p_connection bigint, p_id 
                                           p_name text, OUT code integer, OUT lost boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_connection bigint;
-    v_trail      integer;
-    v_capacity   bigint;
-    v_used       bigint;
-    v_holders    bigint;
-    v_waiting    bigint;
-    v_watched    boolean;
-    v_ticket     holdfast.ticket;
-    v_sid        text;
-    v_id         bigint;
-    v_seq        bigint;
-    v_secret     text;
-    v_note       text;
-    v_now        bigint;
+    v_trail  integer;
+    v_void   text;
+    v_next   boolean; -- somebody waits
+    v_state  "char";
+    v_ticket holdfast.ticket;
 BEGIN
-    lost := false;
     IF current_setting('transaction_isolation') <> 'read committed' THEN
-        PERFORM holdfast.refusal(p_sid, p_connection);
+        PERFORM holdfast.check_isolation();
     END IF;
-    SELECT connection, trail INTO v_connection, v_trail FROM holdfast.session
-    WHERE sid = p_sid FOR SHARE;
-    code := CASE WHEN v_connection IS NULL THEN 2
-                 WHEN v_connection <> p_connection THEN 3 ELSE 0 END;
-    IF code <> 0 THEN
+    -- Forgotten in a crash, it is given up again when we are back.
+    v_void := set_config('synchronous_commit', 'off', true);
+    SELECT trail, 0, false INTO v_trail, code, lost FROM holdfast.session
+    WHERE sid = p_sid AND connection = p_connection FOR SHARE;
+
+    -- A mutex of which nobody but those in line wants to know: advance(), but quicker.
+    IF v_trail = 0 THEN
+        UPDATE holdfast.line
+        SET used = least(waiting, 1), holders = least(waiting, 1),
+            waiting = greatest(waiting - 1, 0), changes = changes + 1
+        WHERE name = p_name AND capacity = 1 AND holders = 1 AND NOT watched
+        RETURNING holders = 1 INTO v_next;
+        IF v_next IS NOT NULL THEN
+            DELETE FROM holdfast.ticket WHERE sid = p_sid AND id = p_id AND state <> 'b'
+            RETURNING state INTO v_state;
+            IF v_state = 'g' AND v_next THEN
+                UPDATE holdfast.ticket
+                SET state = 'g', news = news + 1,
+                    since = (date_part('epoch', clock_timestamp()) * 1000000)::bigint
+                WHERE (sid, id) = (SELECT sid, id FROM holdfast.ticket
+                                   WHERE name = p_name AND state = 'w' ORDER BY seq LIMIT 1)
+                RETURNING CASE WHEN pg_notification_queue_usage() < 0.9 THEN -- see tell()
+                    pg_notify('hf_' || sid, format('g %s -1 %s %s', id, since, secret)) END
+                INTO v_void;
+            ELSIF v_state IS NULL THEN -- there is no such place (any more): as it was
+                UPDATE holdfast.line
+                SET used = 1, holders = 1, changes = changes - 1,
+                    waiting = CASE WHEN v_next THEN waiting + 1 ELSE 0 END
+                WHERE name = p_name;
+                lost := EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id);
+            END IF;
+            RETURN;
+        END IF;
+    ELSIF v_trail IS NULL THEN
+        code := holdfast.refusal(p_sid, p_connection);
+        lost := false;
         RETURN;
     END IF;
-    SELECT capacity, used, holders, waiting, watched
-    INTO v_capacity, v_used, v_holders, v_waiting, v_watched
-    FROM holdfast.line WHERE name = p_name FOR UPDATE;
-    -- Forgotten in a crash, it is given up again when we are back.
-    PERFORM set_config('synchronous_commit', 'off', true);
+    PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
     DELETE FROM holdfast.ticket WHERE sid = p_sid AND id = p_id AND state <> 'b'
     RETURNING * INTO v_ticket;
-    IF NOT FOUND THEN
-        lost := EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id);
-        RETURN;
-    ELSIF v_ticket.state <> 'g' OR v_capacity <> 1 OR v_watched THEN
+    IF FOUND THEN
         PERFORM holdfast.part(v_ticket, true, v_trail, 'r');
-        RETURN;
-    END IF;
-    -- A mutex of which nobody but those in line wants to know: advance(), but quicker.
-    v_used := 0;
-    v_holders := 0;
-    v_now := extract(epoch FROM clock_timestamp()) * 1000000;
-    IF v_trail >= 2 THEN
-        INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
-        VALUES ('r', v_now, p_name, v_ticket.seq, 1, 1, v_ticket.claim, -1, v_ticket.note);
-    END IF;
-    IF v_waiting > 0 THEN
-        SELECT sid, id, seq, secret, note INTO v_sid, v_id, v_seq, v_secret, v_note
-        FROM holdfast.ticket WHERE name = p_name AND state = 'w' ORDER BY seq LIMIT 1;
-        UPDATE holdfast.ticket SET state = 'g', since = v_now, news = news + 1
-        WHERE sid = v_sid AND id = v_id;
-        v_used := 1;
-        v_holders := 1;
-        v_waiting := v_waiting - 1;
-        IF pg_notification_queue_usage() < 0.9 THEN -- see tell()
-            PERFORM pg_notify('hf_' || v_sid, format('g %s -1 %s %s', v_id, v_now, v_secret));
-        END IF;
-        IF v_trail >= 2 THEN
-            INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
-            VALUES ('g', v_now, p_name, v_seq, 1, 1, v_ticket.claim, -1, v_note);
-        END IF;
-    END IF;
-    UPDATE holdfast.line
-    SET used = v_used, holders = v_holders, waiting = v_waiting, changes = changes + 1
-    WHERE name = p_name;
-    IF v_trail % 2 = 1 THEN
-        PERFORM holdfast.note_change(p_name);
+    ELSE
+        lost := EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id);
     END IF;
 END $$;
 
@@ -888,6 +907,7 @@ BEGIN
     PERFORM FROM holdfast.line WHERE name = v_name FOR UPDATE;
     SELECT * INTO v_ticket FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
     IF v_ticket.state <> 'b' AND p_weight < v_ticket.weight THEN
+        PERFORM holdfast.check_shape(v_name, p_weight, 1);
         UPDATE holdfast.ticket SET weight = p_weight WHERE sid = p_sid AND id = p_id;
         IF v_trail >= 2 THEN
             INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
