@@ -168,7 +168,8 @@ class Session:
         return ret
 
     def _place(self, *args, **more):
-        ret = Reply(*self.call(*args, **more))
+        ret = self.call(*args, **more)
+        ret = Reply(*ret) if isinstance(ret, list) else Reply(0, "g", ret, ret, -1, ret)
         if ret.last is not None and ret.code == 0:
             ret = ret._replace(last=int(ret.last))
         if ret.state in ("g", "w"):
@@ -187,11 +188,11 @@ class Session:
         done = self.space.link.calls(*(
             self.command("enter", name, weight, kind, 0, "", secret(self.sid, id), id=id)
             for id in ids))
-        assert all(reply[0] == 0 for reply in done), done
+        assert all(isinstance(reply, str) or reply[0] == 0 for reply in done), done
 
     def leave_many(self, ids, name):
         done = self.space.link.calls(*(self.command("leave", name, id=id) for id in ids))
-        assert all(reply == [0, 0] for reply in done), done
+        assert all(reply in (0, [0, 0]) for reply in done), done
 
     def take(self, id, name, **more):
         """Claim it."""
@@ -204,8 +205,8 @@ class Session:
         return self._place("amend", name, weight, id=id)
 
     def leave(self, id, name, claim=False):
-        return self.call("leave", name, id=id,
-                         keys=[self.space.claim(name)] if claim else [])
+        ret = self.call("leave", name, id=id, keys=[self.space.claim(name)] if claim else [])
+        return [0, 0] if ret == 0 else ret
 
     def watch(self, name, last=0, *seqs):
         return self.call("watch", name, last, *seqs, keys=[self.space.claim(name)])

@@ -2,6 +2,8 @@
 --
 -- It stands before all else, as enter_alone.lua does.  Whether our session's time is up does
 -- not matter: the place was ours until now, else it would not be there.
+--
+-- -> 0  it is gone now
 local call, sub = redis.call, string.sub
 local state, order = KEYS[1], KEYS[2]
 local owner, name = ARGV[2], ARGV[4]
@@ -15,7 +17,7 @@ if f[1] == ARGV[1] and f[2] and sub(f[2], 18) == ARGV[3] and f[3] and not (f[5] 
     call('ZREM', order, 'h' .. name .. '\n' .. seq .. ' ' .. weight .. ' ' .. owner,
          'o' .. owner)
     call('HDEL', state, 't\n' .. owner, 'a\n' .. owner, 'k\n' .. owner, 'l\n' .. name)
-    done, last = { 0, 0 }, call('HINCRBY', state, 'last', 1)
+    done, last = 0, call('HINCRBY', state, 'last', '1')
     if f[7] then
       local t = call('TIME')
       events = redis.pcall('RPUSH', KEYS[4], 'r ' .. seq .. ' ' .. weight .. ' -1 ' .. t[1] ..

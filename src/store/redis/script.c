@@ -258,11 +258,33 @@ void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
 
 /* ---- Answers -------------------------------------------------------------------- */
 
+/* Where nobody else is, ENTER is answered by the seq alone, for all that show() in line.lua
+ * tells: { 0, 'g', seq, seq, -1, seq }; and LEAVE by 0, for { 0, 0 }. */
+static const redisReply *short_part(const redisReply *reply, size_t index)
+{
+    static char             letter[] = "g";
+    static const redisReply granted = { .type = REDIS_REPLY_STRING, .str = letter },
+                            no_slot = { .type = REDIS_REPLY_INTEGER, .integer = -1 };
+
+    if (reply->type != REDIS_REPLY_STRING)
+        return NULL;
+    switch (index) {
+    case 1:
+        return &granted;
+    case 4:
+        return &no_slot;
+    default:
+        return index == 2 || index == 3 || index == 5 ? reply : NULL;
+    }
+}
+
 static const redisReply *reply_part(const redisReply *reply, size_t index)
 {
-    return reply != NULL && reply->type == REDIS_REPLY_ARRAY && index < reply->elements
-               ? reply->element[index]
-               : NULL;
+    if (reply == NULL)
+        return NULL;
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return short_part(reply, index);
+    return index < reply->elements ? reply->element[index] : NULL;
 }
 
 int64_t hf_redis_number(const void *reply, size_t index)
