@@ -36,9 +36,9 @@ def source(name):
     """A script as src/store/redis/script.c puts it together."""
     between = {"hello": "server", "renew": "server",
                "break": "anybody", "ask": "anybody", "prove": "anybody"}.get(name, "")
-    alone = ["alone"] if name in ("enter", "leave") else []
+    quick = ["quick"] if name in ("enter", "leave") else []
     files = [SCRIPTS / f"{part}.lua" for part in
-             (f"{name}_alone", "trail", *alone, "base", "line", between, name)]
+             (f"{name}_quick", "trail", *quick, "base", "line", between, name)]
     return "\n".join(file.read_text() for file in files if file.exists())
 
 
