@@ -4,7 +4,7 @@ Then only clients know the truth.  A client that comes back within the hold-off 
 places; one that does not has lost them; and meanwhile nobody is granted anything.
 """
 from lines import TTL, Session
-from model import HISTORY, Model, Place
+from model import Model, Place
 from rule import LINES
 
 ON_HOLD = {"enter": 30, "leave": 10, "read": 10, "amend": 10, "break_": 3, "ask": 3, "watch": 5,
@@ -107,8 +107,8 @@ class Losing(Model):
     def resume(self):
         """The model goes on from what is there: who asked and who watches may be lost.  Nobody
         surveys any more."""
-        assert self.sessions[0].hello(hold=TTL, history=[HISTORY])[0] == 0
-        self.number, self.events, self.surveyors = self.sessions[0].history()[1], [], {}
+        assert self.sessions[0].hello(hold=TTL, history=self.HISTORY)[0] == 0
+        self.number, self.events, self.surveyors = self.newest(), [], {}
         fields = self.space.fields()
         self.last, self.changes = int(fields["last"]), 0
         self.watches = {tuple(m[1:].split("\n")) for m in self.space.members("w")}

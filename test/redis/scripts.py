@@ -30,14 +30,22 @@ def walk(kind, steps):
 # ---- At random ---------------------------------------------------------------------------
 
 
+def unnoted(kind):
+    """The same with no history, and seldom a survey."""
+    steps = {**kind.STEPS, "survey": 1, "survey_no_more": 8}
+    return type(kind.__name__, (kind,), {"HISTORY": [], "STEPS": steps})
+
+
 @case
 def random_steps_do_what_the_model_does():
-    walk(Model, options.steps)
+    walk(Model, options.steps // 2)
+    walk(unnoted(Model), options.steps // 2)
 
 
 @case
 def so_they_do_on_servers_that_lose_data():
-    walk(Losing, options.steps // 2)
+    walk(Losing, options.steps // 4)
+    walk(unnoted(Losing), options.steps // 4)
 
 
 # ---- Sessions ----------------------------------------------------------------------------
@@ -106,6 +114,10 @@ def the_dead_are_in_nobodys_way():
     a.enter(1, "other", 1, "3")
     there.kill(a)
     assert b.enter(2, "other", 1, "1").state == "g"
+    a = there.session()
+    a.enter(1, "again")
+    there.kill(a)
+    assert b.enter(3, "again").state == "g"
 
 
 @case
@@ -257,6 +269,17 @@ def alone_it_is_a_handful_of_commands():
     a = there.session()
     assert sum(work(there, lambda: a.enter(1, "m")).values()) == 1 + 4
     assert sum(work(there, lambda: a.leave(1, "m")).values()) == 1 + 4
+
+
+@case
+def a_handover_is_a_score_of_commands():
+    there = space()
+    a, b = sessions(there)
+    assert a.enter(1, "m").state == "g"
+    for id in range(2, 20):
+        assert sum(work(there, lambda id=id: b.enter(id, "m")).values()) == 1 + 6
+    assert sum(work(there, lambda: a.leave(1, "m")).values()) == 1 + 13
+    assert b.read(2, "m").state == "g"
 
 
 def tell_time():

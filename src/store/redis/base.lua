@@ -1,7 +1,7 @@
 -- base.lua - what every script needs that reads or writes places.
 --
 -- A script is trail.lua, base.lua, line.lua and NAME.lua behind each other.  Some have
--- NAME_alone.lua before, and alone.lua behind the first; some have server.lua or anybody.lua
+-- NAME_quick.lua before, and quick.lua behind the first; some have server.lua or anybody.lua
 -- before NAME.lua.
 --
 -- KEYS  1 PREFIX:state  a hash: all that is looked up by its name

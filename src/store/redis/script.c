@@ -1,13 +1,12 @@
 /* script.c - the scripts, and how one is called.
  *
  * A script is trail.lua, base.lua, line.lua and a file of its own behind each other.  Some
- * have another before them all, for when nobody else is there, and alone.lua behind the
- * first; some have server.lua or anybody.lua before their own.  A script is called by its SHA1.  A server that does not
- * know it is given it, and called again.
+ * have another before them all, for what is done most, and quick.lua behind the first; some
+ * have server.lua or anybody.lua before their own.  A script is called by its SHA1.  A server
+ * that does not know it is given it, and called again.
  */
 #include "store/redis/inner.h"
 
-#include "store/redis/alone.lua.h"
 #include "store/redis/amend.lua.h"
 #include "store/redis/anybody.lua.h"
 #include "store/redis/ask.lua.h"
@@ -15,16 +14,17 @@
 #include "store/redis/break.lua.h"
 #include "store/redis/bye.lua.h"
 #include "store/redis/enter.lua.h"
-#include "store/redis/enter_alone.lua.h"
+#include "store/redis/enter_quick.lua.h"
 #include "store/redis/examine.lua.h"
 #include "store/redis/hello.lua.h"
 #include "store/redis/history.lua.h"
 #include "store/redis/leave.lua.h"
-#include "store/redis/leave_alone.lua.h"
+#include "store/redis/leave_quick.lua.h"
 #include "store/redis/line.lua.h"
 #include "store/redis/list.lua.h"
 #include "store/redis/mend.lua.h"
 #include "store/redis/prove.lua.h"
+#include "store/redis/quick.lua.h"
 #include "store/redis/read.lua.h"
 #include "store/redis/renew.lua.h"
 #include "store/redis/server.lua.h"
@@ -57,8 +57,8 @@ static const char *const bodies[HF_REDIS_SCRIPTS] = {
 
 static char *script_text(enum hf_redis_script script)
 {
-    const char *alone = script == HF_REDIS_ENTER   ? enter_alone_lua
-                        : script == HF_REDIS_LEAVE ? leave_alone_lua
+    const char *quick = script == HF_REDIS_ENTER   ? enter_quick_lua
+                        : script == HF_REDIS_LEAVE ? leave_quick_lua
                                                    : "";
     const char *between =
         script == HF_REDIS_HELLO || script == HF_REDIS_RENEW ? server_lua
@@ -68,8 +68,8 @@ static char *script_text(enum hf_redis_script script)
     char *text = NULL;
 
     assert(script < HF_REDIS_SCRIPTS && bodies[script] != NULL);
-    if (asprintf(&text, "%s\n%s\n%s\n%s\n%s\n%s\n%s", alone, trail_lua,
-                 alone[0] != '\0' ? alone_lua : "", base_lua, line_lua, between,
+    if (asprintf(&text, "%s\n%s\n%s\n%s\n%s\n%s\n%s", quick, trail_lua,
+                 quick[0] != '\0' ? quick_lua : "", base_lua, line_lua, between,
                  bodies[script]) < 0)
         return NULL;
     return text;
@@ -258,11 +258,33 @@ void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
 
 /* ---- Answers -------------------------------------------------------------------- */
 
+/* Where nobody else is, ENTER is answered by the seq alone, for all that show() in line.lua
+ * tells: { 0, 'g', seq, seq, -1, seq }; and LEAVE by 0, for { 0, 0 }. */
+static const redisReply *short_part(const redisReply *reply, size_t index)
+{
+    static char             letter[] = "g";
+    static const redisReply granted = { .type = REDIS_REPLY_STRING, .str = letter },
+                            no_slot = { .type = REDIS_REPLY_INTEGER, .integer = -1 };
+
+    if (reply->type != REDIS_REPLY_STRING)
+        return NULL;
+    switch (index) {
+    case 1:
+        return &granted;
+    case 4:
+        return &no_slot;
+    default:
+        return index == 2 || index == 3 || index == 5 ? reply : NULL;
+    }
+}
+
 static const redisReply *reply_part(const redisReply *reply, size_t index)
 {
-    return reply != NULL && reply->type == REDIS_REPLY_ARRAY && index < reply->elements
-               ? reply->element[index]
-               : NULL;
+    if (reply == NULL)
+        return NULL;
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return short_part(reply, index);
+    return index < reply->elements ? reply->element[index] : NULL;
 }
 
 int64_t hf_redis_number(const void *reply, size_t index)

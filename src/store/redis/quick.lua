@@ -1,4 +1,4 @@
--- alone.lua - behind trail.lua, where a script has NAME_alone.lua before that: what there is to do
+-- quick.lua - behind trail.lua, where a script has NAME_quick.lua before that: what there is to do
 -- beside, once that has `done` it.
 if done then
   local survey, history = unpack(f, #f - 1)
