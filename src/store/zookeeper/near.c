@@ -30,7 +30,7 @@ static void on_near_news(struct hf_zk *zk, struct hf_zk_listener *listener,
         hf_zk_listen(zk, listener, HF_ZK_WATCHED_DATA, zk->seen.path) == 0)
         return;
     ticket->doubt = true; /* others ahead may have gone unnoticed */
-    if (index < line->count)
+    if (index < line->count && news == HF_ZK_NEWS_GONE) /* else there was no memory */
         hf_zk_line_gone(zk, line, index);
     if (ticket->watch != NULL)
         hf_zk_watch_review(zk, ticket);
