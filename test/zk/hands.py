@@ -68,10 +68,11 @@ class Hand:
     def hears(self, word, count=1, limit=PATIENCE):
         """Wait until it has said the word; returns what followed it the last time."""
         def there():
+            ended = self.process.poll() is not None  # asked first: it may speak, and then end
             found = self.said(word)
             if len(found) >= count:
                 return found[count - 1]
-            self.test.true(self.process.poll() is None,
+            self.test.true(not ended,
                            f"a hand ended and never said {word}: {self.out.read_text()[-300:]}"
                            f"{self.err.read_text()[-300:]}")
             return None

@@ -68,6 +68,33 @@ static void two_holders_of_a_semaphore(void **state)
     player_close(&ben);
 }
 
+/* The holder goes before anybody has noticed that it cannot be read; and the next one, when
+ * it is known. */
+static void a_holder_that_goes_soon(void **state)
+{
+    struct player ana, ben;
+    struct ask    held, view;
+
+    (void)state;
+    assert_int_equal(witness_create("/soon"), 0);
+    open_as(&ana, "ana", witness_server());
+    open_as(&ben, "ben", witness_server());
+    for (int times = 0; times < 2; times++) {
+        struct ask watching;
+        uint64_t   id = enter(&ana, "soon", MUTEX, &held);
+        uint64_t   mine = enter(&ben, "soon", MUTEX, &view);
+        watch(&ben, "soon", &view, &watching);
+        assert_false(player_await(&ben, &watching, 10));
+        assert_int_equal(leave(&ana, "soon", id), 0);
+        assert_true(player_await(&ben, &watching, 1000));
+        assert_int_equal(look(&ben, "soon", mine, &view), 0);
+        assert_true(is_granted(&view));
+        assert_int_equal(leave(&ben, "soon", mine), 0);
+    }
+    player_close(&ana);
+    player_close(&ben);
+}
+
 /* The folder changed, and the connection breaks while we look at it. */
 static void connection_lost_while_it_looks(void **state)
 {
@@ -130,6 +157,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_holders_of_a_semaphore),
+        cmocka_unit_test(a_holder_that_goes_soon),
         cmocka_unit_test(connection_lost_while_it_looks),
         cmocka_unit_test(a_listing_that_cannot_be_had),
     };

@@ -229,14 +229,16 @@ static void watches_are_restored(void **state)
         turn(&holder, 10);
     }
     assert_int_equal(witness_watches(), watches);
-    assert_int_equal(zkproxy_requests(proxy, SET_WATCHES), 0);
+    uint64_t sets = zkproxy_requests(proxy, SET_WATCHES);
+    assert_true(sets > 0 && sets <= 1 + many / 100); /* many in one message */
     zkproxy_drop(proxy);
     do
         turn(&crowd, 10);
-    while ((zkproxy_requests(proxy, SET_WATCHES) == 0 || witness_watches() < watches) &&
-           hf_now() < end);
+    while (
+        (zkproxy_requests(proxy, SET_WATCHES) == sets || witness_watches() < watches) &&
+        hf_now() < end);
     print_message("# %zu watches in %u messages\n", 2 * many,
-                  (unsigned)zkproxy_requests(proxy, SET_WATCHES));
+                  (unsigned)(zkproxy_requests(proxy, SET_WATCHES) - sets));
     assert_int_equal(witness_watches(), watches);
     assert_int_equal(crowd.granted, 0);
     for (size_t i = 0; i < many; i++)

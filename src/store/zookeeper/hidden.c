@@ -36,6 +36,7 @@ static void on_hidden_near_news(struct hf_zk *zk, struct hf_zk_listener *listene
 int hf_zk_hidden_near(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     assert(ticket->near.watched == NULL); /* HIDDEN has used the other one up */
+    ticket->line->hidden = true; /* from now on places are read before we rely on them */
     ticket->near.on_news = on_hidden_near_news;
     int r = hf_zk_listen(zk, &ticket->near, HF_ZK_WATCHED_CHILDREN, ticket->line->folder);
     if (r == 0 && hf_zk_has_joined(&ticket->near))

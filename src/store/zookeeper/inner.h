@@ -13,7 +13,9 @@
  *   names.c    what the nodes of a lock are called
  *
  *   In the middle, in line.h
- *   watched.c  watched paths and who listens, across connections
+ *   watched.c  watched paths, across connections
+ *   listen.c   who listens to them
+ *   together.c nodes that are watched by one call
  *   restore.c  the same when connections and sessions come and go
  *   line.c     a lock's folder, as last listed
  *   listing.c  one listing for all tasks that want one
@@ -30,7 +32,8 @@
  *   group.c    ENTERs that belong together, in one step
  *   slot.c     slot numbers of semaphores
  *   self.c     listening to our own node
- *   near.c     listening to a place ahead, in a line of mutexes
+ *   near.c     listening to places ahead, in a line of mutexes
+ *   late.c     tickets for which something is to be done a little later
  *   hidden.c   listening for a place that we may not read
  *   since.c    since when a place is held
  *   gather.c   places with what is in them, for list, break, ask and prove
@@ -176,19 +179,21 @@ void hf_zk_watch_end(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_watch_cancel(struct hf_task *task);
 void hf_zk_watches_resume(struct hf_zk *zk); /* on a new connection */
 
-/* self.c: listen to the own node now; a little later; no more later. */
-void    hf_zk_self_listen(struct hf_zk *zk, struct hf_zk_ticket *ticket);
-void    hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket);
-void    hf_zk_self_not_later(struct hf_zk *zk, struct hf_zk_ticket *ticket);
-void    hf_zk_self_run(struct hf_zk *zk);
-hf_time hf_zk_self_wake(const struct hf_zk *zk);
+/* self.c: read the own node and listen to it; listen to that of one who waits; have a
+ * holder do the first a little later, if it needs to. */
+void hf_zk_self_listen(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void hf_zk_self_await(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void hf_zk_self_run(struct hf_zk *zk);
 
 /* near.c: a WATCH in a line of mutexes, the ticket at index `me`: whom to listen to, as
  * the line is now.  The WATCH ends if nobody is ahead. */
 void hf_zk_near_choose(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me);
+void hf_zk_near_end(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void hf_zk_near_run(struct hf_zk *zk);
 
-/* since.c: it is held from now on. */
-void hf_zk_since_begin(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+/* since.c: did it have to wait for long?  Then its own node is to be read. */
+bool hf_zk_since_is_due(const struct hf_zk_ticket *ticket);
 /* The own node was read: write down since when it is held, if that is not there. */
 void hf_zk_since_write(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* Since when any node is held: us since 1970. */
@@ -225,7 +230,8 @@ struct hf_zk {
     struct hf_zk_line         *to_list; /* those with a listing to send */
     struct hf_zk_ticket       *ticket[HF_ZK_BUCKETS];
     size_t                     tickets; /* that are THERE */
-    struct hf_zk_ticket       *late_first, **late_last;
+    struct hf_zk_lates         late;    /* holders that are to listen to their nodes */
+    struct hf_zk_lates         prove;   /* waiters that are to read the one ahead */
     struct hf_zk_group        *groups;
     struct hf_zk_probe        *probes;   /* sent, not answered */
     struct hf_ticket          *snapshot; /* of the answer being given */

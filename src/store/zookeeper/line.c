@@ -131,25 +131,43 @@ const char *hf_zk_line_own_name(const struct hf_zk_line   *line,
     return NULL;
 }
 
-/* A WATCH that depends on the place that has gone is at most two behind it.  And where only
- * our own places follow, one more of them is near enough now to listen to its node. */
+static void review_ticket(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    if (ticket != NULL && ticket->watch != NULL)
+        hf_zk_watch_review(zk, ticket);
+}
+
+/* Where nobody is ahead and only our own places follow, those must listen to their nodes
+ * before they are granted: many at a time, in one call.  Which of them are to begin now? */
+static int begin_from(struct hf_zk_ticket *const *behind, int count)
+{
+    static const int at[] = { 2, HF_ZK_READY_AHEAD / 2 };
+
+    for (size_t i = 0; i < sizeof at / sizeof *at; i++)
+        if (at[i] < count && behind[at[i]] != NULL && behind[at[i]]->self.watched == NULL)
+            return at[i];
+    return count;
+}
+
+/* A WATCH that depends on the place that has gone is at most two behind it. */
 static void review_behind(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
 {
-    struct hf_zk_ticket *behind[3] = { NULL };
+    struct hf_zk_ticket *behind[HF_ZK_READY_AHEAD];
+    bool                 first = hf_zk_line_before(line, index) == line->count;
     int                  count = 0;
 
-    for (size_t i = index + 1; i < line->count && count < HF_ZK_READY_AHEAD; i++) {
+    for (size_t i = index + 1; i < line->count && count < (first ? HF_ZK_READY_AHEAD : 2);
+         i++) {
         if (line->place[i].gone)
             continue;
-        count++;
-        if (count <= 2 || count == HF_ZK_READY_AHEAD)
-            behind[count <= 2 ? count - 1 : 2] = line->place[i].ticket;
-        else if (line->place[i].ticket == NULL)
+        behind[count++] = line->place[i].ticket;
+        if (count > 2 && behind[count - 1] == NULL)
             break;
     }
-    for (int i = 0; i < 3; i++)
-        if (behind[i] != NULL && behind[i]->watch != NULL)
-            hf_zk_watch_review(zk, behind[i]);
+    for (int i = 0; i < 2 && i < count; i++)
+        review_ticket(zk, behind[i]);
+    for (int i = begin_from(behind, count); i < count; i++)
+        review_ticket(zk, behind[i]);
 }
 
 void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index)

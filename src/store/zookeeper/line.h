@@ -41,19 +41,30 @@ struct hf_zk_watched_paths {
     size_t                count;
     unsigned              restoring; /* messages to restore them that are unanswered */
     hf_time               again;     /* try those that failed then */
+    struct hf_zk_watched *queued;    /* to be armed together */
+    int64_t               as_of; /* ... as of the latest zxid that one of them named */
 };
 
 /* The node as it was when its path was armed; lent for the time of on_news. */
 struct hf_zk_seen {
     struct hf_zk_stat stat;
     struct hf_zk_text text;  /* DATA */
-    bool              there; /* CHILDREN: is the folder there? */
+    bool              there; /* it was read; of a folder: and is there */
+    int64_t           as_of; /* not read: it may have changed before this zxid */
     const char       *path;  /* of a watch that is used up: what it watched */
 };
 
 /* Listen to a path.  0 or HF_ENOMEM.  The listener must not be listening. */
 int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
                  enum hf_zk_watched_kind kind, const char *path);
+
+/* Listen to a node that was there at `zxid`.  That it was deleted since is told as news; that
+ * it changed is told only from zk->seen.as_of on, which comes with ARMED, and is later if
+ * others named later ones: all of one turn cost one call.  Nothing is read.  If we may not
+ * read the node, nothing is ever heard. */
+int  hf_zk_listen_as_of(struct hf_zk *zk, struct hf_zk_listener *listener,
+                        const char *path, int64_t zxid);
+void hf_zk_watched_flush(struct hf_zk *zk); /* make that call */
 
 /* One that joined others at a path was not told what was read when it was armed: read it
  * again. */
@@ -116,6 +127,7 @@ struct hf_zk_line {
     bool               queued;                 /* in zk->to_list */
     bool               refreshing;             /* WATCHes wait for a listing */
     bool               unlisted;               /* and it was lost with its connection */
+    bool               hidden; /* a place ahead of one of ours could not be read */
     struct hf_zk_line *next_to_list;
 };
 
@@ -172,6 +184,26 @@ enum hf_zk_where {
     HF_ZK_AWAY, /* was there, and is not any more */
 };
 
+/* late.c: something is to be done about a ticket, at a time that is the same delay for all
+ * in one list. */
+struct hf_zk_late {
+    struct hf_zk_ticket *ticket;
+    struct hf_zk_lates  *list; /* NULL: in none */
+    hf_time              at;
+    struct hf_zk_late   *next, **prev;
+};
+
+struct hf_zk_lates {
+    struct hf_zk_late *first, **last;
+};
+
+/* Put it at the end, unless it is in the list; take it out, if it is. */
+void hf_zk_late_put(struct hf_zk_lates *list, struct hf_zk_late *late, hf_time at);
+void hf_zk_late_not(struct hf_zk_late *late);
+/* Take the first out whose time has come; NULL: none.  When that will be. */
+struct hf_zk_late *hf_zk_late_take(struct hf_zk_lates *list, hf_time now);
+hf_time            hf_zk_late_wake(const struct hf_zk_lates *list);
+
 struct hf_zk_ticket {
     struct hf_zk_ticket *next;                /* in its bucket */
     struct hf_zk_ticket *beside, **beside_at; /* in its line */
@@ -191,16 +223,17 @@ struct hf_zk_ticket {
     int   since_tries; /* how often it was tried to write down since when */
     int   slot;
     int   slot_tried;
-    bool  slot_unsure;               /* the answer about slot_tried was lost */
-    char *asked;                     /* why somebody wants it */
-    bool  told;                      /* and the caller knows */
-    struct hf_zk_listener self;      /* to the own node */
-    struct hf_zk_listener near;      /* to one ahead, while waiting */
-    uint64_t              near_seq;  /* which */
-    bool                  doubt;     /* others ahead may have gone, too: list */
-    struct hf_zk_task    *watch;     /* the WATCH that waits here */
-    hf_time               listen_at; /* listen to the own node then; 0: no */
-    struct hf_zk_ticket  *next_late, **prev_late;
+    bool  slot_unsure;          /* the answer about slot_tried was lost */
+    char *asked;                /* why somebody wants it */
+    bool  told;                 /* and the caller knows */
+    bool  unread;               /* its node may have changed before we listened to it */
+    struct hf_zk_listener self; /* to the own node */
+    struct hf_zk_listener near, far; /* to the one ahead, and the second, while waiting */
+    uint64_t              near_seq, far_seq; /* which; 0: none */
+    bool                  doubt;             /* others ahead may have gone, too: list */
+    struct hf_zk_task    *watch;             /* the WATCH that waits here */
+    struct hf_zk_late     late;              /* then listen to the own node */
+    struct hf_zk_late     prove;             /* then read the one ahead */
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RESTORE_MAX ((size_t)128 * 1024) /* of a message; servers refuse 1 MB */
-
 enum list { DATA, EXIST, CHILD };
 
 static bool is_in_list(const struct hf_zk_watched *watched, enum list list)
@@ -98,7 +96,7 @@ void hf_zk_watched_restore(struct hf_zk *zk)
     zk->watched.restoring = 0;
     for (size_t i = 0; i < HF_ZK_BUCKETS; i++) {
         size_t more = bucket_size(zk, i);
-        if (size > 0 && size + more > RESTORE_MAX) {
+        if (size > 0 && size + more > HF_ZK_SET_WATCHES_MAX) {
             restore_some(zk, from, i);
             from = i;
             size = 0;
@@ -123,5 +121,6 @@ void hf_zk_watched_drop(struct hf_zk *zk)
             free(watched);
         }
     }
+    zk->watched.queued = NULL;
     assert(zk->watched.count == 0);
 }

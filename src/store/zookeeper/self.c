@@ -47,6 +47,18 @@ static void hear_reason(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     ticket->told = false;
 }
 
+/* It was read; or it is listened to, as it was at some time. */
+static void hear_self(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    ticket->unread = !zk->seen.there && zk->seen.as_of > (int64_t)ticket->token;
+    if (zk->seen.there) {
+        hear_reason(zk, ticket);
+        hf_zk_since_write(zk, ticket);
+    } else if (ticket->held_at != 0) {
+        hf_zk_self_listen_later(zk, ticket);
+    }
+}
+
 static void on_self_news(struct hf_zk *zk, struct hf_zk_listener *listener,
                          enum hf_zk_news news)
 {
@@ -66,8 +78,7 @@ static void on_self_news(struct hf_zk *zk, struct hf_zk_listener *listener,
             hf_zk_ticket_away(zk, ticket); /* somebody else's by now */
             break;
         }
-        hear_reason(zk, ticket);
-        hf_zk_since_write(zk, ticket);
+        hear_self(zk, ticket);
         if (ticket->watch != NULL)
             hf_zk_watch_review(zk, ticket);
         break;
@@ -78,51 +89,46 @@ static void on_self_news(struct hf_zk *zk, struct hf_zk_listener *listener,
 
 void hf_zk_self_listen(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    if (ticket->self.watched != NULL || ticket->where != HF_ZK_THERE)
+    if (ticket->where != HF_ZK_THERE)
         return;
     assert(ticket->path != NULL);
     ticket->self.on_news = on_self_news;
     ticket->self.data = ticket;
     /* Without memory for it we are slower to hear, but the heartbeat tells. */
-    (void)hf_zk_listen(zk, &ticket->self, HF_ZK_WATCHED_DATA, ticket->path);
+    if (ticket->self.watched == NULL)
+        (void)hf_zk_listen(zk, &ticket->self, HF_ZK_WATCHED_DATA, ticket->path);
     hf_zk_reread(zk, &ticket->self);
+}
+
+/* Whoever waits has made its node just now: it need not be read, if it can be. */
+void hf_zk_self_await(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+{
+    bool readable =
+        strcmp(zk->config.acl, "open") == 0 || strcmp(zk->config.acl, "creator") == 0;
+
+    if (ticket->self.watched != NULL || ticket->where != HF_ZK_THERE)
+        return;
+    if (!readable) {
+        hf_zk_self_listen(zk, ticket);
+        return;
+    }
+    ticket->self.on_news = on_self_news;
+    ticket->self.data = ticket;
+    (void)hf_zk_listen_as_of(zk, &ticket->self, ticket->path, (int64_t)ticket->token);
 }
 
 void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
-    if (ticket->self.watched != NULL || ticket->listen_at != 0)
+    if (ticket->self.watched != NULL && !ticket->unread && !hf_zk_since_is_due(ticket))
         return;
-    assert(ticket->where == HF_ZK_THERE && *zk->late_last == NULL);
-    ticket->listen_at = zk->remote.now + LISTEN_DELAY;
-    ticket->next_late = NULL;
-    ticket->prev_late = zk->late_last;
-    *zk->late_last = ticket;
-    zk->late_last = &ticket->next_late;
-}
-
-void hf_zk_self_not_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)
-{
-    if (ticket->listen_at == 0)
-        return;
-    assert(*ticket->prev_late == ticket);
-    *ticket->prev_late = ticket->next_late;
-    if (ticket->next_late != NULL)
-        ticket->next_late->prev_late = ticket->prev_late;
-    else
-        zk->late_last = ticket->prev_late;
-    ticket->listen_at = 0;
+    assert(ticket->where == HF_ZK_THERE);
+    hf_zk_late_put(&zk->late, &ticket->late, zk->remote.now + LISTEN_DELAY);
 }
 
 void hf_zk_self_run(struct hf_zk *zk)
 {
-    while (zk->late_first != NULL && zk->late_first->listen_at <= zk->remote.now) {
-        struct hf_zk_ticket *ticket = zk->late_first;
-        hf_zk_self_not_later(zk, ticket);
-        hf_zk_self_listen(zk, ticket);
-    }
-}
+    struct hf_zk_late *late;
 
-hf_time hf_zk_self_wake(const struct hf_zk *zk)
-{
-    return zk->late_first != NULL ? zk->late_first->listen_at : HF_NEVER;
+    while ((late = hf_zk_late_take(&zk->late, zk->remote.now)) != NULL)
+        hf_zk_self_listen(zk, late->ticket);
 }

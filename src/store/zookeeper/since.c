@@ -19,12 +19,9 @@ static void on_since_written(struct hf_zk *zk, void *data, struct hf_zk_reply *r
     free(data);
 }
 
-void hf_zk_since_begin(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+bool hf_zk_since_is_due(const struct hf_zk_ticket *ticket)
 {
-    assert(ticket->held_at == 0 && ticket->where == HF_ZK_THERE);
-    ticket->held_at = zk->remote.now;
-    if (ticket->held_at - ticket->made_at >= LONG_MS * HF_MS)
-        hf_zk_reread(zk, &ticket->self); /* what it listens to it has read long ago */
+    return ticket->held_at != 0 && ticket->held_at - ticket->made_at >= LONG_MS * HF_MS;
 }
 
 void hf_zk_since_write(struct hf_zk *zk, struct hf_zk_ticket *ticket)

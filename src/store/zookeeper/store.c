@@ -129,10 +129,11 @@ static void cancel(struct hf_store *store, struct hf_req *req)
 
 static hf_time soonest_wake(const struct hf_zk *zk)
 {
-    hf_time wake = hf_sooner(hf_sooner(hf_dial_wake(&zk->dial), hf_zk_beat_wake(zk)),
-                             hf_sooner(hf_zk_self_wake(zk), hf_zk_probes_wake(zk)));
+    hf_time wake =
+        hf_sooner(hf_sooner(hf_dial_wake(&zk->dial), hf_zk_beat_wake(zk)),
+                  hf_sooner(hf_zk_late_wake(&zk->late), hf_zk_probes_wake(zk)));
 
-    wake = hf_sooner(wake, hf_zk_survey_wake(zk));
+    wake = hf_sooner(wake, hf_sooner(hf_zk_survey_wake(zk), hf_zk_late_wake(&zk->prove)));
     return zk->dial.phase == HF_DIAL_READY ? hf_sooner(wake, zk->watched.again) : wake;
 }
 
@@ -147,9 +148,12 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     bool more = hf_remote_run(&zk->remote);
     hf_zk_survey_run(zk);
     hf_zk_self_run(zk);
+    hf_zk_near_run(zk);
     hf_zk_watched_run(zk);
-    if (zk->dial.phase == HF_DIAL_READY)
+    if (zk->dial.phase == HF_DIAL_READY) {
+        hf_zk_watched_flush(zk);
         hf_zk_lines_flush(zk);
+    }
     hf_zk_beat_run(zk);
     hf_zk_link_flush(zk);
     store->wake = more || store->wake == 0 ? 0 : soonest_wake(zk);
@@ -195,7 +199,6 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     hf_remote_init(&zk->remote, &remote_ops, &zk->dial);
     zk->salt[0] = hf_random();
     zk->salt[1] = hf_random();
-    zk->late_last = &zk->late_first;
     zk->watched.again = HF_NEVER;
     if (config->will != NULL && (r = hf_zk_will_read(zk, config, errmsg)) < 0)
         goto close_poll;

@@ -35,6 +35,7 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
         return NULL;
     }
     ticket->zk = zk;
+    ticket->late.ticket = ticket->prove.ticket = ticket;
     ticket->line = line;
     ticket->id = req->id;
     ticket->shape = req->shape;
@@ -83,11 +84,9 @@ static void set_where(struct hf_zk *zk, struct hf_zk_ticket *ticket,
 
 void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes)
 {
-    hf_zk_self_not_later(zk, ticket);
+    hf_zk_late_not(&ticket->late);
     hf_zk_unlisten(zk, &ticket->self, goes);
-    hf_zk_unlisten(zk, &ticket->near, false);
-    assert(ticket->self.watched == NULL && ticket->near.watched == NULL);
-    assert(ticket->listen_at == 0);
+    hf_zk_near_end(zk, ticket);
 }
 
 void hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket)
@@ -122,7 +121,7 @@ void hf_zk_tickets_drop(struct hf_zk *zk)
     for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
         while (zk->ticket[i] != NULL)
             hf_zk_ticket_free(zk, zk->ticket[i]);
-    assert(zk->tickets == 0 && zk->late_first == NULL);
+    assert(zk->tickets == 0 && zk->late.first == NULL && zk->prove.first == NULL);
 }
 
 /* A claim's node has no uuid in its name: does another place of this client know it

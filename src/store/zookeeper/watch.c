@@ -2,7 +2,7 @@
  *
  *     who watches                      listens to
  *     a holder                         its own node, see self.c
- *     who waits in a line of mutexes   one place ahead, see near.c
+ *     who waits in a line of mutexes   one or two places ahead, see near.c
  *     others, and who names places     each place that is named
  *     who names none                   the folder
  */
@@ -207,7 +207,7 @@ void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
         ticket->watch = task;
         if (watch_is_holders(task)) {
             if (ticket->held_at == 0)
-                hf_zk_since_begin(zk, ticket);
+                ticket->held_at = zk->remote.now;
             hf_zk_self_listen_later(zk, ticket);
         }
         hf_zk_watch_review(zk, ticket);
@@ -225,7 +225,7 @@ void hf_zk_watch_end(struct hf_zk *zk, struct hf_zk_task *task)
     task->listeners = 0;
     if (task->ticket != NULL && task->ticket->watch == task) {
         task->ticket->watch = NULL;
-        hf_zk_unlisten(zk, &task->ticket->near, false);
+        hf_zk_near_end(zk, task->ticket);
         assert(task->base.req->op == HF_WATCH);
     }
 }

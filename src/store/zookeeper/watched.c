@@ -1,4 +1,4 @@
-/* watched.c - watched paths and who listens to them.
+/* watched.c - watched paths: how they are armed, and what becomes of them.
  *
  * A server's watch fires once, on the connection that set it.  We keep one for each path
  * and kind, however many listen, and have it restored when a new connection takes over the
@@ -6,8 +6,10 @@
  *
  *     from     to       when
  *     WANTED   ARMING   a read that sets the watch is sent
+ *              QUEUED   it is to be armed with others, see together.c
  *              ARMED    it was answered, and the watch is set
  *              FIRING   it was answered: the node is gone, or hidden
+ *     QUEUED   WANTED   its turn has come
  *     ARMING   WANTED   answered, whatever the answer; or the connection broke
  *     ARMED    FIRING   an event has come
  *              WANTED   it is to be read again
@@ -40,8 +42,8 @@ static struct hf_zk_watched **watched_bucket(struct hf_zk *zk, const char *path,
     return &zk->watched.bucket[hf_zk_hash(path, size)];
 }
 
-static struct hf_zk_watched *find_watched(struct hf_zk *zk, enum hf_zk_watched_kind kind,
-                                          const char *path, size_t size)
+struct hf_zk_watched *hf_zk_watched_find(struct hf_zk *zk, enum hf_zk_watched_kind kind,
+                                         const char *path, size_t size)
 {
     struct hf_zk_watched *watched = *watched_bucket(zk, path, size);
 
@@ -57,6 +59,7 @@ static bool may_go(enum hf_zk_watched_state from, enum hf_zk_watched_state to)
     switch (from) {
     case WANTED:
         return to != WANTED;
+    case QUEUED:
     case ARMING:
         return to == WANTED;
     case ARMED:
@@ -67,11 +70,28 @@ static bool may_go(enum hf_zk_watched_state from, enum hf_zk_watched_state to)
     return false;
 }
 
-static void set_watched(struct hf_zk_watched *watched, enum hf_zk_watched_state state)
+void hf_zk_watched_set(struct hf_zk_watched *watched, enum hf_zk_watched_state state)
 {
     assert(may_go(watched->state, state));
     assert(!watched->call.flying); /* what flies is ARMING */
     watched->state = state;
+}
+
+struct hf_zk_watched *hf_zk_watched_new(struct hf_zk *zk, enum hf_zk_watched_kind kind,
+                                        const char *path)
+{
+    size_t                size = strlen(path);
+    struct hf_zk_watched *watched = calloc(1, sizeof *watched + size + 1);
+    if (watched == NULL)
+        return NULL;
+
+    struct hf_zk_watched **bucket = watched_bucket(zk, path, size);
+    memcpy(watched->path, path, size + 1);
+    watched->kind = kind;
+    watched->next = *bucket;
+    *bucket = watched;
+    zk->watched.count++;
+    return watched;
 }
 
 static void unlink_watched(struct hf_zk *zk, struct hf_zk_watched *watched)
@@ -93,7 +113,7 @@ static void fire_watched(struct hf_zk *zk, struct hf_zk_watched *watched,
 {
     assert(!watched->telling);
     unlink_watched(zk, watched);
-    set_watched(watched, FIRING);
+    hf_zk_watched_set(watched, FIRING);
     while (watched->listeners != NULL) {
         struct hf_zk_listener *listener = watched->listeners;
         watched->listeners = listener->next;
@@ -113,7 +133,7 @@ static void on_removed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     free(data);
 }
 
-static void remove_watched(struct hf_zk *zk, struct hf_zk_watched *watched)
+void hf_zk_watched_remove(struct hf_zk *zk, struct hf_zk_watched *watched)
 {
     static const int32_t types[] = {
         [HF_ZK_WATCHED_DATA] = 2, [HF_ZK_WATCHED_CHILDREN] = 1
@@ -138,7 +158,7 @@ static void remove_watched(struct hf_zk *zk, struct hf_zk_watched *watched)
 static void tell_armed(struct hf_zk *zk, struct hf_zk_watched *watched)
 {
     assert(!watched->telling && watched->untold == NULL);
-    set_watched(watched, ARMED);
+    hf_zk_watched_set(watched, ARMED);
     watched->stamp = zk->seen.there ? (uint64_t)zk->seen.stat.pzxid : 1;
     watched->telling = true;
     watched->untold = watched->listeners;
@@ -152,7 +172,7 @@ static void tell_armed(struct hf_zk *zk, struct hf_zk_watched *watched)
     }
     watched->telling = false;
     if (watched->listeners == NULL && watched->state == ARMED)
-        remove_watched(zk, watched);
+        hf_zk_watched_remove(zk, watched);
 }
 
 static void read_seen(struct hf_zk *zk, const struct hf_zk_watched *watched,
@@ -196,7 +216,7 @@ static void on_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_watched *watched = data;
 
-    set_watched(watched, WANTED);
+    hf_zk_watched_set(watched, WANTED);
     if (reply->error != 0) {
         not_armed(zk, watched, reply->error);
         return;
@@ -212,7 +232,7 @@ static void on_folder_awaited(struct hf_zk *zk, void *data, struct hf_zk_reply *
     struct hf_zk_watched *watched = data;
 
     assert(watched->bare && watched->kind == HF_ZK_WATCHED_CHILDREN);
-    set_watched(watched, WANTED);
+    hf_zk_watched_set(watched, WANTED);
     zk->seen = (struct hf_zk_seen){ 0 };
     if (reply->error == 0) {
         watched->bare = false;
@@ -229,7 +249,8 @@ void hf_zk_watched_arm(struct hf_zk *zk, struct hf_zk_watched *watched)
     bool folder = watched->kind == HF_ZK_WATCHED_CHILDREN;
 
     assert(zk->dial.phase == HF_DIAL_READY);
-    set_watched(watched, ARMING);
+    hf_zk_watched_set(watched, ARMING);
+    watched->unread = watched->blind = false;
     hf_zk_call_get(zk, &watched->call,
                    watched->bare ? HF_ZK_EXISTS
                    : folder      ? HF_ZK_GET_CHILDREN2
@@ -238,115 +259,21 @@ void hf_zk_watched_arm(struct hf_zk *zk, struct hf_zk_watched *watched)
                    watched);
 }
 
-/* ---- Listening ----------------------------------------------------------------------- */
-
-static struct hf_zk_watched *watched_new(struct hf_zk *zk, enum hf_zk_watched_kind kind,
-                                         const char *path)
+void hf_zk_watched_settle(struct hf_zk *zk, struct hf_zk_watched *watched, int error,
+                          int64_t as_of)
 {
-    size_t                size = strlen(path);
-    struct hf_zk_watched *watched = calloc(1, sizeof *watched + size + 1);
-    if (watched == NULL)
-        return NULL;
-
-    struct hf_zk_watched **bucket = watched_bucket(zk, path, size);
-    memcpy(watched->path, path, size + 1);
-    watched->kind = kind;
-    watched->next = *bucket;
-    *bucket = watched;
-    zk->watched.count++;
-    return watched;
-}
-
-int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
-                 enum hf_zk_watched_kind kind, const char *path)
-{
-    struct hf_zk_watched *watched = find_watched(zk, kind, path, strlen(path));
-    bool                  fresh = watched == NULL;
-
-    assert(listener->watched == NULL && listener->on_news != NULL);
-    assert(path[0] == '/' && listener->data != NULL);
-    if (fresh)
-        watched = watched_new(zk, kind, path);
-    if (watched == NULL)
-        return HF_ENOMEM;
-    listener->watched = watched;
-    listener->next = watched->listeners;
-    watched->listeners = listener;
-    watched->goes = false;
-    if (fresh && zk->dial.phase == HF_DIAL_READY)
+    assert(watched->batched && watched->kind == HF_ZK_WATCHED_DATA);
+    watched->batched = false;
+    hf_zk_watched_set(watched, WANTED);
+    zk->seen = (struct hf_zk_seen){ .text = { .bytes = "" }, .as_of = as_of };
+    if (error == HF_ZK_CONNECTION_LOSS || (error != 0 && watched->listeners == NULL))
+        not_armed(zk, watched, error);
+    else if (watched->heard != HF_ZK_NEWS_ARMED)
+        fire_watched(zk, watched, watched->heard);
+    else if (error != 0 || (watched->unread && watched->listeners != NULL))
         hf_zk_watched_arm(zk, watched);
-    return 0;
-}
-
-int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
-                       const struct hf_zk_line *line, const struct hf_zk_place *place)
-{
-    char *path = hf_zk_path_new(line, place->name);
-    int   r = HF_ENOMEM;
-
-    if (path != NULL)
-        r = hf_zk_listen(zk, listener, HF_ZK_WATCHED_DATA, path);
-    free(path);
-    return r;
-}
-
-/* An event that comes meanwhile says nothing new: what is read shows it. */
-void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener)
-{
-    struct hf_zk_watched *watched = listener->watched;
-
-    if (watched == NULL || watched->state != ARMED)
-        return;
-    set_watched(watched, WANTED);
-    if (zk->dial.phase == HF_DIAL_READY)
-        hf_zk_watched_arm(zk, watched);
-}
-
-static bool take_listener_out(struct hf_zk_listener **list,
-                              struct hf_zk_listener  *listener)
-{
-    while (*list != NULL && *list != listener)
-        list = &(*list)->next;
-    if (*list == NULL)
-        return false;
-    *list = listener->next;
-    return true;
-}
-
-void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes)
-{
-    struct hf_zk_watched *watched = listener->watched;
-    if (watched == NULL)
-        return;
-
-    bool found = take_listener_out(&watched->listeners, listener) ||
-                 take_listener_out(&watched->untold, listener);
-    assert(found);
-    (void)found;
-    listener->watched = NULL;
-    if (watched->listeners != NULL || watched->untold != NULL)
-        return;
-    watched->goes = goes;
-    if ((watched->state == WANTED || watched->state == ARMED) && !watched->telling)
-        remove_watched(zk, watched); /* else when it is answered, or all were told */
-}
-
-bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener)
-{
-    return listener->watched != NULL && listener->watched->state == ARMED &&
-           zk->watched.restoring == 0;
-}
-
-bool hf_zk_has_joined(const struct hf_zk_listener *listener)
-{
-    return listener->watched != NULL && listener->watched->state == ARMED;
-}
-
-uint64_t hf_zk_watched_stamp(const struct hf_zk_listener *listener)
-{
-    assert(listener->watched != NULL &&
-           listener->watched->kind == HF_ZK_WATCHED_CHILDREN);
-    return listener->watched->stamp;
+    else
+        tell_armed(zk, watched);
 }
 
 /* ---- Events -------------------------------------------------------------------------- */
@@ -359,7 +286,10 @@ void hf_zk_watched_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path)
         type == HF_ZK_EVENT_DELETED ? HF_ZK_NEWS_GONE : HF_ZK_NEWS_CHANGED;
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        struct hf_zk_watched *watched = find_watched(zk, kinds[i], path.bytes, path.size);
+        struct hf_zk_watched *watched =
+            hf_zk_watched_find(zk, kinds[i], path.bytes, path.size);
+        if (watched != NULL && watched->batched && watched->heard != HF_ZK_NEWS_GONE)
+            watched->heard = news; /* told when it is settled */
         if (watched == NULL || watched->state != ARMED)
             continue; /* an old one: nobody listens any more */
         if (type == HF_ZK_EVENT_CHANGED && watched->kind != HF_ZK_WATCHED_DATA)
