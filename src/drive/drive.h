@@ -38,7 +38,6 @@ struct hf_sleeper {
     sem_t              sem;
     bool               called; /* it is woken, or is about to be */
     struct hf_sleeper *next;
-    struct hf_sleeper *next_called;
 };
 
 struct hf_drive {

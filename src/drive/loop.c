@@ -138,12 +138,15 @@ static void arm(struct hf_drive *drive)
     drive->armed = drive->wake;
 }
 
-/* Who waits and is answered, and is not called yet. */
-static struct hf_sleeper *take_settled(struct hf_drive *drive)
-{
-    struct hf_sleeper *first = NULL, **last = &first;
+#define CALLED_MAX 64 /* at a time */
 
-    for (struct hf_sleeper *s = drive->sleepers; s != NULL; s = s->next) {
+/* Some of those who wait, are answered, and are not called yet. */
+static size_t take_settled(struct hf_drive *drive, struct hf_sleeper **ret)
+{
+    size_t count = 0;
+
+    for (struct hf_sleeper *s = drive->sleepers; s != NULL && count < CALLED_MAX;
+         s = s->next) {
         if (s == drive->driver) {
             if (drive->polling && s->settled(s->arg))
                 kick_out(drive);
@@ -152,26 +155,25 @@ static struct hf_sleeper *take_settled(struct hf_drive *drive)
         if (s->called || !s->settled(s->arg))
             continue;
         s->called = true;
-        s->next_called = NULL;
-        *last = s;
-        last = &s->next_called;
+        ret[count++] = s;
     }
-    return first;
+    return count;
 }
 
-/* Whoever is called waits until it has happened, so it is there till then. */
-static void wake_called(struct hf_sleeper *sleeper)
+/* Whoever is called waits until it has happened, so it is there till then, and no longer. */
+static void wake_called(struct hf_sleeper **called, size_t count)
 {
-    while (sleeper != NULL) {
-        struct hf_sleeper *next = sleeper->next_called;
-        sem_post(&sleeper->sem);
-        sleeper = next;
-    }
+    for (size_t i = 0; i < count; i++)
+        sem_post(&called[i]->sem);
 }
 
 void hf_drive_rouse(struct hf_drive *drive)
 {
-    wake_called(take_settled(drive));
+    struct hf_sleeper *called[CALLED_MAX];
+    size_t             count;
+
+    while ((count = take_settled(drive, called)) > 0)
+        wake_called(called, count);
 }
 
 void hf_drive_call_first(struct hf_drive *drive)
@@ -195,13 +197,14 @@ void hf_drive_announce(struct hf_drive *drive)
 /* Without the mutex, which is what they need next. */
 static void wake_settled(struct hf_drive *drive)
 {
-    struct hf_sleeper *settled = take_settled(drive);
+    struct hf_sleeper *called[CALLED_MAX];
+    size_t             count;
 
-    if (settled == NULL)
-        return;
-    pthread_mutex_unlock(&drive->mutex);
-    wake_called(settled);
-    pthread_mutex_lock(&drive->mutex);
+    while ((count = take_settled(drive, called)) > 0) {
+        pthread_mutex_unlock(&drive->mutex);
+        wake_called(called, count);
+        pthread_mutex_lock(&drive->mutex);
+    }
 }
 
 /* What came while they were woken: whoever waits for it can turn as well, and we have done

@@ -89,7 +89,7 @@ struct hf_sq_watch;
 struct hf_sq {
     struct hf_store base; /* base.fd is an epoll descriptor */
     unsigned        generation;
-    hf_time         now; /* of the current process() */
+    hf_time         now, due; /* of the current process(); when to look around */
 
     struct hf_requests waiting;  /* submitted */
     struct hf_requests finished; /* answered, done() not yet called */

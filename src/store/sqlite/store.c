@@ -117,21 +117,26 @@ static void hear_events(struct hf_sq *sq)
     }
 }
 
-static hf_time next_wake(const struct hf_sq *sq)
+static hf_time next_due(const struct hf_sq *sq)
 {
     hf_time next = hf_sq_peers_wake(sq);
 
+    if (sq->tidy < next)
+        next = sq->tidy;
+    if (sq->survey.look < next)
+        next = sq->survey.look;
+    return sq->patrol < next ? sq->patrol : next;
+}
+
+static hf_time next_wake(const struct hf_sq *sq)
+{
     if (sq->finished.first != NULL || sq->cancels)
         return 0;
     if (sq->executes.sid != 0)
         return sq->now + (sq->base.refusal != 0 ? REFUSED_FOR : HF_MS);
     if (sq->waiting.first != NULL)
         return sq->shut != 0 ? sq->now + HF_MS : 0;
-    if (sq->tidy < next)
-        next = sq->tidy;
-    if (sq->survey.look < next)
-        next = sq->survey.look;
-    return sq->patrol < next ? sq->patrol : next;
+    return sq->due;
 }
 
 /* What the caller makes of what he was told may share a transaction with those that wait.  He
@@ -142,15 +147,9 @@ static bool put_off(struct hf_sq *sq, bool told)
     return sq->is_put_off;
 }
 
-static void process(struct hf_store *store, hf_time now, bool readable)
+/* What is due by itself. */
+static void look_around(struct hf_sq *sq, bool readable)
 {
-    struct hf_sq       *sq = (struct hf_sq *)store;
-    struct hf_req      *req;
-    struct hf_sq_ulimit limit;
-
-    hf_sq_ulimit_begin(&limit);
-    assert(!sq->hurry); /* not called from inside itself */
-    sq->now = now;
     if (sq->executes.sid != 0)
         hf_sq_execute(sq);
     if (readable)
@@ -161,7 +160,13 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     hf_sq_patrol_run(sq);
     hf_sq_tidy(sq);
     hf_sq_survey_run(sq);
-    bool told = false;
+}
+
+static void answer_all(struct hf_sq *sq)
+{
+    struct hf_req *req;
+    bool           told = false;
+
     for (int round = 0; round < ROUNDS; round++) {
         end_canceled(sq);
         if ((req = hf_requests_take(&sq->finished)) != NULL) {
@@ -174,8 +179,40 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     }
     if (sq->waiting.first == NULL)
         sq->shut = 0;
+}
+
+/* If there is nothing else to do but to say that a watch was canceled, no file is touched. */
+static bool only_tell(struct hf_sq *sq, hf_time now, bool readable)
+{
+    struct hf_req *req;
+
+    if (readable || sq->cancels || sq->ended || sq->executes.sid != 0 ||
+        sq->waiting.first != NULL || now >= sq->due)
+        return false;
+    for (int round = 0; round < ROUNDS; round++) {
+        req = hf_requests_take(&sq->finished);
+        if (req == NULL)
+            break;
+        req->done(req);
+    }
+    return true;
+}
+
+static void process(struct hf_store *store, hf_time now, bool readable)
+{
+    struct hf_sq       *sq = (struct hf_sq *)store;
+    struct hf_sq_ulimit limit;
+
+    assert(!sq->hurry); /* not called from inside itself */
+    sq->now = now;
+    if (!only_tell(sq, now, readable)) {
+        hf_sq_ulimit_begin(&limit);
+        look_around(sq, readable);
+        answer_all(sq);
+        sq->due = next_due(sq);
+        hf_sq_ulimit_end(&limit);
+    }
     store->wake = next_wake(sq);
-    hf_sq_ulimit_end(&limit);
 }
 
 /* ---- Both ends of its life -------------------------------------------------------- */
