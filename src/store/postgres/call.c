@@ -1,9 +1,10 @@
 /* call.c - functions of the schema, called one after the other.
  *
  * One query is under way at a time.  A function that is called a second time on the same
- * connection is prepared first.  Behind a pooler, which has many connections to the
- * server, nothing is prepared.  Whoever takes an answer may end the connection, so after
- * each answer we see whether it is still the same one.
+ * connection is prepared first; before the first of them the connection is tuned.  Behind a
+ * pooler, which has many connections to the server, nothing is prepared.  Whoever takes an
+ * answer may end the connection, so after each answer we see whether it is still the same
+ * one.
  *
  * A warning during a call makes its answer worth nothing.  The server answers "done"
  * also if it gave up waiting for a synchronous standby; only a warning tells that the
@@ -59,6 +60,10 @@ static const struct function functions[HF_PG_FUNCTIONS] = {
     [HF_PG_HISTORY] = { "hf_history", "SELECT * FROM holdfast.history($1,$2)", 2 },
     [HF_PG_EXAMINE] = { "hf_examine", examine_sql, 1 },
 };
+
+/* Plans are kept as long as the connection is.  One that was made while tables were all but
+ * empty would read the whole of them for ever; and none is worth being compiled. */
+static const char tune_sql[] = "SET enable_seqscan = off; SET jit = off";
 
 /* ---- The queue ------------------------------------------------------------------ */
 
@@ -148,7 +153,7 @@ void hf_pg_calls_drop(struct hf_pg *pg)
 
     assert(pg->dial.phase == HF_DIAL_RESTING && link->conn == NULL);
     link->first = link->last = NULL;
-    link->busy = link->preparing = false;
+    link->busy = link->preparing = link->tuning = false;
     PQclear(link->result);
     link->result = NULL;
     while (call != NULL) {
@@ -190,6 +195,9 @@ static int send_function(struct hf_pg *pg, const struct hf_pg_call *call)
     for (int i = 0; i < call->count; i++, at += strlen(at) + 1)
         value[i] = (call->nulls & 1u << i) != 0 ? NULL : at;
     link->preparing = !link->pooled && *use == ONCE;
+    link->tuning = link->preparing && !link->tuned;
+    if (link->tuning)
+        return PQsendQuery(link->conn, tune_sql);
     if (link->preparing)
         return PQsendPrepare(link->conn, function->name, function->text, 0, NULL);
     if (*use == PREPARED && !link->pooled)
@@ -263,6 +271,11 @@ static bool is_unfinished(struct hf_pg_link *link, struct hf_pg_call *call)
 
     if (use == NULL)
         return false;
+    if (link->tuning) { /* done, or it cannot be */
+        link->tuned = true;
+        link->tuning = false;
+        return true;
+    }
     if (link->preparing && has_state(link->result, "42P05")) { /* by that name there is */
         *use = UNPREPARED;
         return true;
@@ -274,6 +287,7 @@ static bool is_unfinished(struct hf_pg_link *link, struct hf_pg_call *call)
     if (!link->preparing && *use == PREPARED && !call->retried &&
         (has_state(link->result, "26000") || has_state(link->result, "0A000"))) {
         *use = has_state(link->result, "26000") ? ONCE : UNPREPARED;
+        link->tuned = false;
         call->retried = true;
         return true;
     }

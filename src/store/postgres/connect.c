@@ -105,6 +105,7 @@ static void connect_to(struct hf_pg *pg, const char *hostaddr)
     link->pooled = false;
     link->parting[0] = link->warning[0] = '\0';
     memset(link->use, 0, sizeof link->use);
+    link->tuned = false;
     hf_pg_config_keywords(&pg->config, pg->dial.server, hostaddr, &keywords);
     if (!hf_pg_socket_open(pg, &keywords)) {
         hf_dial_break(&pg->dial, NO_MEMORY);

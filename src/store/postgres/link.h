@@ -176,6 +176,7 @@ struct hf_pg_link {
     struct hf_pg_call *first, *last; /* the first is under way if `busy` */
     bool               busy;
     bool               preparing;            /* ... being prepared before it is called */
+    bool               tuning, tuned;        /* the connection, before that: see call.c */
     PGresult          *result;               /* of the first, so far */
     unsigned char      use[HF_PG_FUNCTIONS]; /* enum in call.c */
     struct hf_pg_call  schema;               /* schema.c's */
