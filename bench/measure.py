@@ -141,28 +141,32 @@ class Place:
                 for side in able if number % 2 == 0 else reversed(able):
                     self.play(scenario, side, scenario.size(self.args.seconds))
 
-    def ratio(self, scenario, name, key):
+    def ratio(self, scenario, theirs, key):
         """How many times theirs ours is, the median of the rounds; None: there is none."""
         ours = self.rounds.get((scenario, "Holdfast"), [])
-        theirs = self.rounds.get((scenario, name), [])
-        if name == "Holdfast" or not ours or len(ours) != len(theirs) or \
+        if ours is theirs or not ours or len(ours) != len(theirs) or \
                 not all(one.get(key) for one in theirs):
             return None
         return statistics.median(a[key] / b[key] for a, b in zip(ours, theirs))
 
     def results(self):
         for (scenario, name), rounds in self.rounds.items():
-            row = {"store": self.store.name if self.store else "commands",
-                   "data": self.store.data if self.store else None,
-                   "distance": self.distance, "scenario": scenario, "side": name}
-            for key in FIGURES:
-                values = [one[key] for one in rounds if key in one]
-                if len(values) == len(rounds):
-                    row[key] = float(f"{statistics.median(values):.4g}")
-            for key, called in (("rate", "times"), ("fair", "times_fair")):
-                if (times := self.ratio(scenario, name, key)) is not None:
-                    row[called] = float(f"{times:.3g}")
-            yield row
+            yield self.result(scenario, name, rounds)
+            if scenario == "S1" and ("S1+", "Holdfast") in self.rounds and name != "Holdfast":
+                yield self.result("S1+", name, rounds)  # all others await it
+
+    def result(self, scenario, name, rounds):
+        row = {"store": self.store.name if self.store else "commands",
+               "data": self.store.data if self.store else None,
+               "distance": self.distance, "scenario": scenario, "side": name}
+        for key in FIGURES:
+            values = [one[key] for one in rounds if key in one]
+            if len(values) == len(rounds):
+                row[key] = float(f"{statistics.median(values):.4g}")
+        for key, called in (("rate", "times"), ("fair", "times_fair")):
+            if (times := self.ratio(scenario, rounds, key)) is not None:
+                row[called] = float(f"{times:.3g}")
+        return row
 
 
 # ---- What is shown --------------------------------------------------------------------------------
@@ -216,8 +220,9 @@ class Run:
             for side in place.sides:
                 stack.enter_context(side)
             place.run(scenarios)
-        rows = sorted(place.results(), key=lambda row: [scenario.text for scenario in scenarios]
-                      .index(row["scenario"]))
+        order = [scenario.text for scenario in scenarios]
+        rows = sorted(place.results(), key=lambda row: (order.index(row["scenario"]),
+                                                        row["side"] != "Holdfast"))
         self.rows += rows
         show(place, rows)
 
@@ -250,6 +255,8 @@ class Run:
                     if number > 0 and scenario.kind in NEAR:
                         continue
                     players = sides.PLAYERS.get(name, {}).get(scenario.kind, 1)
+                    if self.args.side:
+                        players = min(players, 1 + len(self.args.side))
                     rounds = scenario.rounds(self.args.rounds)
                     total += players * (scenario.takes(self.args.seconds) * rounds +
                                         WARM * scenario.is_timed())

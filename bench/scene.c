@@ -97,8 +97,10 @@ static void *work(void *data)
 {
     struct worker *w = data;
 
-    for (; now_us() < w->end; w->count++)
+    do {
         take_turn(w);
+        w->count++;
+    } while (now_us() < w->end); /* one at least, however short the time */
     return NULL;
 }
 

@@ -158,7 +158,7 @@ static unsigned long notify(const struct scene *scene, double seconds, double *r
     if (sender == NULL)
         sender = connect_to("SELECT 1");
     tell_all(listeners, scene->count, "LISTEN bench");
-    for (double end = now_us() + seconds * 1e6; now_us() < end; count++) {
+    for (double end = now_us() + seconds * 1e6; count == 0 || now_us() < end; count++) {
         size_t turn = count % scene->count;
         double begin = now_us();
         must(PQsendQueryPrepared(sender, "notify", 0, NULL, NULL, NULL, 0), "sending");

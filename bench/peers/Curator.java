@@ -120,7 +120,7 @@ public final class Curator {
             threads.add(thread(() -> {
                 long count = 0;
                 go.await();
-                for (; System.nanoTime() < end; count++)
+                for (; count == 0 || System.nanoTime() < end; count++)
                     turn.take();
                 total.add(count);
                 counts.add(count);

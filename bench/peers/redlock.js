@@ -54,7 +54,7 @@ async function takeTurn(redlock, name, hold) {
 async function repeat(redlock, name, hold, seconds) {
   const end = performance.now() + seconds * 1000;
   let count = 0;
-  for (; performance.now() < end; count++) await takeTurn(redlock, name, hold);
+  for (; count === 0 || performance.now() < end; count++) await takeTurn(redlock, name, hold);
   return count;
 }
 

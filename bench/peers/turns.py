@@ -94,7 +94,7 @@ def play(client, shared, scenario, seconds):
     contended, hold = kind == "S3", float(rest.partition("@")[2] or 0) / 1000
     lock = client.lock("S3" if contended else f"S1-{random.getrandbits(32):x}")
     end, count = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
+    while count == 0 or time.monotonic() < end:
         take_turn(lock, shared, contended, hold)
         count += 1
     return count

@@ -49,6 +49,22 @@ def it_measures(build, folder):
           (folder / "run.svg").read_text(), "the chart is not that of the JSON")
 
 
+def two_holders_are_noticed(build, folder):
+    """Two whose lock is not the same one, with what they share."""
+    both = []
+    for name in ("a", "b"):
+        (folder / name).mkdir()
+        both.append(subprocess.Popen(
+            [build / "bench/floors/sqlite_floor", folder / name, folder / "shared", "flock"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True))
+    for one in both:
+        one.stdin.write("S3:1@1 0.3\n")
+        one.stdin.flush()
+    said = [one.communicate(timeout=LIMIT)[1] for one in both]
+    check(any("exclusion failed" in text for text in said), f"nobody noticed: {said}")
+    check(any(one.returncode == 1 for one in both), "and it is no failure")
+
+
 def it_refuses_nonsense(build):
     done = run(build, "S0")
     check(done.returncode == 2 and "no scenario S0" in done.stderr, "a scenario that is none")
@@ -96,6 +112,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory() as folder:
         it_measures(build, pathlib.Path(folder))
+        two_holders_are_noticed(build, pathlib.Path(folder))
     it_refuses_nonsense(build)
     a_relay_delays(build)
     return 0
