@@ -3,24 +3,35 @@
 
 #include "base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-uint64_t hf_random(void)
+void hf_random_fill(uint64_t *ret, size_t count)
 {
-    uint64_t number;
+    size_t size = count * sizeof *ret;
 
+    assert(size <= 256); /* so many come at once or not at all */
     for (;;) {
-        ssize_t n = getrandom(&number, sizeof number, 0);
-        if (n == (ssize_t)sizeof number)
-            return number;
+        ssize_t n = getrandom(ret, size, 0);
+        if (n == (ssize_t)size)
+            return;
         if (n >= 0 || errno != EINTR)
             break;
     }
     /* No kernel of ours fails here; if one does, be different all the same. */
     uint64_t state = (uint64_t)hf_now() ^ (uint64_t)getpid() << 40;
-    return hf_random_next(&state);
+    for (size_t i = 0; i < count; i++)
+        ret[i] = hf_random_next(&state);
+}
+
+uint64_t hf_random(void)
+{
+    uint64_t number;
+
+    hf_random_fill(&number, 1);
+    return number;
 }
 
 uint64_t hf_random_next(uint64_t *state)

@@ -141,8 +141,7 @@ static const char *mend(void)
 {
     static struct hf_redis redis;
 
-    assert_int_equal(hf_redis_scripts_init(&redis), 0);
-    return redis.sha[HF_REDIS_MEND];
+    return hf_redis_script_sha(&redis, HF_REDIS_MEND);
 }
 
 /* Hello is answered, so the new epoch is known; but the connection breaks before the lock is

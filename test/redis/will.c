@@ -20,8 +20,7 @@ static const char *hello(void)
 {
     static struct hf_redis redis;
 
-    assert_int_equal(hf_redis_scripts_init(&redis), 0);
-    return redis.sha[HF_REDIS_HELLO];
+    return hf_redis_script_sha(&redis, HF_REDIS_HELLO);
 }
 
 /* The owner is alone, and kept out, until the lease is over; then it begins anew. */

@@ -43,7 +43,9 @@ enum hf_redis_script {
 /* Beside enum hf_served_code: the server had to be given the script, call again. */
 #define HF_REDIS_UNKNOWN (-1)
 
-int hf_redis_scripts_init(struct hf_redis *redis);
+/* Its name, worked out when it is first wanted: most sessions need a few of them.  NULL: no
+ * memory. */
+const char *hf_redis_script_sha(struct hf_redis *redis, enum hf_redis_script script);
 
 /* Call a script: begin, with so many claims; add those; say who calls; add what the
  * script wants; and send it. */
@@ -222,7 +224,7 @@ struct hf_redis {
     struct hf_redis_conn      news_conn;
     struct hf_redis_news      news;
     struct hf_redis_session   session;
-    char                      sha[HF_REDIS_SCRIPTS][41];
+    char                      sha[HF_REDIS_SCRIPTS][41];     /* of scripts, or "" */
     char                      canary[HF_REDIS_CANARIES][41]; /* SHA1s */
     struct hf_redis_args      args;
 };

@@ -75,16 +75,18 @@ static char *script_text(enum hf_redis_script script)
     return text;
 }
 
-int hf_redis_scripts_init(struct hf_redis *redis)
+const char *hf_redis_script_sha(struct hf_redis *redis, enum hf_redis_script script)
 {
-    for (size_t i = 0; i < HF_REDIS_SCRIPTS; i++) {
-        char *text = script_text((enum hf_redis_script)i);
-        if (text == NULL)
-            return HF_ENOMEM;
-        hf_redis_sha1(text, redis->sha[i]);
-        free(text);
-    }
-    return 0;
+    char *sha = redis->sha[script];
+
+    if (sha[0] != '\0')
+        return sha;
+    char *text = script_text(script);
+    if (text == NULL)
+        return NULL;
+    hf_redis_sha1(text, sha);
+    free(text);
+    return sha;
 }
 
 static void on_loaded(struct hf_redis *redis, void *data, const redisReply *reply)
@@ -212,10 +214,13 @@ void hf_redis_add_claim(struct hf_redis *redis, const char *name)
 
 void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t claims)
 {
+    const char *sha = hf_redis_script_sha(redis, script);
+
     assert(script < HF_REDIS_SCRIPTS);
     hf_redis_args_begin(&redis->args);
+    redis->args.failed = sha == NULL;
     hf_redis_add(&redis->served, "EVALSHA");
-    hf_redis_add(&redis->served, redis->sha[script]);
+    hf_redis_add_note(&redis->served, sha);
     hf_redis_add_number(&redis->served, 4 + claims);
     add_key(redis, ":state", "");
     add_key(redis, ":order", "");

@@ -197,9 +197,7 @@ static int redis_open(const struct hf_config *config, char *errmsg, struct hf_st
     if (r < 0)
         goto finish_config;
     hf_redis_canaries_init(redis);
-    r = hf_redis_scripts_init(redis);
-    if (r == 0)
-        r = hf_redis_sentinels_init(redis, config->seed + 2);
+    r = hf_redis_sentinels_init(redis, config->seed + 2);
     if (r < 0) {
         snprintf(errmsg, HF_ERRMSG_MAX, "out of memory");
         goto free_tls;

@@ -21,6 +21,7 @@
 
 #define HF_SERVED_BUCKETS 1024 /* of places */
 #define HF_SERVED_SID     16   /* hexadecimal digits */
+#define HF_SERVED_SECRETS 32   /* drawn at once */
 
 struct hf_served;
 struct hf_served_task;
@@ -229,6 +230,8 @@ struct hf_served {
     uint64_t                token;    /* highest seen */
     struct hf_served_place *place[HF_SERVED_BUCKETS];
     unsigned                places;
+    uint64_t                secret[HF_SERVED_SECRETS]; /* for the next ones */
+    unsigned                secrets;                   /* ... so many are left */
     bool                    confirms;
     size_t                  outsiders; /* tasks that watch a line */
     struct hf_ticket       *ticket;    /* of the LIST being answered */
