@@ -60,9 +60,10 @@ class Peer:
     def hears(self, word):
         """Wait until it has said the word."""
         def there():
+            ended = self.process.poll() is not None  # asked first: it may speak, and then end
             if self.said(word):
                 return True
-            self.test.true(self.process.poll() is None,
+            self.test.true(not ended,
                            f"{self.kind} ended and never said {word}: {self.complaint()}")
             return False
         self.test.until(f"{self.kind} says {word}", there, PATIENCE)

@@ -95,6 +95,39 @@ static void a_holder_that_goes_soon(void **state)
     player_close(&ben);
 }
 
+/* The one just ahead goes, who is hidden or not; the second ahead is hidden in any case, and
+ * was listened to before anybody knew. */
+static void the_second_ahead(void **state)
+{
+    struct player ana, ben;
+    struct ask    held[2], view, watching;
+
+    (void)state;
+    assert_int_equal(witness_create("/second"), 0);
+    assert_int_equal(witness_create("/second-rw"), 0);
+    open_as(&ana, "ana", witness_server());
+    open_as(&ben, "ben", witness_server());
+    for (int times = 0; times < 4; times++) {
+        const char     *name = times < 2 ? "second" : "second-rw";
+        struct hf_shape shape = times < 2 ? MUTEX : WRITER;
+        struct player  *near = times % 2 == 0 ? &ana : &ben;
+        uint64_t        far_id = enter(&ana, name, shape, &held[0]);
+        uint64_t        near_id = enter(near, name, shape, &held[1]);
+        uint64_t        mine = enter(&ben, name, times < 2 ? MUTEX : READER, &view);
+        watch(&ben, name, &view, &watching);
+        assert_false(player_await(&ben, &watching, 200));
+        assert_int_equal(leave(near, name, near_id), 0);
+        assert_false(player_await(&ben, &watching, 10));
+        assert_int_equal(leave(&ana, name, far_id), 0);
+        assert_true(player_await(&ben, &watching, LIMIT_MS));
+        assert_int_equal(look(&ben, name, mine, &view), 0);
+        assert_true(is_granted(&view));
+        assert_int_equal(leave(&ben, name, mine), 0);
+    }
+    player_close(&ana);
+    player_close(&ben);
+}
+
 /* The folder changed, and the connection breaks while we look at it. */
 static void connection_lost_while_it_looks(void **state)
 {
@@ -158,6 +191,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_holders_of_a_semaphore),
         cmocka_unit_test(a_holder_that_goes_soon),
+        cmocka_unit_test(the_second_ahead),
         cmocka_unit_test(connection_lost_while_it_looks),
         cmocka_unit_test(a_listing_that_cannot_be_had),
     };

@@ -33,7 +33,8 @@ static void open_at(struct player *player, const char *address)
     player_open_for(player, 60000);
 }
 
-static void queue_open(struct queue *queue, const char *name)
+static void queue_open_as(struct queue *queue, const char *name,
+                          const struct hf_shape *shape)
 {
     char folder[64];
 
@@ -44,8 +45,13 @@ static void queue_open(struct queue *queue, const char *name)
     witness_create(folder);
     for (int i = 0; i < 3; i++) {
         open_at(&queue->player[i], i == 2 ? zkproxy_address(proxy) : witness_server());
-        queue->id[i] = enter(&queue->player[i], name, MUTEX, &queue->view[i]);
+        queue->id[i] = enter(&queue->player[i], name, shape[i], &queue->view[i]);
     }
+}
+
+static void queue_open(struct queue *queue, const char *name)
+{
+    queue_open_as(queue, name, (struct hf_shape[]){ MUTEX, MUTEX, MUTEX });
 }
 
 static void queue_leave(struct queue *queue, int which)
@@ -261,13 +267,106 @@ static void connection_breaks(void **state)
     }
 }
 
+/* ---- Readers and writers ---------------------------------------------------------------- */
+
+/* Its new node has the number of the old one, of whose end we hear when a listing has shown
+ * the new one already. */
+static void a_writer_became_a_reader(void **state)
+{
+    struct player a, b;
+    struct ask    held, view, watching, other;
+
+    (void)state;
+    open_at(&a, witness_server());
+    open_at(&b, zkproxy_address(proxy));
+    uint64_t id = enter(&a, "became", WRITER, &held);
+    uint64_t mine = enter(&b, "became", WRITER, &view);
+    other = (struct ask){
+        .req = { .op = HF_ENTER, .name = "became", .id = ++b.ids, .shape = READER }
+    };
+    zkproxy_freeze(proxy, ZKPROXY_UP);
+    player_submit(&b, &other); /* create and listing */
+    player_turn(&b, 0);
+    watch(&b, "became", &view, &watching);
+    player_turn(&b, 0);
+    assert_int_equal(amend(&a, "became", id, READER, &held), 0);
+    zkproxy_thaw(proxy);
+    assert_true(player_await(&b, &other, LIMIT_MS));
+    player_await(&b, &watching, 50);
+    assert_int_equal(look(&b, "became", mine, &view), 0);
+    assert_false(is_granted(&view));
+    assert_int_equal(leave(&a, "became", id), 0);
+    assert_true(player_await(&b, &watching, LIMIT_MS));
+    assert_true(wait_for_turn(&b, "became", &view, LIMIT_MS));
+    player_close(&a);
+    player_close(&b);
+}
+
+/* Readers behind a writer are granted by its end, and a writer behind readers by that of the
+ * last: nobody lists. */
+static void readers_and_writers(void **state)
+{
+    struct queue queue = { 0 };
+
+    (void)state;
+    for (int writer = 0; writer < 2; writer++) {
+        queue = (struct queue){ 0 };
+        queue_open_as(&queue, writer ? "last-writes" : "last-reads",
+                      (struct hf_shape[]){ writer ? READER : WRITER, READER,
+                                           writer ? WRITER : READER });
+        queue_watch(&queue);
+        await_count(&queue, SET_WATCHES, 1);
+        settle(&queue);
+        queue_leave(&queue, 1);
+        assert_false(is_over(&queue, 20));
+        uint64_t up = zkproxy_packets(proxy, ZKPROXY_UP);
+        queue_leave(&queue, 0);
+        assert_true(is_over(&queue, LIMIT_MS));
+        assert_true(queue_look(&queue));
+        assert_int_equal(zkproxy_packets(proxy, ZKPROXY_UP), up);
+        queue_close(&queue);
+    }
+}
+
+/* Two of one session are armed as of the later one: what happened to the earlier before that
+ * is heard as soon as it has been held for a moment. */
+static void asked_between(void **state)
+{
+    struct player a, b;
+    struct ask    held, first, second, watching[2];
+
+    (void)state;
+    open_at(&a, witness_server());
+    open_at(&b, witness_server());
+    uint64_t id = enter(&a, "between", MUTEX, &held);
+    uint64_t mine = enter(&b, "between", MUTEX, &first);
+    assert_int_equal(ask_for(&a, "between", my_ticket(&first)->seq, "please"), 0);
+    enter(&b, "between", MUTEX, &second);
+    watch(&b, "between", &first, &watching[0]);
+    watch(&b, "between", &second, &watching[1]);
+    assert_false(player_await(&b, &watching[0], 20));
+    assert_int_equal(leave(&a, "between", id), 0);
+    assert_true(player_await(&b, &watching[0], LIMIT_MS));
+    assert_int_equal(look(&b, "between", mine, &first), 0);
+    assert_true(is_granted(&first));
+    while (my_ticket(&first)->asked == NULL) { /* it may have been told already */
+        watch(&b, "between", &first, &watching[0]);
+        assert_true(player_await(&b, &watching[0], LIMIT_MS));
+        assert_int_equal(look(&b, "between", mine, &first), 0);
+    }
+    assert_string_equal(my_ticket(&first)->asked, "please");
+    player_close(&a);
+    player_close(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(five_requests),     cmocka_unit_test(six_if_it_takes_long),
-        cmocka_unit_test(one_gives_up),      cmocka_unit_test(gone_before),
-        cmocka_unit_test(taken_away),        cmocka_unit_test(asked_before),
-        cmocka_unit_test(connection_breaks),
+        cmocka_unit_test(five_requests),       cmocka_unit_test(six_if_it_takes_long),
+        cmocka_unit_test(one_gives_up),        cmocka_unit_test(gone_before),
+        cmocka_unit_test(taken_away),          cmocka_unit_test(asked_before),
+        cmocka_unit_test(connection_breaks),   cmocka_unit_test(a_writer_became_a_reader),
+        cmocka_unit_test(readers_and_writers), cmocka_unit_test(asked_between),
     };
 
     proxy = zkproxy_start(witness_server());

@@ -25,22 +25,22 @@ static void on_hidden_near_news(struct hf_zk *zk, struct hf_zk_listener *listene
 {
     struct hf_zk_ticket *ticket = listener->data;
 
-    assert(listener == &ticket->near && ticket->watch != NULL);
-    if (news == HF_ZK_NEWS_ARMED &&
-        !has_changed(ticket->line, listener, ticket->near_seq))
+    assert(ticket->watch != NULL);
+    if (news == HF_ZK_NEWS_ARMED && !has_changed(ticket->line, listener, listener->seq))
         return;
     ticket->doubt = true; /* nobody is listened to: without a listing it must end */
     hf_zk_line_refresh(zk, ticket->line); /* the WATCH is reviewed then */
 }
 
-int hf_zk_hidden_near(struct hf_zk *zk, struct hf_zk_ticket *ticket)
+int hf_zk_hidden_near(struct hf_zk *zk, struct hf_zk_ticket *ticket,
+                      struct hf_zk_listener *listener)
 {
-    assert(ticket->near.watched == NULL); /* HIDDEN has used the other one up */
+    assert(listener->watched == NULL); /* HIDDEN has used the other one up */
     ticket->line->hidden = true; /* from now on places are read before we rely on them */
-    ticket->near.on_news = on_hidden_near_news;
-    int r = hf_zk_listen(zk, &ticket->near, HF_ZK_WATCHED_CHILDREN, ticket->line->folder);
-    if (r == 0 && hf_zk_has_joined(&ticket->near))
-        on_hidden_near_news(zk, &ticket->near, HF_ZK_NEWS_ARMED);
+    listener->on_news = on_hidden_near_news;
+    int r = hf_zk_listen(zk, listener, HF_ZK_WATCHED_CHILDREN, ticket->line->folder);
+    if (r == 0 && hf_zk_has_joined(listener))
+        on_hidden_near_news(zk, listener, HF_ZK_NEWS_ARMED);
     return r;
 }
 

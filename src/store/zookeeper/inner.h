@@ -32,7 +32,7 @@
  *   group.c    ENTERs that belong together, in one step
  *   slot.c     slot numbers of semaphores
  *   self.c     listening to our own node
- *   near.c     listening to places ahead, in a line of mutexes
+ *   near.c     listening to places ahead, while waiting
  *   late.c     tickets for which something is to be done a little later
  *   hidden.c   listening for a place that we may not read
  *   since.c    since when a place is held
@@ -169,7 +169,8 @@ void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret);
 
 /* hidden.c: listen to the folder instead of a place in it.  0 or HF_ENOMEM. */
-int hf_zk_hidden_near(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+int hf_zk_hidden_near(struct hf_zk *zk, struct hf_zk_ticket *ticket,
+                      struct hf_zk_listener *listener);
 int hf_zk_hidden_named(struct hf_zk *zk, struct hf_zk_task *task,
                        struct hf_zk_listener *listener);
 
@@ -186,11 +187,13 @@ void hf_zk_self_await(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_self_run(struct hf_zk *zk);
 
-/* near.c: a WATCH in a line of mutexes, the ticket at index `me`: whom to listen to, as
- * the line is now.  The WATCH ends if nobody is ahead. */
+/* near.c: a WATCH of a ticket that waits, at index `me`: whom to listen to, as the line is
+ * now.  The WATCH ends if nobody keeps it out. */
 void hf_zk_near_choose(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me);
-void hf_zk_near_end(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_near_run(struct hf_zk *zk);
+/* Does this way suit it and its line?  And is it granted, by all that is known? */
+bool hf_zk_near_suits(const struct hf_zk_ticket *ticket);
+bool hf_zk_near_granted(const struct hf_zk_ticket *ticket);
 
 /* since.c: did it have to wait for long?  Then its own node is to be read. */
 bool hf_zk_since_is_due(const struct hf_zk_ticket *ticket);

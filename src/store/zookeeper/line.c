@@ -149,7 +149,8 @@ static int begin_from(struct hf_zk_ticket *const *behind, int count)
     return count;
 }
 
-/* A WATCH that depends on the place that has gone is at most two behind it. */
+/* A WATCH in a line of mutexes that depends on the place that has gone, and may not listen to
+ * it, is at most two behind it. */
 static void review_behind(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
 {
     struct hf_zk_ticket *behind[HF_ZK_READY_AHEAD];
@@ -176,6 +177,8 @@ void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
     if (line->place[index].gone)
         return;
     line->place[index].gone = true;
+    if (line->place[index].child.shape.weight == HF_ALL)
+        line->writer_gone = true;
     line->place[index].ticket = NULL;
     while (line->head < line->count && line->place[line->head].gone)
         line->head++;

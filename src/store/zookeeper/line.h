@@ -69,6 +69,8 @@ void hf_zk_watched_flush(struct hf_zk *zk); /* make that call */
 /* One that joined others at a path was not told what was read when it was armed: read it
  * again. */
 void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener);
+/* The same if it was never read: it may be hidden. */
+void hf_zk_read_blind(struct hf_zk *zk, struct hf_zk_listener *listener);
 
 /* The same for a place in line, anybody's. */
 int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
@@ -77,6 +79,9 @@ int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
 /* No more.  `goes`: the node is about to go by our own hand, so that the watch
  * ends by itself.  A listener that does not listen is left alone. */
 void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes);
+
+/* What it listens to; NULL: nothing. */
+const char *hf_zk_listener_path(const struct hf_zk_listener *listener);
 
 /* Would it have heard by now?  Not while watches are being restored. */
 bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener);
@@ -116,8 +121,10 @@ struct hf_zk_line {
     char               *text;
     size_t              text_room;
     size_t              head; /* the first that is not gone */
-    bool      plain; /* mutexes all, of different numbers: nobody can join ahead */
-    uint32_t *slot;  /* of a semaphore: those taken, sorted */
+    bool      plain;       /* mutexes all, of different numbers: nobody can join ahead */
+    bool      shared;      /* readers and writers all, of different numbers */
+    bool      writer_gone; /* since then: it may have become a reader */
+    uint32_t *slot;        /* of a semaphore: those taken, sorted */
     size_t    slots, slot_room;
     size_t    foreign;
     uint64_t  stamp;
@@ -223,17 +230,15 @@ struct hf_zk_ticket {
     int   since_tries; /* how often it was tried to write down since when */
     int   slot;
     int   slot_tried;
-    bool  slot_unsure;          /* the answer about slot_tried was lost */
-    char *asked;                /* why somebody wants it */
-    bool  told;                 /* and the caller knows */
-    bool  unread;               /* its node may have changed before we listened to it */
-    struct hf_zk_listener self; /* to the own node */
-    struct hf_zk_listener near, far; /* to the one ahead, and the second, while waiting */
-    uint64_t              near_seq, far_seq; /* which; 0: none */
-    bool                  doubt;             /* others ahead may have gone, too: list */
-    struct hf_zk_task    *watch;             /* the WATCH that waits here */
-    struct hf_zk_late     late;              /* then listen to the own node */
-    struct hf_zk_late     prove;             /* then read the one ahead */
+    bool  slot_unsure;           /* the answer about slot_tried was lost */
+    char *asked;                 /* why somebody wants it */
+    bool  told;                  /* and the caller knows */
+    bool  unread;                /* its node may have changed before we listened to it */
+    struct hf_zk_listener self;  /* to the own node */
+    bool                  doubt; /* others ahead may have gone, too: list */
+    struct hf_zk_task    *watch; /* the WATCH that waits here */
+    struct hf_zk_late     late;  /* then listen to the own node */
+    struct hf_zk_late     prove; /* then read the one ahead */
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);

@@ -37,8 +37,8 @@ int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
         return HF_ENOMEM;
     if (fresh)
         hf_zk_watched_arm(zk, watched);
-    else if (watched->state == QUEUED || watched->blind)
-        hf_zk_reread(zk, listener); /* it may be hidden */
+    else
+        hf_zk_read_blind(zk, listener);
     return 0;
 }
 
@@ -69,6 +69,14 @@ void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener)
         hf_zk_watched_arm(zk, watched);
 }
 
+void hf_zk_read_blind(struct hf_zk *zk, struct hf_zk_listener *listener)
+{
+    const struct hf_zk_watched *watched = listener->watched;
+
+    if (watched != NULL && (watched->state == QUEUED || watched->blind))
+        hf_zk_reread(zk, listener);
+}
+
 static bool take_listener_out(struct hf_zk_listener **list,
                               struct hf_zk_listener  *listener)
 {
@@ -97,6 +105,11 @@ void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes
     if ((watched->state == WANTED || watched->state == ARMED) && !watched->telling)
         hf_zk_watched_remove(zk,
                              watched); /* else when it is answered, or all were told */
+}
+
+const char *hf_zk_listener_path(const struct hf_zk_listener *listener)
+{
+    return listener->watched != NULL ? listener->watched->path : NULL;
 }
 
 bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener)

@@ -84,6 +84,11 @@ static uint64_t seq_of(const struct hf_zk_child *child)
     return (uint64_t)(uint32_t)child->number + 1;
 }
 
+static bool is_reader_or_writer(const struct hf_shape *shape)
+{
+    return shape->capacity == HF_ALL && (shape->weight == 1 || shape->weight == HF_ALL);
+}
+
 static bool add_place(struct hf_zk_line *line, struct hf_zk_text name, size_t *bytes)
 {
     struct hf_zk_place *place = &line->place[line->count];
@@ -106,9 +111,12 @@ static bool add_place(struct hf_zk_line *line, struct hf_zk_text name, size_t *b
                                                               : seq_of(&place->child);
     place->ticket = NULL;
     place->gone = false;
+    bool is_numbered =
+        place->child.number >= 0 && place->child.number < HF_ZK_SEQUENCE_END;
     line->plain = line->plain && place->child.shape.capacity == 1 &&
-                  !place->child.shape.claim && place->child.number >= 0 &&
-                  place->child.number < HF_ZK_SEQUENCE_END;
+                  !place->child.shape.claim && is_numbered;
+    line->shared =
+        line->shared && is_reader_or_writer(&place->child.shape) && is_numbered;
     line->count++;
     return true;
 }
@@ -116,7 +124,8 @@ static bool add_place(struct hf_zk_line *line, struct hf_zk_text name, size_t *b
 static void clear_listing(struct hf_zk_line *line)
 {
     line->count = line->head = line->foreign = line->slots = 0;
-    line->plain = true;
+    line->plain = line->shared = true;
+    line->writer_gone = false;
     line->stamp = 1; /* of a folder that is not there */
 }
 
@@ -163,7 +172,8 @@ static int take_listing_in(struct hf_zk_line *line, struct hf_zk_reader *body)
         return HF_ESTORE;
     line->stamp = (uint64_t)stat.pzxid;
     qsort(line->place, line->count, sizeof *line->place, by_place_seq);
-    line->plain = line->plain && !has_twins(line);
+    if (has_twins(line))
+        line->plain = line->shared = false;
     if (line->slots > 0)
         qsort(line->slot, line->slots, sizeof *line->slot, by_number);
     match_tickets(line);

@@ -35,16 +35,6 @@ static void on_listed_to_read(struct hf_zk *zk, struct hf_zk_task *task, int err
     hf_zk_read_answer(zk, task);
 }
 
-/* Everything that was ahead of us is known to have gone, and nobody can have joined
- * there: we are granted if only our own node is there. */
-static bool is_first(const struct hf_zk_ticket *ticket)
-{
-    const struct hf_zk_line *line = ticket->line;
-
-    return ticket->where == HF_ZK_THERE && !ticket->moving && line->plain &&
-           line->head < line->count && line->place[line->head].ticket == ticket;
-}
-
 static void on_self_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
@@ -57,7 +47,7 @@ static void on_self_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *rep
     assert(task->ticket == hf_zk_ticket_find(zk, task->base.req->id));
     if (reply->error == HF_ZK_NO_NODE)
         hf_zk_ticket_away(zk, task->ticket);
-    if (task->ticket->where != HF_ZK_THERE || is_first(task->ticket))
+    if (task->ticket->where != HF_ZK_THERE || hf_zk_near_granted(task->ticket))
         hf_zk_read_answer(zk, task);
     else
         hf_zk_read(zk, task);
@@ -66,8 +56,9 @@ static void on_self_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *rep
 void hf_zk_read(struct hf_zk *zk, struct hf_zk_task *task)
 {
     task->ticket = hf_zk_ticket_find(zk, task->base.req->id);
-    if (task->ticket != NULL && is_first(task->ticket)) {
-        /* We would have heard if it had gone, too; or EXISTS tells, which is quick. */
+    if (task->ticket != NULL && hf_zk_near_granted(task->ticket)) {
+        /* Granted if only our own node is there.  We would have heard if it had gone, too;
+         * or EXISTS tells, which is quick. */
         if (hf_zk_is_armed(zk, &task->ticket->self))
             hf_zk_read_answer(zk, task);
         else

@@ -86,7 +86,7 @@ void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes
 {
     hf_zk_late_not(&ticket->late);
     hf_zk_unlisten(zk, &ticket->self, goes);
-    hf_zk_near_end(zk, ticket);
+    hf_zk_late_not(&ticket->prove);
 }
 
 void hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket)

@@ -2,7 +2,8 @@
  *
  *     who watches                      listens to
  *     a holder                         its own node, see self.c
- *     who waits in a line of mutexes   one or two places ahead, see near.c
+ *     who waits, for a mutex or among  some places ahead, see near.c
+ *     readers and writers
  *     others, and who names places     each place that is named
  *     who names none                   the folder
  */
@@ -173,7 +174,8 @@ void hf_zk_watch_review(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     if (watch_is_holders(task))
         return;
     size_t me = hf_zk_line_find(line, ticket->seq);
-    if (me == line->count || line->place[me].ticket != ticket || !line->plain)
+    if (me == line->count || line->place[me].ticket != ticket ||
+        !hf_zk_near_suits(ticket))
         hf_task_finish(&task->base, 0);
     else
         hf_zk_near_choose(zk, ticket, me);
@@ -193,7 +195,6 @@ void hf_zk_watches_resume(struct hf_zk *zk)
 void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = hf_zk_ticket_find(zk, task->base.req->id);
-    bool                 mutex = ticket != NULL && ticket->shape.capacity == 1;
 
     assert(task->step == NOT_LISTED);
     task->ticket = ticket;
@@ -201,8 +202,7 @@ void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task)
         hf_task_finish(&task->base, 0);
     } else if (task->base.req->count == 0) {
         watch_folder(zk, task);
-    } else if (ticket != NULL &&
-               (watch_is_holders(task) || (mutex && ticket->line->plain))) {
+    } else if (ticket != NULL && (watch_is_holders(task) || hf_zk_near_suits(ticket))) {
         assert(ticket->watch == NULL); /* a ticket has one at a time */
         ticket->watch = task;
         if (watch_is_holders(task)) {
@@ -225,7 +225,7 @@ void hf_zk_watch_end(struct hf_zk *zk, struct hf_zk_task *task)
     task->listeners = 0;
     if (task->ticket != NULL && task->ticket->watch == task) {
         task->ticket->watch = NULL;
-        hf_zk_near_end(zk, task->ticket);
+        hf_zk_late_not(&task->ticket->prove);
         assert(task->base.req->op == HF_WATCH);
     }
 }
