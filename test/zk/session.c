@@ -194,6 +194,8 @@ static void keeps_its_watches(void **state)
     /* The holder reads its node, and waiters read those ahead after a while. */
     while (zkproxy_requests(proxy, GET_DATA) < reads && hf_now() < end)
         poll(NULL, 0, 1);
+    assert_int_equal(hf_check(crowd.a.lock, LIMIT_MS), 0); /* and all of it is answered */
+    reads = zkproxy_requests(proxy, GET_DATA);
     for (uint64_t times = 1; times <= 3; times++) {
         uint64_t sets = zkproxy_requests(proxy, SET_WATCHES);
         zkproxy_drop(proxy);

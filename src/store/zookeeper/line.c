@@ -171,13 +171,21 @@ static void review_behind(struct hf_zk *zk, struct hf_zk_line *line, size_t inde
         review_ticket(zk, behind[i]);
 }
 
+/* kazoo's names do not tell a writer from a mutex. */
+static bool may_be_writer(const struct hf_zk_place *place)
+{
+    if (place->child.style == HF_ZK_KAZOO && place->child.shape.capacity == 1)
+        return place->ticket == NULL || place->ticket->shape.capacity != 1;
+    return place->child.shape.weight == HF_ALL;
+}
+
 void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index)
 {
     assert(index < line->count);
     if (line->place[index].gone)
         return;
     line->place[index].gone = true;
-    if (line->place[index].child.shape.weight == HF_ALL)
+    if (may_be_writer(&line->place[index]))
         line->writer_gone = true;
     line->place[index].ticket = NULL;
     while (line->head < line->count && line->place[line->head].gone)

@@ -123,7 +123,7 @@ struct hf_zk_line {
     size_t              head; /* the first that is not gone */
     bool      plain;       /* mutexes all, of different numbers: nobody can join ahead */
     bool      shared;      /* readers and writers all, of different numbers */
-    bool      writer_gone; /* since then: it may have become a reader */
+    bool      writer_gone; /* since then, perhaps: it may have become a reader */
     uint32_t *slot;        /* of a semaphore: those taken, sorted */
     size_t    slots, slot_room;
     size_t    foreign;

@@ -95,7 +95,8 @@ bool hf_zk_near_suits(const struct hf_zk_ticket *ticket)
 /* A writer went, and may have left a reader. */
 static bool is_unsure(const struct hf_zk_ticket *ticket)
 {
-    return is_writer(&ticket->shape) && ticket->line->writer_gone;
+    return ticket->line->writer_gone &&
+           (is_writer(&ticket->shape) || ticket->shape.capacity == 1);
 }
 
 bool hf_zk_near_granted(const struct hf_zk_ticket *ticket)

@@ -115,6 +115,8 @@ void hf_zk_self_await(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     ticket->self.on_news = on_self_news;
     ticket->self.data = ticket;
     (void)hf_zk_listen_as_of(zk, &ticket->self, ticket->path, (int64_t)ticket->token);
+    if (hf_zk_has_joined(&ticket->self))
+        ticket->unread = true; /* others of ours may have heard of a change */
 }
 
 void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)
