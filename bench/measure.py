@@ -275,7 +275,8 @@ class Run:
                           [one for one in self.args.scenarios if one.kind == "S6"])
 
     def document(self, load):
-        return {"version": 1, "cores": os.cpu_count(), "kernel": platform.release(),
+        kernel = ".".join(platform.release().split(".")[:2])
+        return {"version": 1, "cores": os.cpu_count(), "kernel": kernel,
                 "load": [load, os.getloadavg()[0]], "network": "relay",
                 "rounds": self.args.rounds, "seconds": self.args.seconds,
                 "scenarios": {one.text: NAMES[one.kind] for one in self.args.scenarios},
