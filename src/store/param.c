@@ -10,8 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LONGEST     (3600 * HF_SEC)
-#define HISTORY_MAX 100000
+#define LONGEST (3600 * HF_SEC)
 
 int hf_param_complain(char *errmsg, const char *what, const char *value,
                       const char *advice)
@@ -92,7 +91,7 @@ int hf_param_history(const struct hf_config *config, int *ret, char *errmsg)
     if (text == NULL)
         return 0;
     long value = strtol(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || value > HISTORY_MAX)
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || value > HF_HISTORY_MAX)
         return hf_param_complain(errmsg, "no length of a history is", text,
                                  "write history=1000: from 1 to 100000 are possible, 0 "
                                  "turns it off");

@@ -14,6 +14,8 @@ int hf_param_complain(char *errmsg, const char *what, const char *value,
 int hf_param_time(const struct hf_config *config, const char *key, hf_time least,
                   hf_time *ret, char *errmsg);
 
+#define HF_HISTORY_MAX 100000
+
 /* How many records of history are to be kept, by parameter `history`: 0 to 100000; -1 if there
  * is none.  0 or HF_EINVAL. */
 int hf_param_history(const struct hf_config *config, int *ret, char *errmsg);

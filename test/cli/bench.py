@@ -3,9 +3,6 @@
 import re
 from hf import *
 
-sys.path.insert(0, f"{sys.path[0]}/../server")  # before the redis that Debian has
-import redis  # noqa: E402
-
 LOCK = "holdfast-bench"
 SCENARIOS = {"free": ("take", "give_back"), "handover": ("handover", "wait")}
 
@@ -142,13 +139,7 @@ def what_cannot_be_measured(t):
 @case
 def figures_of_a_server(t):
     """It is young, and grants nothing for a while: that is nobody in line."""
-    if "redis" not in t.run("version").out.split():
-        raise Skip("the store redis is not in this build")
-    try:
-        server = redis.standalone()
-    except redis.Missing as reason:
-        raise Skip(reason) from None
-    with server:
+    with a_redis(t) as server:
         url = f"redis://{server.address}?ttl=1s"
         all_are_sound(t, measured(t, "--url", url), 4)
         bench = t.start("bench", "--time", "30s", "--url", url)

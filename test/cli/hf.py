@@ -181,6 +181,18 @@ class Test:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+def a_redis(t):
+    """A server of this case alone; or it is skipped."""
+    sys.path.insert(0, f"{sys.path[0]}/../server")  # before the redis that Debian has
+    import redis  # pylint: disable=import-outside-toplevel
+    if "redis" not in t.run("version").out.split():
+        raise Skip("the store redis is not in this build")
+    try:
+        return redis.standalone()
+    except redis.Missing as reason:
+        raise Skip(reason) from None
+
+
 def state_of(pid):
     """The letter ps shows: R, S, T, Z..."""
     try:

@@ -4,9 +4,6 @@ does not say that it was."""
 import select
 from hf import *
 
-sys.path.insert(0, f"{sys.path[0]}/../server")  # before the redis that Debian has
-import redis  # noqa: E402
-
 USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]
 
 
@@ -83,13 +80,7 @@ def a_killed_guardian(t):
 @case
 def a_killed_guardian_and_a_lease(t):
     """The lock is renewed for as long as the command is there."""
-    if "redis" not in t.run("version").out.split():
-        raise Skip("the store redis is not in this build")
-    try:
-        server = redis.standalone()
-    except redis.Missing as reason:
-        raise Skip(reason) from None
-    with server:
+    with a_redis(t) as server:
         t.url = f"redis://{server.address}?ttl=1s"
         t.equal(user_run(t, "run", "-w", "20", "settle", "true").returncode, 0)  # it is young
         holder, command = hold_as_root(t)

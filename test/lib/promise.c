@@ -351,6 +351,15 @@ int child_status(struct child *child)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+void child_take(struct child *parent, struct player *player, struct hf_shape shape,
+                struct ask *ret)
+{
+    player_open(player);
+    enter(player, "x", shape, ret);
+    must(is_granted(ret));
+    child_say(parent);
+}
+
 void child_kill(struct child *child)
 {
     kill(child->pid, SIGKILL);

@@ -101,6 +101,9 @@ struct child {
 void child_start(struct child *child, void (*body)(struct child *parent));
 void child_say(struct child *other);
 bool child_hear(struct child *other, int ms);
+/* In such a process: take "x", and say so. */
+void child_take(struct child *parent, struct player *player, struct hf_shape shape,
+                struct ask *ret);
 void child_kill(struct child *child);   /* SIGKILL, and reap */
 void child_end(struct child *child);    /* say a word, then it must end well */
 int  child_status(struct child *child); /* wait until it ends */

@@ -82,10 +82,7 @@ static void hold(struct child *parent)
     struct player player;
     struct ask    ask;
 
-    player_open(&player);
-    enter(&player, "x", MUTEX, &ask);
-    must(is_granted(&ask));
-    child_say(parent);
+    child_take(parent, &player, MUTEX, &ask);
     child_hear(parent, -1);
 }
 

@@ -137,10 +137,7 @@ static void hold_and_hear(struct child *parent)
     struct player player;
     struct ask    ask;
 
-    player_open(&player);
-    enter(&player, "x", MUTEX, &ask);
-    must(is_granted(&ask));
-    child_say(parent);
+    child_take(parent, &player, MUTEX, &ask);
     hears(&player, &ask, "first");
     child_say(parent);
     hears(&player, &ask, "second");

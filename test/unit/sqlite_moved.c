@@ -231,10 +231,7 @@ static void hold(struct child *parent)
     struct player player;
     struct ask    ask;
 
-    player_open(&player);
-    enter(&player, "x", MUTEX, &ask);
-    must(is_granted(&ask));
-    child_say(parent);
+    child_take(parent, &player, MUTEX, &ask);
     while (!child_hear(parent, 0) && player.lost == 0)
         player_turn(&player, 10);
     must(leave(&player, "x", ask.req.id) == (player.lost > 0 ? HF_ELOST : 0));

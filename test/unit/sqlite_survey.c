@@ -114,10 +114,7 @@ static void hold_alone(struct child *parent)
     struct player player;
     struct ask    ask;
 
-    player_open(&player);
-    enter(&player, "x", READER, &ask);
-    must(is_granted(&ask));
-    child_say(parent);
+    child_take(parent, &player, READER, &ask);
     child_hear(parent, -1);
 }
 

@@ -2,6 +2,7 @@
 #include "store/sqlite/inner.h"
 
 #include "holdfast.h"
+#include "store/param.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,22 +11,10 @@
 
 int hf_sq_history_read(struct hf_sq *sq, const struct hf_config *config)
 {
-    const char *text = hf_config_get(config, "history");
-
     sq->keep = -1;
-    if (text == NULL || config->will != NULL) /* who executes a will does only that */
+    if (config->will != NULL) /* who executes a will does only that */
         return 0;
-    size_t length = strlen(text);
-    long   number = strtol(text, NULL, 10);
-    if (length == 0 || length > 6 || strspn(text, "0123456789") != length ||
-        number > HF_SQ_KEPT_MAX)
-        return hf_sq_fail(
-            sq, HF_EINVAL,
-            "store URL: history=%.40s: write how many records to keep, from "
-            "0 (none) to %d",
-            text, HF_SQ_KEPT_MAX);
-    sq->keep = (int)number;
-    return 0;
+    return hf_param_history(config, &sq->keep, sq->base.errmsg);
 }
 
 /* The gate is all that is needed: those who change lines read the head behind it. */

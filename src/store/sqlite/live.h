@@ -21,12 +21,13 @@
 #define HF_SQLITE_LIVE_H
 
 #include "base/clock.h"
+#include "store/param.h"
 #include "store/sqlite/files.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define HF_SQ_KEPT_MAX 100000
+#define HF_SQ_KEPT_MAX HF_HISTORY_MAX
 
 struct hf_sq_live {
     int   gate; /* -1: not open */
