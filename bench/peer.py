@@ -17,7 +17,7 @@ import postgres  # noqa: E402
 DISK = "/var/tmp"  # kept over a restart of the machine, so not in its memory
 PACKAGES = ["redlock@5.0.0-beta.2", "ioredis@5.11.1"]
 # What servers of tests have otherwise, as PostgreSQL is shipped; but for many connections.
-SHIPPED = {"max_connections": "500", "shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB",
+SHIPPED = {"max_connections": "1100", "shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB",
            "wal_recycle": "on", "wal_init_zero": "on", "dynamic_shared_memory_type": "posix"}
 
 
@@ -26,6 +26,21 @@ class Failed(Exception):
 
 
 TROUBLE = (Failed, beside.Failed, beside.Missing)
+
+
+def file_system(path):
+    """Its kind, as statfs(2) has it: "ext2/ext3", "tmpfs"."""
+    done = subprocess.run(["stat", "-f", "-c", "%T", str(path)], text=True, capture_output=True,
+                          check=True)
+    return done.stdout.strip()
+
+
+def disk():
+    """A folder on a disk, so that what is flushed there is really written."""
+    kind = file_system(DISK)
+    if kind in ("tmpfs", "ramfs"):
+        raise Failed(f"{DISK} is in memory ({kind}): there is no disk to measure")
+    return DISK
 
 
 class Peer:
@@ -111,7 +126,7 @@ class Postgres(postgres.Server):
     def _make(self, copy_of):
         if not self.on_disk:
             return super()._make(copy_of)
-        self.disk = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-pg.", dir=DISK))
+        self.disk = pathlib.Path(tempfile.mkdtemp(prefix="holdfast-pg.", dir=disk()))
         postgres.give_to_servant(self.disk)
         self.data = self.disk / "data"
         return super()._make(copy_of)

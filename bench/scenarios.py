@@ -14,7 +14,7 @@ NAMES = {
 SHORT = ["S1", "S1+", "S2:16", "S3:2", "S3:16", "S3:64", "S3:2@1", "S3:16@1", "S3:16@5",
          "S4:1000", "S5:16", "S6", "S7:1000", "S8:10", "S8:100", "S8:1000", "S8:10000", "S9:8"]
 ALL = SHORT + ["S3:8", "S3:8@1", "S3:64@1", "S3:2@5", "S3:64@5", "S9:1", "S9:32", "S9:128"]
-NEAR = {"S6", "S7", "S8"}  # only at the first of several distances
+NEAR = {"S6", "S7", "S8"}  # of these lists, only at the first of several distances
 
 
 class Scenario:
@@ -34,7 +34,8 @@ class Scenario:
 
     def rounds(self, rounds):
         """What takes long, and what only counts, is not done in each."""
-        return 1 if self.kind == "S7" or self.count >= 10000 else rounds
+        most = 1 if self.kind == "S7" or self.count >= 10000 else rounds if self.is_timed() else 3
+        return min(most, rounds)
 
     def takes(self, seconds):
         """About how long a side's turn is."""

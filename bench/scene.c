@@ -46,6 +46,15 @@ void scene_took(double us)
         shared->took[at] = us;
 }
 
+void scene_mark(void)
+{
+    char line[16];
+
+    puts("mark");
+    fflush(stdout);
+    must(fgets(line, sizeof line, stdin) != NULL, "reading");
+}
+
 /* ---- Those who take turns ---------------------------------------------------------- */
 
 /* Many have the same lock. */
@@ -112,7 +121,7 @@ static void sit_down(struct worker *w, const struct way *way, const struct scene
     w->way = way;
     w->scene = scene;
     w->seed = (unsigned)(number + 1) * (unsigned)getpid();
-    w->seat.session = scene->number == 2 ? 0 : number;
+    w->seat.session = scene->number == 2 && !way->apart ? 0 : number;
     w->seat.readers = scene->number == 5;
     w->seat.eager = scene->eager;
     snprintf(w->seat.lock, sizeof w->seat.lock, own ? "S%d-%d-%zu" : "S%d", scene->number,
@@ -120,8 +129,9 @@ static void sit_down(struct worker *w, const struct way *way, const struct scene
     w->me = way->join(&w->seat);
 }
 
+/* `seconds`: how long it is to take, then how long it took without the joining. */
 static unsigned long repeat(const struct way *way, const struct scene *scene,
-                            double seconds, unsigned long *least)
+                            double *seconds, unsigned long *least)
 {
     struct worker *workers = calloc(scene->count, sizeof *workers);
     unsigned long  count = 0;
@@ -129,9 +139,9 @@ static unsigned long repeat(const struct way *way, const struct scene *scene,
     must(workers != NULL, "calloc");
     for (size_t i = 0; i < scene->count; i++)
         sit_down(&workers[i], way, scene, i);
-    double end = now_us() + seconds * 1e6;
+    double begin = now_us();
     for (size_t i = 0; i < scene->count; i++) {
-        workers[i].end = end;
+        workers[i].end = begin + *seconds * 1e6;
         must(pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0,
              "a thread");
     }
@@ -140,6 +150,7 @@ static unsigned long repeat(const struct way *way, const struct scene *scene,
         count += workers[i].count;
         *least = i == 0 || workers[i].count < *least ? workers[i].count : *least;
     }
+    *seconds = (now_us() - begin) / 1e6;
     for (size_t i = 0; i < scene->count; i++)
         way->leave(workers[i].me);
     free(workers);
@@ -165,12 +176,13 @@ static bool read_scene(struct scene *scene, const char *line, double *size)
 
 static void play(const struct way *way, const struct scene *scene, double size)
 {
-    double        start = now_us(), seconds = 0;
     bool          turns = way->join != NULL && strchr("478", scene->text[1]) == NULL;
+    double        start = now_us(), seconds = turns ? size : 0;
     unsigned long count, least = 0;
 
-    count =
-        turns ? repeat(way, scene, size, &least) : way->special(scene, size, &seconds);
+    count = turns                  ? repeat(way, scene, &seconds, &least)
+            : way->special != NULL ? way->special(scene, size, &seconds)
+                                   : throng_play(way, scene, size, &seconds);
     if (seconds == 0)
         seconds = (now_us() - start) / 1e6;
     printf("%s %lu %.6f %lu\n", scene->text, count, seconds, least);

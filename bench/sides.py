@@ -27,6 +27,8 @@ SIZE = HEADER + 8 * 200000
 LIMIT = 90.0  # seconds beyond what was asked for, until an answer is given up
 ALL = {"S1", "S1+", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9"}
 MANY = {"S3", "S5", "S9"}  # scenarios of many sessions
+CROWDS = {"S4", "S7", "S8"}  # of many who wait in one process
+THREADS = 1000  # so many wait at most where each needs one, with a look at the whole line
 DEBIAN = "/usr/bin/python3"  # has kazoo and redis-py
 
 
@@ -41,17 +43,21 @@ def cpu_seconds(pids):
 
 class Side:
     """`plays`: which scenarios; `argv`: of one of its processes; `processes`: of how many
-    sessions it is at most, if each is a process of its own; else 0."""
+    sessions it is at most, if each is a process of its own; else 0; `waiters`: how many there
+    can be in S4, S7 and S8; `heavy`: has a connection for each of them, which are dismissed."""
 
-    def __init__(self, name, argv, plays, *, processes=0, shares=True, floor=False, env=None):
+    def __init__(self, name, argv, plays, *, processes=0, shares=True, floor=False, env=None,
+                 waiters=10000, heavy=False):
         self.name, self.argv, self.plays = name, [str(word) for word in argv], plays
         self.processes, self.shares, self.floor = processes, shares, floor
+        self.waiters, self.heavy = waiters, heavy
         self.env = env or {}
         self.peers, self.map = [], None
 
     def can(self, scenario):
-        return scenario.kind in self.plays and \
-            (not self.processes or scenario.kind not in MANY or scenario.count <= self.processes)
+        most = self.waiters if scenario.kind in CROWDS else \
+            self.processes if self.processes and scenario.kind in MANY else scenario.count
+        return scenario.kind in self.plays and scenario.count <= most
 
     # ---- Its life
 
@@ -117,7 +123,8 @@ class Side:
         if scenario.kind == "S3" and not self.floor:
             figures["fair"] = scenario.count * min(int(words[3]) for words in said)
         if len(said[0]) > 4 and float(said[0][4]) > 0:
-            figures |= {"p50": float(said[0][4]), "p99": float(said[0][5])}
+            figures |= {"p50": statistics.median(float(words[4]) for words in said),
+                        "p99": max(float(words[5]) for words in said)}
         figures |= self.shared_figures(scenario, figures["operations"])
         if scenario.kind in ("S4", "S7"):  # how long it was waited for
             figures = {key: figures[key] for key in ("operations", "seconds")}
@@ -178,9 +185,9 @@ def floor(args, program, address, name, kind, plays, **more):
 def of_sqlite(store, port, args):
     address = store.address(port)
     yield holdfast(store, port, args, 64)
-    yield floor(args, "sqlite_floor", address, "flock(2)", "flock", {"S1", "S3", "S5", "S6", "S9"},
-                processes=64, floor=False)
-    yield floor(args, "sqlite_floor", address, "two writes", "writes", {"S1"})
+    yield floor(args, "sqlite_floor", address, "flock(2)", "flock", ALL - {"S1+"},
+                processes=64, floor=False, waiters=THREADS)
+    yield floor(args, "sqlite_floor", address, "two writes", "writes", {"S1", "S2"})
     yield Side("pipe", [args.build / "bench/floors/pipe"], {"S3"}, floor=True)
 
 
@@ -188,11 +195,12 @@ def of_zookeeper(store, port, args):
     address = store.address(port)
     java = curator.command("bench/peers/Curator.java", args.build, "-Xmx512m", "-Xss512k")
     yield holdfast(store, port, args, 0)
-    yield Side("Curator", [*java, address], ALL - {"S1+", "S8"}, shares=False)
+    yield Side("Curator", [*java, address], ALL - {"S1+"}, shares=False, waiters=THREADS)
     yield Side("kazoo", [DEBIAN, "-B", ROOT / "bench/peers/turns.py", "kazoo", address],
-               {"S1", "S3", "S6"}, processes=16)
+               ALL - {"S1+"}, processes=16, waiters=THREADS)
     for name, kind in (("create, delete", "bare"), ("ping", "ping")):
-        yield floor(args, "zookeeper_floor", address, name, kind, {"S1"})
+        yield floor(args, "zookeeper_floor", address, name, kind, {"S1", "S2", "S9"})
+    yield floor(args, "zookeeper_floor", address, "getChildren", "list", {"S8"})
 
 
 def of_redis(store, port, args):
@@ -204,19 +212,20 @@ def of_redis(store, port, args):
         args.leave_out("redlock", why)
     else:
         yield Side("redlock", ["node", ROOT / "bench/peers/redlock.js", address],
-                   {"S1", "S2", "S3", "S4", "S6", "S7", "S9"}, shares=False,
+                   ALL - {"S1+", "S5"}, shares=False, waiters=THREADS,
                    env={"NODE_PATH": str(folder / "node_modules")})
     yield Side("redis-py", [DEBIAN, "-B", ROOT / "bench/peers/turns.py", "redis-py", address],
-               {"S1", "S3", "S6"}, processes=16)
+               ALL - {"S1+", "S5"}, processes=16, waiters=THREADS, heavy=True)
     for name, kind in (("SET NX, delete", "bare"), ("ping", "ping")):
-        yield floor(args, "redis_floor", address, name, kind, {"S1", "S9"}, processes=64)
+        yield floor(args, "redis_floor", address, name, kind, {"S1", "S2", "S9"}, processes=64)
+    yield floor(args, "redis_floor", address, "RPUSH, BLPOP", "ring", {"S3"})
 
 
 def of_postgres(store, port, args):
     address = store.address(port)
     yield holdfast(store, port, args, 128)
-    yield floor(args, "postgres_floor", address, "advisory", "advisory",
-                {"S1", "S3", "S5", "S6", "S9"}, processes=128, floor=False)
+    yield floor(args, "postgres_floor", address, "advisory", "advisory", ALL - {"S1+"},
+                processes=128, floor=False, waiters=THREADS, heavy=True)
     for name, kind in (("two updates", "updates"), ("lazy update", "lazy"), ("SELECT 1", "select")):
         yield floor(args, "postgres_floor", address, name, kind, {"S1"})
     yield floor(args, "postgres_floor", address, "NOTIFY", "notify", {"S3"})
@@ -227,10 +236,10 @@ SIDES = {"sqlite": of_sqlite, "zookeeper": of_zookeeper, "redis": of_redis,
 
 
 # How many of them play what there is for many; for an estimate before there are servers.
-PLAYERS = {"sqlite": {"S1": 3, "S3": 3, "S5": 2, "S6": 2, "S9": 2},
-           "zookeeper": {"S1": 5, "S2": 2, "S3": 3, "S4": 4, "S5": 2, "S6": 4, "S7": 2, "S9": 2},
-           "redis": {"S1": 5, "S2": 2, "S3": 3, "S4": 3, "S6": 3, "S7": 2, "S9": 4},
-           "postgres": {"S1": 5, "S3": 3, "S5": 2, "S6": 2, "S9": 2}}
+PLAYERS = {"sqlite": {"S1": 3, "S2": 3, "S3": 3},
+           "zookeeper": {"S1": 5, "S2": 5, "S3": 3, "S4": 6, "S8": 4, "S9": 5},
+           "redis": {"S1": 5, "S2": 5, "S3": 4, "S4": 5, "S5": 1, "S7": 3, "S8": 3, "S9": 5},
+           "postgres": {"S1": 5, "S3": 3}}  # else 2; in rounds, more for what takes long
 
 
 # ---- Commands -----------------------------------------------------------------------------------

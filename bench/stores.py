@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 
-from peer import DISK, Postgres
+from peer import Postgres, disk, file_system
 import postgres
 import redis
 import zookeeper
@@ -20,14 +20,16 @@ MEMORY = "/dev/shm"
 
 
 class Store:
-    """`data`: where, "memory" or "disk"; `ready`: from when on it grants."""
-    name = host = port = None
+    """`data`: where, "memory" or "disk"; `system`: the kind of file system that is;
+    `ready`: from when on it grants."""
+    name = host = port = system = None
     has_unix = False
     ready = 0.0
 
     def folder(self, stack, data):
-        made = tempfile.mkdtemp(prefix="holdfast-data.", dir=DISK if data == "disk" else MEMORY)
+        made = tempfile.mkdtemp(prefix="holdfast-data.", dir=disk() if data == "disk" else MEMORY)
         stack.callback(shutil.rmtree, made, ignore_errors=True)
+        self.system = file_system(made)
         return pathlib.Path(made)
 
     def url(self, space=None, ttl=None, port=None):
@@ -50,7 +52,7 @@ class Store:
 class Sqlite(Store):
     name = "sqlite"
 
-    def __init__(self, stack, data="disk"):
+    def __init__(self, stack, data="disk", fsync=None):
         self.data, self.path = data, self.folder(stack, data)
 
     def url(self, space=None, ttl=None, port=None):
@@ -63,9 +65,11 @@ class Sqlite(Store):
 class Zookeeper(Store):
     name = "zookeeper"
 
-    def __init__(self, stack, data="memory"):
+    def __init__(self, stack, data="memory", fsync=None):
+        """On a disk each transaction is flushed before it is answered (forceSync), as shipped."""
         self.data = data
-        config = {"dataLogDir": self.folder(stack, data)} if data == "disk" else {}
+        config = {"dataDir": self.folder(stack, data)}
+        config |= {"preAllocSize": 65536} if data == "disk" else {}
         self.cluster = stack.enter_context(zookeeper.standalone(
             tick=2000, log_level="error", jvm=ZOOKEEPER_FLAGS, config=config))
         self.host, self.port = self.cluster.address.split(":")
@@ -87,10 +91,11 @@ class Zookeeper(Store):
 class Redis(Store):
     name, has_unix = "redis", True
 
-    def __init__(self, stack, data="memory"):
-        self.data, options = data, []
+    def __init__(self, stack, data="memory", fsync="always"):
+        self.data = data
+        options = [f"dir {self.folder(stack, data)}"]
         if data == "disk":
-            options = [f"dir {self.folder(stack, data)}", "appendonly yes", "appendfsync always"]
+            options += ["appendonly yes", f"appendfsync {fsync}"]
         self.server = stack.enter_context(redis.standalone(options=options))
         self.host, self.port = self.server.address.split(":")
         self.ready = time.monotonic() + REDIS_AGE
@@ -119,7 +124,7 @@ class Database(Store):
     name, has_unix = "postgres", True
     server = None  # one for both
 
-    def __init__(self, stack, data="disk"):
+    def __init__(self, stack, data="disk", fsync=None):
         self.data = data
         if Database.server is None:
             Database.server = stack.enter_context(Postgres(data == "disk"))
@@ -127,6 +132,7 @@ class Database(Store):
                 link.run("CREATE TABLE bench (n bigint) WITH (fillfactor = 50); "
                          "INSERT INTO bench VALUES (0)")
         self.host, self.port = "127.0.0.1", self.server.port
+        self.system = file_system(self.server.data)
 
     def url(self, space=None, ttl=None, port=None):
         name = f"{self.name}_{space}" if space else self.server.database
@@ -147,7 +153,7 @@ class Database(Store):
 class Pooled(Database):
     name, has_unix = "pgbouncer", False
 
-    def __init__(self, stack, data="disk"):
+    def __init__(self, stack, data="disk", fsync=None):
         super().__init__(stack, data)
         self.port = self.server.pgbouncer().port
 
@@ -155,7 +161,7 @@ class Pooled(Database):
 STORES = {kind.name: kind for kind in (Sqlite, Zookeeper, Redis, Database, Pooled)}
 
 
-def start_stores(stack, names, data=None):
+def start_stores(stack, names, data=None, fsync="always"):
     """`data`: "memory" or "disk"; or as each has it if nothing is said."""
-    return [kind(stack, *([data] if data else [])) for name, kind in STORES.items()
-            if name in names]
+    more = {"data": data} if data else {}
+    return [kind(stack, fsync=fsync, **more) for name, kind in STORES.items() if name in names]

@@ -65,10 +65,8 @@ static void *join(const struct seat *seat)
 
     must(seat->session < SCENE_SESSIONS, "so many sessions");
     struct link *l = &links[seat->session];
-    if (l->plain == NULL) {
+    if (l->plain == NULL)
         l->plain = connect_to("SELECT 1");
-        l->off = connect_to("SET synchronous_commit = off");
-    }
     uint64_t hash =
         14695981039346656037ULL; /* as many would: a number made of the name */
     for (const char *c = seat->lock; *c != '\0'; c++)
@@ -90,8 +88,12 @@ static void update(void *me, bool write)
 
 static void update_lazily(void *me, bool write)
 {
+    struct link *l = me;
+
     (void)write;
-    call(((struct link *)me)->off, "update");
+    if (l->off == NULL)
+        l->off = connect_to("SET synchronous_commit = off");
+    call(l->off, "update");
 }
 
 static void select_one(void *me, bool write)
@@ -180,11 +182,11 @@ static const struct {
     const char *name;
     struct way  way;
 } ways[] = {
-    { "updates", { join, update, update, leave, NULL } },
-    { "lazy", { join, update, update_lazily, leave, NULL } },
-    { "advisory", { join, lock, unlock, leave, NULL } },
-    { "select", { join, select_one, nothing, leave, NULL } },
-    { "notify", { NULL, NULL, NULL, NULL, notify } },
+    { "updates", { join, update, update, leave, NULL, true } },
+    { "lazy", { join, update, update_lazily, leave, NULL, true } },
+    { "advisory", { join, lock, unlock, leave, NULL, true } },
+    { "select", { join, select_one, nothing, leave, NULL, true } },
+    { "notify", { .special = notify } },
 };
 
 int main(int argc, char **argv)

@@ -1,17 +1,21 @@
 /* redis_floor.c - what a Redis server can do at best, by hiredis.
  *
- *     redis_floor SOCKET|HOST:PORT FILE bare|ping
+ *     redis_floor SOCKET|HOST:PORT FILE bare|ping|ring
  *
  *     bare    SET NX PX, and a script that deletes it if it is ours: the lock most have
  *     ping    PING and its answer
+ *     ring    S3 alone: each waits in BLPOP for a list of its own, and RPUSHes to the next one's
  */
 #include "bench/common.h"
 #include "bench/scene.h"
 
 #include <hiredis/hiredis.h>
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #define SECRET 33
+#define MOST   64 /* of a ring */
 
 struct owner {
     redisContext      *context;
@@ -110,15 +114,94 @@ static void leave(void *me)
     (void)me;
 }
 
-static const struct way bare_way = { join, take_bare, give_bare, leave, NULL };
-static const struct way ping_way = { join, ping, nothing, leave, NULL };
+/* ---- A ring ------------------------------------------------------------------------------- */
+
+struct member {
+    struct owner  *owner;
+    struct member *next;
+    pthread_t      thread;
+    unsigned long  count;
+};
+
+/* Whoever has its turn reads and writes these. */
+static double given, end, hold_us;
+
+static void push(struct owner *by, const char *list)
+{
+    freeReplyObject(expect(redisCommand(by->context, "RPUSH %s x", list),
+                           REDIS_REPLY_INTEGER, by, "RPUSH"));
+}
+
+/* Goes only when it has its turn, or those who come next would wait for ever. */
+static void *take_turns(void *data)
+{
+    struct member *m = data;
+
+    for (bool over = false; !over; m->count++) {
+        freeReplyObject(
+            expect(redisCommand(m->owner->context, "BLPOP %s 0", m->owner->key),
+                   REDIS_REPLY_ARRAY, m->owner, "BLPOP"));
+        scene_took(now_us() - given);
+        pause_us((long)hold_us);
+        given = now_us();
+        over = given >= end;
+        push(m->owner, m->next->owner->key);
+    }
+    return NULL;
+}
+
+static unsigned long play_ring(const struct scene *scene, double size, double *seconds)
+{
+    struct member members[MOST] = { 0 };
+    unsigned long count = 0;
+
+    must(scene->count <= MOST, "so many");
+    hold_us = scene->hold_us;
+    for (size_t i = 0; i < scene->count; i++) {
+        struct seat seat = { .session = i };
+        snprintf(seat.lock, sizeof seat.lock, "ring-%d-%zu", (int)getpid(), i);
+        members[i].owner = join(&seat);
+        members[i].next = &members[(i + 1) % scene->count];
+    }
+    double begin = given = now_us();
+    end = begin + size * 1e6;
+    for (size_t i = 0; i < scene->count; i++)
+        must(pthread_create(&members[i].thread, NULL, take_turns, &members[i]) == 0,
+             "a thread");
+    struct owner *starter = connect_to();
+    push(starter, members[0].owner->key);
+    for (size_t i = 0; i < scene->count; i++) {
+        pthread_join(members[i].thread, NULL);
+        count += members[i].count;
+    }
+    *seconds = (given - begin) / 1e6;
+    freeReplyObject(
+        expect(redisCommand(starter->context, "DEL %s", members[0].owner->key),
+               REDIS_REPLY_INTEGER, starter, "DEL"));
+    redisFree(starter->context);
+    free(starter);
+    return count;
+}
+
+static const struct {
+    const char *name;
+    struct way  way;
+} ways[] = {
+    { "bare", { join, take_bare, give_bare, leave, NULL, true } },
+    { "ping", { join, ping, nothing, leave, NULL, true } },
+    { "ring", { .special = play_ring } },
+};
 
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: %s SOCKET|HOST:PORT FILE bare|ping\n", argv[0]);
+    size_t i = 0, count = sizeof ways / sizeof ways[0];
+
+    while (argc == 4 && i < count && strcmp(argv[3], ways[i].name) != 0)
+        i++;
+    if (argc != 4 || i == count) {
+        fprintf(stderr, "usage: %s SOCKET|HOST:PORT FILE bare|ping|ring\n", argv[0]);
         return 2;
     }
     address = argv[1];
-    return scene_main(strcmp(argv[3], "ping") == 0 ? &ping_way : &bare_way, argv[2]);
+    return scene_main(&ways[i].way, argv[2]);
 }

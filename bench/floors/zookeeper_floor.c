@@ -1,9 +1,10 @@
 /* zookeeper_floor.c - what a ZooKeeper server can do at best, by its bare protocol.
  *
- *     zookeeper_floor HOST:PORT FILE bare|ping
+ *     zookeeper_floor HOST:PORT FILE bare|ping|list
  *
  *     bare    create a node that is tied to the session, and delete it; each is awaited
  *     ping    does the root exist: one round trip
+ *     list    S8 alone: the children of a node that has so many, named as Curator does it
  */
 #include "bench/common.h"
 #include "bench/scene.h"
@@ -12,12 +13,15 @@
 #include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #define TIMEOUT_MS 30000
 #define CREATE     1
 #define DELETE     2
 #define EXISTS     3
+#define CHILDREN   8
 #define EPHEMERAL  1
+#define SEQUENTIAL 2
 #define ALL_RIGHTS 31
 
 /* A message that is being written, its length in front. */
@@ -27,8 +31,9 @@ struct message {
 };
 
 struct session {
-    int  fd, xid;
-    char path[40];
+    int           fd, xid;
+    char          path[96];
+    unsigned char answer[1024 * 1024]; /* 10,000 names fit */
 };
 
 static const char *address;
@@ -64,15 +69,14 @@ static void read_all(int fd, void *to, size_t size)
 /* Returns the answer's error; of a greeting, which has none, its first word. */
 static int ask(struct session *s, struct message *m)
 {
-    unsigned char answer[1024];
-    uint32_t      wire = htonl((uint32_t)(m->size - 4));
+    uint32_t wire = htonl((uint32_t)(m->size - 4));
 
     memcpy(m->bytes, &wire, 4);
     must(send(s->fd, m->bytes, m->size, 0) == (ssize_t)m->size, "writing");
     read_all(s->fd, &wire, 4);
-    must(ntohl(wire) >= 16 && ntohl(wire) <= sizeof answer, "the length of an answer");
-    read_all(s->fd, answer, ntohl(wire));
-    memcpy(&wire, answer + (s->xid == 0 ? 0 : 12), 4);
+    must(ntohl(wire) >= 16 && ntohl(wire) <= sizeof s->answer, "the length of an answer");
+    read_all(s->fd, s->answer, ntohl(wire));
+    memcpy(&wire, s->answer + (s->xid == 0 ? 0 : 12), 4);
     return (int)ntohl(wire);
 }
 
@@ -136,18 +140,23 @@ static void leave(void *me)
     (void)me;
 }
 
-static void create(void *me, bool write)
+static void create_node(struct session *s, int flags)
 {
-    struct message m = request(me, CREATE);
+    struct message m = request(s, CREATE);
 
-    (void)write;
     put_text(&m, "");
     put_int(&m, 1); /* one right: all of them to all */
     put_int(&m, ALL_RIGHTS);
     put_text(&m, "world");
     put_text(&m, "anyone");
-    put_int(&m, EPHEMERAL);
-    must(ask(me, &m) == 0, "create");
+    put_int(&m, flags);
+    must(ask(s, &m) == 0, "create");
+}
+
+static void create(void *me, bool write)
+{
+    (void)write;
+    create_node(me, EPHEMERAL);
 }
 
 static void delete (void *me, bool write)
@@ -176,15 +185,67 @@ static void nothing(void *me, bool write)
     (void)write;
 }
 
-static const struct way bare_way = { join, create, delete, leave, NULL };
-static const struct way ping_way = { join, exists, nothing, leave, NULL };
+/* ---- A long line --------------------------------------------------------------------------- */
+
+static void remove_line(struct session *s, const char *folder, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        snprintf(s->path, sizeof s->path, "%s/_c_%032d-lock-%010zu", folder, 0, i);
+        delete (s, true);
+    }
+    snprintf(s->path, sizeof s->path, "%s", folder);
+    delete (s, true);
+}
+
+static unsigned long play_list(const struct scene *scene, double size, double *seconds)
+{
+    static struct session *s;
+    static unsigned        number;
+    char                   folder[32];
+
+    if (s == NULL)
+        s = connect_to();
+    snprintf(folder, sizeof folder, "/list-%d-%u", (int)getpid(), number++);
+    snprintf(s->path, sizeof s->path, "%s", folder);
+    create_node(s, 0);
+    snprintf(s->path, sizeof s->path, "%s/_c_%032d-lock-", folder, 0);
+    for (size_t i = 0; i < scene->count; i++)
+        create_node(s, EPHEMERAL | SEQUENTIAL);
+    snprintf(s->path, sizeof s->path, "%s", folder);
+    scene_mark();
+    double start = now_us();
+    for (size_t i = 0; i < (size_t)size; i++) {
+        double         since = now_us();
+        struct message m = request(s, CHILDREN);
+        m.bytes[m.size++] = 0; /* no watch */
+        must(ask(s, &m) == 0, "getChildren");
+        scene_took(now_us() - since);
+    }
+    *seconds = (now_us() - start) / 1e6;
+    scene_mark();
+    remove_line(s, folder, scene->count);
+    return (unsigned long)size;
+}
+
+static const struct {
+    const char *name;
+    struct way  way;
+} ways[] = {
+    { "bare", { join, create, delete, leave, NULL, true } },
+    { "ping", { join, exists, nothing, leave, NULL, true } },
+    { "list", { .special = play_list } },
+};
 
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: %s HOST:PORT FILE bare|ping\n", argv[0]);
+    size_t i = 0, count = sizeof ways / sizeof ways[0];
+
+    while (argc == 4 && i < count && strcmp(argv[3], ways[i].name) != 0)
+        i++;
+    if (argc != 4 || i == count) {
+        fprintf(stderr, "usage: %s HOST:PORT FILE bare|ping|list\n", argv[0]);
         return 2;
     }
     address = argv[1];
-    return scene_main(strcmp(argv[3], "ping") == 0 ? &ping_way : &bare_way, argv[2]);
+    return scene_main(&ways[i].way, argv[2]);
 }

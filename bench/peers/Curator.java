@@ -36,6 +36,7 @@ public final class Curator {
     private final List<Double> took = new ArrayList<>(); // microseconds, of one
     private final AtomicInteger holders = new AtomicInteger();
     private volatile long released; // when the last holder began to let go
+    private double passed; // seconds of S8, or 0
     private long least; // turns of the thread that had the fewest
     private BufferedReader in;
 
@@ -143,14 +144,52 @@ public final class Curator {
             threads.add(thread(turn(new InterProcessMutex(client, "/s4"))));
         while (client.checkExists().forPath("/s4").getNumChildren() <= waiters)
             TimeUnit.MILLISECONDS.sleep(1);
-        if (idle) {
-            System.out.println("mark");
-            in.readLine();
-        }
+        if (idle)
+            mark();
         first.release();
         for (Thread each : threads)
             each.join();
         return waiters;
+    }
+
+    /** From one session to the other, so often; who had it queues again, behind all who wait. */
+    private long pass(int waiters, int hands) throws Exception {
+        List<Thread> threads = new ArrayList<>();
+        AtomicInteger left = new AtomicInteger(hands);
+        CountDownLatch done = new CountDownLatch(1);
+        InterProcessMutex first = new InterProcessMutex(session(0), "/s8");
+
+        first.acquire();
+        for (int i = 0; i < waiters; i++) {
+            InterProcessMutex lock = new InterProcessMutex(session(i % 2), "/s8");
+            threads.add(thread(() -> {
+                while (left.get() > 0) {
+                    lock.acquire();
+                    if (left.get() > 0)
+                        took(System.nanoTime() - released);
+                    if (left.decrementAndGet() == 0)
+                        done.countDown();
+                    released = System.nanoTime();
+                    lock.release();
+                }
+            }));
+        }
+        while (session(0).checkExists().forPath("/s8").getNumChildren() <= waiters)
+            TimeUnit.MILLISECONDS.sleep(1);
+        mark();
+        long start = released = System.nanoTime();
+        first.release();
+        done.await();
+        passed = (System.nanoTime() - start) / 1e9;
+        mark();
+        for (Thread each : threads)
+            each.join();
+        return hands;
+    }
+
+    private void mark() throws Exception {
+        System.out.println("mark");
+        in.readLine();
     }
 
     private Turn seat(String kind, int number, double holdMs) throws Exception {
@@ -172,6 +211,8 @@ public final class Curator {
 
         if (part[0].equals("S4") || part[0].equals("S7"))
             return crowd(count, part[0].equals("S7"));
+        if (part[0].equals("S8"))
+            return pass(count, (int) size);
         for (int i = 0; i < count; i++)
             turns.add(seat(part[0], i, holdMs));
         return repeat(turns, size);
@@ -188,9 +229,10 @@ public final class Curator {
             String[] word = line.split(" ");
             took.clear();
             least = 0;
+            passed = 0;
             long start = System.nanoTime();
             long count = scenario(word[0], Double.parseDouble(word[1]));
-            double seconds = (System.nanoTime() - start) / 1e9;
+            double seconds = passed > 0 ? passed : (System.nanoTime() - start) / 1e9;
             Collections.sort(took);
             System.out.println(word[0] + " " + count + " " + seconds + " " + least + " "
                 + percentile(0.5) + " " + percentile(0.99));

@@ -81,7 +81,7 @@ static unsigned long special(const struct scene *scene, double size, double *sec
                                 : crowd_pass(url, scene->count, (size_t)size, seconds);
 }
 
-static const struct way holdfast = { join, take, give, leave, special };
+static const struct way holdfast = { join, take, give, leave, special, false };
 
 int main(int argc, char **argv)
 {

@@ -13,11 +13,12 @@ const Redis = require("ioredis");
 const Redlock = require("redlock").default;
 
 const LEASE = 30000;
+const LONGEST = 3000;
 const address = process.argv[2];
 const sessions = [];
 const input = readline.createInterface({ input: process.stdin });
 const lines = input[Symbol.asyncIterator]();
-let took, holders, least;
+let took, holders, least, seconds;
 let released = 0; // when the last holder began to let go
 
 function connect() {
@@ -72,16 +73,44 @@ async function crowd(waiters, then) {
   return waiters;
 }
 
-async function idle() {
+async function mark() {
   console.log("mark");
   await lines.next();
+}
+
+// There is no line: so often from one to another who was trying, of two sessions; or for as
+// long as that may take.
+async function pass(waiters, hands) {
+  const first = await session(0).acquire(["S8"], LEASE);
+  let ended = 0;
+  let start = Infinity;
+  const all = Array.from({ length: waiters }, async (_, i) => {
+    const redlock = session(i % 2);
+    while (ended === 0) {
+      const since = performance.now();
+      const lock = await redlock.acquire(["S8"], LEASE);
+      const now = performance.now();
+      if (released > since && ended === 0) took.push((now - released) * 1000);
+      if (ended === 0 && (took.length === hands || now > start + LONGEST)) ended = now;
+      released = performance.now();
+      await lock.release();
+    }
+  });
+  await mark();
+  start = released = performance.now();
+  await first.release();
+  await Promise.all(all);
+  seconds = (ended - start) / 1000;
+  await mark();
+  return took.length;
 }
 
 async function play(scenario, size) {
   const [, kind, eager, count, hold] = /^S(\d)(\+?)(?::(\d+))?(?:@(.*))?$/.exec(scenario);
   if (eager) throw new Error(`no ${scenario} here`);
   if (kind === "4") return crowd(Number(count), async () => {});
-  if (kind === "7") return crowd(Number(count), idle);
+  if (kind === "7") return crowd(Number(count), mark);
+  if (kind === "8") return pass(Number(count), size);
   const runs = [];
   for (let i = 0; i < Number(count || 1); i++)
     runs.push(
@@ -113,10 +142,10 @@ async function serve() {
   for (let line = await lines.next(); !line.done; line = await lines.next()) {
     const [scenario, size] = line.value.split(" ");
     took = [];
-    holders = least = 0;
+    holders = least = seconds = 0;
     const start = performance.now();
     const count = await play(scenario, Number(size));
-    const seconds = (performance.now() - start) / 1000;
+    seconds = seconds || (performance.now() - start) / 1000;
     took.sort((a, b) => a - b);
     const times = [percentile(took, 0.5), percentile(took, 0.99)];
     console.log([scenario, count, seconds, least, ...times].join(" "));

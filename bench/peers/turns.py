@@ -3,33 +3,70 @@
 
     turns.py kazoo|redis-py ADDRESS FILE|first
 
-One process, one session: S1, S3 and S6.  By Debian's Python, which has both.
+Answers "SCENARIO OPERATIONS SECONDS LEAST P50 P99".  A process for each session of S3, S5 and S9,
+a thread for each who waits in the others.  By Debian's Python, which has both.
 """
+import contextlib
 import mmap
 import random
+import resource
 import struct
 import sys
+import threading
 import time
 
 COUNT, RELEASED, WRITERS, TAKEN, TOOK = 0, 8, 20, 24, 32  # offsets of struct shared
 MOST = 200000
 LEASE = 30
+READERS = 90  # of a hundred
+STALLED = 1.0  # seconds
+LONGEST = 3.0  # of S8
 
 
 class Kazoo:
+    """A reader may wait for a writer behind it, who waits for the reader: who is not served for
+    so long goes and comes again."""
+
     def __init__(self, address):
         from kazoo.client import KazooClient
+        from kazoo.exceptions import CancelledError, LockTimeout
+        self.stalled, self.cancelled = LockTimeout, CancelledError
         self.client = KazooClient(hosts=address, timeout=30)
         self.client.start()
 
-    def lock(self, name):
-        return self.client.Lock(f"/kazoo-{name}", "bench")
+    def lock(self, name, kind="Lock"):
+        return getattr(self.client, kind)(f"/kazoo-{name}", "bench")
+
+    def both(self, name):
+        return self.lock(name, "ReadLock"), self.lock(name, "WriteLock")
+
+    def take_patiently(self, lock):
+        while True:
+            with contextlib.suppress(self.stalled):
+                lock.acquire(timeout=STALLED)
+                return
+
+    def take(self, lock):
+        """False if it was called off."""
+        try:
+            return lock.acquire()
+        except self.cancelled:
+            return False
+
+    def in_line(self, name):
+        return len(self.client.get_children(f"/kazoo-{name}"))
+
+    def call_off(self, locks):
+        for lock in locks:
+            lock.cancel()
 
     def close(self):
         self.client.stop()
 
 
 class RedisPy:
+    """It has no line, and no readers."""
+
     def __init__(self, address):
         import redis
         host, _, port = address.rpartition(":")
@@ -38,6 +75,15 @@ class RedisPy:
 
     def lock(self, name):
         return self.client.lock(f"redis-py-{name}", timeout=LEASE)
+
+    def take(self, lock):
+        return lock.acquire()
+
+    def in_line(self, _name):
+        return sys.maxsize
+
+    def call_off(self, locks):
+        pass  # each has it once more, and goes
 
     def close(self):
         self.client.close()
@@ -57,7 +103,7 @@ class Shared:
         struct.pack_into(form, self.map, at, value)
 
     def took(self, us):
-        """Only who has the lock may, or who is alone."""
+        """Only who has the lock may."""
         at = self.get("Q", TAKEN)
         if at < MOST:
             self.set("d", TOOK + 8 * at, us)
@@ -68,13 +114,50 @@ def now_us():
     return time.monotonic() * 1e6
 
 
-def take_turn(lock, shared, contended, hold):
-    since = now_us()
-    lock.acquire()
-    if contended:
+def must(true):
+    if not true:
+        sys.exit("turns.py: exclusion failed")
+
+
+# ---- Turns ----------------------------------------------------------------------------------------
+
+
+class Turns:
+    """All until the time is over: `turn()`, which returns microseconds or None."""
+
+    def __init__(self, seconds):
+        self.end, self.took, self.counts = time.monotonic() + seconds, [], []
+
+    def repeat(self, turn):
+        took = []
+        while not took or time.monotonic() < self.end:
+            took.append(turn())
+        self.took += [us for us in took if us is not None]
+        self.counts.append(len(took))
+
+    def repeat_each(self, turns):
+        threads = [threading.Thread(target=self.repeat, args=[turn]) for turn in turns]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+
+def free_turn(lock):
+    def turn():
+        since = now_us()
+        lock.acquire()
+        lock.release()
+        return now_us() - since
+    return turn
+
+
+def contended_turn(lock, shared, hold):
+    def turn():
+        since = now_us()
+        lock.acquire()
         now, released, count = now_us(), shared.get("d", RELEASED), shared.get("Q", COUNT)
-        if shared.get("i", WRITERS) != 0:
-            sys.exit("turns.py: exclusion failed")
+        must(shared.get("i", WRITERS) == 0)
         shared.set("i", WRITERS, 1)
         if released > since:
             shared.took(now - released)
@@ -83,36 +166,136 @@ def take_turn(lock, shared, contended, hold):
         shared.set("Q", COUNT, count + 1)
         shared.set("i", WRITERS, 0)
         shared.set("d", RELEASED, now_us())
-    lock.release()
-    if not contended:
-        shared.took(now_us() - since)
+        lock.release()
+    return turn
 
 
-def play(client, shared, scenario, seconds):
-    """How many turns."""
+def reading_turn(client, reader, writer, shared):
+    """Readers of several processes cannot count themselves; a writer says that it is there."""
+    def turn():
+        write, since = random.randrange(100) >= READERS, now_us()
+        lock = writer if write else reader
+        client.take_patiently(lock)
+        must(shared.get("i", WRITERS) == 0)
+        if write:
+            shared.set("i", WRITERS, 1)
+            shared.set("i", WRITERS, 0)
+        lock.release()
+        return now_us() - since
+    return turn
+
+
+def take_turns(client, shared, kind, count, hold, seconds):
+    own = f"{kind}-{random.getrandbits(32):x}"
+    turns = Turns(seconds)
+    if kind == "S3":
+        turns.repeat(contended_turn(client.lock("S3"), shared, hold))
+    elif kind == "S5":
+        turns.repeat(reading_turn(client, *client.both("S5"), shared))
+    else:
+        turns.repeat_each([free_turn(client.lock(f"{own}-{number}")) for number in range(count)])
+    return sum(turns.counts), None, min(turns.counts), turns.took
+
+
+# ---- Many who wait ---------------------------------------------------------------------------------
+
+
+class Crowd:
+    """They wait for one lock; with `hands` who had it comes again, until it went so often from
+    one to another who was waiting, or that takes too long: redis-py's sleep most of the time."""
+
+    def __init__(self, clients, waiters, hands):
+        self.client, self.hands = clients[0], hands
+        self.took, self.asked, self.over = [], 0, False
+        self.first = clients[0].lock("crowd")
+        self.first.acquire()
+        self.released = self.ended = None
+        self.locks = [clients[number % len(clients)].lock("crowd") for number in range(waiters)]
+        self.threads = [threading.Thread(target=self.wait, args=[clients[number % len(clients)], lock])
+                        for number, lock in enumerate(self.locks)]
+        for thread in self.threads:
+            thread.start()
+        while self.asked < waiters or self.client.in_line("crowd") <= waiters:
+            time.sleep(0.001)
+
+    def wait(self, client, lock):
+        self.asked += 1
+        while True:
+            since = now_us()
+            if not client.take(lock):
+                return
+            if self.released > since and not self.over:
+                self.ended = now_us()
+                self.took.append(self.ended - self.released)
+                self.over = len(self.took) == self.hands
+            over = self.over or not self.hands
+            self.released = now_us()
+            lock.release()
+            if over:
+                return
+
+    def go(self):
+        """Seconds until it went so often; all are gone when it returns."""
+        begin = self.released = now_us()
+        self.first.release()
+        if self.hands:
+            while not self.over and (now_us() - begin < LONGEST * 1e6 or not self.took):
+                time.sleep(0.001)
+            self.over = True
+            mark()
+            self.client.call_off(self.locks)
+        for thread in self.threads:
+            thread.join()
+        return (self.ended - begin) / 1e6
+
+
+def mark():
+    print("mark", flush=True)
+    sys.stdin.readline()
+
+
+def crowd(clients, kind, count, size):
+    waiting = Crowd(clients if kind == "S8" else clients[:1], count, int(size) if kind == "S8" else 0)
+    if kind != "S4":
+        mark()
+    seconds = waiting.go()
+    return (len(waiting.took), seconds, 0, waiting.took) if kind == "S8" else (count, None, 0, [])
+
+
+# ---- What is asked -----------------------------------------------------------------------------------
+
+
+def play(clients, shared, scenario, size):
+    """(operations, seconds if it knows better, those of who had the fewest, microseconds)"""
     kind, _, rest = scenario.partition(":")
-    contended, hold = kind == "S3", float(rest.partition("@")[2] or 0) / 1000
-    lock = client.lock("S3" if contended else f"S1-{random.getrandbits(32):x}")
-    end, count = time.monotonic() + seconds, 0
-    while count == 0 or time.monotonic() < end:
-        take_turn(lock, shared, contended, hold)
-        count += 1
-    return count
+    count, _, hold = rest.partition("@")
+    if kind in ("S4", "S7", "S8"):
+        return crowd(clients, kind, int(count), size)
+    return take_turns(clients[0], shared, kind, int(count or 1), float(hold or 0) / 1000, size)
 
 
 def main():
-    client = {"kazoo": Kazoo, "redis-py": RedisPy}[sys.argv[1]](sys.argv[2])
+    connect = {"kazoo": Kazoo, "redis-py": RedisPy}[sys.argv[1]]
+    clients = [connect(sys.argv[2])]
     if sys.argv[3] == "first":
-        with client.lock("S6"):
+        with clients[0].lock("S6"):
             print(f"held {now_us():.0f}", flush=True)
-        return client.close()
+        return clients[0].close()
+    threading.stack_size(256 * 1024)
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # redis-py connects each thread
     shared = Shared(sys.argv[3])
-    for line in sys.stdin:
-        scenario, seconds = line.split()
+    while line := sys.stdin.readline():
+        scenario, size = line.split()
+        if scenario.startswith("S8") and len(clients) == 1:
+            clients.append(connect(sys.argv[2]))
         start = time.monotonic()
-        count = play(client, shared, scenario, float(seconds))
-        print(scenario, count, f"{time.monotonic() - start:.6f}", count, flush=True)
-    return client.close()
+        count, seconds, least, took = play(clients, shared, scenario, float(size))
+        took = sorted(took) or [0]
+        print(scenario, count, f"{seconds or time.monotonic() - start:.6f}", least,
+              took[len(took) // 2], took[int((len(took) - 1) * 0.99)], flush=True)
+    for client in clients:
+        client.close()
 
 
 main()

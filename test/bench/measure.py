@@ -1,11 +1,14 @@
 #!/usr/bin/env -S python3 -B
-"""measure.py - bench/measure.py works: figures, JSON and a chart, of SQLite, in a moment.
+"""measure.py - bench/measure.py works: figures, JSON and a chart, of SQLite, in a moment; and so
+do the peers and floors of Redis that wait in a line.
 
     test/bench/measure.py BUILD
 
 Nothing here depends on how fast it is.  Skipped if the programs of bench/ are not built.
 """
+import argparse
 import json
+import os
 import pathlib
 import socket
 import subprocess
@@ -16,8 +19,14 @@ import time
 import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SCENARIOS = ["S1", "S3:2", "S4:10", "S5:2", "S8:10"]
+sys.path[:0] = [str(ROOT / name) for name in ("bench", "test/server", "test/interop")]
+SCENARIOS = ["S1", "S2:4", "S3:2", "S4:10", "S5:2", "S8:10"]
 LIMIT = 60
+import cores  # noqa: E402
+import peer  # noqa: E402
+import redis  # noqa: E402
+import sides  # noqa: E402
+from scenarios import Scenario  # noqa: E402
 
 
 def check(true, text):
@@ -31,7 +40,7 @@ def run(build, *args):
 
 
 def it_measures(build, folder):
-    done = run(build, "-s", "sqlite", "-r", 1, "-t", 0.02, "--json", folder / "run.json",
+    done = run(build, "-s", "sqlite", "-r", 2, "-t", 0.02, "--pin", "--json", folder / "run.json",
                "--chart", folder / "run.svg", *SCENARIOS)
     check(done.returncode == 0, f"ended with {done.returncode}: {done.stderr}")
     found = json.loads((folder / "run.json").read_text())
@@ -39,7 +48,13 @@ def it_measures(build, folder):
     for scenario in SCENARIOS:
         check(rows[scenario, "Holdfast"]["rate"] > 0, f"no rate of {scenario}")
         check(scenario in done.stdout, f"{scenario} is not in the table")
-    check(rows["S1", "two writes"]["times"] > 0, "there is no ratio")
+        check(rows.get((scenario, "flock(2)"), {}).get("rate", 0) > 0, f"no flock(2) in {scenario}")
+    for scenario in ("S1", "S2:4"):
+        one = rows[scenario, "two writes"]
+        low, high = one["times_quartiles"]
+        check(0 < low <= one["times"] <= high, f"the ratio {one} is not between its quartiles")
+    check(found["pinned"] and found["file_systems"]["sqlite"] not in ("", "tmpfs"),
+          "it does not say how it was measured")
     check(found["failed"] == [], f"failed: {found['failed']}")
     picture = xml.etree.ElementTree.parse(folder / "run.svg").getroot()
     check(picture.tag.endswith("svg"), "no picture")
@@ -68,6 +83,63 @@ def two_holders_are_noticed(build, folder):
 def it_refuses_nonsense(build):
     done = run(build, "S0")
     check(done.returncode == 2 and "no scenario S0" in done.stderr, "a scenario that is none")
+
+
+def cores_are_apart():
+    """What is started inherits the place of who starts it; and only meanwhile."""
+    def seen():
+        done = subprocess.run(["nproc"], capture_output=True, text=True, check=True,
+                              env={"PATH": os.environ["PATH"]})
+        return int(done.stdout), os.sched_getaffinity(0)
+
+    before, pinned, loose = seen(), cores.Cores(True), cores.Cores(False)
+    with pinned.of("servers"):
+        server = seen()
+    with pinned.of("clients"):
+        client = seen()
+        with pinned.of("all"):
+            check(seen() == before, "all is not all")
+    with loose.of("clients"):
+        check(seen() == before, "pinned without being asked")
+    check(server[0] == client[0] == 1, f"not on one core: {server}, {client}")
+    check(before[0] == 1 or server[1] != client[1], "server and client share a core")
+    check(seen() == before, "the place is kept")
+
+
+def memory_is_no_disk():
+    kept, peer.DISK = peer.DISK, "/dev/shm"
+    if peer.file_system(peer.DISK) == "tmpfs":
+        try:
+            peer.disk()
+        except peer.Failed:
+            pass
+        else:
+            check(False, "memory passes for a disk")
+    peer.DISK = kept
+
+
+def lines_of_redis(build):
+    """Of floors and peers there, while others would wait until the server grants."""
+    try:
+        server = redis.standalone()
+    except redis.Missing as missing:
+        print(f"# {missing}")
+        return
+    with server:
+        ring = sides.floor(argparse.Namespace(build=build), "redis_floor", server.address, "ring",
+                           "ring", {"S3"})
+        both = [(ring, ["S3:3", "S3:2@1"])]
+        if subprocess.run([sides.DEBIAN, "-c", "import redis"], stderr=subprocess.DEVNULL,
+                          check=False).returncode == 0:
+            both.append((sides.Side("redis-py", [sides.DEBIAN, "-B", ROOT / "bench/peers/turns.py",
+                                                 "redis-py", server.address], sides.ALL,
+                                    processes=2), ["S2:2", "S3:2", "S4:5", "S8:5"]))
+        for side, texts in both:
+            with side:
+                for text in texts:
+                    marks = [lambda: None] * 2 if text.startswith("S8") else []
+                    figures = side.play(Scenario(text), 3 if marks else 0.05, marks)
+                    check(figures["operations"] > 0, f"{side.name} does nothing in {text}")
 
 
 def echo(listener):
@@ -115,6 +187,9 @@ def main():
         two_holders_are_noticed(build, pathlib.Path(folder))
     it_refuses_nonsense(build)
     a_relay_delays(build)
+    cores_are_apart()
+    memory_is_no_disk()
+    lines_of_redis(build)
     return 0
 
 

@@ -1,0 +1,172 @@
+"""rounds - the sides of one store at one distance play, in rounds, and what comes of it.
+
+In each round all sides play each scenario once, in an order that is drawn anew: whatever disturbs
+the machine for a while disturbs them alike.  A ratio is that of one round.
+"""
+import statistics
+import time
+
+from peer import Failed
+from scenarios import IDLE, Scenario
+import sides
+
+WARM = 0.2  # seconds of a first round that does not count
+JAVA_WARM = 2.0  # of what Java is to translate, once
+SETTLE = 0.3  # until a server has noticed that a thousand connections are gone
+FIGURES = ["rate", "fair", "p50", "p99", "client_us", "server_us", "requests", "bytes_out", "trips",
+           "segments"]
+
+
+def rounded(value, digits=4):
+    return float(f"{value:.{digits}g}")
+
+
+def quartiles(values):
+    """The middle half of them; of two, both."""
+    first, _, last = statistics.quantiles(values, n=4, method="inclusive")
+    return [rounded(first, 3), rounded(last, 3)]
+
+
+# ---- One turn of one side ---------------------------------------------------------------------
+
+
+def counted(store, side, relay):
+    """What is counted, up to now."""
+    ret = {"client_us": sides.cpu_seconds(side.pids()) * 1e6}
+    if store is not None and store.pids():
+        ret |= {"server_us": sides.cpu_seconds(store.pids()) * 1e6} | store.counts()
+    return ret | (relay.counts() if relay else {})
+
+
+def played(place, side, scenario, size):
+    """The figures of one turn; what is counted is per operation, in S7 per second."""
+    marks = []
+
+    def mark():
+        marks.append(counted(place.store, side, place.relay))
+
+    def idle():
+        mark()
+        time.sleep(IDLE)
+        mark()
+
+    if side.processes and scenario.kind in sides.MANY:
+        side.ensure(scenario.count)
+    at_marks = {"S7": [idle], "S8": [mark, mark]}.get(scenario.kind, [])
+    if not at_marks:
+        mark()
+    figures = side.play(scenario, size, at_marks)
+    if not at_marks:
+        mark()
+    if side.heavy and scenario.kind in sides.CROWDS:
+        side.dismiss()
+        time.sleep(SETTLE)
+    before, after = marks if scenario.kind != "S6" else ({}, {})
+    if scenario.kind == "S7":
+        figures["operations"] = IDLE
+    operations = figures.pop("operations")
+    ret = {key: value for key, value in figures.items() if key != "seconds"}
+    if scenario.kind != "S7":
+        ret["rate"] = operations / figures["seconds"]
+    if "fair" in figures:
+        ret["fair"] = figures["fair"] / figures["seconds"]
+    for key in after:
+        since = 0 if key in ("trips", "segments", "bytes") else before[key]
+        ret[key] = (after[key] - since) / operations
+    return ret
+
+
+# ---- One store at one distance -------------------------------------------------------------------
+
+
+class Place:
+    """`distance`: milliseconds, "unix", or None for commands."""
+
+    def __init__(self, store, distance, relay, found, args):
+        self.store, self.distance, self.relay, self.args = store, distance, relay, args
+        self.sides = [side for side in found if not args.side or side.name in args.side
+                      or side.name.startswith(("Holdfast", "holdfast"))]
+        self.rounds = {}  # (scenario, side's name): figures of each
+
+    def title(self):
+        name = self.store.name if self.store else "commands"
+        data = f", data {'in memory' if self.store.data == 'memory' else 'on disk'}" \
+            if self.store else ""
+        where = {None: "", "unix": ", by a Unix socket", 0.0: ""}.get(
+            self.distance, f", {self.distance} ms of network")
+        return f"{name}{data}{where}"
+
+    def play(self, scenario, side, size, warm=False):
+        """If it fails it is not asked again."""
+        try:
+            figures = played(self, side, scenario, size)
+        except (Failed, OSError) as error:
+            self.args.fail(f"{self.title()}: {error}")
+            self.sides.remove(side)
+            return
+        if not warm:
+            self.rounds.setdefault((scenario.text, side.name), []).append(figures)
+
+    def play_alone(self, scenario):
+        """While no other side has a session: each tells the server now and then that it lives."""
+        for side in [side for side in self.sides if side.can(scenario)]:
+            self.play(scenario, side, scenario.size(self.args.seconds))
+            side.dismiss()
+
+    def warm_up(self, scenarios):
+        java = any(side.name == "Curator" for side in self.sides)
+        first = [(Scenario(text), JAVA_WARM if java else WARM)
+                 for text in (("S1", "S3:16") if java else ("S1",))]
+        for scenario, seconds in [*first, *((one, WARM) for one in scenarios)]:
+            for side in [side for side in self.sides if side.can(scenario)]:
+                self.play(scenario, side, seconds, warm=True)
+
+    def run(self, scenarios):
+        for scenario in [one for one in scenarios if one.kind == "S7"]:
+            self.args.tell(f"{self.title()}: {scenario.text}")
+            self.play_alone(scenario)
+        timed = [one for one in scenarios if one.is_timed()]
+        if timed and not self.args.quick:
+            self.args.tell(f"{self.title()}: warming up")
+            self.warm_up(timed)
+        for number in range(self.args.rounds):
+            for scenario in scenarios:
+                rounds = scenario.rounds(self.args.rounds)
+                if scenario.kind == "S7" or number >= rounds:
+                    continue
+                self.args.tell(f"{self.title()}: {scenario.text}, round {number + 1} of {rounds}")
+                able = [side for side in self.sides if side.can(scenario)]
+                self.args.dice.shuffle(able)
+                for side in able:
+                    self.play(scenario, side, scenario.size(self.args.seconds))
+
+    def ratios(self, scenario, theirs, key):
+        """How many times theirs ours is, in each round; empty if there is no such thing."""
+        ours = self.rounds.get((scenario, "Holdfast"), [])
+        if ours is theirs or len(ours) != len(theirs) or not all(one.get(key) for one in theirs):
+            return []
+        return [a[key] / b[key] for a, b in zip(ours, theirs)]
+
+    def results(self):
+        for (scenario, name), rounds in self.rounds.items():
+            yield self.result(scenario, name, rounds)
+            if scenario == "S1" and ("S1+", "Holdfast") in self.rounds and name != "Holdfast":
+                yield self.result("S1+", name, rounds)  # all others await it
+
+    def result(self, scenario, name, rounds):
+        row = {"store": self.store.name if self.store else "commands",
+               "data": self.store.data if self.store else None,
+               "distance": self.distance, "scenario": scenario, "side": name}
+        for key in FIGURES:
+            values = [one[key] for one in rounds if key in one]
+            if len(values) == len(rounds):
+                row[key] = rounded(statistics.median(values))
+        if len(rounds) > 1 and "rate" in row:
+            row["rate_quartiles"] = quartiles([one["rate"] for one in rounds])
+        for key, called in (("rate", "times"), ("fair", "times_fair")):
+            times = self.ratios(scenario, rounds, key)
+            if times:
+                row[called] = rounded(statistics.median(times), 3)
+            if len(times) > 1 and key == "rate":
+                row["times_quartiles"] = quartiles(times)
+        return row
