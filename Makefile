@@ -6,6 +6,7 @@
 #   make bench      measure a little        make bench-all         all stores and peers,
 #                                           bench/README.md; ARGS='-s redis S1'
 #                   make bench-zookeeper, -redis, -postgres, -sqlite   one store of these
+#                                           make bench-page        all of docs/performance.md
 #                                           make bench-compare     all stores, and a crash
 #                                           make bench-death       a holder is killed
 #                                           make bench-python      beside filelock, redis-py
@@ -72,6 +73,10 @@ bench:
 
 bench-all: benches
 	@bench/measure.py $(ARGS)
+
+bench-page: benches
+	@bench/page.py $(ARGS)
+	@tools/check-pictures
 
 bench-sqlite bench-zookeeper bench-redis bench-postgres: bench-%: benches
 	@bench/measure.py -s $* $(ARGS)
@@ -180,7 +185,7 @@ abi:
 clean:
 	rm -rf build build-*
 
-.PHONY: release run test test-long benches bench bench-all bench-sqlite bench-zookeeper \
+.PHONY: release run test test-long benches bench bench-all bench-page bench-sqlite bench-zookeeper \
         bench-redis bench-postgres bench-compare bench-death bench-web bench-start bench-python \
         cut fuzz install static test-static dist test-dist deb test-packages format lint lint-all \
         pictures abi clean

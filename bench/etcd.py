@@ -18,11 +18,13 @@ class Etcd(beside.Process):
                 raise beside.Missing(f"no {program} here")
         self.folder, self._lock = place.make_folder()
         self._keepers = [place.reserve_port() for _ in range(2)]
+        self.port = self._keepers[0].getsockname()[1]
         self.url, self.peer_url = (f"http://127.0.0.1:{keeper.getsockname()[1]}"
                                    for keeper in self._keepers)
 
-    def ctl(self, *words):
-        return ["etcdctl", "--endpoints", self.url, *words]
+    def ctl(self, *words, port=None):
+        """`port`: of a relay before it."""
+        return ["etcdctl", "--endpoints", f"http://127.0.0.1:{port or self.port}", *words]
 
     def start(self):
         self.launch(place.dying_with_us([

@@ -71,8 +71,10 @@ def show(place, rows):
 class Run:
     def __init__(self, args):
         self.args, self.rows, self.failed, self.left_out = args, [], [], []
+        self.places = self.done = 0  # how many there are, and were played
         self.cores, self.begun, self.systems = Cores(args.pin), time.monotonic(), {}
         args.leave_out, args.fail, args.tell = self.leave_out, self.fail, self.tell
+        args.cores = self.cores
         args.dice = random.Random(args.seed)
 
     def leave_out(self, name, why):
@@ -106,21 +108,25 @@ class Run:
             return [0.0]
         return [one for one in self.args.distance if one != "unix" or store.has_unix]
 
+    def relay(self, stack, port, distance):
+        if distance in ("unix", 0.0):
+            return None
+        with self.cores.of("relay"):
+            return stack.enter_context(Relay(self.args.build, int(port), distance))
+
     def of_store(self, store):
         time.sleep(max(0.0, store.ready - time.monotonic()))
         for number, distance in enumerate(self.distances(store)):
             scenarios = [one for one in self.args.scenarios
                          if number == 0 or one.kind not in self.args.near]
             with contextlib.ExitStack() as stack:
-                relay = None
-                if distance not in ("unix", 0.0):
-                    with self.cores.of("relay"):
-                        relay = stack.enter_context(
-                            Relay(self.args.build, int(store.port), distance))
+                relay = self.relay(stack, store.port, distance)
                 stack.enter_context(self.cores.of("clients" if store.port else "all"))
                 port = relay.port if relay else "unix" if distance == "unix" else None
                 found = sides.SIDES[store.name](store, port, self.args)
-                self.play(Place(store, distance, relay, list(found), self.args), scenarios)
+                self.done += 1
+                until = self.begun + self.args.limit * self.done / self.places
+                self.play(Place(store, distance, relay, list(found), self.args, until), scenarios)
 
     def estimate(self, names):
         """Seconds."""
@@ -145,13 +151,24 @@ class Run:
         with contextlib.ExitStack() as stack:
             with self.cores.of("servers"):
                 stores = start_stores(stack, names, self.args.data, self.args.fsync)
+            self.places = sum(len(self.distances(store)) for store in stores)
             for store in stores:
-                self.systems[store.name] = store.system
+                self.systems[f"{store.name}, {store.data}"] = store.system
                 self.of_store(store)
-            if any(one.kind == "S6" for one in self.args.scenarios):
-                found = list(sides.commands(stack, stores, self.args))
-                self.play(Place(None, None, None, found, self.args),
-                          [one for one in self.args.scenarios if one.kind == "S6"])
+            self.of_commands(stores)
+
+    def of_commands(self, stores):
+        """A process that takes a lock for another one: S6."""
+        wanted = [one for one in self.args.scenarios if one.kind == "S6"]
+        distances = [one for one in self.args.distance if one != "unix"]
+        for distance in distances[:1 if "S6" in self.args.near else None] if wanted else []:
+            with contextlib.ExitStack() as stack:
+                def port_of(port):
+                    relay = self.relay(stack, port, distance)
+                    return relay.port if relay else port
+                stack.enter_context(self.cores.of("clients"))
+                found = list(sides.commands(stack, stores, self.args, port_of))
+                self.play(Place(None, distance, None, found, self.args), wanted)
 
     def document(self, load):
         kernel = ".".join(platform.release().split(".")[:2])
@@ -168,7 +185,7 @@ def distance(text):
     return text if text == "unix" else float(text)
 
 
-def read_arguments():
+def read_arguments(words=None):
     parser = argparse.ArgumentParser(description="Holdfast beside its peers and floors.")
     parser.add_argument("-s", "--store", action="append", choices=list(STORES))
     parser.add_argument("-d", "--distance", action="append", type=distance)
@@ -182,18 +199,22 @@ def read_arguments():
     parser.add_argument("--quick", action="store_true", help="without warming up")
     parser.add_argument("--seed", type=int, default=random.randrange(10**6),
                         help="of the order in which sides play")
+    parser.add_argument("--limit", type=float, default=float("inf"),
+                        help="seconds; a store that has used up its share begins no third round")
+    parser.add_argument("--once", action="store_true",
+                        help="S6, S7 and S8 at the first distance alone")
     parser.add_argument("--progress", action="store_true", help="on stderr")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--chart", type=pathlib.Path)
     parser.add_argument("-b", "--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("scenario", nargs="*")
-    args = parser.parse_args()
+    args = parser.parse_args(words)
     texts = ALL if args.scenario == ["all"] else args.scenario or SHORT
     try:
         args.scenarios = [Scenario(text) for text in texts]
     except ValueError as error:
         parser.error(str(error))
-    args.near = set() if args.scenario and args.scenario != ["all"] else NEAR
+    args.near = NEAR if args.once or args.scenario in ([], ["all"]) else set()
     args.distance = args.distance or [0.0, 2.0]
     return args
 

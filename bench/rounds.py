@@ -80,10 +80,12 @@ def played(place, side, scenario, size):
 
 
 class Place:
-    """`distance`: milliseconds, "unix", or None for commands."""
+    """`store`: None for commands; `distance`: milliseconds, or "unix"; `until`: when no third
+    round is begun any more."""
 
-    def __init__(self, store, distance, relay, found, args):
+    def __init__(self, store, distance, relay, found, args, until=float("inf")):
         self.store, self.distance, self.relay, self.args = store, distance, relay, args
+        self.until = until
         self.sides = [side for side in found if not args.side or side.name in args.side
                       or side.name.startswith(("Holdfast", "holdfast"))]
         self.rounds = {}  # (scenario, side's name): figures of each
@@ -92,7 +94,7 @@ class Place:
         name = self.store.name if self.store else "commands"
         data = f", data {'in memory' if self.store.data == 'memory' else 'on disk'}" \
             if self.store else ""
-        where = {None: "", "unix": ", by a Unix socket", 0.0: ""}.get(
+        where = {"unix": ", by a Unix socket", 0.0: ""}.get(
             self.distance, f", {self.distance} ms of network")
         return f"{name}{data}{where}"
 
@@ -130,6 +132,8 @@ class Place:
             self.args.tell(f"{self.title()}: warming up")
             self.warm_up(timed)
         for number in range(self.args.rounds):
+            if number >= 2 and time.monotonic() > self.until:
+                break
             for scenario in scenarios:
                 rounds = scenario.rounds(self.args.rounds)
                 if scenario.kind == "S7" or number >= rounds:
@@ -157,6 +161,8 @@ class Place:
         row = {"store": self.store.name if self.store else "commands",
                "data": self.store.data if self.store else None,
                "distance": self.distance, "scenario": scenario, "side": name}
+        if row["store"] == "redis" and row["data"] == "disk":
+            row["fsync"] = self.args.fsync
         for key in FIGURES:
             values = [one[key] for one in rounds if key in one]
             if len(values) == len(rounds):

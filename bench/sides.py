@@ -255,19 +255,22 @@ class Command(Side):
         return self.argv
 
 
-def commands(stack, stores, args):
+def commands(stack, stores, args, port_of):
+    """`port_of(port)`: of what stands before a server."""
     program = str(args.build / "bench/death/next")
     folder = tempfile.mkdtemp(prefix="holdfast-flock.", dir=MEMORY)
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
     for store in stores:
         yield Command(f"holdfast run, {store.name}",
                       [args.build / "holdfast", "run", "-q", "S6", "--", program],
-                      {"HOLDFAST_URL": store.url(), "HOME": folder})
+                      {"HOLDFAST_URL": store.url(port=store.port and port_of(store.port)),
+                       "HOME": folder})
     yield Command("flock(1)", ["flock", f"{folder}/lock", program])
     try:
-        server = beside.started(etcd.Etcd())
+        with args.cores.of("servers"):
+            server = beside.started(etcd.Etcd())
     except beside.Missing as missing:
         args.leave_out("etcdctl lock", str(missing))
         return
     stack.callback(server.stop)
-    yield Command("etcdctl lock", server.ctl("lock", "S6", program))
+    yield Command("etcdctl lock", server.ctl("lock", "S6", program, port=port_of(server.port)))

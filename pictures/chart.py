@@ -54,10 +54,11 @@ def label(document, scenario):
 
 
 def panel(document, store, side):
-    """{scenario: {distance: times}}"""
+    """{scenario: {distance: times}}, with its data where it was first"""
     ret = {}
-    for row in document["results"]:
-        if (row["store"], row["side"]) == (store, side) and "times" in row and \
+    rows = [row for row in document["results"] if row["store"] == store]
+    for row in rows:
+        if row["side"] == side and row["data"] == rows[0]["data"] and "times" in row and \
                 row["scenario"] != "S6":
             ret.setdefault(row["scenario"], {})[row["distance"]] = row["times"]
     return ret

@@ -53,7 +53,7 @@ def it_measures(build, folder):
         one = rows[scenario, "two writes"]
         low, high = one["times_quartiles"]
         check(0 < low <= one["times"] <= high, f"the ratio {one} is not between its quartiles")
-    check(found["pinned"] and found["file_systems"]["sqlite"] not in ("", "tmpfs"),
+    check(found["pinned"] and found["file_systems"]["sqlite, disk"] not in ("", "tmpfs"),
           "it does not say how it was measured")
     check(found["failed"] == [], f"failed: {found['failed']}")
     picture = xml.etree.ElementTree.parse(folder / "run.svg").getroot()
@@ -83,6 +83,22 @@ def two_holders_are_noticed(build, folder):
 def it_refuses_nonsense(build):
     done = run(build, "S0")
     check(done.returncode == 2 and "no scenario S0" in done.stderr, "a scenario that is none")
+
+
+def a_page_is_made(build, folder):
+    """Of several runs one document, whose tables have figures."""
+    names = [folder / "page.json", folder / "page.svg"]
+    done = subprocess.run([ROOT / "bench/page.py", "-b", build, "--quick", "-s", "sqlite", "--json",
+                           names[0], "--chart", names[1], "near", "memory"], text=True,
+                          capture_output=True, timeout=LIMIT, check=False)
+    check(done.returncode == 0, f"the page ended with {done.returncode}: {done.stderr}")
+    found = json.loads(names[0].read_text())
+    check({row["data"] for row in found["results"]} == {"memory", "disk"}, "a part is missing")
+    check(len(found["file_systems"]) == 2, f"file systems: {found['file_systems']}")
+    check("| a free lock, times two bare writes of SQLite | 0." in done.stdout or
+          "| a free lock, times two bare writes of SQLite | 1." in done.stdout, done.stdout)
+    check("### Data on a disk" in done.stdout and "### Redis" not in done.stdout, done.stdout)
+    check(names[1].read_text().startswith("<svg"), "no picture of the page")
 
 
 def cores_are_apart():
@@ -185,6 +201,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         it_measures(build, pathlib.Path(folder))
         two_holders_are_noticed(build, pathlib.Path(folder))
+        a_page_is_made(build, pathlib.Path(folder))
     it_refuses_nonsense(build)
     a_relay_delays(build)
     cores_are_apart()
