@@ -215,7 +215,7 @@ def of_redis(store, port, args):
                    ALL - {"S1+", "S5"}, shares=False, waiters=THREADS,
                    env={"NODE_PATH": str(folder / "node_modules")})
     yield Side("redis-py", [DEBIAN, "-B", ROOT / "bench/peers/turns.py", "redis-py", address],
-               ALL - {"S1+", "S5"}, processes=16, waiters=THREADS, heavy=True)
+               ALL - {"S1+", "S5"}, processes=16, waiters=THREADS // 10, heavy=True)
     for name, kind in (("SET NX, delete", "bare"), ("ping", "ping")):
         yield floor(args, "redis_floor", address, name, kind, {"S1", "S2", "S9"}, processes=64)
     yield floor(args, "redis_floor", address, "RPUSH, BLPOP", "ring", {"S3"})

@@ -188,7 +188,7 @@ def idle(found):
         for side in ("Holdfast", *sides):
             figures = {key: found.get(key, store, "S7:1000", side)
                        for key in ("client_us", "server_us", "requests")}
-            share = [f"{value / 10000:.2g} %" if value is not None else ""
+            share = [f"{chart.short(value / 10000)} %" if value is not None else ""
                      for value in (figures["client_us"], figures["server_us"])]
             asked = figures["requests"]
             rows.append([f"{STORES[store]}, {side}", *share, "" if asked is None else short(asked)])

@@ -15,6 +15,8 @@ struct throng {
     atomic_size_t     asked; /* how many have called take() */
     unsigned long     hands; /* so many are wanted, of those who queue again; else 0 */
 
+    atomic_int holders;
+
     /* Whoever has the lock reads and writes these. */
     unsigned long count;    /* how often it went to one who waited */
     double        released; /* when the last holder began to let go */
@@ -31,12 +33,14 @@ static void have_it(struct throng *t, double since)
 {
     double now = now_us();
 
+    must(atomic_fetch_add(&t->holders, 1) == 0, "exclusion");
     if (t->released > since && t->ended == 0) {
         scene_took(now - t->released);
         t->count++;
         if (t->count == t->hands)
             t->ended = now;
     }
+    atomic_fetch_sub(&t->holders, 1);
     t->released = now_us();
 }
 

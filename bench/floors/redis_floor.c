@@ -11,6 +11,7 @@
 
 #include <hiredis/hiredis.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -124,7 +125,8 @@ struct member {
 };
 
 /* Whoever has its turn reads and writes these. */
-static double given, end, hold_us;
+static double     given, end, hold_us;
+static atomic_int having; /* how many have it: one */
 
 static void push(struct owner *by, const char *list)
 {
@@ -141,10 +143,12 @@ static void *take_turns(void *data)
         freeReplyObject(
             expect(redisCommand(m->owner->context, "BLPOP %s 0", m->owner->key),
                    REDIS_REPLY_ARRAY, m->owner, "BLPOP"));
+        must(atomic_fetch_add(&having, 1) == 0, "one turn at a time");
         scene_took(now_us() - given);
         pause_us((long)hold_us);
         given = now_us();
         over = given >= end;
+        atomic_fetch_sub(&having, 1);
         push(m->owner, m->next->owner->key);
     }
     return NULL;
@@ -175,9 +179,10 @@ static unsigned long play_ring(const struct scene *scene, double size, double *s
         count += members[i].count;
     }
     *seconds = (given - begin) / 1e6;
-    freeReplyObject(
-        expect(redisCommand(starter->context, "DEL %s", members[0].owner->key),
-               REDIS_REPLY_INTEGER, starter, "DEL"));
+    for (size_t i = 0; i < scene->count; i++) /* the last push was to one who had gone */
+        freeReplyObject(
+            expect(redisCommand(starter->context, "DEL %s", members[i].owner->key),
+                   REDIS_REPLY_INTEGER, starter, "DEL"));
     redisFree(starter->context);
     free(starter);
     return count;

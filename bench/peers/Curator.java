@@ -165,10 +165,13 @@ public final class Curator {
             threads.add(thread(() -> {
                 while (left.get() > 0) {
                     lock.acquire();
+                    if (holders.incrementAndGet() != 1)
+                        throw new IllegalStateException("exclusion failed");
                     if (left.get() > 0)
                         took(System.nanoTime() - released);
                     if (left.decrementAndGet() == 0)
                         done.countDown();
+                    holders.decrementAndGet();
                     released = System.nanoTime();
                     lock.release();
                 }

@@ -90,8 +90,10 @@ async function pass(waiters, hands) {
       const since = performance.now();
       const lock = await redlock.acquire(["S8"], LEASE);
       const now = performance.now();
+      if (++holders !== 1) throw new Error("exclusion failed");
       if (released > since && ended === 0) took.push((now - released) * 1000);
       if (ended === 0 && (took.length === hands || now > start + LONGEST)) ended = now;
+      holders--;
       released = performance.now();
       await lock.release();
     }

@@ -8,6 +8,7 @@ a thread for each who waits in the others.  By Debian's Python, which has both.
 """
 import contextlib
 import mmap
+import os
 import random
 import resource
 import struct
@@ -115,8 +116,10 @@ def now_us():
 
 
 def must(true):
+    """Also of a thread, whose exit alone nobody would notice."""
     if not true:
-        sys.exit("turns.py: exclusion failed")
+        print("turns.py: exclusion failed", file=sys.stderr)
+        os._exit(1)
 
 
 # ---- Turns ----------------------------------------------------------------------------------------
@@ -206,7 +209,7 @@ class Crowd:
 
     def __init__(self, clients, waiters, hands):
         self.client, self.hands = clients[0], hands
-        self.took, self.asked, self.over = [], 0, False
+        self.took, self.asked, self.over, self.holders = [], 0, False, 0
         self.first = clients[0].lock("crowd")
         self.first.acquire()
         self.released = self.ended = None
@@ -224,11 +227,14 @@ class Crowd:
             since = now_us()
             if not client.take(lock):
                 return
+            self.holders += 1
+            must(self.holders == 1)
             if self.released > since and not self.over:
                 self.ended = now_us()
                 self.took.append(self.ended - self.released)
                 self.over = len(self.took) == self.hands
             over = self.over or not self.hands
+            self.holders -= 1
             self.released = now_us()
             lock.release()
             if over:
