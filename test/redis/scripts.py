@@ -168,6 +168,18 @@ def who_watched_and_ended_leaves_nothing():
     assert set(there.fields()) == HEAD and not there.members()
 
 
+@case
+def who_surveyed_and_ended_is_in_nobodys_way():
+    """It was the only one: whoever comes finds it dead, and after that there is nobody to tell."""
+    there = space()
+    a, b = sessions(there)
+    a.survey(0)
+    assert a.enter(1, "m").state == "g"
+    there.kill(a)
+    assert b.enter(1, "m").state == "g" and there.holders("m") == [f"{b.sid}:1"]
+    assert "survey" not in there.fields() and there.changes not in there.keys()
+
+
 # ---- Claims ------------------------------------------------------------------------------
 
 

@@ -73,6 +73,6 @@ call('ZADD', order, 0, member(p, owner), 0, 'o' .. owner)
 call('HSET', state, 'last', seq, 't\n' .. owner, place_text(p), 'l\n' .. name, line_text(line),
      unpack(granted and {} or { 'k\n' .. owner, ARGV[9] }))
 if f[7] then tell_watchers(name) end
-if f[8] then head.survey = note_change(head.survey, name, seq) end
+if head.survey then head.survey = note_change(head.survey, name, seq) end
 if f[9] then event(p, granted and 'g' or 'e') end
 return show(p, owner, nil, not granted and line.epoch == head.epoch and line.waiting - 1 or nil)
