@@ -284,13 +284,13 @@ def alone_it_is_a_handful_of_commands():
 
 
 @case
-def a_handover_is_a_score_of_commands():
+def a_handover_is_a_dozen_of_commands():
     there = space()
     a, b = sessions(there)
     assert a.enter(1, "m").state == "g"
     for id in range(2, 20):
         assert sum(work(there, lambda id=id: b.enter(id, "m")).values()) == 1 + 6
-    assert sum(work(there, lambda: a.leave(1, "m")).values()) == 1 + 13
+    assert sum(work(there, lambda: a.leave(1, "m")).values()) == 1 + 10
     assert b.read(2, "m").state == "g"
 
 
