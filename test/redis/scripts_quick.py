@@ -302,6 +302,20 @@ def a_line_of_another_epoch_is_counted_anew():
 
 
 @case
+def a_hold_off_that_comes_again_is_kept():
+    """The clock was set back before anybody had noticed that the hold-off was over."""
+    there = space()
+    a, b = sessions(there)
+    a.enter(1, "m")
+    assert b.enter(1, "m").state == "w"
+    there.link.call("HSET", there.state, "hold", f"{there.now() + TTL} {TTL}")
+    assert a.leave(1, "m") == [0, 0] and there.holders("m") == []
+    assert a.enter(2, "n").state == "w"
+    there.end_hold()
+    assert b.read(1, "m").state == "g" and a.read(2, "n").state == "g"
+
+
+@case
 def nobody_is_passed_over_where_data_are_missing():
     there = space()
     a, b, c = sessions(there, 3)
