@@ -168,6 +168,18 @@ def who_watched_and_ended_leaves_nothing():
     assert set(there.fields()) == HEAD and not there.members()
 
 
+@case
+def who_surveyed_and_ended_is_in_nobodys_way():
+    """It was the only one: whoever comes finds it dead, and after that there is nobody to tell."""
+    there = space()
+    a, b = sessions(there)
+    a.survey(0)
+    assert a.enter(1, "m").state == "g"
+    there.kill(a)
+    assert b.enter(1, "m").state == "g" and there.holders("m") == [f"{b.sid}:1"]
+    assert "survey" not in there.fields() and there.changes not in there.keys()
+
+
 # ---- Claims ------------------------------------------------------------------------------
 
 
@@ -272,13 +284,13 @@ def alone_it_is_a_handful_of_commands():
 
 
 @case
-def a_handover_is_a_score_of_commands():
+def a_handover_is_a_dozen_of_commands():
     there = space()
     a, b = sessions(there)
     assert a.enter(1, "m").state == "g"
     for id in range(2, 20):
         assert sum(work(there, lambda id=id: b.enter(id, "m")).values()) == 1 + 6
-    assert sum(work(there, lambda: a.leave(1, "m")).values()) == 1 + 13
+    assert sum(work(there, lambda: a.leave(1, "m")).values()) == 1 + 10
     assert b.read(2, "m").state == "g"
 
 

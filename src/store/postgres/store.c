@@ -22,15 +22,11 @@ static_assert(offsetof(struct hf_pg_task, base) == 0, "a task");
 
 /* ---- What served/ needs of us ---------------------------------------------------- */
 
-static void add_shape(struct hf_served *served, const struct hf_shape *shape)
+static void add_wish(struct hf_served *served, const struct hf_req *req)
 {
-    hf_pg_add_number(served, shape->weight);
-    hf_pg_add_number(served, shape->capacity);
-    hf_pg_add_bool(served, shape->claim);
-}
-
-static void add_limit(struct hf_served *served, const struct hf_req *req)
-{
+    hf_pg_add_number(served, req->shape.weight);
+    hf_pg_add_number(served, req->shape.capacity);
+    hf_pg_add_bool(served, req->shape.claim);
     hf_pg_add_bool(served, req->only_free);
     hf_pg_add_number(served, req->limit);
 }
@@ -95,8 +91,7 @@ static const struct hf_served_ops ops = {
     .add_note = hf_pg_add_note,
     .add_seq = hf_pg_add_number,
     .add_seqs = hf_pg_add_numbers,
-    .add_shape = add_shape,
-    .add_limit = add_limit,
+    .add_wish = add_wish,
     .send = hf_pg_task_send,
     .number = first_number,
     .text = first_text,

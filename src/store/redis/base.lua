@@ -6,7 +6,7 @@
 --
 -- KEYS  1 PREFIX:state  a hash: all that is looked up by its name
 --       2 PREFIX:order  a sorted set of equal scores: all that has an order
---       3, 4            see trail.lua
+--       3, 4            see trail.lua; enter and leave may come without them
 --       5 ...           claim keys, where a script says so
 -- ARGV  1 the epoch we know  2 our session, <sid>, or our place, <sid>:<id>
 --       3 our connection  4 ... see each script

@@ -1,14 +1,15 @@
 -- enter.lua - take a place.
 --
--- ARGV 4 name 5 weight 6 kind 7 most that may wait; 0: any, -1: it must be free  8 note
---      9 secret
--- KEYS 5 the claim, if it is one
+-- ARGV 4 name, then for a mutex  5 note 6 secret; else  5 weight 6 kind 7 most that may wait;
+--      0: any, -1: it must be free  8 note 9 secret
+-- KEYS 5 the claim, if it is one; 3, 4 may be left out
 --
 -- -> as show(), or its first six alone; the same with 'r': refused, of which last, nearest
---    and patience count; { 4, kind } those there are of another kind; { 5 } too many wait
+--    and patience count; { 4, kind } those there are of another kind; { 5 } too many wait;
+--    { 8 } KEYS 3 and 4 are needed
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
-head = { epoch = f[1], last = f[3], hold = f[4], survey = f[8], history = f[9] }
+head = { epoch = f[1], last = f[3], hold = f[4], survey = f[7], history = f[8] }
 weight = tonumber(weight)
 
 local function refused(wait)
@@ -21,8 +22,9 @@ local function refused(wait)
            nearest and match(nearest, '^[^\n]*\n(%d+)') or '0', false, wait or patience() }
 end
 
-if f[5] then -- asked before; the answer was lost
-  local p = parse_place(f[5])
+local before = call('HGET', state, 't\n' .. owner)
+if before then -- asked before; the answer was lost
+  local p = parse_place(before)
   if p.state == 'b' then return refused() end
   local line = parse_line(call('HGET', state, 'l\n' .. p.name), p.kind)
   refresh(p.name, line, owner)
@@ -30,7 +32,7 @@ if f[5] then -- asked before; the answer was lost
   return show(p, owner, call('HGET', state, 'a\n' .. owner))
 end
 
-local line = parse_line(f[6], kind)
+local line = parse_line(f[5], kind)
 refresh(name, line)
 local function fits()
   return line.waiting == 0 and line.used + weight <= capacity(line) and not on_hold()
@@ -43,7 +45,7 @@ end
 if line.kind ~= kind then return { 4, line.kind } end
 local granted = fits()
 if not granted then
-  local most = tonumber(ARGV[7])
+  local most = tonumber(limit)
   if most < 0 then return refused() end
   if most > 0 and line.waiting >= most then return { 5 } end
 end
@@ -61,7 +63,7 @@ if kind == '1c' then
 end
 
 local p = { state = granted and 'g' or 'w', seq = seq, weight = weight, slot = -1,
-            since = fmt('%.0f', now), kind = kind, name = name, note = ARGV[8] }
+            since = fmt('%.0f', now), kind = kind, name = name, note = note }
 if granted then
   line.used = line.used + weight
   p.slot = take_slot(name, line)
@@ -71,8 +73,8 @@ end
 head.last = seq
 call('ZADD', order, 0, member(p, owner), 0, 'o' .. owner)
 call('HSET', state, 'last', seq, 't\n' .. owner, place_text(p), 'l\n' .. name, line_text(line),
-     unpack(granted and {} or { 'k\n' .. owner, ARGV[9] }))
-if f[7] then tell_watchers(name) end
-if f[8] then head.survey = note_change(head.survey, name, seq) end
-if f[9] then event(p, granted and 'g' or 'e') end
+     unpack(granted and {} or { 'k\n' .. owner, secret }))
+if f[6] then tell_watchers(name) end
+if head.survey then head.survey = note_change(head.survey, name, seq) end
+if f[8] then event(p, granted and 'g' or 'e') end
 return show(p, owner, nil, not granted and line.epoch == head.epoch and line.waiting - 1 or nil)

@@ -40,8 +40,10 @@ enum hf_redis_script {
     HF_REDIS_SCRIPTS,
 };
 
-/* Beside enum hf_served_code: the server had to be given the script, call again. */
+/* Beside enum hf_served_code: the server had to be given the script, call again; somebody
+ * surveys, or history is kept: call again, with keys for that. */
 #define HF_REDIS_UNKNOWN (-1)
+#define HF_REDIS_TRAIL   8
 
 /* Its name, worked out when it is first wanted: most sessions need a few of them.  NULL: no
  * memory. */
@@ -59,8 +61,7 @@ void hf_redis_add_number(struct hf_served *served, uint64_t number);
 void hf_redis_add_seq(struct hf_served *served, uint64_t seq); /* sixteen digits, or 0 */
 void hf_redis_add_seqs(struct hf_served *served, const uint64_t *seq, size_t count);
 void hf_redis_add_kind(struct hf_served *served, const struct hf_shape *shape);
-void hf_redis_add_shape(struct hf_served *served, const struct hf_shape *shape);
-void hf_redis_add_limit(struct hf_served *served, const struct hf_req *req);
+void hf_redis_add_wish(struct hf_served *served, const struct hf_req *req);
 void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
                    hf_redis_on_reply *on_reply, void *data);
 
@@ -227,6 +228,7 @@ struct hf_redis {
     char                      sha[HF_REDIS_SCRIPTS][41];     /* of scripts, or "" */
     char                      canary[HF_REDIS_CANARIES][41]; /* SHA1s */
     struct hf_redis_args      args;
+    bool                      trail; /* ENTER and LEAVE need keys of survey and history */
 };
 
 #endif

@@ -1,7 +1,7 @@
 -- leave.lua - give a place up.
 --
--- ARGV 4 name    KEYS 5 the claim, if it is one
--- -> { 0, 1 } it was taken away before; { 0, 0 } it is gone now
+-- ARGV 4 name    KEYS 5 the claim, if it is one; 3, 4 may be left out
+-- -> { 0, 1 } it was taken away before; { 0, 0 } it is gone now; { 8 } KEYS 3 and 4 are needed
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
 if not f[3] then return { 0, 0 } end

@@ -1,8 +1,9 @@
 -- leave_quick.lua - give a place up where nobody else is, or a mutex for the next; all else is
 -- for leave.lua, which follows.
 --
--- It stands before all else, as enter_quick.lua does.  Whether our session's time is up does
--- not matter: the place was ours until now, else it would not be there.
+-- It stands before all else, as enter_quick.lua does, and texts are cut at fixed places: that
+-- takes a fifth of what a pattern takes.  Whether our session's time is up does not matter:
+-- the place was ours until now, else it would not be there.
 --
 -- -> 0  it is gone now; or as leave.lua answers
 local call, sub = redis.call, string.sub
@@ -10,51 +11,59 @@ local state, order = KEYS[1], KEYS[2]
 local owner, name = ARGV[2], ARGV[4]
 local done, last, events -- see quick.lua
 
-local f = call('HMGET', state, 'epoch', 's\n' .. sub(owner, 1, 16), 't\n' .. owner,
-               'l\n' .. name, 'w\n' .. name, 'survey', 'history')
-local seq, weight, kind, rest
-if f[1] == ARGV[1] and f[2] and sub(f[2], 18) == ARGV[3] and f[3] and not (f[5] or KEYS[5]) then
-  seq, weight, kind, rest = string.match(f[3], '^g (%d+) (%d+) %-1 %d+ (%S+) ()')
+local place_field, line_field = 't\n' .. owner, 'l\n' .. name
+local f = call('HMGET', state, 'epoch', 's\n' .. sub(owner, 1, 16), place_field, line_field,
+               'w\n' .. name, 'survey', 'history')
+if (f[6] or f[7]) and not KEYS[4] then return { 8 } end
+local place, line = f[3], f[4]
+local weight, kind = '1', '1' -- of all in a line of mutexes
+local tail, member
+if f[1] == ARGV[1] and f[2] and sub(f[2], 18) == ARGV[3] and place and line and
+   not (f[5] or KEYS[5]) and sub(place, 1, 1) == 'g' then
+  if sub(line, 1, 2) ~= '1 ' then
+    weight, kind = string.match(place, '^g %d+ (%d+) %-1 %d+ (%S+) ')
+  end
+  tail = ' 0 ' .. f[1]
+  member = weight and 'h' .. name .. '\n' .. sub(place, 3, 18) .. ' ' .. weight .. ' ' .. owner
 end
-local member = seq and 'h' .. name .. '\n' .. seq .. ' ' .. weight .. ' ' .. owner
 
-if seq and f[4] == kind .. ' ' .. weight .. ' 0 0 ' .. f[1] then
+if member and line == kind .. ' ' .. weight .. ' 0' .. tail then
   call('ZREM', order, member, 'o' .. owner)
-  call('HDEL', state, 't\n' .. owner, 'a\n' .. owner, 'k\n' .. owner, 'l\n' .. name)
+  call('HDEL', state, place_field, 'a\n' .. owner, 'k\n' .. owner, line_field)
   done, last = 0, call('HINCRBY', state, 'last', '1')
   if f[7] then
     local t = call('TIME')
-    events = redis.pcall('RPUSH', KEYS[4], 'r ' .. seq .. ' ' .. weight .. ' -1 ' .. t[1] ..
-                         sub('00000' .. t[2], -6) .. ' ' .. kind .. ' ' .. sub(f[3], rest))
+    events = redis.pcall('RPUSH', KEYS[4], 'r ' .. sub(place, 3, 18) .. ' ' .. weight .. ' -1 ' ..
+                         t[1] .. sub('00000' .. t[2], -6) ..
+                         string.match(place, '^g %d+ %d+ %-1 %d+(.*)$'))
   end
   if not f[6] and (type(events) ~= 'number' or events % 64 ~= 0) then return done end
-elseif seq and kind == '1' and not (f[6] or f[7]) then
-  local waiting, epoch = string.match(f[4] or '', '^1 1 (%d+) 0 (%d+)$')
-  local t = call('TIME')
-  local now = t[1] .. sub('00000' .. t[2], -6)
-  local from, to = '[q' .. name .. '\n', '(q' .. name .. '\11'
-  local first, whom, id, g, since
-  if epoch == f[1] and (call('HGET', state, 'hold') or '0') <= now and
-     call('ZLEXCOUNT', order, from, to) == tonumber(waiting) then
-    first = call('ZRANGEBYLEX', order, from, to, 'LIMIT', '0', '1')[1]
-    whom, id = string.match(first or '', '^[^\n]*\n%d+ 1 (%x+):(%d+)$')
-  end
-  if whom then
-    g = call('HMGET', state, 't\n' .. whom .. ':' .. id, 'k\n' .. whom .. ':' .. id)
-    since, rest = string.match(g[1] or '', '^w %d+ 1 %-1 ()%d+( 1 .*)$')
-  end
-  -- Else the line is to be counted anew, nobody may be granted anything, or it does not fit
-  -- together.
-  if since then
-    call('ZREM', order, member, 'o' .. owner, first)
-    call('ZADD', order, '0', 'h' .. sub(first, 2))
-    call('HDEL', state, 't\n' .. owner, 'a\n' .. owner, 'k\n' .. owner)
-    call('HSET', state, 't\n' .. whom .. ':' .. id, 'g' .. sub(g[1], 2, since - 1) .. now .. rest,
-         'l\n' .. name, '1 1 ' .. waiting - 1 .. ' 0 ' .. epoch)
-    call('HINCRBY', state, 'last', '1')
-    local n = call('HINCRBY', state, 'n\n' .. whom, '1')
-    call('PUBLISH', sub(state, 1, -6) .. 'wake:' .. whom,
-         string.format('%d g %s -1 %s %s', n, id, now, g[2] or ''))
-    return 0
+elseif member and kind == '1' and not (f[6] or f[7]) then
+  local waiting = sub(line, 1, 4) == '1 1 ' and sub(line, -#tail) == tail and
+                  tonumber(sub(line, 5, -#tail - 1))
+  local from, to, at = '[q' .. name .. '\n', '(q' .. name .. '\11', #name
+  local first = waiting and call('ZLEXCOUNT', order, from, to) == waiting and
+                call('ZRANGEBYLEX', order, from, to, 'LIMIT', '0', '1')[1]
+  if first then
+    local next = sub(first, at + 22) -- who it is: <sid>:<id>
+    local whom, t = sub(next, 1, 16), call('TIME')
+    local now = t[1] .. (#t[2] == 6 and t[2] or sub('00000' .. t[2], -6))
+    local g = call('HMGET', state, 't\n' .. next, 'k\n' .. next, 'n\n' .. whom, 'last', 'hold')
+    local text = 'w ' .. sub(first, at + 3, at + 18) .. ' 1 -1 '
+    -- Else the line is to be counted anew, nobody may be granted anything, or it does not fit
+    -- together.
+    if g[1] and sub(g[1], 1, 24) == text and sub(g[1], 41, 43) == ' 1 ' and g[4] and
+       (not g[5] or g[5] <= now) then
+      local n = (g[3] or 0) + 1
+      call('ZREM', order, member, 'o' .. owner, first)
+      call('ZADD', order, '0', 'h' .. sub(first, 2))
+      call('HDEL', state, place_field, 'a\n' .. owner, 'k\n' .. owner)
+      call('HSET', state, 't\n' .. next, 'g' .. sub(text, 2) .. now .. sub(g[1], 41),
+           line_field, '1 1 ' .. waiting - 1 .. tail,
+           'last', string.format('%016.0f', g[4] + 1), 'n\n' .. whom, n)
+      call('PUBLISH', sub(state, 1, -6) .. 'wake:' .. whom,
+           n .. ' g ' .. sub(next, 18) .. ' -1 ' .. now .. ' ' .. (g[2] or ''))
+      return 0
+    end
   end
 end

@@ -127,6 +127,7 @@ local function lose() call('HDEL', state, 'run', 'epoch') end
 -- Grant those who wait, in order, while they fit.  `me`: who need not be told.
 local function advance(name, line, me)
   local from, to = range('q', name)
+  if on_hold() then line.epoch = '0' end -- refresh() goes on when that is over
   if line.waiting == 0 or on_hold() then return end
   if call('ZLEXCOUNT', order, from, to) ~= line.waiting then -- somebody would be passed over
     lose()

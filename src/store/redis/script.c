@@ -181,14 +181,16 @@ void hf_redis_add_kind(struct hf_served *served, const struct hf_shape *shape)
     hf_redis_args_add(args_of(served), text, size + shape->claim);
 }
 
-void hf_redis_add_shape(struct hf_served *served, const struct hf_shape *shape)
+/* A mutex is what is wanted if nothing is said. */
+void hf_redis_add_wish(struct hf_served *served, const struct hf_req *req)
 {
+    const struct hf_shape *shape = &req->shape;
+
+    if (shape->weight == 1 && shape->capacity == 1 && !shape->claim && !req->only_free &&
+        req->limit == 0)
+        return;
     hf_redis_add_number(served, shape->weight);
     hf_redis_add_kind(served, shape);
-}
-
-void hf_redis_add_limit(struct hf_served *served, const struct hf_req *req)
-{
     if (req->only_free)
         hf_redis_add(served, "-1");
     else
@@ -212,20 +214,30 @@ void hf_redis_add_claim(struct hf_redis *redis, const char *name)
 
 /* ---- Calls ---------------------------------------------------------------------- */
 
+/* Survey and history are rare, and the two scripts that are called most say it if they need
+ * keys for them. */
+static bool needs_trail(const struct hf_redis *redis, enum hf_redis_script script)
+{
+    return redis->trail || (script != HF_REDIS_ENTER && script != HF_REDIS_LEAVE);
+}
+
 void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t claims)
 {
     const char *sha = hf_redis_script_sha(redis, script);
+    bool        trail = claims > 0 || needs_trail(redis, script);
 
     assert(script < HF_REDIS_SCRIPTS);
     hf_redis_args_begin(&redis->args);
     redis->args.failed = sha == NULL;
     hf_redis_add(&redis->served, "EVALSHA");
     hf_redis_add_note(&redis->served, sha);
-    hf_redis_add_number(&redis->served, 4 + claims);
+    hf_redis_add_number(&redis->served, (trail ? 4 : 2) + claims);
     add_key(redis, ":state", "");
     add_key(redis, ":order", "");
-    add_key(redis, ":changes", "");
-    add_key(redis, ":past", "");
+    if (trail) {
+        add_key(redis, ":changes", "");
+        add_key(redis, ":past", "");
+    }
 }
 
 void hf_redis_add_who(struct hf_redis *redis)

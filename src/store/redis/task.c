@@ -89,6 +89,10 @@ static void on_reply(struct hf_redis *redis, void *data, const redisReply *reply
         hf_redis_script_load(redis, task->script);
         fault = HF_SERVED_AGAIN;
     }
+    if (fault == HF_SERVED_FINE && hf_redis_number(reply, 0) == HF_REDIS_TRAIL) {
+        redis->trail = true;
+        fault = HF_SERVED_AGAIN;
+    }
     hf_served_answered(data, fault, reply);
 }
 

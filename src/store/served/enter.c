@@ -38,8 +38,7 @@ void hf_served_enter(struct hf_served_task *task)
     hf_served_place_secret(place, secret);
     hf_served_remember_news(task, place);
     ops->begin(task);
-    ops->add_shape(served, &req->shape);
-    ops->add_limit(served, req);
+    ops->add_wish(served, req);
     ops->add_note(served, req->note);
     ops->add_text(served, secret);
     hf_served_send(task, on_entered);

@@ -156,8 +156,8 @@ struct hf_served_ops {
                      const char       *text); /* anybody's; NULL: "" */
     void (*add_seq)(struct hf_served *served, uint64_t seq);
     void (*add_seqs)(struct hf_served *served, const uint64_t *seq, size_t count);
-    void (*add_shape)(struct hf_served *served, const struct hf_shape *shape);
-    void (*add_limit)(struct hf_served *served, const struct hf_req *req); /* ENTER's */
+    void (*add_wish)(struct hf_served    *served,
+                     const struct hf_req *req); /* ENTER's: shape, only_free, limit */
     void (*send)(struct hf_served_task *task);
 
     /* The parts of an answer; 0 and NULL where there is none. */

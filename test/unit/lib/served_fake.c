@@ -62,15 +62,10 @@ static void add_seqs(struct hf_served *served, const uint64_t *seq, size_t count
         add_number(served, seq[i]);
 }
 
-static void add_shape(struct hf_served *served, const struct hf_shape *shape)
+static void add_wish(struct hf_served *served, const struct hf_req *req)
 {
     (void)served;
-    tell(" %u/%u", shape->weight, shape->capacity);
-}
-
-static void add_limit(struct hf_served *served, const struct hf_req *req)
-{
-    (void)served;
+    tell(" %u/%u", req->shape.weight, req->shape.capacity);
     tell(req->only_free ? " only-free" : " limit=%u", req->limit);
 }
 
@@ -214,8 +209,7 @@ static const struct hf_served_ops ops = {
     .add_note = add_note,
     .add_seq = add_number,
     .add_seqs = add_seqs,
-    .add_shape = add_shape,
-    .add_limit = add_limit,
+    .add_wish = add_wish,
     .send = send_call,
     .number = number,
     .text = text,
