@@ -28,6 +28,7 @@
  *   What the verbs use
  *   chroot.c   the node that all locks are below
  *   search.c   what became of a place whose answer was lost
+ *   alone.c    lines that we have to ourselves
  *   claim.c    claims, which all have one name
  *   group.c    ENTERs that belong together, in one step
  *   slot.c     slot numbers of semaphores
@@ -129,6 +130,18 @@ int hf_zk_group_failed(struct hf_zk *zk, const struct hf_zk_task *task);
 /* Send what is complete; the connection broke. */
 void hf_zk_groups_run(struct hf_zk *zk);
 void hf_zk_groups_fail(struct hf_zk *zk);
+
+/* alone.c: may a new place be made without a listing?  And when it is made: is it proven that
+ * nobody else is in the line? */
+bool hf_zk_alone_likely(struct hf_zk *zk, const struct hf_zk_task *task);
+bool hf_zk_alone_proven(struct hf_zk *zk, const struct hf_zk_ticket *ticket);
+/* The line was listed, or is as if it were, behind a new place; that place was deleted. */
+void hf_zk_alone_listed(struct hf_zk *zk, const struct hf_zk_ticket *ticket);
+void hf_zk_alone_left(struct hf_zk *zk, const struct hf_zk_ticket *ticket, int64_t zxid);
+void hf_zk_alone_drop(struct hf_zk *zk);
+
+#define HF_ZK_ALONE 1024 /* lines that are known to be ours */
+struct hf_zk_alone;
 
 /* gather.c: one child of a folder with what is in it; strings are its own. */
 struct hf_zk_item {
@@ -235,6 +248,7 @@ struct hf_zk {
     size_t                     tickets; /* that are THERE */
     struct hf_zk_lates         late;    /* holders that are to listen to their nodes */
     struct hf_zk_lates         prove;   /* waiters that are to read the one ahead */
+    struct hf_zk_alone        *alone[HF_ZK_ALONE];
     struct hf_zk_group        *groups;
     struct hf_zk_probe        *probes;   /* sent, not answered */
     struct hf_ticket          *snapshot; /* of the answer being given */
