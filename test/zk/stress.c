@@ -1,6 +1,6 @@
-/* stress.c - four sessions with four tickets each do whatever comes to their mind, while
- * connections break and memory runs out: never two hold what excludes the other, nobody
- * waits for ever, and nothing is left in the end.
+/* stress.c - four sessions with four tickets each do whatever comes to their mind, and two
+ * more take turns, while connections break and memory runs out: never two hold what excludes
+ * the other, nobody waits for ever, and nothing is left in the end.
  *
  * The stores are driven by hand, by one thread, so that it is known at each moment who holds
  * what.  The seed is printed, and HF_ZK_SEED sets it; HF_ZK_STEPS how many steps it takes.
@@ -19,8 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SESSIONS 4
-#define SEATS    16 /* of all sessions together */
+#define MANY     4 /* sessions with four seats each */
+#define SESSIONS 6 /* the others have one each */
+#define SEATS    18
 #define ERRANDS  4
 #define STEPS    2000
 #define LIMIT_MS 60000
@@ -77,16 +78,15 @@ static bool fits(const struct seat *a, const struct seat *b)
            a->shape.weight == 1 && b->shape.weight == 1;
 }
 
+/* Who was granted it and then broken may hear of both late, one after the other. */
 static void begin_hold(struct seat *self)
 {
     for (struct seat *other = seat; other < seat + SEATS; other++) {
-        if (other == self || !other->holds || other->broken ||
+        if (other == self || !other->holds || other->broken || self->broken ||
             strcmp(other->name, self->name) != 0 || fits(self, other))
             continue;
-        fail_msg("two hold %s: seats %d and %d, seq %llu and %llu, after %u grants",
-                 self->name, (int)(self - seat), (int)(other - seat),
-                 (unsigned long long)my_ticket(&self->ask)->seq,
-                 (unsigned long long)my_ticket(&other->ask)->seq, grants);
+        fail_msg("two hold %s: seats %d and %d, after %u grants", self->name,
+                 (int)(self - seat), (int)(other - seat), grants);
     }
     self->holds = true;
     grants++;
@@ -111,9 +111,12 @@ static void want(struct seat *self)
     unsigned                 mine = (unsigned)(self->player - player);
     unsigned                 which = draw(8);
 
-    self->name = which < 3 ? names[which] : own[draw(8) == 0 ? draw(SESSIONS) : mine];
+    if (mine >= MANY)
+        self->name = "two";
+    else
+        self->name = which < 3 ? names[which] : own[draw(8) == 0 ? draw(MANY) : mine];
     self->shape = MUTEX;
-    if (which == 1)
+    if (mine < MANY && which == 1)
         self->shape = draw(2) ? READER : WRITER;
     self->broken = self->drop = self->lessen = self->holds = false;
     submit(self, ENTERING,
@@ -168,12 +171,11 @@ static void take_answer(struct seat *self)
         player_submit(self->player, &self->ask);
         break;
     case HF_ECANCELED: /* an earlier try, whose answer was lost, may have been done */
-        assert_int_equal(self->state, ENTERING);
+    case HF_ENOMEM:
         begin_leave(self);
         break;
     default:
-        assert_int_equal(self->ask.req.status, HF_ENOMEM);
-        begin_leave(self);
+        fail_msg("%s: %s", self->name, hf_errname(self->ask.req.status));
     }
 }
 
@@ -304,6 +306,7 @@ static void one_step(void)
 {
     for (unsigned i = 0; i < 4; i++)
         play(&seat[draw(SEATS)]);
+    play(&seat[SEATS - 1 - draw(2)]);
     if (!ending && draw(8) == 0)
         meddle(&errand[draw(ERRANDS)]);
     if (!ending && draw(40) == 0)
@@ -330,7 +333,7 @@ static void start_all(void)
         player_open_for(&player[i], 60000);
     }
     for (int i = 0; i < SEATS; i++)
-        seat[i].player = &player[i % SESSIONS];
+        seat[i].player = &player[i < SEATS - 2 ? i % MANY : i - SEATS + SESSIONS];
 }
 
 static size_t busy(void)
@@ -363,8 +366,8 @@ static void nobody_waits_for_ever(void)
 
 static void exclusion_holds(void **state)
 {
-    static const char *const folders[] = { "/mutex", "/shared", "/few",  "/own-0",
-                                           "/own-1", "/own-2",  "/own-3" };
+    static const char *const folders[] = { "/mutex", "/shared", "/few",   "/own-0",
+                                           "/own-1", "/own-2",  "/own-3", "/two" };
     const char              *given = getenv("HF_ZK_SEED"), *steps = getenv("HF_ZK_STEPS");
 
     (void)state;

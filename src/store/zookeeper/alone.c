@@ -20,50 +20,9 @@
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define NEED_FIRST 2
 #define NEED_LAST  64
-
-struct hf_zk_alone {
-    int64_t  number; /* of our last place there; -1: others were there, too */
-    uint64_t token;  /* and its token */
-    int64_t  gone;   /* the zxid of its delete; 0: it may be there */
-    unsigned turns;  /* so often in a row nobody else had come */
-    unsigned need;   /* after so many we rely on it */
-    char     name[]; /* of the line */
-};
-
-static struct hf_zk_alone **alone_slot(struct hf_zk *zk, const char *name)
-{
-    return &zk->alone[hf_zk_hash(name, strlen(name)) % HF_ZK_ALONE];
-}
-
-static struct hf_zk_alone *alone_find(struct hf_zk *zk, const struct hf_zk_line *line)
-{
-    struct hf_zk_alone *alone = *alone_slot(zk, line->name);
-
-    return alone != NULL && strcmp(alone->name, line->name) == 0 ? alone : NULL;
-}
-
-/* Another line of the same slot makes way. */
-static struct hf_zk_alone *alone_get(struct hf_zk *zk, const struct hf_zk_line *line)
-{
-    struct hf_zk_alone **slot = alone_slot(zk, line->name);
-    struct hf_zk_alone  *alone = alone_find(zk, line);
-    size_t               size = strlen(line->name) + 1;
-
-    if (alone != NULL)
-        return alone;
-    alone = calloc(1, sizeof *alone + size);
-    if (alone == NULL)
-        return NULL;
-    memcpy(alone->name, line->name, size);
-    alone->need = NEED_FIRST;
-    free(*slot);
-    return *slot = alone;
-}
 
 /* Were there too few transactions up to this one for another folder to count as far?  Zxids
  * of another leader's time tell nothing. */
@@ -92,9 +51,10 @@ bool hf_zk_alone_likely(struct hf_zk *zk, const struct hf_zk_task *task)
 {
     const struct hf_req      *req = task->base.req;
     const struct hf_zk_line  *line = task->line;
-    const struct hf_zk_alone *alone = alone_find(zk, line);
+    const struct hf_zk_known *known = hf_zk_known_find(zk, line);
+    const struct hf_zk_alone *alone = known != NULL ? &known->alone : NULL;
 
-    if (alone == NULL || alone->turns < alone->need ||
+    if (alone == NULL || alone->turns < NEED_FIRST || alone->turns < alone->need ||
         (alone->gone != 0 && !is_same_folder(alone, zk->link.zxid + 1)))
         return false;
     if (req->shape.claim || hf_shape_has_slots(&req->shape) || req->only_free ||
@@ -108,26 +68,26 @@ bool hf_zk_alone_likely(struct hf_zk *zk, const struct hf_zk_task *task)
 
 bool hf_zk_alone_proven(struct hf_zk *zk, const struct hf_zk_ticket *ticket)
 {
-    struct hf_zk_alone *alone = alone_find(zk, ticket->line);
+    struct hf_zk_known *known = hf_zk_known_find(zk, ticket->line);
 
     assert(ticket->where == HF_ZK_THERE);
-    if (alone != NULL && is_proven(alone, ticket) && ticket->line->tickets == ticket &&
+    if (known == NULL)
+        return false;
+    if (is_proven(&known->alone, ticket) && ticket->line->tickets == ticket &&
         ticket->beside == NULL)
         return true;
-    if (alone != NULL && alone->need < NEED_LAST)
-        alone->need *= 2;
+    known->alone.need = known->alone.need < NEED_FIRST ? NEED_FIRST : known->alone.need;
+    if (known->alone.need < NEED_LAST)
+        known->alone.need *= 2;
     return false;
 }
 
-void hf_zk_alone_listed(struct hf_zk *zk, const struct hf_zk_ticket *ticket)
+void hf_zk_alone_listed(struct hf_zk_alone *alone, const struct hf_zk_ticket *ticket)
 {
     const struct hf_zk_line *line = ticket->line;
     bool by_itself = line->count == 1 && line->place[0].ticket == ticket &&
                      line->foreign == 0 && line->slots == 0;
-    struct hf_zk_alone *alone = by_itself ? alone_get(zk, line) : alone_find(zk, line);
 
-    if (alone == NULL)
-        return;
     alone->turns = by_itself && is_proven(alone, ticket) ? alone->turns + 1 : 0;
     alone->number = by_itself ? ticket->number : -1;
     alone->token = ticket->token;
@@ -136,16 +96,9 @@ void hf_zk_alone_listed(struct hf_zk *zk, const struct hf_zk_ticket *ticket)
 
 void hf_zk_alone_left(struct hf_zk *zk, const struct hf_zk_ticket *ticket, int64_t zxid)
 {
-    struct hf_zk_alone *alone = alone_find(zk, ticket->line);
+    struct hf_zk_known *known = hf_zk_known_find(zk, ticket->line);
 
-    if (alone != NULL && alone->number == ticket->number && alone->token == ticket->token)
-        alone->gone = zxid;
-}
-
-void hf_zk_alone_drop(struct hf_zk *zk)
-{
-    for (size_t i = 0; i < HF_ZK_ALONE; i++) {
-        free(zk->alone[i]);
-        zk->alone[i] = NULL;
-    }
+    if (known != NULL && known->alone.number == ticket->number &&
+        known->alone.token == ticket->token)
+        known->alone.gone = zxid;
 }

@@ -154,7 +154,7 @@ static void on_listed_in_line(struct hf_zk *zk, struct hf_zk_task *task, int err
         hf_zk_read_answer(zk, task);
     } else {
         hf_zk_ticket_confirm(zk, task->ticket);
-        hf_zk_alone_listed(zk, task->ticket);
+        hf_zk_known_listed(zk, task->ticket);
         if (task->ticket->where == HF_ZK_THERE)
             judge_place(zk, task);
         else
@@ -267,8 +267,10 @@ void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task)
     hf_zk_call_create(zk, &task->call[CREATE], path, note,
                       req->shape.claim ? HF_ZK_EPHEMERAL : HF_ZK_EPHEMERAL_SEQUENTIAL,
                       alone ? on_place_made_alone : on_place_made, task);
-    if (!alone)
-        hf_zk_enter_list(zk, task);
+    if (alone)
+        return;
+    hf_zk_pair_listen(zk, task);
+    hf_zk_enter_list(zk, task);
 }
 
 static void take_place(struct hf_zk *zk, struct hf_zk_task *task)

@@ -240,15 +240,16 @@ struct hf_zk_ticket {
     int   since_tries; /* how often it was tried to write down since when */
     int   slot;
     int   slot_tried;
-    bool  slot_unsure;           /* the answer about slot_tried was lost */
-    char *asked;                 /* why somebody wants it */
-    bool  told;                  /* and the caller knows */
-    bool  unread;                /* its node may have changed before we listened to it */
-    struct hf_zk_listener self;  /* to the own node */
-    bool                  doubt; /* others ahead may have gone, too: list */
-    struct hf_zk_task    *watch; /* the WATCH that waits here */
-    struct hf_zk_late     late;  /* then listen to the own node */
-    struct hf_zk_late     prove; /* then read the one ahead */
+    bool  slot_unsure;          /* the answer about slot_tried was lost */
+    char *asked;                /* why somebody wants it */
+    bool  told;                 /* and the caller knows */
+    bool  unread;               /* its node may have changed before we listened to it */
+    struct hf_zk_listener self; /* to the own node */
+    struct hf_zk_listener early[2]; /* pair.c: to the one ahead, and the own node */
+    bool                  doubt;    /* others ahead may have gone, too: list */
+    struct hf_zk_task    *watch;    /* the WATCH that waits here */
+    struct hf_zk_late     late;     /* then listen to the own node */
+    struct hf_zk_late     prove;    /* then read the one ahead */
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);
