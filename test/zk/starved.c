@@ -10,14 +10,15 @@
 
 #define LIMIT_MS 30000
 
-static bool starving; /* whoever asks for memory gets none */
+static bool     starving; /* whoever asks for memory gets none */
+static unsigned nth;      /* whoever asks as the nth from now on gets none; 0: nobody */
 
 void *__libc_calloc(size_t count, size_t size);
 void *__interceptor_calloc(size_t count, size_t size) __attribute__((weak));
 
 void *calloc(size_t count, size_t size)
 {
-    if (starving)
+    if (starving || (nth > 0 && --nth == 0))
         return NULL;
     return __interceptor_calloc != NULL ? __interceptor_calloc(count, size)
                                         : __libc_calloc(count, size);
@@ -95,11 +96,38 @@ static void the_one_ahead_is_hidden(void **state)
     player_close(&ben);
 }
 
+/* Whatever there is no memory for: a place is made, or not, and can be left. */
+static void whoever_enters(void **state)
+{
+    struct player ana;
+    bool          struck = true;
+
+    (void)state;
+    assert_int_equal(witness_create("/enters"), 0);
+    open_as(&ana, "ana");
+    for (unsigned which = 1; struck; which++) {
+        struct ask entering = { .req = { .op = HF_ENTER,
+                                         .name = "enters",
+                                         .id = ++ana.ids,
+                                         .shape = MUTEX,
+                                         .note = "a note" } };
+        nth = which;
+        int r = player_run(&ana, &entering);
+        struck = nth == 0;
+        nth = 0;
+        assert_true(r == 0 || r == HF_ENOMEM || r == HF_EDOWN);
+        assert_int_equal(leave(&ana, "enters", entering.req.id), 0);
+        assert_int_equal(witness_count("/enters"), 0);
+    }
+    player_close(&ana);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_one_ahead_changes),
         cmocka_unit_test(the_one_ahead_is_hidden),
+        cmocka_unit_test(whoever_enters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,13 @@ struct hf_zk_place {
     bool                 gone;   /* since it was listed */
 };
 
+/* A listing in flight. */
+struct hf_zk_listing {
+    struct hf_zk_call  call;
+    struct hf_zk_line *line;
+    struct hf_zk_task *tasks;
+};
+
 struct hf_zk_line {
     struct hf_zk_line   *next; /* in its bucket */
     char                *name;
@@ -130,12 +137,13 @@ struct hf_zk_line {
     uint64_t  stamp;
     uint64_t  claim; /* czxid of the claim as last read: its seq */
 
-    struct hf_zk_task *wanting, *wanting_last; /* want a listing sent from now on */
-    bool               queued;                 /* in zk->to_list */
-    bool               refreshing;             /* WATCHes wait for a listing */
-    bool               unlisted;               /* and it was lost with its connection */
-    bool               hidden; /* a place ahead of one of ours could not be read */
-    struct hf_zk_line *next_to_list;
+    struct hf_zk_listing first;                  /* so that one can always be sent */
+    struct hf_zk_task   *wanting, *wanting_last; /* want a listing sent from now on */
+    bool                 queued;                 /* in zk->to_list */
+    bool                 refreshing;             /* WATCHes wait for a listing */
+    bool                 unlisted;               /* and it was lost with its connection */
+    bool                 hidden; /* a place ahead of one of ours could not be read */
+    struct hf_zk_line   *next_to_list;
 };
 
 struct hf_zk_line *hf_zk_line_get(struct hf_zk *zk,
@@ -146,6 +154,8 @@ void               hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line);
 void hf_zk_line_list(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_task *task);
 /* Have the WATCHes of this line reviewed with a new listing. */
 void hf_zk_line_refresh(struct hf_zk *zk, struct hf_zk_line *line);
+/* As if it had been listed, and nobody was in it but the ticket.  0 or HF_ENOMEM. */
+int hf_zk_line_only(struct hf_zk_line *line, const struct hf_zk_ticket *ticket);
 /* Send the listings that are wanted; or, when the connection broke, say so. */
 void hf_zk_lines_flush(struct hf_zk *zk);
 void hf_zk_lines_fail(struct hf_zk *zk);
@@ -230,15 +240,16 @@ struct hf_zk_ticket {
     int   since_tries; /* how often it was tried to write down since when */
     int   slot;
     int   slot_tried;
-    bool  slot_unsure;           /* the answer about slot_tried was lost */
-    char *asked;                 /* why somebody wants it */
-    bool  told;                  /* and the caller knows */
-    bool  unread;                /* its node may have changed before we listened to it */
-    struct hf_zk_listener self;  /* to the own node */
-    bool                  doubt; /* others ahead may have gone, too: list */
-    struct hf_zk_task    *watch; /* the WATCH that waits here */
-    struct hf_zk_late     late;  /* then listen to the own node */
-    struct hf_zk_late     prove; /* then read the one ahead */
+    bool  slot_unsure;          /* the answer about slot_tried was lost */
+    char *asked;                /* why somebody wants it */
+    bool  told;                 /* and the caller knows */
+    bool  unread;               /* its node may have changed before we listened to it */
+    struct hf_zk_listener self; /* to the own node */
+    struct hf_zk_listener early[2]; /* pair.c: to the one ahead, and the own node */
+    bool                  doubt;    /* others ahead may have gone, too: list */
+    struct hf_zk_task    *watch;    /* the WATCH that waits here */
+    struct hf_zk_late     late;     /* then listen to the own node */
+    struct hf_zk_late     prove;    /* then read the one ahead */
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);

@@ -17,13 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One in flight. */
-struct listing {
-    struct hf_zk_call  call;
-    struct hf_zk_line *line;
-    struct hf_zk_task *tasks;
-};
-
 /* ---- Taking a listing in ------------------------------------------------------------------ */
 
 static bool make_listing_room(struct hf_zk_line *line, size_t count, size_t bytes)
@@ -180,6 +173,21 @@ static int take_listing_in(struct hf_zk_line *line, struct hf_zk_reader *body)
     return 0;
 }
 
+int hf_zk_line_only(struct hf_zk_line *line, const struct hf_zk_ticket *ticket)
+{
+    struct hf_zk_text name = { .bytes = ticket->path + strlen(line->folder) + 1 };
+    size_t            bytes = 0;
+
+    assert(ticket->where == HF_ZK_THERE && ticket->line == line);
+    name.size = strlen(name.bytes);
+    clear_listing(line);
+    if (!make_listing_room(line, 1, name.size + 1) || !add_place(line, name, &bytes))
+        return HF_ENOMEM;
+    line->stamp = ticket->token; /* the last change in it */
+    match_tickets(line);
+    return 0;
+}
+
 /* ---- Listings ------------------------------------------------------------------------------ */
 
 /* The WATCHes of a line, with a listing that is new, or that cannot be had. */
@@ -210,9 +218,9 @@ static void tell_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
 
 static void on_listing(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
-    struct listing    *listing = data;
-    struct hf_zk_line *line = listing->line;
-    int                error = reply->error;
+    struct hf_zk_listing *listing = data;
+    struct hf_zk_line    *line = listing->line;
+    int                   error = reply->error;
 
     assert(line->users > 0); /* the listing is one of them */
     if (error == 0) {
@@ -227,11 +235,13 @@ static void on_listing(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     line->unlisted =
         error == HF_ZK_CONNECTION_LOSS && (line->refreshing || line->unlisted);
     line->refreshing = false;
-    tell_listed(zk, listing->tasks, error);
+    struct hf_zk_task *tasks = listing->tasks;
+    if (listing != &line->first)
+        free(listing);
+    tell_listed(zk, tasks, error);
     if (error != HF_ZK_CONNECTION_LOSS)
         review_all(zk, line, error == 0 || error == HF_ZK_NO_NODE);
     hf_zk_line_put(zk, line);
-    free(listing);
 }
 
 static void queue_listing(struct hf_zk *zk, struct hf_zk_line *line)
@@ -279,26 +289,33 @@ static struct hf_zk_line *next_to_list(struct hf_zk *zk, struct hf_zk_task **tas
     return line;
 }
 
+/* NULL: no memory, and one is in flight. */
+static struct hf_zk_listing *listing_new(struct hf_zk_line *line)
+{
+    return line->first.call.flying ? calloc(1, sizeof line->first) : &line->first;
+}
+
 void hf_zk_lines_flush(struct hf_zk *zk)
 {
+    struct hf_zk_line *later = NULL;
+
     assert(zk->dial.phase == HF_DIAL_READY);
     hf_zk_groups_run(zk);
     while (zk->to_list != NULL) {
-        struct hf_zk_task *tasks;
-        struct hf_zk_line *line = next_to_list(zk, &tasks);
-        struct listing    *listing = calloc(1, sizeof *listing);
-        if (listing == NULL) {
-            line->refreshing = false;
-            tell_listed(zk, tasks, HF_ZK_OPERATION_TIMEOUT);
-            review_all(zk, line, false);
-            hf_zk_line_put(zk, line);
+        struct hf_zk_line    *line = zk->to_list;
+        struct hf_zk_listing *listing = listing_new(line);
+        if (listing == NULL) { /* when that is answered */
+            zk->to_list = line->next_to_list;
+            line->next_to_list = later;
+            later = line;
             continue;
         }
+        next_to_list(zk, &listing->tasks);
         listing->line = line;
-        listing->tasks = tasks;
         hf_zk_call_get(zk, &listing->call, HF_ZK_GET_CHILDREN2, line->folder, false,
                        on_listing, listing);
     }
+    zk->to_list = later;
 }
 
 void hf_zk_lines_fail(struct hf_zk *zk)

@@ -1,0 +1,400 @@
+/* stress.c - four sessions with four tickets each do whatever comes to their mind, and two
+ * more take turns, while connections break and memory runs out: never two hold what excludes
+ * the other, nobody waits for ever, and nothing is left in the end.
+ *
+ * The stores are driven by hand, by one thread, so that it is known at each moment who holds
+ * what.  The seed is printed, and HF_ZK_SEED sets it; HF_ZK_STEPS how many steps it takes.
+ *
+ *     IDLE -> ENTERING -> WAITING <-> LOOKING -> HELD <-> LOOKING, AMENDING
+ *                 any -> LEAVING -> IDLE
+ */
+/* needs: standalone --tick 200 --config maxSessionTimeout=60000 */
+#include "lib/promise.h"
+#include "lib/witness.h"
+#include "lib/zkproxy.h"
+
+#include "base/random.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MANY     4 /* sessions with four seats each */
+#define SESSIONS 6 /* the others have one each */
+#define SEATS    18
+#define ERRANDS  4
+#define STEPS    2000
+#define LIMIT_MS 60000
+
+enum state { IDLE, ENTERING, WAITING, LOOKING, HELD, AMENDING, LEAVING };
+
+struct seat {
+    struct player  *player;
+    enum state      state;
+    const char     *name;
+    struct hf_shape shape;
+    struct ask      ask;          /* all but a WATCH; answered, it is the view */
+    struct ask      watching;     /* WAITING, HELD */
+    bool            holds;        /* from the grant until LEAVE is submitted */
+    bool            drop, lessen; /* as soon as the WATCH has ended */
+    bool            broken;
+};
+
+static struct zkproxy *proxy[SESSIONS];
+static struct player   player[SESSIONS];
+static struct seat     seat[SEATS];
+static struct ask      errand[ERRANDS];
+static uint64_t        seed;
+static bool            ending;
+static unsigned        grants, answers, faults;
+
+/* ---- Memory --------------------------------------------------------------------------- */
+
+static _Thread_local unsigned starving; /* every so many-th request for memory fails */
+
+void *__libc_calloc(size_t count, size_t size);
+void *__interceptor_calloc(size_t count, size_t size) __attribute__((weak));
+
+void *calloc(size_t count, size_t size)
+{
+    static _Thread_local unsigned asked;
+
+    if (starving > 0 && ++asked % starving == 0)
+        return NULL;
+    return __interceptor_calloc != NULL ? __interceptor_calloc(count, size)
+                                        : __libc_calloc(count, size);
+}
+
+static unsigned draw(unsigned below)
+{
+    return (unsigned)(hf_random_next(&seed) % below);
+}
+
+/* ---- Who holds what ---------------------------------------------------------------------- */
+
+static bool fits(const struct seat *a, const struct seat *b)
+{
+    return a->shape.capacity == HF_ALL && b->shape.capacity == HF_ALL &&
+           a->shape.weight == 1 && b->shape.weight == 1;
+}
+
+/* Who was granted it and then broken may hear of both late, one after the other. */
+static void begin_hold(struct seat *self)
+{
+    for (struct seat *other = seat; other < seat + SEATS; other++) {
+        if (other == self || !other->holds || other->broken || self->broken ||
+            strcmp(other->name, self->name) != 0 || fits(self, other))
+            continue;
+        fail_msg("two hold %s: seats %d and %d, after %u grants", self->name,
+                 (int)(self - seat), (int)(other - seat), grants);
+    }
+    self->holds = true;
+    grants++;
+}
+
+/* ---- One seat ------------------------------------------------------------------------------ */
+
+static void submit(struct seat *self, enum state state, struct hf_req req)
+{
+    struct ask ask = { .req = req };
+
+    self->state = state;
+    ask.req.name = self->name;
+    self->ask = ask;
+    player_submit(self->player, &self->ask);
+}
+
+static void want(struct seat *self)
+{
+    static const char *const names[] = { "mutex", "shared", "few" };
+    static const char *const own[] = { "own-0", "own-1", "own-2", "own-3" };
+    unsigned                 mine = (unsigned)(self->player - player);
+    unsigned                 which = draw(8);
+
+    if (mine >= MANY)
+        self->name = "two";
+    else
+        self->name = which < 3 ? names[which] : own[draw(8) == 0 ? draw(MANY) : mine];
+    self->shape = MUTEX;
+    if (mine < MANY && which == 1)
+        self->shape = draw(2) ? READER : WRITER;
+    self->broken = self->drop = self->lessen = self->holds = false;
+    submit(self, ENTERING,
+           (struct hf_req){ .op = HF_ENTER,
+                            .id = ++self->player->ids,
+                            .shape = self->shape,
+                            .only_free = draw(8) == 0,
+                            .note = "a note" });
+}
+
+static void begin_leave(struct seat *self)
+{
+    self->holds = false;
+    submit(self, LEAVING, (struct hf_req){ .op = HF_LEAVE, .id = self->ask.req.id });
+}
+
+/* The answer to ENTER, READ or AMEND. */
+static void take_view(struct seat *self)
+{
+    bool entering = self->state == ENTERING;
+
+    if (self->drop) {
+        begin_leave(self);
+    } else if (!is_in_line(&self->ask)) {
+        if (!entering && !self->broken)
+            fail_msg("%s: nobody has taken it away", self->name);
+        if (entering && self->ask.req.only_free)
+            self->state = IDLE;
+        else
+            begin_leave(self);
+    } else if (is_granted(&self->ask)) {
+        if (!self->holds)
+            begin_hold(self);
+        self->state = HELD;
+        watch(self->player, self->name, &self->ask, &self->watching);
+    } else {
+        if (self->holds && !self->broken)
+            fail_msg("%s: held, and not granted any more", self->name);
+        self->state = WAITING;
+        watch(self->player, self->name, &self->ask, &self->watching);
+    }
+}
+
+static void take_answer(struct seat *self)
+{
+    answers++;
+    switch (self->ask.req.status) {
+    case 0:
+        take_view(self);
+        break;
+    case HF_EDOWN: /* the same again */
+        player_submit(self->player, &self->ask);
+        break;
+    case HF_ECANCELED: /* an earlier try, whose answer was lost, may have been done */
+    case HF_ENOMEM:
+        begin_leave(self);
+        break;
+    default:
+        fail_msg("%s: %s", self->name, hf_errname(self->ask.req.status));
+    }
+}
+
+static void take_farewell(struct seat *self)
+{
+    int status = self->ask.req.status;
+
+    if (status == HF_EDOWN || status == HF_ENOMEM) {
+        player_submit(self->player, &self->ask);
+        return;
+    }
+    if (status != 0 && !(status == HF_ELOST && self->broken))
+        fail_msg("%s: LEAVE: %s", self->name, hf_errname(status));
+    self->state = IDLE;
+}
+
+static void take_news(struct seat *self)
+{
+    uint64_t id = self->ask.req.id;
+
+    if (self->drop) {
+        begin_leave(self);
+    } else if (self->lessen && self->state == HELD) {
+        self->shape = READER; /* from now on others may come in */
+        submit(self, AMENDING,
+               (struct hf_req){ .op = HF_AMEND, .id = id, .shape = READER });
+    } else {
+        submit(self, LOOKING, (struct hf_req){ .op = HF_READ, .id = id });
+    }
+    self->lessen = false;
+}
+
+static void advance(struct seat *self)
+{
+    bool watches = self->state == WAITING || self->state == HELD;
+
+    if (self->state == IDLE ||
+        (watches ? self->watching.answers : self->ask.answers) == 0)
+        return;
+    if (watches)
+        take_news(self);
+    else if (self->state == LEAVING)
+        take_farewell(self);
+    else
+        take_answer(self);
+}
+
+/* ---- What comes to their mind ----------------------------------------------------------- */
+
+static void end_watch(struct seat *self)
+{
+    self->player->store->impl->cancel(self->player->store, &self->watching.req);
+}
+
+static void play(struct seat *self)
+{
+    switch (self->state) {
+    case IDLE:
+        if (!ending)
+            want(self);
+        break;
+    case ENTERING:
+        if (!ending && draw(16) == 0)
+            self->player->store->impl->cancel(self->player->store, &self->ask.req);
+        break;
+    case WAITING:
+        self->drop = !ending && draw(16) == 0; /* out of patience */
+        if (self->drop)
+            end_watch(self);
+        break;
+    case HELD:
+        self->lessen = !ending && draw(3) == 0 && self->shape.weight == HF_ALL;
+        self->drop = !self->lessen;
+        end_watch(self);
+        break;
+    default:
+        break;
+    }
+}
+
+/* BREAK or ASK, of anybody's place by anybody. */
+static void meddle(struct ask *ask)
+{
+    struct seat   *whose = &seat[draw(SEATS)];
+    struct player *who = &player[draw(SESSIONS)];
+    bool           breaks = draw(2) == 0;
+
+    if (ask->req.op != HF_NOTHING && ask->answers == 0)
+        return; /* on its way */
+    if (whose->state != WAITING && whose->state != HELD)
+        return;
+    *ask = (struct ask){ .req = { .op = breaks ? HF_BREAK : HF_ASK,
+                                  .name = whose->name,
+                                  .note = "please",
+                                  .seq = my_ticket(&whose->ask)->seq,
+                                  .token = my_ticket(&whose->ask)->token } };
+    whose->broken = whose->broken || breaks;
+    player_submit(who, ask);
+}
+
+static void disturb(void)
+{
+    struct zkproxy     *at = proxy[draw(SESSIONS)];
+    uint64_t            nth = 1 + draw(12);
+    struct zkproxy_rule rule = { ZKPROXY_DROP_BEFORE, ZKPROXY_ANY, nth, 0 };
+
+    faults++;
+    switch (draw(5)) {
+    case 0:
+        zkproxy_drop(at);
+        return;
+    case 1:
+        break;
+    case 2:
+        rule.fault = ZKPROXY_DROP_AFTER;
+        break;
+    case 3:
+        rule = (struct zkproxy_rule){ ZKPROXY_CUT_DOWN, 0, nth * 37, 0 };
+        break;
+    default:
+        zkproxy_delay(at, ZKPROXY_BOTH, (int)draw(3));
+        return;
+    }
+    zkproxy_rule(at, &rule);
+}
+
+static void one_step(void)
+{
+    for (unsigned i = 0; i < 4; i++)
+        play(&seat[draw(SEATS)]);
+    play(&seat[SEATS - 1 - draw(2)]);
+    if (!ending && draw(8) == 0)
+        meddle(&errand[draw(ERRANDS)]);
+    if (!ending && draw(40) == 0)
+        disturb();
+    starving = !ending && draw(10) == 0 ? 1 + draw(9) : 0;
+    for (int i = 0; i < SESSIONS; i++)
+        player_turn(&player[i], i == 0);
+    starving = 0;
+    for (int i = 0; i < SEATS; i++)
+        advance(&seat[i]);
+}
+
+/* ---- All of it ----------------------------------------------------------------------------- */
+
+static void start_all(void)
+{
+    static char url[SESSIONS][96];
+
+    for (int i = 0; i < SESSIONS; i++) {
+        proxy[i] = zkproxy_start(witness_server());
+        snprintf(url[i], sizeof url[i], "zk://%s?session=60s%s",
+                 zkproxy_address(proxy[i]), draw(4) == 0 ? "&style=kazoo" : "");
+        promise_use(url[i]);
+        player_open_for(&player[i], 60000);
+    }
+    for (int i = 0; i < SEATS; i++)
+        seat[i].player = &player[i < SEATS - 2 ? i % MANY : i - SEATS + SESSIONS];
+}
+
+static size_t busy(void)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < SEATS; i++)
+        count += seat[i].state != IDLE;
+    for (int i = 0; i < ERRANDS; i++)
+        count += errand[i].req.op != HF_NOTHING && errand[i].answers == 0;
+    return count;
+}
+
+static void nobody_waits_for_ever(void)
+{
+    hf_time end = hf_now() + LIMIT_MS * HF_MS;
+
+    ending = true;
+    for (int i = 0; i < SESSIONS; i++) {
+        zkproxy_rule(proxy[i], NULL);
+        zkproxy_delay(proxy[i], ZKPROXY_BOTH, 0);
+    }
+    while (busy() > 0 && hf_now() < end)
+        one_step();
+    for (int i = 0; i < SEATS; i++)
+        if (seat[i].state != IDLE)
+            print_message("# seat %d: state %d in %s\n", i, seat[i].state, seat[i].name);
+    assert_int_equal(busy(), 0);
+}
+
+static void exclusion_holds(void **state)
+{
+    static const char *const folders[] = { "/mutex", "/shared", "/few",   "/own-0",
+                                           "/own-1", "/own-2",  "/own-3", "/two" };
+    const char              *given = getenv("HF_ZK_SEED"), *steps = getenv("HF_ZK_STEPS");
+
+    (void)state;
+    seed = given != NULL ? strtoull(given, NULL, 0) : hf_random();
+    print_message("# HF_ZK_SEED=%llu\n", (unsigned long long)seed);
+    start_all();
+    for (long left = steps != NULL ? atol(steps) : STEPS; left > 0; left--)
+        one_step();
+    nobody_waits_for_ever();
+    print_message("# %u grants, %u answers, %u faults\n", grants, answers, faults);
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        assert_int_equal(witness_count(folders[i]), 0);
+    for (int i = 0; i < SESSIONS; i++) {
+        assert_int_equal(player[i].lost, 0);
+        player_close(&player[i]);
+        zkproxy_stop(proxy[i]);
+    }
+    assert_int_equal(witness_await_watches(0), 0);
+    assert_true(grants > 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exclusion_holds),
+    };
+
+    witness_server();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
