@@ -16,6 +16,7 @@
 #define TTL_MS  2000
 #define WORKERS 4
 #define CROWD   8
+#define MORE    6 /* locks that each of them wants as well */
 
 /* ---- The standby is away ------------------------------------------------------------- */
 
@@ -66,11 +67,23 @@ static long backends(void)
                            "WHERE application_name = 'holdfast'");
 }
 
-/* However long it is away: the server has no more to do for us than before.  (One that was
- * just told to stop may still be there.) */
+static void want_more(struct actor *actor, size_t number, struct hf_lock *ret[MORE])
+{
+    char name[32];
+
+    for (size_t i = 0; i < MORE; i++) {
+        snprintf(name, sizeof name, "crowd-%zu-%zu", number, i);
+        assert_int_equal(hf_mutex(actor->client, name, &ret[i]), 0);
+        assert_int_equal(hf_acquire_start(ret[i], ACTOR_LIMIT_MS), 0);
+    }
+}
+
+/* However long it is away, and however much was sent: the server has no more to do for us than
+ * before.  (One that was just told to stop may still be there.) */
 static void who_waits_has_one_connection(void **state)
 {
     static struct actor crowd[CROWD];
+    struct hf_lock     *more[CROWD][MORE];
     long                most = 0;
 
     (void)state;
@@ -80,6 +93,8 @@ static void who_waits_has_one_connection(void **state)
     for (size_t i = 1; i < CROWD; i++)
         actor_queue(&crowd[i], i);
     witness_tell("away");
+    for (size_t i = 0; i < CROWD; i++)
+        want_more(&crowd[i], i, more[i]);
     hf_time end = hf_now() + 5 * HF_SEC;
     while (hf_now() < end) {
         long now = backends();
@@ -88,8 +103,11 @@ static void who_waits_has_one_connection(void **state)
     }
     print_message("# %ld connections of %d clients\n", most, CROWD);
     assert_true(most <= CROWD + CROWD / 2);
-    for (size_t i = 0; i < CROWD; i++)
+    for (size_t i = 0; i < CROWD; i++) {
+        for (size_t j = 0; j < MORE; j++)
+            hf_lock_free(more[i][j]);
         actor_close(&crowd[i]);
+    }
     end = hf_now() + 5 * HF_SEC;
     while (backends() > 0 && hf_now() < end)
         poll(NULL, 0, 20);

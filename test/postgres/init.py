@@ -200,7 +200,7 @@ def the_rights_that_are_granted_are_enough(t):
 @case
 def they_are_no_more_than_is_called(t):
     granted = set(re.findall(r"holdfast\.(\w+)", (SOURCE / "grant.sql").read_text()))
-    calls = (SOURCE / "call.c").read_text() + (SOURCE / "examine.sql").read_text()
+    calls = (SOURCE / "function.c").read_text() + (SOURCE / "examine.sql").read_text()
     t.equal(granted, set(re.findall(r"holdfast\.(\w+)\(", calls)) | {"fence"}, "granted")
     with database(t, "list"):
         server.sql(sql(t, "--grant", postgres.USER), "list")

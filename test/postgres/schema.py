@@ -184,6 +184,24 @@ def nonsense_is_refused():
 
 
 @case
+def who_waits_is_found_wherever_he_stands():
+    """Somebody has edited a row; or there is none, though the line counts one."""
+    there = space()
+    a, b = there.session(), there.session()
+    for sql, state, held in (("UPDATE holdfast.ticket SET seq = 1 WHERE sid = $1", "g", 1),
+                             ("DELETE FROM holdfast.ticket WHERE sid = $1", "-", 0)):
+        a.enter(1, "m")
+        b.enter(1, "m")
+        there.change(sql, b.sid)
+        assert a.leave(1, "m") == (0, False)
+        assert b.read(1).state == state
+        line = there.everything()["line"][0]
+        assert (line["used"], line["holders"]) == (held, held), line
+        b.leave(1, "m")
+    there.drop()
+
+
+@case
 def another_version_is_left_alone():
     for version, age in ((VERSION - 1, "older"), (VERSION + 1, "later")):
         there = space()

@@ -83,8 +83,7 @@ void hf_pg_bye(struct hf_pg *pg)
         hf_dial_run(&pg->dial, true);
         hf_pg_link_flush(pg);
     }
-    if (pg->link.first == &call)
-        pg->link.busy = false; /* a goodbye that is late need not be stopped */
+    pg->link.let_be = pg->link.flight.first == &call; /* it may be late, then */
     hf_pg_link_finish(pg);
     assert(!call.flying); /* it is on our stack */
 }

@@ -1,10 +1,20 @@
-/* call.c - functions of the schema, called one after the other.
+/* call.c - calls of the server: those that wait, and those under way.
  *
- * One query is under way at a time.  A function that is called a second time on the same
- * connection is prepared first; before the first of them the connection is tuned.  Behind a
- * pooler, which has many connections to the server, nothing is prepared.  Whoever takes an
- * answer may end the connection, so after each answer we see whether it is still the same
- * one.
+ *     hf_pg_send --> queue --sent--> flight --answered--> on_result
+ *                      ^                |
+ *                      +--a step of it--+    being prepared; or it is to be sent again
+ *
+ * By libpq's pipeline mode several are under way at a time.  Each has a sync of its own, so
+ * each is its own transaction, and one that fails does not concern those behind it.  They
+ * are answered in the order in which they were sent.  One at a time goes out where libpq is
+ * older than 14, behind a pooler, and before hello has shown that there is none; and what
+ * has to be done before a call is alone under way.
+ *
+ * How many may be under way depends on how long they take, for a renewal has to wait for all
+ * before it: more by one for each answer that came soon, half as many for one that did not.
+ *
+ * Whoever takes an answer may end the connection, so after each answer we see whether it is
+ * still the same one.
  *
  * A warning during a call makes its answer worth nothing.  The server answers "done"
  * also if it gave up waiting for a synchronous standby; only a warning tells that the
@@ -12,80 +22,75 @@
  */
 #include "store/postgres/inner.h"
 
-#include "store/postgres/examine.sql.h"
-
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ROOM_KEPT (64 * 1024) /* larger ones are not used again */
-
-/* link.use[]: has the function been called on this connection? */
-enum use {
-    NEVER,
-    ONCE,
-    PREPARED,
-    UNPREPARED, /* it cannot be prepared */
-};
-
-struct function {
-    const char *name;
-    const char *text;
-    int         count; /* of arguments */
-};
-
-static const struct function functions[HF_PG_FUNCTIONS] = {
-    [HF_PG_HELLO] = { "hf_hello", "SELECT * FROM holdfast.hello($1,$2,$3,$4,$5,$6)", 6 },
-    [HF_PG_MEND] = { "hf_mend", "SELECT holdfast.mend($1,$2,$3)", 3 },
-    [HF_PG_RENEW] = { "hf_renew", "SELECT * FROM holdfast.renew($1,$2)", 2 },
-    [HF_PG_NEWS] = { "hf_news", "SELECT * FROM holdfast.news($1)", 1 },
-    [HF_PG_BURY] = { "hf_bury", "SELECT holdfast.bury_silent($1,$2,$3)", 3 },
-    [HF_PG_SWEEP] = { "hf_sweep", "SELECT holdfast.sweep($1)", 1 },
-    [HF_PG_BYE] = { "hf_bye", "SELECT holdfast.bye($1,$2)", 2 },
-    [HF_PG_ENTER] = { "hf_enter",
-                      "SELECT * FROM holdfast.enter($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11)",
-                      11 },
-    [HF_PG_LEAVE] = { "hf_leave", "SELECT * FROM holdfast.leave($1,$2,$3,$4)", 4 },
-    [HF_PG_READ] = { "hf_read", "SELECT * FROM holdfast.read($1,$2,$3)", 3 },
-    [HF_PG_AMEND] = { "hf_amend", "SELECT * FROM holdfast.amend($1,$2,$3,$4)", 4 },
-    [HF_PG_WATCH] = { "hf_watch", "SELECT * FROM holdfast.watch($1,$2,$3,$4,$5)", 5 },
-    [HF_PG_BREAK] = { "hf_break", "SELECT holdfast.break_place($1,$2)", 2 },
-    [HF_PG_ASK] = { "hf_ask", "SELECT holdfast.ask($1,$2,$3)", 3 },
-    [HF_PG_PROVE] = { "hf_prove",
-                      "SELECT CASE WHEN holdfast.prove($1,$2) THEN 0 ELSE 6 END", 2 },
-    [HF_PG_LIST] = { "hf_list", "SELECT 0, * FROM holdfast.list($1)", 1 },
-    [HF_PG_SURVEY] = { "hf_survey", "SELECT * FROM holdfast.survey($1,$2,$3,$4)", 4 },
-    [HF_PG_KEEP] = { "hf_keep", "SELECT holdfast.keep_history($1)", 1 },
-    [HF_PG_HISTORY] = { "hf_history", "SELECT * FROM holdfast.history($1,$2)", 2 },
-    [HF_PG_EXAMINE] = { "hf_examine", examine_sql, 1 },
-};
-
-/* Plans are kept as long as the connection is.  One that was made while tables were all but
- * empty would read the whole of them for ever; and none is worth being compiled. */
-static const char tune_sql[] = "SET enable_seqscan = off; SET jit = off";
+#define MOST      64          /* under way */
 
 /* ---- The queue ------------------------------------------------------------------ */
 
-/* Behind other urgent ones if it is urgent, else at the end. */
-static void enlist_call(struct hf_pg_link *link, struct hf_pg_call *call)
+static void append_call(struct hf_pg_calls *calls, struct hf_pg_call *call)
 {
-    struct hf_pg_call **at = &link->first;
+    assert((calls->first == NULL) == (calls->last == NULL));
+    call->next = NULL;
+    if (calls->last != NULL)
+        calls->last->next = call;
+    else
+        calls->first = call;
+    calls->last = call;
+    calls->count++;
+}
 
-    assert((link->first == NULL) == (link->last == NULL));
-    assert(!link->busy || link->first != NULL);
-    if (call->urgent) {
-        if (link->busy)
-            at = &link->first->next;
-        while (*at != NULL && (*at)->urgent)
-            at = &(*at)->next;
-    } else if (link->last != NULL) {
-        at = &link->last->next;
-    }
+static struct hf_pg_call *take_first(struct hf_pg_calls *calls)
+{
+    struct hf_pg_call *call = calls->first;
+
+    assert(call != NULL && calls->count > 0);
+    calls->first = call->next;
+    if (calls->first == NULL)
+        calls->last = NULL;
+    calls->count--;
+    return call;
+}
+
+static void insert_call(struct hf_pg_calls *calls, struct hf_pg_call **at,
+                        struct hf_pg_call *call)
+{
     call->next = *at;
     *at = call;
     if (call->next == NULL)
-        link->last = call;
+        calls->last = call;
+    calls->count++;
+}
+
+/* Behind other urgent ones if it is urgent, else at the end.  What was sent before stays
+ * ahead of all. */
+static void enlist_call(struct hf_pg_calls *queue, struct hf_pg_call *call)
+{
+    struct hf_pg_call **at = &queue->first;
+
+    if (!call->urgent) {
+        append_call(queue, call);
+        return;
+    }
+    while (*at != NULL && ((*at)->urgent || (*at)->sent != 0))
+        at = &(*at)->next;
+    insert_call(queue, at, call);
+}
+
+/* It is to be sent again: next, or behind others that are, in the order of their first
+ * sending. */
+static void put_back(struct hf_pg_calls *queue, struct hf_pg_call *call, bool next)
+{
+    struct hf_pg_call **at = &queue->first;
+
+    assert(call->flying && call->sent != 0);
+    while (!next && *at != NULL && (*at)->sent != 0)
+        at = &(*at)->next;
+    insert_call(queue, at, call);
 }
 
 /* What was gathered becomes the call's. */
@@ -107,13 +112,13 @@ static void send_args(struct hf_pg *pg, struct hf_pg_call *call, bool urgent, bo
                                  .plain = plain };
     args->text = NULL;
     args->room = 0;
-    enlist_call(&pg->link, call);
+    enlist_call(&pg->link.queue, call);
 }
 
 void hf_pg_send(struct hf_pg *pg, struct hf_pg_call *call, bool urgent,
                 hf_pg_on_result *on_result, void *data)
 {
-    assert(pg->args.count == functions[pg->args.function].count);
+    assert(pg->args.count == hf_pg_function_count(pg->args.function));
     send_args(pg, call, urgent, false, on_result, data);
 }
 
@@ -149,96 +154,111 @@ static void answer_call(struct hf_pg *pg, struct hf_pg_call *call, const PGresul
 void hf_pg_calls_drop(struct hf_pg *pg)
 {
     struct hf_pg_link *link = &pg->link;
-    struct hf_pg_call *call = link->first;
 
     assert(pg->dial.phase == HF_DIAL_RESTING && link->conn == NULL);
-    link->first = link->last = NULL;
-    link->busy = link->preparing = link->tuning = false;
     PQclear(link->result);
     link->result = NULL;
-    while (call != NULL) {
-        struct hf_pg_call *next = call->next;
-        answer_call(pg, call, NULL);
-        call = next;
-    }
-    assert(link->first == NULL); /* whoever heard of it could send nothing new */
+    while (link->flight.first != NULL)
+        answer_call(pg, take_first(&link->flight), NULL);
+    while (link->queue.first != NULL) /* whoever hears of it can send nothing new */
+        answer_call(pg, take_first(&link->queue), NULL);
 }
 
 void hf_pg_call_drop(struct hf_pg *pg, struct hf_pg_call *call)
 {
-    struct hf_pg_link  *link = &pg->link;
-    struct hf_pg_call **at = &link->first, *before = NULL;
+    struct hf_pg_calls *queue = &pg->link.queue;
+    struct hf_pg_call **at = &queue->first, *before = NULL;
 
     assert(call->flying && call->sent == 0);
     while (*at != call) {
-        assert(*at != NULL); /* whatever flies is in the queue */
+        assert(*at != NULL); /* whatever flies and was not sent is there */
         before = *at;
         at = &before->next;
     }
     *at = call->next;
-    if (link->last == call)
-        link->last = before;
+    if (queue->last == call)
+        queue->last = before;
+    queue->count--;
     answer_call(pg, call, NULL);
 }
 
 /* ---- Sending -------------------------------------------------------------------- */
 
-/* 1 or 0, as libpq has it. */
-static int send_function(struct hf_pg *pg, const struct hf_pg_call *call)
+static bool may_pipeline(const struct hf_pg *pg)
 {
-    struct hf_pg_link     *link = &pg->link;
-    const struct function *function = &functions[call->function];
-    unsigned char         *use = &link->use[call->function];
-    const char            *value[HF_PG_ARGS], *at = call->params;
+    return pg->dial.phase == HF_DIAL_READY && !hf_pg_polls(pg) &&
+           HF_HAS(PQenterPipelineMode) && HF_HAS(PQexitPipelineMode) &&
+           HF_HAS(PQpipelineSync);
+}
 
-    assert(!call->plain && call->count == function->count);
-    for (int i = 0; i < call->count; i++, at += strlen(at) + 1)
-        value[i] = (call->nulls & 1u << i) != 0 ? NULL : at;
-    link->preparing = !link->pooled && *use == ONCE;
-    link->tuning = link->preparing && !link->tuned;
-    if (link->tuning)
-        return PQsendQuery(link->conn, tune_sql);
-    if (link->preparing)
-        return PQsendPrepare(link->conn, function->name, function->text, 0, NULL);
-    if (*use == PREPARED && !link->pooled)
-        return PQsendQueryPrepared(link->conn, function->name, call->count, value, NULL,
-                                   NULL, 0);
-    if (*use == NEVER)
-        *use = ONCE;
-    return PQsendQueryParams(link->conn, function->text, call->count, NULL, value, NULL,
-                             NULL, 0);
+/* May it be sent now?  An urgent one waits for no room. */
+static bool may_send(const struct hf_pg *pg, const struct hf_pg_call *call)
+{
+    const struct hf_pg_link *link = &pg->link;
+
+    if (link->flight.count == 0)
+        return true;
+    return may_pipeline(pg) && link->pipelined && link->step == HF_PG_RUN &&
+           hf_pg_function_step(link, call) == HF_PG_RUN &&
+           (link->flight.count < link->window || call->urgent);
+}
+
+/* Only while nothing is under way.  1 or 0, as libpq has it. */
+static int choose_mode(struct hf_pg *pg)
+{
+    struct hf_pg_link *link = &pg->link;
+    bool               pipelined = may_pipeline(pg);
+
+    assert(link->flight.count == 0 && link->result == NULL);
+    if (link->pipelined == pipelined)
+        return 1;
+    link->pipelined = pipelined;
+    return pipelined ? PQenterPipelineMode(link->conn) : PQexitPipelineMode(link->conn);
+}
+
+static int send_text(const struct hf_pg_link *link, const char *text)
+{
+    return link->pipelined
+               ? PQsendQueryParams(link->conn, text, 0, NULL, NULL, NULL, NULL, 0)
+               : PQsendQuery(link->conn, text);
 }
 
 static int send_call(struct hf_pg *pg, struct hf_pg_call *call)
 {
+    struct hf_pg_link *link = &pg->link;
+
+    if (link->flight.count == 0 && !choose_mode(pg))
+        return 0;
     if (call->sent == 0)
         call->sent = hf_now();
-    return call->plain ? PQsendQuery(pg->link.conn, call->params)
-                       : send_function(pg, call);
+    link->step = hf_pg_function_step(link, call);
+    append_call(&link->flight, take_first(&link->queue));
+    return (call->plain ? send_text(link, call->params)
+                        : hf_pg_function_send(link, call)) &&
+           (!link->pipelined || PQpipelineSync(link->conn));
 }
 
 bool hf_pg_calls_send(struct hf_pg *pg)
 {
     struct hf_pg_link *link = &pg->link;
-    struct hf_pg_call *call = link->first;
+    struct hf_pg_call *call;
 
-    if (link->busy || call == NULL)
-        return true;
-    if (call->count < 0) {
-        hf_dial_break(&pg->dial, "cannot be asked: out of memory");
+    while ((call = link->queue.first) != NULL && may_send(pg, call)) {
+        assert(call->flying);
+        if (call->count < 0) {
+            hf_dial_break(&pg->dial, "cannot be asked: out of memory");
+            return false;
+        }
+        if (send_call(pg, call))
+            continue;
+
+        char line[160], why[HF_ERRMSG_MAX];
+        hf_pg_fault_line(PQerrorMessage(link->conn), line, sizeof line);
+        snprintf(why, sizeof why, "cannot be asked: %s", line);
+        hf_dial_break(&pg->dial, why);
         return false;
     }
-    assert(call->flying && link->result == NULL); /* the last one was answered */
-    link->busy = true;
-    link->warning[0] = '\0';
-    if (send_call(pg, call))
-        return true;
-
-    char line[160], why[HF_ERRMSG_MAX];
-    hf_pg_fault_line(PQerrorMessage(link->conn), line, sizeof line);
-    snprintf(why, sizeof why, "cannot be asked: %s", line);
-    hf_dial_break(&pg->dial, why);
-    return false;
+    return true;
 }
 
 /* ---- Taking answers ------------------------------------------------------------- */
@@ -246,7 +266,6 @@ bool hf_pg_calls_send(struct hf_pg *pg)
 /* Of several results, the one that failed counts; else the last. */
 static void keep_result(struct hf_pg_link *link, PGresult *result)
 {
-    assert(link->busy);
     if (link->result != NULL && PQresultStatus(link->result) == PGRES_FATAL_ERROR) {
         PQclear(result);
         return;
@@ -255,66 +274,62 @@ static void keep_result(struct hf_pg_link *link, PGresult *result)
     link->result = result;
 }
 
-static bool has_state(const PGresult *result, const char *state)
+static void adapt_window(struct hf_pg *pg, const struct hf_pg_call *call)
 {
-    const char *its = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    struct hf_pg_link *link = &pg->link;
 
-    return its != NULL && strcmp(its, state) == 0;
+    link->progress = pg->remote.now;
+    if (pg->remote.now - call->sent > hf_pg_link_limit(pg) / 8)
+        link->window = link->window > 1 ? link->window / 2 : 1;
+    else if (link->window < MOST)
+        link->window++;
 }
 
-/* Is the call to be sent again?  The server may forget what was prepared (DISCARD ALL),
- * or have outlived it: the schema was made anew. */
-static bool is_unfinished(struct hf_pg_link *link, struct hf_pg_call *call)
-{
-    unsigned char *use = call->plain ? NULL : &link->use[call->function];
-    bool           failed = PQresultStatus(link->result) == PGRES_FATAL_ERROR;
-
-    if (use == NULL)
-        return false;
-    if (link->tuning) { /* done, or it cannot be */
-        link->tuned = true;
-        link->tuning = false;
-        return true;
-    }
-    if (link->preparing && has_state(link->result, "42P05")) { /* by that name there is */
-        *use = UNPREPARED;
-        return true;
-    }
-    if (link->preparing && !failed) {
-        *use = PREPARED;
-        return true;
-    }
-    if (!link->preparing && *use == PREPARED && !call->retried &&
-        (has_state(link->result, "26000") || has_state(link->result, "0A000"))) {
-        *use = has_state(link->result, "26000") ? ONCE : UNPREPARED;
-        link->tuned = false;
-        call->retried = true;
-        return true;
-    }
-    return false;
-}
-
-/* The call under way is over. */
+/* The oldest under way is over. */
 static void finish_first(struct hf_pg *pg)
 {
     struct hf_pg_link *link = &pg->link;
-    struct hf_pg_call *call = link->first;
+    struct hf_pg_call *call = take_first(&link->flight);
     PGresult          *result = link->result;
 
-    assert(link->busy && call != NULL && call->flying);
-    link->busy = false;
-    if (is_unfinished(link, call)) {
-        PQclear(result);
-        link->result = NULL;
-        return;
-    }
-    link->preparing = false;
+    assert(call->flying);
     link->result = NULL;
-    link->first = call->next;
-    if (link->first == NULL)
-        link->last = NULL;
-    answer_call(pg, call, result);
+    link->ended = false;
+    adapt_window(pg, call);
+    enum hf_pg_next next = hf_pg_function_next(link, call, result);
+    if (next == HF_PG_OVER) {
+        answer_call(pg, call, result);
+    } else {
+        call->retried = next == HF_PG_AGAIN || call->retried;
+        put_back(&link->queue, call, next == HF_PG_GO_ON);
+    }
     PQclear(result);
+}
+
+enum taken { MORE, OVER, BROKEN };
+
+/* In a pipeline: results, NULL, sync.  What fails behind the NULL fails at its commit.  How
+ * libpq goes on from there depends on its version, so we do not. */
+static enum taken take_piece(struct hf_pg *pg, PGresult *result)
+{
+    struct hf_pg_link *link = &pg->link;
+
+    if (!link->pipelined && result == NULL)
+        return OVER;
+    if (link->pipelined && PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
+        PQclear(result);
+        return OVER;
+    }
+    if (link->ended) {
+        if (result == NULL || hf_pg_fault(pg, result) == HF_SERVED_FINE)
+            hf_dial_say(&pg->dial, "answers what was not asked");
+        PQclear(result);
+        return BROKEN;
+    }
+    link->ended = result == NULL;
+    if (result != NULL)
+        keep_result(link, result);
+    return MORE;
 }
 
 static bool take_notes(struct hf_pg *pg, unsigned opened)
@@ -337,15 +352,12 @@ bool hf_pg_calls_take(struct hf_pg *pg)
     unsigned           opened = pg->dial.opened;
 
     assert(pg->dial.phase >= HF_DIAL_GREETING && link->conn != NULL);
-    while (link->busy && !PQisBusy(link->conn)) {
-        PGresult *result = PQgetResult(link->conn);
-        if (result != NULL) {
-            keep_result(link, result);
+    while (link->flight.count > 0 && !PQisBusy(link->conn)) {
+        enum taken taken = take_piece(pg, PQgetResult(link->conn));
+        if (taken == MORE)
             continue;
-        }
-        if (link->warning[0] != '\0') {
-            link->busy = false;
-            hf_dial_break(&pg->dial, link->warning);
+        if (taken == BROKEN || link->warning[0] != '\0') {
+            hf_dial_break(&pg->dial, taken == BROKEN ? NULL : link->warning);
             return false;
         }
         finish_first(pg);

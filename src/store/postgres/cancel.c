@@ -7,7 +7,9 @@
  * hence a thread aside.
  *
  * The old connection is closed after that.  A pooler passes the message on only while it
- * has the connection that the message is about.
+ * has the connection that the message is about.  But if more calls were sent, which there is
+ * no pooler for, it is closed before, and hard: the server would go on with the next of
+ * them, and wait again, where it should find that there is nobody to answer.
  */
 #include "store/postgres/inner.h"
 
@@ -37,13 +39,18 @@ void hf_pg_cancel_begin(struct hf_pg *pg)
     PGcancel            *data = PQgetCancel(pg->link.conn);
 
     assert(pg->link.conn != NULL && pg->dial.phase == HF_DIAL_RESTING);
-    assert(pg->link.busy); /* else there is nothing to stop */
+    assert(pg->link.flight.count > 0); /* else there is nothing to stop */
     hf_pg_cancel_end(pg);
     assert(cancel->aside == NULL && cancel->conn == NULL);
+    if (pg->link.flight.count > 1) {
+        hf_pg_socket_reset(pg);
+        pg->link.conn = NULL;
+    }
     if (data != NULL && hf_aside_new(&work, data, &cancel->aside) != 0)
         PQfreeCancel(data);
     if (cancel->aside == NULL) {
-        hf_pg_socket_close(pg);
+        if (pg->link.conn != NULL)
+            hf_pg_socket_close(pg);
         return;
     }
     cancel->conn = pg->link.conn;
@@ -61,7 +68,7 @@ void hf_pg_cancel_end(struct hf_pg *pg)
     if (cancel->aside == NULL)
         return;
     hf_polled_end(&cancel->polled, pg->served.base.fd);
-    if (cancel->generation == hf_fork_generation())
+    if (cancel->conn != NULL && cancel->generation == hf_fork_generation())
         hf_pg_socket_finish(cancel->conn);
     hf_aside_free(cancel->aside);
     *cancel = (struct hf_pg_cancel){ 0 };

@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 
 #define STEPS     16 /* of one process() */
+#define WINDOW    8  /* under way at first: see call.c */
 #define NO_MEMORY "cannot be connected to: out of memory"
 
 static void cannot_connect(struct hf_pg *pg)
@@ -52,7 +53,8 @@ static void on_notice(void *data, const PGresult *notice)
         return;
     if (strcmp(severity, "FATAL") == 0)
         hf_pg_fault_clause(state, said, link->parting, sizeof link->parting);
-    else if (strcmp(severity, "WARNING") == 0 && link->busy && !is_about_numbers(notice))
+    else if (strcmp(severity, "WARNING") == 0 && link->flight.count > 0 &&
+             !is_about_numbers(notice))
         snprintf(link->warning, sizeof link->warning, "warns: %s",
                  said != NULL ? said : state);
 }
@@ -99,10 +101,12 @@ static void connect_to(struct hf_pg *pg, const char *hostaddr)
     struct hf_pg_link    *link = &pg->link;
     struct hf_pg_keywords keywords;
 
-    assert(link->conn == NULL && link->fd < 0 && link->first == NULL && !link->busy);
+    assert(link->conn == NULL && link->fd < 0 && link->flight.count == 0);
     assert(pg->dial.phase == HF_DIAL_CONNECTING);
     link->generation = hf_fork_generation();
-    link->pooled = false;
+    link->pooled = link->pipelined = link->ended = link->let_be = false;
+    link->window = WINDOW;
+    link->progress = 0;
     link->parting[0] = link->warning[0] = '\0';
     memset(link->use, 0, sizeof link->use);
     link->tuned = false;

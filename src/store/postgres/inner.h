@@ -1,7 +1,7 @@
 /* inner.h - what the files of the PostgreSQL store share.
  *
  *   config.c servers.c  what a URL says    link.c     where the server is, how long
- *   call.c value.c  functions, one by one  fault.c    what its errors mean
+ *   call.c function.c value.c  calls of it  fault.c    what its errors mean
  *   connect.c cancel.c  both ends of a connection
  *   schema.c print.c  the schema           session.c bye.c  hello, renewals, lost; its end
  *   observe.c  who is dead                 news.c     LISTEN, or polling

@@ -119,7 +119,7 @@ static void greet_postgres(struct hf_dial *dial)
     struct hf_pg *pg = (struct hf_pg *)dial->store;
 
     assert(dial->phase == HF_DIAL_GREETING);
-    assert(pg->link.conn != NULL && pg->link.first == NULL);
+    assert(pg->link.conn != NULL && pg->link.flight.count == 0);
     if (PQsetnonblocking(pg->link.conn, 1) != 0 || !hf_pg_socket_poll(pg, EPOLLIN))
         hf_dial_break(dial, "cannot be watched: out of memory");
     else
@@ -133,7 +133,8 @@ static void close_conn(struct hf_pg *pg)
     if (link->conn == NULL)
         return;
     if (link->generation == hf_fork_generation()) {
-        if (link->busy && PQstatus(link->conn) == CONNECTION_OK)
+        if (link->flight.count > 0 && !link->let_be &&
+            PQstatus(link->conn) == CONNECTION_OK)
             hf_pg_cancel_begin(pg);
         else
             hf_pg_socket_close(pg);
@@ -240,5 +241,5 @@ void hf_pg_link_finish(struct hf_pg *pg)
     hf_dial_close(&pg->dial);
     hf_pg_cancel_await(pg, hf_now() + FAREWELL);
     hf_pg_cancel_end(pg);
-    assert(pg->link.conn == NULL && pg->link.first == NULL);
+    assert(pg->link.conn == NULL && pg->link.flight.count == 0);
 }

@@ -56,9 +56,10 @@ struct hf_pg_keywords {
 void hf_pg_config_keywords(const struct hf_pg_config *config, size_t server,
                            const char *hostaddr, struct hf_pg_keywords *ret);
 
-/* ---- call.c: functions of the schema, called one after the other --------------------
+/* ---- call.c: calls of the server ----------------------------------------------------
  *
- * One query is under way at a time; the others wait, urgent ones in front. */
+ * Some are under way, in the order in which they were sent; the others wait, urgent ones in
+ * front. */
 
 enum hf_pg_function {
     HF_PG_HELLO,
@@ -102,8 +103,14 @@ struct hf_pg_call {
     struct hf_pg_call  *next;
     bool                flying; /* waits, or is under way */
     bool                urgent;
-    bool                plain; /* params is a query */
+    bool                plain;    /* params is a query */
+    bool                prepared; /* ... was called as it was prepared */
     bool                retried;
+};
+
+struct hf_pg_calls {
+    struct hf_pg_call *first, *last;
+    unsigned           count;
 };
 
 /* Arguments while they are gathered. */
@@ -132,7 +139,7 @@ void hf_pg_send(struct hf_pg *pg, struct hf_pg_call *call, bool urgent,
 void hf_pg_query(struct hf_pg *pg, struct hf_pg_call *call, const char *text,
                  hf_pg_on_result *on_result, void *data);
 
-/* For link.c: send the next call, or what is left of the last; take answers that are
+/* For link.c: send what can be sent; take answers that are
  * there; answer all with NULL.  False: the connection broke, or an answer ended it. */
 bool hf_pg_calls_send(struct hf_pg *pg);
 bool hf_pg_calls_take(struct hf_pg *pg);
@@ -140,6 +147,33 @@ void hf_pg_calls_drop(struct hf_pg *pg);
 
 /* One that was not sent yet is not sent any more: it is answered with NULL. */
 void hf_pg_call_drop(struct hf_pg *pg, struct hf_pg_call *call);
+
+/* ---- function.c: the functions of the schema ------------------------------------- */
+
+struct hf_pg_link;
+
+/* What is sent of a call: itself, or what comes before. */
+enum hf_pg_step {
+    HF_PG_RUN,
+    HF_PG_TUNE,
+    HF_PG_PREPARE,
+};
+
+/* What becomes of it then. */
+enum hf_pg_next {
+    HF_PG_OVER,
+    HF_PG_GO_ON, /* its next step */
+    HF_PG_AGAIN, /* the same, otherwise */
+};
+
+int             hf_pg_function_count(enum hf_pg_function function); /* of its arguments */
+enum hf_pg_step hf_pg_function_step(const struct hf_pg_link *link,
+                                    const struct hf_pg_call *call);
+int             hf_pg_function_send(struct hf_pg_link *link,
+                                    struct hf_pg_call *call); /* 1, 0: libpq's */
+enum hf_pg_next hf_pg_function_next(struct hf_pg_link       *link,
+                                    const struct hf_pg_call *call,
+                                    const PGresult          *result);
 
 /* value.c: the parts of a result; 0, NULL and false where there is none. */
 int64_t     hf_pg_number(const PGresult *result, int row, int column);
@@ -173,18 +207,22 @@ struct hf_pg_link {
     struct hf_pg_cancel cancel;
 
     /* call.c's */
-    struct hf_pg_call *first, *last; /* the first is under way if `busy` */
-    bool               busy;
-    bool               preparing;            /* ... being prepared before it is called */
-    bool               tuning, tuned;        /* the connection, before that: see call.c */
-    PGresult          *result;               /* of the first, so far */
-    unsigned char      use[HF_PG_FUNCTIONS]; /* enum in call.c */
-    struct hf_pg_call  schema;               /* schema.c's */
+    struct hf_pg_calls queue, flight;
+    enum hf_pg_step    step;      /* of the last that was sent; only RUN has company */
+    bool               pipelined; /* libpq is in that mode */
+    bool               ended;     /* the oldest is answered, but for its sync */
+    bool               let_be;    /* what is under way need not be stopped */
+    unsigned           window;    /* how many may be under way */
+    hf_time            progress;  /* the last answer came */
+    PGresult          *result;    /* of the oldest, so far */
+    bool               tuned;     /* function.c's */
+    unsigned char      use[HF_PG_FUNCTIONS];
+    struct hf_pg_call  schema; /* schema.c's */
 };
 
 void hf_pg_link_init(struct hf_pg *pg, uint64_t seed);
 void hf_pg_link_finish(struct hf_pg *pg);
-void hf_pg_link_flush(struct hf_pg *pg); /* send the next call, if none is under way */
+void hf_pg_link_flush(struct hf_pg *pg); /* send what waits */
 
 /* How long the server may take for a call. */
 hf_time hf_pg_link_limit(const struct hf_pg *pg);
@@ -199,8 +237,8 @@ hf_time hf_pg_cancel_limit(const struct hf_pg *pg);
 void hf_pg_connect(struct hf_dial *dial, const struct hf_address *address);
 void hf_pg_connect_step(struct hf_dial *dial);
 
-/* Take over the connection, on which a call is under way.  It is closed when the server
- * was told, or by end(). */
+/* Take over the connection, on which calls are under way.  It is closed when the server
+ * was told, or by end(), at the latest. */
 void hf_pg_cancel_begin(struct hf_pg *pg);
 void hf_pg_cancel_end(struct hf_pg *pg);
 void hf_pg_cancel_run(struct hf_pg *pg);
@@ -236,6 +274,7 @@ void hf_pg_fault_line(const char *message, char *ret, size_t size);
 bool hf_pg_socket_open(struct hf_pg *pg, const struct hf_pg_keywords *keywords);
 PostgresPollingStatusType hf_pg_socket_step(struct hf_pg *pg);
 void                      hf_pg_socket_close(struct hf_pg *pg);
+void                      hf_pg_socket_reset(struct hf_pg *pg); /* the same, hard */
 
 void hf_pg_socket_finish(PGconn *conn); /* cancel.c's, later */
 

@@ -822,6 +822,10 @@ DECLARE
     v_void   text;
     v_next   boolean; -- somebody waits
     v_state  "char";
+    v_seq    bigint;
+    v_claim  boolean;
+    v_note   text;
+    v_since  bigint;
     v_ticket holdfast.ticket;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -832,8 +836,8 @@ BEGIN
     SELECT trail, 0, false INTO v_trail, code, lost FROM holdfast.session
     WHERE sid = p_sid AND connection = p_connection FOR SHARE;
 
-    -- A mutex of which nobody but those in line wants to know: advance(), but quicker.
-    IF v_trail = 0 THEN
+    -- A mutex that nobody watches or surveys: advance(), but quicker.
+    IF v_trail % 2 = 0 THEN
         UPDATE holdfast.line
         SET used = least(waiting, 1), holders = least(waiting, 1),
             waiting = greatest(waiting - 1, 0), changes = changes + 1
@@ -841,16 +845,36 @@ BEGIN
         RETURNING holders = 1 INTO v_next;
         IF v_next IS NOT NULL THEN
             DELETE FROM holdfast.ticket WHERE sid = p_sid AND id = p_id AND state <> 'b'
-            RETURNING state INTO v_state;
+            RETURNING state, seq, claim, note INTO v_state, v_seq, v_claim, v_note;
+            IF v_trail >= 2 AND v_state IS NOT NULL THEN -- as part()
+                INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot,
+                                           note)
+                VALUES (CASE WHEN v_state = 'g' THEN 'r' ELSE 'l' END,
+                        (date_part('epoch', clock_timestamp()) * 1000000)::bigint, p_name, v_seq,
+                        1, 1, v_claim, -1, v_note);
+            END IF;
             IF v_state = 'g' AND v_next THEN
+                -- Who waits came after who held it.  To say so spares the index all those that
+                -- were here before, whose entries are there until it is vacuumed.
                 UPDATE holdfast.ticket
                 SET state = 'g', news = news + 1,
                     since = (date_part('epoch', clock_timestamp()) * 1000000)::bigint
                 WHERE (sid, id) = (SELECT sid, id FROM holdfast.ticket
-                                   WHERE name = p_name AND state = 'w' ORDER BY seq LIMIT 1)
+                                   WHERE name = p_name AND state = 'w' AND seq > v_seq
+                                   ORDER BY seq LIMIT 1)
                 RETURNING CASE WHEN pg_notification_queue_usage() < 0.9 THEN -- see tell()
-                    pg_notify('hf_' || sid, format('g %s -1 %s %s', id, since, secret)) END
-                INTO v_void;
+                    pg_notify('hf_' || sid, format('g %s -1 %s %s', id, since, secret)) END,
+                    since, seq, note INTO v_void, v_since, v_seq, v_note;
+                IF NOT FOUND THEN -- somebody has edited it
+                    UPDATE holdfast.line
+                    SET used = 0, holders = 0, waiting = waiting + 1, changes = changes - 1
+                    WHERE name = p_name;
+                    PERFORM holdfast.advance(p_name, 0, 0, 0, '', 0, true, v_trail);
+                ELSIF v_trail >= 2 THEN
+                    INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim,
+                                               slot, note)
+                    VALUES ('g', v_since, p_name, v_seq, 1, 1, v_claim, -1, v_note);
+                END IF;
             ELSIF v_state IS NULL THEN -- there is no such place (any more): as it was
                 UPDATE holdfast.line
                 SET used = 1, holders = 1, changes = changes - 1,

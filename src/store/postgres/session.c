@@ -298,7 +298,7 @@ void hf_pg_session_restart(struct hf_served *served)
 
 void hf_pg_session_broken(struct hf_pg *pg)
 {
-    assert(!pg->session.call.flying && pg->link.first == NULL);
+    assert(!pg->session.call.flying && pg->link.flight.count == 0);
     pg->session.due = HF_NEVER;
     pg->news.listening = false;
     hf_served_tasks_fail(&pg->served);
@@ -350,19 +350,27 @@ void hf_pg_renew(struct hf_pg *pg)
 
 /* ---- Time ----------------------------------------------------------------------- */
 
-static hf_time oldest_call(const struct hf_pg *pg)
+/* Too long without any answer, though one is due; or without that to our renewal, which
+ * waits for those before it. */
+static hf_time is_late_at(const struct hf_pg *pg)
 {
-    const struct hf_pg_call *call = pg->link.busy ? pg->link.first : NULL;
+    const struct hf_pg_call *oldest = pg->link.flight.first;
+    const struct hf_pg_call *renewal = &pg->session.call;
 
-    assert(call == NULL || call->sent > 0);
-    return call != NULL ? call->sent + hf_pg_link_limit(pg) : HF_NEVER;
+    if (oldest == NULL)
+        return HF_NEVER;
+    assert(oldest->sent > 0);
+    hf_time since = oldest->sent > pg->link.progress ? oldest->sent : pg->link.progress;
+    if (renewal->flying && renewal->sent > 0 && renewal->sent < since)
+        since = renewal->sent;
+    return since + hf_pg_link_limit(pg);
 }
 
 void hf_pg_session_run(struct hf_pg *pg)
 {
     if (pg->dial.phase < HF_DIAL_GREETING)
         return;
-    if (pg->remote.now >= oldest_call(pg))
+    if (pg->remote.now >= is_late_at(pg))
         hf_pg_link_hung(pg);
     else if (pg->dial.phase == HF_DIAL_READY && pg->remote.now >= pg->session.due &&
              !pg->session.call.flying)
@@ -371,7 +379,7 @@ void hf_pg_session_run(struct hf_pg *pg)
 
 hf_time hf_pg_session_wake(const struct hf_pg *pg)
 {
-    hf_time wake = oldest_call(pg);
+    hf_time wake = is_late_at(pg);
 
     if (pg->dial.phase < HF_DIAL_GREETING)
         return HF_NEVER;

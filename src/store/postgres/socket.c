@@ -9,6 +9,7 @@
 #include "base/fork.h"
 
 #include <assert.h>
+#include <sys/socket.h>
 
 static void let_go(struct hf_pg *pg)
 {
@@ -54,6 +55,15 @@ void hf_pg_socket_close(struct hf_pg *pg)
     let_go(pg);
     PQfinish(pg->link.conn);
     hf_fork_resume();
+}
+
+/* The server is to notice with the next thing that it says. */
+void hf_pg_socket_reset(struct hf_pg *pg)
+{
+    struct linger hard = { .l_onoff = 1, .l_linger = 0 };
+
+    setsockopt(PQsocket(pg->link.conn), SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
+    hf_pg_socket_close(pg);
 }
 
 void hf_pg_socket_finish(PGconn *conn)
