@@ -5,14 +5,6 @@
 
 #include <assert.h>
 
-static int write_weight(struct hf_sq *sq, const struct hf_sq_own *own, uint32_t weight)
-{
-    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_AMEND, own->line, own->seq);
-
-    sqlite3_bind_int64(query, 3, weight);
-    return hf_sq_db_step(&sq->db, query);
-}
-
 /* Inside the transaction: 1 if there was anything to change.  Only ever less, so
  * that a late repeat of an earlier AMEND changes nothing. */
 static int change_weight(struct hf_sq *sq, const struct hf_sq_own *own, uint32_t weight)
@@ -23,7 +15,7 @@ static int change_weight(struct hf_sq *sq, const struct hf_sq_own *own, uint32_t
     int r = hf_sq_row_find(sq, own->line, own->seq, &row);
     if (r <= 0 || row.shape.weight <= weight)
         return r < 0 ? r : 0;
-    r = write_weight(sq, own, weight);
+    r = hf_sq_place_lessen(sq, own->line, own->seq, weight);
     if (r == 0)
         r = hf_sq_record(sq, own->line, own->seq, HF_PAST_LESSENED, "");
     if (r == 0)

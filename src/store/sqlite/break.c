@@ -49,7 +49,7 @@ static int take_away(struct hf_sq *sq, const struct hf_req *req,
     if (r == 0)
         r = hf_sq_record(sq, req->name, row->seq, HF_PAST_BROKEN, "");
     if (r == 0)
-        r = hf_sq_row_remove(sq, req->name, row->seq);
+        r = hf_sq_place_remove(sq, req->name, row->seq);
     if (r == 0)
         r = hf_sq_tell(sq, row->sid, row->seq); /* it sleeps, and has lost it */
     return r < 0 ? r : hf_sq_departed(sq, req->name, row->seq);

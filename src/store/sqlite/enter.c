@@ -21,7 +21,7 @@ static int read_from_outside(struct hf_sq *sq, struct hf_req *req, struct hf_sq_
     int r = req->shape.claim ? hf_sq_rows_all(sq, req->name, &req->stamp) : 0;
 
     if (r == 0)
-        r = hf_sq_sum_up(sq, req->name, END);
+        r = hf_sq_sum_outside(sq, req->name);
     return r < 0 ? r : read_from_end(sq, req, ret);
 }
 
@@ -42,23 +42,6 @@ static int refuse_early(struct hf_sq *sq, struct hf_req *req)
         return r;
     r = hf_sq_answer(sq, req, NULL);
     return r < 0 ? r : 1;
-}
-
-static int insert_row(struct hf_sq *sq, const struct hf_req *req,
-                      const struct hf_sq_row *row)
-{
-    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_ENTER, req->name, row->seq);
-
-    assert(row->sid == sq->sid && sq->sid != 0);
-    sqlite3_bind_int64(query, 3, (sqlite3_int64)row->sid);
-    sqlite3_bind_int64(query, 4, row->shape.weight);
-    sqlite3_bind_int64(query, 5, row->shape.capacity);
-    sqlite3_bind_int(query, 6, row->shape.claim);
-    sqlite3_bind_int64(query, 7, row->queued);
-    sqlite3_bind_int64(query, 8, row->granted);
-    sqlite3_bind_int(query, 9, row->slot);
-    sqlite3_bind_text(query, 10, req->note != NULL ? req->note : "", -1, SQLITE_STATIC);
-    return hf_sq_db_step(&sq->db, query);
 }
 
 static int refuse_mismatch(struct hf_sq *sq, const char *line,
@@ -137,7 +120,7 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mi
     if (view.granted && hf_shape_has_slots(&req->shape))
         r = hf_sq_free_slot(sq, &mine->slot);
     if (r == 0)
-        r = insert_row(sq, req, mine);
+        r = hf_sq_place_add(sq, req, mine);
     if (r == 0)
         r = hf_sq_record_new(sq, req->name, mine, req->note);
     if (r == 0)
@@ -145,7 +128,7 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mi
     if (r == 0 && view.granted)
         hf_sq_sum_rows(sq, mine);
     else if (r == 0)
-        r = hf_sq_sum_up(sq, req->name, mine->seq);
+        r = hf_sq_sum_last(sq, req->name, mine);
     return r < 0 ? r : 1;
 }
 

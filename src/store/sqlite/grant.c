@@ -46,11 +46,11 @@ static int remove_dead(struct hf_sq *sq, const char *line, bool all)
 
     for (size_t i = 0; i < sq->rows.count; i++) {
         const struct hf_sq_row *row = &sq->rows.row[i];
-        if ((!all && row->granted != 0) || hf_sq_live_has(&sq->live, row->seq))
+        if ((!all && row->granted != 0) || hf_sq_is_alive(sq, row->seq))
             continue;
         int r = hf_sq_record(sq, line, row->seq, HF_PAST_LOST, "");
         if (r == 0)
-            r = hf_sq_row_remove(sq, line, row->seq);
+            r = hf_sq_place_remove(sq, line, row->seq);
         if (r < 0)
             return r;
         removed++;
@@ -79,17 +79,13 @@ int hf_sq_free_slot(struct hf_sq *sq, int *ret)
 
 static int grant_row(struct hf_sq *sq, const char *line, struct hf_sq_row *row)
 {
-    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_GRANT, line, row->seq);
-
     assert(row->granted == 0);
     if (hf_shape_has_slots(&row->shape)) {
         int r = hf_sq_free_slot(sq, &row->slot);
         if (r < 0)
             return r;
     }
-    sqlite3_bind_int64(query, 3, hf_wall_us());
-    sqlite3_bind_int(query, 4, row->slot);
-    int r = hf_sq_db_step(&sq->db, query);
+    int r = hf_sq_place_grant(sq, line, row);
     if (r == 0)
         r = hf_sq_record(sq, line, row->seq, HF_PAST_GRANTED, "");
     return r < 0 ? r : hf_sq_tell(sq, row->sid, row->seq);
@@ -185,21 +181,21 @@ int hf_sq_lessened(struct hf_sq *sq, const char *line, uint64_t seq)
     return made_room(sq, line, seq, false);
 }
 
-int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)
+/* Whoever is to be told is forgotten by that; the tally stays. */
+static int tell_and_forget(struct hf_sq *sq, const char *line, bool departure)
 {
-    sqlite3_stmt *query;
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_WATCHERS, line, !departure);
     bool          any = false;
     int           r;
 
-    assert(sq->live.taken);
-    if (!sq->head.told)
-        return 0;
-    sq->recount = true;
-    query = hf_sq_db_bind(&sq->db, HF_SQ_WATCHERS, line, !departure);
     while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
+        uint64_t sid = (uint64_t)sqlite3_column_int64(query, 0);
+        if (sid == HF_SQ_TALLY_SID) {
+            hf_sq_tally_read(sq, query, 1);
+            continue;
+        }
         any = true;
-        r = hf_sq_tell(sq, (uint64_t)sqlite3_column_int64(query, 0),
-                       hf_sq_line_hash(line));
+        r = hf_sq_tell(sq, sid, hf_sq_line_hash(line));
         if (r < 0)
             break;
     }
@@ -207,6 +203,20 @@ int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)
     if (r == 0 && any)
         r = hf_sq_db_step(&sq->db,
                           hf_sq_db_bind(&sq->db, HF_SQ_FORGET, line, !departure));
+    return r;
+}
+
+int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)
+{
+    int r = 0;
+
+    assert(sq->live.taken);
+    sq->tally = (struct hf_sq_tally){ 0 };
+    if (sq->head.told)
+        r = tell_and_forget(sq, line, departure);
+    if (r == 0)
+        r = hf_sq_tally_write(sq, line);
+    sq->recount |= sq->head.told && !sq->tally.there; /* that is there to be told */
     return r < 0 ? r : hf_sq_tell_surveyors(sq, line);
 }
 
@@ -217,7 +227,7 @@ int hf_sq_sweep(struct hf_sq *sq, const char *line)
     for (size_t i = 0; i < sq->dead.count; i++) {
         int r = hf_sq_record(sq, line, sq->dead.row[i].seq, HF_PAST_LOST, "");
         if (r == 0)
-            r = hf_sq_row_remove(sq, line, sq->dead.row[i].seq);
+            r = hf_sq_place_remove(sq, line, sq->dead.row[i].seq);
         if (r < 0)
             return r;
     }

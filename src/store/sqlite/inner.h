@@ -6,7 +6,8 @@
  *   link.c     opening the files, the session, losing it
  *   patrol.c   noticing that the files were deleted, moved or replaced
  *   write.c    one transaction, behind the gate
- *   rows.c     reading a line, and who in it is alive
+ *   rows.c     reading a line, and who in it is alive; sum.c  how many are in it
+ *   place.c    writing a place down, and removing it
  *   grant.c    after a departure: who is granted, who is told
  *   sweep.c    clearing away what the dead left
  *   answer.c   snapshots and their stamps
@@ -33,6 +34,7 @@
 #include "store/sqlite/own.h"
 #include "store/sqlite/past.h"
 #include "store/sqlite/peer.h"
+#include "store/sqlite/sum.h"
 #include "store/sqlite/survey.h"
 #include "store/store.h"
 
@@ -58,15 +60,6 @@ struct hf_sq_row {
 struct hf_sq_rows {
     struct hf_sq_row *row;
     size_t            count, room;
-};
-
-/* A line as a whole.  The dead count too, until somebody meets them. */
-struct hf_sq_sum {
-    uint64_t count;
-    uint64_t ahead;   /* of the ticket in question */
-    uint64_t waiting; /* not granted */
-    uint64_t weight;
-    uint64_t last; /* highest seq */
 };
 
 struct hf_sq_text {
@@ -132,6 +125,8 @@ struct hf_sq {
     struct hf_sq_rows      rows;   /* of the line last read */
     struct hf_sq_rows      dead;   /* those found dead then */
     struct hf_sq_sum       sum;    /* all of it; count is 0 if that is not known */
+    struct hf_sq_sum       change; /* of it: see sum.h */
+    struct hf_sq_tally     tally;  /* likewise */
     struct hf_ticket      *ticket; /* the snapshots lent out */
     size_t                 ticket_room;
     size_t                 lent;  /* so many of them are of other requests */
@@ -223,10 +218,12 @@ void hf_sq_row_read(sqlite3_stmt *query, struct hf_sq_row *ret);
 int  hf_sq_rows_add(struct hf_sq *sq, struct hf_sq_rows *rows,
                     const struct hf_sq_row *row);
 
+/* Is the ticket of a row alive? */
+bool hf_sq_is_alive(const struct hf_sq *sq, uint64_t seq);
+
 /* One ticket: 1 if it is there, 0 if not. */
 int hf_sq_row_find(struct hf_sq *sq, const char *line, uint64_t seq,
                    struct hf_sq_row *ret);
-int hf_sq_row_remove(struct hf_sq *sq, const char *line, uint64_t seq);
 
 /* What is ahead of `before` as far as it matters to a ticket of that shape, into
  * sq->rows.  Dead ones in the way are left out, and noted in sq->dead. */
@@ -239,20 +236,23 @@ void hf_sq_rows_clear(struct hf_sq *sq);
 /* The living of a line into sq->rows, and the stamp that it has for an outsider. */
 int hf_sq_rows_all(struct hf_sq *sq, const char *line, uint64_t *stamp);
 
-/* The whole line, and what is ahead of `seq`, into sq->sum.  Outside a transaction it is
- * called before the rows are read: a change in between then makes the stamp too old, and
- * a WATCH completes too often.  The other way round it would sleep. */
-int hf_sq_sum_up(struct hf_sq *sq, const char *line, uint64_t seq);
-
-/* The same without asking: sq->rows is the whole line ahead of a holder's place `mine`. */
-void hf_sq_sum_rows(struct hf_sq *sq, const struct hf_sq_row *mine);
-
 /* What is ahead of our own place, as far as it matters, and in all. */
 int hf_sq_rows_ahead_of_own(struct hf_sq *sq, const struct hf_sq_own *own,
                             struct hf_sq_view *ret);
 
 /* Remember in `own` who is in the way: sq->rows. */
 int hf_sq_rows_keep(struct hf_sq *sq, struct hf_sq_own *own);
+
+/* ---- place.c: inside a transaction; hf_sq_tell_watchers() is due after it -------- */
+
+int hf_sq_place_add(struct hf_sq *sq, const struct hf_req *req,
+                    const struct hf_sq_row *row);
+int hf_sq_place_remove(struct hf_sq *sq, const char *line, uint64_t seq);
+int hf_sq_place_grant(struct hf_sq *sq, const char *line, const struct hf_sq_row *row);
+int hf_sq_place_lessen(struct hf_sq *sq, const char *line, uint64_t seq, uint32_t weight);
+
+/* All of a session are removed, and their lines told. */
+int hf_sq_places_end(struct hf_sq *sq, uint64_t sid);
 
 /* ---- grant.c, sweep.c: inside a transaction ------------------------------------ */
 

@@ -18,7 +18,7 @@ int hf_sq_leave_inside(struct hf_sq *sq, const struct hf_sq_own *own)
 {
     int r = hf_sq_record_leave(sq, own);
     if (r == 0)
-        r = hf_sq_row_remove(sq, own->line, own->seq);
+        r = hf_sq_place_remove(sq, own->line, own->seq);
     if (r == 0 && sqlite3_changes(sq->db.handle) == 0)
         return 0;
     if (r == 0)

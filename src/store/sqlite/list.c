@@ -13,7 +13,7 @@ static int list_rows(struct hf_sq *sq, sqlite3_stmt *query, struct hf_req *req)
     while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
         struct hf_sq_row row;
         hf_sq_row_read(query, &row);
-        if (!hf_sq_live_has(&sq->live, row.seq))
+        if (!hf_sq_is_alive(sq, row.seq))
             continue;
         r = hf_sq_answer_add(sq, count, &row, query);
         if (r < 0)

@@ -18,6 +18,9 @@ DELETE FROM ticket WHERE line = ?1 AND seq = ?2;
 -- GRANT
 UPDATE ticket SET granted = ?3, slot = ?4 WHERE line = ?1 AND seq = ?2;
 
+-- WEIGH: what a ticket counts for in the sum of its line
+SELECT weight & 4294967295, granted = 0 FROM ticket WHERE line = ?1 AND seq = ?2;
+
 -- AMEND
 UPDATE ticket SET weight = ?3 WHERE line = ?1 AND seq = ?2;
 
@@ -50,16 +53,21 @@ DELETE FROM ask WHERE NOT EXISTS
 INSERT INTO watcher VALUES (?1, ?2, ?3)
     ON CONFLICT DO UPDATE SET any = max(any, excluded.any);
 
--- WATCHERS, FORGET: of any change (?2 = 1), of a departure (?2 = 0)
-SELECT sid FROM watcher WHERE line = ?1 AND any >= ?2;
-DELETE FROM watcher WHERE line = ?1 AND any >= ?2;
+-- WATCHERS, FORGET: of any change (?2 = 1), of a departure (?2 = 0); FORGET keeps the tally
+SELECT sid, any FROM watcher WHERE line = ?1 AND any >= ?2;
+DELETE FROM watcher WHERE line = ?1 AND any >= ?2 AND sid <> 1;
+
+-- TALLY, TALLIED, UNTALLY: the sum of a long line, as text, which is more than any number
+INSERT INTO watcher VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET any = excluded.any;
+SELECT any FROM watcher WHERE line = ?1 AND sid = ?2;
+DELETE FROM watcher WHERE line = ?1 AND sid = ?2;
 
 -- WATCHING, UNWATCH: the sessions that watch; one of them does no more
 SELECT DISTINCT sid FROM watcher;
 DELETE FROM watcher WHERE sid = ?2;
 
 -- END: the tickets of a session go, all before the first row is returned
-DELETE FROM ticket WHERE sid = ?2 RETURNING line, seq;
+DELETE FROM ticket WHERE sid = ?2 RETURNING line, seq, weight & 4294967295, granted = 0;
 
 -- SURVEYORS, UNSURVEY: who is told of every line; one of them is no more
 SELECT sid FROM watcher WHERE line = '';

@@ -21,6 +21,13 @@ void hf_sq_row_read(sqlite3_stmt *query, struct hf_sq_row *ret)
     };
 }
 
+/* Of our own it is known: their bytes are locked by us.  The kernel takes the longer the more
+ * are locked. */
+bool hf_sq_is_alive(const struct hf_sq *sq, uint64_t seq)
+{
+    return hf_sq_owns_by_seq(&sq->owns, seq) != NULL || hf_sq_live_has(&sq->live, seq);
+}
+
 int hf_sq_rows_add(struct hf_sq *sq, struct hf_sq_rows *rows, const struct hf_sq_row *row)
 {
     assert(rows == &sq->rows || rows == &sq->dead);
@@ -53,12 +60,6 @@ int hf_sq_row_find(struct hf_sq *sq, const char *line, uint64_t seq,
     return 1;
 }
 
-int hf_sq_row_remove(struct hf_sq *sq, const char *line, uint64_t seq)
-{
-    assert(sq->live.taken); /* lines are changed behind the gate only */
-    return hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_REMOVE, line, seq));
-}
-
 void hf_sq_rows_clear(struct hf_sq *sq)
 {
     sq->rows.count = sq->dead.count = 0;
@@ -75,7 +76,7 @@ int hf_sq_rows_all(struct hf_sq *sq, const char *line, uint64_t *stamp)
     while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
         struct hf_sq_row row;
         hf_sq_row_read(query, &row);
-        if (!hf_sq_live_has(&sq->live, row.seq))
+        if (!hf_sq_is_alive(sq, row.seq))
             continue;
         r = hf_sq_rows_add(sq, &sq->rows, &row);
         if (r < 0)
@@ -84,37 +85,6 @@ int hf_sq_rows_all(struct hf_sq *sq, const char *line, uint64_t *stamp)
     }
     sqlite3_reset(query);
     return r;
-}
-
-int hf_sq_sum_up(struct hf_sq *sq, const char *line, uint64_t seq)
-{
-    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_SUM, line, seq);
-
-    int r = hf_sq_db_step(&sq->db, query);
-    if (r < 0)
-        return r;
-    sq->sum = (struct hf_sq_sum){
-        .count = (uint64_t)sqlite3_column_int64(query, 0),
-        .ahead = (uint64_t)sqlite3_column_int64(query, 1),
-        .waiting = (uint64_t)sqlite3_column_int64(query, 2),
-        .weight = (uint64_t)sqlite3_column_int64(query, 3),
-        .last = (uint64_t)sqlite3_column_int64(query, 4),
-    };
-    sqlite3_reset(query);
-    return 0;
-}
-
-void hf_sq_sum_rows(struct hf_sq *sq, const struct hf_sq_row *mine)
-{
-    assert(mine->granted != 0); /* ahead of a waiter some are left out */
-    sq->sum = (struct hf_sq_sum){ .count = sq->rows.count + 1,
-                                  .ahead = sq->rows.count,
-                                  .weight = mine->shape.weight,
-                                  .last = mine->seq };
-    for (size_t i = 0; i < sq->rows.count; i++) {
-        sq->sum.weight += sq->rows.row[i].shape.weight;
-        sq->sum.waiting += sq->rows.row[i].granted == 0;
-    }
 }
 
 /* ---- What is ahead ------------------------------------------------------------ */
@@ -139,7 +109,7 @@ static int leave_out_dead(struct hf_sq *sq)
 
     for (size_t i = 0; i < sq->rows.count; i++) {
         struct hf_sq_row *row = &sq->rows.row[i];
-        row->proven = row->proven || hf_sq_live_has(&sq->live, row->seq);
+        row->proven = row->proven || hf_sq_is_alive(sq, row->seq);
         if (row->proven) {
             sq->rows.row[kept++] = *row;
             continue;

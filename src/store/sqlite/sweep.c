@@ -44,7 +44,7 @@ static int find_lines(struct hf_sq *sq, sqlite3_stmt *query, struct lines *lines
     while (lines->count < LINES_MAX && (r = hf_sq_db_step(&sq->db, query)) == 1) {
         struct hf_sq_row row;
         hf_sq_row_read(query, &row);
-        if (hf_sq_live_has(&sq->live, row.seq)) {
+        if (hf_sq_is_alive(sq, row.seq)) {
             lines->alive = true;
             continue;
         }
@@ -66,7 +66,7 @@ int hf_sq_find_dead(struct hf_sq *sq, const char *line)
     while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
         struct hf_sq_row row;
         hf_sq_row_read(query, &row);
-        if (hf_sq_live_has(&sq->live, row.seq))
+        if (hf_sq_is_alive(sq, row.seq))
             continue;
         r = hf_sq_rows_add(sq, &sq->dead, &row);
         if (r < 0)
@@ -86,13 +86,13 @@ static int sweep_line(struct hf_sq *sq, const char *line)
 int hf_sq_is_full(struct hf_sq *sq, const char *line, uint64_t limit)
 {
     assert(limit != 0); /* that means: no limit */
-    int r = hf_sq_sum_up(sq, line, 0);
+    int r = hf_sq_sum_outside(sq, line);
 
     if (r < 0 || sq->sum.waiting < limit)
         return r;
     r = sweep_line(sq, line);
     if (r == 0)
-        r = hf_sq_sum_up(sq, line, 0);
+        r = hf_sq_sum_outside(sq, line);
     return r < 0 ? r : sq->sum.waiting >= limit;
 }
 
@@ -115,7 +115,7 @@ static int sweep_watchers(struct hf_sq *sq)
 
     while (count < 64 && (r = hf_sq_db_step(&sq->db, query)) == 1) {
         uint64_t sid = (uint64_t)sqlite3_column_int64(query, 0);
-        if (session_is_dead(sq, sid))
+        if (sid != HF_SQ_TALLY_SID && session_is_dead(sq, sid))
             dead[count++] = sid;
     }
     sqlite3_reset(query);

@@ -141,7 +141,7 @@ static bool has_dead_tie(const struct hf_sq *sq, const struct hf_sq_watch *watch
 {
     for (size_t i = 0; i < watch->count; i++)
         if ((sid == 0 || watch->tie[i].sid == sid) &&
-            !hf_sq_live_has(&sq->live, watch->tie[i].seq))
+            !hf_sq_is_alive(sq, watch->tie[i].seq))
             return true;
     return false;
 }

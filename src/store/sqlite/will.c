@@ -66,23 +66,6 @@ static int open_its_file(struct hf_sq *sq)
         sq->files.db);
 }
 
-static int remove_tickets(struct hf_sq *sq, uint64_t sid)
-{
-    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_END, NULL, sid);
-    int           r;
-
-    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
-        const char *line = (const char *)sqlite3_column_text(query, 0);
-        uint64_t    seq = (uint64_t)sqlite3_column_int64(query, 1);
-        r = line != NULL ? hf_sq_departed(sq, line, seq)
-                         : hf_sq_fail(sq, HF_ENOMEM, "out of memory");
-        if (r < 0)
-            break;
-    }
-    sqlite3_reset(query);
-    return r;
-}
-
 static int end_its_session(struct hf_sq *sq, uint64_t sid)
 {
     int r = open_its_file(sq);
@@ -93,7 +76,7 @@ static int end_its_session(struct hf_sq *sq, uint64_t sid)
     assert(sq->sid == 0); /* we have none of our own */
     r = hf_sq_record_loss(sq, sid);
     if (r == 0)
-        r = remove_tickets(sq, sid);
+        r = hf_sq_places_end(sq, sid);
     if (r == 0)
         r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_UNWATCH, NULL, sid));
     if (r == 0)

@@ -71,6 +71,7 @@ int hf_sq_begin(struct hf_sq *sq)
     sq->recount = sq->drawn = false;
     sq->deaf = 0;
     sq->records.size = 0;
+    sq->change = (struct hf_sq_sum){ 0 };
     return r;
 }
 
@@ -110,6 +111,7 @@ static int write_head(struct hf_sq *sq)
 int hf_sq_commit(struct hf_sq *sq)
 {
     assert(sq->live.taken && sqlite3_get_autocommit(sq->db.handle) == 0);
+    assert(!hf_sq_sum_is_noted(sq)); /* the watchers were told of every change */
     hf_sq_records_make_room(sq);
     struct hf_sq_head before = sq->head;
     int               r = write_head(sq);
@@ -219,7 +221,11 @@ static int advance(struct hf_sq *sq)
 
 int hf_sq_draw(struct hf_sq *sq, uint64_t *ret)
 {
-    uint64_t number = at_least(sq->head.last + 1, (uint64_t)hf_wall_us());
+    /* Those of one transaction follow each other: the kernel keeps bytes side by side as one
+     * lock, and is the slower the more of them there are. */
+    uint64_t number = sq->head.last + 1;
+    if (!sq->drawn)
+        number = at_least(number, (uint64_t)hf_wall_us());
 
     if (sq->head.boot != sq->boot || number > sq->head.hwm)
         return 0;
