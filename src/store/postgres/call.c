@@ -11,7 +11,8 @@
  * has to be done before a call is alone under way.
  *
  * How many may be under way depends on how long they take, for a renewal has to wait for all
- * before it: more by one for each answer that came soon, half as many for one that did not.
+ * before it: more by one for each call that was answered soon, half as many for one that was
+ * not.
  *
  * Whoever takes an answer may end the connection, so after each answer we see whether it is
  * still the same one.
@@ -281,7 +282,8 @@ static void adapt_window(struct hf_pg *pg, const struct hf_pg_call *call)
     link->progress = pg->remote.now;
     if (pg->remote.now - call->sent > hf_pg_link_limit(pg) / 8)
         link->window = link->window > 1 ? link->window / 2 : 1;
-    else if (link->window < MOST)
+    else if (link->window < MOST && link->step == HF_PG_RUN &&
+             pg->dial.phase == HF_DIAL_READY)
         link->window++;
 }
 

@@ -11,7 +11,7 @@
 #include <sys/epoll.h>
 
 #define STEPS     16 /* of one process() */
-#define WINDOW    8  /* under way at first: see call.c */
+#define WINDOW    2  /* under way at first: see call.c */
 #define NO_MEMORY "cannot be connected to: out of memory"
 
 static void cannot_connect(struct hf_pg *pg)

@@ -2,8 +2,8 @@
  *
  * A function that is called a second time on the same connection is prepared first; before
  * the first of them the connection is tuned.  These are steps of the call: it goes out once
- * for each, alone, and then as it is.  Behind a pooler, which has many connections to the
- * server, nothing is prepared.
+ * for each, alone, and then as it is.  What is urgent does not wait for that.  Behind a
+ * pooler, which has many connections to the server, nothing is prepared.
  *
  *     NEVER --called--> ONCE --prepared--> PREPARED --the server forgot it--> ONCE
  *                         |                    |
@@ -72,6 +72,8 @@ enum hf_pg_step hf_pg_function_step(const struct hf_pg_link *link,
 {
     if (call->plain || link->pooled || link->use[call->function] != ONCE)
         return HF_PG_RUN;
+    if (call->urgent && link->flight.count > 0)
+        return HF_PG_RUN; /* it cannot wait for them all to be answered */
     return link->tuned ? HF_PG_PREPARE : HF_PG_TUNE;
 }
 
