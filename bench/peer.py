@@ -17,7 +17,7 @@ import postgres  # noqa: E402
 DISK = "/var/tmp"  # kept over a restart of the machine, so not in its memory
 PACKAGES = ["redlock@5.0.0-beta.2", "ioredis@5.11.1"]
 # What servers of tests have otherwise, as PostgreSQL is shipped; but for many connections.
-SHIPPED = {"max_connections": "1100", "shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB",
+SHIPPED = {"max_connections": "500", "shared_buffers": "128MB", "max_wal_size": "1GB", "min_wal_size": "80MB",
            "wal_recycle": "on", "wal_init_zero": "on", "dynamic_shared_memory_type": "posix"}
 
 

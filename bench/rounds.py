@@ -12,7 +12,7 @@ import sides
 
 WARM = 0.2  # seconds of a first round that does not count
 JAVA_WARM = 2.0  # of what Java is to translate, once
-SETTLE = 0.3  # until a server has noticed that a thousand connections are gone
+SETTLE = 0.3  # until a server has noticed that a hundred connections are gone
 FIGURES = ["rate", "fair", "p50", "p99", "client_us", "server_us", "requests", "bytes_out", "trips",
            "segments"]
 
@@ -34,7 +34,8 @@ def counted(store, side, relay):
     """What is counted, up to now."""
     ret = {"client_us": sides.cpu_seconds(side.pids()) * 1e6}
     if store is not None and store.pids():
-        ret |= {"server_us": sides.cpu_seconds(store.pids()) * 1e6} | store.counts()
+        seconds = sides.cpu_seconds(store.pids()) + store.reaped()
+        ret |= {"server_us": seconds * 1e6} | store.counts()
     return ret | (relay.counts() if relay else {})
 
 

@@ -43,7 +43,7 @@ struct way {
     bool apart; /* a session is of one thread alone, so that those of S2 have one each */
 };
 
-#define SCENE_SESSIONS 1100 /* at most */
+#define SCENE_SESSIONS 256 /* at most */
 
 /* `file`: what is shared; or "first": take one lock, say "held MICROSECONDS" by the monotonic
  * clock, and end. */

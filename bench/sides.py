@@ -29,6 +29,7 @@ ALL = {"S1", "S1+", "S2", "S3", "S4", "S5", "S6", "S7", "S8", "S9"}
 MANY = {"S3", "S5", "S9"}  # scenarios of many sessions
 CROWDS = {"S4", "S7", "S8"}  # of many who wait in one process
 THREADS = 1000  # so many wait at most where each needs one, with a look at the whole line
+CONNECTIONS = 100  # and where each has a connection
 DEBIAN = "/usr/bin/python3"  # has kazoo and redis-py
 
 
@@ -215,7 +216,7 @@ def of_redis(store, port, args):
                    ALL - {"S1+", "S5"}, shares=False, waiters=THREADS,
                    env={"NODE_PATH": str(folder / "node_modules")})
     yield Side("redis-py", [DEBIAN, "-B", ROOT / "bench/peers/turns.py", "redis-py", address],
-               ALL - {"S1+", "S5"}, processes=16, waiters=THREADS // 10, heavy=True)
+               ALL - {"S1+", "S5"}, processes=16, waiters=CONNECTIONS, heavy=True)
     for name, kind in (("SET NX, delete", "bare"), ("ping", "ping")):
         yield floor(args, "redis_floor", address, name, kind, {"S1", "S2", "S9"}, processes=64)
     yield floor(args, "redis_floor", address, "RPUSH, BLPOP", "ring", {"S3"})
@@ -225,7 +226,7 @@ def of_postgres(store, port, args):
     address = store.address(port)
     yield holdfast(store, port, args, 128)
     yield floor(args, "postgres_floor", address, "advisory", "advisory", ALL - {"S1+"},
-                processes=128, floor=False, waiters=THREADS, heavy=True)
+                processes=128, floor=False, waiters=CONNECTIONS, heavy=True)
     for name, kind in (("two updates", "updates"), ("lazy update", "lazy"), ("SELECT 1", "select")):
         yield floor(args, "postgres_floor", address, name, kind, {"S1"})
     yield floor(args, "postgres_floor", address, "NOTIFY", "notify", {"S3"})

@@ -3,6 +3,7 @@
 `port` in what follows is that of a relay before the server, "unix" for its socket, or None
 for its own.
 """
+import os
 import pathlib
 import shutil
 import tempfile
@@ -43,6 +44,10 @@ class Store:
     def pids(self):
         """Of the server."""
         return []
+
+    def reaped(self):
+        """Processor seconds of those of its processes that have ended."""
+        return 0.0
 
     def counts(self):
         """What the server counts by itself."""
@@ -148,6 +153,11 @@ class Database(Store):
 
     def pids(self):
         return [self.server.pid, *postgres.children(self.server.pid)]
+
+    def reaped(self):
+        """A process for each connection; cutime and cstime of proc(5)."""
+        words = pathlib.Path(f"/proc/{self.server.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(words[13]) + int(words[14])) / os.sysconf("SC_CLK_TCK")
 
 
 class Pooled(Database):

@@ -99,6 +99,11 @@ function(hf_programs group folder)
         if(HF_HAS_GOLD)
             target_link_options(${target} PRIVATE -fuse-ld=gold)
         endif()
+        # Sanitizers make the optimizer slow, and a test's own code is quick enough without;
+        # but for the simulator's, which is all there is to run.
+        if(HF_SANITIZE AND group STREQUAL "tests" AND NOT path MATCHES "^test/sim/")
+            target_compile_options(${target} PRIVATE -O0)
+        endif()
         set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name}
             RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
         add_dependencies(${group} ${target})
