@@ -179,7 +179,13 @@ class Session:
 
     def _place(self, *args, **more):
         ret = self.call(*args, **more)
-        ret = Reply(*ret) if isinstance(ret, list) else Reply(0, "g", ret, ret, -1, ret)
+        if isinstance(ret, list):
+            ret = Reply(*ret)
+        elif ret[0] == "w":  # enter_quick.lua tells these
+            _, seq, ahead, nearest, patience = ret.split()
+            ret = Reply(0, "w", seq, seq, -1, seq, 1, int(ahead), nearest, None, int(patience))
+        else:
+            ret = Reply(0, "g", ret, ret, -1, ret)
         if ret.last is not None and ret.code == 0:
             ret = ret._replace(last=int(ret.last))
         if ret.state in ("g", "w"):

@@ -7,9 +7,10 @@
 -- is printed first, so it is given as a text.  What comes and goes costs, too: a key or an
 -- argument a hundredth of it all, and so does each part of an answer.  Hence a mutex is what
 -- is wanted if nothing is said, a place is not read but its index found to be new, and an
--- answer is one word.
+-- answer is one text.
 --
--- -> <seq>  granted, since then; or as enter.lua answers
+-- -> <seq>  granted, since then; or
+--    w <seq> <ahead> <nearest> <patience>  it waits, since then; or as enter.lua answers
 local call, sub = redis.call, string.sub
 local state, order = KEYS[1], KEYS[2]
 local owner, name = ARGV[2], ARGV[4]
@@ -62,8 +63,8 @@ elseif quick and kind == '1' and weight == '1' and limit == '0' and f[3] < now a
       call('HSET', state, 'last', now, 'k\n' .. owner, secret,
            't\n' .. owner, 'w ' .. now .. ' 1 -1 ' .. now .. ' 1 ' .. name .. '\n' .. note,
            line_field, '1 1 ' .. waiting + 1 .. tail)
-      return { 0, 'w', now, now, -1, now, 1, waiting + 1, sub(nearest, #name + 3, #name + 18),
-               false, sub(ends, 2, 17) - now }
+      return 'w ' .. now .. ' ' .. waiting + 1 .. ' ' .. sub(nearest, #name + 3, #name + 18) ..
+             ' ' .. sub(ends, 2, 17) - now
     end
     call('ZREM', order, place)
   end

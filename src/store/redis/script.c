@@ -275,44 +275,50 @@ void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
 
 /* ---- Answers -------------------------------------------------------------------- */
 
-/* Where nobody else is, ENTER is answered by the seq alone, for all that show() in line.lua
- * tells: { 0, 'g', seq, seq, -1, seq }; and LEAVE by 0, for { 0, 0 }. */
-static const redisReply *short_part(const redisReply *reply, size_t index)
+/* Most often ENTER is answered by a text, for all that show() in line.lua tells: "SEQ", for
+ * { 0, 'g', seq, seq, -1, seq }; or "w SEQ AHEAD NEAREST PATIENCE", for { 0, 'w', seq, seq, -1,
+ * seq, 0, ahead, nearest, false, patience }.  And LEAVE is answered by 0, for { 0, 0 }. */
+static bool is_short(const redisReply *reply)
 {
-    static char             letter[] = "g";
-    static const redisReply granted = { .type = REDIS_REPLY_STRING, .str = letter },
-                            no_slot = { .type = REDIS_REPLY_INTEGER, .integer = -1 };
+    return reply != NULL && reply->type == REDIS_REPLY_STRING;
+}
 
-    if (reply->type != REDIS_REPLY_STRING)
-        return NULL;
-    switch (index) {
-    case 1:
-        return &granted;
-    case 4:
-        return &no_slot;
-    default:
-        return index == 2 || index == 3 || index == 5 ? reply : NULL;
-    }
+static int64_t short_number(const char *text, size_t index)
+{
+    static const int words[] = { [2] = 1, [3] = 1, [5] = 1, [7] = 2, [8] = 3, [10] = 4 };
+    int              word = index < sizeof words / sizeof *words ? words[index] : 0;
+
+    if (index == 4) /* the slot */
+        return -1;
+    if (text[0] != 'w') /* then it has but one */
+        return word == 1 ? strtoll(text, NULL, 10) : 0;
+    for (int i = 0; i < word && text != NULL; i++)
+        text = strchr(text + 1, ' ');
+    return word > 0 && text != NULL ? strtoll(text, NULL, 10) : 0;
 }
 
 static const redisReply *reply_part(const redisReply *reply, size_t index)
 {
-    if (reply == NULL)
-        return NULL;
-    if (reply->type != REDIS_REPLY_ARRAY)
-        return short_part(reply, index);
-    return index < reply->elements ? reply->element[index] : NULL;
+    return reply != NULL && reply->type == REDIS_REPLY_ARRAY && index < reply->elements
+               ? reply->element[index]
+               : NULL;
+}
+
+static int64_t part_number(const redisReply *part)
+{
+    if (part == NULL)
+        return 0;
+    return part->type == REDIS_REPLY_INTEGER  ? part->integer
+           : part->type == REDIS_REPLY_STRING ? strtoll(part->str, NULL, 10)
+                                              : 0;
 }
 
 int64_t hf_redis_number(const void *reply, size_t index)
 {
-    const redisReply *at = reply_part(reply, index);
+    int64_t number = is_short(reply)
+                         ? short_number(((const redisReply *)reply)->str, index)
+                         : part_number(reply_part(reply, index));
 
-    if (at == NULL)
-        return 0;
-    int64_t number = at->type == REDIS_REPLY_INTEGER  ? at->integer
-                     : at->type == REDIS_REPLY_STRING ? strtoll(at->str, NULL, 10)
-                                                      : 0;
     return number > NUMBER_MAX ? NUMBER_MAX : number < -NUMBER_MAX ? -NUMBER_MAX : number;
 }
 
@@ -327,5 +333,7 @@ const char *hf_redis_text(const void *reply, size_t index)
 {
     const redisReply *at = reply_part(reply, index);
 
+    if (is_short(reply))
+        return index != 1 ? NULL : ((const redisReply *)reply)->str[0] == 'w' ? "w" : "g";
     return at != NULL && at->type == REDIS_REPLY_STRING ? at->str : NULL;
 }
