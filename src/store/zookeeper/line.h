@@ -234,6 +234,7 @@ struct hf_zk_ticket {
     struct hf_shape      shape;
     char                *path; /* when THERE */
     uint64_t             seq, token;
+    size_t               index;  /* in the last listing, if it is there */
     int64_t              number; /* in its name */
     int64_t              ctime;  /* when it was made, by the server; ms since 1970 */
     hf_time              made_at, held_at; /* by our clock; 0: not yet */

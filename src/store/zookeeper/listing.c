@@ -133,8 +133,10 @@ static void match_tickets(struct hf_zk_line *line)
              i < line->count && line->place[i].seq == ticket->seq; i++) {
             const char *name = line->place[i].name;
             assert(!line->place[i].gone); /* it is just taken in */
-            if (hf_zk_child_is(name, strlen(name), ticket->uuid) || ticket->shape.claim)
+            if (hf_zk_child_is(name, strlen(name), ticket->uuid) || ticket->shape.claim) {
                 line->place[i].ticket = ticket;
+                ticket->index = i;
+            }
         }
     }
 }
@@ -190,6 +192,17 @@ int hf_zk_line_only(struct hf_zk_line *line, const struct hf_zk_ticket *ticket)
 
 /* ---- Listings ------------------------------------------------------------------------------ */
 
+/* In a line of mutexes, far behind, with two of our own just ahead: nothing can have changed
+ * for it.  There may be thousands of these. */
+static bool is_deep(const struct hf_zk_line *line, const struct hf_zk_ticket *ticket)
+{
+    size_t index = ticket->index;
+
+    return line->plain && ticket->shape.capacity == 1 && index > HF_ZK_READY_AHEAD &&
+           index < line->count && line->place[index].ticket == ticket &&
+           line->place[index - 1].ticket != NULL && line->place[index - 2].ticket != NULL;
+}
+
 /* The WATCHes of a line, with a listing that is new, or that cannot be had. */
 static void review_all(struct hf_zk *zk, struct hf_zk_line *line, bool listed)
 {
@@ -198,9 +211,11 @@ static void review_all(struct hf_zk *zk, struct hf_zk_line *line, bool listed)
         bool doubt = ticket->doubt;
         next = ticket->beside;
         ticket->doubt = false;
-        if (ticket->watch != NULL && listed)
+        if (ticket->watch == NULL)
+            continue;
+        if (listed && (doubt || !is_deep(line, ticket)))
             hf_zk_watch_review(zk, ticket);
-        else if (ticket->watch != NULL && doubt)
+        else if (!listed && doubt)
             hf_task_finish(&ticket->watch->base, 0); /* its READ hears why */
     }
 }

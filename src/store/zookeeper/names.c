@@ -189,14 +189,13 @@ static void uuid_bare(const char *uuid, char ret[33])
 
 bool hf_zk_child_is(const char *name, size_t size, const char *uuid)
 {
-    char text[HF_ZK_CHILD_MAX], bare[33];
+    char bare[33];
 
-    snprintf(text, sizeof text, "_c_%s-", uuid);
-    if (starts(name, size, text))
+    if (starts(name, size, "_c_") && size > 3 + HF_ZK_UUID &&
+        memcmp(name + 3, uuid, HF_ZK_UUID) == 0 && name[3 + HF_ZK_UUID] == '-')
         return true;
     uuid_bare(uuid, bare);
-    snprintf(text, sizeof text, "%s__", bare);
-    return starts(name, size, text);
+    return starts(name, size, bare) && starts(name + 32, size - 32, "__");
 }
 
 bool hf_zk_child_is_holdfast(const char *name, size_t size)
