@@ -11,6 +11,8 @@
  */
 #include "store/sqlite/vfs.h"
 
+#include "store/sqlite/log.h"
+
 #include <assert.h>
 #include <pthread.h>
 #include <sqlite3.h>
@@ -21,7 +23,7 @@
 #define LOG "-wal" /* what SQLite adds to the path of the database */
 
 static const sqlite3_vfs *usual; /* "unix" */
-static sqlite3_vfs        ours;  /* a copy of it, but for three functions */
+static sqlite3_vfs        ours;  /* a copy of it, but for what is here and in log.c */
 static char               ours_name[32];
 static pthread_once_t     once = PTHREAD_ONCE_INIT;
 
@@ -41,7 +43,12 @@ static int open_db_or_log(sqlite3_vfs *vfs, const char *path, sqlite3_file *file
     file->pMethods = NULL; /* nothing to close */
     if (path == NULL || (!db && !log))
         return SQLITE_CANTOPEN;
-    return usual->xOpen(vfs, path, file, flags, ret);
+    int rc = usual->xOpen(vfs, path, file, flags, ret);
+    if (rc == SQLITE_OK && db)
+        hf_sq_log_wrap_db(file);
+    else if (rc == SQLITE_OK)
+        hf_sq_log_wrap(file, path);
+    return rc;
 }
 
 static int remove_log(sqlite3_vfs *vfs, const char *path, int sync_folder)
@@ -66,6 +73,7 @@ static void register_ours(void)
     ours = *unix_vfs;
     ours.pNext = NULL;
     ours.zName = ours_name;
+    ours.szOsFile = hf_sq_log_init(unix_vfs);
     ours.xOpen = open_db_or_log;
     ours.xDelete = remove_log;
     ours.xAccess = find_log;
