@@ -18,6 +18,7 @@ import os
 import pathlib
 import platform
 import random
+import signal
 import sys
 import time
 
@@ -232,6 +233,7 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that files and servers go
     try:
         sys.exit(main())
     except TROUBLE as error:
