@@ -117,6 +117,30 @@ static void one_transaction(void **state)
     player_close(&table.player);
 }
 
+/* Their bytes stand side by side, and are one lock to the kernel.  Others see each go alone. */
+static void each_byte_goes_alone(void **state)
+{
+    struct table  table;
+    struct player other;
+    struct ask    seen;
+
+    (void)state;
+    sit_down(&table);
+    player_open(&other);
+    put_all(&table);
+    for (size_t i = 1; i < MANY; i++)
+        assert_int_equal(my_ticket(&table.ask[i])->seq,
+                         my_ticket(&table.ask[0])->seq + i);
+    assert_int_equal(list(&other, NULL, &seen), 0);
+    const struct hf_sq_live *live = &((struct hf_sq *)other.store)->live;
+    for (size_t i = 0; i < MANY; i += 2)
+        assert_int_equal(leave(&table.player, table.name[i], table.ask[i].req.id), 0);
+    for (size_t i = 0; i < MANY; i++)
+        assert_int_equal(hf_sq_live_has(live, my_ticket(&table.ask[i])->seq), i % 2);
+    player_close(&other);
+    player_close(&table.player);
+}
+
 static void one_is_refused(void **state)
 {
     struct table  table;
@@ -279,6 +303,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_transaction, lab_setup, lab_teardown),
+        cmocka_unit_test_setup_teardown(each_byte_goes_alone, lab_setup, lab_teardown),
         cmocka_unit_test_setup_teardown(one_is_refused, lab_setup, lab_teardown),
         cmocka_unit_test_setup_teardown(one_fails_half_way, lab_setup, lab_teardown),
         cmocka_unit_test_setup_teardown(the_commit_fails, lab_setup, lab_teardown),
