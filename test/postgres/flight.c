@@ -230,6 +230,42 @@ static void all_is_forgotten(void **state)
     close_all();
 }
 
+/* It forgets how to leave, but not how to enter: who gives a place up and tries to have it back
+ * at once finds it free all the same. */
+static void leaving_is_forgotten(void **state)
+{
+    struct player player;
+    struct ask    first, gone, again;
+    char          name[16];
+
+    (void)state;
+    name_of(ODD, name);
+    player_open_for(&player, TTL_MS);
+    for (int i = 0; i < 4; i++) { /* the first two are not prepared */
+        if (i == 3)
+            set_trap("EXECUTE 'DEALLOCATE hf_leave'", false);
+        enter(&player, name, MUTEX, &first);
+        if (i < 3)
+            leave(&player, name, first.req.id);
+    }
+    remove_trap();
+    gone = (struct ask){ .req = { .op = HF_LEAVE, .name = name, .id = first.req.id } };
+    again = (struct ask){ .req = { .op = HF_ENTER,
+                                   .name = name,
+                                   .id = ++player.ids,
+                                   .shape = MUTEX,
+                                   .only_free = true,
+                                   .note = "" } };
+    player_submit(&player, &gone);
+    assert_int_equal(player_run(&player, &again), 0);
+    assert_int_equal(gone.answers, 1);
+    assert_true(is_granted(&again));
+    assert_int_equal(places(), 1);
+    leave(&player, name, again.req.id);
+    assert_int_equal(places(), 0);
+    player_close(&player);
+}
+
 /* ---- The connection ------------------------------------------------------------------- */
 
 /* Done, and nobody knows: of ENTER, and of LEAVE. */
@@ -335,6 +371,7 @@ static int open_first(void **state)
     actor_take(&one);
     actor_give(&one);
     actor_close(&one);
+    promise_use(witness_url(""));
     proxy = tcpproxy_start(witness_server(), NULL);
     return 0;
 }
@@ -347,6 +384,7 @@ int main(void)
         cmocka_unit_test(one_fails_alone),
         cmocka_unit_test(one_is_undone),
         cmocka_unit_test(all_is_forgotten),
+        cmocka_unit_test(leaving_is_forgotten),
         cmocka_unit_test(answers_are_lost),
         cmocka_unit_test(questions_are_lost),
         cmocka_unit_test(cut_somewhere),

@@ -72,13 +72,16 @@ static void pause_ms(int ms)
         poll(NULL, 0, hf_poll_ms(hf_now(), end));
 }
 
-/* While trap.sleep has a row, each that enters takes a quarter of the ttl. */
+/* While trap.sleep has a row, each that enters takes a quarter of the ttl.  While trap.forget
+ * has one, the server forgets how to leave. */
 static void set_trap(void)
 {
-    witness_tell("sql CREATE SCHEMA trap; CREATE TABLE trap.sleep (seconds real)");
+    witness_tell("sql CREATE SCHEMA trap; CREATE TABLE trap.sleep (seconds real); "
+                 "CREATE TABLE trap.forget (it boolean)");
     witness_tell(
         "sql CREATE FUNCTION trap.strike() RETURNS trigger LANGUAGE plpgsql "
         "SECURITY DEFINER AS $$ BEGIN PERFORM pg_sleep(seconds) FROM trap.sleep; "
+        "IF EXISTS (SELECT FROM trap.forget) THEN EXECUTE 'DEALLOCATE hf_leave'; END IF; "
         "RETURN NEW; END $$");
     witness_tell("sql CREATE TRIGGER strike AFTER INSERT ON holdfast.ticket FOR EACH ROW "
                  "EXECUTE FUNCTION trap.strike()");
@@ -113,6 +116,37 @@ static void the_lease_goes_on(void **state)
     witness_tell("sql DELETE FROM trap.sleep");
     assert_int_equal(then, HF_HELD);
     assert_true(one.lost == 0);
+    await_all(HF_HELD);
+    give_all();
+    await_all(HF_IDLE);
+    actor_give(&one);
+    remove_trap();
+    close_all();
+}
+
+/* What is to be sent again waits until all that is under way is answered, and the renewal waits
+ * behind it: too long, so the connection is given up. */
+static void a_renewal_waits_to_be_sent(void **state)
+{
+    (void)state;
+    open_all();
+    set_trap();
+    actor_take(&one);
+    warm_up();
+    witness_tell("sql INSERT INTO trap.forget VALUES (true)");
+    assert_int_equal(hf_acquire(lock[0], ACTOR_LIMIT_MS), 0);
+    witness_tell("sql DELETE FROM trap.forget");
+    witness_tell("sql INSERT INTO trap.sleep VALUES (%f)", TTL_MS / 4000.0);
+    assert_int_equal(hf_release_start(lock[0]), 0);
+    for (size_t i = 1; i < LOCKS; i++)
+        assert_int_equal(hf_acquire_start(lock[i], ACTOR_LIMIT_MS), 0);
+    pause_ms(2 * TTL_MS);
+    enum hf_state then = hf_state(one.lock);
+    witness_tell("sql DELETE FROM trap.sleep");
+    assert_int_equal(then, HF_HELD);
+    assert_true(one.lost == 0);
+    lock_await(lock[0], HF_IDLE);
+    assert_int_equal(hf_acquire(lock[0], ACTOR_LIMIT_MS), 0);
     await_all(HF_HELD);
     give_all();
     await_all(HF_IDLE);
@@ -171,6 +205,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_lease_goes_on),
+        cmocka_unit_test(a_renewal_waits_to_be_sent),
         cmocka_unit_test(no_backend_stays_behind),
     };
 

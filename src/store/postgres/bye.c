@@ -10,7 +10,9 @@
 #include <poll.h>
 #include <string.h>
 
-#define FAREWELL (100 * HF_MS) /* how long close waits at most, if we hold anything */
+/* How long close waits for an answer, if we hold anything; and for all of them. */
+#define FAREWELL      (100 * HF_MS)
+#define FAREWELL_MOST (2 * HF_SEC)
 
 static void send_bye(struct hf_pg *pg, struct hf_pg_call *call,
                      hf_pg_on_result *on_result, void *data)
@@ -63,19 +65,28 @@ static void on_bye(struct hf_pg *pg, void *data, const PGresult *result)
     *(bool *)data = true;
 }
 
+/* Bye goes behind all that is under way.  As long as that is answered, we wait. */
+static hf_time farewell_end(const struct hf_pg *pg, hf_time start, hf_time patience)
+{
+    hf_time since = pg->link.progress > start ? pg->link.progress : start;
+
+    return hf_sooner(since + patience, start + FAREWELL_MOST);
+}
+
 /* It should not stay behind for others to find out about. */
 void hf_pg_bye(struct hf_pg *pg)
 {
     struct hf_pg_call call = { 0 };
     bool              done = false;
-    hf_time           end = hf_now() + (pg->served.places > 0 ? FAREWELL : FAREWELL / 5);
+    hf_time           start = hf_now(), end;
+    hf_time           patience = pg->served.places > 0 ? FAREWELL : FAREWELL / 5;
 
     assert(pg->remote.closing);
     if (pg->dial.phase != HF_DIAL_READY)
         return;
     send_bye(pg, &call, on_bye, &done);
     hf_pg_link_flush(pg);
-    while (!done && hf_now() < end) {
+    while (!done && hf_now() < (end = farewell_end(pg, start, patience))) {
         struct pollfd poll_fd = { .fd = pg->served.base.fd, .events = POLLIN };
         poll(&poll_fd, 1, hf_poll_ms(hf_now(), end));
         pg->remote.now = hf_now();

@@ -14,6 +14,12 @@
  * before it: more by one for each call that was answered soon, half as many for one that was
  * not.
  *
+ * A call that is to be sent again goes out before all that was never sent.  But those behind
+ * it were done meanwhile: an ENTER may have found the place that the call is to give up.  So
+ * ENTERs are asked again, behind it; a repeat finds its place.
+ *
+ * At close nothing is sent any more but the farewell.
+ *
  * Whoever takes an answer may end the connection, so after each answer we see whether it is
  * still the same one.
  *
@@ -68,7 +74,7 @@ static void insert_call(struct hf_pg_calls *calls, struct hf_pg_call **at,
 }
 
 /* Behind other urgent ones if it is urgent, else at the end.  What was sent before stays
- * ahead of all. */
+ * ahead of all but the farewell. */
 static void enlist_call(struct hf_pg_calls *queue, struct hf_pg_call *call)
 {
     struct hf_pg_call **at = &queue->first;
@@ -77,21 +83,34 @@ static void enlist_call(struct hf_pg_calls *queue, struct hf_pg_call *call)
         append_call(queue, call);
         return;
     }
-    while (*at != NULL && ((*at)->urgent || (*at)->sent != 0))
+    while (*at != NULL && call->function != HF_PG_BYE &&
+           ((*at)->urgent || (*at)->sent != 0))
         at = &(*at)->next;
     insert_call(queue, at, call);
 }
 
 /* It is to be sent again: next, or behind others that are, in the order of their first
- * sending. */
-static void put_back(struct hf_pg_calls *queue, struct hf_pg_call *call, bool next)
+ * sending.  At close it stays there. */
+static void put_back(struct hf_pg *pg, struct hf_pg_call *call, bool next)
 {
+    struct hf_pg_calls *queue = &pg->link.queue;
     struct hf_pg_call **at = &queue->first;
 
     assert(call->flying && call->sent != 0);
+    if (pg->remote.closing) {
+        append_call(queue, call);
+        return;
+    }
     while (!next && *at != NULL && (*at)->sent != 0)
         at = &(*at)->next;
     insert_call(queue, at, call);
+}
+
+/* Was it done before one that was sent first, and may that matter? */
+static bool has_overtaken(const struct hf_pg_calls *queue, const struct hf_pg_call *call)
+{
+    return call->function == HF_PG_ENTER && !call->plain && queue->first != NULL &&
+           queue->first->sent != 0 && queue->first->number < call->number;
 }
 
 /* What was gathered becomes the call's. */
@@ -192,15 +211,18 @@ static bool may_pipeline(const struct hf_pg *pg)
            HF_HAS(PQpipelineSync);
 }
 
-/* May it be sent now?  An urgent one waits for no room. */
+/* May it be sent now?  An urgent one waits for no room; one that was undone, for those that
+ * were sent behind it. */
 static bool may_send(const struct hf_pg *pg, const struct hf_pg_call *call)
 {
     const struct hf_pg_link *link = &pg->link;
 
+    if (pg->remote.closing && call->function != HF_PG_BYE)
+        return false;
     if (link->flight.count == 0)
         return true;
     return may_pipeline(pg) && link->pipelined && link->step == HF_PG_RUN &&
-           hf_pg_function_step(link, call) == HF_PG_RUN &&
+           hf_pg_function_step(link, call) == HF_PG_RUN && !call->retried &&
            (link->flight.count < link->window || call->urgent);
 }
 
@@ -230,8 +252,10 @@ static int send_call(struct hf_pg *pg, struct hf_pg_call *call)
 
     if (link->flight.count == 0 && !choose_mode(pg))
         return 0;
-    if (call->sent == 0)
+    if (call->sent == 0) {
         call->sent = hf_now();
+        call->number = ++link->numbers;
+    }
     link->step = hf_pg_function_step(link, call);
     append_call(&link->flight, take_first(&link->queue));
     return (call->plain ? send_text(link, call->params)
@@ -299,11 +323,11 @@ static void finish_first(struct hf_pg *pg)
     link->ended = false;
     adapt_window(pg, call);
     enum hf_pg_next next = hf_pg_function_next(link, call, result);
-    if (next == HF_PG_OVER) {
+    if (next == HF_PG_OVER && !has_overtaken(&link->queue, call)) {
         answer_call(pg, call, result);
     } else {
         call->retried = next == HF_PG_AGAIN || call->retried;
-        put_back(&link->queue, call, next == HF_PG_GO_ON);
+        put_back(pg, call, next == HF_PG_GO_ON);
     }
     PQclear(result);
 }

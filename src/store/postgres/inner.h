@@ -21,11 +21,11 @@
 /* ---- session.c ------------------------------------------------------------------ */
 
 struct hf_pg_session {
-    uint64_t          connection;   /* number of the newest */
-    bool              made;         /* the schema, on this connection: not again */
-    bool              again;        /* renew once more when it is answered */
-    hf_time           sent;         /* the renewal, or hello, last sent */
-    hf_time           due;          /* renew then */
+    uint64_t          connection; /* number of the newest */
+    bool              made;       /* the schema, on this connection: not again */
+    bool              again;      /* renew once more when it is answered */
+    hf_time           sent; /* the renewal, or hello, last wanted: sent then or later */
+    hf_time           due;  /* renew then */
     bool              history_kept; /* as the URL wants it */
     struct hf_pg_call call;
 };

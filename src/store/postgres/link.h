@@ -95,9 +95,10 @@ struct hf_pg_call {
     enum hf_pg_function function;
     char               *params; /* ours: texts, each with its NUL; or a query as it is */
     size_t              room;
-    int                 count; /* of params; -1: there is no memory for them */
-    unsigned            nulls; /* which of them are NULL */
-    hf_time             sent;  /* 0: not yet */
+    int                 count;  /* of params; -1: there is no memory for them */
+    unsigned            nulls;  /* which of them are NULL */
+    hf_time             sent;   /* 0: not yet */
+    uint64_t            number; /* in the order of first sending */
     hf_pg_on_result    *on_result;
     void               *data;
     struct hf_pg_call  *next;
@@ -214,6 +215,7 @@ struct hf_pg_link {
     bool               let_be;    /* what is under way need not be stopped */
     unsigned           window;    /* how many may be under way */
     hf_time            progress;  /* the last answer came */
+    uint64_t           numbers;   /* given to calls */
     PGresult          *result;    /* of the oldest, so far */
     bool               tuned;     /* function.c's */
     unsigned char      use[HF_PG_FUNCTIONS];

@@ -280,6 +280,8 @@ void hf_pg_session_restart(struct hf_served *served)
 {
     struct hf_pg *pg = (struct hf_pg *)served;
 
+    if (pg->remote.closing) /* we were to end it, and want no other */
+        return;
     pg->session.due = HF_NEVER;
     hf_dial_say(
         &pg->dial,
@@ -351,18 +353,19 @@ void hf_pg_renew(struct hf_pg *pg)
 /* ---- Time ----------------------------------------------------------------------- */
 
 /* Too long without any answer, though one is due; or without that to our renewal, which
- * waits for those before it. */
+ * waits for those before it, and may not be sent yet. */
 static hf_time is_late_at(const struct hf_pg *pg)
 {
     const struct hf_pg_call *oldest = pg->link.flight.first;
     const struct hf_pg_call *renewal = &pg->session.call;
+    hf_time wanted = pg->dial.phase == HF_DIAL_READY ? pg->session.sent : renewal->sent;
 
     if (oldest == NULL)
         return HF_NEVER;
     assert(oldest->sent > 0);
     hf_time since = oldest->sent > pg->link.progress ? oldest->sent : pg->link.progress;
-    if (renewal->flying && renewal->sent > 0 && renewal->sent < since)
-        since = renewal->sent;
+    if (renewal->flying && wanted > 0 && wanted < since)
+        since = wanted;
     return since + hf_pg_link_limit(pg);
 }
 
