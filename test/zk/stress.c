@@ -38,6 +38,7 @@ struct seat {
     struct ask      ask;          /* all but a WATCH; answered, it is the view */
     struct ask      watching;     /* WAITING, HELD */
     bool            drop, lessen; /* as soon as the WATCH has ended */
+    unsigned        stays;        /* before it goes */
 };
 
 static struct zkproxy *proxy[SESSIONS];
@@ -70,18 +71,6 @@ static unsigned draw(unsigned below)
     return (unsigned)(hf_random_next(&seed) % below);
 }
 
-/* ---- Who holds what ---------------------------------------------------------------------- */
-
-static void begin_hold(struct seat *self)
-{
-    struct judged *all[SEATS];
-
-    for (int i = 0; i < SEATS; i++)
-        all[i] = &seat[i].judged;
-    late += judge_grant(&self->judged, all, SEATS);
-    grants++;
-}
-
 /* ---- One seat ------------------------------------------------------------------------------ */
 
 static void submit(struct seat *self, enum state state, struct hf_req req)
@@ -110,6 +99,7 @@ static void want(struct seat *self)
         self->shape = draw(2) ? READER : WRITER;
     self->judged.reads = self->shape.capacity == HF_ALL && self->shape.weight == 1;
     self->drop = self->lessen = false;
+    self->stays = mine >= MANY && draw(16) == 0 ? 64 : 0; /* the other comes and goes */
     submit(self, ENTERING,
            (struct hf_req){ .op = HF_ENTER,
                             .id = ++self->player->ids,
@@ -142,8 +132,10 @@ static void take_view(struct seat *self)
         else
             begin_leave(self);
     } else if (is_granted(&self->ask)) {
-        if (!self->judged.holds)
-            begin_hold(self);
+        if (!self->judged.holds) {
+            late += judge_grant(&self->judged);
+            grants++;
+        }
         self->state = HELD;
         watch(self->player, self->judged.name, &self->ask, &self->watching);
     } else {
@@ -238,11 +230,13 @@ static void play(struct seat *self)
             self->player->store->impl->cancel(self->player->store, &self->ask.req);
         break;
     case WAITING:
-        self->drop = !ending && draw(16) == 0; /* out of patience */
+        self->drop = !ending && draw(self->player < player + MANY ? 16 : 4) == 0;
         if (self->drop)
             end_watch(self);
         break;
     case HELD:
+        if (!ending && self->stays > 0 && self->stays-- > 0)
+            break;
         self->lessen = !ending && draw(3) == 0 && self->shape.weight == HF_ALL;
         self->drop = !self->lessen;
         end_watch(self);
@@ -328,8 +322,11 @@ static void start_all(void)
         promise_use(url[i]);
         player_open_for(&player[i], 60000);
     }
-    for (int i = 0; i < SEATS; i++)
+    judge_open();
+    for (int i = 0; i < SEATS; i++) {
         seat[i].player = &player[i < SEATS - 2 ? i % MANY : i - SEATS + SESSIONS];
+        judge_add(&seat[i].judged);
+    }
 }
 
 static size_t busy(void)
@@ -371,7 +368,6 @@ static void exclusion_holds(void **state)
     seed = given != NULL ? strtoull(given, NULL, 0) : hf_random();
     print_message("# HF_ZK_SEED=%llu\n", (unsigned long long)seed);
     start_all();
-    judge_open();
     for (long left = steps != NULL ? atol(steps) : STEPS; left > 0; left--)
         one_step();
     nobody_waits_for_ever();

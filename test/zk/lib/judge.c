@@ -15,12 +15,20 @@
 
 #define OWNER 12 /* so much of their uuid all places of a client have in common */
 
-static struct zkraw raw;
+static struct zkraw         raw;
+static const struct judged *all[JUDGE_MAX];
+static int                  count;
 
 void judge_open(void)
 {
     if (!zkraw_open(&raw, witness_server(), 60000))
         fail_msg("the judge is not let in");
+}
+
+void judge_add(const struct judged *judged)
+{
+    assert_true(count < JUDGE_MAX);
+    all[count++] = judged;
 }
 
 void judge_close(void)
@@ -51,8 +59,7 @@ static const char *owner_of(const char *name)
 /* ---- Faults -------------------------------------------------------------------------- */
 
 /* The place of that node; NULL: it is not known. */
-static const struct judged *place_of(const struct judged *self, const char *node,
-                                     struct judged *const *all, int count)
+static const struct judged *place_of(const struct judged *self, const char *node)
 {
     for (int i = 0; i < count; i++)
         if (all[i]->name != NULL && strcmp(all[i]->name, self->name) == 0 &&
@@ -62,8 +69,7 @@ static const struct judged *place_of(const struct judged *self, const char *node
 }
 
 /* Does this client leave a place that it does not know the number of? */
-static bool leaves_unknown(const struct judged *self, struct judged *const *all,
-                           int count)
+static bool leaves_unknown(const struct judged *self)
 {
     for (int i = 0; i < count; i++)
         if (all[i]->client == self->client && all[i]->leaves && all[i]->seq == 0 &&
@@ -90,21 +96,19 @@ static const char *node_of(const struct judged *place, const struct witness *the
 }
 
 /* A node of its own client, which is leaving that place? */
-static bool is_leaving(const struct judged *self, const char *node, const char *own,
-                       struct judged *const *all, int count)
+static bool is_leaving(const struct judged *self, const char *node, const char *own)
 {
-    const struct judged *place = place_of(self, node, all, count);
+    const struct judged *place = place_of(self, node);
 
     if (place != NULL)
         return place->client == self->client && place->leaves;
     if (own != NULL && strncmp(owner_of(node), owner_of(own), OWNER) != 0)
         return false;
-    return leaves_unknown(self, all, count);
+    return leaves_unknown(self);
 }
 
 /* Nobody that keeps it out is ahead. */
-static void judge_ahead(const struct judged *self, const struct witness *there,
-                        struct judged *const *all, int count)
+static void judge_ahead(const struct judged *self, const struct witness *there)
 {
     const char *own = node_of(self, there);
 
@@ -113,7 +117,7 @@ static void judge_ahead(const struct judged *self, const struct witness *there,
     for (size_t i = 0; i < there->count; i++)
         if (seq_of(there->name[i]) < self->seq &&
             !(self->reads && reads(there->name[i])) &&
-            !is_leaving(self, there->name[i], own, all, count))
+            !is_leaving(self, there->name[i], own))
             fault(self, there, "granted while one ahead is there");
 }
 
@@ -132,7 +136,7 @@ static bool judge_holder(const struct judged *self, const struct witness *there,
     return true;
 }
 
-bool judge_grant(struct judged *self, struct judged *const *all, int count)
+bool judge_grant(struct judged *self)
 {
     struct witness there;
     char           folder[80];
@@ -140,7 +144,7 @@ bool judge_grant(struct judged *self, struct judged *const *all, int count)
 
     snprintf(folder, sizeof folder, "/%s", self->name);
     witness_look_in(&raw, folder, &there);
-    judge_ahead(self, &there, all, count);
+    judge_ahead(self, &there);
     for (int i = 0; i < count; i++)
         late = judge_holder(self, &there, all[i]) || late;
     self->holds = true;

@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define JUDGE_MAX 32
+
 struct judged {
     const char *name;   /* of the lock; NULL: not in use */
     const void *client; /* whose it is */
@@ -28,10 +30,11 @@ struct judged {
 };
 
 void judge_open(void);
+void judge_add(const struct judged *judged); /* it stays */
 void judge_close(void);
 
-/* `self`, one of `all`, was just told that it holds the lock.  True: another believes the
+/* `self`, one of these, was just told that it holds the lock.  True: another believes the
  * same, and one of both has not heard yet that it was broken. */
-bool judge_grant(struct judged *self, struct judged *const *all, int count);
+bool judge_grant(struct judged *self);
 
 #endif
