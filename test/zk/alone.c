@@ -148,6 +148,26 @@ static void somebody_came(void **state)
     player_close(&other);
 }
 
+/* Nobody comes while we come and go; but somebody was there before. */
+static void somebody_stays(void **state)
+{
+    struct player me, other;
+    struct ask    view;
+
+    (void)state;
+    open_as(&other, "", witness_server());
+    open_alone(&me, "stays", MUTEX);
+    uint64_t others = enter(&other, "stays", MUTEX, &view);
+    for (int i = 0; i < TURNS * 2; i++) {
+        uint64_t id = enter(&me, "stays", MUTEX, &view);
+        assert_false(is_granted(&view));
+        assert_int_equal(leave(&me, "stays", id), 0);
+    }
+    behind(&me, &other, "stays", others);
+    player_close(&me);
+    player_close(&other);
+}
+
 /* We may list him, but not read him. */
 static void somebody_hidden_came(void **state)
 {
@@ -259,8 +279,9 @@ int main(void)
         cmocka_unit_test(two_requests),        cmocka_unit_test(other_kinds),
         cmocka_unit_test(while_it_leaves),     cmocka_unit_test(behind_ourselves),
         cmocka_unit_test(somebody_came),       cmocka_unit_test(somebody_hidden_came),
-        cmocka_unit_test(in_another_folder),   cmocka_unit_test(the_delete_was_lost),
-        cmocka_unit_test(the_create_was_lost), cmocka_unit_test(the_folder_is_gone),
+        cmocka_unit_test(somebody_stays),      cmocka_unit_test(in_another_folder),
+        cmocka_unit_test(the_delete_was_lost), cmocka_unit_test(the_create_was_lost),
+        cmocka_unit_test(the_folder_is_gone),
     };
 
     witness_server();

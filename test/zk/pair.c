@@ -130,6 +130,26 @@ static void gone_before_it_is_watched(void **state)
     pair_close(&pair);
 }
 
+/* An event that comes as early, but the other is still there. */
+static void changed_before_it_is_watched(void **state)
+{
+    struct pair pair = { 0 };
+
+    (void)state;
+    pair_open(&pair, "changed");
+    come_back(&pair);
+    uint64_t seq = my_ticket(&pair.held)->seq;
+    assert_int_equal(ask_for(&pair.other, pair.name, seq, "please"), 0);
+    settle(&pair);
+    assert_false(look_again(&pair));
+    watch(&pair.me, pair.name, &pair.view, &pair.watching);
+    assert_false(is_over(&pair, 20));
+    assert_int_equal(leave(&pair.other, pair.name, pair.others), 0);
+    assert_true(is_over(&pair, LIMIT_MS));
+    assert_true(look_again(&pair));
+    pair_close(&pair);
+}
+
 /* It has left before we come, and its node is not there. */
 static void gone_before_we_come(void **state)
 {
@@ -279,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(four_requests),
         cmocka_unit_test(gone_before_it_is_watched),
+        cmocka_unit_test(changed_before_it_is_watched),
         cmocka_unit_test(gone_before_we_come),
         cmocka_unit_test(of_another_name),
         cmocka_unit_test(behind_two),

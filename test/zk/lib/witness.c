@@ -116,7 +116,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-static void look_in(struct zkraw *raw, const char *folder, struct witness *ret)
+void witness_look_in(struct zkraw *raw, const char *folder, struct witness *ret)
 {
     *ret = (struct witness){ 0 };
     begin(raw, CHILDREN, folder);
@@ -141,7 +141,7 @@ void witness_look(const char *folder, struct witness *ret)
     struct zkraw raw;
 
     open_raw(&raw);
-    look_in(&raw, folder, ret);
+    witness_look_in(&raw, folder, ret);
     zkraw_close(&raw);
 }
 
@@ -193,7 +193,7 @@ static bool delete_at_once(struct zkraw *raw, const char *folder)
     struct witness seen;
     char           path[512];
 
-    look_in(raw, folder, &seen);
+    witness_look_in(raw, folder, &seen);
     qsort(seen.name, seen.count, sizeof seen.name[0], last_first);
     begin_bare(raw, MULTI);
     for (size_t i = 0; i < seen.count; i++) {

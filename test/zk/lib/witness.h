@@ -38,6 +38,7 @@ void    witness_delete_all(const char *folder); /* with what is in it */
 int32_t witness_create_in(struct zkraw *raw, const char *path, const char *text,
                           int32_t mode);
 int32_t witness_delete_in(struct zkraw *raw, const char *path);
+void    witness_look_in(struct zkraw *raw, const char *folder, struct witness *ret);
 
 /* Tell whoever started the servers to do something; the test fails if he cannot.
  * What he answers stays there until the next. */

@@ -1,0 +1,152 @@
+/* judge.c - see judge.h. */
+#include "judge.h"
+
+#include "witness.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OWNER 12 /* so much of their uuid all places of a client have in common */
+
+static struct zkraw         raw;
+static const struct judged *all[JUDGE_MAX];
+static int                  count;
+
+void judge_open(void)
+{
+    if (!zkraw_open(&raw, witness_server(), 60000))
+        fail_msg("the judge is not let in");
+}
+
+void judge_add(const struct judged *judged)
+{
+    assert_true(count < JUDGE_MAX);
+    all[count++] = judged;
+}
+
+void judge_close(void)
+{
+    zkraw_close(&raw);
+}
+
+/* ---- What a node's name says ------------------------------------------------------- */
+
+static uint64_t seq_of(const char *name)
+{
+    return strtoull(name + strlen(name) - 10, NULL, 10) + 1;
+}
+
+static bool reads(const char *name)
+{
+    return strstr(name, "__READ__") != NULL || strstr(name, "__rlock__") != NULL;
+}
+
+/* The end of the uuid. */
+static const char *owner_of(const char *name)
+{
+    bool is_curator = strncmp(name, "_c_", 3) == 0;
+
+    return name + (is_curator ? 3 + 36 : 32) - OWNER;
+}
+
+/* ---- Faults -------------------------------------------------------------------------- */
+
+/* The place of that node; NULL: it is not known. */
+static const struct judged *place_of(const struct judged *self, const char *node)
+{
+    for (int i = 0; i < count; i++)
+        if (all[i]->name != NULL && strcmp(all[i]->name, self->name) == 0 &&
+            all[i]->seq == seq_of(node))
+            return all[i];
+    return NULL;
+}
+
+/* Does this client leave a place that it does not know the number of? */
+static bool leaves_unknown(const struct judged *self)
+{
+    for (int i = 0; i < count; i++)
+        if (all[i]->client == self->client && all[i]->leaves && all[i]->seq == 0 &&
+            all[i]->name != NULL && strcmp(all[i]->name, self->name) == 0)
+            return true;
+    return false;
+}
+
+static _Noreturn void fault(const struct judged *self, const struct witness *there,
+                            const char *what)
+{
+    for (size_t i = 0; i < there->count; i++)
+        print_message("# in %s: %s\n", self->name, there->name[i]);
+    fail_msg("%s, number %lld: %s", self->name, (long long)self->seq - 1, what);
+    abort();
+}
+
+static const char *node_of(const struct judged *place, const struct witness *there)
+{
+    for (size_t i = 0; i < there->count; i++)
+        if (seq_of(there->name[i]) == place->seq)
+            return there->name[i];
+    return NULL;
+}
+
+/* A node of its own client, which is leaving that place? */
+static bool is_leaving(const struct judged *self, const char *node, const char *own)
+{
+    const struct judged *place = place_of(self, node);
+
+    if (place != NULL)
+        return place->client == self->client && place->leaves;
+    if (own != NULL && strncmp(owner_of(node), owner_of(own), OWNER) != 0)
+        return false;
+    return leaves_unknown(self);
+}
+
+/* Nobody that keeps it out is ahead. */
+static void judge_ahead(const struct judged *self, const struct witness *there)
+{
+    const char *own = node_of(self, there);
+
+    if (own == NULL && !self->broken)
+        fault(self, there, "granted, and not there");
+    for (size_t i = 0; i < there->count; i++)
+        if (seq_of(there->name[i]) < self->seq &&
+            !(self->reads && reads(there->name[i])) &&
+            !is_leaving(self, there->name[i], own))
+            fault(self, there, "granted while one ahead is there");
+}
+
+/* True: one of both holds it no more, and has not heard of that. */
+static bool judge_holder(const struct judged *self, const struct witness *there,
+                         const struct judged *other)
+{
+    if (other == self || !other->holds || strcmp(other->name, self->name) != 0 ||
+        (self->reads && other->reads))
+        return false;
+    bool stands = node_of(other, there) != NULL;
+    if (stands && node_of(self, there) != NULL)
+        fault(self, there, "granted while another holds it");
+    if (!stands && !other->broken)
+        fault(self, there, "granted while another believes that it holds it");
+    return true;
+}
+
+bool judge_grant(struct judged *self)
+{
+    struct witness there;
+    char           folder[80];
+    bool           late = false;
+
+    snprintf(folder, sizeof folder, "/%s", self->name);
+    witness_look_in(&raw, folder, &there);
+    judge_ahead(self, &there);
+    for (int i = 0; i < count; i++)
+        late = judge_holder(self, &there, all[i]) || late;
+    self->holds = true;
+    return late;
+}
