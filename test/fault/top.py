@@ -38,6 +38,8 @@ def a_line_is_live_and_the_server_may_go(t):
         t.lacks(terminal.screen(), 'broken: "deploy"')
     finally:
         row.up()
+    t.until("both are back", lambda: any(
+        lock["waiters"] and all(one["token"] != "0" for one in lock["holders"]) for lock in t.list()), 30)
     terminal.shows("(live)", "held 1", ">deploy")
     terminal.keys("b")
     terminal.type("deploy")

@@ -309,6 +309,26 @@ def scripts_forgotten_long_before_the_data(t):
     t.end(holder)
 
 
+@case
+def who_waits_has_waited_since_it_came(t):
+    """Also if the data go meanwhile, and those who live put their places down again."""
+    settle(t, at(prefix="since"))
+    holder = t.hold("job")
+    waiter = t.start("run", "-q", "job", "--", "true")
+    t.waiting("job", 1)
+
+    def waiters():
+        return [(one["token"], one["since"]) for one in
+                json.loads(t.run("show", "--json", "job").out)["waiters"]]
+    before = waiters()
+    with server.client() as link:
+        link.call("FLUSHALL")
+    t.until("they are put down again", lambda: len(holders(t, "job")) == 1 == len(waiters()))
+    t.equal(waiters(), before)
+    t.end(holder)
+    t.equal(t.finish(waiter).code, 0)
+
+
 # ---- Claims beside other programs ----------------------------------------------------------------
 
 

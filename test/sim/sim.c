@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SCHEDULES 500000
+#define SCHEDULES 200000
 #define STEPS     50000 /* far more than any schedule takes */
 
 /* ---- Telling ----------------------------------------------------------------------- */

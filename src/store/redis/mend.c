@@ -58,9 +58,11 @@ static bool is_claim(const struct hf_served_place *place)
 
 /* ---- One piece ------------------------------------------------------------------ */
 
+/* A number is the time at which its place was made: since then one who waits has waited. */
 static void add_place(struct hf_redis *redis, const struct hf_served_place *place)
 {
-    char slot[16], secret[HF_SERVED_SECRET];
+    uint64_t since = place->granted ? (uint64_t)place->since : place->seq;
+    char     slot[16], secret[HF_SERVED_SECRET];
 
     assert(is_ours(place));
     hf_served_place_secret(place, secret);
@@ -70,7 +72,7 @@ static void add_place(struct hf_redis *redis, const struct hf_served_place *plac
     hf_redis_add_seq(&redis->served, place->seq);
     hf_redis_add_number(&redis->served, place->shape.weight);
     hf_redis_add(&redis->served, slot);
-    hf_redis_add_number(&redis->served, (uint64_t)place->since);
+    hf_redis_add_number(&redis->served, since);
     hf_redis_add_kind(&redis->served, &place->shape);
     hf_redis_add(&redis->served, place->name);
     hf_redis_add(&redis->served, place->note);
