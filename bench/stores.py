@@ -73,7 +73,7 @@ class Zookeeper(Store):
     def __init__(self, stack, data="memory", fsync=None):
         """On a disk each transaction is flushed before it is answered (forceSync), as shipped."""
         self.data = data
-        config = {"dataDir": self.folder(stack, data)}
+        config = {"dataDir": self.folder(stack, data), "maxSessionTimeout": 900000}
         config |= {"preAllocSize": 65536} if data == "disk" else {}
         self.cluster = stack.enter_context(zookeeper.standalone(
             tick=2000, log_level="error", jvm=ZOOKEEPER_FLAGS, config=config))

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TIMEOUT_MS 30000
+#define TIMEOUT_MS 900000 /* it waits for its turn, and says nothing meanwhile */
 #define CREATE     1
 #define DELETE     2
 #define EXISTS     3
