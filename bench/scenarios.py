@@ -9,7 +9,7 @@ NAMES = {
     "S2": "threads of one session, a lock each", "S3": "sessions take turns on one lock",
     "S4": "waiters of one process", "S5": "sessions, 90 % readers",
     "S6": "a fresh process until its first lock", "S7": "waiters, nothing happens",
-    "S8": "a hand-over while so many wait", "S9": "sessions, a lock each",
+    "S8": "wait in line, a hand-over", "S9": "sessions, a lock each",
 }
 SHORT = ["S1", "S1+", "S2:16", "S3:2", "S3:16", "S3:64", "S3:2@1", "S3:16@1", "S3:16@5",
          "S4:1000", "S5:16", "S6", "S7:1000", "S8:10", "S8:100", "S8:1000", "S8:10000", "S9:8"]

@@ -110,6 +110,7 @@ def redis(found):
         row("... times redlock, our release not awaited", "S1+", "redlock"),
         row("... times redis-py", "S1", "redis-py"),
         row("16 threads, a lock each, times the bare pair", "S2:16", "SET NX, delete"),
+        row("... times redlock", "S2:16", "redlock"),
         row("8 sessions with a lock each, times the bare pair", "S9:8", "SET NX, delete"),
         row("16 sessions take turns, times redlock", "S3:16", "redlock"),
         row("... if all sessions count as the one with the fewest turns", "S3:16", "redlock", fair),
