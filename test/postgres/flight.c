@@ -5,6 +5,7 @@
  * lock that is held, and none after its release.
  */
 /* needs: standalone */
+#include "lib/fleet.h"
 #include "lib/promise.h"
 #include "lib/tcpproxy.h"
 #include "lib/witness_postgres.h"
@@ -30,39 +31,15 @@ static void name_of(size_t i, char ret[16])
 
 static void open_all(int ttl_ms)
 {
-    char name[16];
-
     actor_open_at(&one, tcpproxy_address(proxy), ttl_ms, "first");
-    for (size_t i = 0; i < LOCKS; i++) {
-        name_of(i, name);
-        assert_int_equal(hf_mutex(one.client, name, &lock[i]), 0);
-    }
+    fleet_make(one.client, "flight", lock, LOCKS);
 }
 
 static void close_all(void)
 {
-    for (size_t i = 0; i < LOCKS; i++)
-        hf_lock_free(lock[i]);
+    fleet_free(lock, LOCKS);
     actor_close(&one);
     witness_empty();
-}
-
-static void want_all(void)
-{
-    for (size_t i = 0; i < LOCKS; i++)
-        assert_int_equal(hf_acquire_start(lock[i], ACTOR_LIMIT_MS), 0);
-}
-
-static void give_all(void)
-{
-    for (size_t i = 0; i < LOCKS; i++)
-        assert_int_equal(hf_release_start(lock[i]), 0);
-}
-
-static void await_all(enum hf_state state)
-{
-    for (size_t i = 0; i < LOCKS; i++)
-        lock_await(lock[i], state);
 }
 
 static long places(void)
@@ -83,10 +60,10 @@ static void await_places(long count)
 /* All are held, each by one place; then none is. */
 static void have_and_give(void)
 {
-    await_all(HF_HELD);
+    fleet_await(lock, LOCKS, HF_HELD);
     assert_int_equal(places(), LOCKS);
-    give_all();
-    await_all(HF_IDLE);
+    fleet_give(lock, LOCKS);
+    fleet_await(lock, LOCKS, HF_IDLE);
     assert_int_equal(places(), 0);
     for (size_t i = 0; i < LOCKS; i++)
         assert_int_equal(hf_why(lock[i]), 0); /* it was ours to the end */
@@ -96,7 +73,7 @@ static void have_and_give(void)
 static void warm_up(void)
 {
     for (int i = 0; i < 2; i++) {
-        want_all();
+        fleet_want(lock, LOCKS);
         have_and_give();
     }
 }
@@ -110,17 +87,17 @@ static void no_answer_is_waited_for(void **state)
     open_all(TTL_MS);
     warm_up();
     tcpproxy_hold(proxy, TCPPROXY_DOWN, TCPPROXY_ALL);
-    want_all();
+    fleet_want(lock, LOCKS);
     await_places(LOCKS);
     for (size_t i = 0; i < LOCKS; i++)
         assert_int_equal(hf_state(lock[i]), HF_WAITING);
     tcpproxy_hold(proxy, TCPPROXY_DOWN, TCPPROXY_NOBODY);
-    await_all(HF_HELD);
+    fleet_await(lock, LOCKS, HF_HELD);
     tcpproxy_hold(proxy, TCPPROXY_DOWN, TCPPROXY_ALL);
-    give_all();
+    fleet_give(lock, LOCKS);
     await_places(0);
     tcpproxy_hold(proxy, TCPPROXY_DOWN, TCPPROXY_NOBODY);
-    await_all(HF_IDLE);
+    fleet_await(lock, LOCKS, HF_IDLE);
     close_all();
 }
 
@@ -136,12 +113,12 @@ static void what_is_given_up_can_be_had_again(void **state)
     name_of(ODD, name);
     assert_int_equal(hf_mutex(one.client, name, &again), 0);
     for (int i = 0; i < 20; i++) {
-        want_all();
-        await_all(HF_HELD);
-        give_all();
+        fleet_want(lock, LOCKS);
+        fleet_await(lock, LOCKS, HF_HELD);
+        fleet_give(lock, LOCKS);
         assert_int_equal(hf_acquire(again, ACTOR_LIMIT_MS), 0);
         assert_int_equal(hf_release(again), 0);
-        await_all(HF_IDLE);
+        fleet_await(lock, LOCKS, HF_IDLE);
     }
     hf_lock_free(again);
     close_all();
@@ -181,7 +158,7 @@ static void one_fails_alone(void **state)
     warm_up();
     set_trap("RAISE 'trapped'", false);
     before = tcpproxy_connections(proxy);
-    want_all();
+    fleet_want(lock, LOCKS);
     for (size_t i = 0; i < LOCKS; i++)
         lock_await(lock[i], i == ODD ? HF_IDLE : HF_HELD);
     assert_int_equal(hf_why(lock[ODD]), HF_ESTORE);
@@ -207,7 +184,7 @@ static void one_is_undone(void **state)
     warm_up();
     for (size_t i = 0; i < 2 * (sizeof ways / sizeof *ways); i++) {
         set_trap(ways[i / 2], i % 2 == 1);
-        want_all();
+        fleet_want(lock, LOCKS);
         have_and_give();
         remove_trap();
         warm_up();
@@ -223,7 +200,7 @@ static void all_is_forgotten(void **state)
     warm_up();
     set_trap("EXECUTE 'DEALLOCATE ALL'", false);
     uint64_t before = tcpproxy_connections(proxy);
-    want_all();
+    fleet_want(lock, LOCKS);
     have_and_give();
     assert_int_equal(tcpproxy_connections(proxy), before);
     remove_trap();
@@ -275,20 +252,20 @@ static void answers_are_lost(void **state)
     open_all(TTL_MS);
     warm_up();
     tcpproxy_hold(proxy, TCPPROXY_DOWN, TCPPROXY_ALL);
-    want_all();
+    fleet_want(lock, LOCKS);
     await_places(LOCKS);
     tcpproxy_drop(proxy, TCPPROXY_ALL);
     tcpproxy_hold(proxy, TCPPROXY_DOWN, TCPPROXY_NOBODY);
     have_and_give();
     warm_up();
-    want_all();
-    await_all(HF_HELD);
+    fleet_want(lock, LOCKS);
+    fleet_await(lock, LOCKS, HF_HELD);
     tcpproxy_hold(proxy, TCPPROXY_DOWN, TCPPROXY_ALL);
-    give_all();
+    fleet_give(lock, LOCKS);
     await_places(0);
     tcpproxy_drop(proxy, TCPPROXY_ALL);
     tcpproxy_hold(proxy, TCPPROXY_DOWN, TCPPROXY_NOBODY);
-    await_all(HF_IDLE);
+    fleet_await(lock, LOCKS, HF_IDLE);
     close_all();
 }
 
@@ -300,13 +277,13 @@ static void questions_are_lost(void **state)
     for (int i = 0; i < 2; i++) {
         tcpproxy_hold(proxy, TCPPROXY_UP, TCPPROXY_ALL);
         if (i == 0)
-            want_all();
+            fleet_want(lock, LOCKS);
         else
-            give_all();
+            fleet_give(lock, LOCKS);
         poll(NULL, 0, 50); /* so that they are sent, mostly */
         tcpproxy_drop(proxy, TCPPROXY_ALL);
         tcpproxy_hold(proxy, TCPPROXY_UP, TCPPROXY_NOBODY);
-        await_all(i == 0 ? HF_HELD : HF_IDLE);
+        fleet_await(lock, LOCKS, i == 0 ? HF_HELD : HF_IDLE);
         assert_int_equal(places(), i == 0 ? LOCKS : 0);
     }
     close_all();
@@ -321,12 +298,12 @@ static void cut_somewhere(void **state)
     for (enum tcpproxy_way way = TCPPROXY_UP; way <= TCPPROXY_DOWN; way++) {
         warm_up();
         uint64_t before = tcpproxy_bytes(proxy, way, TCPPROXY_ALL);
-        want_all();
+        fleet_want(lock, LOCKS);
         have_and_give();
         uint64_t size = tcpproxy_bytes(proxy, way, TCPPROXY_ALL) - before;
         for (uint64_t i = 0; i < PARTS; i++) {
             tcpproxy_cut(proxy, way, TCPPROXY_ALL, 1 + i * size / PARTS);
-            want_all();
+            fleet_want(lock, LOCKS);
             have_and_give();
             struck += tcpproxy_has_struck(proxy);
             tcpproxy_forget(proxy);
@@ -350,7 +327,7 @@ static void late_ones_do_nothing(void **state)
     name_of(ODD, name);
     actor_open(&rival, TTL_MS, name);
     tcpproxy_strand(proxy, true);
-    want_all();
+    fleet_want(lock, LOCKS);
     have_and_give();
     token = actor_take(&rival);
     tcpproxy_strand(proxy, false);

@@ -4,6 +4,7 @@
  * renewed meanwhile.  What cannot be answered is stopped, and no backend stays behind.
  */
 /* needs: standalone */
+#include "lib/fleet.h"
 #include "lib/promise.h"
 #include "lib/witness_postgres.h"
 
@@ -18,49 +19,25 @@ static struct hf_lock *lock[LOCKS];
 
 static void open_all(void)
 {
-    char name[16];
-
     actor_open(&one, TTL_MS, "first");
-    for (size_t i = 0; i < LOCKS; i++) {
-        snprintf(name, sizeof name, "slow-%02zu", i);
-        assert_int_equal(hf_mutex(one.client, name, &lock[i]), 0);
-    }
+    fleet_make(one.client, "slow", lock, LOCKS);
 }
 
 static void close_all(void)
 {
-    for (size_t i = 0; i < LOCKS; i++)
-        hf_lock_free(lock[i]);
+    fleet_free(lock, LOCKS);
     actor_close(&one);
     witness_empty();
-}
-
-static void want_all(void)
-{
-    for (size_t i = 0; i < LOCKS; i++)
-        assert_int_equal(hf_acquire_start(lock[i], ACTOR_LIMIT_MS), 0);
-}
-
-static void give_all(void)
-{
-    for (size_t i = 0; i < LOCKS; i++)
-        assert_int_equal(hf_release_start(lock[i]), 0);
-}
-
-static void await_all(enum hf_state state)
-{
-    for (size_t i = 0; i < LOCKS; i++)
-        lock_await(lock[i], state);
 }
 
 /* So that all is prepared, but for renewals, and many may be under way. */
 static void warm_up(void)
 {
     for (int i = 0; i < 2; i++) {
-        want_all();
-        await_all(HF_HELD);
-        give_all();
-        await_all(HF_IDLE);
+        fleet_want(lock, LOCKS);
+        fleet_await(lock, LOCKS, HF_HELD);
+        fleet_give(lock, LOCKS);
+        fleet_await(lock, LOCKS, HF_IDLE);
     }
 }
 
@@ -110,15 +87,15 @@ static void the_lease_goes_on(void **state)
     while (renewal() == first)
         pause_ms(10);
     witness_tell("sql INSERT INTO trap.sleep VALUES (%f)", TTL_MS / 4000.0);
-    want_all();
+    fleet_want(lock, LOCKS);
     pause_ms(2 * TTL_MS);
     enum hf_state then = hf_state(one.lock);
     witness_tell("sql DELETE FROM trap.sleep");
     assert_int_equal(then, HF_HELD);
     assert_true(one.lost == 0);
-    await_all(HF_HELD);
-    give_all();
-    await_all(HF_IDLE);
+    fleet_await(lock, LOCKS, HF_HELD);
+    fleet_give(lock, LOCKS);
+    fleet_await(lock, LOCKS, HF_IDLE);
     actor_give(&one);
     remove_trap();
     close_all();
@@ -147,9 +124,9 @@ static void a_renewal_waits_to_be_sent(void **state)
     assert_true(one.lost == 0);
     lock_await(lock[0], HF_IDLE);
     assert_int_equal(hf_acquire(lock[0], ACTOR_LIMIT_MS), 0);
-    await_all(HF_HELD);
-    give_all();
-    await_all(HF_IDLE);
+    fleet_await(lock, LOCKS, HF_HELD);
+    fleet_give(lock, LOCKS);
+    fleet_await(lock, LOCKS, HF_IDLE);
     actor_give(&one);
     remove_trap();
     close_all();
@@ -173,7 +150,7 @@ static void no_backend_stays_behind(void **state)
     warm_up();
     set_trap();
     witness_tell("sql INSERT INTO trap.sleep VALUES (1000)");
-    want_all();
+    fleet_want(lock, LOCKS);
     for (int i = 0; i < 2 * TTL_MS / 100; i++) {
         pause_ms(100);
         long now = backends();
@@ -183,9 +160,9 @@ static void no_backend_stays_behind(void **state)
     print_message("# %ld at most\n", most);
     assert_true(most <= 3);
     assert_true(one.lost == 0);
-    await_all(HF_HELD);
-    give_all();
-    await_all(HF_IDLE);
+    fleet_await(lock, LOCKS, HF_HELD);
+    fleet_give(lock, LOCKS);
+    fleet_await(lock, LOCKS, HF_IDLE);
     actor_give(&one);
     remove_trap();
     close_all();

@@ -3,8 +3,8 @@
  */
 /* needs: standalone --tick 200 --config maxSessionTimeout=60000 */
 #include "lib/promise.h"
+#include "lib/proxied.h"
 #include "lib/witness.h"
-#include "lib/zkproxy.h"
 
 #include <stdio.h>
 
@@ -12,8 +12,6 @@
 #define TURNS    4 /* from then on nothing is listed */
 
 enum { DELETE = 2, CHILDREN2 = 12, CREATE2 = 15 };
-
-static struct zkproxy *proxy;
 
 static void open_as(struct player *player, const char *user, const char *address)
 {
@@ -257,20 +255,6 @@ static void the_folder_is_gone(void **state)
     for (int i = 0; i < TURNS; i++)
         one_turn(&me, "swept", MUTEX);
     player_close(&me);
-}
-
-static int start_proxy(void **state)
-{
-    (void)state;
-    proxy = zkproxy_start(witness_server());
-    return 0;
-}
-
-static int stop_proxy(void **state)
-{
-    (void)state;
-    zkproxy_stop(proxy);
-    return 0;
 }
 
 int main(void)

@@ -1,9 +1,9 @@
 /* group.c - several locks as one on a ZooKeeper server: one flight, one step, and a set
  * that waits holds no place that others need. */
 /* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
+#include "lib/proxied.h"
 #include "lib/recipe.h"
 #include "lib/witness.h"
-#include "lib/zkproxy.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -13,8 +13,6 @@
 #define LIMIT_MS 30000
 
 enum { DELETE = 2, CHILDREN = 12, MULTI = 14, CREATE2 = 15, CONTAINER = 19 };
-
-static struct zkproxy *proxy;
 
 struct set {
     struct hf_client *client;
@@ -351,20 +349,6 @@ static void test_lost_answers(void **state)
 }
 
 /* ---- The run ------------------------------------------------------------------------------- */
-
-static int start_proxy(void **state)
-{
-    (void)state;
-    proxy = zkproxy_start(witness_server());
-    return proxy == NULL;
-}
-
-static int stop_proxy(void **state)
-{
-    (void)state;
-    zkproxy_stop(proxy);
-    return 0;
-}
 
 int main(void)
 {

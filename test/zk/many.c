@@ -5,8 +5,8 @@
  */
 /* needs: standalone --tick 2000 --jvm=-Xmx512m */
 #include "lib/promise.h"
+#include "lib/proxied.h"
 #include "lib/witness.h"
-#include "lib/zkproxy.h"
 
 #include <malloc.h>
 #include <poll.h>
@@ -19,8 +19,7 @@
 
 enum { CHILDREN2 = 12, SET_WATCHES = 101 };
 
-static struct zkproxy *proxy;
-static size_t          many = 4000;
+static size_t many = 4000;
 
 /* A client, driven by hand, with its locks and the order in which it got them. */
 struct crowd {
@@ -250,20 +249,6 @@ static void watches_are_restored(void **state)
     assert_int_equal(witness_await_watches(0), 0);
     crowd_close(&crowd);
     crowd_close(&holder);
-}
-
-static int start_proxy(void **state)
-{
-    (void)state;
-    proxy = zkproxy_start(witness_server());
-    return 0;
-}
-
-static int stop_proxy(void **state)
-{
-    (void)state;
-    zkproxy_stop(proxy);
-    return 0;
 }
 
 int main(void)

@@ -3,8 +3,8 @@
  */
 /* needs: standalone --tick 200 --config maxSessionTimeout=60000 */
 #include "lib/promise.h"
+#include "lib/proxied.h"
 #include "lib/witness.h"
-#include "lib/zkproxy.h"
 
 #include <stdio.h>
 
@@ -12,8 +12,6 @@
 #define TURNS    4 /* from then on it is foreseen */
 
 enum { CHILDREN2 = 12, SET_WATCHES = 101 };
-
-static struct zkproxy *proxy;
 
 /* `me` goes through the proxy; `other` is there whenever it comes back. */
 struct pair {
@@ -84,6 +82,16 @@ static void pair_open(struct pair *pair, const char *name)
     }
 }
 
+/* We wait as long as the other has it, and then it is ours. */
+static void have_it_after(struct pair *pair)
+{
+    watch(&pair->me, pair->name, &pair->view, &pair->watching);
+    assert_false(is_over(pair, 20));
+    assert_int_equal(leave(&pair->other, pair->name, pair->others), 0);
+    assert_true(is_over(pair, LIMIT_MS));
+    assert_true(look_again(pair));
+}
+
 static void pair_close(struct pair *pair)
 {
     player_close(&pair->me);
@@ -142,11 +150,7 @@ static void changed_before_it_is_watched(void **state)
     assert_int_equal(ask_for(&pair.other, pair.name, seq, "please"), 0);
     settle(&pair);
     assert_false(look_again(&pair));
-    watch(&pair.me, pair.name, &pair.view, &pair.watching);
-    assert_false(is_over(&pair, 20));
-    assert_int_equal(leave(&pair.other, pair.name, pair.others), 0);
-    assert_true(is_over(&pair, LIMIT_MS));
-    assert_true(look_again(&pair));
+    have_it_after(&pair);
     pair_close(&pair);
 }
 
@@ -181,11 +185,7 @@ static void of_another_name(void **state)
     pair.other.ids += 3;
     swap(&pair);
     come_back(&pair); /* behind a name that was not foreseen */
-    watch(&pair.me, pair.name, &pair.view, &pair.watching);
-    assert_false(is_over(&pair, 20));
-    assert_int_equal(leave(&pair.other, pair.name, pair.others), 0);
-    assert_true(is_over(&pair, LIMIT_MS));
-    assert_true(look_again(&pair));
+    have_it_after(&pair);
     pair_close(&pair);
 }
 
@@ -278,20 +278,6 @@ static void cut_off(void **state)
         }
     }
     pair_close(&pair);
-}
-
-static int start_proxy(void **state)
-{
-    (void)state;
-    proxy = zkproxy_start(witness_server());
-    return 0;
-}
-
-static int stop_proxy(void **state)
-{
-    (void)state;
-    zkproxy_stop(proxy);
-    return 0;
 }
 
 int main(void)
