@@ -21,8 +21,7 @@
 #include <assert.h>
 
 /* In one transaction: others wait at the gate meanwhile. */
-#define BATCH_MAX     64
-#define RECORDS_BYTES 16384
+#define BATCH_MAX 64
 
 /* ---- One by one ------------------------------------------------------------------- */
 
@@ -195,7 +194,7 @@ static int change_line(struct hf_sq *sq, struct batch *batch, struct change *cha
 static int add_change(struct hf_sq *sq, struct batch *batch, struct hf_req *req)
 {
     struct change *change = &batch->change[batch->count];
-    size_t         news = sq->news_count, records = sq->records.size;
+    size_t         news = sq->news_count;
     int            written = sqlite3_total_changes(sq->db.handle);
 
     *change = (struct change){ .req = req };
@@ -205,7 +204,6 @@ static int add_change(struct hf_sq *sq, struct batch *batch, struct hf_req *req)
         return 1;
     }
     sq->news_count = news;
-    sq->records.size = records;
     bool clean = sqlite3_total_changes(sq->db.handle) == written &&
                  sqlite3_get_autocommit(sq->db.handle) == 0;
     return clean ? 0 : HF_ESTORE;
@@ -217,7 +215,7 @@ static int fill_batch(struct hf_sq *sq, struct batch *batch)
     int            r = 1;
 
     while (r == 1 && batch->count < BATCH_MAX && (req = sq->waiting.first) != NULL &&
-           can_share(sq, req) && !is_in(batch, req) && sq->records.size < RECORDS_BYTES) {
+           can_share(sq, req) && !is_in(batch, req)) {
         r = add_change(sq, batch, req);
         if (r == 1)
             hf_requests_take(&sq->waiting);

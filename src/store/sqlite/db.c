@@ -5,7 +5,6 @@
 #include "store/sqlite/queries.sql.h"
 #include "store/sqlite/schema.sql.h"
 #include "store/sqlite/ulimit.h"
-#include "store/sqlite/upgrade.sql.h"
 #include "store/sqlite/vfs.h"
 #include "store/store.h"
 
@@ -16,9 +15,6 @@
 #include <string.h>
 
 #define APPLICATION_ID 1215261796 /* as in schema.sql */
-#define VERSION        2          /* as in upgrade.sql */
-
-#define OLD 1 /* of check_kind(): a version that we can bring up to date */
 
 /* Only strangers, such as the sqlite3 shell, ever make us wait inside SQLite. */
 #define STRANGERS_MS 20
@@ -194,13 +190,13 @@ static void set_up_handle(struct hf_sq_db *db)
     hf_sq_db_be_sure(db, false);
 }
 
-static int ask_number(struct hf_sq_db *db, const char *text, int *ret)
+static int ask_number(struct hf_sq_db *db, const char *text, int64_t *ret)
 {
     sqlite3_stmt *query = NULL;
 
     int rc = sqlite3_prepare_v2(db->handle, text, -1, &query, NULL);
     if (rc == SQLITE_OK && (rc = sqlite3_step(query)) == SQLITE_ROW) {
-        *ret = sqlite3_column_int(query, 0);
+        *ret = sqlite3_column_int64(query, 0);
         rc = SQLITE_OK;
     }
     sqlite3_finalize(query);
@@ -239,7 +235,7 @@ static int use_log(struct hf_sq_db *db)
 
 static int check_kind(struct hf_sq_db *db)
 {
-    int application = 0, version = 0, objects = 0;
+    int64_t application = 0, version = 0, objects = 0;
 
     int r = ask_number(db, "PRAGMA application_id", &application);
     if (r == 0)
@@ -253,10 +249,9 @@ static int check_kind(struct hf_sq_db *db)
     if (application != APPLICATION_ID)
         return db_fail(db, HF_EUNSUPPORTED,
                        "is the database of another program; name another file");
-    if (version > VERSION)
-        return db_fail(db, HF_EUNSUPPORTED,
-                       "was made by a newer Holdfast; use that one, or another file");
-    return version < VERSION ? OLD : 0;
+    if (version > hf_sq_layout)
+        return hf_sq_files_other_layout(db->path, (uint64_t)version, db->errmsg);
+    return version < hf_sq_layout ? HF_SQ_OLDER : 0;
 }
 
 /* The file itself was looked at, and must not be a link by now: whoever shares the folder
@@ -301,7 +296,7 @@ int hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg)
     set_up_handle(db);
     int r = check_kind(db);
     if (r != 0)
-        return r == OLD ? HF_ENOTFOUND : r;
+        return r;
     r = has_log(db, "PRAGMA journal_mode");
     if (r < 0)
         return r;
@@ -313,6 +308,43 @@ static int run_sql(struct hf_sq_db *db, const char *text)
     int rc = sqlite3_exec(db->handle, text, NULL, NULL, NULL);
 
     return rc == SQLITE_OK ? 0 : db_fault(db, rc);
+}
+
+/* `text` asks for statements, which are run. */
+static int run_answer(struct hf_sq_db *db, const char *text)
+{
+    sqlite3_stmt *query = NULL;
+    int           r = 0;
+
+    int rc = sqlite3_prepare_v2(db->handle, text, -1, &query, NULL);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(query)) == SQLITE_ROW) {
+        char *answer = strdup((const char *)sqlite3_column_text(query, 0));
+        sqlite3_finalize(query);
+        r = answer != NULL ? run_sql(db, answer) : db_fault(db, SQLITE_NOMEM);
+        free(answer);
+        return r;
+    }
+    sqlite3_finalize(query);
+    return db_fault(db, rc);
+}
+
+/* Numbers must not come again, so the mark outlives the rest of an older layout. */
+static int make_tables(struct hf_sq_db *db, bool older)
+{
+    int64_t mark = 0;
+    char    text[96];
+    int     r = 0;
+
+    if (older)
+        r = ask_number(db, "SELECT hwm FROM meta", &mark);
+    if (r == 0 && older)
+        r = run_answer(db, "SELECT group_concat(printf('DROP TABLE \"%w\";', name), '') "
+                           "FROM sqlite_schema WHERE type = 'table'");
+    if (r == 0)
+        r = run_sql(db, schema_sql);
+    snprintf(text, sizeof text, "PRAGMA user_version = %d; UPDATE meta SET hwm = %lld",
+             hf_sq_layout, (long long)mark);
+    return r < 0 ? r : run_sql(db, text);
 }
 
 /* All or nothing, and whoever else does the same has done it, or waits.  A change is of a row
@@ -327,13 +359,8 @@ int hf_sq_db_fill(struct hf_sq_db *db)
     if (r < 0)
         return r;
     r = check_kind(db);
-    if (r == HF_ENOTFOUND) {
-        r = run_sql(db, schema_sql);
-        if (r == 0)
-            r = OLD;
-    }
-    if (r == OLD)
-        r = run_sql(db, upgrade_sql);
+    if (r == HF_ENOTFOUND || r == HF_SQ_OLDER)
+        r = make_tables(db, r == HF_SQ_OLDER);
     if (r == 0)
         r = run_sql(db, "COMMIT");
     if (r < 0) /* some failures have done it already */

@@ -42,8 +42,13 @@ enum hf_sq_query {
     HF_SQ_SIDS,
     HF_SQ_SESSIONS,
     HF_SQ_DATA,
-    HF_SQ_PLACE,
     HF_SQ_PLACES,
+    HF_SQ_RECORD,
+    HF_SQ_RECORD_ALL,
+    HF_SQ_LATEST,
+    HF_SQ_TRIM,
+    HF_SQ_BLANK,
+    HF_SQ_RECALL,
     HF_SQ_QUERIES, /* how many there are */
 };
 
@@ -57,9 +62,10 @@ struct hf_sq_db {
     char         *errmsg;  /* lent: HF_ERRMSG_MAX bytes, about the last failure */
 };
 
-/* Open an existing file.  HF_ENOTFOUND: it is a database without our tables, with those of an
- * older version, or without its log; hf_sq_db_fill() makes what is missing (with the gate
- * taken), then prepare(). */
+/* Open an existing file.  HF_ENOTFOUND: it is a database without our tables, or without its
+ * log; HF_SQ_OLDER: with the tables of an older layout.  hf_sq_db_fill() makes what is missing,
+ * or all anew but for the mark (with the gate taken), then prepare(). */
+#define HF_SQ_OLDER 1
 int  hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg);
 int  hf_sq_db_fill(struct hf_sq_db *db);
 int  hf_sq_db_prepare(struct hf_sq_db *db);

@@ -122,7 +122,8 @@ static int take_place(struct hf_sq *sq, struct hf_req *req, struct hf_sq_row *mi
     if (r == 0)
         r = hf_sq_place_add(sq, req, mine);
     if (r == 0)
-        r = hf_sq_record_new(sq, req->name, mine, req->note);
+        r = hf_sq_record(sq, req->name, mine->seq,
+                         view.granted ? HF_PAST_GRANTED : HF_PAST_ENTERED, "");
     if (r == 0)
         r = hf_sq_tell_watchers(sq, req->name, false);
     if (r == 0 && view.granted)
@@ -167,8 +168,6 @@ int hf_sq_enter_inside(struct hf_sq *sq, struct hf_req *req, uint64_t number,
         hf_sq_own_free(own);
         return r;
     }
-    if (sq->head.kept != 0)
-        own->note = strdup(req->note != NULL ? req->note : "");
     hf_sq_owns_add(&sq->owns, own);
     hf_sq_patrol_start(sq);
     if (mine.granted != 0)

@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+const int hf_sq_layout = 3 + HF_LAYOUT_BUMP;
+
 /* ---- Names ------------------------------------------------------------------ */
 
 /* NULL with errno. */
@@ -115,6 +117,24 @@ int hf_sq_files_fault(int error, const char *what, const char *path, char *errms
     default:
         return HF_ESTORE;
     }
+}
+
+int hf_sq_files_other_layout(const char *db, uint64_t layout, char *errmsg)
+{
+    unsigned long long theirs = layout;
+
+    if (layout > (uint64_t)hf_sq_layout)
+        snprintf(
+            errmsg, HF_ERRMSG_MAX,
+            "%.140s was made by a newer Holdfast (layout %llu, this one has %d); use "
+            "that one",
+            db, theirs, hf_sq_layout);
+    else
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "%.100s-live is in use by an older Holdfast (layout %llu, this one has "
+                 "%d); end the processes that `fuser -v` lists for that file",
+                 db, theirs, hf_sq_layout);
+    return HF_EUNSUPPORTED;
 }
 
 ino_t hf_sq_files_inode(const char *path)

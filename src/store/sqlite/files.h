@@ -15,11 +15,16 @@
 #define HF_SQLITE_FILES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
 /* What is not complete yet is called PATH-new-NUMBER. */
 #define HF_SQ_EARLY "-new-"
+
+/* How all of this is kept.  Whoever changes that in a way that another version would not
+ * understand, or would misunderstand, changes the number. */
+extern const int hf_sq_layout;
 
 struct hf_sq_files {
     char *folder; /* all absolute */
@@ -73,6 +78,10 @@ ino_t hf_sq_files_inode(const char *path);
 /* HF_EDENIED, HF_EFULL, HF_ENOTFOUND or HF_ESTORE for `error`, and a text:
  * "cannot <what> <path>: <why>". */
 int hf_sq_files_fault(int error, const char *what, const char *path, char *errmsg);
+
+/* HF_EUNSUPPORTED, and a text: a store has another layout than ours.  An older one is refused
+ * while somebody uses it. */
+int hf_sq_files_other_layout(const char *db, uint64_t layout, char *errmsg);
 
 /* ---- system.c: the machine's store ---------------------------------------------- */
 

@@ -13,7 +13,7 @@
  *   answer.c   snapshots and their stamps
  *   fifo.c     how a session is told, and how it hears; litter.c  what the dead left
  *   peer.c     the sessions we wait for, and their death
- *   past.c     what happened is written down; ring.c  where
+ *   past.c     what happened is written down
  *   will.c     ending a session from another process
  *   culprit.c  who keeps everybody from writing; vfs.c, log.c  what SQLite does with files
  *   ulimit.c   a limit for the size of files is an error, not our end
@@ -133,11 +133,11 @@ struct hf_sq {
     struct hf_sq_text     *texts; /* its strings */
     struct hf_finding_list findings;
 
-    int                  keep;    /* ?history=; -1: not given */
-    bool                 drawn;   /* a number was drawn in this transaction */
-    struct hf_sq_records records; /* made in it */
-    struct hf_past      *past;    /* those lent out */
-    size_t               past_room;
+    bool            drawn; /* a number was drawn in this transaction */
+    int             keep;  /* ?history=; -1: not given */
+    hf_time         full;  /* when the disk was last full; 0: never */
+    struct hf_past *past;  /* the records lent out */
+    size_t          past_room;
 };
 
 /* Write base.errmsg and return `code`. */

@@ -67,6 +67,24 @@ static int refuse_files(struct hf_sq *sq)
                       sq->files.db, strrchr(sq->files.live, '/') + 1);
 }
 
+/* The tables are of an older layout, in which nobody has a ticket any more.  Its clients that
+ * have the files open see that the head is another before they could meet other tables. */
+static int replace_layout(struct hf_sq *sq)
+{
+    struct hf_sq_head blank = hf_sq_head_now(&sq->files);
+    size_t            sessions = 0, stale = 0;
+
+    assert(sq->live.taken);
+    if (hf_sq_head_layout(&sq->live) == 0) /* not the PATH-live that they know, perhaps */
+        hf_sq_fifo_count(sq, &sessions, &stale);
+    if (sessions > stale || hf_sq_live_has_any(&sq->live))
+        return refuse_files(sq);
+    blank.db = 0;
+    if (!hf_sq_head_write(&sq->live, &blank))
+        return hf_sq_fail(sq, HF_EFULL, "cannot write to %.140s", sq->files.live);
+    return hf_sq_db_fill(&sq->db);
+}
+
 /* Make what is missing, and open it. */
 static int open_db(struct hf_sq *sq)
 {
@@ -79,6 +97,8 @@ static int open_db(struct hf_sq *sq)
         r = hf_sq_db_open(&sq->db, sq->files.db, errmsg);
     if (r == HF_ENOTFOUND) /* nothing in it */
         r = hf_sq_db_fill(&sq->db);
+    else if (r == HF_SQ_OLDER)
+        r = replace_layout(sq);
     if (r == 0)
         r = hf_sq_db_prepare(&sq->db);
     return r < 0 ? r : hf_sq_files_check(&sq->files, errmsg);
@@ -90,26 +110,28 @@ static int put_in_order(struct hf_sq *sq)
 {
     struct hf_sq_head known;
     bool              is_known = hf_sq_head_read(&sq->live, &known);
+    uint64_t          layout = hf_sq_head_layout(&sq->live);
+    uint64_t          ours = (uint64_t)hf_sq_layout;
+    bool              lives = hf_sq_live_has_any(&sq->live);
 
     assert(sq->live.taken && sq->db.handle == NULL);
+    if (layout > ours || (layout != 0 && layout < ours && lives))
+        return hf_sq_files_other_layout(sq->files.db, layout, sq->base.errmsg);
     sq->head = hf_sq_head_now(&sq->files);
     bool same = is_known && hf_sq_head_same_files(&known, &sq->head);
-    if (!same && hf_sq_live_has_any(&sq->live))
+    if (!same && lives)
         return refuse_files(sq);
     int r = open_db(sq);
-    if (r < 0 || same)
+    if (r < 0 || (same && hf_sq_current(sq)))
         return r;
     r = is_known ? 0 : has_living(sq);
     if (r != 0)
         return r < 0 ? r : refuse_files(sq);
-    /* What is known of numbers is kept, and checked as after a boot; so is the past. */
+    /* What is known of numbers is kept, and checked as after a boot. */
     sq->head = hf_sq_head_now(&sq->files);
     if (is_known) {
         sq->head.last = known.last;
         sq->head.kept = known.kept;
-        sq->head.number = known.number;
-        sq->head.recent = known.recent;
-        sq->head.end = known.end;
     }
     sq->head.told = true;
     if (!hf_sq_head_write(&sq->live, &sq->head))
@@ -141,7 +163,8 @@ static int open_as_they_are(struct hf_sq *sq)
     if (r == 0 && is_in_order(sq))
         return 1;
     hf_sq_db_close(&sq->db);
-    return r == HF_ENOTFOUND ? 0 : r; /* replaced, or emptied, this very moment */
+    /* Replaced, or emptied, this very moment. */
+    return r == HF_ENOTFOUND || r == HF_SQ_OLDER ? 0 : r;
 }
 
 static int open_files(struct hf_sq *sq)
@@ -257,14 +280,11 @@ int hf_sq_session(struct hf_sq *sq)
 bool hf_sq_current(struct hf_sq *sq)
 {
     struct hf_sq_head now;
-    char *recent = sq->live.taken && sq->head.kept != 0 ? sq->records.recent : NULL;
 
     assert(sq->live.gate >= 0);
     if (!hf_sq_live_is_at(&sq->live, sq->files.live) ||
-        !hf_sq_page_read(&sq->live, &now, recent) ||
-        !hf_sq_head_same_files(&now, &sq->head))
+        !hf_sq_head_read(&sq->live, &now) || !hf_sq_head_same_files(&now, &sq->head))
         return false;
-    sq->records.is_read = recent != NULL;
     sq->head = now;
     return true;
 }

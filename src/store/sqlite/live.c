@@ -13,11 +13,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-#define MAGIC UINT64_C(0x6576696c646c6f68) /* "holdlive" */
+#define MAGIC UINT64_C(0x6576696c646c6f48) /* "Holdlive" */
 
 static void close_guarded(int *fd)
 {
@@ -204,46 +203,38 @@ bool hf_sq_live_has_any(const struct hf_sq_live *live)
 struct hf_sq_head hf_sq_head_now(const struct hf_sq_files *files)
 {
     return (struct hf_sq_head){ .magic = MAGIC,
+                                .layout = (uint64_t)hf_sq_layout,
                                 .db = hf_sq_files_inode(files->db),
                                 .wal = hf_sq_files_inode(files->wal),
                                 .shm = hf_sq_files_inode(files->shm) };
 }
 
-bool hf_sq_page_read(const struct hf_sq_live *live, struct hf_sq_head *ret, char *recent)
+bool hf_sq_head_read(const struct hf_sq_live *live, struct hf_sq_head *ret)
 {
-    struct hf_sq_head head = { 0 };
-    struct iovec      part[] = { { &head, sizeof head }, { recent, HF_SQ_RECENT } };
+    struct hf_sq_head head;
 
     assert(live->gate >= 0);
-    if (preadv(live->gate, part, recent != NULL ? 2 : 1, 0) < (ssize_t)HF_SQ_HEAD_OLD ||
-        head.magic != MAGIC)
+    if (pread(live->gate, &head, sizeof head, 0) != (ssize_t)sizeof head ||
+        head.magic != MAGIC || head.layout != (uint64_t)hf_sq_layout)
         return false;
-    if (head.kept > HF_SQ_KEPT_MAX || head.recent > HF_SQ_RECENT ||
-        head.recent % 8 != 0 || head.end % 8 != 0)
-        head.kept = head.recent = head.end = 0; /* that makes no sense: none is kept */
     *ret = head;
     return true;
 }
 
-bool hf_sq_head_read(const struct hf_sq_live *live, struct hf_sq_head *ret)
+uint64_t hf_sq_head_layout(const struct hf_sq_live *live)
 {
-    return hf_sq_page_read(live, ret, NULL);
-}
+    uint64_t start[2];
 
-bool hf_sq_page_write(const struct hf_sq_live *live, const struct hf_sq_head *head,
-                      const char *recent)
-{
-    struct hf_sq_head copy = *head;
-    struct iovec part[] = { { &copy, sizeof copy }, { (char *)recent, head->recent } };
-    size_t       size = sizeof copy + (recent != NULL ? head->recent : 0);
-
-    assert(live->taken && head->magic == MAGIC && head->recent <= HF_SQ_RECENT);
-    return pwritev(live->gate, part, recent != NULL ? 2 : 1, 0) == (ssize_t)size;
+    assert(live->gate >= 0);
+    if (pread(live->gate, start, sizeof start, 0) != (ssize_t)sizeof start)
+        return 0;
+    return start[0] == MAGIC ? start[1] : 0;
 }
 
 bool hf_sq_head_write(const struct hf_sq_live *live, const struct hf_sq_head *head)
 {
-    return hf_sq_page_write(live, head, NULL);
+    assert(live->taken && head->magic == MAGIC);
+    return pwrite(live->gate, head, sizeof *head, 0) == (ssize_t)sizeof *head;
 }
 
 bool hf_sq_head_same_files(const struct hf_sq_head *a, const struct hf_sq_head *b)

@@ -14,20 +14,19 @@
  * Whoever finds other files than those must not use them while any byte is
  * locked: somebody still holds a lock that they know nothing of.  The head also
  * keeps what changes with every ticket and need not outlast the machine: it
- * costs one small write, where a page of the database costs a log entry.  Behind
- * it may stand what happened (past.h).
+ * costs one small write, where a page of the database costs a log entry.
+ *
+ * Every layout has in common, so that two versions that meet know each other: the gate; that
+ * whoever has a ticket keeps a byte locked behind the first; the first two numbers of the head;
+ * application_id and user_version of the database, and the mark in its table meta.
  */
 #ifndef HF_SQLITE_LIVE_H
 #define HF_SQLITE_LIVE_H
 
 #include "base/clock.h"
-#include "store/param.h"
 #include "store/sqlite/files.h"
 
-#include <stddef.h>
 #include <stdint.h>
-
-#define HF_SQ_KEPT_MAX HF_HISTORY_MAX
 
 struct hf_sq_live {
     int   gate; /* -1: not open */
@@ -41,6 +40,7 @@ struct hf_sq_live {
  * may be read without. */
 struct hf_sq_head {
     uint64_t magic;
+    uint64_t layout;
     uint64_t db; /* inodes */
     uint64_t wal;
     uint64_t shm;
@@ -48,15 +48,8 @@ struct hf_sq_head {
     uint64_t last; /* highest number given to a ticket */
     uint64_t hwm;  /* no higher one may be given out; as in the database */
     uint64_t told; /* is anybody to be told of changes: any row in `watcher`? */
-
-    /* What happened, see past.h.  Older programs neither read this nor write it. */
-    uint64_t kept;   /* how many records; 0: none */
-    uint64_t number; /* of the last one */
-    uint64_t recent; /* bytes of records right behind the head */
-    uint64_t end;    /* bytes written to the ring in all */
+    uint64_t kept; /* how many records of what happened (past.h); 0: none */
 };
-
-#define HF_SQ_HEAD_OLD offsetof(struct hf_sq_head, kept) /* the size that those know */
 
 #define HF_SQ_LIVE_INIT        \
     {                          \
@@ -90,18 +83,12 @@ bool hf_sq_live_can(uint64_t seq);
 bool hf_sq_live_has(const struct hf_sq_live *live, uint64_t seq);
 bool hf_sq_live_has_any(const struct hf_sq_live *live);
 
-/* A head with the inodes that the paths lead to now; the one that is written
- * there.  Do two of them mean the same files? */
+/* A head with the inodes that the paths lead to now; the one that is written there, if it is
+ * of our layout; the layout of any, 0 if there is none.  Do two mean the same files? */
 struct hf_sq_head hf_sq_head_now(const struct hf_sq_files *files);
 bool              hf_sq_head_read(const struct hf_sq_live *live, struct hf_sq_head *ret);
+uint64_t          hf_sq_head_layout(const struct hf_sq_live *live);
 bool hf_sq_head_write(const struct hf_sq_live *live, const struct hf_sq_head *head);
-
-/* The same, with what stands behind it: read as far as it goes, at most HF_SQ_RECENT bytes;
- * written as much as `head->recent` says.  Both may be NULL. */
-#define HF_SQ_RECENT (4096 - sizeof(struct hf_sq_head))
-bool hf_sq_page_read(const struct hf_sq_live *live, struct hf_sq_head *ret, char *recent);
-bool hf_sq_page_write(const struct hf_sq_live *live, const struct hf_sq_head *head,
-                      const char *recent);
 bool hf_sq_head_same_files(const struct hf_sq_head *a, const struct hf_sq_head *b);
 
 #endif

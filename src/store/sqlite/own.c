@@ -119,7 +119,6 @@ void hf_sq_own_free(struct hf_sq_own *own)
         return;
     free(own->ahead);
     free(own->line);
-    free(own->note);
     free(own);
 }
 

@@ -19,7 +19,6 @@ struct hf_sq_own {
     uint64_t          seq;
     struct hf_shape   shape;
     char             *line;
-    char             *note;    /* if the past is kept; else perhaps NULL */
     bool              held;    /* granted, as far as we have heard */
     bool              woken;   /* told of news since we last looked at the line */
     bool              alarmed; /* one in the line was found dead: look for more */

@@ -5,6 +5,20 @@
 
 #include <assert.h>
 
+/* Old records are removed so many at a time, which costs less than one by one.  So there are a
+ * few more rows than are told. */
+#define PIECE 64
+
+/* After a commit failed on a full disk, none are written for so long: a lock needs the room
+ * more. */
+#define WITHOUT (10 * HF_SEC)
+
+static bool is_kept(const struct hf_sq *sq)
+{
+    assert(sq->live.taken);
+    return sq->head.kept != 0 && (sq->full == 0 || sq->now - sq->full >= WITHOUT);
+}
+
 /* The same thing, if it happens to one that waits. */
 static char of_waiter(char what)
 {
@@ -18,89 +32,75 @@ static char of_waiter(char what)
     }
 }
 
-static int record_row(struct hf_sq *sq, const char *line, const struct hf_sq_row *row,
-                      const char *note, char what, const char *reason)
+int hf_sq_records_last(struct hf_sq *sq, uint64_t *ret)
 {
-    struct hf_past past = {
-        .time = hf_wall_us(),
-        .what = row->granted != 0 ? what : of_waiter(what),
-        .line = line,
-        .token = row->seq,
-        .shape = row->shape,
-        .slot = row->slot,
-        .note = note,
-        .reason = reason,
-    };
+    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_LATEST);
 
-    return hf_sq_records_add(sq, &past);
+    int r = hf_sq_db_step(&sq->db, query);
+    if (r != 1)
+        return r;
+    *ret = (uint64_t)sqlite3_column_int64(query, 0);
+    sqlite3_reset(query);
+    return 0;
 }
 
-int hf_sq_record_new(struct hf_sq *sq, const char *line, const struct hf_sq_row *row,
-                     const char *note)
+/* The last row stays for its number, from which the next are counted; if none is to be kept,
+ * without its text. */
+int hf_sq_records_trim(struct hf_sq *sq, uint64_t keep)
 {
-    char what = row->granted != 0 ? HF_PAST_GRANTED : HF_PAST_ENTERED;
+    uint64_t last = 0;
 
     assert(sq->live.taken);
-    if (sq->head.kept == 0)
-        return 0;
-    return record_row(sq, line, row, note != NULL ? note : "", what, "");
+    int r = hf_sq_records_last(sq, &last);
+    if (r < 0 || last == 0)
+        return r;
+    uint64_t end = keep == 0 ? last - 1 : last > keep ? last - keep : 0;
+    r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_TRIM, NULL, end));
+    if (r == 0 && keep == 0)
+        r = hf_sq_db_run(&sq->db, HF_SQ_BLANK);
+    return r;
 }
 
-/* The tickets that a query tells, as LINE. */
-static int record_all(struct hf_sq *sq, sqlite3_stmt *query, char what,
-                      const char *reason)
+/* Of those that the query finds: see queries.sql. */
+static int add_records(struct hf_sq *sq, sqlite3_stmt *query, char what,
+                       const char *reason)
 {
-    int r;
+    sqlite3 *handle = sq->db.handle;
 
-    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
-        const char      *line = (const char *)sqlite3_column_text(query, 8);
-        const char      *note = (const char *)sqlite3_column_text(query, 9);
-        struct hf_sq_row row;
-        hf_sq_row_read(query, &row);
-        r = line != NULL && note != NULL ? record_row(sq, line, &row, note, what, reason)
-                                         : hf_sq_fail(sq, HF_ENOMEM, "out of memory");
-        if (r < 0)
-            break;
-    }
-    sqlite3_reset(query);
-    return r;
+    sqlite3_bind_int(query, 3, what);
+    sqlite3_bind_int(query, 4, of_waiter(what));
+    sqlite3_bind_int64(query, 5, hf_wall_us());
+    sqlite3_bind_text(query, 6, reason, -1, SQLITE_STATIC);
+    int r = hf_sq_db_step(&sq->db, query);
+    if (r < 0)
+        return r;
+    uint64_t last = (uint64_t)sqlite3_last_insert_rowid(handle);
+    uint64_t added = (uint64_t)sqlite3_changes(handle);
+    return last / PIECE != (last - added) / PIECE ? hf_sq_records_trim(sq, sq->head.kept)
+                                                  : 0;
 }
 
 int hf_sq_record(struct hf_sq *sq, const char *line, uint64_t seq, char what,
                  const char *reason)
 {
-    assert(sq->live.taken);
-    if (sq->head.kept == 0)
+    if (!is_kept(sq))
         return 0;
-    return record_all(sq, hf_sq_db_bind(&sq->db, HF_SQ_PLACE, line, seq), what, reason);
-}
-
-/* Who holds knows all that is to be written, but for a slot. */
-int hf_sq_record_leave(struct hf_sq *sq, const struct hf_sq_own *own)
-{
-    struct hf_sq_row row = {
-        .seq = own->seq, .shape = own->shape, .granted = 1, .slot = -1
-    };
-    int r = 0;
-
-    assert(sq->live.taken);
-    if (sq->head.kept == 0)
-        return 0;
-    if (own->held && !own->untidy && own->note != NULL &&
-        !hf_shape_has_slots(&own->shape))
-        return record_row(sq, own->line, &row, own->note, HF_PAST_RELEASED, "");
-    if (own->untidy)
-        r = hf_sq_settle(sq, own->line, own->seq);
-    return r < 0 ? r : hf_sq_record(sq, own->line, own->seq, HF_PAST_RELEASED, "");
+    return add_records(sq, hf_sq_db_bind(&sq->db, HF_SQ_RECORD, line, seq), what, reason);
 }
 
 int hf_sq_record_loss(struct hf_sq *sq, uint64_t sid)
 {
-    assert(sq->live.taken);
-    if (sq->head.kept == 0)
+    if (!is_kept(sq))
         return 0;
-    return record_all(sq, hf_sq_db_bind(&sq->db, HF_SQ_PLACES, NULL, sid), HF_PAST_LOST,
-                      "");
+    return add_records(sq, hf_sq_db_bind(&sq->db, HF_SQ_RECORD_ALL, NULL, sid),
+                       HF_PAST_LOST, "");
+}
+
+int hf_sq_record_leave(struct hf_sq *sq, const struct hf_sq_own *own)
+{
+    int r = own->untidy ? hf_sq_settle(sq, own->line, own->seq) : 0;
+
+    return r < 0 ? r : hf_sq_record(sq, own->line, own->seq, HF_PAST_RELEASED, "");
 }
 
 int hf_sq_settle(struct hf_sq *sq, const char *line, uint64_t seq)
@@ -108,8 +108,7 @@ int hf_sq_settle(struct hf_sq *sq, const char *line, uint64_t seq)
     struct hf_sq_row  row;
     struct hf_sq_view view;
 
-    assert(sq->live.taken);
-    if (sq->head.kept == 0)
+    if (!is_kept(sq))
         return 0;
     int r = hf_sq_row_find(sq, line, seq, &row);
     if (r <= 0 || row.granted != 0 || hf_shape_strange(&row.shape))

@@ -81,8 +81,22 @@ SELECT DISTINCT sid FROM ticket;
 -- DATA: another number when somebody else has written
 PRAGMA data_version;
 
--- PLACE, PLACES: one ticket, or all of a session, as LINE
-SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
-  FROM ticket WHERE line = ?1 AND seq = ?2;
+-- PLACES: all of a session, as LINE
 SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
   FROM ticket WHERE sid = ?2 ORDER BY line, seq;
+
+-- RECORD, RECORD_ALL: this happened (?3, or ?4 if it waits) to one ticket, or to all of a session
+INSERT INTO past
+    SELECT NULL, ?5, iif(granted, ?3, ?4), line, seq, weight, capacity, claim, slot, note, ?6
+      FROM ticket WHERE line = ?1 AND seq = ?2;
+INSERT INTO past
+    SELECT NULL, ?5, iif(granted, ?3, ?4), line, seq, weight, capacity, claim, slot, note, ?6
+      FROM ticket WHERE sid = ?2 ORDER BY line, seq;
+
+-- LATEST, TRIM, BLANK: the number of the last record; forget all up to a number, or the text
+SELECT ifnull(max(number), 0) FROM past;
+DELETE FROM past WHERE number <= ?2;
+UPDATE past SET line = '', note = '', reason = '';
+
+-- RECALL: what happened after a number, to a line or, if it is '', to all
+SELECT * FROM past WHERE number > ?2 AND line <> '' AND ?1 IN ('', line) ORDER BY number;

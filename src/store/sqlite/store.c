@@ -231,7 +231,6 @@ static void destroy_store(struct hf_sq *sq)
     free(sq->ticket);
     free(sq->news);
     free(sq->past);
-    free(sq->records.bytes);
     if (sq->seat >= 0)
         close(sq->seat);
     if (sq->base.fd >= 0)

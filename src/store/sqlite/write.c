@@ -70,7 +70,6 @@ int hf_sq_begin(struct hf_sq *sq)
     sq->news_count = 0;
     sq->recount = sq->drawn = false;
     sq->deaf = 0;
-    sq->records.size = 0;
     sq->change = (struct hf_sq_sum){ 0 };
     return r;
 }
@@ -99,11 +98,7 @@ static void count_watchers(struct hf_sq *sq)
 /* A number is taken before anybody can see the ticket that has it. */
 static int write_head(struct hf_sq *sq)
 {
-    bool recorded = hf_sq_records_take(sq);
-
-    if (!sq->drawn && !recorded)
-        return 0;
-    if (!hf_sq_page_write(&sq->live, &sq->head, recorded ? sq->records.recent : NULL))
+    if (sq->drawn && !hf_sq_head_write(&sq->live, &sq->head))
         return hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
     return 0;
 }
@@ -112,15 +107,12 @@ int hf_sq_commit(struct hf_sq *sq)
 {
     assert(sq->live.taken && sqlite3_get_autocommit(sq->db.handle) == 0);
     assert(!hf_sq_sum_is_noted(sq)); /* the watchers were told of every change */
-    hf_sq_records_make_room(sq);
-    struct hf_sq_head before = sq->head;
-    int               r = write_head(sq);
-
+    int r = write_head(sq);
     if (r == 0)
         r = hf_sq_db_run(&sq->db, HF_SQ_COMMIT);
     if (r < 0) {
-        if (sq->head.number != before.number) /* it did not happen */
-            hf_sq_head_write(&sq->live, &before);
+        if (r == HF_EFULL)
+            sq->full = sq->now;
         hf_sq_abort(sq);
         return r;
     }
