@@ -33,6 +33,31 @@ def the_longest_name_is_fine(t):
 
 
 @case
+def paths_that_are_too_long(t):
+    """With what is added to them, for the files beside the database."""
+    says = "may have 500 bytes, the name of the file 229"
+    deep = t.path("d" * 200) / ("d" * 200)
+    deep.mkdir(parents=True, mode=0o700)
+    longest = "x" * (500 - len(f"{deep}/"))
+    for fine, too_long in (("x" * 229, "x" * 230), (f"{deep}/{longest}", f"{deep}/{longest}x")):
+        t.equal(t.run("run", "--url", f"sqlite:{fine}", "a", "true", cwd=t.folder).code, 0)
+        refused(t, 64, "run", "--url", f"sqlite:{too_long}", "a", "true", says=says, cwd=t.folder)
+        refused(t, 64, "doctor", "--url", f"sqlite:{too_long}", says=says, cwd=t.folder)
+    t.path("short").symlink_to(deep)
+    t.equal(t.run("run", "--url", f"sqlite:short/{longest}", "a", "true", cwd=t.folder).code, 0)
+    refused(t, 64, "run", "--url", f"sqlite:short/{longest}x", "a", "true", says=says, cwd=t.folder)
+
+
+@case
+def parameters_given_twice(t):
+    for url in ("sqlite:a.db?history=1&history=2", "sqlite:a.db?force=1&history=5&force=1",
+                "system:?history=1&history=1", "zk://127.0.0.1:1?session=5s&session=9s",
+                "redis://127.0.0.1:1?ttl=5s&prefix=a&ttl=9s",
+                "postgres://127.0.0.1:1/db?sslmode=disable&sslmode=require"):
+        refused(t, 64, "list", "--url", url, says=" twice; ", cwd=t.folder)
+
+
+@case
 def bad_values(t):
     for value in ("abc", "", "-1", "1x", "1e3", "inf", "nan", "1.5.2", "99999999999999999999", "."):
         refused(t, 64, "run", f"--wait={value}", "a", "true", says="--wait")

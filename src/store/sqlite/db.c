@@ -271,7 +271,10 @@ static int open_itself(struct hf_sq_db *db)
         real = realpath(folder, NULL);
     if (real != NULL && asprintf(&path, "%s%s", real, name) < 0)
         path = NULL;
-    if (path != NULL && vfs != NULL)
+    if (path != NULL && !hf_sq_files_fit(path)) {
+        rc = SQLITE_CANTOPEN;
+        errno = ENAMETOOLONG;
+    } else if (path != NULL && vfs != NULL)
         rc = sqlite3_open_v2(path, &db->handle, flags, vfs);
     else if (folder != NULL && real == NULL && errno != ENOMEM)
         rc = SQLITE_CANTOPEN;

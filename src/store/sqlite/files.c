@@ -16,134 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const int hf_sq_layout = 3 + HF_LAYOUT_BUMP;
-
-/* ---- Names ------------------------------------------------------------------ */
-
-/* NULL with errno. */
-static char *absolute(const char *path)
-{
-    char *full = NULL;
-
-    if (path[0] == '/')
-        return strdup(path);
-    char *here = getcwd(NULL, 0);
-    if (here != NULL && asprintf(&full, "%s/%s", here, path) < 0)
-        full = NULL;
-    free(here);
-    return full;
-}
-
-static char *beside(const char *path, const char *ending)
-{
-    char *name;
-
-    return asprintf(&name, "%s%s", path, ending) < 0 ? NULL : name;
-}
-
-static char *folder_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    assert(slash != NULL); /* paths are absolute */
-    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
-}
-
-int hf_sq_files_init(struct hf_sq_files *files, const char *path, bool force,
-                     char *errmsg)
-{
-    size_t length = strlen(path);
-
-    *files = (struct hf_sq_files){ .force = force };
-    if (length == 0 || path[length - 1] == '/') {
-        snprintf(
-            errmsg, HF_ERRMSG_MAX,
-            "store URL: \"sqlite:%.120s\" names no file; write sqlite:/path/to/locks.db",
-            path);
-        return HF_EINVAL;
-    }
-    files->db = absolute(path);
-    if (files->db == NULL) /* there is no memory, or no folder that we are in */
-        return hf_sq_files_fault(errno, "find the folder that we are in, for", path,
-                                 errmsg);
-    files->system = strcmp(files->db, HF_SYSTEM_FILE) == 0;
-    files->folder = folder_of(files->db);
-    files->wal = beside(files->db, "-wal");
-    files->shm = beside(files->db, "-shm");
-    files->journal = beside(files->db, "-journal");
-    files->live = beside(files->db, "-live");
-    files->wake = beside(files->db, "-wake");
-    if (files->folder != NULL && files->wal != NULL && files->shm != NULL &&
-        files->journal != NULL && files->live != NULL && files->wake != NULL)
-        return 0;
-    hf_sq_files_finish(files);
-    return hf_sq_files_fault(ENOMEM, "use", path, errmsg);
-}
-
-void hf_sq_files_finish(struct hf_sq_files *files)
-{
-    free(files->folder);
-    free(files->db);
-    free(files->wal);
-    free(files->shm);
-    free(files->journal);
-    free(files->live);
-    free(files->wake);
-    *files = (struct hf_sq_files){ 0 };
-}
-
-/* ---- Faults ----------------------------------------------------------------- */
-
-int hf_sq_files_fault(int error, const char *what, const char *path, char *errmsg)
-{
-    snprintf(errmsg, HF_ERRMSG_MAX, "cannot %s %.140s: %s", what, path,
-             error == EFBIG ? "there is a limit for the size of files, ulimit -f"
-                            : strerror(error));
-    switch (error) {
-    case EACCES:
-    case EPERM:
-    case EROFS:
-    case ELOOP: /* a symbolic link where a file should be */
-        return HF_EDENIED;
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-        return HF_EFULL;
-    case ENOENT:
-    case ENOTDIR:
-        return HF_ENOTFOUND;
-    case ENOMEM:
-        return HF_ENOMEM;
-    default:
-        return HF_ESTORE;
-    }
-}
-
-int hf_sq_files_other_layout(const char *db, uint64_t layout, char *errmsg)
-{
-    unsigned long long theirs = layout;
-
-    if (layout > (uint64_t)hf_sq_layout)
-        snprintf(
-            errmsg, HF_ERRMSG_MAX,
-            "%.140s was made by a newer Holdfast (layout %llu, this one has %d); use "
-            "that one",
-            db, theirs, hf_sq_layout);
-    else
-        snprintf(errmsg, HF_ERRMSG_MAX,
-                 "%.100s-live is in use by an older Holdfast (layout %llu, this one has "
-                 "%d); end the processes that `fuser -v` lists for that file",
-                 db, theirs, hf_sq_layout);
-    return HF_EUNSUPPORTED;
-}
-
-ino_t hf_sq_files_inode(const char *path)
-{
-    struct stat st;
-
-    return lstat(path, &st) == 0 ? st.st_ino : 0;
-}
-
 /* ---- Folders ---------------------------------------------------------------- */
 
 static bool below(const char *path, const char *top)
@@ -168,7 +40,7 @@ static bool is_users(const char *folder)
 
 static bool may_make(const struct hf_sq_files *files)
 {
-    char *parent = folder_of(files->folder);
+    char *parent = hf_sq_folder_of(files->folder);
     bool  there = parent != NULL && access(parent, F_OK) == 0;
 
     free(parent);
@@ -367,6 +239,13 @@ int hf_sq_files_open(const struct hf_sq_files *files, const char *path, char *er
         return hf_sq_files_fault(errno, "open", path, errmsg);
     *ret = fd;
     return 0;
+}
+
+ino_t hf_sq_files_inode(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 ? st.st_ino : 0;
 }
 
 /* Not for the database itself, for the same reason as above. */

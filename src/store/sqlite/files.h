@@ -48,6 +48,12 @@ int  hf_sq_files_init(struct hf_sq_files *files, const char *path, bool force,
 int  hf_sq_files_share(struct hf_sq_files *files, const char *group, char *errmsg);
 void hf_sq_files_finish(struct hf_sq_files *files);
 
+/* Is there room for what is added to that path, as SQLite and the file system see it? */
+bool hf_sq_files_fit(const char *db);
+
+/* The folder that a path is in, to be freed.  NULL: no memory. */
+char *hf_sq_folder_of(const char *path);
+
 /* The folder, which shows whose the store is: 1 if it is not there but may be made, or a
  * fault. */
 int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg);
@@ -75,7 +81,7 @@ bool hf_sq_files_shared(const struct hf_sq_files *files);
 /* The inode a path leads to, 0 if none. */
 ino_t hf_sq_files_inode(const char *path);
 
-/* HF_EDENIED, HF_EFULL, HF_ENOTFOUND or HF_ESTORE for `error`, and a text:
+/* HF_EDENIED, HF_EFULL, HF_EINVAL, HF_ENOTFOUND or HF_ESTORE for `error`, and a text:
  * "cannot <what> <path>: <why>". */
 int hf_sq_files_fault(int error, const char *what, const char *path, char *errmsg);
 

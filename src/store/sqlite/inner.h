@@ -1,7 +1,7 @@
 /* inner.h - the store as its own files see it.
  *
  *   store.c    requests in, answers out; carry.c  one by one, or many in one transaction
- *   files.c    the files: their names, making them; trust.c  whose they are
+ *   files.c    the files are made; paths.c  their names; trust.c  whose they are
  *   system.c   the store of the whole machine
  *   link.c     opening the files, the session, losing it
  *   patrol.c   noticing that the files were deleted, moved or replaced

@@ -1,0 +1,160 @@
+/* paths.c - the names of a store's files, and what there is to say of them. */
+#include "store/sqlite/files.h"
+
+#include "base/home.h"
+#include "holdfast.h"
+#include "store/store.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const int hf_sq_layout = 3 + HF_LAYOUT_BUMP;
+
+/* ---- Names ------------------------------------------------------------------ */
+
+/* NULL with errno. */
+static char *absolute(const char *path)
+{
+    char *full = NULL;
+
+    if (path[0] == '/')
+        return strdup(path);
+    char *here = getcwd(NULL, 0);
+    if (here != NULL && asprintf(&full, "%s/%s", here, path) < 0)
+        full = NULL;
+    free(here);
+    return full;
+}
+
+static char *beside(const char *path, const char *ending)
+{
+    char *name;
+
+    return asprintf(&name, "%s%s", path, ending) < 0 ? NULL : name;
+}
+
+char *hf_sq_folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    assert(slash != NULL); /* paths are absolute */
+    return slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+/* SQLite takes 512 bytes, with "-journal" added.  Ours have names with "-live-new-" and 16
+ * digits while they are made; a file system takes 255. */
+#define PATH_LONGEST 500
+#define NAME_LONGEST 229
+
+bool hf_sq_files_fit(const char *db)
+{
+    const char *slash = strrchr(db, '/');
+
+    assert(slash != NULL);
+    return strlen(db) <= PATH_LONGEST && strlen(slash + 1) <= NAME_LONGEST;
+}
+
+int hf_sq_files_init(struct hf_sq_files *files, const char *path, bool force,
+                     char *errmsg)
+{
+    size_t length = strlen(path);
+
+    *files = (struct hf_sq_files){ .force = force };
+    if (length == 0 || path[length - 1] == '/') {
+        snprintf(
+            errmsg, HF_ERRMSG_MAX,
+            "store URL: \"sqlite:%.120s\" names no file; write sqlite:/path/to/locks.db",
+            path);
+        return HF_EINVAL;
+    }
+    files->db = absolute(path);
+    if (files->db == NULL) /* there is no memory, or no folder that we are in */
+        return hf_sq_files_fault(errno, "find the folder that we are in, for", path,
+                                 errmsg);
+    if (!hf_sq_files_fit(files->db)) {
+        hf_sq_files_finish(files);
+        return hf_sq_files_fault(ENAMETOOLONG, "use", path, errmsg);
+    }
+    files->system = strcmp(files->db, HF_SYSTEM_FILE) == 0;
+    files->folder = hf_sq_folder_of(files->db);
+    files->wal = beside(files->db, "-wal");
+    files->shm = beside(files->db, "-shm");
+    files->journal = beside(files->db, "-journal");
+    files->live = beside(files->db, "-live");
+    files->wake = beside(files->db, "-wake");
+    if (files->folder != NULL && files->wal != NULL && files->shm != NULL &&
+        files->journal != NULL && files->live != NULL && files->wake != NULL)
+        return 0;
+    hf_sq_files_finish(files);
+    return hf_sq_files_fault(ENOMEM, "use", path, errmsg);
+}
+
+void hf_sq_files_finish(struct hf_sq_files *files)
+{
+    free(files->folder);
+    free(files->db);
+    free(files->wal);
+    free(files->shm);
+    free(files->journal);
+    free(files->live);
+    free(files->wake);
+    *files = (struct hf_sq_files){ 0 };
+}
+
+/* ---- Faults ----------------------------------------------------------------- */
+
+int hf_sq_files_fault(int error, const char *what, const char *path, char *errmsg)
+{
+    char why[96];
+
+    if (error == EFBIG)
+        snprintf(why, sizeof why, "there is a limit for the size of files, ulimit -f");
+    else if (error == ENAMETOOLONG)
+        snprintf(why, sizeof why, "its path may have %d bytes, the name of the file %d",
+                 PATH_LONGEST, NAME_LONGEST);
+    else
+        snprintf(why, sizeof why, "%s", strerror(error));
+    snprintf(errmsg, HF_ERRMSG_MAX, "cannot %s %.140s: %s", what, path, why);
+    switch (error) {
+    case ENAMETOOLONG:
+        return HF_EINVAL;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ELOOP: /* a symbolic link where a file should be */
+        return HF_EDENIED;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+        return HF_EFULL;
+    case ENOENT:
+    case ENOTDIR:
+        return HF_ENOTFOUND;
+    case ENOMEM:
+        return HF_ENOMEM;
+    default:
+        return HF_ESTORE;
+    }
+}
+
+int hf_sq_files_other_layout(const char *db, uint64_t layout, char *errmsg)
+{
+    unsigned long long theirs = layout;
+
+    if (layout > (uint64_t)hf_sq_layout)
+        snprintf(
+            errmsg, HF_ERRMSG_MAX,
+            "%.140s was made by a newer Holdfast (layout %llu, this one has %d); use "
+            "that one",
+            db, theirs, hf_sq_layout);
+    else
+        snprintf(errmsg, HF_ERRMSG_MAX,
+                 "%.100s-live is in use by an older Holdfast (layout %llu, this one has "
+                 "%d); end the processes that `fuser -v` lists for that file",
+                 db, theirs, hf_sq_layout);
+    return HF_EUNSUPPORTED;
+}
