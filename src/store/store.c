@@ -123,13 +123,18 @@ static int check_params(const struct hf_store_impl *impl, const struct hf_config
 {
     for (size_t i = 0; i < config->params; i++) {
         const char *key = config->param[i].key;
-        if (impl->any || knows(impl, key))
+        bool        known = impl->any || knows(impl, key);
+        if (known && hf_config_get(config, key) == config->param[i].value)
             continue;
         if (strchr(config->given, '@') != NULL)
             key = "..."; /* it may be the rest of a password */
-        snprintf(errmsg, HF_ERRMSG_MAX,
-                 "store URL: %s: has no parameter \"%s\"; see holdfast(1), STORES",
-                 config->scheme, key);
+        if (known)
+            snprintf(errmsg, HF_ERRMSG_MAX,
+                     "store URL: parameter \"%s\" is given twice; write it once", key);
+        else
+            snprintf(errmsg, HF_ERRMSG_MAX,
+                     "store URL: %s: has no parameter \"%s\"; see holdfast(1), STORES",
+                     config->scheme, key);
         return HF_EINVAL;
     }
     return 0;
