@@ -98,6 +98,20 @@ static void test_readable_by_others(void **state)
     hf_close(client);
 }
 
+/* It was fine when this client opened it. */
+static void test_a_second_name(void **state)
+{
+    struct hf_client *client = open_lab(state);
+    struct hf_lock   *lock;
+
+    hold(client, "a", &lock);
+    assert_int_equal(link(lab->path, lab_file(lab, ".other")), 0);
+    struct hf_findings *findings = examine(client, NULL);
+    assert_finding(findings, "files", HF_FAULT, "more than one name");
+    hf_findings_free(findings);
+    hf_close(client);
+}
+
 static void hold_and_wait(struct child *parent)
 {
     struct player player;
@@ -254,6 +268,7 @@ int main(void)
         lab_test(test_nobody_was_here_yet),
         lab_test(test_all_is_well),
         lab_test(test_readable_by_others),
+        lab_test(test_a_second_name),
         lab_test(test_what_the_dead_left),
         lab_test(test_somebody_stopped_at_the_gate),
         lab_test(test_a_damaged_file),

@@ -34,6 +34,16 @@ static const char *size_text(char out[32], unsigned long long bytes)
 
 /* ---- Files -------------------------------------------------------------------- */
 
+/* What a client that opens them now would be told. */
+static void tell_trust(struct hf_sq *sq)
+{
+    char why[HF_ERRMSG_MAX];
+
+    if (hf_sq_files_check(&sq->files, why) < 0)
+        hf_finding_add(&sq->findings, HF_FAULT, "files",
+                       "until then every client that comes is refused", "%s", why);
+}
+
 static void tell_file(struct hf_sq *sq)
 {
     struct hf_finding_list *list = &sq->findings;
@@ -255,6 +265,8 @@ int hf_sq_examine(struct hf_sq *sq, struct hf_req *req)
     if (there && !hf_sq_current(sq))
         return HF_SQ_STALE;
     tell_folder(sq);
+    if (there)
+        tell_trust(sq);
     if (there)
         tell_file(sq);
     else

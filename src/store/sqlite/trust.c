@@ -270,7 +270,32 @@ int hf_sq_trust_file(const struct hf_sq_files *files, const char *path,
 
 /* ---- All of them ------------------------------------------------------------------ */
 
-/* SQLite makes its files by the umask, and sets their mode a moment later. */
+/* Is something mounted at that very path?  Before Linux 5.8 it cannot be known. */
+static bool is_mounted(const char *path)
+{
+    struct statx stx;
+
+    return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &stx) == 0 &&
+           (stx.stx_attributes & stx.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+/* The files of a store are beside each other.  Whoever came by another name of one of them
+ * would find other files there, and know nothing of our locks. */
+static int check_names(const char *path, const struct stat *st, char *errmsg)
+{
+    if (st->st_nlink > 1)
+        return distrust(
+            path, errmsg,
+            "has more than one name (hard links): clients that use another one would not see these locks; remove the others");
+    if (is_mounted(path))
+        return distrust(path, errmsg,
+                        "is mounted by itself, without the files that belong beside it; "
+                        "mount its folder instead");
+    return 0;
+}
+
+/* SQLite makes its files by the umask, and sets their mode a moment later.  Ours may have two
+ * names for a moment: name_file() in files.c. */
 #define UNFINISHED 200 /* ms at most */
 
 static int check_file(const struct hf_sq_files *files, const char *path, char *errmsg)
@@ -282,8 +307,11 @@ static int check_file(const struct hf_sq_files *files, const char *path, char *e
         if (lstat(path, &st) < 0)
             return hf_sq_files_fault(errno, "find", path, errmsg);
         int r = hf_sq_trust_file(files, path, &st, errmsg);
-        if (r == 0 || !files->shared || !S_ISREG(st.st_mode) || st.st_size > 0 ||
-            st.st_gid != files->group || naps == UNFINISHED)
+        if (r == 0)
+            r = check_names(path, &st, errmsg);
+        bool new = S_ISREG(st.st_mode) && st.st_size == 0 &&
+                   (st.st_nlink > 1 || (files->shared && st.st_gid == files->group));
+        if (r == 0 || !new || naps == UNFINISHED)
             return r;
         nanosleep(&nap, NULL);
     }
