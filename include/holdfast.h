@@ -243,7 +243,8 @@ static inline struct hf_options hf_options_init()
  * directory is the one in the user database.  Another user, or another XDG_STATE_HOME,
  * means another file: hf_where() tells which.
  *
- *     sqlite:PATH      a file on this machine
+ *     sqlite:PATH      a file on this machine, with one name: HF_EDENIED if it has hard links,
+ *                      or is mounted by itself; mount its folder
  *                      ?group=NAME   makes it one that this group shares: its folder
  *                                    2770, its files 0660.  Later the plain path is enough
  *                      ?force=1      allows file systems on which it may be unsafe
