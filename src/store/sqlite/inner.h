@@ -135,7 +135,6 @@ struct hf_sq {
 
     bool            drawn; /* a number was drawn in this transaction */
     int             keep;  /* ?history=; -1: not given */
-    hf_time         full;  /* when the disk was last full; 0: never */
     struct hf_past *past;  /* the records lent out */
     size_t          past_room;
 };

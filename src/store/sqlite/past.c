@@ -9,14 +9,10 @@
  * few more rows than are told. */
 #define PIECE 64
 
-/* After a commit failed on a full disk, none are written for so long: a lock needs the room
- * more. */
-#define WITHOUT (10 * HF_SEC)
-
 static bool is_kept(const struct hf_sq *sq)
 {
     assert(sq->live.taken);
-    return sq->head.kept != 0 && (sq->full == 0 || sq->now - sq->full >= WITHOUT);
+    return sq->head.kept != 0;
 }
 
 /* The same thing, if it happens to one that waits. */

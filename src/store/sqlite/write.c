@@ -111,8 +111,6 @@ int hf_sq_commit(struct hf_sq *sq)
     if (r == 0)
         r = hf_sq_db_run(&sq->db, HF_SQ_COMMIT);
     if (r < 0) {
-        if (r == HF_EFULL)
-            sq->full = sq->now;
         hf_sq_abort(sq);
         return r;
     }
