@@ -119,6 +119,22 @@ static void the_same_as_a_new_one(void **state)
     assert_int_equal(lab_sql(lab, columns), count);
 }
 
+/* Its head has the last number, too. */
+static void only_its_head_is_left(void **state)
+{
+    struct lab       *lab = *state;
+    struct hf_sq_head head;
+
+    make_older(lab);
+    int fd = open_live(lab);
+    assert_int_equal(pread(fd, &head, sizeof head, 0), sizeof head);
+    head.last = MARK;
+    assert_int_equal(pwrite(fd, &head, sizeof head, 0), sizeof head);
+    close(fd);
+    lab_unlink(lab, ""); /* a stranger has removed the log when it closed the file */
+    assert_is_ours(lab);
+}
+
 /* A byte is locked by somebody. */
 static void not_while_it_is_used(void **state)
 {
@@ -255,6 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(it_is_replaced),
         TEST(the_same_as_a_new_one),
+        TEST(only_its_head_is_left),
         TEST(not_while_it_is_used),
         TEST(not_while_anybody_may_live),
         TEST(half_done),

@@ -71,15 +71,17 @@ static int refuse_files(struct hf_sq *sq)
  * have the files open see that the head is another before they could meet other tables. */
 static int replace_layout(struct hf_sq *sq)
 {
+    struct hf_sq_head was = hf_sq_head_start(&sq->live);
     struct hf_sq_head blank = hf_sq_head_now(&sq->files);
     size_t            sessions = 0, stale = 0;
 
     assert(sq->live.taken);
-    if (hf_sq_head_layout(&sq->live) == 0) /* not the PATH-live that they know, perhaps */
+    if (was.layout == 0) /* not the PATH-live that they know, perhaps */
         hf_sq_fifo_count(sq, &sessions, &stale);
     if (sessions > stale || hf_sq_live_has_any(&sq->live))
         return refuse_files(sq);
     blank.db = 0;
+    blank.last = was.last;
     if (!hf_sq_head_write(&sq->live, &blank))
         return hf_sq_fail(sq, HF_EFULL, "cannot write to %.140s", sq->files.live);
     return hf_sq_db_fill(&sq->db);
@@ -108,10 +110,9 @@ static int open_db(struct hf_sq *sq)
  * while any of those others lives: SQLite might make a new log beside theirs. */
 static int put_in_order(struct hf_sq *sq)
 {
-    struct hf_sq_head known;
+    struct hf_sq_head known = hf_sq_head_start(&sq->live);
+    uint64_t          layout = known.layout, ours = (uint64_t)hf_sq_layout;
     bool              is_known = hf_sq_head_read(&sq->live, &known);
-    uint64_t          layout = hf_sq_head_layout(&sq->live);
-    uint64_t          ours = (uint64_t)hf_sq_layout;
     bool              lives = hf_sq_live_has_any(&sq->live);
 
     assert(sq->live.taken && sq->db.handle == NULL);
@@ -129,10 +130,8 @@ static int put_in_order(struct hf_sq *sq)
         return r < 0 ? r : refuse_files(sq);
     /* What is known of numbers is kept, and checked as after a boot. */
     sq->head = hf_sq_head_now(&sq->files);
-    if (is_known) {
-        sq->head.last = known.last;
-        sq->head.kept = known.kept;
-    }
+    sq->head.last = known.last;
+    sq->head.kept = known.kept;
     sq->head.told = true;
     if (!hf_sq_head_write(&sq->live, &sq->head))
         return hf_sq_fail(sq, HF_EFULL, "cannot write to %.140s", sq->files.live);

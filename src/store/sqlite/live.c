@@ -221,14 +221,15 @@ bool hf_sq_head_read(const struct hf_sq_live *live, struct hf_sq_head *ret)
     return true;
 }
 
-uint64_t hf_sq_head_layout(const struct hf_sq_live *live)
+struct hf_sq_head hf_sq_head_start(const struct hf_sq_live *live)
 {
-    uint64_t start[2];
+    uint64_t start[3];
 
     assert(live->gate >= 0);
-    if (pread(live->gate, start, sizeof start, 0) != (ssize_t)sizeof start)
-        return 0;
-    return start[0] == MAGIC ? start[1] : 0;
+    if (pread(live->gate, start, sizeof start, 0) != (ssize_t)sizeof start ||
+        start[0] != MAGIC)
+        return (struct hf_sq_head){ 0 };
+    return (struct hf_sq_head){ .magic = MAGIC, .layout = start[1], .last = start[2] };
 }
 
 bool hf_sq_head_write(const struct hf_sq_live *live, const struct hf_sq_head *head)

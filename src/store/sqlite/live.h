@@ -16,9 +16,10 @@
  * keeps what changes with every ticket and need not outlast the machine: it
  * costs one small write, where a page of the database costs a log entry.
  *
- * Every layout has in common, so that two versions that meet know each other: the gate; that
- * whoever has a ticket keeps a byte locked behind the first; the first two numbers of the head;
- * application_id and user_version of the database, and the mark in its table meta.
+ * What every layout has in common, so that two versions that meet know each other: the gate;
+ * a byte behind the first is locked for every ticket; the first three numbers of the head; the
+ * FIFO that a session reads in PATH-wake; application_id and user_version of the database, and
+ * the mark in its table `meta`.
  */
 #ifndef HF_SQLITE_LIVE_H
 #define HF_SQLITE_LIVE_H
@@ -41,11 +42,11 @@ struct hf_sq_live {
 struct hf_sq_head {
     uint64_t magic;
     uint64_t layout;
-    uint64_t db; /* inodes */
+    uint64_t last; /* highest number given to a ticket */
+    uint64_t db;   /* inodes */
     uint64_t wal;
     uint64_t shm;
     uint64_t boot; /* which boot of the machine the rest was written in */
-    uint64_t last; /* highest number given to a ticket */
     uint64_t hwm;  /* no higher one may be given out; as in the database */
     uint64_t told; /* is anybody to be told of changes: any row in `watcher`? */
     uint64_t kept; /* how many records of what happened (past.h); 0: none */
@@ -84,10 +85,11 @@ bool hf_sq_live_has(const struct hf_sq_live *live, uint64_t seq);
 bool hf_sq_live_has_any(const struct hf_sq_live *live);
 
 /* A head with the inodes that the paths lead to now; the one that is written there, if it is
- * of our layout; the layout of any, 0 if there is none.  Do two mean the same files? */
+ * of our layout; what any layout has of it, all 0 if there is none.  Do two mean the same
+ * files? */
 struct hf_sq_head hf_sq_head_now(const struct hf_sq_files *files);
 bool              hf_sq_head_read(const struct hf_sq_live *live, struct hf_sq_head *ret);
-uint64_t          hf_sq_head_layout(const struct hf_sq_live *live);
+struct hf_sq_head hf_sq_head_start(const struct hf_sq_live *live);
 bool hf_sq_head_write(const struct hf_sq_live *live, const struct hf_sq_head *head);
 bool hf_sq_head_same_files(const struct hf_sq_head *a, const struct hf_sq_head *b);
 
