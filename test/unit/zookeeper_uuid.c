@@ -49,31 +49,6 @@ static void test_an_id_can_be_read_back(void **state)
     }
 }
 
-/* What others foresee. */
-static void test_the_next_id(void **state)
-{
-    uint64_t random = 2;
-    char     name[HF_ZK_CHILD_MAX], text[HF_ZK_UUID + 1], next[HF_ZK_UUID + 1];
-
-    (void)state;
-    for (uint64_t i = 0; i < 10000; i++) {
-        uint64_t salt[2] = { hf_random_next(&random), hf_random_next(&random) };
-        uint64_t id = i % 2 ? hf_random_next(&random) : 0 - salt[0] - i % 4 / 2;
-        hf_zk_uuid(salt, id, text);
-        snprintf(name, sizeof name, "_c_%s-lock-0000000001", text);
-        assert_true(hf_zk_child_uuid(name, strlen(name), next));
-        assert_string_equal(next, text);
-        hf_zk_uuid(salt, id + 1, text);
-        assert_true(hf_zk_uuid_next(next, next));
-        assert_string_equal(next, text);
-    }
-    assert_false(hf_zk_child_uuid("_c_0123", 7, next));
-    assert_false(hf_zk_child_uuid("_c_01234567-89ab-4cde-bfff-ffffffffffff-", 40, next));
-    assert_false(hf_zk_child_uuid("0123456789ab8cdebfffffffffffffff__lock__1", 41, next));
-    assert_false(hf_zk_uuid_next("", next));
-    assert_false(hf_zk_uuid_next("01234567-89ab-8xyz-bfff-ffffffffffff", next));
-}
-
 static void test_whose_it_is(void **state)
 {
     static const char *const ours[] = {
@@ -100,7 +75,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_id_can_be_read_back),
-        cmocka_unit_test(test_the_next_id),
         cmocka_unit_test(test_whose_it_is),
     };
 

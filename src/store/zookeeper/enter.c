@@ -4,7 +4,6 @@
  * them in that order, so the listing shows our node and all that came before.
  *
  *     create + listing ----------------------------> answer
- *     create, if nobody else comes here: see alone.c
  *         no such folder: folder + create + listing, again
  *     a try, a limit: listing first; nothing is created if it is no use
  *     an earlier answer was lost: search.c first
@@ -154,7 +153,6 @@ static void on_listed_in_line(struct hf_zk *zk, struct hf_zk_task *task, int err
         hf_zk_read_answer(zk, task);
     } else {
         hf_zk_ticket_confirm(zk, task->ticket);
-        hf_zk_known_listed(zk, task->ticket);
         if (task->ticket->where == HF_ZK_THERE)
             judge_place(zk, task);
         else
@@ -203,21 +201,6 @@ static void on_place_made(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
     hf_zk_enter_made(zk, data, path, &stat);
 }
 
-/* Without a listing behind it. */
-static void on_place_made_alone(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    struct hf_zk_task *task = data;
-
-    on_place_made(zk, task, reply);
-    if (task->error != 0)
-        on_listed_in_line(zk, task, task->error);
-    else if (hf_zk_alone_proven(zk, task->ticket) &&
-             hf_zk_line_only(task->line, task->ticket) == 0)
-        on_listed_in_line(zk, task, 0);
-    else
-        hf_zk_enter_list(zk, task);
-}
-
 static void on_folder_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
@@ -259,17 +242,13 @@ void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task)
 {
     const struct hf_req *req = task->base.req;
     const char          *note = req->note != NULL ? req->note : "";
-    bool                 alone = hf_zk_alone_likely(zk, task);
     char                 path[HF_ZK_PATH_MAX];
 
     hf_zk_enter_folder(zk, task);
     hf_zk_enter_path(zk, task, path);
     hf_zk_call_create(zk, &task->call[CREATE], path, note,
                       req->shape.claim ? HF_ZK_EPHEMERAL : HF_ZK_EPHEMERAL_SEQUENTIAL,
-                      alone ? on_place_made_alone : on_place_made, task);
-    if (alone)
-        return;
-    hf_zk_pair_listen(zk, task);
+                      on_place_made, task);
     hf_zk_enter_list(zk, task);
 }
 

@@ -28,9 +28,6 @@
  *   What the verbs use
  *   chroot.c   the node that all locks are below
  *   search.c   what became of a place whose answer was lost
- *   known.c    lines from one turn of ours to the next
- *   alone.c    lines that we have to ourselves
- *   pair.c     lines that we share with one other
  *   claim.c    claims, which all have one name
  *   group.c    ENTERs that belong together, in one step
  *   slot.c     slot numbers of semaphores
@@ -133,51 +130,6 @@ int hf_zk_group_failed(struct hf_zk *zk, const struct hf_zk_task *task);
 void hf_zk_groups_run(struct hf_zk *zk);
 void hf_zk_groups_fail(struct hf_zk *zk);
 
-/* alone.c: may a new place be made without a listing?  And when it is made: is it proven that
- * nobody else is in the line? */
-bool hf_zk_alone_likely(struct hf_zk *zk, const struct hf_zk_task *task);
-bool hf_zk_alone_proven(struct hf_zk *zk, const struct hf_zk_ticket *ticket);
-/* That place was deleted. */
-struct hf_zk_alone;
-void hf_zk_alone_listed(struct hf_zk_alone *alone, const struct hf_zk_ticket *ticket);
-void hf_zk_alone_left(struct hf_zk *zk, const struct hf_zk_ticket *ticket, int64_t zxid);
-
-/* pair.c: with a create, listen to who will be ahead, and to the new node. */
-struct hf_zk_pair;
-void hf_zk_pair_listen(struct hf_zk *zk, const struct hf_zk_task *task);
-void hf_zk_pair_listed(struct hf_zk_pair *pair, const struct hf_zk_ticket *ticket);
-
-/* known.c: a line from one turn of ours to the next; all zeros at first.  NULL: nothing is
- * known, or no memory. */
-#define HF_ZK_KNOWN 1024 /* lines at most */
-
-struct hf_zk_alone {
-    int64_t  number; /* of our last place there; -1: others were there, too */
-    uint64_t token;  /* and its token */
-    int64_t  gone;   /* the zxid of its delete; 0: it may be there */
-    unsigned turns;  /* so often in a row nobody else had come */
-    unsigned need;   /* after so many we rely on it */
-};
-
-struct hf_zk_pair {
-    int64_t  mine;                 /* the number of our last place there */
-    char     uuid[HF_ZK_UUID + 1]; /* of the other's before it; "": unknown */
-    unsigned sure;                 /* so often it was foreseen */
-    unsigned idle;                 /* so many turns ago it was last met */
-};
-
-struct hf_zk_known {
-    struct hf_zk_alone alone;
-    struct hf_zk_pair  pair;
-    char               name[]; /* of the line */
-};
-
-struct hf_zk_known *hf_zk_known_find(struct hf_zk *zk, const struct hf_zk_line *line);
-struct hf_zk_known *hf_zk_known_get(struct hf_zk *zk, const struct hf_zk_line *line);
-/* It was listed, or is as if it were, behind a new place of ours. */
-void hf_zk_known_listed(struct hf_zk *zk, const struct hf_zk_ticket *ticket);
-void hf_zk_known_drop(struct hf_zk *zk);
-
 /* gather.c: one child of a folder with what is in it; strings are its own. */
 struct hf_zk_item {
     char              *line; /* the lock's name */
@@ -234,16 +186,11 @@ void hf_zk_self_listen(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_self_await(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_self_run(struct hf_zk *zk);
-/* Would we have heard by now that it is gone? */
-bool hf_zk_self_is_armed(const struct hf_zk *zk, const struct hf_zk_ticket *ticket);
-bool hf_zk_self_is_readable(const struct hf_zk *zk); /* the nodes that we make */
 
 /* near.c: a WATCH of a ticket that waits, at index `me`: whom to listen to, as the line is
  * now.  The WATCH ends if nobody keeps it out. */
 void hf_zk_near_choose(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me);
 void hf_zk_near_run(struct hf_zk *zk);
-void hf_zk_near_early_news(struct hf_zk *zk, struct hf_zk_listener *listener,
-                           enum hf_zk_news news);
 /* Does this way suit it and its line?  And is it granted, by all that is known? */
 bool hf_zk_near_suits(const struct hf_zk_ticket *ticket);
 bool hf_zk_near_granted(const struct hf_zk_ticket *ticket);
@@ -288,7 +235,6 @@ struct hf_zk {
     size_t                     tickets; /* that are THERE */
     struct hf_zk_lates         late;    /* holders that are to listen to their nodes */
     struct hf_zk_lates         prove;   /* waiters that are to read the one ahead */
-    struct hf_zk_known        *known[HF_ZK_KNOWN];
     struct hf_zk_group        *groups;
     struct hf_zk_probe        *probes;   /* sent, not answered */
     struct hf_ticket          *snapshot; /* of the answer being given */

@@ -36,7 +36,6 @@ static void on_place_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *r
 
     switch (reply->error) {
     case HF_ZK_OK:
-        hf_zk_alone_left(zk, ticket, reply->zxid);
         leave_end(zk, task, 0);
         break;
     case HF_ZK_NO_NODE: /* of a MULTI, too: see on_slot_deleted() */

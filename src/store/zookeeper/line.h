@@ -133,7 +133,6 @@ struct hf_zk_line {
     bool      writer_gone; /* since then, perhaps: it may have become a reader */
     uint32_t *slot;        /* of a semaphore: those taken, sorted */
     size_t    slots, slot_room;
-    size_t    foreign;
     uint64_t  stamp;
     uint64_t  claim; /* czxid of the claim as last read: its seq */
 
@@ -154,8 +153,6 @@ void               hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line);
 void hf_zk_line_list(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_task *task);
 /* Have the WATCHes of this line reviewed with a new listing. */
 void hf_zk_line_refresh(struct hf_zk *zk, struct hf_zk_line *line);
-/* As if it had been listed, and nobody was in it but the ticket.  0 or HF_ENOMEM. */
-int hf_zk_line_only(struct hf_zk_line *line, const struct hf_zk_ticket *ticket);
 /* Send the listings that are wanted; or, when the connection broke, say so. */
 void hf_zk_lines_flush(struct hf_zk *zk);
 void hf_zk_lines_fail(struct hf_zk *zk);
@@ -241,16 +238,15 @@ struct hf_zk_ticket {
     int   since_tries; /* how often it was tried to write down since when */
     int   slot;
     int   slot_tried;
-    bool  slot_unsure;          /* the answer about slot_tried was lost */
-    char *asked;                /* why somebody wants it */
-    bool  told;                 /* and the caller knows */
-    bool  unread;               /* its node may have changed before we listened to it */
-    struct hf_zk_listener self; /* to the own node */
-    struct hf_zk_listener early[2]; /* pair.c: to the one ahead, and the own node */
-    bool                  doubt;    /* others ahead may have gone, too: list */
-    struct hf_zk_task    *watch;    /* the WATCH that waits here */
-    struct hf_zk_late     late;     /* then listen to the own node */
-    struct hf_zk_late     prove;    /* then read the one ahead */
+    bool  slot_unsure;           /* the answer about slot_tried was lost */
+    char *asked;                 /* why somebody wants it */
+    bool  told;                  /* and the caller knows */
+    bool  unread;                /* its node may have changed before we listened to it */
+    struct hf_zk_listener self;  /* to the own node */
+    bool                  doubt; /* others ahead may have gone, too: list */
+    struct hf_zk_task    *watch; /* the WATCH that waits here */
+    struct hf_zk_late     late;  /* then listen to the own node */
+    struct hf_zk_late     prove; /* then read the one ahead */
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);

@@ -92,10 +92,8 @@ static bool add_place(struct hf_zk_line *line, struct hf_zk_text name, size_t *b
     hf_zk_child_parse(name.bytes, name.size, &place->child);
     if (place->child.style == HF_ZK_SLOT)
         return add_slot(line, place->child.number);
-    if (place->child.style == HF_ZK_FOREIGN) {
-        line->foreign++;
+    if (place->child.style == HF_ZK_FOREIGN)
         return true;
-    }
     memcpy(text, name.bytes, name.size);
     text[name.size] = '\0';
     *bytes += name.size + 1;
@@ -116,7 +114,7 @@ static bool add_place(struct hf_zk_line *line, struct hf_zk_text name, size_t *b
 
 static void clear_listing(struct hf_zk_line *line)
 {
-    line->count = line->head = line->foreign = line->slots = 0;
+    line->count = line->head = line->slots = 0;
     line->plain = line->shared = true;
     line->writer_gone = false;
     line->stamp = 1; /* of a folder that is not there */
@@ -171,21 +169,6 @@ static int take_listing_in(struct hf_zk_line *line, struct hf_zk_reader *body)
         line->plain = line->shared = false;
     if (line->slots > 0)
         qsort(line->slot, line->slots, sizeof *line->slot, by_number);
-    match_tickets(line);
-    return 0;
-}
-
-int hf_zk_line_only(struct hf_zk_line *line, const struct hf_zk_ticket *ticket)
-{
-    struct hf_zk_text name = { .bytes = ticket->path + strlen(line->folder) + 1 };
-    size_t            bytes = 0;
-
-    assert(ticket->where == HF_ZK_THERE && ticket->line == line);
-    name.size = strlen(name.bytes);
-    clear_listing(line);
-    if (!make_listing_room(line, 1, name.size + 1) || !add_place(line, name, &bytes))
-        return HF_ENOMEM;
-    line->stamp = ticket->token; /* the last change in it */
     match_tickets(line);
     return 0;
 }

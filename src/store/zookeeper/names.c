@@ -222,29 +222,6 @@ void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret)
              last & 0xffffffffffff);
 }
 
-bool hf_zk_child_uuid(const char *name, size_t size, char *ret)
-{
-    if (!starts(name, size, "_c_") || size < 3 + HF_ZK_UUID ||
-        !hf_zk_child_is_holdfast(name, size))
-        return false;
-    memcpy(ret, name + 3, HF_ZK_UUID);
-    ret[HF_ZK_UUID] = '\0';
-    return true;
-}
-
-bool hf_zk_uuid_next(const char *uuid, char *ret)
-{
-    uint64_t part[5];
-
-    if (sscanf(uuid, "%8" SCNx64 "-%4" SCNx64 "-8%3" SCNx64 "-%4" SCNx64 "-%12" SCNx64,
-               &part[0], &part[1], &part[2], &part[3], &part[4]) != 5)
-        return false;
-    uint64_t last = part[3] << 48 | part[4];
-    uint64_t id = part[0] << 32 | part[1] << 16 | part[2] << 4 | (last >> 58 & 0xf);
-    hf_zk_uuid((uint64_t[]){ id, last }, 1, ret);
-    return true;
-}
-
 void hf_zk_child_prefix(enum hf_zk_style style, const struct hf_shape *shape,
                         const char *uuid, char ret[HF_ZK_CHILD_MAX])
 {

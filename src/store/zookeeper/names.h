@@ -61,11 +61,6 @@ bool hf_zk_child_is_holdfast(const char *name, size_t size);
  * ever again, and nobody else's.  `ret` has room for HF_ZK_UUID + 1. */
 void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret);
 
-/* The id that a place carries, of a Holdfast's ticket in Curator's style; and the id of the
- * ticket after that one, of the same client.  False: there is none.  `ret` as above. */
-bool hf_zk_child_uuid(const char *name, size_t size, char *ret);
-bool hf_zk_uuid_next(const char *uuid, char *ret);
-
 /* What to call a new place, up to where the server puts the number.  The style is
  * Curator's or kazoo's; semaphores and claims are called the same in both, and a claim
  * has no number. */

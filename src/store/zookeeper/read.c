@@ -59,7 +59,7 @@ void hf_zk_read(struct hf_zk *zk, struct hf_zk_task *task)
     if (task->ticket != NULL && hf_zk_near_granted(task->ticket)) {
         /* Granted if only our own node is there.  We would have heard if it had gone, too;
          * or EXISTS tells, which is quick. */
-        if (hf_zk_self_is_armed(zk, task->ticket))
+        if (hf_zk_is_armed(zk, &task->ticket->self))
             hf_zk_read_answer(zk, task);
         else
             hf_zk_call_get(zk, &task->call[0], HF_ZK_EXISTS, task->ticket->path, false,

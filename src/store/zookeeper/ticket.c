@@ -86,8 +86,6 @@ void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes
 {
     hf_zk_late_not(&ticket->late);
     hf_zk_unlisten(zk, &ticket->self, goes);
-    hf_zk_unlisten(zk, &ticket->early[0], false);
-    hf_zk_unlisten(zk, &ticket->early[1], goes);
     hf_zk_late_not(&ticket->prove);
 }
 
