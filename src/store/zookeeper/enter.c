@@ -17,7 +17,7 @@
 
 #define TRIES 8 /* the folder may be swept away again before we are in it */
 
-enum { CREATE, FOLDER }; /* call[]; a third is claim.c's */
+enum { CREATE, FOLDER }; /* call[] */
 
 static void take_place(struct hf_zk *zk, struct hf_zk_task *task);
 
@@ -36,11 +36,6 @@ static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
     hf_task_finish(&task->base, task->error);
 }
 
-static void on_place_undone(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    place_undone(zk, data, reply->error);
-}
-
 /* Delete a place that we must not keep.  The task ends with `status` when it is gone. */
 static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
@@ -48,11 +43,7 @@ static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
     task->error = status;
     task->ticket->leaving = true;
     hf_zk_ticket_quiet(zk, task->ticket, true);
-    if (task->ticket->shape.claim)
-        hf_zk_claim_delete(zk, task, task->ticket->seq, place_undone);
-    else
-        hf_zk_call_delete(zk, &task->call[CREATE], task->ticket->path, -1,
-                          on_place_undone, task);
+    hf_zk_place_delete(zk, task, place_undone);
 }
 
 static void undo_exhausted(struct hf_zk *zk, struct hf_zk_task *task)
@@ -114,14 +105,7 @@ static bool is_full(const struct hf_zk_task *task)
 
 static bool is_exhausted(const struct hf_zk_ticket *ticket)
 {
-    return !ticket->shape.claim &&
-           (ticket->number < 0 || ticket->number >= HF_ZK_SEQUENCE_END);
-}
-
-/* A claim has nobody beside it; what else is there is of another kind. */
-static bool is_mismatch(const struct hf_zk_task *task)
-{
-    return task->ticket->shape.claim && task->line->count > 1;
+    return ticket->number < 0 || ticket->number >= HF_ZK_SEQUENCE_END;
 }
 
 static void judge_place(struct hf_zk *zk, struct hf_zk_task *task)
@@ -130,8 +114,6 @@ static void judge_place(struct hf_zk *zk, struct hf_zk_task *task)
         undo_exhausted(zk, task);
     else if (is_full(task))
         undo_full(zk, task);
-    else if (is_mismatch(task))
-        undo_place(zk, task, HF_EMISMATCH);
     else
         hf_zk_read_answer(zk, task);
 }
@@ -231,8 +213,6 @@ void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret
 
 void hf_zk_enter_list(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    if (task->base.req->shape.claim)
-        hf_zk_claim_read(zk, task);
     task->on_list = on_listed_in_line;
     hf_zk_line_list(zk, task->line, task);
 }
@@ -246,9 +226,11 @@ void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task)
 
     hf_zk_enter_folder(zk, task);
     hf_zk_enter_path(zk, task, path);
-    hf_zk_call_create(zk, &task->call[CREATE], path, note,
-                      req->shape.claim ? HF_ZK_EPHEMERAL : HF_ZK_EPHEMERAL_SEQUENTIAL,
-                      on_place_made, task);
+    if (req->shape.claim)
+        hf_zk_claim_create(zk, task, path, note);
+    else
+        hf_zk_call_create(zk, &task->call[CREATE], path, note, HF_ZK_EPHEMERAL_SEQUENTIAL,
+                          on_place_made, task);
     hf_zk_enter_list(zk, task);
 }
 
@@ -306,8 +288,6 @@ static void begin_enter(struct hf_zk *zk, struct hf_zk_task *task)
     } else if (task->ticket->where == HF_ZK_AWAY) {
         hf_zk_read(zk, task);
     } else if (list_first) {
-        if (task->base.req->shape.claim)
-            hf_zk_claim_read(zk, task);
         task->on_list = on_listed_first;
         hf_zk_line_list(zk, task->line, task);
     } else {

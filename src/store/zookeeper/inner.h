@@ -28,7 +28,7 @@
  *   What the verbs use
  *   chroot.c   the node that all locks are below
  *   search.c   what became of a place whose answer was lost
- *   claim.c    claims, which all have one name
+ *   claim.c    claims: a place and the node `claim`
  *   group.c    ENTERs that belong together, in one step
  *   slot.c     slot numbers of semaphores
  *   self.c     listening to our own node
@@ -70,8 +70,7 @@ struct hf_zk_task {
     void                  *more; /* of LIST, BREAK, ASK, PROVE, EXAMINE */
     void (*free_more)(void *more);
     void (*on_list)(struct hf_zk *zk, struct hf_zk_task *task, int error);
-    uint64_t claim; /* which claim it is about: its seq */
-    void (*on_claim)(struct hf_zk *zk, struct hf_zk_task *task, int error);
+    void (*on_deleted)(struct hf_zk *zk, struct hf_zk_task *task, int error);
 
     struct hf_zk_group *group; /* NULL: it is by itself */
     struct hf_zk_task  *next_mate;
@@ -102,10 +101,14 @@ void hf_zk_read_answer(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
                   void (*then)(struct hf_zk *zk, struct hf_zk_task *task));
 
-/* claim.c: read the claim in front of a listing, so that its seq is known. */
-void hf_zk_claim_read(struct hf_zk *zk, struct hf_zk_task *task);
-/* Delete this claim and no other, then go on with ZooKeeper's error. */
-void hf_zk_claim_delete(struct hf_zk *zk, struct hf_zk_task *task, uint64_t seq,
+/* claim.c: make a place, whose name begins with `path`, and `claim`; the path of that. */
+void hf_zk_claim_create(struct hf_zk *zk, struct hf_zk_task *task, const char *path,
+                        const char *note);
+void hf_zk_claim_path(const struct hf_zk_line *line, char *ret);
+
+/* leave.c: delete the task's place with what goes with it, by call[0], then go on with
+ * ZooKeeper's error. */
+void hf_zk_place_delete(struct hf_zk *zk, struct hf_zk_task *task,
                         void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
                                      int error));
 
@@ -137,9 +140,9 @@ struct hf_zk_item {
     struct hf_zk_child child;
     uint64_t           seq, token;
     int64_t            since; /* us since 1970 */
-    int32_t            version;
     int                slot;
-    bool               there;  /* it still was when it was read */
+    const char        *beside; /* the name of the node that goes with it; NULL: none */
+    bool               there;  /* it still was when it was read, and is a place */
     bool               hidden; /* we may not read it */
     char              *note;   /* its data, or the part of it that is the note */
     char              *text;   /* all its data */
@@ -159,6 +162,8 @@ void hf_zk_gather(struct hf_zk *zk, struct hf_zk_task *task,
 
 /* items.c: sort them, give places their slots, and make their shapes agree. */
 void hf_zk_items_arrange(struct hf_zk_items *items);
+/* The places among them, to be freed; NULL: no memory.  Strings are lent. */
+struct hf_ticket *hf_zk_items_tickets(const struct hf_zk_items *items, size_t *count);
 /* The place that a BREAK or ASK is about; NULL: it is not there. */
 const struct hf_zk_item *hf_zk_items_find(const struct hf_zk_items *items,
                                           const struct hf_req      *req);

@@ -64,17 +64,9 @@ static int by_place_seq(const void *a, const void *b)
 {
     const struct hf_zk_place *x = a, *y = b;
 
-    if (x->child.shape.claim != y->child.shape.claim)
-        return x->child.shape.claim ? -1 : 1;
     if (x->seq != y->seq)
         return x->seq < y->seq ? -1 : 1;
     return strcmp(x->name, y->name);
-}
-
-/* The counter runs over to the negative numbers: those come last. */
-static uint64_t seq_of(const struct hf_zk_child *child)
-{
-    return (uint64_t)(uint32_t)child->number + 1;
 }
 
 static bool is_reader_or_writer(const struct hf_shape *shape)
@@ -98,8 +90,7 @@ static bool add_place(struct hf_zk_line *line, struct hf_zk_text name, size_t *b
     text[name.size] = '\0';
     *bytes += name.size + 1;
     place->name = text;
-    place->seq = place->child.shape.claim && line->claim != 0 ? line->claim
-                                                              : seq_of(&place->child);
+    place->seq = hf_zk_child_seq(&place->child);
     place->ticket = NULL;
     place->gone = false;
     bool is_numbered =
@@ -120,6 +111,19 @@ static void clear_listing(struct hf_zk_line *line)
     line->stamp = 1; /* of a folder that is not there */
 }
 
+/* `claim` is no place if it belongs to one. */
+static void drop_claim(struct hf_zk_line *line)
+{
+    bool belongs = false;
+
+    if (line->count == 0 || line->place[0].child.style != HF_ZK_CLAIM)
+        return;
+    for (size_t i = 1; i < line->count && !belongs; i++)
+        belongs = hf_zk_child_claims(&line->place[i].child);
+    if (belongs)
+        memmove(line->place, line->place + 1, --line->count * sizeof *line->place);
+}
+
 /* Which of the places are ours. */
 static void match_tickets(struct hf_zk_line *line)
 {
@@ -131,7 +135,7 @@ static void match_tickets(struct hf_zk_line *line)
              i < line->count && line->place[i].seq == ticket->seq; i++) {
             const char *name = line->place[i].name;
             assert(!line->place[i].gone); /* it is just taken in */
-            if (hf_zk_child_is(name, strlen(name), ticket->uuid) || ticket->shape.claim) {
+            if (hf_zk_child_is(name, strlen(name), ticket->uuid)) {
                 line->place[i].ticket = ticket;
                 ticket->index = i;
             }
@@ -165,6 +169,7 @@ static int take_listing_in(struct hf_zk_line *line, struct hf_zk_reader *body)
         return HF_ESTORE;
     line->stamp = (uint64_t)stat.pzxid;
     qsort(line->place, line->count, sizeof *line->place, by_place_seq);
+    drop_claim(line);
     if (has_twins(line))
         line->plain = line->shared = false;
     if (line->slots > 0)

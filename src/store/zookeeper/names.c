@@ -110,6 +110,7 @@ static bool read_kind(const char *name, size_t size, struct hf_zk_child *ret)
         { "lock-", HF_ZK_CURATOR, &mutex },     { "latch-", HF_ZK_CURATOR, &mutex },
         { "__READ__", HF_ZK_CURATOR, &reader }, { "__WRIT__", HF_ZK_CURATOR, &writer },
         { "__lock__", HF_ZK_KAZOO, &mutex },    { "__rlock__", HF_ZK_KAZOO, &reader },
+        { "-claim-", HF_ZK_NATIVE, &claim },
     };
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -166,11 +167,21 @@ void hf_zk_child_parse(const char *name, size_t size, struct hf_zk_child *ret)
     struct hf_zk_child child;
 
     if (is_text(name, size, "claim"))
-        *ret = (struct hf_zk_child){ .style = HF_ZK_NATIVE, .shape = claim };
+        *ret = (struct hf_zk_child){ .style = HF_ZK_CLAIM, .shape = claim };
     else if (read_slot(name, size, &child) || read_place(name, size, &child))
         *ret = child;
     else
         *ret = (struct hf_zk_child){ .style = HF_ZK_FOREIGN };
+}
+
+uint64_t hf_zk_child_seq(const struct hf_zk_child *child)
+{
+    return child->style == HF_ZK_CLAIM ? 1 : (uint64_t)(uint32_t)child->number + 2;
+}
+
+bool hf_zk_child_claims(const struct hf_zk_child *child)
+{
+    return child->style == HF_ZK_NATIVE && child->shape.claim;
 }
 
 /* ---- Our own ------------------------------------------------------------------- */
@@ -234,7 +245,7 @@ void hf_zk_child_prefix(enum hf_zk_style style, const struct hf_shape *shape,
     assert(shape->capacity < HF_ALL || reads || writes);
     uuid_bare(uuid, bare);
     if (shape->claim)
-        snprintf(ret, HF_ZK_CHILD_MAX, "claim");
+        snprintf(ret, HF_ZK_CHILD_MAX, "_c_%s-claim-", uuid);
     else if (hf_shape_has_slots(shape))
         snprintf(ret, HF_ZK_CHILD_MAX, "_c_%s-sem-%" PRIu32 "-%" PRIu32 "-", uuid,
                  shape->capacity, shape->weight);
@@ -253,8 +264,7 @@ void hf_zk_child_name(enum hf_zk_style style, const struct hf_shape *shape,
     assert(number >= INT32_MIN && number <= INT32_MAX);
     hf_zk_child_prefix(style, shape, uuid, ret);
     size_t size = strlen(ret);
-    if (!shape->claim)
-        snprintf(ret + size, HF_ZK_CHILD_MAX - size, "%010" PRId64, number);
+    snprintf(ret + size, HF_ZK_CHILD_MAX - size, "%010" PRId64, number);
 }
 
 /* ---- Folders ------------------------------------------------------------------- */

@@ -11,7 +11,9 @@
  *     <32 hex>__rlock__0000000007     reader         kazoo
  *     x-<session>-0000000007          mutex          ZooKeeper's own recipes
  *     _c_<uuid>-sem-5-2-0000000007    semaphore      ours: capacity 5, weight 2
- *     claim                           claim          ours
+ *     _c_<uuid>-claim-0000000007      claim          ours
+ *     claim                           beside a claim's place, so that there is no second; by
+ *                                     itself a place that is ahead of all others
  *     slot-3                          a semaphore's slot, not a place
  *
  * What stands right before the number tells the kind.  The number is the server's
@@ -34,6 +36,7 @@ enum hf_zk_style {
     HF_ZK_KAZOO,
     HF_ZK_RECIPE, /* x-<session>- */
     HF_ZK_NATIVE, /* semaphore, claim */
+    HF_ZK_CLAIM,  /* claim, without a number */
     HF_ZK_SLOT,   /* slot-N: `number` is N */
 };
 
@@ -41,7 +44,7 @@ enum hf_zk_style {
 struct hf_zk_child {
     enum hf_zk_style style;
     struct hf_shape  shape;  /* kazoo's __lock__ is read as a mutex */
-    int64_t          number; /* of the sequence; a claim's is 0 */
+    int64_t          number; /* of the sequence */
 };
 
 #define HF_ZK_UUID       36  /* characters */
@@ -50,6 +53,13 @@ struct hf_zk_child {
 
 /* Take a child's name of `size` bytes apart. */
 void hf_zk_child_parse(const char *name, size_t size, struct hf_zk_child *ret);
+
+/* What orders the places: a `claim` by itself comes first, and numbers that have run over
+ * come last. */
+uint64_t hf_zk_child_seq(const struct hf_zk_child *child);
+
+/* May `claim` belong to that place? */
+bool hf_zk_child_claims(const struct hf_zk_child *child);
 
 /* Does the name carry this id (of HF_ZK_UUID characters), in either style? */
 bool hf_zk_child_is(const char *name, size_t size, const char *uuid);
@@ -62,8 +72,7 @@ bool hf_zk_child_is_holdfast(const char *name, size_t size);
 void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret);
 
 /* What to call a new place, up to where the server puts the number.  The style is
- * Curator's or kazoo's; semaphores and claims are called the same in both, and a claim
- * has no number. */
+ * Curator's or kazoo's; semaphores and claims are called the same in both. */
 void hf_zk_child_prefix(enum hf_zk_style style, const struct hf_shape *shape,
                         const char *uuid, char ret[HF_ZK_CHILD_MAX]);
 

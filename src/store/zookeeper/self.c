@@ -74,10 +74,6 @@ static void on_self_news(struct hf_zk *zk, struct hf_zk_listener *listener,
         hf_zk_self_listen(zk, ticket);
         break;
     case HF_ZK_NEWS_ARMED:
-        if (ticket->shape.claim && (uint64_t)zk->seen.stat.czxid != ticket->seq) {
-            hf_zk_ticket_away(zk, ticket); /* somebody else's by now */
-            break;
-        }
         hear_self(zk, ticket);
         if (ticket->watch != NULL)
             hf_zk_watch_review(zk, ticket);
