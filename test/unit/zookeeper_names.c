@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #define UUID "f3a1c2d4-0b1e-4c5d-8e9f-001122334455"
+#define OURS "f3a1c2d4-0b1e-8c5d-8e9f-001122334455" /* of the version of our ids */
 #define BARE "f3a1c2d40b1e4c5d8e9f001122334455"
 
 static uint64_t seed = 1;
@@ -103,6 +104,7 @@ static void test_semaphores_claims_and_slots(void **state)
         { "_c_" UUID "-sem-4294967294-1-0000000007", HF_ALL - 1, 1, 7 },
         { "_c_" UUID "-sem-5-2--2147483648", 5, 2, INT32_MIN },
         { "_c_" UUID "-sem-5-2--000000009", 5, 2, -9 },
+        { "_c_" OURS "-sem-5-2--2147483647", 5, 2, -INT32_MAX },
     };
 
     (void)state;

@@ -71,11 +71,34 @@ static void test_whose_it_is(void **state)
         assert_false(hf_zk_child_is_holdfast(others[i], strlen(others[i])));
 }
 
+/* Holdfast made them, in another layout: nobody gets past them. */
+static void test_kinds_of_another_layout(void **state)
+{
+    static const char *const kinds[] = { "sem2-5-2-", "claim2-", "-", "anything" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char               name[HF_ZK_CHILD_MAX];
+        struct hf_zk_child child;
+        snprintf(name, sizeof name,
+                 "_c_01234567-89ab-8cde-bfff-ffffffffffff-%s0000000001", kinds[i]);
+        hf_zk_child_parse(name, strlen(name), &child);
+        assert_int_equal(child.style, HF_ZK_NATIVE);
+        assert_int_equal(child.number, 1);
+        assert_true(hf_shape_strange(&child.shape));
+        assert_true(hf_zk_child_claims(&child));
+        name[3 + 14] = '4'; /* another program made it */
+        hf_zk_child_parse(name, strlen(name), &child);
+        assert_int_equal(child.style, HF_ZK_FOREIGN);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_id_can_be_read_back),
         cmocka_unit_test(test_whose_it_is),
+        cmocka_unit_test(test_kinds_of_another_layout),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

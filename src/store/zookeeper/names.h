@@ -18,8 +18,10 @@
  *
  * What stands right before the number tells the kind.  The number is the server's
  * "%010d" of 32 bits: ten digits, or once it has run over a minus and nine or ten.
- * Numbers of a semaphore that make no sense make it a strange place, see core/line.h.
- * Anything else in the folder is foreign and no place in the line.
+ * Numbers of a semaphore that make no sense make it a strange place, see core/line.h.  So
+ * does a kind that we do not know, if Holdfast made it: it is of a version with another
+ * layout, and nobody gets past it.  Anything else in the folder is foreign and no place in
+ * the line.
  */
 #ifndef HF_ZK_NAMES_H
 #define HF_ZK_NAMES_H
@@ -58,7 +60,7 @@ void hf_zk_child_parse(const char *name, size_t size, struct hf_zk_child *ret);
  * come last. */
 uint64_t hf_zk_child_seq(const struct hf_zk_child *child);
 
-/* May `claim` belong to that place? */
+/* May `claim` belong to that place?  A kind that we do not know may be another layout's. */
 bool hf_zk_child_claims(const struct hf_zk_child *child);
 
 /* Does the name carry this id (of HF_ZK_UUID characters), in either style? */
