@@ -5,20 +5,6 @@
 
 #include "holdfast.h"
 
-static int prove(struct player *player, const char *name, uint64_t id)
-{
-    struct ask ask = { .req = { .op = HF_PROVE, .name = name, .id = id } };
-
-    return player_run(player, &ask);
-}
-
-static int prove_token(struct player *player, const char *name, uint64_t token)
-{
-    struct ask ask = { .req = { .op = HF_PROVE, .name = name, .token = token } };
-
-    return player_run(player, &ask);
-}
-
 static void the_own_place(void **state)
 {
     struct player a;

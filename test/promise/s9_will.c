@@ -9,13 +9,6 @@
 
 #define LIMIT 20000 /* ms, for what must come: machines are slow */
 
-static int prove(struct player *player, const char *name, uint64_t id)
-{
-    struct ask ask = { .req = { .op = HF_PROVE, .name = name, .id = id } };
-
-    return player_run(player, &ask);
-}
-
 /* ---- What goes ------------------------------------------------------------------------- */
 
 /* The owner lives and renews its lease: nothing but the will can end it. */

@@ -27,13 +27,6 @@ static void open_player(struct player *player)
     list(player, "nothing", &nothing); /* connected */
 }
 
-static int prove(struct player *player, const char *name, uint64_t id)
-{
-    struct ask ask = { .req = { .op = HF_PROVE, .name = name, .id = id } };
-
-    return player_run(player, &ask);
-}
-
 /* The path of the claim's place in a folder; until the next call. */
 static const char *place_in(const char *folder)
 {
@@ -274,10 +267,7 @@ static void a_claim_without_any_place(void **state)
         assert_int_equal(list(&a, "bare", &found), 0);
         assert_int_equal(found.count, 1);
         assert_true(found.seen[0].shape.claim);
-        struct ask proof = {
-            .req = { .op = HF_PROVE, .name = "bare", .token = found.seen[0].token }
-        };
-        assert_int_equal(player_run(&a, &proof), 0);
+        assert_int_equal(prove_token(&a, "bare", found.seen[0].token), 0);
         watching = (struct ask){ .req = { .op = HF_WATCH, .name = "bare" } };
         watching.seqs[0] = found.seen[0].seq;
         watching.req.seqs = watching.seqs;
