@@ -248,14 +248,14 @@ static int ask_for_place(struct session *session, struct hf_req *req)
     return 0;
 }
 
-/* The own place by its id; anybody's by its token, which here is the seq, if it is granted. */
+/* The own place by its id; anybody's by its token, which here is the seq. */
 static int prove_place(struct session *session, struct hf_req *req)
 {
-    const struct place *own = own_place(session, req->id);
-    const struct place *any = seen_place(req->name, req->token);
+    const struct place *place =
+        req->id != 0 ? own_place(session, req->id) : seen_place(req->name, req->token);
 
-    bool there = req->id != 0 ? own != NULL && !own->broken : any != NULL && any->granted;
-    return there ? 0 : fail(session, HF_ELOST, "the place is gone");
+    bool held = place != NULL && !place->broken && place->granted;
+    return held ? 0 : fail(session, HF_ELOST, "the place does not hold (any more)");
 }
 
 static int list_places(struct session *session, struct hf_req *req)

@@ -22,7 +22,8 @@ static void query_free(struct hf_query *query)
 
 /* ---- In the engine ---------------------------------------------------------------- */
 
-/* The store says that a place of ours is gone.  Ids are never used twice. */
+/* The store says that we do not hold it.  The place may still be there, so that it has to be
+ * left.  Ids are never used twice. */
 static void lose_place(struct hf_engine *engine, uint64_t id)
 {
     struct hf_job *job = engine->jobs;
@@ -30,7 +31,7 @@ static void lose_place(struct hf_engine *engine, uint64_t id)
     while (job != NULL && job->hold.id != id)
         job = job->next;
     if (job != NULL && job->hold.state == HF_HOLD_HELD)
-        hf_job_tell(job, &(struct hf_event){ .what = HF_GONE });
+        hf_job_tell(job, &(struct hf_event){ .what = HF_EXPIRED });
 }
 
 /* Keep what is lent until we return. */

@@ -11,10 +11,11 @@ int hf_store_strange(struct hf_store *store, uint64_t token)
 
     if (token != 0)
         snprintf(which, sizeof which, " %" PRIu64, token);
-    snprintf(store->errmsg, sizeof store->errmsg,
-             "the place%s in its line makes no sense, so nobody gets past it; `holdfast "
-             "show` lists it as unknown, `holdfast break` removes it",
-             which);
+    snprintf(
+        store->errmsg, sizeof store->errmsg,
+        "the place%s in its line makes no sense to this version of Holdfast, so nobody "
+        "gets past it; `holdfast show` lists it as unknown, `holdfast break` removes it",
+        which);
     return HF_ECORRUPT;
 }
 

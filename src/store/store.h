@@ -16,9 +16,9 @@
  *           behind it that fit now are granted.  The answer is as of READ
  *   ASK     leave a reason at a place, by its seq, why its owner should give it up;
  *           the owner's WATCH completes, and READ shows the reason
- *   PROVE   is a place still there?  Asked with all the authority of the store: the
- *           own place by its id, anybody's by its token (id 0).  0 or HF_ELOST; where
- *           there is a lease, a proof of the own place renews it
+ *   PROVE   is a place held, by the rule of every grant?  Asked with all the authority
+ *           of the store: the own place by its id, anybody's by its token (id 0).  0 or
+ *           HF_ELOST; where there is a lease, a proof of the own place renews it
  *   EXAMINE what a person should know about the store, and about the line if a
  *           name is given: findings
  *   SURVEY  complete once any line may look different; see `changed`.  The first of a

@@ -44,9 +44,12 @@ static void check_child(const char *name, size_t size)
     case HF_ZK_SLOT:
         assert(child.number >= 0 && child.number < HF_ALL);
         break;
+    case HF_ZK_CLAIM:
+        assert(size == 5 && child.shape.claim);
+        break;
     default:
         check_place(&child);
-        assert(child.shape.claim || size > 10);
+        assert(size > 10);
     }
     if (hf_zk_child_is(name, size, UUID))
         assert(size > 32);

@@ -219,6 +219,20 @@ int ask_for(struct player *player, const char *name, uint64_t seq, const char *w
     return persist(player, &ask);
 }
 
+int prove(struct player *player, const char *name, uint64_t id)
+{
+    struct ask ask = { .req = { .op = HF_PROVE, .name = name, .id = id } };
+
+    return player_run(player, &ask);
+}
+
+int prove_token(struct player *player, const char *name, uint64_t token)
+{
+    struct ask ask = { .req = { .op = HF_PROVE, .name = name, .token = token } };
+
+    return player_run(player, &ask);
+}
+
 size_t length(struct player *player, const char *name)
 {
     struct ask all;

@@ -71,6 +71,10 @@ int amend(struct player *player, const char *name, uint64_t id, struct hf_shape 
           struct ask *ret);
 int ask_for(struct player *player, const char *name, uint64_t seq, const char *why);
 
+/* PROVE, once: the own place by its id, anybody's by its token. */
+int prove(struct player *player, const char *name, uint64_t id);
+int prove_token(struct player *player, const char *name, uint64_t token);
+
 /* The length of a line. */
 size_t length(struct player *player, const char *name);
 

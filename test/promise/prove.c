@@ -5,20 +5,6 @@
 
 #include "holdfast.h"
 
-static int prove(struct player *player, const char *name, uint64_t id)
-{
-    struct ask ask = { .req = { .op = HF_PROVE, .name = name, .id = id } };
-
-    return player_run(player, &ask);
-}
-
-static int prove_token(struct player *player, const char *name, uint64_t token)
-{
-    struct ask ask = { .req = { .op = HF_PROVE, .name = name, .token = token } };
-
-    return player_run(player, &ask);
-}
-
 static void the_own_place(void **state)
 {
     struct player a;
@@ -35,7 +21,7 @@ static void the_own_place(void **state)
     player_close(&a);
 }
 
-/* Who only waits has a place too. */
+/* Waiting is not holding, and to ask takes nothing away. */
 static void the_own_place_of_a_waiter(void **state)
 {
     struct player a, b;
@@ -46,8 +32,9 @@ static void the_own_place_of_a_waiter(void **state)
     player_open(&b);
     uint64_t id = enter(&a, "own waiter", MUTEX, &held);
     uint64_t next = enter(&b, "own waiter", MUTEX, &waits);
-    assert_int_equal(prove(&b, "own waiter", next), 0);
+    assert_int_equal(prove(&b, "own waiter", next), HF_ELOST);
     assert_int_equal(leave(&a, "own waiter", id), 0);
+    assert_true(wait_for_turn(&b, "own waiter", &waits, 20000));
     assert_int_equal(prove(&b, "own waiter", next), 0);
     assert_int_equal(leave(&b, "own waiter", next), 0);
     player_close(&a);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #define UUID "f3a1c2d4-0b1e-4c5d-8e9f-001122334455"
+#define OURS "f3a1c2d4-0b1e-8c5d-8e9f-001122334455" /* of the version of our ids */
 #define BARE "f3a1c2d40b1e4c5d8e9f001122334455"
 
 static uint64_t seed = 1;
@@ -103,6 +104,7 @@ static void test_semaphores_claims_and_slots(void **state)
         { "_c_" UUID "-sem-4294967294-1-0000000007", HF_ALL - 1, 1, 7 },
         { "_c_" UUID "-sem-5-2--2147483648", 5, 2, INT32_MIN },
         { "_c_" UUID "-sem-5-2--000000009", 5, 2, -9 },
+        { "_c_" OURS "-sem-5-2--2147483647", 5, 2, -INT32_MAX },
     };
 
     (void)state;
@@ -111,11 +113,34 @@ static void test_semaphores_claims_and_slots(void **state)
                      &(struct hf_shape){ .weight = rows[i].weight,
                                          .capacity = rows[i].capacity },
                      rows[i].number);
-    assert_child("claim", HF_ZK_NATIVE, &claim, 0);
+    assert_child("_c_" UUID "-claim-0000000007", HF_ZK_NATIVE, &claim, 7);
+    assert_child("_c_" UUID "-claim--000000009", HF_ZK_NATIVE, &claim, -9);
+    assert_child("claim", HF_ZK_CLAIM, &claim, 0);
     assert_child("slot-0", HF_ZK_SLOT, &none, 0);
     assert_child("slot-3", HF_ZK_SLOT, &none, 3);
     assert_child("slot-1000000000", HF_ZK_SLOT, &none, 1000000000);
     assert_child("slot-4294967293", HF_ZK_SLOT, &none, HF_ALL - 2);
+}
+
+static void test_the_order_of_places(void **state)
+{
+    static const char *const names[] = {
+        "claim",
+        "_c_" UUID "-claim-0000000000",
+        "a-lock-0000000001",
+        BARE "__lock__2147483647",
+        "a-lock--2147483648",
+        "a-lock--000000001",
+    };
+    struct hf_zk_child child;
+    uint64_t           last = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        hf_zk_child_parse(names[i], strlen(names[i]), &child);
+        assert_true(hf_zk_child_seq(&child) > last);
+        last = hf_zk_child_seq(&child);
+    }
 }
 
 static const char *const foreign[] = {
@@ -173,6 +198,7 @@ static const char *const foreign[] = {
     "clai",
     "Claim",
     "claim0000000001",
+    "claim-0000000001",
     "slot-",
     "slot-03",
     "slot-00",
@@ -244,13 +270,14 @@ static void test_our_names(void **state)
           "_c_" UUID "-__WRIT__2147483647" },
         { HF_ZK_CURATOR, &semaphore, 7, "_c_" UUID "-sem-5-2-",
           "_c_" UUID "-sem-5-2-0000000007" },
-        { HF_ZK_CURATOR, &claim, 7, "claim", "claim" },
+        { HF_ZK_CURATOR, &claim, 7, "_c_" UUID "-claim-",
+          "_c_" UUID "-claim-0000000007" },
         { HF_ZK_KAZOO, &mutex, 7, BARE "__lock__", BARE "__lock__0000000007" },
         { HF_ZK_KAZOO, &reader, 7, BARE "__rlock__", BARE "__rlock__0000000007" },
         { HF_ZK_KAZOO, &writer, 7, BARE "__lock__", BARE "__lock__0000000007" },
         { HF_ZK_KAZOO, &semaphore, 7, "_c_" UUID "-sem-5-2-",
           "_c_" UUID "-sem-5-2-0000000007" },
-        { HF_ZK_KAZOO, &claim, 7, "claim", "claim" },
+        { HF_ZK_KAZOO, &claim, 7, "_c_" UUID "-claim-", "_c_" UUID "-claim-0000000007" },
         /* As the server writes them: the minus is one of ten. */
         { HF_ZK_CURATOR, &mutex, -5, "_c_" UUID "-lock-", "_c_" UUID "-lock--000000005" },
         { HF_ZK_KAZOO, &mutex, INT32_MIN, BARE "__lock__", BARE "__lock__-2147483648" },
@@ -305,13 +332,12 @@ static void test_what_we_write_is_what_we_read(void **state)
         int64_t          number = (int32_t)(hf_random_next(&random) >> 32);
         hf_zk_uuid(salt, hf_random_next(&random), uuid);
         hf_zk_child_name(style, &shape, uuid, number, name);
-        if (!shape.claim)
-            assert_true(hf_zk_child_is(name, strlen(name), uuid));
+        assert_true(hf_zk_child_is(name, strlen(name), uuid));
         if (hf_shape_has_slots(&shape) || shape.claim)
             style = HF_ZK_NATIVE;
         if (style == HF_ZK_KAZOO && shape.weight == HF_ALL)
             shape = mutex; /* kazoo's writer and its mutex are one */
-        assert_child(name, style, &shape, shape.claim ? 0 : number);
+        assert_child(name, style, &shape, number);
     }
 }
 
@@ -352,6 +378,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places_of_every_client),
         cmocka_unit_test(test_semaphores_claims_and_slots),
+        cmocka_unit_test(test_the_order_of_places),
         cmocka_unit_test(test_everything_else_is_foreign),
         cmocka_unit_test(test_semaphores_that_make_no_sense),
         cmocka_unit_test(test_our_names),

@@ -49,31 +49,6 @@ static void test_an_id_can_be_read_back(void **state)
     }
 }
 
-/* What others foresee. */
-static void test_the_next_id(void **state)
-{
-    uint64_t random = 2;
-    char     name[HF_ZK_CHILD_MAX], text[HF_ZK_UUID + 1], next[HF_ZK_UUID + 1];
-
-    (void)state;
-    for (uint64_t i = 0; i < 10000; i++) {
-        uint64_t salt[2] = { hf_random_next(&random), hf_random_next(&random) };
-        uint64_t id = i % 2 ? hf_random_next(&random) : 0 - salt[0] - i % 4 / 2;
-        hf_zk_uuid(salt, id, text);
-        snprintf(name, sizeof name, "_c_%s-lock-0000000001", text);
-        assert_true(hf_zk_child_uuid(name, strlen(name), next));
-        assert_string_equal(next, text);
-        hf_zk_uuid(salt, id + 1, text);
-        assert_true(hf_zk_uuid_next(next, next));
-        assert_string_equal(next, text);
-    }
-    assert_false(hf_zk_child_uuid("_c_0123", 7, next));
-    assert_false(hf_zk_child_uuid("_c_01234567-89ab-4cde-bfff-ffffffffffff-", 40, next));
-    assert_false(hf_zk_child_uuid("0123456789ab8cdebfffffffffffffff__lock__1", 41, next));
-    assert_false(hf_zk_uuid_next("", next));
-    assert_false(hf_zk_uuid_next("01234567-89ab-8xyz-bfff-ffffffffffff", next));
-}
-
 static void test_whose_it_is(void **state)
 {
     static const char *const ours[] = {
@@ -96,12 +71,34 @@ static void test_whose_it_is(void **state)
         assert_false(hf_zk_child_is_holdfast(others[i], strlen(others[i])));
 }
 
+/* Holdfast made them, in another layout: nobody gets past them. */
+static void test_kinds_of_another_layout(void **state)
+{
+    static const char *const kinds[] = { "sem2-5-2-", "claim2-", "-", "anything" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char               name[HF_ZK_CHILD_MAX];
+        struct hf_zk_child child;
+        snprintf(name, sizeof name,
+                 "_c_01234567-89ab-8cde-bfff-ffffffffffff-%s0000000001", kinds[i]);
+        hf_zk_child_parse(name, strlen(name), &child);
+        assert_int_equal(child.style, HF_ZK_NATIVE);
+        assert_int_equal(child.number, 1);
+        assert_true(hf_shape_strange(&child.shape));
+        assert_true(hf_zk_child_claims(&child));
+        name[3 + 14] = '4'; /* another program made it */
+        hf_zk_child_parse(name, strlen(name), &child);
+        assert_int_equal(child.style, HF_ZK_FOREIGN);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_an_id_can_be_read_back),
-        cmocka_unit_test(test_the_next_id),
         cmocka_unit_test(test_whose_it_is),
+        cmocka_unit_test(test_kinds_of_another_layout),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -116,7 +116,7 @@ static void given_up_as_it_ends(void **state)
 
 /* ---- Answers that are lost ------------------------------------------------------------ */
 
-/* Only one of them has made the node, and nobody knows which. */
+/* Only one of them has made its nodes, and nobody knows which. */
 static void two_claims_of_one_client(void **state)
 {
     struct player a, b;
@@ -140,7 +140,7 @@ static void two_claims_of_one_client(void **state)
         }
         zkproxy_rule(proxy, &(struct zkproxy_rule){ times % 2 ? ZKPROXY_DROP_AFTER
                                                               : ZKPROXY_DROP_BEFORE,
-                                                    15, 1 + times / 2, 0 });
+                                                    14, 1 + times / 2, 0 });
         for (int i = 0; i < 2; i++) {
             assert_true(player_await(&a, &claim[i], LIMIT_MS));
             if (claim[i].req.status == HF_EDOWN)
@@ -269,7 +269,7 @@ static void left_claim_is_anothers(void **state)
     open_at(&a, broken);
     open_at(&b, direct);
     uint64_t id = enter(&a, "left", CLAIM, &mine);
-    zkproxy_rule(proxy, &(struct zkproxy_rule){ ZKPROXY_DROP_AFTER, 2, 1, -1 });
+    zkproxy_rule(proxy, &(struct zkproxy_rule){ ZKPROXY_DROP_AFTER, 14, 1, -1 });
     left = (struct ask){ .req = { .op = HF_LEAVE, .name = "left", .id = id } };
     assert_int_equal(player_run(&a, &left), HF_EDOWN);
     enter(&b, "left", CLAIM, &others);

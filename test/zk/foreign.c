@@ -184,6 +184,27 @@ static void two_mutexes_with_one_number(void **state)
     player_close(&a);
 }
 
+/* Another program may delete the empty folder, make it anew and queue in it in one
+ * transaction.  Its place then has the number that would have been our next. */
+static void a_folder_made_anew_in_one_step(void **state)
+{
+    enum { TURNS = 8 };
+    struct player a;
+    struct ask    view;
+
+    (void)state;
+    open_player(&a);
+    assert_int_equal(witness_create("/anew"), 0);
+    for (int i = 0; i < TURNS; i++)
+        assert_int_equal(leave(&a, "anew", enter(&a, "anew", MUTEX, &view)), 0);
+    witness_make_anew(&other, "/anew", "another-lock-", TURNS - 1);
+    uint64_t id = enter(&a, "anew", MUTEX, &view);
+    assert_false(is_granted(&view));
+    assert_int_equal(leave(&a, "anew", id), 0);
+    assert_int_equal(witness_count("/anew"), 1);
+    player_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -192,6 +213,7 @@ int main(void)
         cmocka_unit_test(a_long_name_is_waited_for),
         cmocka_unit_test(two_places_with_one_number),
         cmocka_unit_test(two_mutexes_with_one_number),
+        cmocka_unit_test(a_folder_made_anew_in_one_step),
     };
 
     assert_true(zkraw_open(&other, witness_server(), 30000));

@@ -242,9 +242,9 @@ static void claims(struct stage *stage)
     assert_int_equal(hf_claim(stage->other, stage->name, &stage->rival), 0);
     assert_int_equal(hf_set_any_thread(stage->lock, true), 0);
     acquire(stage->client, stage->lock);
-    have_and_leave(stage, 1);
-    take_over(stage, 1);
-    have_and_leave(stage, 1);
+    have_and_leave(stage, 2); /* a place, and `claim` */
+    take_over(stage, 2);
+    have_and_leave(stage, 2);
     others_turn(stage);
 }
 

@@ -68,6 +68,33 @@ static void idle_folder_is_started_afresh(void **state)
     actor_close(&a);
 }
 
+/* With the node that goes with the place. */
+static void so_is_that_of_a_claim_or_semaphore(void **state)
+{
+    static char           url[64];
+    const struct hf_shape shape[] = { CLAIM, semaphore(2, 1) };
+    struct player         a;
+    struct ask            view;
+
+    (void)state;
+    snprintf(url, sizeof url, "zk://%s", witness_server());
+    promise_use(url);
+    for (int i = 0; i < 2; i++) {
+        const char *folder = i == 0 ? "/claimed" : "/counted";
+        age_folder(folder, HALF); /* the server is started anew */
+        player_open(&a);
+        uint64_t id = enter(&a, folder + 1, shape[i], &view);
+        assert_true(is_granted(&view));
+        assert_int_equal(only_number(folder), HALF);
+        assert_int_equal(leave(&a, folder + 1, id), 0);
+        assert_false(is_there(folder));
+        id = enter(&a, folder + 1, shape[i], &view);
+        assert_int_equal(only_number(folder), 0);
+        assert_int_equal(leave(&a, folder + 1, id), 0);
+        player_close(&a);
+    }
+}
+
 static void not_while_somebody_waits(void **state)
 {
     struct actor a, b;
@@ -282,6 +309,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(idle_folder_is_started_afresh),
+        cmocka_unit_test(so_is_that_of_a_claim_or_semaphore),
         cmocka_unit_test(not_while_somebody_waits),
         cmocka_unit_test(last_numbers_work),
         cmocka_unit_test(answers_are_lost),

@@ -1,9 +1,8 @@
-/* prove.c - PROVE: is a place still there?  The own one by its id, anybody's by its token. */
+/* prove.c - PROVE: is a place held?  The own one by its id, anybody's by its token. */
 #include "store/memory/world.h"
 
 #include "holdfast.h"
 
-/* Waiting is not holding: a token proves a grant. */
 static bool holds_by_token(struct hf_world *world, const struct hf_req *req)
 {
     struct hf_queue *queue = hf_world_line(world, req->name, false);
@@ -18,9 +17,9 @@ int hf_world_prove(struct hf_world *world, const struct hf_session *session,
                    const struct hf_req *req)
 {
     const struct hf_place *place = hf_session_place(session, req->id);
-    bool                   there = place != NULL && place->queue != NULL;
+    bool                   held = place != NULL && place->queue != NULL && place->granted;
 
     if (req->id == 0)
-        there = holds_by_token(world, req);
-    return there ? 0 : HF_ELOST;
+        held = holds_by_token(world, req);
+    return held ? 0 : HF_ELOST;
 }

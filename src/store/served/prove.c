@@ -1,8 +1,7 @@
-/* prove.c - PROVE: is it ours still, or is it anybody's? */
+/* prove.c - PROVE: is a place held?  The own one, or anybody's. */
 #include "store/served/served.h"
 
-/* If we believe that it is granted, it must be.  If it is not, its holder hears of that by
- * WATCH, as always. */
+/* If we believe to hold it and do not, its holder hears of that by WATCH, as always. */
 static void on_proven(struct hf_served_task *task, int code, const void *reply)
 {
     struct hf_served       *served = hf_served_of(task);
@@ -11,15 +10,15 @@ static void on_proven(struct hf_served_task *task, int code, const void *reply)
     bool                    holds = place != NULL && place->granted;
 
     (void)code;
-    if (state == 'g' || (state == 'w' && (!holds || served->ops->waiter_may_hold))) {
+    if (state == 'g' || (state == 'w' && holds && served->ops->waiter_may_hold)) {
         hf_task_finish(&task->base, 0);
         return;
     }
-    if (place != NULL) {
+    if (place != NULL && (holds || state != 'w')) {
         place->away = true;
         hf_served_place_news(place);
     }
-    hf_task_fail(&task->base, HF_ELOST, "our place in \"%.100s\" is gone",
+    hf_task_fail(&task->base, HF_ELOST, "we do not hold \"%.100s\" (any more)",
                  task->base.req->name);
 }
 

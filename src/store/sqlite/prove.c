@@ -1,41 +1,40 @@
-/* prove.c - PROVE: is a place still there, by the database and by the kernel? */
+/* prove.c - PROVE: is a place held, by the database and by the kernel? */
 #include "store/sqlite/inner.h"
 
 #include "holdfast.h"
 
 #include <assert.h>
 
-static int prove_own(struct hf_sq *sq, struct hf_sq_own *own)
+/* Nobody in its way?  What is granted need not be written down yet, but for a slot. */
+static int prove_row(struct hf_sq *sq, const char *line, const struct hf_sq_row *row,
+                     uint64_t seq)
 {
-    struct hf_sq_row mine;
+    struct hf_sq_view view;
 
-    int r = hf_sq_row_find(sq, own->line, own->seq, &mine);
-    if (r < 0 || (r == 1 && hf_sq_live_has(&sq->live, own->seq)))
-        return r < 0 ? r : 0;
-    hf_sq_lose_own(sq, own);
-    return HF_ELOST;
+    if (hf_shape_strange(&row->shape))
+        return hf_store_strange(&sq->base, seq);
+    if (row->granted != 0)
+        return 0;
+    int r = hf_sq_rows_ahead(sq, line, seq, &row->shape, &view);
+    if (r < 0)
+        return r;
+    return view.granted && !hf_shape_has_slots(&row->shape) ? 0 : HF_ELOST;
 }
 
-/* Alive, and nobody in its way.  What is granted need not be written down yet,
- * but for a slot. */
-static int prove_grant(struct hf_sq *sq, const char *line, uint64_t seq)
+/* `own`: NULL if it is another session's. */
+static int prove_place(struct hf_sq *sq, const char *line, uint64_t seq,
+                       struct hf_sq_own *own)
 {
-    struct hf_sq_row  row;
-    struct hf_sq_view view;
+    struct hf_sq_row row;
 
     int r = hf_sq_row_find(sq, line, seq, &row);
     if (r < 0)
         return r;
-    if (r == 0 || !hf_sq_live_has(&sq->live, seq))
-        return HF_ELOST;
-    if (hf_shape_strange(&row.shape))
-        return hf_store_strange(&sq->base, seq);
-    if (row.granted != 0)
-        return 0;
-    r = hf_sq_rows_ahead(sq, line, seq, &row.shape, &view);
-    if (r < 0)
-        return r;
-    return view.granted && !hf_shape_has_slots(&row.shape) ? 0 : HF_ELOST;
+    if (r == 1 && hf_sq_live_has(&sq->live, seq))
+        return prove_row(sq, line, &row, seq);
+    if (own != NULL)
+        hf_sq_lose_own(sq, own);
+    return HF_ELOST;
 }
 
 int hf_sq_prove(struct hf_sq *sq, struct hf_req *req)
@@ -49,9 +48,10 @@ int hf_sq_prove(struct hf_sq *sq, struct hf_req *req)
     if (r == 0 || own != NULL) {
         if (!hf_sq_current(sq))
             return HF_SQ_STALE;
-        r = own != NULL ? prove_own(sq, own) : prove_grant(sq, req->name, req->token);
+        r = prove_place(sq, req->name, own != NULL ? own->seq : req->token, own);
     }
     if (r == HF_ELOST || r == HF_ENOTFOUND)
-        r = hf_sq_fail(sq, HF_ELOST, "that place in \"%.120s\" is gone", req->name);
+        r = hf_sq_fail(sq, HF_ELOST, "\"%.120s\" is not held by that place (any more)",
+                       req->name);
     return r;
 }

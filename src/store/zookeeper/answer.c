@@ -55,9 +55,8 @@ static size_t near_part(const struct hf_zk_line *line, size_t end,
     return first;
 }
 
-/* Where the ticket stands in the last listing; line->count: nowhere. */
-static size_t ticket_index(const struct hf_zk_line   *line,
-                           const struct hf_zk_ticket *ticket)
+size_t hf_zk_ticket_index(const struct hf_zk_line   *line,
+                          const struct hf_zk_ticket *ticket)
 {
     if (ticket == NULL || ticket->where != HF_ZK_THERE)
         return line->count;
@@ -94,7 +93,7 @@ static void copy_part(struct hf_zk *zk, const struct hf_zk_line *line, size_t fi
 int hf_zk_answer(struct hf_zk *zk, struct hf_req *req, struct hf_zk_line *line,
                  struct hf_zk_ticket *ticket, const struct hf_shape *shape)
 {
-    size_t me = ticket_index(line, ticket);
+    size_t me = hf_zk_ticket_index(line, ticket);
     bool   present = me < line->count;
     size_t first = near_part(line, me, present ? &ticket->shape : shape);
     size_t count = 0;
@@ -119,19 +118,18 @@ int hf_zk_answer(struct hf_zk *zk, struct hf_req *req, struct hf_zk_line *line,
     return 0;
 }
 
-bool hf_zk_granted(const struct hf_zk_line *line, const struct hf_zk_ticket *ticket)
+int hf_zk_granted(struct hf_zk *zk, const struct hf_zk_line *line, size_t me,
+                  const struct hf_shape *shape)
 {
-    uint64_t weight = 0;
+    size_t first = near_part(line, me, shape), count = 0;
 
-    assert(ticket->line == line);
-    for (size_t i = ticket_index(line, ticket);
-         (i = hf_zk_line_before(line, i)) < line->count;) {
-        struct hf_shape other = hf_zk_shape_to(&line->place[i].child, &ticket->shape);
-        weight += other.weight;
-        if (keeps_out(weight, &other, &ticket->shape))
-            return false;
-    }
-    return ticket_index(line, ticket) < line->count;
+    if (me == line->count)
+        return 0;
+    if (!make_snapshot_room(zk, me - first))
+        return HF_ENOMEM;
+    copy_part(zk, line, first, me, shape, &count);
+    struct hf_line ahead = { zk->snapshot, count };
+    return hf_line_judge(&ahead, shape).granted;
 }
 
 size_t hf_zk_line_waiting(const struct hf_zk_line *line, size_t end,

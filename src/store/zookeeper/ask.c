@@ -56,8 +56,7 @@ static void on_gathered_to_ask(struct hf_zk *zk, struct hf_zk_task *task,
     if (text == NULL || path == NULL)
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
     else
-        hf_zk_call_set(zk, &task->call[0], path, text, strlen(text),
-                       item->child.shape.claim ? item->version : -1, on_reason_left,
+        hf_zk_call_set(zk, &task->call[0], path, text, strlen(text), -1, on_reason_left,
                        task);
     free(text);
     free(path);

@@ -206,6 +206,25 @@ int hf_zk_multi_error(const struct hf_zk_reply *reply, size_t index)
     return 0;
 }
 
+/* Servers answer a create2 inside a MULTI with the path alone.  What we need of the stat
+ * is known: it is ours, and was made by this very transaction. */
+struct hf_zk_text hf_zk_multi_made(const struct hf_zk *zk, struct hf_zk_reply *reply,
+                                   struct hf_zk_stat *stat)
+{
+    struct hf_zk_reader *body = &reply->body;
+    int32_t              type = hf_zk_get_int(body);
+
+    hf_zk_get_byte(body);
+    hf_zk_get_int(body);
+    struct hf_zk_text path = hf_zk_get_text(body);
+    *stat = (struct hf_zk_stat){ .owner = zk->link.session, .czxid = reply->zxid };
+    if (type == HF_ZK_CREATE2)
+        hf_zk_get_stat(body, stat);
+    if (body->bad)
+        path.size = 0;
+    return path;
+}
+
 /* A multi that failed says so only inside: what failed, and that the rest was not
  * tried. */
 static int first_error(const struct hf_zk_reply *reply)

@@ -4,7 +4,6 @@
  * them in that order, so the listing shows our node and all that came before.
  *
  *     create + listing ----------------------------> answer
- *     create, if nobody else comes here: see alone.c
  *         no such folder: folder + create + listing, again
  *     a try, a limit: listing first; nothing is created if it is no use
  *     an earlier answer was lost: search.c first
@@ -18,7 +17,7 @@
 
 #define TRIES 8 /* the folder may be swept away again before we are in it */
 
-enum { CREATE, FOLDER }; /* call[]; a third is claim.c's */
+enum { CREATE, FOLDER }; /* call[] */
 
 static void take_place(struct hf_zk *zk, struct hf_zk_task *task);
 
@@ -37,11 +36,6 @@ static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
     hf_task_finish(&task->base, task->error);
 }
 
-static void on_place_undone(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    place_undone(zk, data, reply->error);
-}
-
 /* Delete a place that we must not keep.  The task ends with `status` when it is gone. */
 static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
@@ -49,11 +43,7 @@ static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
     task->error = status;
     task->ticket->leaving = true;
     hf_zk_ticket_quiet(zk, task->ticket, true);
-    if (task->ticket->shape.claim)
-        hf_zk_claim_delete(zk, task, task->ticket->seq, place_undone);
-    else
-        hf_zk_call_delete(zk, &task->call[CREATE], task->ticket->path, -1,
-                          on_place_undone, task);
+    hf_zk_place_delete(zk, task, place_undone);
 }
 
 static void undo_exhausted(struct hf_zk *zk, struct hf_zk_task *task)
@@ -115,14 +105,7 @@ static bool is_full(const struct hf_zk_task *task)
 
 static bool is_exhausted(const struct hf_zk_ticket *ticket)
 {
-    return !ticket->shape.claim &&
-           (ticket->number < 0 || ticket->number >= HF_ZK_SEQUENCE_END);
-}
-
-/* A claim has nobody beside it; what else is there is of another kind. */
-static bool is_mismatch(const struct hf_zk_task *task)
-{
-    return task->ticket->shape.claim && task->line->count > 1;
+    return ticket->number < 0 || ticket->number >= HF_ZK_SEQUENCE_END;
 }
 
 static void judge_place(struct hf_zk *zk, struct hf_zk_task *task)
@@ -131,8 +114,6 @@ static void judge_place(struct hf_zk *zk, struct hf_zk_task *task)
         undo_exhausted(zk, task);
     else if (is_full(task))
         undo_full(zk, task);
-    else if (is_mismatch(task))
-        undo_place(zk, task, HF_EMISMATCH);
     else
         hf_zk_read_answer(zk, task);
 }
@@ -154,7 +135,6 @@ static void on_listed_in_line(struct hf_zk *zk, struct hf_zk_task *task, int err
         hf_zk_read_answer(zk, task);
     } else {
         hf_zk_ticket_confirm(zk, task->ticket);
-        hf_zk_known_listed(zk, task->ticket);
         if (task->ticket->where == HF_ZK_THERE)
             judge_place(zk, task);
         else
@@ -203,21 +183,6 @@ static void on_place_made(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
     hf_zk_enter_made(zk, data, path, &stat);
 }
 
-/* Without a listing behind it. */
-static void on_place_made_alone(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    struct hf_zk_task *task = data;
-
-    on_place_made(zk, task, reply);
-    if (task->error != 0)
-        on_listed_in_line(zk, task, task->error);
-    else if (hf_zk_alone_proven(zk, task->ticket) &&
-             hf_zk_line_only(task->line, task->ticket) == 0)
-        on_listed_in_line(zk, task, 0);
-    else
-        hf_zk_enter_list(zk, task);
-}
-
 static void on_folder_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_task *task = data;
@@ -248,8 +213,6 @@ void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret
 
 void hf_zk_enter_list(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    if (task->base.req->shape.claim)
-        hf_zk_claim_read(zk, task);
     task->on_list = on_listed_in_line;
     hf_zk_line_list(zk, task->line, task);
 }
@@ -259,17 +222,15 @@ void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task)
 {
     const struct hf_req *req = task->base.req;
     const char          *note = req->note != NULL ? req->note : "";
-    bool                 alone = hf_zk_alone_likely(zk, task);
     char                 path[HF_ZK_PATH_MAX];
 
     hf_zk_enter_folder(zk, task);
     hf_zk_enter_path(zk, task, path);
-    hf_zk_call_create(zk, &task->call[CREATE], path, note,
-                      req->shape.claim ? HF_ZK_EPHEMERAL : HF_ZK_EPHEMERAL_SEQUENTIAL,
-                      alone ? on_place_made_alone : on_place_made, task);
-    if (alone)
-        return;
-    hf_zk_pair_listen(zk, task);
+    if (req->shape.claim)
+        hf_zk_claim_create(zk, task, path, note);
+    else
+        hf_zk_call_create(zk, &task->call[CREATE], path, note, HF_ZK_EPHEMERAL_SEQUENTIAL,
+                          on_place_made, task);
     hf_zk_enter_list(zk, task);
 }
 
@@ -327,8 +288,6 @@ static void begin_enter(struct hf_zk *zk, struct hf_zk_task *task)
     } else if (task->ticket->where == HF_ZK_AWAY) {
         hf_zk_read(zk, task);
     } else if (list_first) {
-        if (task->base.req->shape.claim)
-            hf_zk_claim_read(zk, task);
         task->on_list = on_listed_first;
         hf_zk_line_list(zk, task->line, task);
     } else {

@@ -76,19 +76,26 @@ static int by_child_seq(const void *a, const void *b)
     return x->seq < y->seq ? -1 : x->seq > y->seq;
 }
 
-/* Who holds, as names alone tell it; a claim is first. */
+/* Who holds, as names alone tell it. */
 static void judge_children(struct hf_zk_folder_facts *facts, struct place *place,
                            size_t count)
 {
     struct hf_ticket     *ticket = calloc(count + 1, sizeof *ticket);
     const struct hf_shape shared = { .weight = 1, .capacity = HF_ALL };
     bool                  any_shared = false;
+    bool                  claims = false;
 
     if (ticket == NULL)
         return;
     qsort(place, count, sizeof *place, by_child_seq);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         any_shared = any_shared || place[i].child.shape.capacity == HF_ALL;
+        claims = claims || hf_zk_child_claims(&place[i].child);
+    }
+    if (claims && place[0].child.style == HF_ZK_CLAIM) { /* it belongs to another */
+        place++;
+        count--;
+    }
     for (size_t i = 0; i < count; i++) {
         ticket[i].seq = place[i].seq;
         ticket[i].shape = hf_zk_shape_to(&place[i].child, any_shared ? &shared : NULL);
@@ -137,9 +144,7 @@ void hf_zk_folder_take_list(struct hf_zk_folder_facts *facts, struct hf_zk_reply
         if (!hf_zk_child_is_holdfast(name.bytes, name.size))
             facts->other_kinds |= bit;
         if (place != NULL)
-            place[places++] = (struct place){
-                child.shape.claim ? 0 : (uint64_t)(uint32_t)child.number + 1, child
-            };
+            place[places++] = (struct place){ hf_zk_child_seq(&child), child };
     }
     hf_zk_get_stat(&reply->body, &facts->stat);
     assert(places <= count);

@@ -80,7 +80,7 @@ static bool add_item(struct gather *gather, const char *line, struct hf_zk_text 
     }
     struct hf_zk_item *item = &items->item[items->count];
     *item = (struct hf_zk_item){ .child = child, .slot = -1 };
-    item->seq = (uint64_t)(uint32_t)child.number + 1;
+    item->seq = hf_zk_child_seq(&child);
     item->line = strdup(line);
     item->name = strndup(name.bytes, name.size);
     items->count++;
@@ -129,10 +129,7 @@ static bool take_data(struct hf_zk_item *item, struct hf_zk_text data,
     item->note = strndup(item->text, strcspn(item->text, "\n"));
     const char *token = strstr(item->text, "\ntoken=");
     item->token = token != NULL ? strtoull(token + 7, NULL, 10) : (uint64_t)stat->czxid;
-    if (item->child.shape.claim)
-        item->seq = (uint64_t)stat->czxid;
     item->since = hf_zk_since_read(item->text, stat);
-    item->version = stat->version;
     item->there = true;
     return item->note != NULL;
 }

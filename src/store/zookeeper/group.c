@@ -153,24 +153,14 @@ static void on_group_failed(struct hf_zk *zk, struct hf_zk_group *group,
                                culprit(group, reply)->folder));
 }
 
-/* Servers answer a create2 inside a MULTI with the path alone.  What we need of the stat
- * is known: it is ours, and was made by this very transaction. */
 static void on_group_nodes(struct hf_zk *zk, struct hf_zk_group *group,
                            struct hf_zk_reply *reply)
 {
-    struct hf_zk_reader *body = &reply->body;
-    struct hf_zk_task   *task;
+    struct hf_zk_task *task;
 
     for (int32_t i = 0; (task = mate_at(group, i)) != NULL; i++) {
-        struct hf_zk_stat stat = { .owner = zk->link.session, .czxid = reply->zxid };
-        int32_t           type = hf_zk_get_int(body);
-        hf_zk_get_byte(body);
-        hf_zk_get_int(body);
-        struct hf_zk_text path = hf_zk_get_text(body);
-        if (type == HF_ZK_CREATE2)
-            hf_zk_get_stat(body, &stat);
-        if (body->bad)
-            path.size = 0;
+        struct hf_zk_stat stat;
+        struct hf_zk_text path = hf_zk_multi_made(zk, reply, &stat);
         hf_zk_enter_made(zk, task, path, &stat);
     }
 }

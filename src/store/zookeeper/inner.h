@@ -28,10 +28,7 @@
  *   What the verbs use
  *   chroot.c   the node that all locks are below
  *   search.c   what became of a place whose answer was lost
- *   known.c    lines from one turn of ours to the next
- *   alone.c    lines that we have to ourselves
- *   pair.c     lines that we share with one other
- *   claim.c    claims, which all have one name
+ *   claim.c    claims: a place and the node `claim`
  *   group.c    ENTERs that belong together, in one step
  *   slot.c     slot numbers of semaphores
  *   self.c     listening to our own node
@@ -73,8 +70,7 @@ struct hf_zk_task {
     void                  *more; /* of LIST, BREAK, ASK, PROVE, EXAMINE */
     void (*free_more)(void *more);
     void (*on_list)(struct hf_zk *zk, struct hf_zk_task *task, int error);
-    uint64_t claim; /* which claim it is about: its seq */
-    void (*on_claim)(struct hf_zk *zk, struct hf_zk_task *task, int error);
+    void (*on_deleted)(struct hf_zk *zk, struct hf_zk_task *task, int error);
 
     struct hf_zk_group *group; /* NULL: it is by itself */
     struct hf_zk_task  *next_mate;
@@ -105,10 +101,14 @@ void hf_zk_read_answer(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
                   void (*then)(struct hf_zk *zk, struct hf_zk_task *task));
 
-/* claim.c: read the claim in front of a listing, so that its seq is known. */
-void hf_zk_claim_read(struct hf_zk *zk, struct hf_zk_task *task);
-/* Delete this claim and no other, then go on with ZooKeeper's error. */
-void hf_zk_claim_delete(struct hf_zk *zk, struct hf_zk_task *task, uint64_t seq,
+/* claim.c: make a place, whose name begins with `path`, and `claim`; the path of that. */
+void hf_zk_claim_create(struct hf_zk *zk, struct hf_zk_task *task, const char *path,
+                        const char *note);
+void hf_zk_claim_path(const struct hf_zk_line *line, char *ret);
+
+/* leave.c: delete the task's place with what goes with it, by call[0], then go on with
+ * ZooKeeper's error. */
+void hf_zk_place_delete(struct hf_zk *zk, struct hf_zk_task *task,
                         void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
                                      int error));
 
@@ -133,51 +133,6 @@ int hf_zk_group_failed(struct hf_zk *zk, const struct hf_zk_task *task);
 void hf_zk_groups_run(struct hf_zk *zk);
 void hf_zk_groups_fail(struct hf_zk *zk);
 
-/* alone.c: may a new place be made without a listing?  And when it is made: is it proven that
- * nobody else is in the line? */
-bool hf_zk_alone_likely(struct hf_zk *zk, const struct hf_zk_task *task);
-bool hf_zk_alone_proven(struct hf_zk *zk, const struct hf_zk_ticket *ticket);
-/* That place was deleted. */
-struct hf_zk_alone;
-void hf_zk_alone_listed(struct hf_zk_alone *alone, const struct hf_zk_ticket *ticket);
-void hf_zk_alone_left(struct hf_zk *zk, const struct hf_zk_ticket *ticket, int64_t zxid);
-
-/* pair.c: with a create, listen to who will be ahead, and to the new node. */
-struct hf_zk_pair;
-void hf_zk_pair_listen(struct hf_zk *zk, const struct hf_zk_task *task);
-void hf_zk_pair_listed(struct hf_zk_pair *pair, const struct hf_zk_ticket *ticket);
-
-/* known.c: a line from one turn of ours to the next; all zeros at first.  NULL: nothing is
- * known, or no memory. */
-#define HF_ZK_KNOWN 1024 /* lines at most */
-
-struct hf_zk_alone {
-    int64_t  number; /* of our last place there; -1: others were there, too */
-    uint64_t token;  /* and its token */
-    int64_t  gone;   /* the zxid of its delete; 0: it may be there */
-    unsigned turns;  /* so often in a row nobody else had come */
-    unsigned need;   /* after so many we rely on it */
-};
-
-struct hf_zk_pair {
-    int64_t  mine;                 /* the number of our last place there */
-    char     uuid[HF_ZK_UUID + 1]; /* of the other's before it; "": unknown */
-    unsigned sure;                 /* so often it was foreseen */
-    unsigned idle;                 /* so many turns ago it was last met */
-};
-
-struct hf_zk_known {
-    struct hf_zk_alone alone;
-    struct hf_zk_pair  pair;
-    char               name[]; /* of the line */
-};
-
-struct hf_zk_known *hf_zk_known_find(struct hf_zk *zk, const struct hf_zk_line *line);
-struct hf_zk_known *hf_zk_known_get(struct hf_zk *zk, const struct hf_zk_line *line);
-/* It was listed, or is as if it were, behind a new place of ours. */
-void hf_zk_known_listed(struct hf_zk *zk, const struct hf_zk_ticket *ticket);
-void hf_zk_known_drop(struct hf_zk *zk);
-
 /* gather.c: one child of a folder with what is in it; strings are its own. */
 struct hf_zk_item {
     char              *line; /* the lock's name */
@@ -185,9 +140,9 @@ struct hf_zk_item {
     struct hf_zk_child child;
     uint64_t           seq, token;
     int64_t            since; /* us since 1970 */
-    int32_t            version;
     int                slot;
-    bool               there;  /* it still was when it was read */
+    const char        *beside; /* the name of the node that goes with it; NULL: none */
+    bool               there;  /* it still was when it was read, and is a place */
     bool               hidden; /* we may not read it */
     char              *note;   /* its data, or the part of it that is the note */
     char              *text;   /* all its data */
@@ -207,6 +162,8 @@ void hf_zk_gather(struct hf_zk *zk, struct hf_zk_task *task,
 
 /* items.c: sort them, give places their slots, and make their shapes agree. */
 void hf_zk_items_arrange(struct hf_zk_items *items);
+/* The places among them, to be freed; NULL: no memory.  Strings are lent. */
+struct hf_ticket *hf_zk_items_tickets(const struct hf_zk_items *items, size_t *count);
 /* The place that a BREAK or ASK is about; NULL: it is not there. */
 const struct hf_zk_item *hf_zk_items_find(const struct hf_zk_items *items,
                                           const struct hf_req      *req);
@@ -234,16 +191,11 @@ void hf_zk_self_listen(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_self_await(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_self_run(struct hf_zk *zk);
-/* Would we have heard by now that it is gone? */
-bool hf_zk_self_is_armed(const struct hf_zk *zk, const struct hf_zk_ticket *ticket);
-bool hf_zk_self_is_readable(const struct hf_zk *zk); /* the nodes that we make */
 
 /* near.c: a WATCH of a ticket that waits, at index `me`: whom to listen to, as the line is
  * now.  The WATCH ends if nobody keeps it out. */
 void hf_zk_near_choose(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me);
 void hf_zk_near_run(struct hf_zk *zk);
-void hf_zk_near_early_news(struct hf_zk *zk, struct hf_zk_listener *listener,
-                           enum hf_zk_news news);
 /* Does this way suit it and its line?  And is it granted, by all that is known? */
 bool hf_zk_near_suits(const struct hf_zk_ticket *ticket);
 bool hf_zk_near_granted(const struct hf_zk_ticket *ticket);
@@ -288,7 +240,6 @@ struct hf_zk {
     size_t                     tickets; /* that are THERE */
     struct hf_zk_lates         late;    /* holders that are to listen to their nodes */
     struct hf_zk_lates         prove;   /* waiters that are to read the one ahead */
-    struct hf_zk_known        *known[HF_ZK_KNOWN];
     struct hf_zk_group        *groups;
     struct hf_zk_probe        *probes;   /* sent, not answered */
     struct hf_ticket          *snapshot; /* of the answer being given */

@@ -17,19 +17,33 @@ static int by_line_and_seq(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Slots belong to the places whose uuid is in them. */
+static bool is_slot_of(const struct hf_zk_item *slot, const struct hf_zk_item *place)
+{
+    if (strcmp(place->line, slot->line) != 0)
+        return false;
+    if (slot->child.style == HF_ZK_CLAIM) /* they are made in one transaction */
+        return hf_zk_child_claims(&place->child) && place->token == slot->token;
+    return place->child.style != HF_ZK_SLOT && slot->text != NULL &&
+           strlen(slot->text) == HF_ZK_UUID &&
+           hf_zk_child_is(place->name, strlen(place->name), slot->text);
+}
+
+/* Slots and `claim` are no places but belong to one; but see claim.c. */
 static void give_slots(struct hf_zk_items *items)
 {
     for (size_t i = 0; i < items->count; i++) {
-        const struct hf_zk_item *slot = &items->item[i];
-        if (slot->child.style != HF_ZK_SLOT || slot->text == NULL ||
-            strlen(slot->text) != HF_ZK_UUID)
+        struct hf_zk_item *slot = &items->item[i];
+        bool               is_slot = slot->child.style == HF_ZK_SLOT;
+        if ((!is_slot && slot->child.style != HF_ZK_CLAIM) || !slot->there)
             continue;
+        slot->there = !is_slot;
         for (size_t k = 0; k < items->count; k++) {
             struct hf_zk_item *item = &items->item[k];
-            if (item->child.style != HF_ZK_SLOT && strcmp(item->line, slot->line) == 0 &&
-                hf_zk_child_is(item->name, strlen(item->name), slot->text))
-                item->slot = (int)slot->child.number;
+            if (!is_slot_of(slot, item))
+                continue;
+            item->beside = slot->name;
+            item->slot = is_slot ? (int)slot->child.number : -1;
+            slot->there = false;
         }
     }
 }
@@ -63,11 +77,31 @@ const struct hf_zk_item *hf_zk_items_find(const struct hf_zk_items *items,
     assert(req->op == HF_BREAK || req->op == HF_ASK);
     for (size_t i = 0; i < items->count; i++) {
         const struct hf_zk_item *item = &items->item[i];
-        if (item->there && item->child.style != HF_ZK_SLOT && item->seq == req->seq &&
+        if (item->there && item->seq == req->seq &&
             (req->token == 0 || req->token == item->token))
             return item;
     }
     return NULL;
+}
+
+struct hf_ticket *hf_zk_items_tickets(const struct hf_zk_items *items, size_t *count)
+{
+    struct hf_ticket *ticket = calloc(items->count + 1, sizeof *ticket);
+
+    *count = 0;
+    for (size_t i = 0; ticket != NULL && i < items->count; i++) {
+        const struct hf_zk_item *item = &items->item[i];
+        if (!item->there)
+            continue;
+        ticket[(*count)++] = (struct hf_ticket){ .seq = item->seq,
+                                                 .token = item->token,
+                                                 .shape = item->child.shape,
+                                                 .slot = item->slot,
+                                                 .since = item->since,
+                                                 .line = item->line,
+                                                 .note = item->note };
+    }
+    return ticket;
 }
 
 void hf_zk_items_finish(struct hf_zk_items *items)

@@ -29,35 +29,75 @@ static void leave_end(struct hf_zk *zk, struct hf_zk_task *task, int status)
     hf_task_finish(&task->base, status);
 }
 
-static void on_place_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+static void place_deleted(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    struct hf_zk_task   *task = data;
     struct hf_zk_ticket *ticket = task->ticket;
 
-    switch (reply->error) {
+    switch (error) {
     case HF_ZK_OK:
-        hf_zk_alone_left(zk, ticket, reply->zxid);
         leave_end(zk, task, 0);
         break;
-    case HF_ZK_NO_NODE: /* of a MULTI, too: see on_slot_deleted() */
+    case HF_ZK_NO_NODE:
         leave_end(zk, task, ticket->leaving || task->step != 0 ? 0 : HF_ELOST);
         break;
     default:
-        if (reply->error == HF_ZK_CONNECTION_LOSS)
+        if (error == HF_ZK_CONNECTION_LOSS)
             ticket->leaving = true;
-        hf_task_finish(&task->base,
-                       hf_zk_fault(zk, reply->error, "delete", ticket->path));
+        hf_task_finish(&task->base, hf_zk_fault(zk, error, "delete", ticket->path));
     }
 }
 
-static void on_claim_deleted(struct hf_zk *zk, struct hf_zk_task *task, int error)
-{
-    struct hf_zk_ticket *ticket = task->ticket;
+/* ---- Deleting ------------------------------------------------------------------------------ */
 
-    if (error == HF_ZK_OK || error == HF_ZK_NO_NODE)
-        leave_end(zk, task, error == HF_ZK_OK || ticket->leaving ? 0 : HF_ELOST);
+static void on_place_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+
+    task->on_deleted(zk, task, reply->error);
+}
+
+/* If only what goes with it is not there, the node is deleted by itself. */
+static void on_both_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+
+    if (reply->error != HF_ZK_NO_NODE || hf_zk_multi_error(reply, 0) == HF_ZK_NO_NODE)
+        on_place_deleted(zk, task, reply);
     else
-        hf_task_finish(&task->base, hf_zk_fault(zk, error, "delete", ticket->path));
+        hf_zk_call_delete(zk, &task->call[DELETE], task->ticket->path, -1,
+                          on_place_deleted, task);
+}
+
+/* The place, what goes with it, and the folder if that is wanted, in one step. */
+static void delete_all(struct hf_zk *zk, const struct hf_zk_task *task, bool folder)
+{
+    char beside[HF_ZK_PATH_MAX];
+
+    assert(!task->ticket->slot_unsure);
+    hf_zk_multi_delete(zk, task->ticket->path);
+    if (hf_zk_ticket_beside(task->ticket, beside))
+        hf_zk_multi_delete(zk, beside);
+    if (folder)
+        hf_zk_multi_delete(zk, task->line->folder);
+    hf_zk_multi_end(zk);
+}
+
+void hf_zk_place_delete(struct hf_zk *zk, struct hf_zk_task *task,
+                        void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
+                                     int error))
+{
+    char beside[HF_ZK_PATH_MAX];
+
+    task->on_deleted = then;
+    if (!hf_zk_ticket_beside(task->ticket, beside)) {
+        hf_zk_call_delete(zk, &task->call[DELETE], task->ticket->path, -1,
+                          on_place_deleted, task);
+        return;
+    }
+    size_t begin =
+        hf_zk_call_begin(zk, &task->call[DELETE], HF_ZK_MULTI, on_both_deleted, task);
+    delete_all(zk, task, false);
+    hf_zk_call_end(zk, begin);
 }
 
 static void on_reset(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -73,42 +113,14 @@ static void on_reset(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 
 static void reset_folder(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    assert(task->ticket->number >= RESET_FROM && !task->ticket->shape.claim);
+    assert(task->ticket->number >= RESET_FROM);
     size_t begin = hf_zk_call_begin(zk, &task->call[RESET], HF_ZK_MULTI, on_reset, task);
 
-    hf_zk_multi_delete(zk, task->ticket->path);
-    hf_zk_multi_delete(zk, task->line->folder);
-    hf_zk_multi_end(zk);
+    delete_all(zk, task, true);
     hf_zk_call_end(zk, begin);
 }
 
-/* If only the slot is not there, the node is deleted by itself. */
-static void on_slot_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
-{
-    struct hf_zk_task *task = data;
-
-    if (reply->error != HF_ZK_NO_NODE || hf_zk_multi_error(reply, 0) == HF_ZK_NO_NODE) {
-        on_place_deleted(zk, task, reply);
-        return;
-    }
-    hf_zk_call_delete(zk, &task->call[DELETE], task->ticket->path, -1, on_place_deleted,
-                      task);
-}
-
-static void delete_with_slot(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    struct hf_zk_ticket *ticket = task->ticket;
-    char                 path[HF_ZK_PATH_MAX];
-    size_t               begin =
-        hf_zk_call_begin(zk, &task->call[DELETE], HF_ZK_MULTI, on_slot_deleted, task);
-
-    assert(!ticket->slot_unsure);
-    hf_zk_slot_path(task->line, ticket->slot, path);
-    hf_zk_multi_delete(zk, ticket->path);
-    hf_zk_multi_delete(zk, path);
-    hf_zk_multi_end(zk);
-    hf_zk_call_end(zk, begin);
-}
+/* ---- Leaving ------------------------------------------------------------------------------- */
 
 static void leave_place(struct hf_zk *zk, struct hf_zk_task *task);
 
@@ -144,6 +156,7 @@ static void find_lost_slot(struct hf_zk *zk, struct hf_zk_task *task)
 static void leave_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket *ticket = task->ticket;
+    char                 beside[HF_ZK_PATH_MAX];
 
     switch (ticket->where) {
     case HF_ZK_UNSURE:
@@ -163,30 +176,19 @@ static void leave_place(struct hf_zk *zk, struct hf_zk_task *task)
         return;
     }
     hf_zk_ticket_quiet(zk, ticket, true);
-    if (ticket->slot >= 0) {
-        delete_with_slot(zk, task);
-        return;
-    }
-    if (ticket->shape.claim) {
-        hf_zk_claim_delete(zk, task, ticket->seq, on_claim_deleted);
-        return;
-    }
     if (ticket->number >= RESET_FROM)
         reset_folder(zk, task);
-    hf_zk_call_delete(zk, &task->call[DELETE], ticket->path, -1, on_place_deleted, task);
+    hf_zk_place_delete(zk, task, place_deleted);
     /* The place is gone to us as soon as its delete is on its way: what we send later the
      * server does later, and until it has done so the node keeps everybody else out. */
-    hf_zk_ticket_step_aside(zk, ticket);
+    if (!hf_zk_ticket_beside(ticket,
+                             beside)) /* that delete may fail, and be made again */
+        hf_zk_ticket_step_aside(zk, ticket);
 }
 
 void hf_zk_leave(struct hf_zk *zk, struct hf_zk_task *task)
 {
     task->ticket = hf_zk_ticket_find(zk, task->base.req->id);
-    /* Our delete may have been done, and the claim be somebody else's by now, whose
-     * node has the same name. */
-    if (task->ticket != NULL && task->ticket->shape.claim && task->ticket->leaving &&
-        task->ticket->where == HF_ZK_THERE)
-        hf_zk_ticket_set(zk, task->ticket, HF_ZK_UNSURE);
     if (task->ticket == NULL) /* left already */
         hf_task_finish(&task->base, 0);
     else if (task->ticket->where == HF_ZK_UNSURE)

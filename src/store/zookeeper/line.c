@@ -92,12 +92,6 @@ size_t hf_zk_line_find(const struct hf_zk_line *line, uint64_t seq)
 {
     size_t low = 0, high = line->count;
 
-    /* A claim comes first whatever its number, so that no other kind overlooks it. */
-    if (high > 0 && line->place[0].child.shape.claim) {
-        if (line->place[0].seq == seq)
-            return 0;
-        low = 1;
-    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (line->place[middle].seq < seq)
@@ -117,18 +111,14 @@ size_t hf_zk_line_before(const struct hf_zk_line *line, size_t index)
     return line->count;
 }
 
-const char *hf_zk_line_own_name(const struct hf_zk_line   *line,
-                                const struct hf_zk_ticket *ticket)
+size_t hf_zk_line_own(const struct hf_zk_line *line, const struct hf_zk_ticket *ticket)
 {
-    for (size_t i = 0; i < line->count; i++) {
-        const char *name = line->place[i].name;
-        if (strlen(name) >= HF_ZK_CHILD_MAX)
-            continue; /* ours are shorter */
-        if (ticket->shape.claim ? line->place[i].child.shape.claim
-                                : hf_zk_child_is(name, strlen(name), ticket->uuid))
-            return name;
-    }
-    return NULL;
+    size_t i = 0;
+
+    while (i < line->count && !hf_zk_child_is(line->place[i].name,
+                                              strlen(line->place[i].name), ticket->uuid))
+        i++;
+    return i;
 }
 
 static void review_ticket(struct hf_zk *zk, struct hf_zk_ticket *ticket)

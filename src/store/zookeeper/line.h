@@ -133,9 +133,7 @@ struct hf_zk_line {
     bool      writer_gone; /* since then, perhaps: it may have become a reader */
     uint32_t *slot;        /* of a semaphore: those taken, sorted */
     size_t    slots, slot_room;
-    size_t    foreign;
     uint64_t  stamp;
-    uint64_t  claim; /* czxid of the claim as last read: its seq */
 
     struct hf_zk_listing first;                  /* so that one can always be sent */
     struct hf_zk_task   *wanting, *wanting_last; /* want a listing sent from now on */
@@ -154,8 +152,6 @@ void               hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line);
 void hf_zk_line_list(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_task *task);
 /* Have the WATCHes of this line reviewed with a new listing. */
 void hf_zk_line_refresh(struct hf_zk *zk, struct hf_zk_line *line);
-/* As if it had been listed, and nobody was in it but the ticket.  0 or HF_ENOMEM. */
-int hf_zk_line_only(struct hf_zk_line *line, const struct hf_zk_ticket *ticket);
 /* Send the listings that are wanted; or, when the connection broke, say so. */
 void hf_zk_lines_flush(struct hf_zk *zk);
 void hf_zk_lines_fail(struct hf_zk *zk);
@@ -167,9 +163,8 @@ size_t hf_zk_line_before(const struct hf_zk_line *line, size_t index);
 /* So many of our own places in a row listen to their nodes before they are granted. */
 #define HF_ZK_READY_AHEAD 64
 
-/* The name of our node in the last listing; NULL: it is not there. */
-const char *hf_zk_line_own_name(const struct hf_zk_line   *line,
-                                const struct hf_zk_ticket *ticket);
+/* Index of our node in the last listing, found by its id; line->count: it is not there. */
+size_t hf_zk_line_own(const struct hf_zk_line *line, const struct hf_zk_ticket *ticket);
 
 /* A place has gone: review the WATCHes that may depend on it. */
 void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index);
@@ -189,7 +184,7 @@ char *hf_zk_path_new(const struct hf_zk_line *line, const char *child);
  *               AWAY      an AMEND has searched for it in vain
  *     UNSURE    NOWHERE   searched for; if it was found, THERE at once
  *     THERE     AWAY      somebody took it away
- *               UNSURE    the answer to an AMEND, or to the delete of a claim, was lost
+ *               UNSURE    the answer to an AMEND was lost
  *               NOWHERE   an AMEND has renamed it, THERE at once
  *     AWAY      NOWHERE   the same two, if it was taken away while the AMEND was under way
  *               UNSURE
@@ -241,16 +236,15 @@ struct hf_zk_ticket {
     int   since_tries; /* how often it was tried to write down since when */
     int   slot;
     int   slot_tried;
-    bool  slot_unsure;          /* the answer about slot_tried was lost */
-    char *asked;                /* why somebody wants it */
-    bool  told;                 /* and the caller knows */
-    bool  unread;               /* its node may have changed before we listened to it */
-    struct hf_zk_listener self; /* to the own node */
-    struct hf_zk_listener early[2]; /* pair.c: to the one ahead, and the own node */
-    bool                  doubt;    /* others ahead may have gone, too: list */
-    struct hf_zk_task    *watch;    /* the WATCH that waits here */
-    struct hf_zk_late     late;     /* then listen to the own node */
-    struct hf_zk_late     prove;    /* then read the one ahead */
+    bool  slot_unsure;           /* the answer about slot_tried was lost */
+    char *asked;                 /* why somebody wants it */
+    bool  told;                  /* and the caller knows */
+    bool  unread;                /* its node may have changed before we listened to it */
+    struct hf_zk_listener self;  /* to the own node */
+    bool                  doubt; /* others ahead may have gone, too: list */
+    struct hf_zk_task    *watch; /* the WATCH that waits here */
+    struct hf_zk_late     late;  /* then listen to the own node */
+    struct hf_zk_late     prove; /* then read the one ahead */
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);
@@ -265,6 +259,9 @@ int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char
 /* Any state but THERE. */
 void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
                       enum hf_zk_where where);
+/* The path of the node that goes with its place, a slot or `claim`; false: there is none.
+ * `ret` has HF_ZK_PATH_MAX bytes. */
+bool hf_zk_ticket_beside(const struct hf_zk_ticket *ticket, char *ret);
 /* Listen to nothing any more; `goes` as of hf_zk_unlisten(). */
 void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes);
 /* By our own doing it is gone, or about to go: review the WATCHes of our own behind it,
@@ -286,8 +283,12 @@ int hf_zk_answer(struct hf_zk *zk, struct hf_req *req, struct hf_zk_line *line,
 void hf_zk_answer_done(struct hf_zk *zk, struct hf_zk_task *task, int error, int gone,
                        const char *what);
 
-/* Would it pass, as the line was last listed? */
-bool hf_zk_granted(const struct hf_zk_line *line, const struct hf_zk_ticket *ticket);
+/* Is a place of this shape granted, at that index of the last listing?  1, 0 or HF_ENOMEM. */
+int hf_zk_granted(struct hf_zk *zk, const struct hf_zk_line *line, size_t me,
+                  const struct hf_shape *shape);
+/* Where the ticket stands in the last listing; line->count: nowhere. */
+size_t hf_zk_ticket_index(const struct hf_zk_line   *line,
+                          const struct hf_zk_ticket *ticket);
 
 /* What a place weighs to somebody who is of the shape `mine`. */
 struct hf_shape hf_zk_shape_to(const struct hf_zk_child *child,

@@ -98,6 +98,10 @@ void hf_zk_multi_end(struct hf_zk *zk);
 
 /* Of the answer to a MULTI that failed: the error of its part `index`. */
 int hf_zk_multi_error(const struct hf_zk_reply *reply, size_t index);
+/* One that succeeded: the path that its next create made, "" if the answer makes no sense, and
+ * its stat. */
+struct hf_zk_text hf_zk_multi_made(const struct hf_zk *zk, struct hf_zk_reply *reply,
+                                   struct hf_zk_stat *stat);
 
 /* Take the answer to the oldest call, `frame` without its length.  False: it makes
  * no sense. */

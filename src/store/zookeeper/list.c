@@ -6,25 +6,13 @@
 static void on_gathered_to_list(struct hf_zk *zk, struct hf_zk_task *task,
                                 const struct hf_zk_items *items)
 {
-    struct hf_ticket *ticket = calloc(items->count + 1, sizeof *ticket);
-    size_t            count = 0;
+    size_t            count;
+    struct hf_ticket *ticket = hf_zk_items_tickets(items, &count);
 
     (void)zk;
     if (ticket == NULL) {
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
-    }
-    for (size_t i = 0; i < items->count; i++) {
-        const struct hf_zk_item *item = &items->item[i];
-        if (!item->there || item->child.style == HF_ZK_SLOT)
-            continue;
-        ticket[count++] = (struct hf_ticket){ .seq = item->seq,
-                                              .token = item->token,
-                                              .shape = item->child.shape,
-                                              .slot = item->slot,
-                                              .since = item->since,
-                                              .line = item->line,
-                                              .note = item->note };
     }
     task->base.req->snapshot = (struct hf_line){ ticket, count };
     task->base.req->me = count;

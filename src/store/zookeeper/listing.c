@@ -64,17 +64,9 @@ static int by_place_seq(const void *a, const void *b)
 {
     const struct hf_zk_place *x = a, *y = b;
 
-    if (x->child.shape.claim != y->child.shape.claim)
-        return x->child.shape.claim ? -1 : 1;
     if (x->seq != y->seq)
         return x->seq < y->seq ? -1 : 1;
     return strcmp(x->name, y->name);
-}
-
-/* The counter runs over to the negative numbers: those come last. */
-static uint64_t seq_of(const struct hf_zk_child *child)
-{
-    return (uint64_t)(uint32_t)child->number + 1;
 }
 
 static bool is_reader_or_writer(const struct hf_shape *shape)
@@ -92,16 +84,13 @@ static bool add_place(struct hf_zk_line *line, struct hf_zk_text name, size_t *b
     hf_zk_child_parse(name.bytes, name.size, &place->child);
     if (place->child.style == HF_ZK_SLOT)
         return add_slot(line, place->child.number);
-    if (place->child.style == HF_ZK_FOREIGN) {
-        line->foreign++;
+    if (place->child.style == HF_ZK_FOREIGN)
         return true;
-    }
     memcpy(text, name.bytes, name.size);
     text[name.size] = '\0';
     *bytes += name.size + 1;
     place->name = text;
-    place->seq = place->child.shape.claim && line->claim != 0 ? line->claim
-                                                              : seq_of(&place->child);
+    place->seq = hf_zk_child_seq(&place->child);
     place->ticket = NULL;
     place->gone = false;
     bool is_numbered =
@@ -116,10 +105,23 @@ static bool add_place(struct hf_zk_line *line, struct hf_zk_text name, size_t *b
 
 static void clear_listing(struct hf_zk_line *line)
 {
-    line->count = line->head = line->foreign = line->slots = 0;
+    line->count = line->head = line->slots = 0;
     line->plain = line->shared = true;
     line->writer_gone = false;
     line->stamp = 1; /* of a folder that is not there */
+}
+
+/* `claim` is no place if it belongs to one. */
+static void drop_claim(struct hf_zk_line *line)
+{
+    bool belongs = false;
+
+    if (line->count == 0 || line->place[0].child.style != HF_ZK_CLAIM)
+        return;
+    for (size_t i = 1; i < line->count && !belongs; i++)
+        belongs = hf_zk_child_claims(&line->place[i].child);
+    if (belongs)
+        memmove(line->place, line->place + 1, --line->count * sizeof *line->place);
 }
 
 /* Which of the places are ours. */
@@ -133,7 +135,7 @@ static void match_tickets(struct hf_zk_line *line)
              i < line->count && line->place[i].seq == ticket->seq; i++) {
             const char *name = line->place[i].name;
             assert(!line->place[i].gone); /* it is just taken in */
-            if (hf_zk_child_is(name, strlen(name), ticket->uuid) || ticket->shape.claim) {
+            if (hf_zk_child_is(name, strlen(name), ticket->uuid)) {
                 line->place[i].ticket = ticket;
                 ticket->index = i;
             }
@@ -167,25 +169,11 @@ static int take_listing_in(struct hf_zk_line *line, struct hf_zk_reader *body)
         return HF_ESTORE;
     line->stamp = (uint64_t)stat.pzxid;
     qsort(line->place, line->count, sizeof *line->place, by_place_seq);
+    drop_claim(line);
     if (has_twins(line))
         line->plain = line->shared = false;
     if (line->slots > 0)
         qsort(line->slot, line->slots, sizeof *line->slot, by_number);
-    match_tickets(line);
-    return 0;
-}
-
-int hf_zk_line_only(struct hf_zk_line *line, const struct hf_zk_ticket *ticket)
-{
-    struct hf_zk_text name = { .bytes = ticket->path + strlen(line->folder) + 1 };
-    size_t            bytes = 0;
-
-    assert(ticket->where == HF_ZK_THERE && ticket->line == line);
-    name.size = strlen(name.bytes);
-    clear_listing(line);
-    if (!make_listing_room(line, 1, name.size + 1) || !add_place(line, name, &bytes))
-        return HF_ENOMEM;
-    line->stamp = ticket->token; /* the last change in it */
     match_tickets(line);
     return 0;
 }

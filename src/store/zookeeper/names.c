@@ -2,11 +2,19 @@
 #include "store/zookeeper/names.h"
 
 #include "base/name.h"
+#include "store/store.h"
 
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+
+/* What ends the kinds that only we have.  A later layout has other words for them. */
+#if HF_LAYOUT_BUMP == 0
+#define LAYOUT "-"
+#else
+#define LAYOUT "2-"
+#endif
 
 static const struct hf_shape mutex = { .weight = 1, .capacity = 1 };
 static const struct hf_shape reader = { .weight = 1, .capacity = HF_ALL };
@@ -83,7 +91,7 @@ static bool is_semaphore(const char *name, size_t size, struct hf_shape *ret)
     int64_t weight, capacity;
 
     if (!take_number(name, &size, &weight) || !take_number(name, &size, &capacity) ||
-        !ends(name, size, "-sem-"))
+        !ends(name, size, "-sem" LAYOUT))
         return false;
     bool can_be = capacity >= 2 && capacity < HF_ALL;
     *ret = hf_shape_read(weight, can_be ? capacity : 0, false);
@@ -107,9 +115,10 @@ static bool read_kind(const char *name, size_t size, struct hf_zk_child *ret)
         enum hf_zk_style       style;
         const struct hf_shape *shape;
     } kinds[] = {
-        { "lock-", HF_ZK_CURATOR, &mutex },     { "latch-", HF_ZK_CURATOR, &mutex },
-        { "__READ__", HF_ZK_CURATOR, &reader }, { "__WRIT__", HF_ZK_CURATOR, &writer },
-        { "__lock__", HF_ZK_KAZOO, &mutex },    { "__rlock__", HF_ZK_KAZOO, &reader },
+        { "lock-", HF_ZK_CURATOR, &mutex },        { "latch-", HF_ZK_CURATOR, &mutex },
+        { "__READ__", HF_ZK_CURATOR, &reader },    { "__WRIT__", HF_ZK_CURATOR, &writer },
+        { "__lock__", HF_ZK_KAZOO, &mutex },       { "__rlock__", HF_ZK_KAZOO, &reader },
+        { "-claim" LAYOUT, HF_ZK_NATIVE, &claim },
     };
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
@@ -147,6 +156,18 @@ static bool read_place(const char *name, size_t size, struct hf_zk_child *ret)
     return read_kind(name, at - 1, ret);
 }
 
+/* A place of a kind that we do not know, though Holdfast has made it. */
+static bool read_unknown(const char *name, size_t size, struct hf_zk_child *ret)
+{
+    size_t at = digits_at(name, size, 10);
+
+    *ret = (struct hf_zk_child){ .style = HF_ZK_NATIVE,
+                                 .shape = hf_shape_read(0, 0, false),
+                                 .number = (int32_t)digits_value(name + at, size - at) };
+    return size - at >= 9 && starts(name, size, "_c_") &&
+           hf_zk_child_is_holdfast(name, size);
+}
+
 /* "slot-<N>", without leading zeros. */
 static bool read_slot(const char *name, size_t size, struct hf_zk_child *ret)
 {
@@ -166,11 +187,23 @@ void hf_zk_child_parse(const char *name, size_t size, struct hf_zk_child *ret)
     struct hf_zk_child child;
 
     if (is_text(name, size, "claim"))
-        *ret = (struct hf_zk_child){ .style = HF_ZK_NATIVE, .shape = claim };
-    else if (read_slot(name, size, &child) || read_place(name, size, &child))
+        *ret = (struct hf_zk_child){ .style = HF_ZK_CLAIM, .shape = claim };
+    else if (read_slot(name, size, &child) || read_place(name, size, &child) ||
+             read_unknown(name, size, &child))
         *ret = child;
     else
         *ret = (struct hf_zk_child){ .style = HF_ZK_FOREIGN };
+}
+
+uint64_t hf_zk_child_seq(const struct hf_zk_child *child)
+{
+    return child->style == HF_ZK_CLAIM ? 1 : (uint64_t)(uint32_t)child->number + 2;
+}
+
+bool hf_zk_child_claims(const struct hf_zk_child *child)
+{
+    return child->style == HF_ZK_NATIVE &&
+           (child->shape.claim || hf_shape_strange(&child->shape));
 }
 
 /* ---- Our own ------------------------------------------------------------------- */
@@ -222,29 +255,6 @@ void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret)
              last & 0xffffffffffff);
 }
 
-bool hf_zk_child_uuid(const char *name, size_t size, char *ret)
-{
-    if (!starts(name, size, "_c_") || size < 3 + HF_ZK_UUID ||
-        !hf_zk_child_is_holdfast(name, size))
-        return false;
-    memcpy(ret, name + 3, HF_ZK_UUID);
-    ret[HF_ZK_UUID] = '\0';
-    return true;
-}
-
-bool hf_zk_uuid_next(const char *uuid, char *ret)
-{
-    uint64_t part[5];
-
-    if (sscanf(uuid, "%8" SCNx64 "-%4" SCNx64 "-8%3" SCNx64 "-%4" SCNx64 "-%12" SCNx64,
-               &part[0], &part[1], &part[2], &part[3], &part[4]) != 5)
-        return false;
-    uint64_t last = part[3] << 48 | part[4];
-    uint64_t id = part[0] << 32 | part[1] << 16 | part[2] << 4 | (last >> 58 & 0xf);
-    hf_zk_uuid((uint64_t[]){ id, last }, 1, ret);
-    return true;
-}
-
 void hf_zk_child_prefix(enum hf_zk_style style, const struct hf_shape *shape,
                         const char *uuid, char ret[HF_ZK_CHILD_MAX])
 {
@@ -257,10 +267,10 @@ void hf_zk_child_prefix(enum hf_zk_style style, const struct hf_shape *shape,
     assert(shape->capacity < HF_ALL || reads || writes);
     uuid_bare(uuid, bare);
     if (shape->claim)
-        snprintf(ret, HF_ZK_CHILD_MAX, "claim");
+        snprintf(ret, HF_ZK_CHILD_MAX, "_c_%s-claim" LAYOUT, uuid);
     else if (hf_shape_has_slots(shape))
-        snprintf(ret, HF_ZK_CHILD_MAX, "_c_%s-sem-%" PRIu32 "-%" PRIu32 "-", uuid,
-                 shape->capacity, shape->weight);
+        snprintf(ret, HF_ZK_CHILD_MAX, "_c_%s-sem" LAYOUT "%" PRIu32 "-%" PRIu32 "-",
+                 uuid, shape->capacity, shape->weight);
     else if (style == HF_ZK_KAZOO)
         snprintf(ret, HF_ZK_CHILD_MAX, "%s%s", bare, reads ? "__rlock__" : "__lock__");
     else
@@ -276,8 +286,7 @@ void hf_zk_child_name(enum hf_zk_style style, const struct hf_shape *shape,
     assert(number >= INT32_MIN && number <= INT32_MAX);
     hf_zk_child_prefix(style, shape, uuid, ret);
     size_t size = strlen(ret);
-    if (!shape->claim)
-        snprintf(ret + size, HF_ZK_CHILD_MAX - size, "%010" PRId64, number);
+    snprintf(ret + size, HF_ZK_CHILD_MAX - size, "%010" PRId64, number);
 }
 
 /* ---- Folders ------------------------------------------------------------------- */

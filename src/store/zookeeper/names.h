@@ -11,13 +11,17 @@
  *     <32 hex>__rlock__0000000007     reader         kazoo
  *     x-<session>-0000000007          mutex          ZooKeeper's own recipes
  *     _c_<uuid>-sem-5-2-0000000007    semaphore      ours: capacity 5, weight 2
- *     claim                           claim          ours
+ *     _c_<uuid>-claim-0000000007      claim          ours
+ *     claim                           beside a claim's place, so that there is no second; by
+ *                                     itself a place that is ahead of all others
  *     slot-3                          a semaphore's slot, not a place
  *
  * What stands right before the number tells the kind.  The number is the server's
  * "%010d" of 32 bits: ten digits, or once it has run over a minus and nine or ten.
- * Numbers of a semaphore that make no sense make it a strange place, see core/line.h.
- * Anything else in the folder is foreign and no place in the line.
+ * Numbers of a semaphore that make no sense make it a strange place, see core/line.h.  So
+ * does a kind that we do not know, if Holdfast made it: it is of a version with another
+ * layout, and nobody gets past it.  Anything else in the folder is foreign and no place in
+ * the line.
  */
 #ifndef HF_ZK_NAMES_H
 #define HF_ZK_NAMES_H
@@ -34,6 +38,7 @@ enum hf_zk_style {
     HF_ZK_KAZOO,
     HF_ZK_RECIPE, /* x-<session>- */
     HF_ZK_NATIVE, /* semaphore, claim */
+    HF_ZK_CLAIM,  /* claim, without a number */
     HF_ZK_SLOT,   /* slot-N: `number` is N */
 };
 
@@ -41,7 +46,7 @@ enum hf_zk_style {
 struct hf_zk_child {
     enum hf_zk_style style;
     struct hf_shape  shape;  /* kazoo's __lock__ is read as a mutex */
-    int64_t          number; /* of the sequence; a claim's is 0 */
+    int64_t          number; /* of the sequence */
 };
 
 #define HF_ZK_UUID       36  /* characters */
@@ -50,6 +55,13 @@ struct hf_zk_child {
 
 /* Take a child's name of `size` bytes apart. */
 void hf_zk_child_parse(const char *name, size_t size, struct hf_zk_child *ret);
+
+/* What orders the places: a `claim` by itself comes first, and numbers that have run over
+ * come last. */
+uint64_t hf_zk_child_seq(const struct hf_zk_child *child);
+
+/* May `claim` belong to that place?  A kind that we do not know may be another layout's. */
+bool hf_zk_child_claims(const struct hf_zk_child *child);
 
 /* Does the name carry this id (of HF_ZK_UUID characters), in either style? */
 bool hf_zk_child_is(const char *name, size_t size, const char *uuid);
@@ -61,14 +73,8 @@ bool hf_zk_child_is_holdfast(const char *name, size_t size);
  * ever again, and nobody else's.  `ret` has room for HF_ZK_UUID + 1. */
 void hf_zk_uuid(const uint64_t salt[2], uint64_t id, char *ret);
 
-/* The id that a place carries, of a Holdfast's ticket in Curator's style; and the id of the
- * ticket after that one, of the same client.  False: there is none.  `ret` as above. */
-bool hf_zk_child_uuid(const char *name, size_t size, char *ret);
-bool hf_zk_uuid_next(const char *uuid, char *ret);
-
 /* What to call a new place, up to where the server puts the number.  The style is
- * Curator's or kazoo's; semaphores and claims are called the same in both, and a claim
- * has no number. */
+ * Curator's or kazoo's; semaphores and claims are called the same in both. */
 void hf_zk_child_prefix(enum hf_zk_style style, const struct hf_shape *shape,
                         const char *uuid, char ret[HF_ZK_CHILD_MAX]);
 

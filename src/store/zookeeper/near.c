@@ -137,19 +137,6 @@ static void ahead_ended(struct hf_zk *zk, struct hf_zk_ticket *ticket, uint64_t 
         hf_zk_watch_review(zk, ticket);
 }
 
-/* It listens to a place that it did not know yet, see pair.c. */
-void hf_zk_near_early_news(struct hf_zk *zk, struct hf_zk_listener *listener,
-                           enum hf_zk_news news)
-{
-    const struct hf_zk_ticket *ticket = listener->data;
-    struct hf_zk_line         *line = ticket->line;
-    size_t                     index = hf_zk_line_find(line, listener->seq);
-
-    if (news == HF_ZK_NEWS_GONE && index < line->count &&
-        is_node_of(zk->seen.path, line, &line->place[index]))
-        hf_zk_line_gone(zk, line, index);
-}
-
 static void on_ahead_news(struct hf_zk *zk, struct hf_zk_listener *listener,
                           enum hf_zk_news news)
 {
@@ -306,8 +293,6 @@ void hf_zk_near_choose(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me)
             hf_zk_late_put(&zk->prove, &ticket->prove, zk->remote.now + PROVE_DELAY);
         if (!is_known(line, &line->place[index[0]]) || behind_ourselves(line, me))
             hf_zk_self_await(zk, ticket);
-        for (int i = 0; i < 2; i++)
-            hf_zk_unlisten(zk, &ticket->early[i], false);
     }
 }
 

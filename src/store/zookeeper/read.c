@@ -5,6 +5,17 @@
 
 /* ---- Answering --------------------------------------------------------------------------- */
 
+/* Is it a semaphore's place that is granted and has none yet?  1, 0 or HF_ENOMEM. */
+static int needs_slot(struct hf_zk *zk, const struct hf_zk_task *task)
+{
+    const struct hf_zk_ticket *ticket = task->ticket;
+
+    if (ticket == NULL || ticket->slot >= 0 || !hf_shape_has_slots(&ticket->shape))
+        return 0;
+    return hf_zk_granted(zk, task->line, hf_zk_ticket_index(task->line, ticket),
+                         &ticket->shape);
+}
+
 void hf_zk_read_answer(struct hf_zk *zk, struct hf_zk_task *task)
 {
     struct hf_zk_ticket   *ticket = task->ticket;
@@ -12,12 +23,13 @@ void hf_zk_read_answer(struct hf_zk *zk, struct hf_zk_task *task)
         task->base.req->op == HF_ENTER ? &task->base.req->shape : NULL;
 
     assert(ticket == NULL || ticket->line == task->line);
-    if (ticket != NULL && ticket->where == HF_ZK_THERE && ticket->slot < 0 &&
-        hf_shape_has_slots(&ticket->shape) && hf_zk_granted(task->line, ticket)) {
+    int r = needs_slot(zk, task);
+    if (r > 0) {
         hf_zk_slot_take(zk, task);
         return;
     }
-    int r = hf_zk_answer(zk, task->base.req, task->line, ticket, shape);
+    if (r == 0)
+        r = hf_zk_answer(zk, task->base.req, task->line, ticket, shape);
     if (r < 0)
         hf_task_fail(&task->base, r, "out of memory");
     else
@@ -59,15 +71,13 @@ void hf_zk_read(struct hf_zk *zk, struct hf_zk_task *task)
     if (task->ticket != NULL && hf_zk_near_granted(task->ticket)) {
         /* Granted if only our own node is there.  We would have heard if it had gone, too;
          * or EXISTS tells, which is quick. */
-        if (hf_zk_self_is_armed(zk, task->ticket))
+        if (hf_zk_is_armed(zk, &task->ticket->self))
             hf_zk_read_answer(zk, task);
         else
             hf_zk_call_get(zk, &task->call[0], HF_ZK_EXISTS, task->ticket->path, false,
                            on_self_exists, task);
         return;
     }
-    if (task->ticket != NULL && task->ticket->shape.claim)
-        hf_zk_claim_read(zk, task);
     task->on_list = on_listed_to_read;
     hf_zk_line_list(zk, task->line, task);
 }

@@ -61,13 +61,14 @@ static void on_listed_to_search(struct hf_zk *zk, struct hf_zk_task *task, int e
         hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
         return;
     }
-    const char *name = hf_zk_line_own_name(task->line, task->ticket);
-    if (name == NULL) {
+    size_t own = hf_zk_line_own(task->line, task->ticket);
+    if (own == task->line->count) {
         hf_zk_ticket_set(zk, task->ticket, HF_ZK_NOWHERE);
         search_done(zk, task);
         return;
     }
-    assert(strlen(name) < sizeof search->name);
+    const char *name = task->line->place[own].name;
+    assert(strlen(name) < sizeof search->name); /* ours are short */
     memcpy(search->name, name, strlen(name) + 1);
     hf_zk_path(task->line, name, path);
     hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, path, false, on_found_node, task);

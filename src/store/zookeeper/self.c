@@ -74,10 +74,6 @@ static void on_self_news(struct hf_zk *zk, struct hf_zk_listener *listener,
         hf_zk_self_listen(zk, ticket);
         break;
     case HF_ZK_NEWS_ARMED:
-        if (ticket->shape.claim && (uint64_t)zk->seen.stat.czxid != ticket->seq) {
-            hf_zk_ticket_away(zk, ticket); /* somebody else's by now */
-            break;
-        }
         hear_self(zk, ticket);
         if (ticket->watch != NULL)
             hf_zk_watch_review(zk, ticket);
@@ -100,7 +96,8 @@ void hf_zk_self_listen(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     hf_zk_reread(zk, &ticket->self);
 }
 
-bool hf_zk_self_is_readable(const struct hf_zk *zk)
+/* May we read the nodes that we make? */
+static bool self_is_readable(const struct hf_zk *zk)
 {
     return strcmp(zk->config.acl, "open") == 0 || strcmp(zk->config.acl, "creator") == 0;
 }
@@ -110,7 +107,7 @@ void hf_zk_self_await(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     if (ticket->self.watched != NULL || ticket->where != HF_ZK_THERE)
         return;
-    if (!hf_zk_self_is_readable(zk)) {
+    if (!self_is_readable(zk)) {
         hf_zk_self_listen(zk, ticket);
         return;
     }
@@ -119,16 +116,6 @@ void hf_zk_self_await(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     (void)hf_zk_listen_as_of(zk, &ticket->self, ticket->path, (int64_t)ticket->token);
     if (hf_zk_has_joined(&ticket->self))
         ticket->unread = true; /* others of ours may have heard of a change */
-}
-
-/* pair.c may have been quicker. */
-bool hf_zk_self_is_armed(const struct hf_zk *zk, const struct hf_zk_ticket *ticket)
-{
-    const struct hf_zk_listener *early = &ticket->early[1];
-
-    return hf_zk_is_armed(zk, &ticket->self) ||
-           (hf_zk_is_armed(zk, early) &&
-            strcmp(hf_zk_listener_path(early), ticket->path) == 0);
 }
 
 void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket)

@@ -106,7 +106,6 @@ static void lose_all(struct hf_remote *remote)
     assert(zk->groups == NULL && zk->to_list == NULL);
     hf_zk_tickets_drop(zk);
     hf_zk_survey_drop(zk);
-    hf_zk_known_drop(zk);
 }
 
 static const struct hf_remote_ops remote_ops = {

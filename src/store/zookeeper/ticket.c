@@ -86,8 +86,6 @@ void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes
 {
     hf_zk_late_not(&ticket->late);
     hf_zk_unlisten(zk, &ticket->self, goes);
-    hf_zk_unlisten(zk, &ticket->early[0], false);
-    hf_zk_unlisten(zk, &ticket->early[1], goes);
     hf_zk_late_not(&ticket->prove);
 }
 
@@ -126,17 +124,6 @@ void hf_zk_tickets_drop(struct hf_zk *zk)
     assert(zk->tickets == 0 && zk->late.first == NULL && zk->prove.first == NULL);
 }
 
-/* A claim's node has no uuid in its name: does another place of this client know it
- * as its own? */
-static bool is_anothers(const struct hf_zk_ticket *ticket, const struct hf_zk_stat *stat)
-{
-    for (const struct hf_zk_ticket *t = ticket->line->tickets; t != NULL; t = t->beside)
-        if (t != ticket && t->where == HF_ZK_THERE && t->shape.claim &&
-            t->seq == (uint64_t)stat->czxid)
-            return true;
-    return false;
-}
-
 int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char *name,
                        size_t size, const struct hf_zk_stat *stat)
 {
@@ -150,8 +137,6 @@ int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char
     /* One of an earlier session, about to be swept away: not ours to hold by. */
     if (stat->owner != zk->link.session)
         return HF_ELOST;
-    if (ticket->shape.claim && is_anothers(ticket, stat))
-        return HF_ELOST;
     memcpy(copy, name, size);
     copy[size] = '\0';
     hf_zk_path(ticket->line, copy, full);
@@ -160,13 +145,9 @@ int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char
         return HF_ENOMEM;
     free(ticket->path);
     ticket->path = path;
-    if (ticket->shape.claim) {
-        ticket->seq = (uint64_t)stat->czxid;
-    } else {
-        ticket->seq = (uint64_t)(uint32_t)child.number + 1;
-        if (ticket->shape.capacity == child.shape.capacity)
-            ticket->shape.weight = child.shape.weight;
-    }
+    ticket->seq = hf_zk_child_seq(&child);
+    if (ticket->shape.capacity == child.shape.capacity)
+        ticket->shape.weight = child.shape.weight;
     if (ticket->token == 0)
         ticket->token = (uint64_t)stat->czxid;
     if (ticket->ctime == 0) {
@@ -211,18 +192,29 @@ static void on_slot_to_clean(struct hf_zk *zk, void *data, struct hf_zk_reply *r
         free(cleaning);
 }
 
-/* The place was taken away: delete its slot.  Whoever took the place may have deleted the
- * slot, too, and it may be another's by now.  So it is read first. */
+bool hf_zk_ticket_beside(const struct hf_zk_ticket *ticket, char *ret)
+{
+    if (ticket->shape.claim)
+        hf_zk_claim_path(ticket->line, ret);
+    else if (ticket->slot >= 0)
+        hf_zk_slot_path(ticket->line, ticket->slot, ret);
+    return ticket->shape.claim || ticket->slot >= 0;
+}
+
+/* The place was taken away: delete what went with it.  Whoever took the place may have
+ * deleted that, too, and it may be another's by now.  So it is read first. */
 static void give_slot_up(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
+    char path[HF_ZK_PATH_MAX];
+
     assert(ticket->where == HF_ZK_AWAY);
-    if (ticket->slot < 0 || zk->dial.phase != HF_DIAL_READY)
+    if (!hf_zk_ticket_beside(ticket, path) || zk->dial.phase != HF_DIAL_READY)
         return;
     struct cleaning *cleaning = calloc(1, sizeof *cleaning);
     if (cleaning == NULL)
         return;
     memcpy(cleaning->uuid, ticket->uuid, sizeof cleaning->uuid);
-    hf_zk_slot_path(ticket->line, ticket->slot, cleaning->path);
+    memcpy(cleaning->path, path, sizeof cleaning->path);
     hf_zk_call_get(zk, &cleaning->call, HF_ZK_GET_DATA, cleaning->path, false,
                    on_slot_to_clean, cleaning);
     ticket->slot = -1;

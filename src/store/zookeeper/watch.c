@@ -89,7 +89,6 @@ static bool need_listing(struct hf_zk *zk, struct hf_zk_task *task)
             continue;
         task->step = LISTING;
         task->on_list = on_listed_to_watch;
-        hf_zk_claim_read(zk, task);
         hf_zk_line_list(zk, task->line, task);
         return true;
     }

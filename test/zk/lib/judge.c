@@ -40,7 +40,7 @@ void judge_close(void)
 
 static uint64_t seq_of(const char *name)
 {
-    return strtoull(name + strlen(name) - 10, NULL, 10) + 1;
+    return strtoull(name + strlen(name) - 10, NULL, 10) + 2;
 }
 
 static bool reads(const char *name)
@@ -83,7 +83,7 @@ static _Noreturn void fault(const struct judged *self, const struct witness *the
 {
     for (size_t i = 0; i < there->count; i++)
         print_message("# in %s: %s\n", self->name, there->name[i]);
-    fail_msg("%s, number %lld: %s", self->name, (long long)self->seq - 1, what);
+    fail_msg("%s, number %lld: %s", self->name, (long long)self->seq - 2, what);
     abort();
 }
 

@@ -69,16 +69,22 @@ static void open_raw(struct zkraw *raw)
         fail_msg("the witness is not let in");
 }
 
-int32_t witness_create_in(struct zkraw *raw, const char *path, const char *text,
-                          int32_t mode)
+/* What a create says behind its path. */
+static void put_create(struct zkraw *raw, const char *text, int32_t mode)
 {
-    begin(raw, CREATE, path);
     zkraw_put_text(raw, text);
     zkraw_put_int(raw, 1);
     zkraw_put_int(raw, 31); /* all rights */
     zkraw_put_text(raw, "world");
     zkraw_put_text(raw, "anyone");
     zkraw_put_int(raw, mode);
+}
+
+int32_t witness_create_in(struct zkraw *raw, const char *path, const char *text,
+                          int32_t mode)
+{
+    begin(raw, CREATE, path);
+    put_create(raw, text, mode);
     return finish(raw);
 }
 
@@ -166,17 +172,31 @@ void witness_await(const char *folder, size_t count)
     assert_int_equal(seen.count, count);
 }
 
+/* What a part of a MULTI begins with; -1 ends it. */
+static void put_head(struct zkraw *raw, int32_t opcode)
+{
+    zkraw_put_int(raw, opcode);
+    assert_true(raw->size < sizeof raw->frame);
+    raw->frame[raw->size++] = opcode == -1;
+    zkraw_put_int(raw, -1);
+}
+
 /* One part of a MULTI: to delete `path`; NULL ends it. */
 static void put_part(struct zkraw *raw, const char *path)
 {
-    zkraw_put_int(raw, path != NULL ? DELETE : -1);
-    assert_true(raw->size < sizeof raw->frame);
-    raw->frame[raw->size++] = path == NULL;
-    zkraw_put_int(raw, -1);
+    put_head(raw, path != NULL ? DELETE : -1);
     if (path == NULL)
         return;
     zkraw_put_text(raw, path);
     zkraw_put_int(raw, -1); /* any version */
+}
+
+/* Another part: to make it. */
+static void put_made(struct zkraw *raw, const char *path, int32_t mode)
+{
+    put_head(raw, CREATE);
+    zkraw_put_text(raw, path);
+    put_create(raw, "", mode);
 }
 
 static int last_first(const void *a, const void *b)
@@ -217,6 +237,28 @@ void witness_delete_all(const char *folder)
     while (!delete_at_once(&raw, folder))
         assert_true(++tries < 100);
     zkraw_close(&raw);
+}
+
+void witness_make_anew(struct zkraw *raw, const char *folder, const char *place,
+                       int number)
+{
+    char path[512];
+
+    begin_bare(raw, MULTI);
+    put_part(raw, folder);
+    put_made(raw, folder, WITNESS_PLAIN);
+    for (int i = 0; i < number; i++) {
+        snprintf(path, sizeof path, "%s/%d", folder, i);
+        put_made(raw, path, WITNESS_PLAIN);
+    }
+    snprintf(path, sizeof path, "%s/%s", folder, place);
+    put_made(raw, path, WITNESS_SEQUENCE);
+    for (int i = 0; i < number; i++) {
+        snprintf(path, sizeof path, "%s/%d", folder, i);
+        put_part(raw, path);
+    }
+    put_part(raw, NULL);
+    assert_true(finish(raw) == 0 && zkraw_int(raw, 16) != -1);
 }
 
 /* ---- The server ------------------------------------------------------------------- */

@@ -38,7 +38,11 @@ void    witness_delete_all(const char *folder); /* with what is in it */
 int32_t witness_create_in(struct zkraw *raw, const char *path, const char *text,
                           int32_t mode);
 int32_t witness_delete_in(struct zkraw *raw, const char *path);
-void    witness_look_in(struct zkraw *raw, const char *folder, struct witness *ret);
+/* In one step, delete an empty folder, make it anew, and in it a place whose name begins so
+ * and which gets this number. */
+void witness_make_anew(struct zkraw *raw, const char *folder, const char *place,
+                       int number);
+void witness_look_in(struct zkraw *raw, const char *folder, struct witness *ret);
 
 /* Tell whoever started the servers to do something; the test fails if he cannot.
  * What he answers stays there until the next. */

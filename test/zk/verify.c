@@ -1,0 +1,101 @@
+/* verify.c - a lock is held or not by one rule: what the grant, LIST and PROVE say is the same,
+ * also where places of several kinds are in one folder.
+ */
+/* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
+#include "lib/promise.h"
+#include "lib/witness.h"
+
+#include <stdio.h>
+
+#define STRANGER "_c_00000000-0000-4000-8000-000000000001-"
+
+static struct zkraw other; /* another program */
+
+static void open_player(struct player *player)
+{
+    static char url[64];
+    struct ask  nothing;
+
+    snprintf(url, sizeof url, "zk://%s?session=30s", witness_server());
+    promise_use(url);
+    player_open(player);
+    list(player, "nothing", &nothing); /* connected */
+}
+
+/* Another program makes a place whose name ends so. */
+static void queue_stranger(const char *name, const char *kind)
+{
+    char path[160];
+
+    snprintf(path, sizeof path, "/%s/" STRANGER "%s", name, kind);
+    assert_int_equal(witness_create_in(&other, path, "", WITNESS_SEQUENCE), 0);
+}
+
+/* Of the places in a line exactly the first is held: by the rule, and by PROVE. */
+static void check_first_holds(struct player *player, const char *name, size_t places)
+{
+    struct ask found;
+
+    assert_int_equal(list(player, name, &found), 0);
+    assert_int_equal(found.count, places);
+    for (size_t i = 0; i < found.count; i++) {
+        struct hf_line ahead = { found.seen, i };
+        bool           held = hf_line_judge(&ahead, &found.seen[i].shape).granted;
+        assert_int_equal(held, i == 0);
+        assert_int_equal(prove_token(player, name, found.seen[i].token),
+                         held ? 0 : HF_ELOST);
+    }
+}
+
+/* Of a lock that is held, places of other kinds come behind the holder, one at a time. */
+static void hold_before(const char *what, struct hf_shape shape,
+                        const char *const kinds[static 4])
+{
+    struct player a, b;
+    struct ask    mine;
+    char          name[32];
+
+    open_player(&a);
+    open_player(&b);
+    for (int i = 0; i < 4; i++) {
+        snprintf(name, sizeof name, "%s before %d", what, i);
+        uint64_t id = enter(&a, name, shape, &mine);
+        assert_true(is_granted(&mine));
+        check_first_holds(&b, name, 1);
+        queue_stranger(name, kinds[i]);
+        check_first_holds(&b, name, 2);
+        assert_int_equal(prove_token(&b, name, my_ticket(&mine)->token), 0);
+        assert_int_equal(prove(&a, name, id), 0);
+        assert_int_equal(leave(&a, name, id), 0);
+        check_first_holds(&b, name, 1);
+    }
+    player_close(&a);
+    player_close(&b);
+}
+
+static void a_claim_beside_other_kinds(void **state)
+{
+    (void)state;
+    hold_before("claim", CLAIM,
+                (const char *[4]){ "lock-", "__READ__", "__WRIT__", "sem-3-1-" });
+}
+
+static void other_kinds_behind_a_mutex(void **state)
+{
+    (void)state;
+    hold_before("mutex", MUTEX,
+                (const char *[4]){ "__READ__", "__WRIT__", "sem-3-1-", "sem-5-5-" });
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_claim_beside_other_kinds),
+        cmocka_unit_test(other_kinds_behind_a_mutex),
+    };
+
+    assert_true(zkraw_open(&other, witness_server(), 30000));
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    zkraw_close(&other);
+    return failed;
+}
