@@ -15,6 +15,8 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 
+#define HF_HAD_CHAINS 256
+
 struct hf_client {
     struct hf_store *store;
     struct hf_engine engine;
@@ -25,7 +27,9 @@ struct hf_client {
     struct hf_lock  *changed;  /* moved during this turn */
     struct hf_query *answered; /* during this turn */
 
-    struct hf_lock    *locks;
+    struct hf_lock *locks;
+    struct hf_lock
+        *had[HF_HAD_CHAINS]; /* of these: those that a thread has; see shelter.c */
     struct hf_lock    *inbox, **last_inbox;    /* locks with something to collect */
     struct hf_query   *queries;                /* to collect */
     struct hf_lookout *lookouts;               /* those that start or stop, to collect */

@@ -1,6 +1,8 @@
 /* lock.c - a handle from making it to freeing it; see lock.h. */
 #include "client/lock.h"
 
+#include "base/name.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,6 +51,7 @@ static int make_lock(struct hf_client *client, const char *name,
     }
     lock->client = client;
     lock->name = copy;
+    lock->hash = hf_name_hash(copy);
     lock->ops = &hf_plain_ops;
     lock->job.hold.shape = *shape;
     hf_shown_init(&lock->shown);
@@ -79,6 +82,7 @@ void hf_lock_destroy(struct hf_lock *lock)
 {
     assert(!lock->is_moved && !hf_lock_is_posted(lock));
     unlink_lock(lock);
+    hf_shelter_note(lock, false);
     hf_notices_drop(lock->client, lock);
     hf_shown_finish(&lock->shown);
     hf_asked_finish(&lock->asked);

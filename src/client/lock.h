@@ -47,6 +47,7 @@ struct hf_lock {
     struct hf_job             job; /* first: the engine's; belongs to the one who turns */
     struct hf_client         *client;
     char                     *name;
+    uint32_t                  hash; /* of the name */
     const struct hf_lock_ops *ops;
     void                     *made; /* what a handle that is made of others is */
 

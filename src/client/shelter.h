@@ -14,12 +14,17 @@
 #include "client/client.h"
 
 struct hf_shelter {
-    struct hf_lock *host;   /* of a GUEST, and of no other */
-    unsigned        guests; /* how many are under this one: BOUND or LENT */
-    uint64_t        token;  /* LENT: of the place that was lent */
+    struct hf_lock *host;         /* of a GUEST, and of no other */
+    unsigned        guests;       /* how many are under this one: BOUND or LENT */
+    uint64_t        token;        /* LENT: of the place that was lent */
+    struct hf_lock *next, **prev; /* in a chain of client->had; `prev` NULL: in none */
 };
 
 /* All with the mutex held. */
+
+/* A thread has it from now on, or has it no longer: that is how hf_shelter_find() knows what
+ * the thread holds, without a look at every other handle. */
+void hf_shelter_note(struct hf_lock *lock, bool had);
 
 /* 1: granted under another lock, or taken back from its guests; 0: nothing of the
  * kind, go to the store; HF_EBUSY, HF_EDEADLOCK: it would wait for itself. */

@@ -60,7 +60,7 @@ static void tell_of(struct hf_lock *lock, enum hf_state state, int why)
     bool granted = state == HF_HELD || state == HF_LOST;
 
     if (granted && lock->owner.state == HF_OWNER_STARTED)
-        hf_owner_move(&lock->owner, HF_OWNER_LOOSE);
+        hf_owner_move(lock, HF_OWNER_LOOSE);
     if (state != HF_HELD)
         hf_asked_reset(lock);
     if (state != HF_HELD && lock->owner.state != HF_OWNER_LENT)
@@ -129,7 +129,7 @@ static void end_wish(struct hf_lock *lock)
 
     if (hf_state(lock) == HF_IDLE &&
         (state == HF_OWNER_STARTED || state == HF_OWNER_ENDING))
-        hf_owner_move(&lock->owner, HF_OWNER_FREE);
+        hf_owner_move(lock, HF_OWNER_FREE);
 }
 
 void hf_lock_publish(struct hf_lock *lock)

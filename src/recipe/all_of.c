@@ -139,7 +139,7 @@ static int all_release(struct hf_lock *lock)
     int r = hf_lock_check_release(lock);
     if (r != 0)
         return r < 0 ? r : 0;
-    hf_owner_move(&lock->owner, HF_OWNER_RELEASING);
+    hf_owner_move(lock, HF_OWNER_RELEASING);
     hf_bundle_give(bundle, true);
     if (wait_in_phase(bundle, HF_GIVING, deadline) < 0)
         hf_bundle_give_up(bundle, HF_EDOWN);

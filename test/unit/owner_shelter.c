@@ -212,6 +212,26 @@ static void test_guests_fall_with_their_host(void **state)
     hf_close(admin);
 }
 
+/* Every acquire would look at all handles of the client: minutes, where none of them
+ * concerns it.  The runner's time limit decides. */
+static void test_other_handles_are_not_looked_at(void **state)
+{
+    enum { HANDLES = 50000, ROUNDS = 1000000 };
+    struct hf_client *client = double_open(0, URL);
+    struct hf_lock   *host = recipe_reader(client, "one");
+    struct hf_lock   *guest = recipe_reader(client, "one");
+
+    (void)state;
+    for (int i = 0; i < HANDLES; i++)
+        recipe_reader(client, "one");
+    assert_int_equal(hf_acquire(host, 1000), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        assert_int_equal(hf_acquire(guest, 1000), 0);
+        assert_int_equal(hf_release(guest), 0);
+    }
+    double_close(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_the_last_guest_leaves_without_waiting),
         cmocka_unit_test(test_a_host_is_freed_while_it_leaves),
         cmocka_unit_test(test_guests_fall_with_their_host),
+        cmocka_unit_test(test_other_handles_are_not_looked_at),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
