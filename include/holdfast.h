@@ -472,6 +472,7 @@ struct hf_entry {
     int64_t     left_ms; /* how long its session lasts if it is not renewed any more, as
                              the store has it; INT64_MAX: as long as its process lives;
                              -1: the store does not tell */
+    const char *version; /* of the Holdfast that took this place: "0.1.0"; "": unknown */
 };
 
 /* Entries sorted by name, then first come first served. */

@@ -88,6 +88,7 @@ static int fill_entry(struct full_report *all, size_t i, const struct hf_ticket 
         .command = note->command,
         .note = note->note,
         .left_ms = left_ms(ticket->left),
+        .version = note->version,
     };
     return 0;
 }
