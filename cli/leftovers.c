@@ -113,7 +113,7 @@ static void look_at(struct leftovers_look *look, struct leftovers_seen *seen)
         seen->found.count = census_members(look->census, guardian, seen->found.member);
 }
 
-static int by_pid(const void *a, const void *b)
+static int compare_pids(const void *a, const void *b)
 {
     pid_t x = ((const struct leftovers_seen *)a)->pid;
     pid_t y = ((const struct leftovers_seen *)b)->pid;
@@ -125,7 +125,7 @@ static int by_pid(const void *a, const void *b)
 static struct leftovers_seen *look_once(struct leftovers_look *look, pid_t pid)
 {
     struct leftovers_seen   key = { .pid = pid };
-    struct leftovers_seen **known = tfind(&key, &look->seen, by_pid);
+    struct leftovers_seen **known = tfind(&key, &look->seen, compare_pids);
     if (known != NULL)
         return *known;
 
@@ -133,7 +133,7 @@ static struct leftovers_seen *look_once(struct leftovers_look *look, pid_t pid)
     if (seen == NULL)
         return NULL;
     *seen = key;
-    if (tsearch(seen, &look->seen, by_pid) == NULL) {
+    if (tsearch(seen, &look->seen, compare_pids) == NULL) {
         free(seen);
         return NULL;
     }

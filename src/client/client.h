@@ -27,11 +27,10 @@ struct hf_client {
     struct hf_lock  *changed;  /* moved during this turn */
     struct hf_query *answered; /* during this turn */
 
-    struct hf_lock *locks;
-    struct hf_lock
-        *had[HF_HAD_CHAINS]; /* of these: those that a thread has; see shelter.c */
-    struct hf_lock    *inbox, **last_inbox;    /* locks with something to collect */
-    struct hf_query   *queries;                /* to collect */
+    struct hf_lock    *locks;
+    struct hf_lock    *held, *had[HF_HAD_CHAINS]; /* see enum hf_lock_list */
+    struct hf_lock    *inbox, **last_inbox;       /* locks with something to collect */
+    struct hf_query   *queries;                   /* to collect */
     struct hf_lookout *lookouts;               /* those that start or stop, to collect */
     struct hf_survey  *survey;                 /* NULL: none */
     struct hf_survey  *stopped_surveys;        /* to collect */

@@ -16,19 +16,7 @@ static struct hf_lock **chain_of(const struct hf_lock *lock, uint64_t thread)
 
 void hf_shelter_note(struct hf_lock *lock, bool had)
 {
-    struct hf_shelter *shelter = &lock->shelter;
-
-    if (shelter->prev != NULL) {
-        *shelter->prev = shelter->next;
-        if (shelter->next != NULL)
-            shelter->next->shelter.prev = shelter->prev;
-    }
-    shelter->prev = had ? chain_of(lock, lock->owner.thread) : NULL;
-    shelter->next = had ? *shelter->prev : NULL;
-    if (had)
-        *shelter->prev = lock;
-    if (shelter->next != NULL)
-        shelter->next->shelter.prev = &shelter->next;
+    hf_lock_link(lock, HF_LIST_HAD, had ? chain_of(lock, lock->owner.thread) : NULL);
 }
 
 static bool is_held_by_me(const struct hf_lock *other, const char *name)
@@ -82,7 +70,7 @@ int hf_shelter_find(struct hf_lock *lock, bool once)
 
     assert(!hf_owner_is_me(&lock->owner));
     for (struct hf_lock *other = *chain_of(lock, hf_acting_for()); other != NULL;
-         other = other->shelter.next) {
+         other = hf_lock_next(other, HF_LIST_HAD)) {
         if (!is_held_by_me(other, lock->name))
             continue;
         struct hf_lock *host = other->shelter.host != NULL ? other->shelter.host : other;
@@ -132,7 +120,7 @@ void hf_shelter_fall(struct hf_lock *host)
     if (host->shelter.guests == 0)
         return;
     for (struct hf_lock *lock = *chain_of(host, host->owner.thread); lock != NULL;
-         lock = lock->shelter.next) {
+         lock = hf_lock_next(lock, HF_LIST_HAD)) {
         if (lock->shelter.host != host)
             continue;
         lock->shelter.host = NULL;

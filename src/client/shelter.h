@@ -14,10 +14,9 @@
 #include "client/client.h"
 
 struct hf_shelter {
-    struct hf_lock *host;         /* of a GUEST, and of no other */
-    unsigned        guests;       /* how many are under this one: BOUND or LENT */
-    uint64_t        token;        /* LENT: of the place that was lent */
-    struct hf_lock *next, **prev; /* in a chain of client->had; `prev` NULL: in none */
+    struct hf_lock *host;   /* of a GUEST, and of no other */
+    unsigned        guests; /* how many are under this one: BOUND or LENT */
+    uint64_t        token;  /* LENT: of the place that was lent */
 };
 
 /* All with the mutex held. */

@@ -212,11 +212,13 @@ static void test_guests_fall_with_their_host(void **state)
     hf_close(admin);
 }
 
+enum { HANDLES = 50000 };
+
 /* Every acquire would look at all handles of the client: minutes, where none of them
  * concerns it.  The runner's time limit decides. */
 static void test_other_handles_are_not_looked_at(void **state)
 {
-    enum { HANDLES = 50000, ROUNDS = 1000000 };
+    enum { ROUNDS = 1000000 };
     struct hf_client *client = double_open(0, URL);
     struct hf_lock   *host = recipe_reader(client, "one");
     struct hf_lock   *guest = recipe_reader(client, "one");
@@ -232,6 +234,23 @@ static void test_other_handles_are_not_looked_at(void **state)
     double_close(client);
 }
 
+/* So would every answer of the store, which renews a lease. */
+static void test_a_renewal_concerns_what_is_held(void **state)
+{
+    enum { ROUNDS = 200000 };
+    struct hf_client *client = double_open(0, URL "?lease=60000");
+    struct hf_lock   *lock = recipe_mutex(client, "one");
+
+    (void)state;
+    for (int i = 0; i < HANDLES; i++)
+        recipe_mutex(client, "one");
+    for (int i = 0; i < ROUNDS; i++) {
+        assert_int_equal(hf_acquire(lock, 1000), 0);
+        assert_int_equal(hf_release(lock), 0);
+    }
+    double_close(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_a_host_is_freed_while_it_leaves),
         cmocka_unit_test(test_guests_fall_with_their_host),
         cmocka_unit_test(test_other_handles_are_not_looked_at),
+        cmocka_unit_test(test_a_renewal_concerns_what_is_held),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
