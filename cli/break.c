@@ -72,7 +72,7 @@ static void show_places(const struct hf_entry *entry)
     char owner[ENTRY_TEXT_MAX], age[TEXT_AGE_MAX];
 
     complain("\"%s\" %s by %s for %s, token %" PRIu64 "%s%s", entry->name,
-             entry->held ? "is held" : "is waited for", entry_owner(owner, entry),
+             entry->held ? "is held" : "is waited for", entry_owner(owner, entry, NULL),
              text_age(age, place_age(entry)), entry->token,
              *entry->note ? ", note: " : "", entry->note);
     if (entry->held && is_stopped_here(entry))

@@ -2,7 +2,6 @@
 #include "entry.h"
 
 #include "clock.h"
-#include "leftovers.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -12,13 +11,13 @@
 #define LEFT_MAX 200
 
 /* Who is left and since when; false: nobody, or that is not known. */
-static bool is_left(const struct hf_entry *entry, char names[LEFT_MAX],
-                    char age[TEXT_AGE_MAX])
+static bool is_left(struct leftovers_look *look, const struct hf_entry *entry,
+                    char names[LEFT_MAX], char age[TEXT_AGE_MAX])
 {
     struct leftovers_found found;
     char                   all[TREE_NAMES_MAX];
 
-    if (!leftovers_find(entry, &found))
+    if (!leftovers_find(look, entry, &found))
         return false;
     snprintf(names, LEFT_MAX, "%.*s", LEFT_MAX - 1,
              tree_names(all, found.member, found.count));
@@ -27,11 +26,11 @@ static bool is_left(const struct hf_entry *entry, char names[LEFT_MAX],
 }
 
 const char *entry_command(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry,
-                          size_t columns)
+                          struct leftovers_look *look, size_t columns)
 {
     char names[LEFT_MAX], age[TEXT_AGE_MAX], raw[ENTRY_TEXT_MAX];
 
-    if (is_left(entry, names, age))
+    if (is_left(look, entry, names, age))
         snprintf(raw, sizeof raw, "left %s ago: %s; by %s", age, names, entry->command);
     else
         snprintf(raw, sizeof raw, "%s",
@@ -41,7 +40,8 @@ const char *entry_command(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry
     return out;
 }
 
-const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry)
+const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry,
+                        struct leftovers_look *look)
 {
     char command[200], names[LEFT_MAX], age[TEXT_AGE_MAX], left[LEFT_MAX + 60] = "";
 
@@ -51,7 +51,7 @@ const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry)
     }
     text_clean(command, sizeof command, entry->command);
     text_cut(command, 40);
-    if (is_left(entry, names, age))
+    if (is_left(look, entry, names, age))
         snprintf(left, sizeof left, "%s, left %s ago by ", names, age);
     snprintf(out, ENTRY_TEXT_MAX, "%s%s (pid %" PRId64 ", %s@%s)", left,
              *command != '\0' ? command : "a process", entry->pid,
@@ -113,21 +113,22 @@ const char *entry_holders(char out[ENTRY_TEXT_MAX], const struct hf_report *repo
         snprintf(more, sizeof more, " and %zu other%s", holders - 1,
                  holders > 2 ? "s" : "");
     if (place_is_stranger(first))
-        snprintf(out, ENTRY_TEXT_MAX, "is held by %.300s%s", entry_owner(owner, first),
-                 more);
+        snprintf(out, ENTRY_TEXT_MAX, "is held by %.300s%s",
+                 entry_owner(owner, first, NULL), more);
     else
         snprintf(out, ENTRY_TEXT_MAX, "is held by %.300s for %s%s",
-                 entry_owner(owner, first), text_age(age, place_age(first)), more);
+                 entry_owner(owner, first, NULL), text_age(age, place_age(first)), more);
     return out;
 }
 
 /* Only if there is anything: for most of those in a line it cannot be. */
-static void left_json(struct json *json, const struct hf_entry *entry)
+static void left_json(struct json *json, const struct hf_entry *entry,
+                      struct leftovers_look *look)
 {
     struct leftovers_found found;
     char                   time[TEXT_TIME_MAX];
 
-    if (!leftovers_find(entry, &found))
+    if (!leftovers_find(look, entry, &found))
         return;
     json_open(json, "left", '{');
     json_string(json, "since", text_time(time, found.since));
@@ -143,32 +144,35 @@ static void left_json(struct json *json, const struct hf_entry *entry)
     json_close(json, '}');
 }
 
-void entry_json(struct json *json, const struct hf_entry *entry)
+void entry_json(struct json *json, const struct hf_entry *entry,
+                struct leftovers_look *look)
 {
     place_json(json, entry);
-    left_json(json, entry);
+    left_json(json, entry, look);
 }
 
 static void entry_json_array(struct json *json, const char *key,
-                             const struct hf_entry *const *entry, size_t count, bool held)
+                             const struct hf_entry *const *entry, size_t count, bool held,
+                             struct leftovers_look *look)
 {
     json_open(json, key, '[');
     for (size_t i = 0; i < count; i++) {
         if (entry[i]->held != held)
             continue;
         json_open(json, NULL, '{');
-        entry_json(json, entry[i]);
+        entry_json(json, entry[i], look);
         json_close(json, '}');
     }
     json_close(json, ']');
 }
 
 void entry_json_lock(struct json *json, const char *name,
-                     const struct hf_entry *const *entry, size_t count)
+                     const struct hf_entry *const *entry, size_t count,
+                     struct leftovers_look *look)
 {
     json_open(json, NULL, '{');
     json_string(json, "name", name);
-    entry_json_array(json, "holders", entry, count, true);
-    entry_json_array(json, "waiters", entry, count, false);
+    entry_json_array(json, "holders", entry, count, true, look);
+    entry_json_array(json, "waiters", entry, count, false, look);
     json_close(json, '}');
 }

@@ -1,7 +1,11 @@
-/* entry.h - a place in a line, with what its command left on this host. */
+/* entry.h - a place in a line, with what its command left on this host.
+ *
+ * Those who show many places hand in one look at this host for all of them; others NULL.
+ */
 #ifndef ENTRY_H
 #define ENTRY_H
 
+#include "leftovers.h"
 #include "place.h"
 
 #include <holdfast.h>
@@ -11,10 +15,11 @@
 /* What runs under the lock: "pg_dump"; what it left, if only that still does:
  * "left 3s ago: gpg-agent (pid 4711); by pg_dump".  At most `columns` of them. */
 const char *entry_command(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry,
-                          size_t columns);
+                          struct leftovers_look *look, size_t columns);
 
 /* "pg_dump (pid 4242, ana@db2)", with what is known of it. */
-const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry);
+const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry,
+                        struct leftovers_look *look);
 
 /* "a mutex", "a semaphore (--slots 4)", "a read/write lock (-s, -x)". */
 #define ENTRY_KIND_MAX 64
@@ -34,10 +39,12 @@ bool entry_is_ours(const struct hf_entry *entry);
 size_t entry_same_name(const struct hf_report *report, size_t first);
 
 /* As place_json(), and what its command left. */
-void entry_json(struct json *json, const struct hf_entry *entry);
+void entry_json(struct json *json, const struct hf_entry *entry,
+                struct leftovers_look *look);
 
 /* A whole lock as an object: `count` entries of one name. */
 void entry_json_lock(struct json *json, const char *name,
-                     const struct hf_entry *const *entry, size_t count);
+                     const struct hf_entry *const *entry, size_t count,
+                     struct leftovers_look *look);
 
 #endif

@@ -5,11 +5,18 @@
 #include "text.h"
 
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+/* What was found at one process. */
+struct leftovers_seen {
+    pid_t                  pid;
+    struct leftovers_found found; /* count 0: nothing */
+};
 
 #define TITLE "holdfast-guard: the command ended at "
 
@@ -93,18 +100,68 @@ static bool read_title(pid_t pid, int64_t *since)
     return true;
 }
 
-bool leftovers_find(const struct hf_entry *entry, struct leftovers_found *ret)
+static void look_at(struct leftovers_look *look, struct leftovers_seen *seen)
 {
-    char  host[256] = "";
-    pid_t pid = (pid_t)entry->pid;
+    pid_t outer = tree_child(seen->pid, "holdfast-outer");
+    pid_t guardian = tree_child(outer > 0 ? outer : seen->pid, "holdfast-guard");
+
+    if (guardian <= 0 || !read_title(guardian, &seen->found.since))
+        return;
+    if (look->census == NULL)
+        look->census = census_take();
+    if (look->census != NULL)
+        seen->found.count = census_members(look->census, guardian, seen->found.member);
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+    pid_t x = ((const struct leftovers_seen *)a)->pid;
+    pid_t y = ((const struct leftovers_seen *)b)->pid;
+
+    return (x > y) - (x < y);
+}
+
+/* NULL: no memory. */
+static struct leftovers_seen *look_once(struct leftovers_look *look, pid_t pid)
+{
+    struct leftovers_seen   key = { .pid = pid };
+    struct leftovers_seen **known = tfind(&key, &look->seen, compare_pids);
+    if (known != NULL)
+        return *known;
+
+    struct leftovers_seen *seen = malloc(sizeof *seen);
+    if (seen == NULL)
+        return NULL;
+    *seen = key;
+    if (tsearch(seen, &look->seen, compare_pids) == NULL) {
+        free(seen);
+        return NULL;
+    }
+    look_at(look, seen);
+    return seen;
+}
+
+bool leftovers_find(struct leftovers_look *look, const struct hf_entry *entry,
+                    struct leftovers_found *ret)
+{
+    char                  host[256] = "";
+    struct leftovers_look own = { 0 };
 
     gethostname(host, sizeof host - 1);
-    if (!entry->held || pid <= 0 || strcmp(entry->host, host) != 0)
+    if (!entry->held || entry->pid <= 0 || strcmp(entry->host, host) != 0)
         return false;
-    pid_t outer = tree_child(pid, "holdfast-outer");
-    pid_t guardian = tree_child(outer > 0 ? outer : pid, "holdfast-guard");
-    if (guardian <= 0 || !read_title(guardian, &ret->since))
-        return false;
-    ret->count = tree_members(guardian, ret->member);
-    return ret->count > 0;
+    struct leftovers_seen *seen =
+        look_once(look != NULL ? look : &own, (pid_t)entry->pid);
+    bool found = seen != NULL && seen->found.count > 0;
+    if (found)
+        *ret = seen->found;
+    leftovers_forget(&own);
+    return found;
+}
+
+void leftovers_forget(struct leftovers_look *look)
+{
+    tdestroy(look->seen, free);
+    census_free(look->census);
+    *look = (struct leftovers_look){ 0 };
 }

@@ -30,8 +30,17 @@ struct leftovers_found {
 /* In the guardian: the command has just ended. */
 void leftovers_announce(void);
 
+/* One look at this host, for many places: each process is looked at once, however many
+ * places it has.  Start with { 0 }. */
+struct leftovers_look {
+    void          *seen;   /* processes, by pid: tsearch(3) */
+    struct census *census; /* taken when it is first needed */
+};
+
 /* Is what holds this place what its command left?  Only a process of this host can be
- * looked at. */
-bool leftovers_find(const struct hf_entry *entry, struct leftovers_found *ret);
+ * looked at.  `look` NULL: nobody asks about another place. */
+bool leftovers_find(struct leftovers_look *look, const struct hf_entry *entry,
+                    struct leftovers_found *ret);
+void leftovers_forget(struct leftovers_look *look);
 
 #endif

@@ -18,7 +18,7 @@ static bool matches(const struct args *args, const char *name)
 }
 
 static void add_row(struct table *table, const struct hf_entry *const *entry,
-                    size_t count)
+                    size_t count, struct leftovers_look *look)
 {
     char   address[ENTRY_TEXT_MAX] = "-", age[TEXT_AGE_MAX] = "-", waiting[24];
     char   holder[ENTRY_TEXT_MAX + 24] = "-", command[ENTRY_TEXT_MAX] = "-";
@@ -30,7 +30,7 @@ static void add_row(struct table *table, const struct hf_entry *const *entry,
     if (first->held) { /* the first of the line, if any */
         place_address(address, first);
         text_age(age, place_age(first));
-        entry_command(command, first, 40);
+        entry_command(command, first, look, 40);
         snprintf(holder, sizeof holder, holders > 1 ? "%s +%zu" : "%s", address,
                  holders - 1);
     }
@@ -39,7 +39,8 @@ static void add_row(struct table *table, const struct hf_entry *const *entry,
                                        command });
 }
 
-static void print_table(const struct args *args, const struct hf_report *report)
+static void print_table(const struct args *args, const struct hf_report *report,
+                        struct leftovers_look *look)
 {
     struct table table = { .columns = 6 };
     size_t       count;
@@ -51,12 +52,13 @@ static void print_table(const struct args *args, const struct hf_report *report)
         if (table.rows == 0)
             table_row(&table, (const char *[]){ "NAME", "KIND", "HOLDER", "HELD",
                                                 "WAITING", "COMMAND" });
-        add_row(&table, &report->entry[i], count);
+        add_row(&table, &report->entry[i], count, look);
     }
     table_print(&table, stdout);
 }
 
-static void print_list_json(const struct args *args, const struct hf_report *report)
+static void print_list_json(const struct args *args, const struct hf_report *report,
+                            struct leftovers_look *look)
 {
     struct json json = { .out = stdout };
     size_t      count;
@@ -65,7 +67,8 @@ static void print_list_json(const struct args *args, const struct hf_report *rep
     for (size_t i = 0; i < report->count; i += count) {
         count = entry_same_name(report, i);
         if (matches(args, report->entry[i]->name))
-            entry_json_lock(&json, report->entry[i]->name, &report->entry[i], count);
+            entry_json_lock(&json, report->entry[i]->name, &report->entry[i], count,
+                            look);
     }
     json_close(&json, ']');
     putchar('\n');
@@ -83,13 +86,15 @@ static void print_store(struct hf_client *client, bool any)
 static int print_list(const struct args *args, struct hf_client *client,
                       const struct hf_report *report)
 {
-    if (args->json) {
-        print_list_json(args, report);
-        return 0;
-    }
-    if (isatty(STDOUT_FILENO))
+    struct leftovers_look look = { 0 };
+
+    if (!args->json && isatty(STDOUT_FILENO))
         print_store(client, report->count > 0);
-    print_table(args, report);
+    if (args->json)
+        print_list_json(args, report, &look);
+    else
+        print_table(args, report, &look);
+    leftovers_forget(&look);
     return 0;
 }
 

@@ -75,10 +75,11 @@ static void compose(char *out, size_t size, const struct notice *notice,
         snprintf(out, size, "waiting for \"%s\"%s", notice->name, queue);
     else if (place_is_stranger(holder))
         snprintf(out, size, "waiting for \"%s\", held by %s%s", notice->name,
-                 entry_owner(owner, holder), queue);
+                 entry_owner(owner, holder, NULL), queue);
     else
         snprintf(out, size, "waiting for \"%s\": held %s by %s%s", notice->name,
-                 text_age(age, place_age(holder)), entry_owner(owner, holder), queue);
+                 text_age(age, place_age(holder)), entry_owner(owner, holder, NULL),
+                 queue);
 }
 
 /* One line, however narrow the terminal is. */

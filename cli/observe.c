@@ -26,7 +26,7 @@ static void print_leader_json(const struct args *args, const struct hf_entry *le
     json_string(&json, "name", args->operand[0]);
     if (leader != NULL) {
         json_open(&json, "leader", '{');
-        entry_json(&json, leader);
+        entry_json(&json, leader, NULL);
         json_close(&json, '}');
     } else {
         json_null(&json, "leader");

@@ -29,8 +29,10 @@ static void put_bytes(struct sink *sink, const char *text, size_t length)
 
 static bool is_secret_name(const char *name, size_t length)
 {
-    static const char *const words[] = { "password", "passwd",  "secret",  "token",
-                                         "apikey",   "api-key", "api_key", "credential" };
+    static const char *const words[] = { "password",  "passwd",     "secret",
+                                         "token",     "apikey",     "api-key",
+                                         "api_key",   "credential", "client_key",
+                                         "server_key" };
 
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t n = strlen(words[i]);
@@ -41,15 +43,10 @@ static bool is_secret_name(const char *name, size_t length)
     return false;
 }
 
-/* The password of "//user:password@"; NULL: there is none. */
-static const char *user_password(const char *url, size_t *length)
+/* The password of "user:password@" at `host`; NULL: there is none. */
+static const char *user_password(const char *host, size_t *length)
 {
-    const char *host = strstr(url, "://");
-
-    if (host == NULL)
-        return NULL;
-    host += 3;
-    size_t authority = strcspn(host, "/?# \t\n'\"");
+    size_t authority = strcspn(host, "/? \t\n");
     /* A password may itself contain '@': the last one ends it. */
     const char *at = memrchr(host, '@', authority);
     const char *colon = at != NULL ? memchr(host, ':', (size_t)(at - host)) : NULL;
@@ -59,25 +56,35 @@ static const char *user_password(const char *url, size_t *length)
     return colon + 1;
 }
 
-/* The next parameter with a secret, behind `from`; NULL: there is none. */
-static const char *secret_param(const char *from, size_t *length)
+/* The value of the parameter at `name`, if it is a secret; NULL: it is none.  A name with %XX
+ * in it may be any.  A quote may be part of the value, but at its end it closes what was
+ * quoted. */
+static const char *secret_value(const char *name, size_t *length)
 {
-    for (from += strcspn(from, "?&"); *from != '\0'; from += strcspn(from, "&")) {
-        size_t span = strcspn(++from, "=&");
-        if (from[span] == '=' && is_secret_name(from, span)) {
-            *length = strcspn(from + span + 1, "& \t\n'\"");
-            return from + span + 1;
-        }
-    }
-    return NULL;
+    size_t      span = strcspn(name, "=?& \t\n");
+    const char *value = name + span + 1;
+
+    bool escaped = memchr(name, '%', span) != NULL;
+
+    if (name[span] != '=' || !(escaped || is_secret_name(name, span)))
+        return NULL;
+    *length = strcspn(value, "& \t\n");
+    while (*length > 0 && strchr("'\"", value[*length - 1]) != NULL)
+        --*length;
+    return value;
 }
 
-/* The first secret in a URL; NULL: there is none. */
-static const char *url_secret(const char *url, size_t *length)
+/* The first secret of the URLs in a text; NULL: there is none. */
+static const char *url_secret(const char *text, size_t *length)
 {
-    const char *found = user_password(url, length);
+    const char *found = NULL;
 
-    return found != NULL ? found : secret_param(url, length);
+    for (; *text != '\0' && found == NULL; text++)
+        if (strncmp(text, "://", 3) == 0)
+            found = user_password(text + 3, length);
+        else if (*text == '?' || *text == '&')
+            found = secret_value(text + 1, length);
+    return found;
 }
 
 /* A store's URL in which an @ stands anywhere else than behind "//user:password": all
@@ -115,13 +122,12 @@ static void wipe_secret(char *url, const char *secret, size_t length)
 void redact_text(char *text)
 {
     size_t      length;
-    const char *secret;
+    const char *secret = text;
 
-    for (const char *at = text; (at = strstr(at, "://")) != NULL; at += 3)
-        if ((secret = user_password(at, &length)) != NULL)
-            wipe_secret(text, secret, length);
-    for (secret = text; (secret = secret_param(secret, &length)) != NULL;)
+    while ((secret = url_secret(secret, &length)) != NULL) {
         wipe_secret(text, secret, length);
+        secret += length;
+    }
 }
 
 void redact_url_wipe(char *url)

@@ -32,7 +32,7 @@ static bool is_left_over(const struct hf_entry *holder)
 {
     struct leftovers_found found;
 
-    return holder != NULL && leftovers_find(holder, &found);
+    return holder != NULL && leftovers_find(NULL, holder, &found);
 }
 
 static int say_busy(const struct taking *taking, int why)
@@ -100,7 +100,7 @@ static int say_mismatch(const struct taking *taking)
             HF_EMISMATCH,
             "\"%s\" is in use as %s by %s; use the same kind everywhere, or another name",
             name, entry_kind(kind, report->entry[0]),
-            entry_owner(owner, report->entry[0]));
+            entry_owner(owner, report->entry[0], NULL));
     else
         code = refuse_because(HF_EMISMATCH,
                               "\"%s\" was in use as another kind of lock until just now",

@@ -176,21 +176,49 @@ static uid_t user_of(pid_t pid)
     return stat(path, &folder) == 0 ? folder.st_uid : geteuid();
 }
 
-int tree_members(pid_t root, struct tree_member out[TREE_MEMBERS_MAX])
+struct census *census_take(void)
 {
-    struct census   census = { 0 };
+    struct census *census = calloc(1, sizeof *census);
+
+    if (census != NULL && !take_census(census)) {
+        free(census);
+        return NULL;
+    }
+    return census;
+}
+
+void census_free(struct census *census)
+{
+    if (census != NULL)
+        free(census->at);
+    free(census);
+}
+
+int census_members(struct census *census, pid_t root,
+                   struct tree_member out[TREE_MEMBERS_MAX])
+{
     struct process *process;
     size_t          at = 0;
     int             count = 0;
 
-    if (!take_census(&census))
-        return -1;
-    for (; (process = next_below(&census, root, &at)) != NULL; count++) {
+    for (size_t i = 0; i < census->count; i++)
+        census->at[i].kin = UNKNOWN; /* it may have been asked about another root */
+    for (; (process = next_below(census, root, &at)) != NULL; count++) {
         if (count >= TREE_MEMBERS_MAX)
             continue;
         out[count] = (struct tree_member){ process->pid, user_of(process->pid), "" };
         memcpy(out[count].name, process->name, sizeof out[count].name);
     }
+    return count;
+}
+
+int tree_members(pid_t root, struct tree_member out[TREE_MEMBERS_MAX])
+{
+    struct census census = { 0 };
+
+    if (!take_census(&census))
+        return -1;
+    int count = census_members(&census, root, out);
     free(census.at);
     return count;
 }

@@ -25,6 +25,14 @@ struct tree_member {
 };
 int tree_members(pid_t root, struct tree_member out[TREE_MEMBERS_MAX]);
 
+/* The same of several roots, at the price of one: all processes as they were at one moment.
+ * NULL: /proc cannot be read, or there is no memory. */
+struct census;
+struct census *census_take(void);
+void           census_free(struct census *census);
+int            census_members(struct census *census, pid_t root,
+                              struct tree_member out[TREE_MEMBERS_MAX]);
+
 /* "gpg-agent (pid 4711), sleep (pid 4712) and 3 more", of what that returned. */
 #define TREE_NAMES_MAX 400
 const char *tree_names(char out[TREE_NAMES_MAX], const struct tree_member *member,

@@ -20,9 +20,15 @@
 #define SHORTEST_MS 500
 #define LONGEST_MS  1000
 
+struct teller {
+    const struct args    *args;
+    struct leftovers_look look;
+};
+
 static void tell_event(const char *event, const struct hf_entry *entry, void *data)
 {
-    const struct args *args = data;
+    struct teller     *teller = data;
+    const struct args *args = teller->args;
     bool               all = args->operand[0] == NULL;
     char    time[TEXT_TIME_MAX], owner[ENTRY_TEXT_MAX], line[2 * ENTRY_TEXT_MAX + 128];
     char    clean[2 * ENTRY_TEXT_MAX];
@@ -34,16 +40,25 @@ static void tell_event(const char *event, const struct hf_entry *entry, void *da
         json_string(&json, "time", text_time(time, now));
         json_string(&json, "event", event);
         json_string(&json, "name", entry->name);
-        entry_json(&json, entry);
+        entry_json(&json, entry, &teller->look);
         json_close(&json, '}');
         putchar('\n');
     } else {
         snprintf(line, sizeof line, "%s %-8s %s%s%s token %" PRIu64, text_time(time, now),
                  event, all ? entry->name : "", all ? ": " : "",
-                 entry_owner(owner, entry), entry->token);
+                 entry_owner(owner, entry, &teller->look), entry->token);
         text_clean(clean, sizeof clean, line);
         puts(clean);
     }
+}
+
+static void tell_changes(const struct args *args, const struct hf_report *before,
+                         const struct hf_report *after)
+{
+    struct teller teller = { .args = args };
+
+    changes_tell(before, after, tell_event, &teller);
+    leftovers_forget(&teller.look);
 }
 
 /* Until there is something new.  Now and then, and more often while the store is not
@@ -77,7 +92,7 @@ static int watch_one(const struct args *args, struct hf_client *client)
             code = session_failed(client, r);
             break;
         }
-        changes_tell(seen, report, tell_event, (void *)args);
+        tell_changes(args, seen, report);
         hf_report_free(seen);
         seen = report;
         if (fflush(stdout) != 0) /* nobody reads it any more */
@@ -101,8 +116,7 @@ static void on_line(struct hf_survey *survey, const char *name, struct hf_report
     const struct board_line *before = board_find(&watched->board, name);
 
     (void)survey;
-    changes_tell(before != NULL ? before->report : NULL, line, tell_event,
-                 (void *)watched->args);
+    tell_changes(watched->args, before != NULL ? before->report : NULL, line);
     (void)board_take(&watched->board, name, line, clock_wall_us(), NULL);
 }
 

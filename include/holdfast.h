@@ -12,7 +12,11 @@
  *
  * Results.  A function that can fail returns 0 or a negative HF_E... code; on
  * failure it leaves its outputs untouched.  hf_errmsg() tells a person what
- * went wrong and what to do.
+ * went wrong and what to do.  A comment names the codes that are special to its function.
+ * Besides, any function can return HF_EFORK, HF_ENOMEM and HF_EINVAL, one that returns a
+ * descriptor HF_ESTORE (there are too many), and one that has a time limit, or opens a store,
+ * whatever the store answers: HF_EDOWN, HF_ETIMEOUT, HF_EDENIED, HF_EFULL, HF_ECORRUPT,
+ * HF_EUNSUPPORTED, HF_ENOTFOUND, HF_ESTORE.  enum hf_error tells what they mean.
  *
  * Time limits.  `timeout_ms` negative waits for ever.  0 asks once, and waits for
  * nothing but the answer: 5 s at most, and 1 s if every server of the URL refuses the
@@ -111,9 +115,9 @@ HF_API const char *hf_version(void);
 HF_API const char *hf_stores(void);
 
 /* The SQL that makes what a store needs in a database, for an administrator to run.  With
- * a `role`, it also lets that role use it.  `scheme` is one of hf_stores(), or "system".  *ret
- * is yours to free(); NULL if there is no SQL for it.  Stores make what they need themselves
- * where they may. */
+ * a `role`, it also lets that role use it.  `scheme` is one of hf_stores(), or "system";
+ * HF_EUNSUPPORTED: it is none of them.  *ret is yours to free(); NULL if there is no SQL for
+ * it.  Stores make what they need themselves where they may. */
 HF_API HF_CHECK int hf_schema(const char *scheme, const char *role, char **ret);
 
 /* ---- Options: what a client is opened with, and what it tells ----------- */
@@ -348,7 +352,11 @@ HF_API HF_CHECK int hf_semaphore(struct hf_client *client, const char *name,
 
 /* Turn a held writer into a reader, in place: readers that wait right behind it
  * join, a writer that waits does not slip in.  The handle stays held, and is a
- * writer again when it is next acquired. */
+ * writer again when it is next acquired.
+ *
+ * HF_ELOST: it is lost, or the store did not answer as long as it was surely yours.
+ * HF_ESTATE: it is not held.  HF_EOWNER: another thread holds it.  HF_EINVAL: it is no
+ * writer. */
 HF_API int hf_downgrade(struct hf_lock *writer);
 
 /* One holder at a time, no queue: when it is free, the first to come gets it. */
@@ -359,7 +367,8 @@ HF_API HF_CHECK int hf_claim(struct hf_client *client, const char *name,
  * same for everybody so that nobody waits in a circle, within one time limit, or
  * none is.  It is held while all are, and lost when one is.  hf_token() is the
  * highest of theirs.  The locks stay yours, are not to be used by themselves
- * meanwhile, and must be idle when they are given; free this one first. */
+ * meanwhile, and must be idle when they are given; free this one first.  HF_EINVAL: one of
+ * them is in use, has the name of another, is of another client or part of something else. */
 HF_API HF_CHECK int hf_all_of(struct hf_lock *const *locks, size_t count,
                               struct hf_lock **ret);
 
@@ -367,21 +376,22 @@ HF_API HF_CHECK int hf_all_of(struct hf_lock *const *locks, size_t count,
  * Waits for a callback about this lock that is under way in another thread. */
 HF_API void hf_lock_free(struct hf_lock *lock);
 
-/* ---- Settings: how one lock behaves ------------------------------------- */
+/* ---- Settings: how one lock behaves -----------------------------------------
+ *
+ * They can be changed only while the lock is idle: else HF_ESTATE. */
 
 /* Text shown to others from the next acquire on; NULL: the client's. */
 HF_API int hf_set_note(struct hf_lock *lock, const char *note);
 
 /* Let any thread release what another acquired.  Then nothing is reentrant:
- * every acquire waits until the handle is free.  Only while idle. */
+ * every acquire waits until the handle is free. */
 HF_API int hf_set_any_thread(struct hf_lock *lock, bool any_thread);
 
-/* Do not queue behind `max` others or more, but fail with HF_EFULL; 0: no limit.
- * Only while idle. */
+/* Do not queue behind `max` others or more, but fail with HF_EFULL; 0: no limit. */
 HF_API int hf_set_max_waiters(struct hf_lock *lock, uint32_t max);
 
 /* Keep hf_ahead() up to date while waiting, and call on_place.  Costs a look at
- * the line at every change of it.  Only while idle. */
+ * the line at every change of it. */
 HF_API int hf_set_follow(struct hf_lock *lock, bool follow);
 
 /* ---- Acquire: take a lock, and give it back ----------------------------- */
@@ -394,24 +404,33 @@ HF_API int hf_set_follow(struct hf_lock *lock, bool follow);
  *
  * HF_ETIMEOUT: the time is over.  HF_ECANCELED: hf_cancel() was called.  HF_EDEADLOCK: this
  * thread holds the name by another handle.  HF_EMISMATCH: others use the name as another kind
- * of lock.  HF_EFULL: see hf_set_max_waiters(), or the store has no room.  HF_EDOWN,
- * HF_EDENIED, HF_ECORRUPT, HF_ESTORE: the store does not answer, or refuses.
+ * of lock.  HF_EFULL: see hf_set_max_waiters(), or the store has no room.  HF_ELOST: the handle
+ * is lost, and hf_release() has to acknowledge that; or it was lost as soon as it was granted,
+ * and is idle again.  HF_EEXHAUSTED: the store has no more numbers for this name.  HF_EDOWN,
+ * HF_EDENIED, HF_ECORRUPT, HF_ESTORE and the like: the store does not answer, or refuses.
  *
  * After a failure the handle may be HF_LEAVING for a moment: hf_acquire() waits for that,
  * hf_acquire_start() is HF_ESTATE. */
 HF_API HF_CHECK int hf_acquire(struct hf_lock *lock, int64_t timeout_ms);
 
-/* Give it back.  0 only if the lock was yours until now.  HF_ELOST: it was not, and what
- * you did under it was not protected to the end; the handle is idle again. */
+/* Give it back.  0 only if the lock was yours until now.
+ *
+ * HF_ELOST: it was not, and what you did under it was not protected to the end; the handle is
+ * idle again.  HF_EDOWN: it was yours when you called, but the store could not be told as long
+ * as that was sure.  The handle is HF_LEAVING, and the store is told as soon as it answers;
+ * else others have the lock when the lease ends.  HF_ESTATE: it is not held.  HF_EOWNER:
+ * another thread holds it, see hf_set_any_thread(). */
 HF_API int hf_release(struct hf_lock *lock);
 
 /* The same without waiting; on_state or hf_state() tells how it went.  A lock that is
- * taken in this way belongs to no thread: any thread may release it. */
+ * taken in this way belongs to no thread: any thread may release it.  What is known without
+ * the store is told at once: HF_ESTATE (hf_acquire_start(): the handle is in use, or leaving),
+ * HF_EOWNER, HF_ELOST. */
 HF_API HF_CHECK int hf_acquire_start(struct hf_lock *lock, int64_t timeout_ms);
 HF_API int          hf_release_start(struct hf_lock *lock);
 
 /* End every wait for this handle with HF_ECANCELED, from any thread.  A lock
- * already held stays held. */
+ * already held stays held, and 0 is returned all the same. */
 HF_API int hf_cancel(struct hf_lock *lock);
 
 /* In whose name the calling thread acquires and releases: its own, unless it said otherwise.
@@ -473,6 +492,7 @@ struct hf_entry {
     int64_t     left_ms; /* how long its session lasts if it is not renewed any more, as
                              the store has it; INT64_MAX: as long as its process lives;
                              -1: the store does not tell */
+    const char *version; /* of the Holdfast that took this place: "0.1.0"; "": unknown */
 };
 
 /* Entries sorted by name, then first come first served. */

@@ -53,7 +53,7 @@ static void fill_rung(struct draw *draw, const struct board_line *line, size_t i
 {
     const struct hf_entry *entry = line->report->entry[i];
     char                   text[PLACE_TEXT_MAX], small[WORDS_SHORT];
-    int64_t                left = words_left_ms(draw->sight, line, entry);
+    int64_t                left = words_left_ms(draw->sight, line, i);
 
     for (size_t c = 0; c < RUNG_COLUMNS; c++) {
         cell[c].text[0] = '\0';

@@ -55,7 +55,7 @@ static void fill_holder(struct draw *draw, const struct board_line *line,
     snprintf(cell[ROW_LEASE].text, TABLE_TEXT, "-");
     if (holder == NULL)
         return;
-    int64_t left = words_left_ms(draw->sight, line, holder);
+    int64_t left = words_left_ms(draw->sight, line, line->holder_at);
     draw_age(draw, cell[ROW_HELD].text, TABLE_TEXT, holder->since);
     snprintf(cell[ROW_LEASE].text, TABLE_TEXT, "%s",
              words_lease(lease, draw->sight, left));

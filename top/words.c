@@ -50,9 +50,9 @@ static bool has_lease(int64_t left_ms)
 }
 
 int64_t words_left_ms(const struct sight *sight, const struct board_line *line,
-                      const struct hf_entry *entry)
+                      size_t place)
 {
-    int64_t left = board_left_ms(line, entry);
+    int64_t left = board_left_ms(line, place);
 
     return has_lease(left) && sight->now - line->seen > FRESH_US ? WORDS_FORGOTTEN : left;
 }

@@ -19,10 +19,10 @@ const char *words_time(char out[WORDS_SHORT], int64_t time, int64_t now);
 const char *words_lease(char out[WORDS_SHORT], const struct sight *sight,
                         int64_t left_ms);
 
-/* What is left of a place's lease, as words_lease() takes it: what was seen last, unless
+/* What is left of the lease of the place at that index, as words_lease() takes it: what was seen last, unless
  * that is long ago. */
 int64_t words_left_ms(const struct sight *sight, const struct board_line *line,
-                      const struct hf_entry *entry);
+                      size_t place);
 #define WORDS_FORGOTTEN (-2)
 
 /* Less than a third of a lease is left. */

@@ -90,8 +90,10 @@ static void count_line(struct board_line *line)
     for (size_t i = 0; i < report->count; i++) {
         const struct hf_entry *entry = report->entry[i];
         if (entry->held) {
-            if (line->holder == NULL)
+            if (line->holder == NULL) {
                 line->holder = entry;
+                line->holder_at = i;
+            }
             line->holders++;
             continue;
         }
@@ -137,12 +139,11 @@ void board_refresh(struct board *board, const struct hf_report *all, int64_t now
     }
 }
 
-int64_t board_left_ms(const struct board_line *line, const struct hf_entry *entry)
+int64_t board_left_ms(const struct board_line *line, size_t place)
 {
-    for (size_t i = 0; line->left_ms != NULL && i < line->report->count; i++)
-        if (line->report->entry[i] == entry)
-            return line->left_ms[i];
-    return entry->left_ms;
+    assert(place < line->report->count);
+    return line->left_ms != NULL ? line->left_ms[place]
+                                 : line->report->entry[place]->left_ms;
 }
 
 struct moment {

@@ -12,11 +12,12 @@ struct board_line {
     const struct hf_report *report; /* its places, at least one */
     size_t                  holders;
     size_t                  waiters;
-    const struct hf_entry  *holder; /* the first; NULL: nobody holds it at present */
-    int64_t  waits_since;           /* of the longest wait, us since 1970; 0: nobody */
-    int64_t  seen;                  /* when it was told; left_ms is as of then */
-    uint64_t version;               /* of the board, when this changed */
-    int64_t *left_ms;               /* of each place, as of `seen` */
+    const struct hf_entry  *holder;    /* the first; NULL: nobody holds it at present */
+    size_t                  holder_at; /* its index */
+    int64_t  waits_since;              /* of the longest wait, us since 1970; 0: nobody */
+    int64_t  seen;                     /* when it was told; left_ms is as of then */
+    uint64_t version;                  /* of the board, when this changed */
+    int64_t *left_ms;                  /* of each place, as of `seen` */
 };
 
 struct board {
@@ -39,8 +40,8 @@ void board_sweep(struct board *board, uint64_t version, int64_t now, struct past
 /* Leases as they are now, of the places that are as they were: of a look at all lines. */
 void board_refresh(struct board *board, const struct hf_report *all, int64_t now);
 
-/* left_ms of a place, as last seen. */
-int64_t board_left_ms(const struct board_line *line, const struct hf_entry *entry);
+/* left_ms of the place at that index, as last seen. */
+int64_t board_left_ms(const struct board_line *line, size_t place);
 
 const struct board_line *board_find(const struct board *board, const char *name);
 

@@ -3,20 +3,27 @@
 
 #include <stddef.h>
 
-/* Places stand in the order of their tokens nearly always: begin where the last was. */
-static const struct hf_entry *find_place(const struct hf_report *report, uint64_t token,
-                                         size_t *hint)
+/* Along a line tokens rise, unless somebody else wrote there. */
+static bool tokens_rise(const struct hf_report *report)
 {
-    size_t count = report != NULL ? report->count : 0;
+    for (size_t i = 1; i < report->count; i++)
+        if (report->entry[i]->token <= report->entry[i - 1]->token)
+            return false;
+    return true;
+}
 
-    for (size_t n = 0; n < count; n++) {
-        size_t i = (*hint + n) % count;
-        if (report->entry[i]->token == token) {
-            *hint = i + 1;
-            return report->entry[i];
-        }
-    }
-    return NULL;
+/* Where tokens rise, the search for each goes on where the last one ended. */
+static const struct hf_entry *find_place(const struct hf_report *report, uint64_t token,
+                                         bool rise, size_t *at)
+{
+    size_t i = rise ? *at : 0;
+
+    while (i < report->count &&
+           (rise ? report->entry[i]->token < token : report->entry[i]->token != token))
+        i++;
+    *at = i;
+    return i < report->count && report->entry[i]->token == token ? report->entry[i]
+                                                                 : NULL;
 }
 
 void changes_tell(const struct hf_report *before, const struct hf_report *after,
@@ -24,17 +31,20 @@ void changes_tell(const struct hf_report *before, const struct hf_report *after,
                                void *data),
                   void *data)
 {
-    size_t hint = 0;
+    static const struct hf_report nobody = { 0 };
+    size_t                        at = 0;
 
-    for (size_t i = 0; before != NULL && i < before->count; i++) {
+    before = before != NULL ? before : &nobody;
+    bool rise = tokens_rise(before) && tokens_rise(after);
+    for (size_t i = 0; i < before->count; i++) {
         const struct hf_entry *was = before->entry[i];
-        if (find_place(after, was->token, &hint) == NULL)
+        if (find_place(after, was->token, rise, &at) == NULL)
             tell(was->held ? "released" : "left", was, data);
     }
-    hint = 0;
+    at = 0;
     for (size_t i = 0; i < after->count; i++) {
         const struct hf_entry *now = after->entry[i];
-        const struct hf_entry *was = find_place(before, now->token, &hint);
+        const struct hf_entry *was = find_place(before, now->token, rise, &at);
         if (was == NULL)
             tell(now->held ? "granted" : "entered", now, data);
         else if (now->held && !was->held)

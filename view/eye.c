@@ -266,12 +266,10 @@ bool eye_process(struct eye *eye)
     return version != eye->board.version || told != eye->told || count != eye->past.count;
 }
 
-int64_t eye_left_ms(const struct eye *eye, const struct board_line *line,
-                    const struct hf_entry *entry, int64_t now)
+int64_t eye_left_ms(const struct board_line *line, size_t place, int64_t now)
 {
-    int64_t left = board_left_ms(line, entry);
+    int64_t left = board_left_ms(line, place);
 
-    (void)eye;
     if (left < 0 || left == INT64_MAX)
         return left;
     left -= (now - line->seen) / 1000;

@@ -55,9 +55,9 @@ bool eye_process(struct eye *eye);
  * somebody wants to know. */
 void eye_recall(struct eye *eye);
 
-/* How much is left of a place's lease now, in ms; as left_ms of struct hf_entry. */
-int64_t eye_left_ms(const struct eye *eye, const struct board_line *line,
-                    const struct hf_entry *entry, int64_t now);
+/* How much is left of the lease of the place at that index now, in ms; as left_ms of struct
+ * hf_entry. */
+int64_t eye_left_ms(const struct board_line *line, size_t place, int64_t now);
 
 /* How many locks were lost or broken since `time`; -1: not known. */
 int64_t eye_lost_since(const struct eye *eye, int64_t time);

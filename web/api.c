@@ -34,8 +34,7 @@ enum MHD_Result api_locks(struct site *site, struct MHD_Connection *connection)
 /* ---- One line ---------------------------------------------------------------------- */
 
 /* Places that are held, or those that are not; of the latter the first so many. */
-static void write_places(const struct site *site, const struct board_line *line,
-                         struct json *json, bool held)
+static void write_places(const struct board_line *line, struct json *json, bool held)
 {
     int64_t now = clock_wall_us();
     size_t  told = 0;
@@ -45,7 +44,7 @@ static void write_places(const struct site *site, const struct board_line *line,
         struct hf_entry entry = *line->report->entry[i];
         if (entry.held != held)
             continue;
-        entry.left_ms = eye_left_ms(&site->eye, line, line->report->entry[i], now);
+        entry.left_ms = eye_left_ms(line, i, now);
         if (now - line->seen > FORGOTTEN_US && entry.left_ms != INT64_MAX)
             entry.left_ms = -1;
         json_open(json, NULL, '{');
@@ -73,8 +72,8 @@ enum MHD_Result api_line(struct site *site, struct MHD_Connection *connection,
     json_number(&draft.json, "holder_count", line != NULL ? (int64_t)line->holders : 0);
     json_number(&draft.json, "waiter_count", line != NULL ? (int64_t)line->waiters : 0);
     if (line != NULL) {
-        write_places(site, line, &draft.json, true);
-        write_places(site, line, &draft.json, false);
+        write_places(line, &draft.json, true);
+        write_places(line, &draft.json, false);
     } else {
         json_open(&draft.json, "holders", '[');
         json_close(&draft.json, ']');

@@ -54,7 +54,7 @@ static struct sums sum_up(const struct eye *eye, int64_t now)
             const struct hf_entry *entry = line->report->entry[k];
             if (!entry->held || entry->left_ms < 0 || entry->left_ms == INT64_MAX)
                 continue;
-            int64_t left = eye_left_ms(eye, line, entry, now);
+            int64_t left = eye_left_ms(line, k, now);
             if (sums.least_left < 0 || left < sums.least_left)
                 sums.least_left = left;
         }

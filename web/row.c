@@ -38,7 +38,7 @@ void row_go(struct row *row, uint64_t version)
 
 int64_t row_lease_until(const struct board_line *line)
 {
-    int64_t left = line->holder != NULL ? board_left_ms(line, line->holder) : -1;
+    int64_t left = line->holder != NULL ? board_left_ms(line, line->holder_at) : -1;
 
     return left < 0 || left == INT64_MAX ? 0 : line->seen + left * 1000;
 }

@@ -31,6 +31,7 @@ struct entry {
     std::int64_t                          pid;
     std::string                           command;
     std::string                           note;
+    std::string                           version;
 };
 
 /* One thing found out about a store; struct hf_finding. */
@@ -62,7 +63,8 @@ inline entry make_entry(const hf_entry &from)
                   from.user,
                   from.pid,
                   from.command,
-                  from.note };
+                  from.note,
+                  from.version };
 }
 
 } // namespace detail

@@ -59,3 +59,12 @@ const char *hf_name_fault(const char *name)
         return "is \".\" or contains \"..\"";
     return NULL;
 }
+
+uint32_t hf_name_hash(const char *name)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    return hash;
+}

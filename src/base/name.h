@@ -8,11 +8,15 @@
 #define HF_NAME_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define HF_NAME_MAX 255
 
 /* NULL if `name` is fine, else what is wrong with it, as a clause: "is empty". */
 const char *hf_name_fault(const char *name);
+
+/* A number for it, to spread names over a table. */
+uint32_t hf_name_hash(const char *name);
 
 /* Length of a UTF-8 sequence at `text`, 0 if it is not one. */
 size_t hf_utf8_length(const char *text);

@@ -221,7 +221,7 @@ static struct hf_lock *find_composed(const struct hf_client *client)
     struct hf_lock *lock = client->locks;
 
     while (lock != NULL && lock->made == NULL)
-        lock = lock->next;
+        lock = hf_lock_next(lock, HF_LIST_LOCKS);
     return lock;
 }
 
@@ -239,7 +239,7 @@ static void close_client(struct hf_client *client)
     for (struct hf_lock *lock; (lock = find_composed(client)) != NULL;)
         lock->ops->free(lock);
     for (struct hf_lock *lock = client->locks, *next; lock != NULL; lock = next) {
-        next = lock->next;
+        next = hf_lock_next(lock, HF_LIST_LOCKS);
         hf_lock_post_free(lock);
     }
     (void)hf_drive_wait(&client->drive, has_no_locks, client, hf_now() + CLOSE_LIMIT);

@@ -15,6 +15,8 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 
+#define HF_HAD_CHAINS 256
+
 struct hf_client {
     struct hf_store *store;
     struct hf_engine engine;
@@ -26,8 +28,9 @@ struct hf_client {
     struct hf_query *answered; /* during this turn */
 
     struct hf_lock    *locks;
-    struct hf_lock    *inbox, **last_inbox;    /* locks with something to collect */
-    struct hf_query   *queries;                /* to collect */
+    struct hf_lock    *held, *had[HF_HAD_CHAINS]; /* see enum hf_lock_list */
+    struct hf_lock    *inbox, **last_inbox;       /* locks with something to collect */
+    struct hf_query   *queries;                   /* to collect */
     struct hf_lookout *lookouts;               /* those that start or stop, to collect */
     struct hf_survey  *survey;                 /* NULL: none */
     struct hf_survey  *stopped_surveys;        /* to collect */

@@ -1,5 +1,6 @@
 /* doctor.c - hf_doctor(): what the client knows, then what the store tells. */
 #include "client/query.h"
+#include "client/versions.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -42,16 +43,11 @@ static void tell_ourselves(const struct hf_client *client, struct hf_finding_lis
 }
 
 /* Places that make no sense: whatever the store, who looks them over is the one rule. */
-static void tell_strange(struct hf_client *client, const char *name,
-                         struct hf_limit limit, struct hf_finding_list *list)
+static void tell_strange(const struct hf_report *report, struct hf_finding_list *list)
 {
-    struct hf_req     req = { .op = HF_LIST, .name = name };
-    struct hf_report *report = NULL;
-    char              advice[512];
-    size_t            found = 0;
+    char   advice[512];
+    size_t found = 0;
 
-    if (hf_query_run(client, &req, limit, &report) < 0)
-        return; /* the store has said already how it is */
     for (size_t i = 0; i < report->count; i++) {
         const struct hf_entry *entry = report->entry[i];
         if (entry->capacity != 0 || found++ >= STRANGE_MAX)
@@ -68,6 +64,19 @@ static void tell_strange(struct hf_client *client, const char *name,
                        " in the line of \"%s\" makes no sense: nobody gets past it",
                        entry->token, entry->name);
     }
+}
+
+/* What is in line tells the same on every store. */
+static void tell_lines(struct hf_client *client, const char *name, struct hf_limit limit,
+                       struct hf_finding_list *list)
+{
+    struct hf_req     req = { .op = HF_LIST, .name = name };
+    struct hf_report *report = NULL;
+
+    if (hf_query_run(client, &req, limit, &report) < 0)
+        return; /* the store has said already how it is */
+    hf_versions_tell(report, list);
+    tell_strange(report, list);
     hf_report_free(report);
 }
 
@@ -89,7 +98,7 @@ static int examine_store(struct hf_client *client, const char *name,
     hf_finding_add_all(list, query->findings.finding, query->findings.count);
     hf_query_end(query);
     if (r == 0)
-        tell_strange(client, name, limit, list);
+        tell_lines(client, name, limit, list);
     return list->failed ? hf_client_fail(client, HF_ENOMEM, "out of memory") : 0;
 }
 

@@ -74,7 +74,9 @@ static int break_place(struct hf_client *client, const char *name, uint64_t toke
     if (r < 0)
         return r;
     struct hf_req req = { .op = HF_BREAK, .name = name, .token = token };
-    req.seq = hf_report_seq(report, token);
+    for (size_t i = 0; i < report->count && req.seq == 0; i++)
+        if (report->entry[i]->token == token)
+            req.seq = hf_report_seq(report, i);
     hf_report_free(report);
     r = req.seq != 0 ? hf_query_run(client, &req, limit, NULL) : HF_ENOTFOUND;
     if (r == HF_ENOTFOUND)
@@ -109,7 +111,7 @@ static int ask_holders(struct hf_client *client, const char *name,
         if (!entry->held)
             continue;
         struct hf_req req = { .op = HF_ASK, .name = name, .note = reason };
-        req.seq = hf_report_seq(report, entry->token);
+        req.seq = hf_report_seq(report, i);
         req.token = entry->token;
         int r = hf_query_run(client, &req, limit, NULL);
         if (r < 0 && r != HF_ENOTFOUND)

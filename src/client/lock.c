@@ -1,6 +1,8 @@
 /* lock.c - a handle from making it to freeing it; see lock.h. */
 #include "client/lock.h"
 
+#include "base/name.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,23 +18,21 @@ void hf_lock_on_change(struct hf_job *job)
     lock->client->changed = lock;
 }
 
-static void link_lock(struct hf_lock *lock)
+void hf_lock_link(struct hf_lock *lock, enum hf_lock_list list, struct hf_lock **head)
 {
-    struct hf_client *client = lock->client;
+    struct hf_lock_links *in = &lock->in[list];
 
-    lock->next = client->locks;
-    lock->prev = &client->locks;
-    if (lock->next != NULL)
-        lock->next->prev = &lock->next;
-    client->locks = lock;
-}
-
-static void unlink_lock(struct hf_lock *lock)
-{
-    assert(*lock->prev == lock);
-    *lock->prev = lock->next;
-    if (lock->next != NULL)
-        lock->next->prev = lock->prev;
+    if (in->prev != NULL) {
+        *in->prev = in->next;
+        if (in->next != NULL)
+            in->next->in[list].prev = in->prev;
+    }
+    in->prev = head;
+    in->next = head != NULL ? *head : NULL;
+    if (head != NULL)
+        *head = lock;
+    if (in->next != NULL)
+        in->next->in[list].prev = &in->next;
 }
 
 /* The engine takes its job on when it collects what is wished of it. */
@@ -49,12 +49,13 @@ static int make_lock(struct hf_client *client, const char *name,
     }
     lock->client = client;
     lock->name = copy;
+    lock->hash = hf_name_hash(copy);
     lock->ops = &hf_plain_ops;
     lock->job.hold.shape = *shape;
     hf_shown_init(&lock->shown);
     hf_stats_init(&lock->counts);
     hf_asked_init(&lock->asked);
-    link_lock(lock);
+    hf_lock_link(lock, HF_LIST_LOCKS, &client->locks);
     *ret = lock;
     return 0;
 }
@@ -78,7 +79,8 @@ int hf_lock_new(struct hf_client *client, const char *name, const struct hf_shap
 void hf_lock_destroy(struct hf_lock *lock)
 {
     assert(!lock->is_moved && !hf_lock_is_posted(lock));
-    unlink_lock(lock);
+    for (int list = 0; list < HF_LISTS; list++)
+        hf_lock_link(lock, (enum hf_lock_list)list, NULL);
     hf_notices_drop(lock->client, lock);
     hf_shown_finish(&lock->shown);
     hf_asked_finish(&lock->asked);

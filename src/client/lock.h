@@ -43,10 +43,23 @@ struct hf_part {
         struct hf_lock *lock); /* the moment it is lost, with the mutex held */
 };
 
+/* The lists of a client that a lock can be in. */
+enum hf_lock_list {
+    HF_LIST_LOCKS, /* client->locks: all */
+    HF_LIST_HELD,  /* client->held: those that are shown as HF_HELD */
+    HF_LIST_HAD,   /* client->had: those that a thread has; see shelter.c */
+    HF_LISTS
+};
+
+struct hf_lock_links {
+    struct hf_lock *next, **prev; /* `prev` NULL: it is in none */
+};
+
 struct hf_lock {
     struct hf_job             job; /* first: the engine's; belongs to the one who turns */
     struct hf_client         *client;
     char                     *name;
+    uint32_t                  hash; /* of the name */
     const struct hf_lock_ops *ops;
     void                     *made; /* what a handle that is made of others is */
 
@@ -59,10 +72,10 @@ struct hf_lock {
     struct hf_counts   counts;
     struct hf_part     part;
 
-    bool            freeing;      /* by hf_lock_free(): gone as soon as it is quiet */
-    bool            is_moved;     /* it is in client->changed */
-    struct hf_lock *moved;        /* next there */
-    struct hf_lock *next, **prev; /* in client->locks */
+    bool                 freeing;  /* by hf_lock_free(): gone as soon as it is quiet */
+    bool                 is_moved; /* it is in client->changed */
+    struct hf_lock      *moved;    /* next there */
+    struct hf_lock_links in[HF_LISTS];
 };
 
 extern const struct hf_lock_ops hf_plain_ops; /* for locks made of nothing else */
@@ -92,6 +105,15 @@ struct hf_lock *hf_lock_let_go(struct hf_lock *lock);
 
 /* From the engine, during a turn: to be published after it. */
 void hf_lock_on_change(struct hf_job *job);
+
+/* Put it first into the list that begins at `head`, out of where it was; NULL: into none. */
+void hf_lock_link(struct hf_lock *lock, enum hf_lock_list list, struct hf_lock **head);
+
+static inline struct hf_lock *hf_lock_next(const struct hf_lock *lock,
+                                           enum hf_lock_list     list)
+{
+    return lock->in[list].next;
+}
 
 /* Frees the memory; the job must be quiet, or the engine be gone. */
 void hf_lock_destroy(struct hf_lock *lock);

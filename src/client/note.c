@@ -75,6 +75,7 @@ char *hf_note_encode(const char *command, const char *note)
     put_field(out, "user", user);
     put_field(out, "host", host);
     put_field(out, "pid", pid);
+    put_field(out, "holdfast", hf_version());
     put_field(out, "command", command != NULL ? command : "");
     put_field(out, "note", note != NULL ? note : "");
     if (fclose(out) != 0) {
@@ -120,12 +121,16 @@ static bool take_field(struct hf_note *note, char *word)
         field = &note->user;
     else if (strcmp(word, "host") == 0)
         field = &note->host;
+    else if (strcmp(word, "holdfast") == 0)
+        field = &note->version;
     else if (strcmp(word, "command") == 0)
         field = &note->command;
     else if (strcmp(word, "note") == 0)
         field = &note->note;
-    if (field == NULL || *field != NULL)
-        return field != NULL;
+    if (field == NULL)
+        return note->user != NULL; /* ours begin with it */
+    if (*field != NULL)
+        return true;
     *field = strdup(value);
     return *field != NULL;
 }
@@ -161,7 +166,7 @@ int hf_note_decode(const char *text, struct hf_note *ret)
     }
     free(copy);
     if (!fill_in(&note.user) || !fill_in(&note.host) || !fill_in(&note.command) ||
-        !fill_in(&note.note)) {
+        !fill_in(&note.note) || !fill_in(&note.version)) {
         hf_note_finish(&note);
         return HF_ENOMEM;
     }
@@ -175,5 +180,6 @@ void hf_note_finish(struct hf_note *note)
     free(note->host);
     free(note->command);
     free(note->note);
+    free(note->version);
     *note = (struct hf_note){ 0 };
 }

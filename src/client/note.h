@@ -1,6 +1,6 @@
 /* note.h - whose a ticket is, as one line of text that people can read.
  *
- *     user=ana host=db1 pid=4242 command=./backup.sh%20-v note=before%20release
+ *     user=ana host=db1 pid=4242 holdfast=0.1.0 command=./backup.sh%20-v note=nightly
  *
  * Blanks, control characters and '%' are written as %XX.  Stores keep it as it
  * is, so that it can be read there with any other tool.
@@ -16,6 +16,7 @@ struct hf_note {
     char   *host;
     char   *command;
     char   *note;
+    char   *version; /* of the Holdfast that wrote it */
     int64_t pid;
 };
 
@@ -23,7 +24,8 @@ struct hf_note {
  * `note` may be NULL and are cut to a length that suits every store. */
 char *hf_note_encode(const char *command, const char *note);
 
-/* Take a text apart.  What is no note of ours becomes `note` as it stands. */
+/* Take a text apart.  What is no note of ours becomes `note` as it stands; of one of ours
+ * what a later version may have added is left out. */
 int  hf_note_decode(const char *text, struct hf_note *ret);
 void hf_note_finish(struct hf_note *note);
 

@@ -53,17 +53,20 @@ static bool is_this_thread(const struct hf_owner *owner)
     return has_thread(owner) && owner->thread == hf_acting_for();
 }
 
-void hf_owner_move(struct hf_owner *owner, enum hf_owner_state to)
+void hf_owner_move(struct hf_lock *lock, enum hf_owner_state to)
 {
-    bool had_thread = has_thread(owner);
-    bool counted = is_counted(owner);
+    struct hf_owner *owner = &lock->owner;
+    bool             had_thread = has_thread(owner);
+    bool             counted = is_counted(owner);
 
     assert((arrows[owner->state] & 1u << to) != 0);
     owner->state = to;
     if (has_thread(owner) && !had_thread)
         owner->thread = hf_acting_for();
-    if (is_counted(owner) != counted)
+    if (is_counted(owner) != counted) {
         owner->count = counted ? 0 : 1;
+        hf_shelter_note(lock, !counted);
+    }
     /* A thread binds itself, never another. */
     assert(to != HF_OWNER_BOUND || is_this_thread(owner));
     assert((owner->count > 0) == is_counted(owner));
@@ -146,7 +149,7 @@ int hf_lock_take(struct hf_lock *lock, bool once, hf_time deadline)
     if (r < 0)
         hf_drive_rouse(&lock->client->drive); /* the next one may be first now */
     else
-        hf_owner_move(owner, HF_OWNER_TAKEN);
+        hf_owner_move(lock, HF_OWNER_TAKEN);
     return r;
 }
 
@@ -155,7 +158,7 @@ int hf_lock_take_for_nobody(struct hf_lock *lock)
     if (!hf_lock_is_free(lock))
         return hf_client_fail(lock->client, HF_ESTATE, "the handle for \"%s\" is in use",
                               lock->name);
-    hf_owner_move(&lock->owner, HF_OWNER_STARTED);
+    hf_owner_move(lock, HF_OWNER_STARTED);
     return 0;
 }
 
@@ -165,7 +168,7 @@ void hf_lock_granted(struct hf_lock *lock)
 
     if (owner->state == HF_OWNER_GUEST) /* the host decided that already */
         return;
-    hf_owner_move(owner, owner->any_thread ? HF_OWNER_LOOSE : HF_OWNER_BOUND);
+    hf_owner_move(lock, owner->any_thread ? HF_OWNER_LOOSE : HF_OWNER_BOUND);
 }
 
 int hf_lock_acquire_again(struct hf_lock *lock)
@@ -181,6 +184,6 @@ int hf_lock_acquire_again(struct hf_lock *lock)
 
 void hf_lock_give_back(struct hf_lock *lock)
 {
-    hf_owner_move(&lock->owner, HF_OWNER_FREE);
+    hf_owner_move(lock, HF_OWNER_FREE);
     hf_drive_rouse(&lock->client->drive);
 }

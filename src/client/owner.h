@@ -79,7 +79,7 @@ struct hf_owner {
 
 /* The one way to another state.  The calling thread becomes the owner where there was
  * none, and counts from 1. */
-void hf_owner_move(struct hf_owner *owner, enum hf_owner_state to);
+void hf_owner_move(struct hf_lock *lock, enum hf_owner_state to);
 
 /* Does the calling thread have it?  Then it may come again. */
 bool hf_owner_is_me(const struct hf_owner *owner);

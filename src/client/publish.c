@@ -246,7 +246,8 @@ static void publish_deadline(struct hf_client *client)
         return;
     hf_stats_renewed(client);
     atomic_store(&client->alive_until, until);
-    for (struct hf_lock *lock = client->locks; lock != NULL; lock = lock->next)
+    for (struct hf_lock *lock = client->held; lock != NULL;
+         lock = hf_lock_next(lock, HF_LIST_HELD))
         hf_lock_set_alarm(lock);
 }
 

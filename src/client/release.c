@@ -19,7 +19,7 @@ static int wait_until_left(struct hf_lock *lock, hf_time deadline, bool lost)
     struct hf_drive *drive = &lock->client->drive;
 
     assert(hf_state(lock) == HF_LEAVING);
-    hf_owner_move(&lock->owner, HF_OWNER_RELEASING);
+    hf_owner_move(lock, HF_OWNER_RELEASING);
     int r = hf_drive_wait(drive, has_left, lock, deadline);
 
     if (r < 0)

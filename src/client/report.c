@@ -55,25 +55,6 @@ uint64_t hf_report_stamp(const struct hf_report *report)
     return full(report)->stamp;
 }
 
-/* Index of the first ticket of the same lock. */
-static size_t line_start(const struct hf_line *line, size_t me)
-{
-    size_t first = me;
-
-    while (first > 0 && strcmp(line->ticket[first - 1].line, line->ticket[me].line) == 0)
-        first--;
-    return first;
-}
-
-static bool is_held(const struct hf_line *line, size_t me)
-{
-    assert(me < line->count);
-    size_t         first = line_start(line, me);
-    struct hf_line ahead = { .ticket = line->ticket + first, .count = me - first };
-
-    return hf_line_judge(&ahead, &line->ticket[me].shape).granted;
-}
-
 static int64_t left_ms(int64_t left)
 {
     if (left <= 0)
@@ -81,11 +62,11 @@ static int64_t left_ms(int64_t left)
     return left == INT64_MAX ? left : left / 1000;
 }
 
-static int fill_entry(struct full_report *all, const struct hf_line *line, size_t i)
+static int fill_entry(struct full_report *all, size_t i, const struct hf_ticket *ticket,
+                      bool held)
 {
-    const struct hf_ticket *ticket = &line->ticket[i];
-    struct hf_note         *note = &all->note[i];
-    bool                    strange = hf_shape_strange(&ticket->shape);
+    struct hf_note *note = &all->note[i];
+    bool            strange = hf_shape_strange(&ticket->shape);
 
     all->name[i] = strdup(ticket->line);
     if (all->name[i] == NULL || hf_note_decode(ticket->note, note) < 0)
@@ -95,7 +76,7 @@ static int fill_entry(struct full_report *all, const struct hf_line *line, size_
     all->entry[i] = (struct hf_entry){
         .name = all->name[i],
         .kind = hf_shape_kind(&ticket->shape),
-        .held = is_held(line, i),
+        .held = held,
         .token = ticket->token,
         .since = ticket->since > 0 ? ticket->since : 0,
         .weight = strange ? 0 : ticket->shape.weight,
@@ -107,8 +88,24 @@ static int fill_entry(struct full_report *all, const struct hf_line *line, size_
         .command = note->command,
         .note = note->note,
         .left_ms = left_ms(ticket->left),
+        .version = note->version,
     };
     return 0;
+}
+
+/* Each line begins where another name does. */
+static int fill_entries(struct full_report *all, const struct hf_line *line)
+{
+    struct hf_line_walk walk = { 0 };
+    int                 r = 0;
+
+    for (size_t i = 0; r == 0 && i < line->count; i++) {
+        const struct hf_ticket *ticket = &line->ticket[i];
+        if (i > 0 && strcmp(ticket->line, ticket[-1].line) != 0)
+            walk = (struct hf_line_walk){ 0 };
+        r = fill_entry(all, i, ticket, hf_line_walk(&walk, &ticket->shape));
+    }
+    return r;
 }
 
 int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report **ret)
@@ -129,9 +126,7 @@ int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report *
                 all->name != NULL && all->seq != NULL;
     if (made)
         all->public = (struct hf_report){ .entry = all->each, .count = line->count };
-    for (size_t i = 0; made && i < line->count; i++)
-        made = fill_entry(all, line, i) == 0;
-    if (!made) {
+    if (!made || fill_entries(all, line) < 0) {
         hf_report_free(&all->public);
         return HF_ENOMEM;
     }
@@ -139,28 +134,45 @@ int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report *
     return 0;
 }
 
-uint64_t hf_report_seq(const struct hf_report *report, uint64_t token)
+uint64_t hf_report_seq(const struct hf_report *report, size_t index)
 {
-    for (size_t i = 0; i < report->count; i++)
-        if (report->entry[i]->token == token)
-            return full(report)->seq[i];
-    return 0;
+    assert(index < report->count);
+    return full(report)->seq[index];
 }
 
+/* Along a line tokens rise, unless somebody else wrote there. */
+static bool tokens_rise(const struct hf_report *report)
+{
+    for (size_t i = 1; i < report->count; i++)
+        if (report->entry[i]->token <= report->entry[i - 1]->token)
+            return false;
+    return true;
+}
+
+static void date_entry(struct hf_entry *entry, const struct hf_entry *then, int64_t now)
+{
+    if (then->held && then->since > entry->since)
+        entry->since = then->since;
+    else if (!then->held && then->since == entry->since && entry->since < now)
+        entry->since = now;
+}
+
+/* Where tokens rise, the search for each goes on where the last one ended. */
 void hf_report_date(struct hf_report *report, const struct hf_report *before, int64_t now)
 {
+    bool   rise = tokens_rise(report) && tokens_rise(before);
+    size_t k = 0;
+
     for (size_t i = 0; i < report->count; i++) {
         struct hf_entry *entry = &full(report)->entry[i];
-        for (size_t k = 0; k < before->count && entry->held; k++) {
-            const struct hf_entry *then = before->entry[k];
-            if (then->token != entry->token)
-                continue;
-            if (then->held && then->since > entry->since)
-                entry->since = then->since;
-            else if (!then->held && then->since == entry->since && entry->since < now)
-                entry->since = now;
-            break;
-        }
+        if (!entry->held)
+            continue;
+        k = rise ? k : 0;
+        while (k < before->count && (rise ? before->entry[k]->token < entry->token
+                                          : before->entry[k]->token != entry->token))
+            k++;
+        if (k < before->count && before->entry[k]->token == entry->token)
+            date_entry(entry, before->entry[k], now);
     }
 }
 

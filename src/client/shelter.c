@@ -6,6 +6,19 @@
 #include <assert.h>
 #include <string.h>
 
+/* Handles that one thread has of one name are in the same chain. */
+static struct hf_lock **chain_of(const struct hf_lock *lock, uint64_t thread)
+{
+    uint64_t mixed = (thread ^ lock->hash) * 0x9e3779b97f4a7c15u; /* Fibonacci hashing */
+
+    return &lock->client->had[(mixed >> 32) % HF_HAD_CHAINS];
+}
+
+void hf_shelter_note(struct hf_lock *lock, bool had)
+{
+    hf_lock_link(lock, HF_LIST_HAD, had ? chain_of(lock, lock->owner.thread) : NULL);
+}
+
 static bool is_held_by_me(const struct hf_lock *other, const char *name)
 {
     return hf_owner_is_me(&other->owner) && hf_state(other) == HF_HELD &&
@@ -34,7 +47,7 @@ static void enter_shelter(struct hf_lock *guest, struct hf_lock *host)
     assert(lent || host->owner.state == HF_OWNER_BOUND);
     assert(host->owner.thread == hf_acting_for());
     assert(guest->shelter.guests == 0 && host->shelter.host == NULL); /* one roof deep */
-    hf_owner_move(&guest->owner, HF_OWNER_GUEST);
+    hf_owner_move(guest, HF_OWNER_GUEST);
     guest->shelter.host = host;
     host->shelter.guests++;
     hf_lock_show(guest, HF_HELD, 0);
@@ -48,7 +61,7 @@ static void take_place_back(struct hf_lock *host)
     assert(host->owner.state == HF_OWNER_LENT);
     hf_lock_show(host, HF_HELD, 0);
     atomic_store(&host->shown.token, host->shelter.token);
-    hf_owner_move(&host->owner, HF_OWNER_BOUND);
+    hf_owner_move(host, HF_OWNER_BOUND);
 }
 
 int hf_shelter_find(struct hf_lock *lock, bool once)
@@ -56,8 +69,8 @@ int hf_shelter_find(struct hf_lock *lock, bool once)
     const struct hf_shape *wish = &lock->job.hold.shape;
 
     assert(!hf_owner_is_me(&lock->owner));
-    for (struct hf_lock *other = lock->client->locks; other != NULL;
-         other = other->next) {
+    for (struct hf_lock *other = *chain_of(lock, hf_acting_for()); other != NULL;
+         other = hf_lock_next(other, HF_LIST_HAD)) {
         if (!is_held_by_me(other, lock->name))
             continue;
         struct hf_lock *host = other->shelter.host != NULL ? other->shelter.host : other;
@@ -82,7 +95,7 @@ void hf_shelter_lend(struct hf_lock *host)
     assert(host->shelter.guests > 0 && host->owner.state == HF_OWNER_BOUND);
     if (host->job.hold.shape.weight == HF_ALL && !host->shown.lessened)
         hf_lock_post_lessen(host, &reader);
-    hf_owner_move(&host->owner, HF_OWNER_LENT);
+    hf_owner_move(host, HF_OWNER_LENT);
     host->shelter.token = hf_token(host);
     hf_lock_show(host, HF_IDLE, 0);
 }
@@ -97,7 +110,7 @@ struct hf_lock *hf_shelter_leave(struct hf_lock *guest)
     hf_lock_give_back(guest);
     if (--host->shelter.guests > 0 || host->owner.state != HF_OWNER_LENT)
         return NULL;
-    hf_owner_move(&host->owner, HF_OWNER_ENDING);
+    hf_owner_move(host, HF_OWNER_ENDING);
     hf_lock_post_drop(host, 0);
     return host;
 }
@@ -106,12 +119,13 @@ void hf_shelter_fall(struct hf_lock *host)
 {
     if (host->shelter.guests == 0)
         return;
-    for (struct hf_lock *lock = host->client->locks; lock != NULL; lock = lock->next) {
+    for (struct hf_lock *lock = *chain_of(host, host->owner.thread); lock != NULL;
+         lock = hf_lock_next(lock, HF_LIST_HAD)) {
         if (lock->shelter.host != host)
             continue;
         lock->shelter.host = NULL;
         host->shelter.guests--;
-        hf_owner_move(&lock->owner, HF_OWNER_FALLEN);
+        hf_owner_move(lock, HF_OWNER_FALLEN);
         hf_lock_show(lock, HF_LOST, HF_ELOST);
     }
     assert(host->shelter.guests == 0);
@@ -122,7 +136,7 @@ bool hf_shelter_lost(struct hf_lock *host)
     if (host->owner.state != HF_OWNER_LENT || host->job.hold.state == HF_HOLD_HELD)
         return false;
     assert(host->job.hold.state == HF_HOLD_LOST); /* nobody else drops it */
-    hf_owner_move(&host->owner, HF_OWNER_ENDING);
+    hf_owner_move(host, HF_OWNER_ENDING);
     hf_shelter_fall(host);
     hf_lock_post_drop(host, 0); /* nobody else will acknowledge it */
     return true;

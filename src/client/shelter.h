@@ -21,6 +21,10 @@ struct hf_shelter {
 
 /* All with the mutex held. */
 
+/* A thread has it from now on, or has it no longer: that is how hf_shelter_find() knows what
+ * the thread holds, without a look at every other handle. */
+void hf_shelter_note(struct hf_lock *lock, bool had);
+
 /* 1: granted under another lock, or taken back from its guests; 0: nothing of the
  * kind, go to the store; HF_EBUSY, HF_EDEADLOCK: it would wait for itself. */
 int hf_shelter_find(struct hf_lock *lock, bool once);

@@ -60,7 +60,7 @@ static void tell_of(struct hf_lock *lock, enum hf_state state, int why)
     bool granted = state == HF_HELD || state == HF_LOST;
 
     if (granted && lock->owner.state == HF_OWNER_STARTED)
-        hf_owner_move(&lock->owner, HF_OWNER_LOOSE);
+        hf_owner_move(lock, HF_OWNER_LOOSE);
     if (state != HF_HELD)
         hf_asked_reset(lock);
     if (state != HF_HELD && lock->owner.state != HF_OWNER_LENT)
@@ -86,6 +86,7 @@ void hf_lock_show(struct hf_lock *lock, enum hf_state state, int why)
         return;
     assert((arrows[before] & 1u << state) != 0);
     atomic_store(&shown->state, (int)state);
+    hf_lock_link(lock, HF_LIST_HELD, held ? &lock->client->held : NULL);
     set_alarm(lock, state); /* not before: who is woken by it sees that it is lost */
     atomic_store(&shown->ahead, held ? 0 : -1);
     hf_stats_count(lock, before, state, why);
@@ -129,7 +130,7 @@ static void end_wish(struct hf_lock *lock)
 
     if (hf_state(lock) == HF_IDLE &&
         (state == HF_OWNER_STARTED || state == HF_OWNER_ENDING))
-        hf_owner_move(&lock->owner, HF_OWNER_FREE);
+        hf_owner_move(lock, HF_OWNER_FREE);
 }
 
 void hf_lock_publish(struct hf_lock *lock)

@@ -47,14 +47,11 @@ void hf_stats_renewed(struct hf_client *client)
 {
     hf_time now = hf_now();
     hf_time left = atomic_load(&client->alive_until) - now;
-    bool    held = false;
+    bool    held = client->held != NULL;
 
-    for (struct hf_lock *lock = client->locks; lock != NULL; lock = lock->next) {
-        if (hf_state(lock) != HF_HELD)
-            continue;
-        held = true;
+    for (struct hf_lock *lock = client->held; lock != NULL;
+         lock = hf_lock_next(lock, HF_LIST_HELD))
         note_left(lock, now);
-    }
     client->stats.renewals += held;
     client->stats.late += held && left < client->store->lease / 2;
 }

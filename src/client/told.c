@@ -2,6 +2,7 @@
 #include "client/told.h"
 
 #include "base/clock.h"
+#include "base/name.h"
 #include "client/report.h"
 
 #include <assert.h>
@@ -24,11 +25,8 @@ void hf_told_init(struct hf_told *told,
 
 static struct hf_told_line **find_told(struct hf_told *told, const char *name)
 {
-    uint32_t hash = 2166136261u;
+    struct hf_told_line **line = &told->lines[hf_name_hash(name) % HF_TOLD_BUCKETS];
 
-    for (const char *at = name; *at != '\0'; at++)
-        hash = (hash ^ (unsigned char)*at) * 16777619u;
-    struct hf_told_line **line = &told->lines[hash % HF_TOLD_BUCKETS];
     while (*line != NULL && strcmp((*line)->name, name) != 0)
         line = &(*line)->next;
     return line;

@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Take the value out of every "password=..." and the like. */
+/* Take the value out of every "password=..." and the like.  client_key and server_key are what
+ * libpq has as scram_...; a name may be written as %XX: who knows which it is. */
 static void hide_params(char *url)
 {
-    static const char *const secret[] = { "password", "passwd", "secret", "token" };
-    char                    *key = strchr(url, '?');
+    static const char *const secret[] = { "password",   "passwd",     "secret", "token",
+                                          "client_key", "server_key", "%" };
+    char                    *key = strpbrk(url, "?&");
 
-    for (; key != NULL; key = strchr(key, '&')) {
-        size_t length = strcspn(++key, "=&");
+    for (; key != NULL; key = strpbrk(key, "?&")) {
+        size_t length = strcspn(++key, "=?&");
         for (size_t i = 0; i < sizeof secret / sizeof *secret; i++) {
             const char *found = strcasestr(key, secret[i]);
             if (found == NULL || found + strlen(secret[i]) > key + length)

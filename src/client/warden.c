@@ -2,6 +2,7 @@
 #include "client/warden.h"
 
 #include "base/fork.h"
+#include "base/origin.h"
 #include "base/spawn.h"
 
 #include <assert.h>
@@ -220,8 +221,19 @@ static bool has_foreign_rights(void)
     return getauxval(AT_SECURE) != 0;
 }
 
+/* Where it was installed with the library; in one folder with it; where the build meant it to
+ * be. */
+static const char *find_program(char room[PATH_MAX])
+{
+    return hf_origin_find(HF_WARDEN_BESIDE, room) || hf_origin_find("holdfast", room)
+               ? room
+               : HF_WARDEN_PATH;
+}
+
 int hf_warden_start(struct hf_client *client, const char *path, char *errmsg)
 {
+    char found[PATH_MAX];
+
     assert(client->warden == NULL && client->store->outlives);
     assert(client->store->link != HF_LINK_UP); /* or its will would be missed */
     if (has_foreign_rights()) {
@@ -230,7 +242,7 @@ int hf_warden_start(struct hf_client *client, const char *path, char *errmsg)
                  "(set-user-ID, set-group-ID, capabilities)");
         return HF_EDENIED;
     }
-    path = path != NULL ? path : HF_WARDEN_PATH;
+    path = path != NULL ? path : find_program(found);
     size_t            size = strlen(path) + 1;
     struct hf_warden *warden = malloc(sizeof *warden + size);
     if (warden == NULL)

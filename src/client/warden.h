@@ -21,8 +21,9 @@
 #include "client/client.h"
 #include "warden_word.h"
 
-/* Before the engine is turned for the first time.  `path` NULL: that of the build.  Waits
- * until the warden runs.  On failure `errmsg` tells why. */
+/* Before the engine is turned for the first time.  `path` NULL: the one that was
+ * installed with the library.  Waits until the warden runs.  On failure `errmsg` tells
+ * why. */
 int hf_warden_start(struct hf_client *client, const char *path, char *errmsg);
 
 /* The will of the session that begins now.  Never waits. */

@@ -80,3 +80,16 @@ struct hf_verdict hf_line_judge(const struct hf_line *ahead, const struct hf_sha
     }
     return (struct hf_verdict){ .granted = true };
 }
+
+bool hf_line_walk(struct hf_line_walk *walk, const struct hf_shape *next)
+{
+    bool first = walk->count++ == 0;
+
+    if (first)
+        walk->kind = *next;
+    else if (!hf_shape_agrees(&walk->kind, next))
+        walk->mixed = true;
+    bool granted = first || (!walk->mixed && fits(walk->weight, next));
+    walk->weight += next->weight;
+    return granted;
+}

@@ -74,6 +74,18 @@ struct hf_verdict {
  */
 struct hf_verdict hf_line_judge(const struct hf_line *ahead, const struct hf_shape *mine);
 
+/* The same rule for whole lines, walked from the head: each ticket costs the same, however
+ * many stand ahead of it.  Start with { 0 }. */
+struct hf_line_walk {
+    size_t          count;  /* of tickets so far */
+    uint64_t        weight; /* of all of them */
+    struct hf_shape kind;   /* of the first */
+    bool            mixed;  /* not all agree with it */
+};
+
+/* Go on to the next ticket.  Is it granted? */
+bool hf_line_walk(struct hf_line_walk *walk, const struct hf_shape *next);
+
 /* The part of a line before the ticket at index `me`. */
 struct hf_line hf_line_ahead(const struct hf_line *line, size_t me);
 

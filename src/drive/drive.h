@@ -35,6 +35,7 @@ struct hf_drive_ops {
 struct hf_sleeper {
     bool (*settled)(void *arg);
     void              *arg;
+    hf_time            deadline;
     sem_t              sem;
     bool               called; /* it is woken, or is about to be */
     struct hf_sleeper *next;
@@ -55,7 +56,7 @@ struct hf_drive {
     int     kick;   /* ends the poll of a driver, or of the caller's own loop */
     bool    kicked; /* ... and does so now */
     int     epoll;  /* all of these, for the caller's own loop; -1: not made yet */
-    hf_time armed;  /* what the timer is set to */
+    hf_time armed;  /* what the timer is set to: `wake`, a deadline, or earlier */
 
     unsigned           watching; /* threads that poll the store's descriptor now */
     struct hf_sleeper *sleepers; /* first come first */
@@ -120,7 +121,9 @@ void hf_drive_process(struct hf_drive *drive);
 int hf_drive_fd(struct hf_drive *drive);
 
 /* For the drive's own files. */
-void hf_drive_poll(struct hf_drive *drive, int kick, hf_time until);
+void hf_drive_poll(struct hf_drive *drive, int kick);
+void hf_drive_arm(struct hf_drive *drive,
+                  hf_time          when); /* whoever polls wakes up by then */
 void hf_drive_deliver(struct hf_drive *drive);
 void hf_drive_call_keeper(struct hf_drive *drive);
 void hf_drive_call_first(

@@ -70,7 +70,7 @@ static void *run_keeper(void *data)
         if (drive->driver != NULL)
             park(drive);
         else if (!awaited(drive))
-            hf_drive_poll(drive, drive->keeper_kick, HF_NEVER);
+            hf_drive_poll(drive, drive->keeper_kick);
     }
     pthread_mutex_unlock(&drive->mutex);
     return NULL;

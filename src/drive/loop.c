@@ -121,29 +121,39 @@ void hf_drive_nudge(struct hf_drive *drive)
         hf_drive_call_keeper(drive);
 }
 
-/* Set the timer by which whoever polls next, or polls now, wakes up.  One that is
- * early is left alone: it costs a look when it fires, setting it costs a call each
- * time. */
-static void arm(struct hf_drive *drive)
+/* One that is early is left alone: it costs a look when it fires, setting it costs a call
+ * each time. */
+void hf_drive_arm(struct hf_drive *drive, hf_time when)
 {
-    hf_time when = drive->wake;
     if (when >= drive->armed)
         return;
-
+    drive->armed = when;
     if (when < 1)
         when = 1; /* zero would disarm it */
     struct itimerspec spec = { .it_value = { .tv_sec = when / HF_SEC,
                                              .tv_nsec = when % HF_SEC } };
     timerfd_settime(drive->timer, TFD_TIMER_ABSTIME, &spec, NULL);
-    drive->armed = drive->wake;
+}
+
+/* For the next turn and, once it has fired, for all who still wait. */
+static void arm_again(struct hf_drive *drive)
+{
+    hf_time when = drive->wake;
+
+    if (drive->armed == HF_NEVER)
+        for (struct hf_sleeper *s = drive->sleepers; s != NULL; s = s->next)
+            when = hf_sooner(when, s->deadline);
+    hf_drive_arm(drive, when);
 }
 
 #define CALLED_MAX 64 /* at a time */
 
-/* Some of those who wait, are answered, and are not called yet. */
+/* Some of those who wait, whose answer is there or whose time is over, and who are not called
+ * yet. */
 static size_t take_settled(struct hf_drive *drive, struct hf_sleeper **ret)
 {
-    size_t count = 0;
+    hf_time now = drive->sleepers != NULL ? hf_now() : 0;
+    size_t  count = 0;
 
     for (struct hf_sleeper *s = drive->sleepers; s != NULL && count < CALLED_MAX;
          s = s->next) {
@@ -152,7 +162,7 @@ static size_t take_settled(struct hf_drive *drive, struct hf_sleeper **ret)
                 kick_out(drive);
             continue;
         }
-        if (s->called || !s->settled(s->arg))
+        if (s->called || (!s->settled(s->arg) && now < s->deadline))
             continue;
         s->called = true;
         ret[count++] = s;
@@ -239,7 +249,7 @@ static void turn(struct hf_drive *drive, bool readable)
     }
     drive->turning = false;
 
-    arm(drive);
+    arm_again(drive);
     assert(drive->armed <= drive->wake); /* early is a look in vain, late a fault */
     /* Who found the engine being turned has gone to sleep; now he may drive. */
     if (drive->driver == NULL)
@@ -257,9 +267,8 @@ void hf_drive_turn_first(struct hf_drive *drive)
     turn(drive, drive->watching == 0 && hf_now() >= drive->wake);
 }
 
-void hf_drive_poll(struct hf_drive *drive, int kick, hf_time until)
+void hf_drive_poll(struct hf_drive *drive, int kick)
 {
-    int           limit = until < drive->wake ? hf_poll_ms(hf_now(), until) : -1;
     struct pollfd fds[] = {
         { .fd = drive->fd, .events = POLLIN },
         { .fd = drive->timer, .events = POLLIN },
@@ -273,7 +282,7 @@ void hf_drive_poll(struct hf_drive *drive, int kick, hf_time until)
         drive->polling = true;
     drive->watching++;
     pthread_mutex_unlock(&drive->mutex);
-    poll(fds, 3, limit);
+    poll(fds, 3, -1);
     if (!driver && fds[2].revents != 0)
         drain(kick);
     pthread_mutex_lock(&drive->mutex);

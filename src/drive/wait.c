@@ -13,6 +13,7 @@ static void append(struct hf_drive *drive, struct hf_sleeper *sleeper)
     while (*at != NULL)
         at = &(*at)->next;
     *at = sleeper;
+    hf_drive_arm(drive, sleeper->deadline);
 }
 
 /* Give the role on: to the next that waits, or to the keeper, which notices by
@@ -53,9 +54,13 @@ static void withdraw(struct hf_drive *drive, struct hf_sleeper *sleeper)
     sem_destroy(&sleeper->sem);
 }
 
-static void sleep_until(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_time now,
-                        hf_time deadline)
+/* The one who polls calls us at the deadline, by a timer that counts while the machine sleeps.
+ * The limit here is for when nobody polls, because a turn takes its time in the store.
+ * sem_clockwait() knows no clock that counts sleep: such a wait may then end late, by what was
+ * left of it when the machine went to sleep. */
+static void sleep_until(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_time now)
 {
+    hf_time         deadline = sleeper->deadline;
     struct timespec when;
 
     assert(now < deadline);
@@ -74,7 +79,7 @@ static void sleep_until(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_t
         sleeper->called = false;
 }
 
-static void drive_once(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_time until)
+static void drive_once(struct hf_drive *drive, struct hf_sleeper *sleeper)
 {
     assert(drive->driver == NULL || drive->driver == sleeper);
     assert(!drive->turning); /* else the one who turns drives */
@@ -84,13 +89,13 @@ static void drive_once(struct hf_drive *drive, struct hf_sleeper *sleeper, hf_ti
         if (drive->has_keeper && !drive->parked)
             hf_drive_call_keeper(drive); /* out of its poll */
     }
-    hf_drive_poll(drive, drive->kick, until);
+    hf_drive_poll(drive, drive->kick);
 }
 
 int hf_drive_wait(struct hf_drive *drive, bool (*settled)(void *arg), void *arg,
                   hf_time deadline)
 {
-    struct hf_sleeper sleeper = { .settled = settled, .arg = arg };
+    struct hf_sleeper sleeper = { .settled = settled, .arg = arg, .deadline = deadline };
     int               r = 0;
 
     /* The common case: our own turn settles it, and nobody need know. */
@@ -113,9 +118,9 @@ int hf_drive_wait(struct hf_drive *drive, bool (*settled)(void *arg), void *arg,
         if (drive->driver == &sleeper && drive->turning)
             drive->driver = NULL; /* whoever turns calls one of us when done */
         if (drive->turning || (drive->driver != NULL && drive->driver != &sleeper))
-            sleep_until(drive, &sleeper, now, deadline);
+            sleep_until(drive, &sleeper, now);
         else
-            drive_once(drive, &sleeper, deadline);
+            drive_once(drive, &sleeper);
     }
     withdraw(drive, &sleeper);
     assert(drive->driver != &sleeper); /* it is about to go out of scope */

@@ -135,14 +135,15 @@ static int all_release(struct hf_lock *lock)
 {
     struct hf_bundle *bundle = hf_bundle_of(lock);
     hf_time           deadline = atomic_load(&lock->client->alive_until);
+    bool              lost = hf_state(lock) == HF_LOST || hf_now() >= deadline;
 
     int r = hf_lock_check_release(lock);
     if (r != 0)
         return r < 0 ? r : 0;
-    hf_owner_move(&lock->owner, HF_OWNER_RELEASING);
+    hf_owner_move(lock, HF_OWNER_RELEASING);
     hf_bundle_give(bundle, true);
     if (wait_in_phase(bundle, HF_GIVING, deadline) < 0)
-        hf_bundle_give_up(bundle, HF_EDOWN);
+        hf_bundle_give_up(bundle, lost ? HF_ELOST : HF_EDOWN);
     hf_bundle_step(bundle);
     return finish_call(bundle, HF_IDLE);
 }

@@ -42,7 +42,7 @@ int hf_bundle_release_start(struct hf_lock *lock)
 
     if (r != 0)
         return r < 0 ? r : 0;
-    hf_owner_move(&lock->owner, HF_OWNER_ENDING);
+    hf_owner_move(lock, HF_OWNER_ENDING);
     hf_bundle_give(hf_bundle_of(lock), false);
     hf_drive_nudge(&lock->client->drive);
     return 0;

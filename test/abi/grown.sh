@@ -26,7 +26,7 @@ for layer in base core drive client recipe store store/memory store/sqlite; do
     mkdir -p "$work/objects/$layer"
     # The words of $flags are meant to split.
     # shellcheck disable=SC2086
-    (cd "$work/objects/$layer" && cc $flags '-DHF_WARDEN_PATH="/none"' -O0 -fPIC -I"$work/include" -I"$root/include" -I"$root/src" \
+    (cd "$work/objects/$layer" && cc $flags '-DHF_WARDEN_PATH="/none"' '-DHF_WARDEN_BESIDE="none"' -O0 -fPIC -I"$work/include" -I"$root/include" -I"$root/src" \
         -I"$build/embed" -c "$root/src/$layer"/*.c)
 done
 soname=$(readelf -d "$build/libholdfast.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')

@@ -66,6 +66,32 @@ def a_warning_is_no_fault(t):
 
 
 @case
+def which_versions_are_in_line(t):
+    version = t.run("version").out.split()[1].rstrip(",")
+    t.equal(lines(t.run("doctor"))["versions"], ("ok", "no client is in line"))
+    holders = [t.hold("a", "-s") for _ in range(3)]
+    t.equal(lines(t.run("doctor"))["versions"], ("ok", f"3 clients in line: 3 of Holdfast {version}"))
+    t.equal({place["version"] for place in t.show("a")["holders"]}, {version})
+    with sqlite3.connect(t.path("locks.db")) as db:
+        first, second = db.execute("SELECT seq FROM ticket ORDER BY seq LIMIT 2").fetchall()
+        for (seq,), other in (first, ""), (second, " holdfast=99.0.0"):
+            db.execute("UPDATE ticket SET note = replace(note, ?, ?) WHERE seq = ?", (f" holdfast={version}", other, seq))
+    db.close()
+    found = t.run("doctor")
+    t.equal(found.code, 0)
+    t.equal(lines(found)["versions"], ("warn", f"3 clients in line: 1 of Holdfast {version}, "
+                                               "1 of Holdfast 99.0.0, 1 of a version not known"))
+    t.contains(found.out, "-> let all be of one version")
+    t.equal([place["version"] for place in t.show("a")["holders"]], ["", "99.0.0", version])
+    t.end(holders[1])
+    found = t.run("doctor")
+    t.equal(lines(found)["versions"][0], "ok")
+    t.contains(found.out, "-> another program took these places")
+    for holder in holders[0], holders[2]:
+        t.end(holder)
+
+
+@case
 def a_damaged_file(t):
     t.equal(t.run("run", "a", "true").code, 0)
     path = t.path("locks.db")

@@ -81,6 +81,36 @@ def show_and_list_name_what_is_left_and_since_when(t):
     t.end(other)
 
 
+def reads(t, *args):
+    """How often holdfast read from a file, with these arguments."""
+    process = t.start(*args, stdout=subprocess.DEVNULL)
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    with open(f"/proc/{process.pid}/io") as file:
+        count = dict(line.split(": ") for line in file)["syscr"]
+    t.equal(t.finish(process).code, 0)
+    return int(count)
+
+
+@case
+def one_walk_through_proc_does_for_all_places(t):
+    verbs = (["show", "a"], ["show", "--json", "a"])
+    holders = [start(t, "-s")]
+    line(t, holders[0])
+    one = [reads(t, *verb) for verb in verbs]
+    for _ in range(5):
+        t.path("up").unlink()
+        holders.append(start(t, "-s"))
+        line(t, holders[-1])
+    t.equal(t.run("show", "a").out.count(" ago: sh (pid"), 6)
+    walk = len(glob.glob("/proc/[0-9]*"))
+    for verb, before in zip(verbs, one):
+        more = reads(t, *verb) - before
+        t.true(more < 5 * walk / 2, f"{more} reads for five more places, {walk} processes: {verb}")
+    t.path("go").touch()
+    for holder in holders:
+        t.equal(t.finish(holder).code, 6)
+
+
 @case
 def show_names_what_is_left_where_holdfast_had_children_before(t):
     t.path("daemon").write_text(f"echo $$ >$D/up.new; mv $D/up.new $D/up; {DAEMON}\n")

@@ -1,6 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """secrets.py - a password is in nothing that we print, and in no environment or command
 line of ours: however it was given, and however wrongly."""
+import shlex
 from hf import *
 
 SECRET = "hunter2canary"
@@ -62,6 +63,28 @@ def in_the_wrong_place_it_is_not_printed(t):
         done = t.run(*words)
         t.true(done.code in (64, 69), f"{words}: {done.code}")
         harmless(t, done.out + done.err, words)
+
+
+TEXTS = [  # with more than one URL, and what stands between them
+    "postgres://h/x?a=1 postgres://h/x?password={}", "postgres://h/x?a=1,postgres://h/x?password={}",
+    "'postgres://h/x?a=1' or 'postgres://h/x?sslpassword={}'", "redis://h1,redis://ana:{}@h2",
+    "redis://h:1?a=1&b=2\tzk://ana:{}@h", "postgres://h/x?a=1\npostgres://h/x?b=2&password={}",
+    "postgres://ana:x@h/x?a=1;postgres://h/x?password={}", "redis://ana:a'b{}@h", "postgres://h/x?password=a'b{}",
+    "postgres://h/x?p%61ssword={}", "postgres://h/x?scram_client_key={}", "postgres://ana:a#{}@h/x",
+    "postgres://h/x?password=a&b=1?passwd={}",
+]
+
+
+@case
+def however_many_urls_a_text_has_none_is_printed(t):
+    for number, text in enumerate(text.format(SECRET) for text in TEXTS):
+        done = t.run("run", "--slots", text, "a", "true")
+        t.equal(done.code, 64, text)
+        harmless(t, done.out + done.err, text)
+        for option in ([], ["--show-command"]):
+            holder = t.hold(f"a{number}", *option, script=f"sleep 1000; : {shlex.quote(text)}")
+            harmless(t, json.dumps(t.show(f"a{number}")), (option, text))
+            t.end(holder)
 
 
 def of_process(pid, what):

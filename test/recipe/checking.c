@@ -6,6 +6,11 @@
 #include <pthread.h>
 #include <string.h>
 
+#define TEXT(number)  TEXT_(number)
+#define TEXT_(number) #number
+#define VERSION \
+    TEXT(HF_VERSION_MAJOR) "." TEXT(HF_VERSION_MINOR) "." TEXT(HF_VERSION_PATCH)
+
 static bool readable(int fd)
 {
     struct pollfd poller = { .fd = fd, .events = POLLIN };
@@ -236,6 +241,8 @@ static void test_doctor_tells_of_store_and_line(void **state)
     }
     assert_int_equal(hf_doctor(client, name, 10000, &line), 0);
     assert_true(line->count > store->count);
+    assert_string_equal(recipe_finding(line, "versions")->text,
+                        "1 client in line: 1 of Holdfast " VERSION);
     assert_int_equal(hf_doctor(client, "a/b", 1000, &line), HF_EINVAL);
     hf_findings_free(store);
     hf_findings_free(line);

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -156,6 +157,88 @@ static void test_a_wait_ends_at_its_deadline(void **state)
     }
 }
 
+/* How long until the timer fires, in seconds; 0: it is not set.  Its clock counts while the
+ * machine sleeps. */
+static long timer_left(const struct machine *machine)
+{
+    char path[64], line[128];
+    long seconds = -1;
+    int  clock = -1;
+
+    snprintf(path, sizeof path, "/proc/self/fdinfo/%d", machine->drive.timer);
+    FILE *info = fopen(path, "re");
+    assert_non_null(info);
+    while (fgets(line, sizeof line, info) != NULL)
+        if (sscanf(line, "clockid: %d", &clock) != 1)
+            sscanf(line, "it_value: (%ld", &seconds);
+    fclose(info);
+    assert_int_equal(clock, CLOCK_BOOTTIME);
+    return seconds;
+}
+
+/* The deadline of a thread that sleeps is kept by the one that polls: its timer counts while
+ * the machine sleeps, semaphores and poll() do not. */
+static void test_a_deadline_counts_while_the_machine_sleeps(void **state)
+{
+    struct machine machine;
+    struct goal    driver = { .machine = &machine, .done = 1, .deadline = HF_NEVER };
+    struct goal    sleeper = driver;
+    bool           drives = false;
+
+    (void)state;
+    machine_init(&machine, false);
+    assert_int_equal(pthread_create(&driver.thread, NULL, wait_in_thread, &driver), 0);
+    for (hf_time end = hf_now() + 10 * HF_SEC; !drives && hf_now() < end; usleep(1000)) {
+        int cancel = hf_drive_begin(&machine.drive);
+        drives = machine.drive.polling;
+        hf_drive_end(&machine.drive, cancel);
+    }
+    assert_true(drives);
+    assert_int_equal(timer_left(&machine), 0);
+
+    sleeper.deadline = hf_now() + 3600 * HF_SEC;
+    assert_int_equal(pthread_create(&sleeper.thread, NULL, wait_in_thread, &sleeper), 0);
+    for (hf_time end = hf_now() + 10 * HF_SEC; hf_now() < end; usleep(1000))
+        if (timer_left(&machine) > 0)
+            break;
+    assert_in_range(timer_left(&machine), 3500, 3600);
+
+    assert_int_equal(eventfd_write(machine.fd, 1), 0); /* the answer, for both */
+    pthread_join(driver.thread, NULL);
+    pthread_join(sleeper.thread, NULL);
+    assert_int_equal(driver.result, 0);
+    assert_int_equal(sleeper.result, 0);
+    machine_finish(&machine);
+}
+
+/* The one that drives goes on; the timer that ended the first wait is set for the second. */
+static void test_each_sleeper_has_its_own_deadline(void **state)
+{
+    enum { THREADS = 3 };
+    struct machine machine;
+    struct goal    goal[THREADS];
+
+    (void)state;
+    machine_init(&machine, false);
+    for (int i = 0; i < THREADS; i++) {
+        goal[i] =
+            (struct goal){ .machine = &machine,
+                           .done = 1,
+                           .deadline = i == 0 ? HF_NEVER : hf_now() + i * 30 * HF_MS };
+        assert_int_equal(pthread_create(&goal[i].thread, NULL, wait_in_thread, &goal[i]),
+                         0);
+    }
+    for (int i = 1; i < THREADS; i++) {
+        pthread_join(goal[i].thread, NULL);
+        assert_int_equal(goal[i].result, HF_ETIMEOUT);
+        assert_true(hf_now() >= goal[i].deadline);
+    }
+    assert_int_equal(eventfd_write(machine.fd, 1), 0);
+    pthread_join(goal[0].thread, NULL);
+    assert_int_equal(goal[0].result, 0);
+    machine_finish(&machine);
+}
+
 /* The first drives.  When it is done it hands the role on, or the others would sleep for
  * ever: nobody else polls. */
 static void test_the_role_is_handed_on(void **state)
@@ -237,6 +320,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_call_turns_for_itself),
         cmocka_unit_test(test_a_wait_ends_at_its_deadline),
+        cmocka_unit_test(test_a_deadline_counts_while_the_machine_sleeps),
+        cmocka_unit_test(test_each_sleeper_has_its_own_deadline),
         cmocka_unit_test(test_the_role_is_handed_on),
         cmocka_unit_test(test_the_keeper_turns),
         cmocka_unit_test(test_the_callers_loop),

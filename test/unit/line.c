@@ -63,8 +63,19 @@ static void check_watch_set(const struct hf_line *ahead, const struct hf_shape *
     assert_true(fit(ahead, run(after, ahead->count - after), mine));
 }
 
+/* From the head the answer is the same. */
+static void check_walk(const struct hf_line *ahead, const struct hf_shape *mine)
+{
+    struct hf_line_walk walk = { 0 };
+
+    for (size_t i = 0; i < ahead->count; i++)
+        hf_line_walk(&walk, &ahead->ticket[i].shape);
+    assert_int_equal(hf_line_walk(&walk, mine), hf_line_judge(ahead, mine).granted);
+}
+
 static void check(const struct hf_line *ahead, const struct hf_shape *mine)
 {
+    check_walk(ahead, mine);
     struct hf_verdict verdict = hf_line_judge(ahead, mine);
     size_t            stranger = nearest_stranger(ahead, mine);
     size_t            nearer = stranger < ahead->count ? ahead->count - stranger - 1 : 0;

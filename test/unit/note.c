@@ -9,6 +9,7 @@
 
 #include "base/random.h"
 #include "client/note.h"
+#include "holdfast.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@ static void round_trip(const char *command, const char *text)
     assert_true(note.user[0] != '\0');
     assert_string_equal(note.command, command != NULL ? command : "");
     assert_string_equal(note.note, text != NULL ? text : "");
+    assert_string_equal(note.version, hf_version());
     hf_note_finish(&note);
     free(encoded);
 }
@@ -89,6 +91,22 @@ static void test_text_of_others(void **state)
     }
 }
 
+/* A later version may tell more. */
+static void test_what_is_not_known_is_left_out(void **state)
+{
+    struct hf_note note;
+
+    (void)state;
+    assert_int_equal(hf_note_decode("user=ana pid=7 zone=eu holdfast=9.1.0 note=x",
+                                    &note),
+                     0);
+    assert_string_equal(note.user, "ana");
+    assert_string_equal(note.version, "9.1.0");
+    assert_string_equal(note.note, "x");
+    assert_int_equal(note.pid, 7);
+    hf_note_finish(&note);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -96,6 +114,7 @@ int main(void)
         cmocka_unit_test(test_random_text),
         cmocka_unit_test(test_long_text_is_cut_between_characters),
         cmocka_unit_test(test_text_of_others),
+        cmocka_unit_test(test_what_is_not_known_is_left_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,6 +212,57 @@ static void test_guests_fall_with_their_host(void **state)
     hf_close(admin);
 }
 
+enum { HANDLES = 50000 };
+
+static size_t count_list(const struct hf_lock *first, enum hf_lock_list list)
+{
+    size_t count = 0;
+
+    for (; first != NULL; first = hf_lock_next(first, list))
+        count++;
+    return count;
+}
+
+/* What an acquire looks at, and what a renewal of the lease does, which on ZooKeeper comes with
+ * every answer: not the handles that are idle. */
+static void expect_lists(struct hf_client *client, size_t had, size_t held)
+{
+    int cancel = hf_drive_begin(&client->drive);
+
+    for (size_t i = 0; i < HF_HAD_CHAINS; i++)
+        had -= count_list(client->had[i], HF_LIST_HAD);
+    assert_int_equal(had, 0);
+    assert_int_equal(count_list(client->held, HF_LIST_HELD), held);
+    hf_drive_end(&client->drive, cancel);
+}
+
+/* Each acquire and each renewal looked at all of them: seconds here, a moment now. */
+static void test_idle_handles_cost_nothing(void **state)
+{
+    struct hf_client *client = double_open(0, URL "?lease=60000");
+    struct hf_lock   *host = recipe_reader(client, "one");
+    struct hf_lock   *guest = recipe_reader(client, "one");
+
+    (void)state;
+    for (int i = 0; i < HANDLES; i++)
+        recipe_reader(client, "one");
+    expect_lists(client, 0, 0);
+    assert_int_equal(hf_acquire(host, 1000), 0);
+    expect_lists(client, 1, 1);
+    for (int i = 0; i < 10000; i++) {
+        assert_int_equal(hf_acquire(guest, 1000), 0);
+        assert_int_equal(hf_check(guest, 1000), 0);
+        assert_int_equal(hf_release(guest), 0);
+    }
+    assert_int_equal(hf_acquire(guest, 1000), 0);
+    expect_lists(client, 2, 2);
+    assert_int_equal(hf_release(host), 0); /* its guest has its place */
+    expect_lists(client, 1, 1);
+    assert_int_equal(hf_release(guest), 0);
+    expect_lists(client, 0, 0);
+    double_close(client);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +272,7 @@ int main(void)
         cmocka_unit_test(test_the_last_guest_leaves_without_waiting),
         cmocka_unit_test(test_a_host_is_freed_while_it_leaves),
         cmocka_unit_test(test_guests_fall_with_their_host),
+        cmocka_unit_test(test_idle_handles_cost_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,6 +101,37 @@ static void test_check_of_a_stalled_store_ends_in_time(void **state)
 }
 
 /* Where there is a lease, it is known when its time is over: no answer is needed. */
+/* As holdfast.h has it: the store is not told while the lock is surely ours, so nobody knows;
+ * the handle goes on leaving. */
+static void test_release_that_nobody_answers(void **state)
+{
+    struct hf_client *client = double_open(0, "memory:stalled?lease=300");
+    struct hf_lock   *lock = recipe_mutex(client, "one");
+    struct hf_lock   *parts[] = { recipe_mutex(client, "two"),
+                                  recipe_mutex(client, "three") };
+    struct hf_lock   *all = NULL;
+    struct hf_lock   *writer = recipe_writer(client, "four");
+
+    (void)state;
+    assert_int_equal(hf_all_of(parts, 2, &all), 0);
+    assert_int_equal(hf_acquire(lock, 1000), 0);
+    assert_int_equal(hf_acquire(all, 1000), 0);
+    assert_int_equal(hf_acquire(writer, 1000), 0);
+    double_store.stalled = true;
+    assert_int_equal(hf_release(lock), HF_EDOWN);
+    assert_int_equal(hf_state(lock), HF_LEAVING);
+    assert_int_equal(hf_release(lock), HF_ESTATE);
+    assert_int_equal(hf_acquire_start(lock, 1000), HF_ESTATE);
+    int r = hf_release(all); /* its time was over by then */
+    assert_int_equal(r, HF_ELOST);
+    assert_int_equal(hf_downgrade(writer), HF_ELOST);
+    assert_int_equal(hf_release_start(writer), 0);
+    double_store.stalled = false;
+    for (int64_t start = recipe_ms(); hf_state(lock) != HF_IDLE; usleep(1000))
+        assert_true(recipe_ms() < start + 10000);
+    double_close(client);
+}
+
 static void test_check_until_time_is_over(void **state)
 {
     struct hf_client *client = double_open(0, "memory:stalled-lease?lease=500");
@@ -245,6 +276,7 @@ int main(void)
         cmocka_unit_test(test_acquire_with_a_keeper),
         cmocka_unit_test(test_acquire_without_a_keeper),
         cmocka_unit_test(test_check_of_a_stalled_store_ends_in_time),
+        cmocka_unit_test(test_release_that_nobody_answers),
         cmocka_unit_test(test_check_until_time_is_over),
         cmocka_unit_test(test_after_the_stall),
         cmocka_unit_test(test_all_of_on_a_stalled_store_ends_in_time),

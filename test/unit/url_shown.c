@@ -18,6 +18,10 @@ static const struct {
     { "redis://:s3cret@h", "redis://@h" },
     { "redis://h?tls=1&password=s3cret&x=1", "redis://h?tls=1&password&x=1" },
     { "postgres://h/db?sslpassword=s3cret", "postgres://h/db?sslpassword" },
+    { "postgres://h/db?scram_client_key=s3cret&x=1",
+      "postgres://h/db?scram_client_key&x=1" },
+    { "postgres://h/db?p%61ssword=s3cret", "postgres://h/db?p%61ssword" },
+    { "postgres://h/db?x=1?password=s3cret", "postgres://h/db?x=1?password" },
     { "sqlite:/home/a@b/locks.db", "sqlite:/home/a@b/locks.db" },
     /* Where an @ cannot be, a password may have been torn apart: only the scheme. */
     { "redis://ana:s3/cret@h", "redis" },

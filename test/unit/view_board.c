@@ -108,14 +108,14 @@ static void test_leases_are_refreshed(void **state)
     place[1].left = 0; /* not known */
     assert_true(board_take(&board, "a", lines_report("a", place, 2), 10, NULL));
     const struct board_line *line = board_find(&board, "a");
-    assert_int_equal(board_left_ms(line, line->report->entry[0]), 9000);
-    assert_int_equal(board_left_ms(line, line->report->entry[1]), -1);
+    assert_int_equal(board_left_ms(line, 0), 9000);
+    assert_int_equal(board_left_ms(line, 1), -1);
     place[0].left = 15 * SECOND;
     struct hf_report *all = lines_report("a", place, 1); /* the second has gone */
     board_refresh(&board, all, 20);
     hf_report_free(all);
-    assert_int_equal(board_left_ms(line, line->report->entry[0]), 15000);
-    assert_int_equal(board_left_ms(line, line->report->entry[1]), -1);
+    assert_int_equal(board_left_ms(line, 0), 15000);
+    assert_int_equal(board_left_ms(line, 1), -1);
     assert_int_equal(line->seen, 20);
     board_finish(&board);
 }

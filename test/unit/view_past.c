@@ -48,6 +48,38 @@ static void test_changes(void **state)
            "released 1\nleft 2\ngranted 8\nentered 9\n");
 }
 
+static void count_change(const char *what, const struct hf_entry *entry, void *data)
+{
+    (void)what;
+    (void)entry;
+    ++*(size_t *)data;
+}
+
+/* To compare each of so many with all others takes minutes: the runner's time limit decides. */
+static void test_changes_of_a_long_line(void **state)
+{
+    const size_t      count = 300000;
+    struct hf_report *before = lines_mutex("a", 1, count);
+    struct hf_report *after = lines_mutex("a", 1 + count, count);
+    size_t            told = 0;
+
+    (void)state;
+    changes_tell(before, after, count_change, &told);
+    assert_int_equal(told, 2 * count);
+    hf_report_free(before);
+    hf_report_free(after);
+}
+
+/* Somebody else wrote there: tokens need not rise. */
+static void test_changes_of_tokens_out_of_order(void **state)
+{
+    const struct hf_ticket place[] = { lines_place(5), lines_place(3), lines_place(4) };
+
+    (void)state;
+    expect(lines_report("a", place, 2), lines_report("a", place + 1, 2),
+           "released 5\ngranted 3\nentered 4\n");
+}
+
 /* ---- The ring ----------------------------------------------------------------------- */
 
 static void add(struct past *past, const char *what, uint64_t token, int64_t time)
@@ -199,6 +231,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_changes_of_a_long_line),
+        cmocka_unit_test(test_changes_of_tokens_out_of_order),
         cmocka_unit_test(test_the_oldest_are_forgotten),
         cmocka_unit_test(test_who_was_asked),
         cmocka_unit_test(test_an_event_as_json),

@@ -83,6 +83,7 @@ class Entry(Structure):
         ("command", c_char_p),
         ("note", c_char_p),
         ("left_ms", c_int64),
+        ("version", c_char_p),
     ]
 
 

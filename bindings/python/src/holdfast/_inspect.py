@@ -27,6 +27,7 @@ class Entry:
     pid: int
     command: str
     note: str
+    version: str  # of the Holdfast that took this place
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,7 +45,8 @@ def entry_of(raw: _c.Entry) -> Entry:
         name=_c.text(raw.name), kind=_c.text(raw.kind), held=raw.held, token=raw.token,
         since=since + datetime.timedelta(microseconds=raw.since), weight=raw.weight,
         capacity=raw.capacity, slot=None if raw.slot < 0 else raw.slot, host=_c.text(raw.host),
-        user=_c.text(raw.user), pid=raw.pid, command=_c.text(raw.command), note=_c.text(raw.note))
+        user=_c.text(raw.user), pid=raw.pid, command=_c.text(raw.command), note=_c.text(raw.note),
+        version=_c.text(raw.version))
 
 
 def entries_of(report: Any) -> list[Entry]:
