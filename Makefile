@@ -127,8 +127,9 @@ deb:
 	@tools/deps build package
 	@tools/deb
 
-test-packages: deb
-	@tools/deps chroot
+test-packages:
+	@tools/deps build package chroot
+	@tools/deb --check
 	@tools/test-packages
 
 static:
