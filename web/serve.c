@@ -1,8 +1,7 @@
 /* serve.c - see serve.h.
  *
- * Every request passes, in this order: its size, its method, Host, where it comes from, who
- * asks, and, if it changes something, the token.  The page itself is let to everybody who
- * passes Host: there is nothing in it.
+ * Every request passes, in this order: its size, its method, Host, where it comes from, and
+ * who asks.  The page itself is given to everybody who passes Host: there is nothing in it.
  */
 #include "serve.h"
 
@@ -17,18 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BODY_MAX     4096
-#define CONNECTIONS  256
-#define MEMORY       (32 * 1024) /* of one connection: headers must fit into it */
-#define TIMEOUT_S    20          /* of a connection that does nothing */
-#define TOKEN_HEADER "X-Holdfast-Token"
+#define BODY_MAX    4096
+#define CONNECTIONS 256
+#define MEMORY      (32 * 1024) /* of one connection: headers must fit into it */
+#define TIMEOUT_S   20          /* of a connection that does nothing */
 
 struct request {
     char   body[BODY_MAX + 1];
     size_t size;
 };
-
-enum need { NEED_NOTHING, NEED_VISIT, NEED_TOKEN };
 
 static const char *header(struct MHD_Connection *connection, const char *name)
 {
@@ -67,25 +63,12 @@ static bool is_from_elsewhere(struct MHD_Connection *connection)
 }
 
 /* 0, or the status to refuse with. */
-static unsigned refuse(struct site *site, struct MHD_Connection *connection,
-                       enum need need)
+static unsigned refuse(struct site *site, struct MHD_Connection *connection)
 {
-    const char *cookie =
-        MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, site->door.cookie_name);
-    const char *token = header(connection, TOKEN_HEADER);
-
-    if (need == NEED_NOTHING)
-        return 0;
     if (is_from_elsewhere(connection))
         return MHD_HTTP_FORBIDDEN;
-    if (door_is_bearer(&site->door, header(connection, "Authorization")))
-        return 0;
-    const struct visit *visit =
-        cookie != NULL ? door_find(&site->door, cookie, clock_wall_us()) : NULL;
-    if (visit == NULL)
+    if (!door_admits(&site->door, header(connection, "Authorization"), clock_wall_us()))
         return MHD_HTTP_UNAUTHORIZED;
-    if (need == NEED_TOKEN && (token == NULL || !secret_equal(visit->token, token)))
-        return MHD_HTTP_FORBIDDEN;
     return 0;
 }
 
@@ -100,18 +83,12 @@ static enum MHD_Result answer_refusal(struct MHD_Connection *connection, unsigne
 
 /* ---- What is asked -------------------------------------------------------------------- */
 
-static enum MHD_Result answer_session(struct site           *site,
-                                      struct MHD_Connection *connection)
+static enum MHD_Result answer_session(struct MHD_Connection *connection)
 {
-    const char *cookie =
-        MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, site->door.cookie_name);
-    const struct visit *visit =
-        cookie != NULL ? door_find(&site->door, cookie, clock_wall_us()) : NULL;
     struct draft draft;
 
     if (!draft_begin_json(&draft))
         return MHD_NO;
-    json_string(&draft.json, "token", visit != NULL ? visit->token : "");
     json_string(&draft.json, "version", hf_version());
     return draft_send_json(&draft, connection, MHD_HTTP_OK);
 }
@@ -120,14 +97,14 @@ static enum MHD_Result answer_get(struct site *site, struct MHD_Connection *conn
                                   const char *path)
 {
     const struct page *page = page_find(path);
-    unsigned           status = refuse(site, connection, NEED_VISIT);
+    unsigned           status = refuse(site, connection);
 
     if (page != NULL)
         return answer_static(connection, page->type, page->text);
     if (status != 0)
         return answer_refusal(connection, status);
     if (strcmp(path, "/api/session") == 0)
-        return answer_session(site, connection);
+        return answer_session(connection);
     if (strcmp(path, "/api/locks") == 0)
         return api_locks(site, connection);
     if (strncmp(path, "/api/locks/", 11) == 0 && path[11] != '\0')
@@ -147,9 +124,8 @@ static enum MHD_Result answer_post(struct site *site, struct MHD_Connection *con
     bool        enter = strcmp(path, "/api/enter") == 0;
     const char *type = header(connection, "Content-Type");
     struct body body = { request->body, request->size };
-    unsigned    status = enter && !is_from_elsewhere(connection)
-                             ? 0
-                             : refuse(site, connection, NEED_TOKEN);
+    unsigned    status =
+        enter && !is_from_elsewhere(connection) ? 0 : refuse(site, connection);
 
     if (status != 0)
         return answer_refusal(connection, status);
