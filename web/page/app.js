@@ -128,6 +128,7 @@ function onState(event) {
   state = fresh;
   table.leaseMs = fresh.lease_ms || 0;
   table.takeLeases(fresh.leases);
+  lock.store = fresh.store;
   lock.allow = { ask: fresh.allow_ask, break: fresh.allow_break };
   onHeard();
   drawSoon();
