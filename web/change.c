@@ -156,8 +156,10 @@ static int break_place(struct site *site, struct audit *audit, uint64_t token)
     char              holder[PLACE_TEXT_MAX] = "";
 
     audit->result = hf_inspect(client, audit->name, PATIENCE_MS, &report);
-    if (audit->result < 0)
+    if (audit->result < 0) {
+        audit_write(audit);
         return audit->result;
+    }
     const struct hf_entry *entry = find_place(report, token);
     keep_place(&kept, audit->name, entry);
     kept.entry.token = token;

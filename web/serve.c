@@ -16,10 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BODY_MAX    4096
-#define CONNECTIONS 256
-#define MEMORY      (32 * 1024) /* of one connection: headers must fit into it */
-#define TIMEOUT_S   20          /* of a connection that does nothing */
+#define BODY_MAX  4096
+#define MEMORY    (32 * 1024) /* of one connection: headers must fit into it */
+#define TIMEOUT_S 20          /* of a connection that does nothing */
 
 struct request {
     char   body[BODY_MAX + 1];
@@ -33,22 +32,43 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 
 /* ---- Who asks ------------------------------------------------------------------------ */
 
-static enum MHD_Result count_hosts(void *data, enum MHD_ValueKind kind, const char *key,
-                                   const char *value)
+struct counting {
+    const char *name;
+    int         count;
+};
+
+static enum MHD_Result count_one(void *data, enum MHD_ValueKind kind, const char *key,
+                                 const char *value)
 {
+    struct counting *counting = data;
+
     (void)kind;
     (void)value;
-    *(int *)data += strcasecmp(key, "Host") == 0;
+    counting->count += strcasecmp(key, counting->name) == 0;
     return MHD_YES;
+}
+
+static int count_headers(struct MHD_Connection *connection, const char *name)
+{
+    struct counting counting = { name, 0 };
+
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_one, &counting);
+    return counting.count;
 }
 
 static bool is_host_right(const struct site *site, struct MHD_Connection *connection)
 {
-    int hosts = 0;
-
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_hosts, &hosts);
-    return hosts == 1 &&
+    return count_headers(connection, "Host") == 1 &&
            door_knows(header(connection, "Host"), site->options.host, site->port);
+}
+
+/* Where a request ends must be clear: a proxy in front of us might see the end elsewhere, and
+ * pass on a second request that it knows nothing of. */
+static bool has_one_length(struct MHD_Connection *connection)
+{
+    return count_headers(connection, "Content-Length") +
+               count_headers(connection, "Transfer-Encoding") <=
+           1;
 }
 
 /* Browsers say where a request comes from.  Other programs do not, and need not. */
@@ -69,6 +89,7 @@ static unsigned refuse(struct site *site, struct MHD_Connection *connection)
         return MHD_HTTP_FORBIDDEN;
     if (!door_admits(&site->door, header(connection, "Authorization"), clock_wall_us()))
         return MHD_HTTP_UNAUTHORIZED;
+    guests_admit(connection);
     return 0;
 }
 
@@ -168,6 +189,23 @@ static enum MHD_Result answer(struct site *site, struct MHD_Connection *connecti
 
 /* ---- How it comes in ------------------------------------------------------------------ */
 
+/* The connection ends with this answer: what follows may belong to the request or not. */
+static enum MHD_Result answer_unclear(struct MHD_Connection *connection)
+{
+    struct draft draft;
+
+    if (!draft_begin_json(&draft))
+        return MHD_NO;
+    json_string(&draft.json, "error",
+                "one Content-Length or Transfer-Encoding is wanted, not more");
+    json_close(&draft.json, '}');
+    struct MHD_Response *response = draft_finish(&draft);
+    if (response == NULL)
+        return MHD_NO;
+    MHD_add_response_header(response, "Connection", "close");
+    return answer_response(connection, MHD_HTTP_BAD_REQUEST, TYPE_JSON, response);
+}
+
 /* Called first with the headers, then with parts of the body, then to be answered. */
 static enum MHD_Result on_page(void *data, struct MHD_Connection *connection,
                                const char *path, const char *method, const char *version,
@@ -178,6 +216,8 @@ static enum MHD_Result on_page(void *data, struct MHD_Connection *connection,
 
     (void)version;
     if (request == NULL) {
+        if (!has_one_length(connection))
+            return answer_unclear(connection);
         if (length != NULL && strtoul(length, NULL, 10) > BODY_MAX)
             return answer_error(connection, MHD_HTTP_CONTENT_TOO_LARGE,
                                 "this is too much");
@@ -232,7 +272,8 @@ static struct MHD_Daemon *start(struct site *site, int fd,
     return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
                             handler, site, MHD_OPTION_LISTEN_SOCKET, fd,
                             MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL,
-                            MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+                            MHD_OPTION_NOTIFY_CONNECTION, guests_notify, &site->guests,
+                            MHD_OPTION_CONNECTION_LIMIT, (unsigned)GUESTS_MAX,
                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY,
                             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S,
                             MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);

@@ -97,6 +97,52 @@ def every_request_needs_token_and_origin(t):
 
 
 @case
+def strangers_keep_nobody_out(t):
+    site = Site(t)
+    me = site.enter()
+    slow = []
+    for _ in range(300):
+        plug = site.connect()
+        plug.sendall(b"GET / HTTP/1.1\r\nX")
+        slow.append(plug)
+        if len(slow) % 50 == 0:
+            t.equal(me.get("/api/locks").status, 200, f"after {len(slow)} of them")
+    for plug in slow:
+        plug.close()
+    site.end()
+
+
+@case
+def where_a_request_ends_must_be_clear(t):
+    site = Site(t)
+    head = f"POST /api/enter HTTP/1.1\r\nHost: {site.host}\r\nContent-Type: application/json\r\n"
+    hidden = f"GET / HTTP/1.1\r\nHost: {site.host}\r\n\r\n"
+    for lengths, body in (("Content-Length: 60\r\nTransfer-Encoding: chunked\r\n", "0\r\n\r\n"),
+                          ("Content-Length: 2\r\nContent-Length: 60\r\n", "{}")):
+        plug = site.connect()
+        plug.sendall(f"{head}{lengths}\r\n{body}{hidden}".encode())
+        answer = b""
+        try:
+            while part := plug.recv(65536):
+                answer += part
+        except ConnectionResetError:
+            pass  # what follows is not read
+        plug.close()
+        t.equal(re.findall(rb"HTTP/1.1 (\d+)", answer), [b"400"], lengths)
+    site.end()
+
+
+@case
+def a_store_that_was_never_reached_is_unknown(t):
+    site = Site(t, env={"HOLDFAST_URL": "redis://127.0.0.1:1"})
+    me = site.enter()
+    t.until("it is told", lambda: me.get("/api/locks").json["why"])
+    state = me.get("/api/locks").json
+    t.equal([state[key] for key in ("held", "waiting", "lock_count", "as_of")], [None] * 4)
+    site.end()
+
+
+@case
 def nothing_can_be_changed_unless_allowed(t):
     site = Site(t)
     me = site.enter()

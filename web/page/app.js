@@ -72,6 +72,7 @@ function toggle(name) {
 function showLink(link, text) {
   document.body.dataset.link = link;
   setText(at("link"), text);
+  at("link").title = text; // it may be cut
 }
 
 function drawHeader() {
@@ -127,6 +128,8 @@ function onState(event) {
   if (lock.name !== null && state && fresh.events !== state.events) lock.happened();
   state = fresh;
   table.leaseMs = fresh.lease_ms || 0;
+  table.unknown = fresh.as_of ? "" : fresh.reachable ? "Looking at the store."
+    : `It is not known who holds a lock. ${clean(fresh.why)}`;
   table.takeLeases(fresh.leases);
   lock.store = fresh.store;
   lock.allow = { ask: fresh.allow_ask, break: fresh.allow_break };
