@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "cli.h"
+#include "parse.h"
 
 #include <stdio.h>
 
@@ -67,8 +68,8 @@ int help_main(const struct args *args)
     if (args->operand[0] != NULL) {
         verb = verb_find(args->operand[0]);
         if (verb == NULL) {
-            complain("there is no verb \"%s\"; `holdfast help` lists them",
-                     args->operand[0]);
+            complain("there is no verb \"%s\"%s; `holdfast help` lists them",
+                     args->operand[0], hint_verb(args->operand[0]));
             return EXIT_USAGE;
         }
     }

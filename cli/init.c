@@ -70,7 +70,7 @@ static int tell_ready(const struct args *args, struct hf_client *client,
     if (is_system(scheme))
         tell_system(hf_where(client));
     else
-        printf("%s: what it needs is there, and we may use it\n", scheme);
+        printf("%s is ready for use\n", hf_where(client));
     return 0;
 }
 

@@ -109,8 +109,8 @@ static bool is_due(struct notice *notice)
     notice->next = clock_boot_ns() + (notice->terminal ? TERMINAL_NS : LOG_NS);
     if (reach_why() == NULL)
         return true;
-    snprintf(text, sizeof text, "waiting for \"%s\": %s; trying again", notice->name,
-             reach_why());
+    snprintf(text, sizeof text, "waiting for \"%s\": %s; %s", notice->name, reach_why(),
+             reach_again());
     if (notice->terminal)
         rewrite_line(text);
     notice->shown = notice->terminal;

@@ -111,7 +111,8 @@ struct args {
     char             **command;      /* NULL-terminated, or NULL */
     char              *shell_string; /* -c: the command is this, by a shell; or NULL */
 
-    int64_t        wait_ms; /* 0: do not wait; negative: for ever */
+    int64_t        wait_ms;  /* 0: do not wait; negative: for ever */
+    bool           nonblock; /* -n: then wait_ms is 0 */
     bool           shared;
     bool           exclusive;
     bool           claim;

@@ -62,8 +62,9 @@ static int start_program(const struct args *args, const char *name, struct words
     words->word[words->count] = NULL;
     execv(path, words->word);
     if (errno == ENOENT)
-        complain("%s: there is no program %s; install it, or build Holdfast with it",
-                 name, path);
+        complain("%s: there is no program %s; install the package holdfast%s, or build "
+                 "Holdfast with it",
+                 name, path, strcmp(name, "web") == 0 ? "-web" : "");
     else
         complain("%s: %s cannot be started: %s", name, path, strerror(errno));
     return EXIT_NOT_FOUND;

@@ -49,6 +49,13 @@ int parse_refuse(const struct verb *verb, const char *what, const char *value)
     return EXIT_USAGE;
 }
 
+static int refuse_option(const struct verb *verb, const char *word)
+{
+    complain("%s: there is no option %s%s; see `holdfast help %s`", verb->name, word,
+             hint_option(verb, word), verb->name);
+    return EXIT_USAGE;
+}
+
 /* *ended: there was a "--", and no option comes after it.  getopt_long() itself must not
  * be called again then: it would start over behind the "--". */
 static int take_options(int argc, char **argv, const struct grammar *grammar,
@@ -71,8 +78,7 @@ static int take_options(int argc, char **argv, const struct grammar *grammar,
             return parse_refuse(args->verb, "an argument is missing after",
                                 is_letter ? letter : word);
         if (id == '?')
-            return parse_refuse(args->verb, "there is no option",
-                                is_letter ? letter : word);
+            return refuse_option(args->verb, is_letter ? letter : word);
         int code = parse_option(args, id, optarg);
         if (code != 0)
             return code;
@@ -120,8 +126,27 @@ static int name_system(struct args *args)
     return 0;
 }
 
+/* The mistake of those who know flock(1).  The library refuses such a name as well. */
+static int refuse_path(const struct verb *verb, const char *name)
+{
+    const char *last = strrchr(name, '/') + 1;
+
+    complain("%s: a lock has a name, not a path: '/' is not allowed in \"%s\"%s%s%s",
+             verb->name, name, *last != '\0' ? "; try \"" : "", last,
+             *last != '\0' ? "\"" : "");
+    return EXIT_USAGE;
+}
+
+/* Of a verb with a command, after a "--" and NAME: is COMMAND set apart by another "--"?  If not,
+ * NAME was forgotten. */
+static bool has_name(const struct args *args, const char *next)
+{
+    return args->observe || args->shell_string != NULL ||
+           (next != NULL && strcmp(next, "--") == 0);
+}
+
 /* Options may stand before and after operands, but end at "--" and where a command
- * starts.  A "--" may stand before NAME and another one before COMMAND. */
+ * starts.  If a "--" stands before NAME, another one stands before COMMAND. */
 static int take_all(int argc, char **argv, const struct grammar *grammar,
                     struct args *args)
 {
@@ -138,6 +163,9 @@ static int take_all(int argc, char **argv, const struct grammar *grammar,
         if (operands == verb->most)
             return parse_refuse(verb, "too many arguments, from", argv[optind]);
         args->operand[operands++] = argv[optind++];
+        if (ended && verb->command && !has_name(args, argv[optind]))
+            return parse_refuse(verb, "the NAME of the lock is missing before \"--\"",
+                                NULL);
         if (ended && verb->command && optind < argc && strcmp(argv[optind], "--") == 0)
             optind++;
     }
@@ -148,9 +176,13 @@ static int take_all(int argc, char **argv, const struct grammar *grammar,
                             verb->names ? "the NAME of the lock is missing"
                                         : "an argument is missing",
                             NULL);
+    if (verb->names && operands > 0 && strchr(args->operand[0], '/') != NULL)
+        return refuse_path(verb, args->operand[0]);
     code = verb->command ? take_command(argv + optind, args) : 0;
     if (code == 0)
         code = parse_check(args);
+    if (args->nonblock)
+        args->wait_ms = 0;
     return code == 0 && args->system ? name_system(args) : code;
 }
 
@@ -181,7 +213,8 @@ int args_parse(int argc, char **argv, struct args *ret)
         return EXIT_USAGE;
     }
     if (args.verb == NULL) {
-        complain("there is no verb \"%s\"; `holdfast help` lists them", word);
+        complain("there is no verb \"%s\"%s; `holdfast help` lists them", word,
+                 hint_verb(word));
         return EXIT_USAGE;
     }
     if (args.verb->bit == IN_TRY)

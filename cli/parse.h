@@ -12,6 +12,11 @@ int parse_option(struct args *args, int id, char *value);
 /* All of them together, and the operands; parse_check.c. */
 int parse_check(const struct args *args);
 
+/* An unknown verb, or option of a verb: what was probably meant, as "; did you mean ...?", else "";
+ * hint.c.  The text lives until the next call. */
+const char *hint_verb(const char *word);
+const char *hint_option(const struct verb *verb, const char *word);
+
 /* Complain about `what`, and about `value` unless that is NULL; EXIT_USAGE. */
 int parse_refuse(const struct verb *verb, const char *what, const char *value);
 

@@ -18,6 +18,8 @@ static int check_kind(const struct args *args)
 /* Those that ask the store something need a moment for it. */
 static int check_limit(const struct args *args)
 {
+    if (args->nonblock && args->wait_ms > 0)
+        return parse_refuse(args->verb, "-n and -w exclude each other", NULL);
     if (args->verb->bit & (IN_CHECK | IN_DOCTOR) && args->wait_ms == 0)
         return parse_refuse(args->verb, "-w 0 leaves no time for an answer", NULL);
     return 0;

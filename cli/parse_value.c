@@ -194,6 +194,8 @@ static int take_shell_string(struct args *args, char *value)
 static bool *flag_of(struct args *args, int id)
 {
     switch (id) {
+    case 'n':
+        return &args->nonblock;
     case 's':
         return &args->shared;
     case 'x':
@@ -245,9 +247,6 @@ int parse_option(struct args *args, int id, char *value)
     if (flag != NULL || text != NULL)
         return 0;
     switch (id) {
-    case 'n':
-        args->wait_ms = 0;
-        return 0;
     case 'w':
         return take_duration("wait", value, &args->wait_ms);
     case 'E':

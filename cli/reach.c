@@ -12,6 +12,7 @@
 
 static struct {
     bool    quiet;
+    bool    endless;
     bool    down;
     bool    told;
     int64_t since; /* it is down, CLOCK_BOOTTIME ns */
@@ -19,9 +20,10 @@ static struct {
     char    why[512];
 } reach;
 
-void reach_start(bool quiet)
+void reach_start(bool quiet, bool endless)
 {
     reach.quiet = quiet;
+    reach.endless = endless;
     reach.down = reach.told = false;
     reach.back = 0;
 }
@@ -49,6 +51,12 @@ const char *reach_why(void)
     bool lasts = reach.down && clock_boot_ns() - reach.since >= MOMENT_NS;
 
     return lasts ? reach.why : NULL;
+}
+
+const char *reach_again(void)
+{
+    return reach.endless ? "trying again until you press Ctrl-C (-w TIME sets a limit)"
+                         : "trying again";
 }
 
 int reach_timeout_ms(void)
@@ -83,5 +91,5 @@ void reach_show(const struct hf_lock *lock)
         complain("%s; trying again: \"%s\" is safe for %" PRId64 " s yet", reach.why,
                  hf_name(lock), left / 1000);
     else
-        complain("%s; trying again", reach.why);
+        complain("%s; %s", reach.why, reach_again());
 }

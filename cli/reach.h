@@ -10,14 +10,17 @@
 
 #include <stdbool.h>
 
-/* A session begins. */
-void reach_start(bool quiet);
+/* A session begins.  `endless`: the user gave no limit for the wait, and may want to know how. */
+void reach_start(bool quiet, bool endless);
 
 /* The library's on_link. */
 void reach_take(struct hf_client *client, enum hf_link link, const char *why, void *data);
 
 /* Why it is not reached, for longer than a moment; else NULL. */
 const char *reach_why(void);
+
+/* What is done about it, as the end of a sentence. */
+const char *reach_again(void);
 
 /* Milliseconds until reach_show() has something to say; -1: nothing as it is. */
 int reach_timeout_ms(void);

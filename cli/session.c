@@ -67,7 +67,9 @@ static int open_client(const struct args *args, const struct session_holder *hol
     options.error = error;
     options.error_size = size;
 
-    reach_start(args->quiet);
+    bool limited = args->wait_ms >= 0 || args->observe ||
+                   (args->verb->bit & (IN_RUN | IN_HOLD | IN_ELECT | IN_WAIT)) == 0;
+    reach_start(args->quiet, !limited);
     int r = hf_open(args->url, &options, ret);
     if (r < 0 && error[0] == '\0')
         snprintf(error, size, "%s", hf_strerror(r));

@@ -75,3 +75,10 @@ echo "a had $(cat token-a), b had $(cat token-b)"
 say "Nobody holds anything any more."
 see list
 if holdfast show deploy >/dev/null 2>&1; then fail "the line should be empty"; fi
+
+say "That was it.  Now install it, and try it on a job of yours:"
+cat <<'END'
+    sudo make install
+    holdfast run nightly -- ./backup.sh
+    holdfast list
+END

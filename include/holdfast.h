@@ -110,7 +110,7 @@ HF_API bool hf_err_lost(int code);
 
 /* ---- Library: which version it is, and which stores it has -------------- */
 
-/* "0.1.0", and the store schemes built in: "sqlite memory zk zks redis ...". */
+/* "0.1.0", and the store schemes built in: "sqlite system memory zk zks redis ...". */
 HF_API const char *hf_version(void);
 HF_API const char *hf_stores(void);
 

@@ -3,6 +3,7 @@
 A picture has a background of its own, so that it can be read on any page, and needs
 nothing from outside: GitHub shows it as an image, without scripts and without the web.
 """
+import re
 import xml.sax.saxutils
 
 MONO = ('ui-monospace,SFMono-Regular,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",'
@@ -29,13 +30,19 @@ def colours():
     return f"{block(LIGHT)}\n@media (prefers-color-scheme:dark){{{block(DARK)}}}"
 
 
+def with_fallbacks(style):
+    """A plain colour before each variable: librsvg, and what uses it, knows no variables of CSS."""
+    return re.sub(r"(fill|stroke):var\(--(\w+)\)",
+                  lambda match: f"{match[1]}:{LIGHT[match[2]]};{match[0]}", style)
+
+
 def document(width, height, title, text, style, body):
     """The whole SVG file.  Title and text are for those who cannot see it."""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" height="{height}" role="img" aria-labelledby="t d">\n'
+        f'width="{width}" height="{height}" role="img" aria-labelledby="t d" xml:space="preserve">\n'
         f'<title id="t">{escape(title)}</title>\n<desc id="d">{escape(text)}</desc>\n'
-        f"<style>\n{colours()}\n{style}</style>\n"
+        f"<style>\n{colours()}\n{with_fallbacks(style)}</style>\n"
         f'<rect class="page" x=".5" y=".5" width="{width - 1}" height="{height - 1}" rx="8"/>\n'
         f"{body}</svg>\n")
 

@@ -51,8 +51,11 @@ static void put_second(struct draw *draw, const struct rows *rows)
     if (sight->lost >= 0)
         snprintf(lost, sizeof lost, "%" PRId64, sight->lost);
     page_line(page, PAGE_PLAIN);
-    page_print(page, PAGE_PLAIN, " held %zu  waiting %zu  ", sight->board->holders,
-               sight->board->waiters);
+    if (sight->as_of > 0)
+        page_print(page, PAGE_PLAIN, " held %zu  waiting %zu  ", sight->board->holders,
+                   sight->board->waiters);
+    else
+        page_put(page, PAGE_PLAIN, " held -  waiting -  "); /* the store was never seen */
     page_print(page, sight->lost > 0 ? PAGE_ALARM : PAGE_PLAIN, "lost in 1 h %s", lost);
     if (*rows->filter != '\0') {
         text_clean(filter, sizeof filter, rows->filter);

@@ -89,15 +89,45 @@ static void shorten_lease(const struct table *table, char *text)
         end[1] = '\0';
 }
 
-static void say_nothing(struct draw *draw, const struct rows *rows)
+/* A text that may be longer than a line, on so many lines at most. */
+static void put_wrapped(struct draw *draw, const char *text, size_t lines)
+{
+    size_t width = draw->width > 20 ? draw->width - 2 : 20;
+
+    for (; *text != '\0' && lines > 0; lines--) {
+        size_t length = strlen(text), cut = length;
+        if (length > width)
+            for (cut = width; cut > 0 && text[cut] != ' '; cut--)
+                ;
+        if (cut == 0)
+            cut = length;
+        page_line(draw->page, PAGE_PLAIN);
+        page_print(draw->page, PAGE_FAINT, " %.*s", (int)cut, text);
+        text += cut + strspn(text + cut, " ");
+    }
+}
+
+/* The header cuts why the store is not reached; here there is room for all of it. */
+static void say_unknown(struct draw *draw, size_t lines)
+{
+    char why[600];
+
+    put_wrapped(draw, "it is not known who holds a lock:", 1);
+    text_clean(why, sizeof why, draw->sight->why);
+    put_wrapped(draw, why, lines - 1);
+}
+
+static void say_nothing(struct draw *draw, const struct rows *rows, size_t lines)
 {
     const struct sight *sight = draw->sight;
 
+    if (!sight->complete && !sight->reachable && *sight->why != '\0') {
+        say_unknown(draw, lines);
+        return;
+    }
     page_line(draw->page, PAGE_PLAIN);
     if (!sight->complete)
-        page_put(draw->page, PAGE_FAINT,
-                 sight->reachable || *sight->why == '\0' ? " looking at the store"
-                                                         : " nothing is known of it yet");
+        page_put(draw->page, PAGE_FAINT, " looking at the store");
     else if (*rows->filter != '\0')
         page_put(draw->page, PAGE_FAINT, " no lock matches");
     else
@@ -130,7 +160,7 @@ void draw_table(struct draw *draw, struct rows *rows, size_t height, bool mark)
     if (mark)
         rows_scroll(rows, height - titles);
     if (rows->count == 0) {
-        say_nothing(draw, rows);
+        say_nothing(draw, rows, height);
         return;
     }
     size_t end = rows->first + height - titles;

@@ -58,6 +58,15 @@ bool terminal_open(char *error, size_t size)
                  type != NULL ? type : "");
         return false;
     }
+    if (tigetstr("cup") == NULL) { /* its cursor cannot be moved */
+        endwin();
+        delscreen(screen);
+        screen = NULL;
+        snprintf(error, size,
+                 "nothing can be drawn on a terminal of type \"%s\"; --once prints text",
+                 type != NULL ? type : "");
+        return false;
+    }
     atexit(terminal_close);
     crash_arm(tigetstr("sgr0"), tigetstr("cnorm"), tigetstr("rmkx"), tigetstr("rmcup"));
     set_escdelay(ESCAPE_MS);

@@ -31,18 +31,27 @@ static void put_clean(FILE *out, const char *clean)
 }
 
 /* No memory: an empty value is well-formed, too. */
+/* A backslash is doubled before the text is cleaned: a hidden character and its escaped spelling
+ * are two names, and must not become one series. */
 static void put_label(FILE *out, const char *comma, const struct prom_label *label)
 {
-    size_t size = TEXT_CLEAN_FACTOR * strlen(label->value) + 1;
-    char  *clean = malloc(size);
+    size_t length = strlen(label->value), size = TEXT_CLEAN_FACTOR * 2 * length + 1;
+    char  *doubled = malloc(2 * length + 1), *clean = malloc(size), *to = doubled;
 
     fprintf(out, "%s%s=\"", comma, label->name);
-    if (clean != NULL) {
-        text_clean(clean, size, label->value);
+    if (clean != NULL && doubled != NULL) {
+        for (const char *c = label->value; *c != '\0'; c++) {
+            if (*c == '\\')
+                *to++ = '\\';
+            *to++ = *c;
+        }
+        *to = '\0';
+        text_clean(clean, size, doubled);
         put_clean(out, clean);
     }
     fputc('"', out);
     free(clean);
+    free(doubled);
 }
 
 /* `le` NULL: it is no bucket. */

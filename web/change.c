@@ -19,27 +19,20 @@
 enum MHD_Result change_enter(struct site *site, struct MHD_Connection *connection,
                              struct body body)
 {
-    char         key[SECRET_SIZE + 1], cookie[160];
+    char         key[SECRET_SIZE + 1];
     struct field field[] = { { "key", key, sizeof key } };
     struct draft draft;
 
     if (!body_read(body.text, body.size, field, 1))
         return answer_error(connection, MHD_HTTP_BAD_REQUEST, "a key is wanted");
-    const struct visit *visit = door_enter(&site->door, key, clock_wall_us());
-    if (visit == NULL)
+    const char *token = door_enter(&site->door, key, clock_wall_us());
+    if (token == NULL)
         return answer_error(connection, MHD_HTTP_UNAUTHORIZED,
                             "this key is wrong, or was used already");
     if (!draft_begin_json(&draft))
         return MHD_NO;
-    json_string(&draft.json, "token", visit->token);
-    json_close(&draft.json, '}');
-    struct MHD_Response *response = draft_finish(&draft);
-    if (response == NULL)
-        return MHD_NO;
-    snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict",
-             site->door.cookie_name, visit->cookie);
-    MHD_add_response_header(response, "Set-Cookie", cookie);
-    return answer_response(connection, MHD_HTTP_OK, TYPE_JSON, response);
+    json_string(&draft.json, "token", token);
+    return draft_send_json(&draft, connection, MHD_HTTP_OK);
 }
 
 /* What the library says to a person, and what that is in HTTP. */
@@ -163,8 +156,10 @@ static int break_place(struct site *site, struct audit *audit, uint64_t token)
     char              holder[PLACE_TEXT_MAX] = "";
 
     audit->result = hf_inspect(client, audit->name, PATIENCE_MS, &report);
-    if (audit->result < 0)
+    if (audit->result < 0) {
+        audit_write(audit);
         return audit->result;
+    }
     const struct hf_entry *entry = find_place(report, token);
     keep_place(&kept, audit->name, entry);
     kept.entry.token = token;

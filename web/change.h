@@ -10,7 +10,7 @@ struct body {
     size_t      size;
 };
 
-/* {key}: exchange the key of the printed address for a cookie. */
+/* {key}: exchange the key of the printed address for a token. */
 enum MHD_Result change_enter(struct site *site, struct MHD_Connection *connection,
                              struct body body);
 

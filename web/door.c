@@ -8,18 +8,9 @@
 #define FORGET_US \
     (INT64_C(12) * 3600 * 1000000) /* a browser that asked nothing so long */
 
-bool door_init(struct door *door, uint16_t port, const char *bearer)
+bool door_init(struct door *door, const char *bearer)
 {
-    char suffix[SECRET_SIZE];
-
     *door = (struct door){ .bearer = bearer };
-    /* Browsers tell hosts apart, but not ports: two of us must not share a cookie. */
-    if (!secret_make(suffix))
-        return false;
-    if (port != 0)
-        snprintf(door->cookie_name, sizeof door->cookie_name, "holdfast-%u", port);
-    else
-        snprintf(door->cookie_name, sizeof door->cookie_name, "holdfast-%.8s", suffix);
     return door_new_key(door);
 }
 
@@ -38,41 +29,34 @@ static struct visit *idlest(struct door *door)
     return found;
 }
 
-const struct visit *door_enter(struct door *door, const char *key, int64_t now)
+const char *door_enter(struct door *door, const char *key, int64_t now)
 {
     struct visit fresh = { .used = now };
 
-    if (!secret_equal(door->key, key))
-        return NULL;
-    if (!secret_make(fresh.cookie) || !secret_make(fresh.token))
+    if (!secret_equal(door->key, key) || !secret_make(fresh.token))
         return NULL;
     secret_forget(door->key);
     struct visit *visit = idlest(door);
     *visit = fresh;
-    return visit;
+    return visit->token;
 }
 
-const struct visit *door_find(struct door *door, const char *cookie, int64_t now)
+bool door_admits(struct door *door, const char *header, int64_t now)
 {
-    struct visit *found = NULL;
-
+    if (header == NULL || strncasecmp(header, "Bearer ", 7) != 0)
+        return false;
+    const char *token = header + 7;
+    bool        admitted = door->bearer != NULL && secret_equal(door->bearer, token);
     for (size_t i = 0; i < DOOR_VISITS; i++) { /* all: time tells nothing */
         struct visit *visit = &door->visit[i];
-        if (visit->cookie[0] != '\0' && now - visit->used > FORGET_US)
+        if (visit->token[0] != '\0' && now - visit->used > FORGET_US)
             *visit = (struct visit){ 0 };
-        if (secret_equal(visit->cookie, cookie))
-            found = visit;
+        if (secret_equal(visit->token, token)) {
+            visit->used = now;
+            admitted = true;
+        }
     }
-    if (found != NULL)
-        found->used = now;
-    return found;
-}
-
-bool door_is_bearer(const struct door *door, const char *header)
-{
-    return door->bearer != NULL && header != NULL &&
-           strncasecmp(header, "Bearer ", 7) == 0 &&
-           secret_equal(door->bearer, header + 7);
+    return admitted;
 }
 
 /* ---- Names ------------------------------------------------------------------------ */

@@ -299,9 +299,10 @@ void feed_write_state(const struct feed *feed, const struct eye *eye, struct jso
         json_string(json, "as_of", text_time(text, eye->as_of));
     else
         json_null(json, "as_of");
-    json_number(json, "lock_count", (int64_t)eye->board.count);
-    json_number(json, "held", (int64_t)eye->board.holders);
-    json_number(json, "waiting", (int64_t)eye->board.waiters);
+    bool known = eye->as_of > 0; /* else the store was never looked at as a whole */
+    write_or_null(json, "lock_count", known ? (int64_t)eye->board.count : -1);
+    write_or_null(json, "held", known ? (int64_t)eye->board.holders : -1);
+    write_or_null(json, "waiting", known ? (int64_t)eye->board.waiters : -1);
     write_or_null(json, "lost_last_hour", eye_lost_since(eye, clock_wall_us() - HOUR_US));
     write_or_null(json, "round_trip_p50_us", eye_round_trip_us(eye, 50));
     write_or_null(json, "round_trip_p99_us", eye_round_trip_us(eye, 99));

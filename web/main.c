@@ -110,7 +110,7 @@ static int start_serving(struct program *program)
         say("HOLDFAST_WEB_TOKEN: %d characters or more are wanted", TOKEN_MIN);
         return EXIT_USAGE;
     }
-    if (!door_init(&site->door, program->address.port, bearer) || !feed_init(&site->feed))
+    if (!door_init(&site->door, bearer) || !feed_init(&site->feed))
         return say_errno("random numbers");
     site->port = program->address.port;
     site->feed.allow_ask = site->options.allow_ask;

@@ -6,6 +6,7 @@
 #include "page/icon.svg.h"
 #include "page/index.html.h"
 #include "page/lock.js.h"
+#include "page/stream.js.h"
 #include "page/style.css.h"
 #include "page/table.js.h"
 #include "page/text.js.h"
@@ -23,6 +24,7 @@ static const struct page pages[] = {
     { "/table.js", SCRIPT, table_js },
     { "/dialogs.js", SCRIPT, dialogs_js },
     { "/lock.js", SCRIPT, lock_js },
+    { "/stream.js", SCRIPT, stream_js },
     { "/timeline.js", SCRIPT, timeline_js },
     { "/text.js", SCRIPT, text_js },
     { "/icon.svg", "image/svg+xml", icon_svg },

@@ -1,8 +1,7 @@
 /* serve.c - see serve.h.
  *
- * Every request passes, in this order: its size, its method, Host, where it comes from, who
- * asks, and, if it changes something, the token.  The page itself is let to everybody who
- * passes Host: there is nothing in it.
+ * Every request passes, in this order: its size, its method, Host, where it comes from, and
+ * who asks.  The page itself is given to everybody who passes Host: there is nothing in it.
  */
 #include "serve.h"
 
@@ -17,18 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BODY_MAX     4096
-#define CONNECTIONS  256
-#define MEMORY       (32 * 1024) /* of one connection: headers must fit into it */
-#define TIMEOUT_S    20          /* of a connection that does nothing */
-#define TOKEN_HEADER "X-Holdfast-Token"
+#define BODY_MAX  4096
+#define MEMORY    (32 * 1024) /* of one connection: headers must fit into it */
+#define TIMEOUT_S 20          /* of a connection that does nothing */
 
 struct request {
     char   body[BODY_MAX + 1];
     size_t size;
 };
-
-enum need { NEED_NOTHING, NEED_VISIT, NEED_TOKEN };
 
 static const char *header(struct MHD_Connection *connection, const char *name)
 {
@@ -37,22 +32,43 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 
 /* ---- Who asks ------------------------------------------------------------------------ */
 
-static enum MHD_Result count_hosts(void *data, enum MHD_ValueKind kind, const char *key,
-                                   const char *value)
+struct counting {
+    const char *name;
+    int         count;
+};
+
+static enum MHD_Result count_one(void *data, enum MHD_ValueKind kind, const char *key,
+                                 const char *value)
 {
+    struct counting *counting = data;
+
     (void)kind;
     (void)value;
-    *(int *)data += strcasecmp(key, "Host") == 0;
+    counting->count += strcasecmp(key, counting->name) == 0;
     return MHD_YES;
+}
+
+static int count_headers(struct MHD_Connection *connection, const char *name)
+{
+    struct counting counting = { name, 0 };
+
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_one, &counting);
+    return counting.count;
 }
 
 static bool is_host_right(const struct site *site, struct MHD_Connection *connection)
 {
-    int hosts = 0;
-
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_hosts, &hosts);
-    return hosts == 1 &&
+    return count_headers(connection, "Host") == 1 &&
            door_knows(header(connection, "Host"), site->options.host, site->port);
+}
+
+/* Where a request ends must be clear: a proxy in front of us might see the end elsewhere, and
+ * pass on a second request that it knows nothing of. */
+static bool has_one_length(struct MHD_Connection *connection)
+{
+    return count_headers(connection, "Content-Length") +
+               count_headers(connection, "Transfer-Encoding") <=
+           1;
 }
 
 /* Browsers say where a request comes from.  Other programs do not, and need not. */
@@ -67,25 +83,13 @@ static bool is_from_elsewhere(struct MHD_Connection *connection)
 }
 
 /* 0, or the status to refuse with. */
-static unsigned refuse(struct site *site, struct MHD_Connection *connection,
-                       enum need need)
+static unsigned refuse(struct site *site, struct MHD_Connection *connection)
 {
-    const char *cookie =
-        MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, site->door.cookie_name);
-    const char *token = header(connection, TOKEN_HEADER);
-
-    if (need == NEED_NOTHING)
-        return 0;
     if (is_from_elsewhere(connection))
         return MHD_HTTP_FORBIDDEN;
-    if (door_is_bearer(&site->door, header(connection, "Authorization")))
-        return 0;
-    const struct visit *visit =
-        cookie != NULL ? door_find(&site->door, cookie, clock_wall_us()) : NULL;
-    if (visit == NULL)
+    if (!door_admits(&site->door, header(connection, "Authorization"), clock_wall_us()))
         return MHD_HTTP_UNAUTHORIZED;
-    if (need == NEED_TOKEN && (token == NULL || !secret_equal(visit->token, token)))
-        return MHD_HTTP_FORBIDDEN;
+    guests_admit(connection);
     return 0;
 }
 
@@ -100,18 +104,12 @@ static enum MHD_Result answer_refusal(struct MHD_Connection *connection, unsigne
 
 /* ---- What is asked -------------------------------------------------------------------- */
 
-static enum MHD_Result answer_session(struct site           *site,
-                                      struct MHD_Connection *connection)
+static enum MHD_Result answer_session(struct MHD_Connection *connection)
 {
-    const char *cookie =
-        MHD_lookup_connection_value(connection, MHD_COOKIE_KIND, site->door.cookie_name);
-    const struct visit *visit =
-        cookie != NULL ? door_find(&site->door, cookie, clock_wall_us()) : NULL;
     struct draft draft;
 
     if (!draft_begin_json(&draft))
         return MHD_NO;
-    json_string(&draft.json, "token", visit != NULL ? visit->token : "");
     json_string(&draft.json, "version", hf_version());
     return draft_send_json(&draft, connection, MHD_HTTP_OK);
 }
@@ -120,14 +118,14 @@ static enum MHD_Result answer_get(struct site *site, struct MHD_Connection *conn
                                   const char *path)
 {
     const struct page *page = page_find(path);
-    unsigned           status = refuse(site, connection, NEED_VISIT);
+    unsigned           status = refuse(site, connection);
 
     if (page != NULL)
         return answer_static(connection, page->type, page->text);
     if (status != 0)
         return answer_refusal(connection, status);
     if (strcmp(path, "/api/session") == 0)
-        return answer_session(site, connection);
+        return answer_session(connection);
     if (strcmp(path, "/api/locks") == 0)
         return api_locks(site, connection);
     if (strncmp(path, "/api/locks/", 11) == 0 && path[11] != '\0')
@@ -147,9 +145,8 @@ static enum MHD_Result answer_post(struct site *site, struct MHD_Connection *con
     bool        enter = strcmp(path, "/api/enter") == 0;
     const char *type = header(connection, "Content-Type");
     struct body body = { request->body, request->size };
-    unsigned    status = enter && !is_from_elsewhere(connection)
-                             ? 0
-                             : refuse(site, connection, NEED_TOKEN);
+    unsigned    status =
+        enter && !is_from_elsewhere(connection) ? 0 : refuse(site, connection);
 
     if (status != 0)
         return answer_refusal(connection, status);
@@ -192,6 +189,23 @@ static enum MHD_Result answer(struct site *site, struct MHD_Connection *connecti
 
 /* ---- How it comes in ------------------------------------------------------------------ */
 
+/* The connection ends with this answer: what follows may belong to the request or not. */
+static enum MHD_Result answer_unclear(struct MHD_Connection *connection)
+{
+    struct draft draft;
+
+    if (!draft_begin_json(&draft))
+        return MHD_NO;
+    json_string(&draft.json, "error",
+                "one Content-Length or Transfer-Encoding is wanted, not more");
+    json_close(&draft.json, '}');
+    struct MHD_Response *response = draft_finish(&draft);
+    if (response == NULL)
+        return MHD_NO;
+    MHD_add_response_header(response, "Connection", "close");
+    return answer_response(connection, MHD_HTTP_BAD_REQUEST, TYPE_JSON, response);
+}
+
 /* Called first with the headers, then with parts of the body, then to be answered. */
 static enum MHD_Result on_page(void *data, struct MHD_Connection *connection,
                                const char *path, const char *method, const char *version,
@@ -202,6 +216,8 @@ static enum MHD_Result on_page(void *data, struct MHD_Connection *connection,
 
     (void)version;
     if (request == NULL) {
+        if (!has_one_length(connection))
+            return answer_unclear(connection);
         if (length != NULL && strtoul(length, NULL, 10) > BODY_MAX)
             return answer_error(connection, MHD_HTTP_CONTENT_TOO_LARGE,
                                 "this is too much");
@@ -256,7 +272,8 @@ static struct MHD_Daemon *start(struct site *site, int fd,
     return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL,
                             handler, site, MHD_OPTION_LISTEN_SOCKET, fd,
                             MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL,
-                            MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+                            MHD_OPTION_NOTIFY_CONNECTION, guests_notify, &site->guests,
+                            MHD_OPTION_CONNECTION_LIMIT, (unsigned)GUESTS_MAX,
                             MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY,
                             MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S,
                             MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);

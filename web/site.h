@@ -6,6 +6,7 @@
 #include "door.h"
 #include "eye.h"
 #include "feed.h"
+#include "guests.h"
 #include "options.h"
 
 #include <microhttpd.h>
@@ -18,6 +19,7 @@ struct site {
     struct door    door;
     struct feed    feed;
     struct counts  counts;
+    struct guests  guests;  /* of both servers below */
     struct stream *streams; /* browsers that are told what changes */
     size_t         stream_count;
     uint16_t       port; /* that must stand in Host; 0: any */

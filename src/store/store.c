@@ -33,7 +33,7 @@ static const struct hf_store_impl *const stores[] = {
 #endif
 };
 
-static const char schemes[] = "sqlite memory"
+static const char schemes[] = "sqlite system memory"
 #ifdef HF_STORE_ZOOKEEPER
                               " zk zks"
 #endif

@@ -107,6 +107,37 @@ def missing_and_unknown_arguments(t):
 
 
 @case
+def a_missing_name_is_told_from_a_missing_command(t):
+    refused(t, 64, "run", "--", "ls", says='the NAME of the lock is missing before "--"')
+    refused(t, 64, "run", "-n", "--", "ls", "-l", says='the NAME of the lock is missing before "--"')
+    t.equal(t.run("run", "--", "-name", "--", "true").code, 0, "a name that begins with a dash")
+
+
+@case
+def words_that_are_nearly_right(t):
+    refused(t, 64, "rnu", "a", "true", says='did you mean "run"?')
+    refused(t, 64, "lits", says='did you mean "list"?')
+    refused(t, 64, "help", "shwo", says='did you mean "show"?')
+    refused(t, 64, "run", "--quite", "a", "true", says="did you mean --quiet?")
+    refused(t, 64, "run", "--frobnicate=3", "a", "true", says="--frobnicate; see")
+    refused(t, 64, "list", "--jsn", says="did you mean --json?")
+    done = t.run("frobnicate")
+    t.lacks(done.err, "did you mean")
+
+
+@case
+def options_of_flock(t):
+    for word, says in (("--nb", "write -n"), ("--timeout=5", "write -w"), ("-e", "write -x"),
+                       ("-u", "ends with its command"), ("--unlock", "ends with its command"),
+                       ("-F", "leave it out"), ("--no-fork", "leave it out")):
+        refused(t, 64, "run", word, "a", "true", says=says)
+    refused(t, 64, "run", "/var/lock/x.lock", "true", says='try "x.lock"')
+    refused(t, 64, "run", "./dir/", "true", says="a lock has a name, not a path")
+    refused(t, 64, "run", "-n", "-w", "5", "a", "true", says="-n and -w exclude each other")
+    t.equal(t.run("run", "-n", "-w", "0", "a", "true").code, 0, "-n -w 0")
+
+
+@case
 def commands_that_cannot_run(t):
     refused(t, 127, "run", "a", "no-such-command-here", says="not found")
     refused(t, 127, "run", "a", "./no/such/file", says="not found")
@@ -131,6 +162,8 @@ def stores_that_cannot_be_used(t):
     junk.write_bytes(b"this is not a database at all\n" * 1000)
     before = junk.read_bytes()
     refused(t, 69, "run", "--url", f"sqlite:{junk}", "a", "true", says="junk.db")
+    refused(t, 69, "list", "--url", "sqlite:/etc/passwd", says="is no database; name another file")
+    refused(t, 64, "list", "--url", "frob:x", says=" system")
     t.equal(junk.read_bytes(), before, "the file")
 
 

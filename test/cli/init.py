@@ -19,7 +19,7 @@ def the_file_store_gets_its_files(t):
         for _ in range(2):
             done = t.run("init", env=env)
             t.equal((done.code, done.out, done.err),
-                    (0, "sqlite: what it needs is there, and we may use it\n", ""))
+                    (0, f"sqlite:{file} is ready for use\n", ""))
             t.true(file.exists(), "it was not made")
     done = t.run("init", "--url", "sqlite:/not/there/at-all.db")
     t.equal((done.code, done.out), (69, ""))

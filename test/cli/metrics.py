@@ -72,7 +72,7 @@ def runs_that_do_not(t):
 def any_name_is_a_label(t):
     path = t.path("a.prom")
     t.equal(t.run("run", "--metrics-file", str(path), 'a "b" \\ ü', "true").code, 0)
-    t.contains(path.read_text(), 'holdfast_run_acquired{lock="a \\"b\\" \\\\ ü"} 1')
+    t.contains(path.read_text(), 'holdfast_run_acquired{lock="a \\"b\\" \\\\\\\\ ü"} 1')
     read(t, path)
 
 

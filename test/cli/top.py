@@ -294,6 +294,8 @@ def what_cannot_be_shown_is_told(t):
     terminal = Tmux(t)
     terminal.type('ASAN_OPTIONS=detect_leaks=0 TERM=nonesuch "$HF" top; echo rc=$?.\n')
     terminal.shows('a terminal of type "nonesuch" is not known', "rc=69.")
+    terminal.type('ASAN_OPTIONS=detect_leaks=0 TERM=dumb "$HF" top; echo dumb=$?.\n')
+    terminal.shows('type "dumb"; --once prints text', "dumb=69.")
     terminal.close()
 
 

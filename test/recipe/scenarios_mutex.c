@@ -1,4 +1,4 @@
-/* scenarios_mutex.c - the field's scenarios for a mutex; see docs/scenarios.md. */
+/* scenarios_mutex.c - the field's scenarios for a mutex; see docs/internals/scenarios.md. */
 #include "lib/doomed.h"
 
 #include <poll.h>

@@ -47,8 +47,10 @@ def who_waits_is_told_once(t):
                      ["run", "-w", "20", "a", "--url", url, "--", "true"],
                      ["elect", "--observe", "a", "--url", url]):
             with started(t, *args) as (process, path):
+                endless = args[0] != "watch" and "-w" not in args and "--observe" not in args
+                until = " until you press Ctrl-C (-w TIME sets a limit)" if endless else ""
                 text = said(t, process, path, f"Redis at {where} cannot be reached: connection "
-                                              "refused; trying again\n")
+                                              f"refused; trying again{until}\n")
                 t.equal(text.count("\n"), 1, args)
                 t.lacks(text, SECRET)
 

@@ -172,7 +172,8 @@ static void test_what_is_wrong_is_said(void **state)
     assert_true(has(&stage, "(NOT REACHABLE)"));
     assert_int_equal(stage.page.line[0].fill, PAGE_BAD);
     expect(&stage, 2, " Redis at db1:6379 cannot be reached\\u001b[0m");
-    expect(&stage, 3, " nothing is known of it yet");
+    expect(&stage, 3, " it is not known who holds a lock:");
+    expect(&stage, 4, " Redis at db1:6379 cannot be reached\\u001b[0m");
     assert_true(has(&stage, "lost in 1 h 3"));
     make(&stage, 20, 3); /* no room for more than this */
     expect(&stage, 0, " NOT REACHABLE");

@@ -25,6 +25,22 @@ def bearer(site):
 
 
 @case
+def names_that_look_the_same_are_two_series(t):
+    site = Site(t, env={"HOLDFAST_WEB_TOKEN": TOKEN})
+    scrape = bearer(site)
+    names = ["a\u202eb", "a\\u202eb"]
+    holders = [t.hold(name) for name in names]
+    waiters = [t.start("run", name, "--", "true") for name in names]
+    t.until("both are counted", lambda: "\nholdfast_waiters 2\n" in scrape().text)
+    t.equal(len(read(scrape().text)["holdfast_lock_waiters"]), 2)
+    for process in holders:
+        t.end(process)
+    for process in waiters:
+        t.finish(process)
+    site.end()
+
+
+@case
 def promtool_has_nothing_to_say(t):
     site = Site(t, env={"HOLDFAST_WEB_TOKEN": TOKEN})
     scrape = bearer(site)
@@ -41,7 +57,7 @@ def promtool_has_nothing_to_say(t):
     found = read(answer.text)
     t.equal([found[f"holdfast_{what}"][""] for what in ("locks", "locks_waited_for", "holders", "waiters",
             "store_reachable", "sessions_lost_total", "history_missed_total")], [2, 1, 2, 2, 1, 0, 0])
-    t.equal(found["holdfast_lock_waiters"], {r'lock="a \"b\" \\ \\u202e grün"': 2})
+    t.equal(found["holdfast_lock_waiters"], {r'lock="a \"b\" \\\\ \\u202e grün"': 2})
     t.true(0 < found["holdfast_longest_wait_seconds"][""] < 60, "longest wait")
     t.true(found["holdfast_round_trip_seconds_count"][""] > 0, "round trips")
     t.equal(found["holdfast_round_trip_seconds_bucket"]['le="+Inf"'], found["holdfast_round_trip_seconds_count"][""])

@@ -91,7 +91,6 @@ class Site:
         client = Client(self)
         answer = client.post("/api/enter", {"key": self.key})
         self.t.equal(answer.status, 200, "entering")
-        client.cookie = answer.headers["Set-Cookie"].partition(";")[0]
         client.token = answer.json["token"]
         return client
 
@@ -106,16 +105,14 @@ class Site:
 
 class Client:
     def __init__(self, site):
-        self.site, self.cookie, self.token = site, None, None
+        self.site, self.token = site, None
 
     def ask(self, method, path, body=None, headers=None):
         connection = http.client.HTTPConnection("localhost", timeout=hf.LIMIT)
         connection.sock = self.site.connect()
         own = {"Host": self.site.host}
-        if self.cookie:
-            own["Cookie"] = self.cookie
         if self.token:
-            own["X-Holdfast-Token"] = self.token
+            own["Authorization"] = f"Bearer {self.token}"
         if body is not None:
             own["Content-Type"] = "application/json"
         own.update(headers or {})
@@ -146,7 +143,7 @@ class Stream:
     """Server-sent events, read one at a time."""
 
     def __init__(self, client, headers):
-        lines = [f"Host: {client.site.host}", f"Cookie: {client.cookie}",
+        lines = [f"Host: {client.site.host}", f"Authorization: Bearer {client.token}",
                  *(f"{name}: {value}" for name, value in headers.items())]
         self.plug = client.site.connect()
         self.plug.sendall(("GET /api/events HTTP/1.1\r\n" + "\r\n".join(lines) + "\r\n\r\n").encode())

@@ -1,6 +1,7 @@
 // app.js - the page: the link to the server, the header, and the keys.
 import { Dialogs } from "./dialogs.js";
 import { Lock } from "./lock.js";
+import { Stream } from "./stream.js";
 import { Table } from "./table.js";
 import { clean, clock, number, setText, shortTime } from "./text.js";
 
@@ -10,7 +11,7 @@ const HIDDEN_MS = 60000; // a page that nobody sees lets go of its stream
 const at = (id) => document.getElementById(id);
 let offset = 0; // of the server's clock
 let pausedAt = 0; // the server's time when it was paused; 0: it is not
-let token = "";
+let token = sessionStorage.getItem("token") ?? ""; // of this tab: cookies go to other ports, too
 let state = null;
 let stream = null;
 let heard = 0;
@@ -23,7 +24,8 @@ function serverNow() {
 // ---- Talking to the server
 
 async function call(path, options) {
-  const answer = await fetch(path, { credentials: "same-origin", cache: "no-store", ...options });
+  const answer = await fetch(path, { cache: "no-store", ...options, credentials: "omit",
+    headers: { Authorization: `Bearer ${token}`, ...options?.headers } });
   const body = await answer.json();
   if (answer.ok) return body;
   const error = new Error(body.error || answer.statusText);
@@ -33,7 +35,7 @@ async function call(path, options) {
 
 function post(path, body) {
   return call(path, { method: "POST", body: JSON.stringify(body),
-    headers: { "Content-Type": "application/json", "X-Holdfast-Token": token } });
+    headers: { "Content-Type": "application/json" } });
 }
 
 let saidTimer;
@@ -70,6 +72,7 @@ function toggle(name) {
 function showLink(link, text) {
   document.body.dataset.link = link;
   setText(at("link"), text);
+  at("link").title = text; // it may be cut
 }
 
 function drawHeader() {
@@ -110,7 +113,7 @@ function onRows(event) {
   const message = JSON.parse(event.data);
   const before = lock.name !== null ? table.names.get(lock.name) : null;
   const version = before?.version;
-  for (const row of message.rows) row.version = event.lastEventId;
+  for (const row of message.rows) row.version = event.id;
   table.take(message);
   const after = lock.name !== null ? table.names.get(lock.name) : null;
   if (lock.name !== null && (after !== before || after?.version !== version)) lock.changed();
@@ -125,7 +128,10 @@ function onState(event) {
   if (lock.name !== null && state && fresh.events !== state.events) lock.happened();
   state = fresh;
   table.leaseMs = fresh.lease_ms || 0;
+  table.unknown = fresh.as_of ? "" : fresh.reachable ? "Looking at the store."
+    : `It is not known who holds a lock. ${clean(fresh.why)}`;
   table.takeLeases(fresh.leases);
+  lock.store = fresh.store;
   lock.allow = { ask: fresh.allow_ask, break: fresh.allow_break };
   onHeard();
   drawSoon();
@@ -144,17 +150,12 @@ function onHeard() {
 function listen() {
   stream?.close();
   heard = Date.now();
-  stream = new EventSource("/api/events");
-  stream.addEventListener("rows", onRows);
-  stream.addEventListener("state", onState);
-  stream.addEventListener("error", onBroken);
+  stream = new Stream("/api/events", token, { rows: onRows, state: onState }, onBroken);
 }
 
-/** A browser tries again by itself, unless it was refused. */
-async function onBroken() {
+function onBroken() {
   showLink("stopped", "the stream has stopped");
   drawAsOf();
-  if (stream.readyState !== EventSource.CLOSED) return;
   stream = null;
   setTimeout(begin, 2000);
 }
@@ -163,15 +164,19 @@ async function begin() {
   const key = new URLSearchParams(location.hash.slice(1)).get("key");
   if (key) history.replaceState(null, "", location.pathname);
   try {
-    if (key) await post("/api/enter", { key }).catch(() => {}); // an old one may have let us in
-    token = (await call("/api/session")).token;
+    if (key) {
+      const entered = await post("/api/enter", { key }).catch(() => null); // an old one may do
+      token = entered?.token ?? token;
+      sessionStorage.setItem("token", token);
+    }
+    await call("/api/session");
     listen();
   } catch (error) {
     if (error.status === 401) {
       showLink("refused", "not let in");
       at("empty").hidden = false;
       setText(at("empty"), "Open the address that holdfast-web printed when it started. It works " +
-        "once; the signal USR1 makes it print another: kill -USR1 PID.");
+        "once, for one tab; the signal USR1 makes it print another: kill -USR1 PID.");
       return;
     }
     showLink("stopped", "holdfast-web does not answer");

@@ -14,6 +14,7 @@ export class Lock {
     Object.assign(this, { get, now, table, onAsk, onBreak, onClose, say });
     this.root = document.getElementById("lock");
     this.name = null;
+    this.store = "";
     this.allow = {};
     new ResizeObserver(() => this.drawTimeline()).observe(this.root);
   }
@@ -213,10 +214,12 @@ export class Lock {
   }
 
   drawCommands() {
-    const name = quote(this.name);
+    const name = (this.name.startsWith("-") ? "-- " : "") + quote(this.name);
+    const store = `--url ${quote(this.store)}`; // the copied line may be typed anywhere
     const first = this.line.holders[0];
-    const lines = [`holdfast show ${name}`, `holdfast watch ${name}`];
-    if (first) lines.push(`holdfast ask ${name}`, `holdfast break --token ${first.token} ${name}`);
+    const lines = [`holdfast show ${store} ${name}`, `holdfast watch ${store} ${name}`];
+    if (first) lines.push(`holdfast ask ${store} ${name}`,
+      `holdfast break ${store} --token ${first.token} ${name}`);
     const now = lines.join("\n");
     if (this.commands.dataset.now === now) return;
     this.commands.dataset.now = now;

@@ -27,6 +27,7 @@ export class Table {
     this.rows = new Map(); // id -> row
     this.names = new Map(); // name -> row
     this.leaseMs = 0;
+    this.unknown = ""; // why the store was never looked at
     this.limit = STEP;
     this.unfolded = false;
     this.filter = "";
@@ -177,7 +178,7 @@ export class Table {
 
   say(found, quiet, foldable, hidden) {
     const total = this.rows.size;
-    setText(this.count, this.filter ? `${number(found)} of ${number(total)} locks`
+    setText(this.count, this.unknown ? "" : this.filter ? `${number(found)} of ${number(total)} locks`
       : total === 1 ? "1 lock" : `${number(total)} locks`);
     this.fold.parentElement.hidden = !foldable;
     setText(this.fold, this.unfolded ? "Fold quiet locks"
@@ -186,8 +187,8 @@ export class Table {
     this.more.parentElement.hidden = hidden <= 0;
     setText(this.more, `Show ${number(Math.min(STEP, hidden))} more of ${number(hidden)}`);
     this.empty.hidden = found > 0;
-    setText(this.empty, total ? "No lock has that in its name, holder, command or note."
-      : "Nobody holds a lock, and nobody waits for one.");
+    setText(this.empty, this.unknown || (total ? "No lock has that in its name, holder, command or note."
+      : "Nobody holds a lock, and nobody waits for one."));
   }
 
   /** Which one is chosen, and which is open. */

@@ -21,7 +21,7 @@ export function clean(text) {
 
 /** As a word of a shell's command line. */
 export function quote(text) {
-  if (/^[A-Za-z0-9_.:@%+=,-]+$/.test(text)) return text.startsWith("-") ? `-- ${text}` : text;
+  if (/^[A-Za-z0-9_.:/@%+=,-]+$/.test(text)) return text;
   if (text.search(HIDDEN) < 0) return `'${text.replaceAll("'", "'\\''")}'`;
   return "$'" + clean(text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")) + "'";
 }

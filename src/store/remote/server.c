@@ -4,6 +4,7 @@
 #include "store/param.h"
 
 #include <assert.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,13 +21,13 @@ const char *hf_server_show(const struct hf_server *server, char *ret, size_t siz
     return ret;
 }
 
-/* Its number, or 0. */
-static int parse_port(const char *text)
+/* The port's number, or 0 if the text is none. */
+static uint16_t parse_port(const char *text)
 {
     size_t length = strspn(text, "0123456789");
     int    port = length > 0 && length < 7 && text[length] == '\0' ? atoi(text) : 0;
 
-    return port < 65536 ? port : 0;
+    return port <= UINT16_MAX ? (uint16_t)port : 0;
 }
 
 bool hf_server_parse(char *text, const char *port, struct hf_server *ret)
@@ -49,7 +50,7 @@ bool hf_server_parse(char *text, const char *port, struct hf_server *ret)
     if (host[0] == '\0' || strlen(host) >= sizeof ret->host || parse_port(port) == 0)
         return false;
     snprintf(ret->host, sizeof ret->host, "%s", host);
-    snprintf(ret->port, sizeof ret->port, "%d", parse_port(port));
+    snprintf(ret->port, sizeof ret->port, "%u", parse_port(port));
     return true;
 }
 

@@ -51,10 +51,13 @@ static int db_fault(struct hf_sq_db *db, int rc)
     case SQLITE_NOMEM:
         return db_fail(db, HF_ENOMEM, "could not be read: out of memory");
     case SQLITE_CORRUPT:
+        return db_fail(db, HF_ECORRUPT,
+                       "is damaged; it was left as it is. "
+                       "Move it away once nobody uses it");
     case SQLITE_NOTADB:
         return db_fail(db, HF_ECORRUPT,
-                       "is damaged, or no database; it was left as it is. "
-                       "Move it away once nobody uses it");
+                       "is no database; name another file. "
+                       "It was left as it is");
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
