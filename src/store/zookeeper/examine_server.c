@@ -115,7 +115,7 @@ static void tell_session_time(const struct hf_zk              *zk,
 static void tell_writing(const struct hf_zk *zk, const struct hf_zk_server_facts *facts,
                          struct hf_finding_list *list)
 {
-    const char *chroot = zk->config.chroot[0] != '\0' ? zk->config.chroot : "/";
+    const char *chroot = hf_zk_root(zk);
 
     if (facts->create_error == HF_ZK_NO_NODE)
         hf_finding_add(list, HF_FAULT, "read/write",

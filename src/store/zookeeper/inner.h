@@ -255,10 +255,11 @@ void hf_zk_since_write(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* Since when any node is held: us since 1970. */
 int64_t hf_zk_since_read(const char *text, const struct hf_zk_stat *stat);
 
-/* chroot.c: make it, if that is wanted; why it is missing, as the status of whoever needs
- * it. */
-void hf_zk_chroot_make(struct hf_zk *zk);
-int  hf_zk_chroot_fail(struct hf_zk *zk);
+/* chroot.c: the path of the chroot, "/" without one; make it, if that is wanted; why it is
+ * missing, as the status of whoever needs it. */
+const char *hf_zk_root(const struct hf_zk *zk);
+void        hf_zk_chroot_make(struct hf_zk *zk);
+int         hf_zk_chroot_fail(struct hf_zk *zk);
 
 /* probe.c: go on with those that are sent; when to. */
 void    hf_zk_probes_run(struct hf_zk *zk);

@@ -62,14 +62,14 @@ static void on_closed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     (void)data;
     if (reply->error == HF_ZK_OK)
-        hf_zk_link_lose(zk);
+        hf_zk_link_end(zk);
     else if (reply->error != HF_ZK_CONNECTION_LOSS)
-        hf_dial_break(&zk->dial, "does not close the session of the will");
+        hf_dial_break(&zk->dial, "does not close the session");
 }
 
 void hf_zk_will_execute(struct hf_zk *zk)
 {
-    assert(zk->link.executes && zk->link.session != 0);
+    assert(zk->link.session != 0);
     size_t begin = hf_zk_call_begin(zk, &zk->link.end, HF_ZK_CLOSE, on_closed, NULL);
     hf_zk_call_end(zk, begin);
 }
