@@ -51,12 +51,14 @@ static void be_greeted(struct hf_zk *zk, int64_t session, int32_t timeout,
     hf_zk_beat_start(zk, timeout * HF_MS, answered, fresh);
     hf_dial_allow_all(&zk->dial); /* from now on beat.c notices silence */
     introduce(zk);
-    if (link->executes)
+    if (link->executes) {
+        hf_dial_ready(&zk->dial);
         hf_zk_will_execute(zk);
-    else if (link->zxid == 0)
+    } else if (link->zxid == 0) {
         hf_zk_frames_ready(zk);
-    else
+    } else {
         hf_zk_link_prove(zk);
+    }
 }
 
 /* A server without a quorum sends an answer where a greeting should be. */

@@ -41,6 +41,7 @@
  *   since.c    since when a place is held
  *   gather.c   places with what is in them, for list, break, ask and prove
  *   items.c    what was gathered: sorted, put together, searched
+ *   compare.c  nodes that only the server in use shows
  *   probe.c    a question to a server on a connection of its own, for examine
  *   marks.c    what a survey keeps of lines
  *
@@ -261,6 +262,16 @@ const char *hf_zk_root(const struct hf_zk *zk);
 void        hf_zk_chroot_make(struct hf_zk *zk);
 int         hf_zk_chroot_fail(struct hf_zk *zk);
 
+/* compare.c: see anew whether the server shows nodes that others do not have; when to. */
+struct hf_zk_compare {
+    hf_time due;
+    bool    flying; /* a call of it */
+    size_t  after;  /* the last bucket that was compared: go on there */
+};
+
+void    hf_zk_compare_run(struct hf_zk *zk);
+hf_time hf_zk_compare_wake(const struct hf_zk *zk);
+
 /* probe.c: go on with those that are sent; when to. */
 void    hf_zk_probes_run(struct hf_zk *zk);
 hf_time hf_zk_probes_wake(const struct hf_zk *zk);
@@ -281,6 +292,7 @@ struct hf_zk {
     struct hf_zk_calls         calls;
     struct hf_zk_beat          beat;
     struct hf_zk_watched_paths watched;
+    struct hf_zk_compare       compare;
     struct hf_zk_seen          seen;
     struct hf_zk_survey        survey;
     struct hf_zk_line         *line[HF_ZK_BUCKETS];
