@@ -114,6 +114,33 @@ def whoever_knows_no_other_server_is_told(t):
         t.contains(done.err, f"{cluster[follower].address} shows a node that the other servers do not have, {path}")
 
 
+@case
+def doctor_names_the_server(t):
+    follower = a_follower()
+    path, = make_ghosts(t, follower, "lock-")
+    for servers in (cluster, [cluster[follower], cluster[cluster.leader()]]):
+        found = findings(t, url(servers, SESSION), lock_of(path), code=78)
+        tells(t, found, "fault", "servers", cluster[follower].address, "empty its data folder")
+        t.contains(found["servers"]["text"], f"in /{lock_of(path)}")
+    t.equal(findings(t, url(cluster, SESSION), random_name())["servers"]["level"], "ok")
+    with zkwire.Client(cluster.servers[0].address) as zk:  # a line that is the same everywhere
+        folder = zk.create(f"/{random_name()}")
+        zk.create(f"{folder}/_c_{uuid.uuid4()}-lock-", mode=zkwire.EPHEMERAL_SEQUENTIAL)
+        found = findings(t, url(cluster, SESSION), folder[1:])
+        t.equal(found["servers"]["text"], f"all 3 in the URL show the same in {folder}")
+
+
+@case
+def doctor_names_a_server_that_is_down(t):
+    follower = a_follower()
+    cluster[follower].kill()
+    cluster.wait()
+    found = findings(t, url(cluster, SESSION), random_name())
+    tells(t, found, "warn", "servers", f"{cluster[follower].address} does not answer")
+    cluster[follower].start()
+    cluster.wait()
+
+
 if __name__ == "__main__":
     with store("zk"), zookeeper.ensemble(3) as cluster:
         hf.main()

@@ -55,7 +55,7 @@ def three_servers(t):
         t.equal((found["session"]["level"], "session=30s" in found["session"]["advice"]), ("warn", True))
         three[three.leader()].kill()
         three.wait()
-        t.equal(levels(findings(t, f"zk://{three.address}?session=30s")), {"acl": "warn"})
+        t.equal(levels(findings(t, f"zk://{three.address}?session=30s")), {"acl": "warn", "servers": "warn"})
 
 
 @case

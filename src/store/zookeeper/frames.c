@@ -13,10 +13,8 @@
 
 /* ---- Greeted ------------------------------------------------------------------------- */
 
-static void introduce(struct hf_zk *zk)
+void hf_zk_put_auth(const struct hf_zk *zk, struct hf_zk_writer *out)
 {
-    struct hf_zk_writer *out = &zk->calls.out;
-
     if (zk->config.auth == NULL)
         return;
     size_t begin = hf_zk_frame_begin(out);
@@ -50,7 +48,7 @@ static void be_greeted(struct hf_zk *zk, int64_t session, int32_t timeout,
            password.size < sizeof link->password ? password.size : sizeof link->password);
     hf_zk_beat_start(zk, timeout * HF_MS, answered, fresh);
     hf_dial_allow_all(&zk->dial); /* from now on beat.c notices silence */
-    introduce(zk);
+    hf_zk_put_auth(zk, &zk->calls.out);
     if (link->executes) {
         hf_dial_ready(&zk->dial);
         hf_zk_will_execute(zk);

@@ -77,21 +77,27 @@ static hf_time server_pause_most(const struct hf_dial *dial)
 
 /* No zxid, see above.  readOnly is set only so that a server without a quorum says so.  Else
  * it just hangs up. */
-static void send_connect(struct hf_dial *dial)
+void hf_zk_put_connect(const struct hf_zk *zk, int64_t session,
+                       const unsigned char password[16], struct hf_zk_writer *out)
 {
-    struct hf_zk        *zk = (struct hf_zk *)dial->store;
-    struct hf_zk_link   *link = &zk->link;
-    struct hf_zk_writer *out = &zk->calls.out;
-
-    assert(zk->calls.first == NULL && out->used == 0);
     size_t begin = hf_zk_frame_begin(out);
+
     hf_zk_put_int(out, 0);
     hf_zk_put_long(out, 0);
     hf_zk_put_int(out, zk->config.session_ms);
-    hf_zk_put_long(out, link->session);
-    hf_zk_put_bytes(out, link->password, sizeof link->password);
+    hf_zk_put_long(out, session);
+    hf_zk_put_bytes(out, password, 16);
     hf_zk_put_byte(out, true);
     hf_zk_frame_end(out, begin);
+}
+
+static void send_connect(struct hf_dial *dial)
+{
+    struct hf_zk      *zk = (struct hf_zk *)dial->store;
+    struct hf_zk_link *link = &zk->link;
+
+    assert(zk->calls.first == NULL && zk->calls.out.used == 0);
+    hf_zk_put_connect(zk, link->session, link->password, &zk->calls.out);
     link->greeted = zk->remote.now;
     hf_zk_link_flush(zk);
 }

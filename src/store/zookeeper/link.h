@@ -137,6 +137,12 @@ struct hf_zk_link {
 void hf_zk_link_init(struct hf_zk *zk, uint64_t seed);
 void hf_zk_link_finish(struct hf_zk *zk);
 
+/* The first messages on a connection: connect, in a session or (0) in a new one; then who we
+ * are, if we have a user. */
+void hf_zk_put_connect(const struct hf_zk *zk, int64_t session,
+                       const unsigned char password[16], struct hf_zk_writer *out);
+void hf_zk_put_auth(const struct hf_zk *zk, struct hf_zk_writer *out);
+
 /* Send what was called. */
 void hf_zk_link_flush(struct hf_zk *zk);
 
