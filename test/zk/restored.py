@@ -110,6 +110,43 @@ def all_is_lost(t):
     clients.recover()
 
 
+def a_token(t, servers):
+    hand = Hand(t, "hold", url(servers, SESSION), "tokens")
+    _, token = hand.hears("held")
+    t.equal(hand.let_go(), "0", "release")
+    return token
+
+
+@case
+def tokens_rise_if_the_epoch_is_raised(t):
+    """As docs/zookeeper.md tells administrators."""
+    with zookeeper.ensemble(3) as three:
+        def restart(change):
+            for server in three.servers:
+                server.kill()
+            for server in three.servers:
+                change(server.folder / "data", t.path(f"backup{server.folder.name}"))
+                server.start()
+            three.wait()
+
+        def put_back(now_there, backup):
+            shutil.rmtree(now_there)
+            shutil.copytree(backup, now_there)
+
+        def put_back_and_raise(now_there, backup):
+            put_back(now_there, backup)
+            (now_there / "version-2/acceptedEpoch").write_text(str(told >> 32))
+
+        a_token(t, three)
+        restart(shutil.copytree)
+        for _ in range(2):
+            told = a_token(t, three)
+        restart(put_back)
+        t.true(a_token(t, three) < told, "without that they fall")
+        restart(put_back_and_raise)
+        t.true(a_token(t, three) > told, "tokens fall")
+
+
 if __name__ == "__main__":
     with store("zk"), zookeeper.standalone(tick=400) as cluster:
         hf.main()
