@@ -42,7 +42,7 @@ static void examine_free(void *data)
     struct examine *examine = data;
 
     hf_zk_probe_end(&examine->probe);
-    hf_zk_inquest_end(&examine->server.inquest);
+    hf_zk_members_end(&examine->server.members);
     hf_finding_list_clear(&examine->list);
     free(examine);
 }
@@ -113,13 +113,13 @@ static void on_view_after(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
     call_answered(zk, examine, reply->error);
 }
 
-static void on_inquest_end(struct hf_zk *zk, void *data)
+static void on_members_end(struct hf_zk *zk, void *data)
 {
     struct examine *examine = data;
 
     if (zk->dial.phase == HF_DIAL_READY)
         hf_zk_call_get(zk, &examine->call[VIEW], HF_ZK_EXISTS,
-                       examine->server.inquest.path, false, on_view_after, examine);
+                       examine->server.members.path, false, on_view_after, examine);
     else
         call_answered(zk, examine, HF_ZK_CONNECTION_LOSS);
 }
@@ -133,7 +133,7 @@ static void on_view_before(struct hf_zk *zk, void *data, struct hf_zk_reply *rep
 
     hf_zk_view_take(&facts->before, reply->error, &reply->body);
     if (!facts->before.answered ||
-        !hf_zk_inquest_begin(zk, &facts->inquest, path, on_inquest_end, examine))
+        !hf_zk_members_ask(zk, &facts->members, path, on_members_end, examine))
         call_answered(zk, examine, reply->error);
 }
 

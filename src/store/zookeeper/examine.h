@@ -4,7 +4,7 @@
  *   examine_server.c  what is told of servers, session and rights
  *   examine_folder.c  what is told of a lock's folder
  *   probe.c           a question to the server in use
- *   witness.c         a question to each server of the URL
+ *   examine_members.c a question to each server of the URL
  */
 #ifndef HF_ZK_EXAMINE_H
 #define HF_ZK_EXAMINE_H
@@ -37,7 +37,7 @@ void hf_zk_probe_send(struct hf_zk *zk, struct hf_zk_probe *probe, const char *l
 /* No more; harmless if it has been answered. */
 void hf_zk_probe_end(struct hf_zk_probe *probe);
 
-/* ---- witness.c ----------------------------------------------------------------------- */
+/* ---- examine_members.c --------------------------------------------------------------- */
 
 /* One server's view of a node. */
 struct hf_zk_view {
@@ -48,28 +48,27 @@ struct hf_zk_view {
 /* From the answer to an EXISTS. */
 void hf_zk_view_take(struct hf_zk_view *view, int error, struct hf_zk_reader *body);
 
-struct hf_zk_witness;
+struct hf_zk_member;
 
-struct hf_zk_inquest {
+struct hf_zk_members {
     struct hf_zk         *zk;
-    struct hf_zk_inquest *next;
+    struct hf_zk_members *next;
     bool                  open;
     const char           *path;
     size_t                count;
-    struct hf_zk_witness *witness;
+    struct hf_zk_member  *member;
     struct hf_zk_view     view[HF_ZK_SERVERS]; /* in the order of the URL */
     hf_time               due;
     void (*on_end)(struct hf_zk *zk, void *data);
     void *data;
 };
 
-/* Ask all servers of the URL; on_end comes from hf_zk_inquests_run(), within two seconds.
+/* Ask all servers of the URL; on_end comes from hf_zk_members_run(), within two seconds.
  * `path` is lent until then.  False: no memory. */
-bool hf_zk_inquest_begin(struct hf_zk *zk, struct hf_zk_inquest *inquest,
-                         const char *path, void (*on_end)(struct hf_zk *zk, void *data),
-                         void       *data);
+bool hf_zk_members_ask(struct hf_zk *zk, struct hf_zk_members *members, const char *path,
+                       void (*on_end)(struct hf_zk *zk, void *data), void *data);
 /* No more; harmless if it has ended. */
-void hf_zk_inquest_end(struct hf_zk_inquest *inquest);
+void hf_zk_members_end(struct hf_zk_members *members);
 
 /* ---- examine_folder.c ---------------------------------------------------------------- */
 
@@ -104,7 +103,7 @@ struct hf_zk_server_facts {
     hf_time     took; /* to make a node and to delete it */
 
     /* A node as each server shows it; and as ours did before and after. */
-    struct hf_zk_inquest inquest;
+    struct hf_zk_members members;
     struct hf_zk_view    before, after;
 };
 

@@ -43,7 +43,6 @@
  *   items.c    what was gathered: sorted, put together, searched
  *   compare.c  nodes that only the server in use shows
  *   probe.c    a question to a server on a connection of its own, for examine
- *   witness.c  a question to each server of the URL, the same
  *   marks.c    what a survey keeps of lines
  *
  * A task is one request of the caller's while we work on it.  It may take several
@@ -279,11 +278,11 @@ hf_time hf_zk_probes_wake(const struct hf_zk *zk);
 
 struct hf_zk_probe;
 
-/* witness.c: the same. */
-void    hf_zk_inquests_run(struct hf_zk *zk, bool readable);
-hf_time hf_zk_inquests_wake(const struct hf_zk *zk);
+/* examine_members.c: the same. */
+void    hf_zk_members_run(struct hf_zk *zk, bool readable);
+hf_time hf_zk_members_wake(const struct hf_zk *zk);
 
-struct hf_zk_inquest;
+struct hf_zk_members;
 
 struct hf_zk {
     union { /* the same by two names */
@@ -311,7 +310,7 @@ struct hf_zk {
     struct hf_zk_known        *known[HF_ZK_KNOWN];
     struct hf_zk_group        *groups;
     struct hf_zk_probe        *probes;   /* sent, not answered */
-    struct hf_zk_inquest      *inquests; /* under way */
+    struct hf_zk_members      *members;  /* under way */
     struct hf_ticket          *snapshot; /* of the answer being given */
     size_t                     snapshot_room;
 };
