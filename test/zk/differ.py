@@ -7,8 +7,8 @@ tells it what it has missed.
 """
 import struct
 import uuid
-import zlib
 
+import txnlog
 from hands import *  # noqa: F403
 
 SESSION = 4
@@ -19,22 +19,12 @@ KINDS = [  # a holder's node, and the options of a command that waits behind it
 ]
 
 
-def without(data, session):
-    """A log in which the end of this session is a transaction that does nothing; or None."""
-    at, out, found = 16, data[:16], False
-    while at + 12 <= len(data):
-        checksum, size = struct.unpack_from(">qi", data, at)
-        if size == 0:
-            break
-        record = data[at + 12:at + 12 + size]
-        owner, = struct.unpack_from(">q", record)
-        kind, = struct.unpack_from(">i", record, 28)
-        if kind == CLOSE_SESSION and owner == session:
-            record = record[:28] + struct.pack(">ii", ERROR, 0)
-            checksum, found = zlib.adler32(record), True
-        out += struct.pack(">qi", checksum, len(record)) + record + b"B"
-        at += 13 + size
-    return out + data[at:] if found else None
+def without_end(record, session):
+    """A record in place of the end of this session, which does nothing; None: it is another."""
+    owner, *_, kind = txnlog.HEAD.unpack_from(record)
+    if kind != CLOSE_SESSION or owner != session:
+        return None
+    return record[:28] + struct.pack(">ii", ERROR, 0)
 
 
 def make_ghosts(t, follower, *kinds):
@@ -49,12 +39,8 @@ def make_ghosts(t, follower, *kinds):
         zk.sync()
         t.equal([path for path in paths if zk.exists(path)], [], "nodes of a session that has ended")
     cluster[follower].kill()
-    logs = list((cluster[follower].folder / "data/version-2").glob("log.*"))
-    changed = {log: without(log.read_bytes(), session) for log in logs}
-    t.equal(sum(data is not None for data in changed.values()), 1, "logs with that session")
-    for log, data in changed.items():
-        if data is not None:
-            log.write_bytes(data)
+    changed = txnlog.rewrite(cluster[follower], lambda record: without_end(record, session))
+    t.equal(changed, 1, "records of its end")
     cluster[follower].start()
     cluster.wait()
     return paths
