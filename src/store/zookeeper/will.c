@@ -14,8 +14,7 @@
  * nothing, and is passed over as always.
  *
  * Which server is asked does not matter.  Whether a session lives is for the leader to say,
- * even if a follower that lags behind is asked, so the greeting says that nothing was seen
- * yet (zxid 0) and none has to catch up first.  CLOSE is carried out even if the owner took
+ * even if a follower that lags behind is asked, so none has to catch up first.  CLOSE is carried out even if the owner took
  * the session back meanwhile: of all requests it alone is not bound to the newest connection.
  */
 #include "store/zookeeper/inner.h"
