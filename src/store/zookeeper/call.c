@@ -9,13 +9,21 @@
 #include <stdio.h>
 #include <string.h>
 
+/* GREETING: only these, see link.c. */
+static bool belongs_to_greeting(const struct hf_zk *zk, const struct hf_zk_call *call)
+{
+    return zk->dial.phase == HF_DIAL_GREETING &&
+           (call == &zk->link.proof || call == &zk->link.end || call == &zk->beat.kick);
+}
+
 size_t hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call,
                         enum hf_zk_opcode opcode, hf_zk_on_reply *on_reply, void *data)
 {
     struct hf_zk_calls *calls = &zk->calls;
 
     assert(!call->flying); /* one call is not in flight twice */
-    assert(zk->dial.phase >= HF_DIAL_GREETING && on_reply != NULL);
+    assert(zk->dial.phase == HF_DIAL_READY || belongs_to_greeting(zk, call));
+    assert(on_reply != NULL);
     calls->xid = calls->xid == INT32_MAX ? 1 : calls->xid + 1;
     *call = (struct hf_zk_call){ .xid = calls->xid,
                                  .opcode = opcode,
