@@ -174,7 +174,7 @@ class ZooKeeper(Row):
                           ca=ca, cert=cert, key=key)
 
     def mixed_up(self):
-        return [(self.url(server.secure_address), server.secure_address),
+        return [(self.url(server.secure_address), "does it speak TLS? then write zks:"),
                 (self.secure(server.address, server.ca), server.address)]
 
     def down(self):

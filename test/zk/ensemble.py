@@ -110,7 +110,7 @@ def most_servers_die(t):
     t.true(lost <= deadline + 2, f"LOST {lost - deadline:.3f} s after the deadline")
     t.true(died < deadline < died + 4, f"the deadline is {deadline - died:.3f} s after the end")
     for hand in (waiter, late):
-        _, why = hand.hears("failed")
+        _, why, _ = hand.hears("failed")
         t.equal(why, "HF_EDOWN", "a wait without servers ends so")
         t.equal(hand.said("held"), [], "grants without a quorum")
     t.equal(len(holder.said("held")), 1, "grants without a quorum")

@@ -36,13 +36,17 @@ def one_of_two_is_enough(t):
 
 @case
 def a_server_without_a_quorum(t):
-    with zookeeper.ensemble(3, read_only=True) as three:
-        lone = three[1].address
-        t.equal(t.run("run", "a", "--url", f"zk://{three.address}", "--", "true").code, 0)
-        three[2].kill()
-        three[3].kill()
-        t.until("the last is read-only", lambda: three[1].mode() == "read-only")
-        out_of_reach(t, f"zk://{lone}", f"{lone} is read-only: it has lost its quorum")
+    """One that is not in read-only mode hangs up, as one does that expects TLS."""
+    for read_only, mode, says in (
+            (True, "read-only", "is read-only: it has lost its quorum"),
+            (False, None, "does not take us (has it a quorum? or does it speak TLS? then write zks:)")):
+        with zookeeper.ensemble(3, read_only=read_only) as three:
+            lone = three[1].address
+            t.equal(t.run("run", "a", "--url", f"zk://{three.address}", "--", "true").code, 0)
+            three[2].kill()
+            three[3].kill()
+            t.until("the last has noticed", lambda: three[1].mode() == mode)
+            out_of_reach(t, f"zk://{lone}", f"{lone} {says}")
 
 
 # ---- URLs ------------------------------------------------------------------------------

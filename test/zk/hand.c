@@ -15,6 +15,7 @@
  *     lost NOW DEADLINE CODE          it stopped; until when it might have worked, and
  *                                     what release said
  *     asked NOW
+ *     session NOW WHY                 the session was lost
  *     failed NOW CODE MESSAGE         it could not be acquired
  *     released NOW CODE
  *     turn TOKEN GRANT END DEADLINE CODE
@@ -207,6 +208,16 @@ static void on_ask(struct hf_lock *lock, const char *reason, void *data)
     fflush(stdout);
 }
 
+static void on_link(struct hf_client *client, enum hf_link link, const char *why,
+                    void *data)
+{
+    (void)client, (void)data;
+    if (link != HF_LINK_LOST)
+        return;
+    printf("session %lld %s\n", now_ns(), why);
+    fflush(stdout);
+}
+
 /* One turn and one hold; stdin is what has ended. */
 static void play_alone(struct hf_client *client, struct hf_lock *lock)
 {
@@ -230,6 +241,7 @@ int main(int argc, char **argv)
 
     must(alone || argc >= 5, "usage", "hand hold|again|turns URL NAME LIMIT_MS [FILE]");
     options.on_ask = on_ask;
+    options.on_link = on_link;
     options.error = error;
     options.error_size = sizeof error;
     must(hf_open(alone ? "memory:hand" : argv[2], &options, &client) == 0, "open", error);

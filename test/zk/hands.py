@@ -31,7 +31,7 @@ def seconds(nanoseconds):
 
 SAYS = {  # words of hand.c, and what follows them
     "held": (seconds, int), "left": (seconds, seconds, int), "lost": (seconds, seconds, str),
-    "asked": (seconds,), "failed": (seconds, str), "released": (seconds, str),
+    "asked": (seconds,), "failed": (seconds, str, str), "released": (seconds, str), "session": (seconds, str),
 }
 
 
@@ -61,7 +61,7 @@ class Hand:
 
     def said(self, word):
         """What it said with this word: lists of what followed, see SAYS."""
-        lines = [line.split() for line in self.out.read_text().split("\n")[:-1]]
+        lines = [line.split(maxsplit=len(SAYS[word])) for line in self.out.read_text().split("\n")[:-1]]
         return [[read(part) for read, part in zip(SAYS[word], line[1:])]
                 for line in lines if line[0] == word]
 

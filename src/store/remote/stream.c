@@ -10,21 +10,25 @@ static bool is_unreached(const struct hf_dial *dial)
     return dial->phase == HF_DIAL_CONNECTING || (!dial->ops->is_link && dial->heard == 0);
 }
 
-/* Whoever took the wrong one of two schemes hears of the other. */
+/* A client that took the wrong one of two schemes hears of the other.  Where a server that
+ * hangs up may have another reason, both are questions. */
 static void explain_stream(const struct hf_dial *dial, char *ret, size_t size)
 {
     const struct hf_dial_ops *ops = dial->ops;
     const char               *what = dial->stream.errmsg;
-    bool                      greeting = dial->phase == HF_DIAL_GREETING;
+    bool doubtful = dial->phase == HF_DIAL_GREETING && ops->doubt != NULL;
     bool speechless = dial->heard == 0 && dial->tls == NULL && dial->here.port[0] != '\0';
-    char hint[64] = "";
+    char hint[80] = "";
 
     if (speechless && ops->secure != NULL)
-        snprintf(hint, sizeof hint, " (if it speaks TLS, write %s)", ops->secure);
+        snprintf(hint, sizeof hint,
+                 doubtful ? " or does it speak TLS? then write %s"
+                          : " (if it speaks TLS, write %s)",
+                 ops->secure);
     if (is_unreached(dial))
         snprintf(ret, size, "cannot be reached: %.180s", what);
-    else if (greeting && ops->doubt != NULL)
-        snprintf(ret, size, "does not take us (%s): %.150s%s", ops->doubt, what, hint);
+    else if (doubtful)
+        snprintf(ret, size, "does not take us (%s%s): %.150s", ops->doubt, hint, what);
     else
         snprintf(ret, size, "hung up: %.150s%s", what, hint);
 }

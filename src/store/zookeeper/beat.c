@@ -155,7 +155,7 @@ static hf_time beat_due(const struct hf_zk *zk)
 {
     const struct hf_zk_beat *beat = &zk->beat;
 
-    if (zk->tickets == 0 || beat->call.flying)
+    if (zk->tickets == 0 || beat->call.flying || zk->dial.phase != HF_DIAL_READY)
         return HF_NEVER;
     return hf_lease_quorum_write_at(&beat->lease, beat->wrote > beat->tried
                                                       ? beat->wrote
@@ -211,9 +211,7 @@ static void on_kicked(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 
 void hf_zk_beat_run(struct hf_zk *zk)
 {
-    const char *root = zk->config.chroot[0] != '\0' ? zk->config.chroot : "/";
-
-    if (zk->dial.phase != HF_DIAL_READY)
+    if (!hf_zk_link_is_greeted(zk))
         return;
     if (zk->remote.now >= dead_due(zk)) {
         hf_dial_break(&zk->dial, "does not answer any more");
@@ -229,13 +227,14 @@ void hf_zk_beat_run(struct hf_zk *zk)
         send_ping(zk);
     if (zk->remote.now >= kick_due(zk)) {
         zk->beat.kicked = zk->remote.now;
-        hf_zk_call_get(zk, &zk->beat.kick, HF_ZK_EXISTS, root, false, on_kicked, NULL);
+        hf_zk_call_get(zk, &zk->beat.kick, HF_ZK_EXISTS, hf_zk_root(zk), false, on_kicked,
+                       NULL);
     }
 }
 
 hf_time hf_zk_beat_wake(const struct hf_zk *zk)
 {
-    if (zk->dial.phase != HF_DIAL_READY)
+    if (!hf_zk_link_is_greeted(zk))
         return HF_NEVER;
     hf_time send = hf_sooner(hf_sooner(beat_due(zk), ping_due(zk)), kick_due(zk));
     return hf_sooner(send, hf_sooner(renew_due(zk), dead_due(zk)));

@@ -9,13 +9,21 @@
 #include <stdio.h>
 #include <string.h>
 
+/* GREETING: only these, see link.c. */
+static bool belongs_to_greeting(const struct hf_zk *zk, const struct hf_zk_call *call)
+{
+    return zk->dial.phase == HF_DIAL_GREETING &&
+           (call == &zk->link.proof || call == &zk->link.end || call == &zk->beat.kick);
+}
+
 size_t hf_zk_call_begin(struct hf_zk *zk, struct hf_zk_call *call,
                         enum hf_zk_opcode opcode, hf_zk_on_reply *on_reply, void *data)
 {
     struct hf_zk_calls *calls = &zk->calls;
 
     assert(!call->flying); /* one call is not in flight twice */
-    assert(zk->dial.phase == HF_DIAL_READY && on_reply != NULL);
+    assert(zk->dial.phase == HF_DIAL_READY || belongs_to_greeting(zk, call));
+    assert(on_reply != NULL);
     calls->xid = calls->xid == INT32_MAX ? 1 : calls->xid + 1;
     *call = (struct hf_zk_call){ .xid = calls->xid,
                                  .opcode = opcode,
@@ -133,13 +141,19 @@ static void on_barrier(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     (void)zk, (void)data, (void)reply; /* the call behind it tells */
 }
 
-void hf_zk_call_barrier(struct hf_zk *zk, struct hf_zk_call *call, const char *path)
+void hf_zk_call_check(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
+                      hf_zk_on_reply *on_reply, void *data)
 {
-    size_t begin = hf_zk_call_begin(zk, call, HF_ZK_MULTI, on_barrier, NULL);
+    size_t begin = hf_zk_call_begin(zk, call, HF_ZK_MULTI, on_reply, data);
 
     hf_zk_multi_check(zk, path);
     hf_zk_multi_end(zk);
     hf_zk_call_end(zk, begin);
+}
+
+void hf_zk_call_barrier(struct hf_zk *zk, struct hf_zk_call *call, const char *path)
+{
+    hf_zk_call_check(zk, call, path, on_barrier, NULL);
 }
 
 void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
@@ -281,8 +295,7 @@ bool hf_zk_calls_answer(struct hf_zk *zk, struct hf_zk_reader frame, hf_time ans
 
     if (frame.bad || calls->first == NULL || calls->first->xid != xid)
         return false;
-    if (zxid > zk->link.zxid)
-        zk->link.zxid = zxid;
+    hf_zk_link_saw(zk, zxid);
 
     struct hf_zk_call *call = take_first_call(calls);
     struct hf_zk_reply reply = { .error = error, .zxid = zxid, .body = frame };

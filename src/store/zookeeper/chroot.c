@@ -10,6 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *hf_zk_root(const struct hf_zk *zk)
+{
+    return zk->config.chroot[0] != '\0' ? zk->config.chroot : "/";
+}
+
 static void on_chroot_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     if (reply->error != 0 && reply->error != HF_ZK_NODE_EXISTS &&

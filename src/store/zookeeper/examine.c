@@ -5,6 +5,7 @@
  *     srvr, on a connection of its own       version and role
  *     get /zookeeper/config                  size of the ensemble
  *     create, then delete below the chroot   may we write, does a quorum take it?
+ *     exists, of the lock's folder           what does each server of the URL show?
  *     list, ACL, rights of the lock's folder
  *
  * Rights in a folder are tried by a MULTI that makes a node, deletes it and then
@@ -20,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONFIG, WRITE, LIST, ACL, RIGHTS, CALLS };
+enum { CONFIG, WRITE, VIEW, LIST, ACL, RIGHTS, CALLS };
 
 struct examine {
     struct hf_zk_task        *task;
@@ -41,6 +42,7 @@ static void examine_free(void *data)
     struct examine *examine = data;
 
     hf_zk_probe_end(&examine->probe);
+    hf_zk_members_end(&examine->server.members);
     hf_finding_list_clear(&examine->list);
     free(examine);
 }
@@ -102,12 +104,58 @@ static void on_config(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     call_answered(zk, examine, reply->error);
 }
 
+/* Ours is asked before and after the others: so it is known whether the node changed. */
+static void on_view_after(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct examine *examine = data;
+
+    hf_zk_view_take(&examine->server.after, reply->error, &reply->body);
+    call_answered(zk, examine, reply->error);
+}
+
+static void on_members_end(struct hf_zk *zk, void *data)
+{
+    struct examine *examine = data;
+
+    if (zk->dial.phase == HF_DIAL_READY)
+        hf_zk_call_get(zk, &examine->call[VIEW], HF_ZK_EXISTS,
+                       examine->server.members.path, false, on_view_after, examine);
+    else
+        call_answered(zk, examine, HF_ZK_CONNECTION_LOSS);
+}
+
+static void on_view_before(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct examine            *examine = data;
+    struct hf_zk_server_facts *facts = &examine->server;
+    const struct hf_zk_line   *line = examine->task->line;
+    const char                *path = line != NULL ? line->folder : hf_zk_root(zk);
+
+    hf_zk_view_take(&facts->before, reply->error, &reply->body);
+    if (!facts->before.answered ||
+        !hf_zk_members_ask(zk, &facts->members, path, on_members_end, examine))
+        call_answered(zk, examine, reply->error);
+}
+
+/* Behind a write that a quorum took: so it is up to date. */
+static void compare_servers(struct hf_zk *zk, struct examine *examine)
+{
+    const struct hf_zk_line *line = examine->task->line;
+
+    examine->flying++;
+    hf_zk_call_get(zk, &examine->call[VIEW], HF_ZK_EXISTS,
+                   line != NULL ? line->folder : hf_zk_root(zk), false, on_view_before,
+                   examine);
+}
+
 static void on_trial_deleted(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct examine *examine = data;
 
     examine->server.delete_error = reply->error;
     examine->server.took = hf_now() - examine->began;
+    if (reply->error == 0 && zk->config.servers > 1)
+        compare_servers(zk, examine);
     call_answered(zk, examine, reply->error);
 }
 

@@ -4,6 +4,7 @@
  *   examine_server.c  what is told of servers, session and rights
  *   examine_folder.c  what is told of a lock's folder
  *   probe.c           a question to the server in use
+ *   examine_members.c a question to each server of the URL
  */
 #ifndef HF_ZK_EXAMINE_H
 #define HF_ZK_EXAMINE_H
@@ -36,6 +37,39 @@ void hf_zk_probe_send(struct hf_zk *zk, struct hf_zk_probe *probe, const char *l
 /* No more; harmless if it has been answered. */
 void hf_zk_probe_end(struct hf_zk_probe *probe);
 
+/* ---- examine_members.c --------------------------------------------------------------- */
+
+/* One server's view of a node. */
+struct hf_zk_view {
+    bool              answered, there;
+    struct hf_zk_stat stat;
+};
+
+/* From the answer to an EXISTS. */
+void hf_zk_view_take(struct hf_zk_view *view, int error, struct hf_zk_reader *body);
+
+struct hf_zk_member;
+
+struct hf_zk_members {
+    struct hf_zk         *zk;
+    struct hf_zk_members *next;
+    bool                  open;
+    const char           *path;
+    size_t                count;
+    struct hf_zk_member  *member;
+    struct hf_zk_view     view[HF_ZK_SERVERS]; /* in the order of the URL */
+    hf_time               due;
+    void (*on_end)(struct hf_zk *zk, void *data);
+    void *data;
+};
+
+/* Ask all servers of the URL; on_end comes from hf_zk_members_run(), within two seconds.
+ * `path` is lent until then.  False: no memory. */
+bool hf_zk_members_ask(struct hf_zk *zk, struct hf_zk_members *members, const char *path,
+                       void (*on_end)(struct hf_zk *zk, void *data), void *data);
+/* No more; harmless if it has ended. */
+void hf_zk_members_end(struct hf_zk_members *members);
+
 /* ---- examine_folder.c ---------------------------------------------------------------- */
 
 /* A lock's folder, from the answers about it.  Errors are ZooKeeper's. */
@@ -67,6 +101,10 @@ struct hf_zk_server_facts {
     size_t      size; /* of the ensemble; 0: not known */
     int         create_error, delete_error;
     hf_time     took; /* to make a node and to delete it */
+
+    /* A node as each server shows it; and as ours did before and after. */
+    struct hf_zk_members members;
+    struct hf_zk_view    before, after;
 };
 
 void hf_zk_server_tell(const struct hf_zk *zk, const struct hf_zk_server_facts *facts,

@@ -83,6 +83,69 @@ static void tell_ensemble(const struct hf_zk *zk, const struct hf_zk_server_fact
                        facts->size, (facts->size - 1) / 2, named);
 }
 
+/* ---- Do they show the same? --------------------------------------------------------------- */
+
+static bool is_same_view(const struct hf_zk_view *a, const struct hf_zk_view *b)
+{
+    return a->there == b->there && (!a->there || (a->stat.czxid == b->stat.czxid &&
+                                                  a->stat.pzxid == b->stat.pzxid &&
+                                                  a->stat.cversion == b->stat.cversion &&
+                                                  a->stat.children == b->stat.children));
+}
+
+/* `view` was taken after `before`, and before `after`.  The last change of a node's children
+ * has a number, pzxid, which only rises. */
+static bool has_missed(const struct hf_zk_view *view, const struct hf_zk_view *before,
+                       const struct hf_zk_view *after)
+{
+    if (is_same_view(before, after))
+        return !is_same_view(view, before);
+    return view->there && before->there && view->stat.czxid == before->stat.czxid &&
+           (view->stat.pzxid < before->stat.pzxid ||
+            (view->stat.pzxid == before->stat.pzxid && !is_same_view(view, before)));
+}
+
+static int children_of(const struct hf_zk_view *view)
+{
+    return view->there ? view->stat.children : 0;
+}
+
+static void tell_views(const struct hf_zk *zk, const struct hf_zk_server_facts *facts,
+                       struct hf_finding_list *list)
+{
+    const struct hf_zk_members *members = &facts->members;
+    char                        name[160], here[160];
+    bool                        fine = true;
+
+    hf_dial_show(&zk->dial, here, sizeof here);
+    for (size_t i = 0; i < members->count && facts->after.answered; i++) {
+        const struct hf_zk_view *view = &members->view[i];
+        bool missed = view->answered && has_missed(view, &facts->before, &facts->after);
+
+        hf_server_show(&zk->config.server[i], name, sizeof name);
+        fine = fine && view->answered && !missed;
+        if (!view->answered)
+            hf_finding_add(list, HF_WARNING, "servers",
+                           "clients do without it; see why it is down",
+                           "%s does not answer", name);
+        else if (missed)
+            hf_finding_add(list, HF_FAULT, "servers",
+                           "stop the one that differs from the rest, empty its data "
+                           "folder, start it again",
+                           "%s shows %d nodes in %s, and %s %d: one of them has missed "
+                           "something",
+                           name, children_of(view), members->path, here,
+                           children_of(&facts->before));
+    }
+    if (members->count > 0 && facts->after.answered && fine)
+        hf_finding_add(list, HF_FINE, "servers", NULL,
+                       "all %zu in the URL show the same in %s%s", members->count,
+                       members->path,
+                       is_same_view(&facts->before, &facts->after)
+                           ? ""
+                           : ", as far as can be told: it changed meanwhile");
+}
+
 /* ---- Session -------------------------------------------------------------------------- */
 
 static void tell_session_time(const struct hf_zk              *zk,
@@ -115,7 +178,7 @@ static void tell_session_time(const struct hf_zk              *zk,
 static void tell_writing(const struct hf_zk *zk, const struct hf_zk_server_facts *facts,
                          struct hf_finding_list *list)
 {
-    const char *chroot = zk->config.chroot[0] != '\0' ? zk->config.chroot : "/";
+    const char *chroot = hf_zk_root(zk);
 
     if (facts->create_error == HF_ZK_NO_NODE)
         hf_finding_add(list, HF_FAULT, "read/write",
@@ -204,6 +267,7 @@ void hf_zk_server_tell(const struct hf_zk *zk, const struct hf_zk_server_facts *
 {
     tell_srvr(zk, facts->srvr, list);
     tell_ensemble(zk, facts, list);
+    tell_views(zk, facts, list);
     tell_session_time(zk, facts, list);
     tell_writing(zk, facts, list);
     tell_identity(zk, list);

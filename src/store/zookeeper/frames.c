@@ -13,10 +13,8 @@
 
 /* ---- Greeted ------------------------------------------------------------------------- */
 
-static void introduce(struct hf_zk *zk)
+void hf_zk_put_auth(const struct hf_zk *zk, struct hf_zk_writer *out)
 {
-    struct hf_zk_writer *out = &zk->calls.out;
-
     if (zk->config.auth == NULL)
         return;
     size_t begin = hf_zk_frame_begin(out);
@@ -28,8 +26,16 @@ static void introduce(struct hf_zk *zk)
     hf_zk_frame_end(out, begin);
 }
 
-static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
-                     struct hf_zk_text password, hf_time answered)
+void hf_zk_frames_ready(struct hf_zk *zk)
+{
+    hf_dial_ready(&zk->dial); /* sends nothing yet: requests come behind all this */
+    hf_zk_chroot_make(zk);
+    hf_zk_watched_restore(zk);
+    hf_zk_watches_resume(zk);
+}
+
+static void be_greeted(struct hf_zk *zk, int64_t session, int32_t timeout,
+                       struct hf_zk_text password, hf_time answered)
 {
     struct hf_zk_link *link = &zk->link;
     bool               fresh = link->session == 0 || link->executes; /* not greeted yet */
@@ -41,15 +47,16 @@ static void be_ready(struct hf_zk *zk, int64_t session, int32_t timeout,
     memcpy(link->password, password.bytes,
            password.size < sizeof link->password ? password.size : sizeof link->password);
     hf_zk_beat_start(zk, timeout * HF_MS, answered, fresh);
-    hf_dial_ready(&zk->dial); /* sends nothing yet: requests come behind all this */
-    introduce(zk);
+    hf_dial_allow_all(&zk->dial); /* from now on beat.c notices silence */
+    hf_zk_put_auth(zk, &zk->calls.out);
     if (link->executes) {
+        hf_dial_ready(&zk->dial);
         hf_zk_will_execute(zk);
-        return;
+    } else if (link->zxid == 0) {
+        hf_zk_frames_ready(zk);
+    } else {
+        hf_zk_link_prove(zk);
     }
-    hf_zk_chroot_make(zk);
-    hf_zk_watched_restore(zk);
-    hf_zk_watches_resume(zk);
 }
 
 /* A server without a quorum sends an answer where a greeting should be. */
@@ -88,11 +95,11 @@ static void take_greeting(struct hf_zk *zk, struct hf_zk_reader frame, hf_time a
     else if (none && zk->link.session == 0)
         hf_dial_break(&zk->dial, "gives us no session");
     else if (none || (zk->link.session != 0 && session != zk->link.session))
-        hf_zk_link_lose(zk);
+        hf_zk_link_lose(zk, "says that our session has expired");
     else if (timeout < 2000)
         refuse_short(zk, timeout, answered);
     else
-        be_ready(zk, session, timeout, password, answered);
+        be_greeted(zk, session, timeout, password, answered);
 }
 
 static void take_event(struct hf_zk *zk, struct hf_zk_reader *frame)
@@ -122,8 +129,7 @@ static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answ
         take_event(zk, &head);
         break;
     case HF_ZK_XID_PING:
-        if (zxid > zk->link.zxid)
-            zk->link.zxid = zxid;
+        hf_zk_link_saw(zk, zxid);
         hf_zk_beat_pong(zk, answered);
         break;
     case HF_ZK_XID_AUTH:
@@ -135,7 +141,7 @@ static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answ
         break;
     default:
         if (error == HF_ZK_SESSION_EXPIRED)
-            hf_zk_link_lose(zk);
+            hf_zk_link_lose(zk, "says that our session has expired");
         else if (error == HF_ZK_SESSION_MOVED)
             hf_dial_break(&zk->dial, "says that our session has moved");
         else if (!hf_zk_calls_answer(zk, frame, answered))
@@ -195,7 +201,7 @@ static size_t take_frames(struct hf_zk *zk, hf_time answered)
     while ((size = hf_zk_frame_size(link->in + at, link->used - at)) >= 0) {
         struct hf_zk_reader frame = hf_zk_reader_on(link->in + at + 4, (size_t)size);
         at += 4 + (size_t)size;
-        if (zk->dial.phase == HF_DIAL_GREETING)
+        if (!hf_zk_link_is_greeted(zk))
             take_greeting(zk, frame, answered);
         else
             take_frame(zk, frame, answered);

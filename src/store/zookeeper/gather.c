@@ -305,7 +305,6 @@ void hf_zk_gather(struct hf_zk *zk, struct hf_zk_task *task,
     }
     gather->window[0].gather = gather;
     gather->flying = 1;
-    hf_zk_call_get(zk, &gather->window[0].call, HF_ZK_GET_CHILDREN2,
-                   zk->config.chroot[0] != '\0' ? zk->config.chroot : "/", false,
-                   on_root_listed, &gather->window[0]);
+    hf_zk_call_get(zk, &gather->window[0].call, HF_ZK_GET_CHILDREN2, hf_zk_root(zk),
+                   false, on_root_listed, &gather->window[0]);
 }

@@ -38,6 +38,7 @@
  *   since.c    since when a place is held
  *   gather.c   places with what is in them, for list, break, ask and prove
  *   items.c    what was gathered: sorted, put together, searched
+ *   compare.c  nodes that only the server in use shows
  *   probe.c    a question to a server on a connection of its own, for examine
  *   marks.c    what a survey keeps of lines
  *
@@ -207,16 +208,33 @@ void hf_zk_since_write(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* Since when any node is held: us since 1970. */
 int64_t hf_zk_since_read(const char *text, const struct hf_zk_stat *stat);
 
-/* chroot.c: make it, if that is wanted; why it is missing, as the status of whoever needs
- * it. */
-void hf_zk_chroot_make(struct hf_zk *zk);
-int  hf_zk_chroot_fail(struct hf_zk *zk);
+/* chroot.c: the path of the chroot, "/" without one; make it, if that is wanted; why it is
+ * missing, as the status of whoever needs it. */
+const char *hf_zk_root(const struct hf_zk *zk);
+void        hf_zk_chroot_make(struct hf_zk *zk);
+int         hf_zk_chroot_fail(struct hf_zk *zk);
+
+/* compare.c: see anew whether the server shows nodes that others do not have; when to. */
+struct hf_zk_compare {
+    hf_time due;
+    bool    flying; /* a call of it */
+    size_t  after;  /* the last bucket that was compared: go on there */
+};
+
+void    hf_zk_compare_run(struct hf_zk *zk);
+hf_time hf_zk_compare_wake(const struct hf_zk *zk);
 
 /* probe.c: go on with those that are sent; when to. */
 void    hf_zk_probes_run(struct hf_zk *zk);
 hf_time hf_zk_probes_wake(const struct hf_zk *zk);
 
 struct hf_zk_probe;
+
+/* examine_members.c: the same. */
+void    hf_zk_members_run(struct hf_zk *zk, bool readable);
+hf_time hf_zk_members_wake(const struct hf_zk *zk);
+
+struct hf_zk_members;
 
 struct hf_zk {
     union { /* the same by two names */
@@ -232,6 +250,7 @@ struct hf_zk {
     struct hf_zk_calls         calls;
     struct hf_zk_beat          beat;
     struct hf_zk_watched_paths watched;
+    struct hf_zk_compare       compare;
     struct hf_zk_seen          seen;
     struct hf_zk_survey        survey;
     struct hf_zk_line         *line[HF_ZK_BUCKETS];
@@ -242,6 +261,7 @@ struct hf_zk {
     struct hf_zk_lates         prove;   /* waiters that are to read the one ahead */
     struct hf_zk_group        *groups;
     struct hf_zk_probe        *probes;   /* sent, not answered */
+    struct hf_zk_members      *members;  /* under way */
     struct hf_ticket          *snapshot; /* of the answer being given */
     size_t                     snapshot_room;
 };

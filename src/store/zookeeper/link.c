@@ -1,10 +1,27 @@
 /* link.c - the session on a connection to one of the servers.
  *
- * store/remote/dial.h draws the way to a server.  GREETING: the connect request, answered
- * with our session; then calls flow.  When the connection breaks, calls in flight are
- * answered with HF_ZK_CONNECTION_LOSS.  A server that does not know our session any more
- * tells us that it is dead: everything in it is gone, and the next greeting wants a new
- * one.
+ * store/remote/dial.h draws the way to a server.  GREETING has two steps:
+ *
+ *     connect --our session is unknown-------------------------------> LOST
+ *        |
+ *        +--in our session, or a new one; and we have
+ *             seen nothing yet --------------------------------------> READY
+ *             seen something --> write --it is newer than that-------> READY
+ *                                  |
+ *                                  +-----it is older--> CLOSE -------> LOST
+ *
+ * A server that lags behind must not serve us before it has caught up with what we have
+ * seen.  ZooKeeper has a way for that: the client names the last zxid that it saw, and a
+ * server that is not so far hangs up.  But servers that have gone back in time (a backup was
+ * restored, or the data were lost) will never be so far, and would hang up for ever.  So we
+ * name none.  Instead the server has to carry out a write: by then it knows all that was
+ * done before, and the write's own zxid is newer than anything that was ever seen, or the
+ * servers have gone back.  Then our places may be gone, and others that we left be there
+ * again: the session is ended with all that is in it, and the reason is told.
+ *
+ * When the connection breaks, calls in flight are answered with HF_ZK_CONNECTION_LOSS.  A
+ * server that does not know our session any more tells us that it is dead: everything in it
+ * is gone, and the next greeting wants a new one.
  */
 #include "store/zookeeper/inner.h"
 
@@ -58,23 +75,29 @@ static hf_time server_pause_most(const struct hf_dial *dial)
 
 /* ---- Both ends of a connection ---------------------------------------------------- */
 
-/* readOnly is set only so that a server without a quorum says so.  Else it just hangs
- * up. */
-static void send_connect(struct hf_dial *dial)
+/* No zxid, see above.  readOnly is set only so that a server without a quorum says so.  Else
+ * it just hangs up. */
+void hf_zk_put_connect(const struct hf_zk *zk, int64_t session,
+                       const unsigned char password[16], struct hf_zk_writer *out)
 {
-    struct hf_zk        *zk = (struct hf_zk *)dial->store;
-    struct hf_zk_link   *link = &zk->link;
-    struct hf_zk_writer *out = &zk->calls.out;
-
-    assert(zk->calls.first == NULL && out->used == 0);
     size_t begin = hf_zk_frame_begin(out);
+
     hf_zk_put_int(out, 0);
-    hf_zk_put_long(out, link->zxid);
+    hf_zk_put_long(out, 0);
     hf_zk_put_int(out, zk->config.session_ms);
-    hf_zk_put_long(out, link->session);
-    hf_zk_put_bytes(out, link->password, sizeof link->password);
+    hf_zk_put_long(out, session);
+    hf_zk_put_bytes(out, password, 16);
     hf_zk_put_byte(out, true);
     hf_zk_frame_end(out, begin);
+}
+
+static void send_connect(struct hf_dial *dial)
+{
+    struct hf_zk      *zk = (struct hf_zk *)dial->store;
+    struct hf_zk_link *link = &zk->link;
+
+    assert(zk->calls.first == NULL && zk->calls.out.used == 0);
+    hf_zk_put_connect(zk, link->session, link->password, &zk->calls.out);
     link->greeted = zk->remote.now;
     hf_zk_link_flush(zk);
 }
@@ -91,13 +114,56 @@ static void connection_over(struct hf_dial *dial)
     assert(zk->calls.first == NULL && zk->to_list == NULL);
 }
 
-void hf_zk_link_lose(struct hf_zk *zk)
+/* The first call follows the greeting. */
+bool hf_zk_link_is_greeted(const struct hf_zk *zk)
+{
+    return zk->dial.phase == HF_DIAL_READY ||
+           (zk->dial.phase == HF_DIAL_GREETING && zk->calls.first != NULL);
+}
+
+/* Before it is READY nothing counts: watches are restored as of what was seen before. */
+void hf_zk_link_saw(struct hf_zk *zk, int64_t zxid)
+{
+    if (zk->dial.phase == HF_DIAL_READY && zxid > zk->link.zxid)
+        zk->link.zxid = zxid;
+}
+
+static void on_proof(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    (void)data;
+    if (reply->error == HF_ZK_CONNECTION_LOSS)
+        return;
+    if (reply->zxid < zk->link.zxid) {
+        hf_zk_will_execute(zk);
+        return;
+    }
+    hf_zk_frames_ready(zk);
+    hf_zk_link_saw(zk, reply->zxid);
+}
+
+void hf_zk_link_prove(struct hf_zk *zk)
+{
+    assert(zk->dial.phase == HF_DIAL_GREETING && zk->calls.first == NULL);
+    hf_zk_call_check(zk, &zk->link.proof, hf_zk_root(zk), on_proof, NULL);
+}
+
+void hf_zk_link_end(struct hf_zk *zk)
+{
+    const char *why =
+        "has gone back in time (was it restored from a backup?): it does not "
+        "know what it told us before, and tokens fall";
+
+    zk->link.zxid = 0; /* whatever it says, it is the truth from now on */
+    hf_store_set_link(&zk->base, HF_LINK_DOWN); /* LOST is news, even if it was before */
+    hf_zk_link_lose(zk, zk->link.executes ? "has ended the session" : why);
+}
+
+void hf_zk_link_lose(struct hf_zk *zk, const char *why)
 {
     assert(zk->dial.phase >= HF_DIAL_GREETING); /* a server says so */
     zk->link.session = 0;
-    zk->link.zxid = 0;
     memset(zk->link.password, 0, sizeof zk->link.password);
-    hf_dial_say(&zk->dial, "says that our session has expired");
+    hf_dial_say(&zk->dial, why);
     hf_remote_lose(&zk->remote);
 }
 

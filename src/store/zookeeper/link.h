@@ -81,6 +81,9 @@ void hf_zk_call_delete(struct hf_zk *zk, struct hf_zk_call *call, const char *pa
 /* GET_DATA, GET_CHILDREN2, EXISTS and the like: a path and maybe a watch. */
 void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
                     const char *path, bool watch, hf_zk_on_reply *on_reply, void *data);
+/* Is that node there?  A write that changes nothing: the leader says so, and a quorum agrees. */
+void hf_zk_call_check(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
+                      hf_zk_on_reply *on_reply, void *data);
 /* A call behind it shows all that had been done by then.  It is a write that a quorum
  * takes and that changes nothing, whether `path` is there or not.  `sync` would not do:
  * a leader that was deposed and does not know it answers that, too. */
@@ -127,9 +130,10 @@ struct hf_zk_link {
 
     int64_t       session; /* 0: none */
     unsigned char password[16];
-    int64_t       zxid;    /* highest seen */
+    int64_t       zxid;    /* highest seen, on connections that were READY; 0: none */
     hf_time       timeout; /* the least that this session ever had */
 
+    struct hf_zk_call proof;    /* does the server know all that we have seen? */
     bool              executes; /* the session is that of a will, and to be ended */
     struct hf_zk_call end;      /* ... by this */
 };
@@ -137,14 +141,35 @@ struct hf_zk_link {
 void hf_zk_link_init(struct hf_zk *zk, uint64_t seed);
 void hf_zk_link_finish(struct hf_zk *zk);
 
+/* The first messages on a connection: connect, in a session or (0) in a new one; then who we
+ * are, if we have a user. */
+void hf_zk_put_connect(const struct hf_zk *zk, int64_t session,
+                       const unsigned char password[16], struct hf_zk_writer *out);
+void hf_zk_put_auth(const struct hf_zk *zk, struct hf_zk_writer *out);
+
 /* Send what was called. */
 void hf_zk_link_flush(struct hf_zk *zk);
 
 /* frames.c: take what has come. */
 void hf_zk_frames_read(struct hf_dial *dial);
 
-/* Our session is dead: all that was in it is gone. */
-void hf_zk_link_lose(struct hf_zk *zk);
+/* Our session is dead: all that was in it is gone.  `why` is a clause about the server. */
+void hf_zk_link_lose(struct hf_zk *zk, const char *why);
+
+/* The server has ended it, as we wanted. */
+void hf_zk_link_end(struct hf_zk *zk);
+
+/* An answer showed this zxid. */
+void hf_zk_link_saw(struct hf_zk *zk, int64_t zxid);
+
+/* Are we in our session on this connection?  READY follows, if not at once: see link.c. */
+bool hf_zk_link_is_greeted(const struct hf_zk *zk);
+
+/* Greeted: have the server prove that it knows all that we have seen. */
+void hf_zk_link_prove(struct hf_zk *zk);
+
+/* frames.c: that is so. */
+void hf_zk_frames_ready(struct hf_zk *zk);
 
 /* ---- will.c ------------------------------------------------------------------------ */
 
@@ -154,7 +179,7 @@ int hf_zk_will_write(struct hf_store *store, void *ret);
 /* open(): have the session of config->will; HF_EINVAL: it is of none. */
 int hf_zk_will_read(struct hf_zk *zk, const struct hf_config *config, char *errmsg);
 
-/* READY, in that session: end it. */
+/* Greeted: end the session that we are in.  It is LOST when that is answered. */
 void hf_zk_will_execute(struct hf_zk *zk);
 
 /* ---- beat.c ------------------------------------------------------------------------ */

@@ -35,11 +35,6 @@
 
 enum { RECURSIVE = 1, ANY_WATCH = 3 }; /* modes of ADD_WATCH, kinds of REMOVE_WATCHES */
 
-static const char *survey_root(const struct hf_zk *zk)
-{
-    return zk->config.chroot[0] != '\0' ? zk->config.chroot : "/";
-}
-
 /* The table above. */
 static bool may_become(enum hf_zk_survey_state from, enum hf_zk_survey_state to)
 {
@@ -103,7 +98,7 @@ static void survey_start(struct hf_zk *zk)
     set_survey(survey, HF_ZK_SURVEY_ARMING);
     size_t begin =
         hf_zk_call_begin(zk, &survey->call, HF_ZK_ADD_WATCH, on_survey_armed, survey);
-    hf_zk_put_string(&zk->calls.out, survey_root(zk));
+    hf_zk_put_string(&zk->calls.out, hf_zk_root(zk));
     hf_zk_put_int(&zk->calls.out, RECURSIVE);
     hf_zk_call_end(zk, begin);
 }
@@ -131,7 +126,7 @@ static void survey_stop(struct hf_zk *zk)
     set_survey(survey, HF_ZK_SURVEY_REMOVING);
     size_t begin = hf_zk_call_begin(zk, &survey->call, HF_ZK_REMOVE_WATCHES,
                                     on_survey_removed, survey);
-    hf_zk_put_string(&zk->calls.out, survey_root(zk));
+    hf_zk_put_string(&zk->calls.out, hf_zk_root(zk));
     hf_zk_put_int(&zk->calls.out, ANY_WATCH);
     hf_zk_call_end(zk, begin);
 }

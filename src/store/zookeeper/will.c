@@ -14,8 +14,7 @@
  * nothing, and is passed over as always.
  *
  * Which server is asked does not matter.  Whether a session lives is for the leader to say,
- * even if a follower that lags behind is asked, so the greeting says that nothing was seen
- * yet (zxid 0) and none has to catch up first.  CLOSE is carried out even if the owner took
+ * even if a follower that lags behind is asked, so none has to catch up first.  CLOSE is carried out even if the owner took
  * the session back meanwhile: of all requests it alone is not bound to the newest connection.
  */
 #include "store/zookeeper/inner.h"
@@ -62,14 +61,14 @@ static void on_closed(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     (void)data;
     if (reply->error == HF_ZK_OK)
-        hf_zk_link_lose(zk);
+        hf_zk_link_end(zk);
     else if (reply->error != HF_ZK_CONNECTION_LOSS)
-        hf_dial_break(&zk->dial, "does not close the session of the will");
+        hf_dial_break(&zk->dial, "does not close the session");
 }
 
 void hf_zk_will_execute(struct hf_zk *zk)
 {
-    assert(zk->link.executes && zk->link.session != 0);
+    assert(zk->link.session != 0);
     size_t begin = hf_zk_call_begin(zk, &zk->link.end, HF_ZK_CLOSE, on_closed, NULL);
     hf_zk_call_end(zk, begin);
 }

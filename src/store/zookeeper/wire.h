@@ -26,6 +26,7 @@ enum hf_zk_opcode {
     HF_ZK_GET_DATA = 4,
     HF_ZK_SET_DATA = 5,
     HF_ZK_GET_ACL = 6,
+    HF_ZK_SYNC = 9,
     HF_ZK_PING = 11,
     HF_ZK_GET_CHILDREN2 = 12,
     HF_ZK_CHECK = 13,
