@@ -176,7 +176,8 @@ static bool has_places(void)
 static long others_than_sessions(void)
 {
     return redis_number("ZLEXCOUNT {%s}:order - (e", prefix) +
-           redis_number("ZLEXCOUNT {%s}:order [f +", prefix);
+           redis_number("ZLEXCOUNT {%s}:order [f (u", prefix) +
+           redis_number("ZLEXCOUNT {%s}:order [v +", prefix);
 }
 
 static const char *litter(void)

@@ -7,7 +7,7 @@
 
     main()
 """
-from lines import LAYOUT, MANY, SOON, TTL, Session, Space  # noqa: F401  which says where the others are
+from lines import LAYOUT, MANY, SOON, TTL, Session, Space, claim_value  # noqa: F401  which says where the others are
 
 import redis  # test/server/redis.py
 import tap

@@ -12,6 +12,7 @@
 #include "lib/witness_redis.h"
 #include "store/redis/inner.h"
 
+#include <inttypes.h>
 #include <poll.h>
 
 #define TTL_MS 800
@@ -192,6 +193,35 @@ static void test_data_go_and_nothing_was_held(void **state)
     witness_empty();
 }
 
+/* The server's clock was set back, so tokens are far ahead of it; and the client that comes back
+ * first is not the one that had the highest. */
+static void test_data_go_and_the_clock_is_behind_the_tokens(void **state)
+{
+    static struct actor a, b;
+
+    (void)state;
+    actor_open(&a, TTL_MS, "flush-clock");
+    actor_open(&b, TTL_MS, "flush-clock");
+    trio_token(actor_take(&a));
+    actor_give(&a);
+    for (int i = 0; i < 3; i++) {
+        redis_ask("HSET {holdfast}:state last %" PRId64,
+                  hf_wall_us() + (i + 1) * (int64_t)86400 * 1000000);
+        trio_token(actor_take(&a));
+        actor_give(&a);
+        for (int j = 0; j < 5; j++) {
+            trio_token(actor_take(&b));
+            actor_give(&b);
+        }
+        redis_do("FLUSHALL");
+        trio_token(actor_take(&a));
+        actor_give(&a);
+    }
+    actor_close(&a);
+    actor_close(&b);
+    witness_empty();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +236,7 @@ int main(void)
         cmocka_unit_test(test_scripts_go_while_the_lock_goes_round),
         cmocka_unit_test(test_data_go_and_the_way_back_is_cut),
         cmocka_unit_test(test_data_go_and_nothing_was_held),
+        cmocka_unit_test(test_data_go_and_the_clock_is_behind_the_tokens),
     };
 
     witness_start();

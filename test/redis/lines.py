@@ -16,7 +16,7 @@ import resp  # noqa: E402
 from rule import MANY  # noqa: E402
 
 SCRIPTS = ROOT / "src/store/redis"
-LAYOUT = "2"
+LAYOUT = 3
 TTL = 30_000_000  # microseconds; nothing here waits for it
 
 LAST = 1 << 52  # the connection of those who execute a will
@@ -40,6 +40,11 @@ def source(name):
     files = [SCRIPTS / f"{part}.lua" for part in
              (f"{name}_quick", "trail", *quick, "base", "line", between, name)]
     return "\n".join(file.read_text() for file in files if file.exists())
+
+
+def claim_value(owner, seq):
+    """Of the key of a claim."""
+    return f"holdfast:{owner}:{seq}"
 
 
 def secret(sid, id):
@@ -150,11 +155,12 @@ class Session:
         self.sid = sid or f"{random.getrandbits(64):016x}"
 
     def command(self, script, *args, id=None, keys=(), connection=None):
-        """`id`: of the place, where it is about one.  ENTER and LEAVE name the keys of the trail
-        only if there are others behind them, or once they were told that they are needed."""
+        """`id`: of the place, where it is about one.  The keys of the trail are named where they
+        are always needed, or once a script says so.  Until then others stand in their place."""
         there = self.space
-        trail = [] if self.short and script in ("enter", "leave") and not keys else \
-            [there.changes, there.past]
+        trail = [there.changes, there.past]
+        if self.short and script not in ("survey", "history"):
+            trail = [there.state, there.order] if keys else []
         keys = [there.state, there.order, *trail, *keys]
         who = self.sid if id is None else f"{self.sid}:{id}"
         return ("EVALSHA", self.space.sha[script], len(keys), *keys, self.epoch, who,
@@ -169,10 +175,13 @@ class Session:
             self.short = True
         return ret
 
-    def hello(self, ttl=TTL, longest=0, hold=0, connection=None, history=()):
+    def hello(self, ttl=TTL, longest=0, hold=0, connection=None, history=(), looks=False):
         """On a new connection.  `history`: its length, and 1 if that is only for lost data."""
         self.connection = connection or self.connection + 1
-        ret = self.call("hello", ttl, longest, hold, self.token, *history)
+        self.short = not history
+        ret = self.call("hello", ttl, longest, hold, self.token,
+                        *[*history, "", 0][:2], int(looks))
+        self.short = True
         if ret[0] == 0:
             self.epoch = ret[1]
         return ret
@@ -238,9 +247,17 @@ class Session:
         return self.call(verb, name, seq, *more, keys=[self.space.claim(name)])
 
     def list(self, name=None):
-        ret = self.call("list", *([name] if name else []),
-                        keys=[self.space.claim(name)] if name else [])
-        return [ret[0], int(ret[1]), *ret[2:]] if ret[0] == 0 else ret
+        """{ 0, last, foreign, on hold for, place ... }"""
+        ret, end = [], ""
+        while end or not ret:
+            reply = self.call("list", name or "", end,
+                              keys=[self.space.claim(name)] if name else [])
+            if reply[0] != 0:
+                return reply
+            ret = ret or [0, int(reply[1]), *reply[2:4]]
+            ret += reply[5:]
+            end = reply[4]
+        return ret
 
     def examine(self, *name):
         return self.call("examine", *name, keys=[self.space.claim(n) for n in name])

@@ -3,7 +3,7 @@
 Then only clients know the truth.  A client that comes back within the hold-off keeps all its
 places; one that does not has lost them; and meanwhile nobody is granted anything.
 """
-from lines import TTL, Session
+from lines import TTL, Session, claim_value
 from model import Model, Place
 from rule import LINES
 
@@ -115,7 +115,7 @@ class Losing(Model):
         self.space.numbers = {k: int(n) for k, n in self.space.fields("n").items()}
         for p in self.places.values():
             p.asked = fields.get("a\n" + p.owner)
-        owners = {f"{p.owner}:{p.seq}" for p in self.places.values() if p.kind == "1c"}
+        owners = {claim_value(p.owner, p.seq) for p in self.places.values() if p.kind == "1c"}
         for key in self.space.keys():
             if ":claim:" in key:
                 value = self.space.link.call("GET", key)

@@ -67,14 +67,14 @@ class Model(rule.Rule):
         parts = {key.partition("\n")[::2] for key in fields if "\n" in key}
         assert self.is_now(int(fields["last"])), fields["last"]
         alive = {s.sid for s in self.sessions}
-        for letter, should in (("s", alive), ("t", {*self.places, *self.broken}),
+        for letter, should in (("s", alive), ("u", alive), ("t", {*self.places, *self.broken}),
                                ("l", {p.name for p in self.places.values()}),
                                ("w", {name for name, _ in self.watches})):
             there = {what for kind, what in parts if kind == letter}
             assert there == should, f"{letter}: {there}, should be {should}"
         assert {what for kind, what in parts if kind == "n"} <= alive
         assert {what for kind, what in parts if kind == "k"} <= {*self.places, *self.broken}
-        assert {kind for kind, _ in parts} <= set("stlwnak")
+        assert {kind for kind, _ in parts} <= set("stlwnaku")
         assert {key for key in fields if "\n" not in key} - MORE == HEAD
         there = re.findall("([-+?])(\\w+):", fields.get("survey", ""))
         assert sorted(there) == sorted(("-+"[armed], sid) for sid, (_, armed) in
@@ -83,6 +83,7 @@ class Model(rule.Rule):
         self.check_places(fields)
         should = ["o" + owner for owner in (*self.places, *self.broken)]
         should += [f"e{fields[key].split()[0]}{key[2:]}" for key in fields if key[:2] == "s\n"]
+        should += [f"u{TTL:016}{sid}" for sid in alive]
         should += [f"w{name}\n{sid}" for name, sid in self.watches]
         should += [f"v{sid}\n{name}" for name, sid in self.watches]
         for p in self.places.values():
@@ -268,7 +269,7 @@ class Model(rule.Rule):
         name = self.rng.choice([*LINES, None])
         names = [name] if name else sorted(LINES, key=str.encode)
         reply = self.someone().list(name)
-        should = [(p.state, p.seq) for state in "gw" for n in names for p in self.line(n, state)]
+        should = [(p.state, p.seq) for state in "wg" for n in names for p in self.line(n, state)]
         assert reply[:4] == [0, self.last, 0, 0], reply
         assert [tuple(text.split()[:2]) for text in reply[4:]] == should, reply
 
@@ -288,7 +289,7 @@ class Model(rule.Rule):
     def renew(self):
         session = self.someone()
         reply = session.renew(*self.claims_of(session), (10**9, "no claim", "1" * 16))
-        assert reply[0] == 0 and reply[5:] == [str(10**9)], reply
+        assert reply[0] == 0 and reply[6:] == [str(10**9)], reply
         assert 0 < reply[2] <= TTL
 
     def again(self):

@@ -67,7 +67,7 @@ def locks_of_another_version(t):
         for args in (["run", "-w", "9", "a", "--", "true"], ["list"], ["try", "a", "--", "true"]):
             done = t.run(*args)
             t.equal((done.code, done.out), (64, ""), done.err)
-            t.contains(done.err, "locks of another version of Holdfast under our keys (layout 99")
+            t.contains(done.err, "is used by a newer version of Holdfast (layout 99, ours is 3)")
         t.equal((link.call("DUMP", "{later}:state"), link.call("DUMP", "{later}:order")), before)
 
 
@@ -193,74 +193,6 @@ def a_master_again_with_older_data(t):
         t.equal(done.code, 75, f"somebody else got it: {done.err}")
         t.equal((holder.poll(), holders(t, "job")), (None, [token]), "it was put down again")
         t.end(holder)
-
-
-# ---- A cluster -----------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def cluster():
-    """A master of all slots, a replica of it, and one that has none."""
-    with contextlib.ExitStack() as stack:
-        def one():
-            bus = stack.enter_context(place.reserve_port()).getsockname()[1]
-            return stack.enter_context(redis.standalone(options=[
-                "cluster-enabled yes", f"cluster-port {bus}", "cluster-node-timeout 2000"])), bus
-        nodes = [one() for _ in range(3)]
-        (master, bus), (replica, _), (other, _) = nodes
-        links = [stack.enter_context(node.client()) for node, _ in nodes]
-        links[0].call("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-        for link in links[1:]:
-            link.call("CLUSTER", "MEET", "127.0.0.1", master.port, bus)
-        me = links[0].call("CLUSTER", "MYID")
-        for link in links[1:]:
-            redis.until("they met", lambda: me in link.call("CLUSTER", "NODES"))
-        redis.until("it follows", lambda: follow(links[1], me))
-        for link in links:
-            redis.until("it is whole", lambda: "cluster_state:ok" in link.call("CLUSTER", "INFO"))
-        redis.until("all know", lambda: all(me in link.call("CLUSTER", "NODES") and
-                    "slave " in link.call("CLUSTER", "NODES") for link in links))
-        redis.until("it is up", lambda: "master_link_status:up" in links[1].call("INFO", "replication"))
-        yield master, replica, other, links
-
-
-def follow(link, id):
-    try:
-        return link.call("CLUSTER", "REPLICATE", id)
-    except resp.Error:
-        return None
-
-
-@case
-def any_server_of_a_cluster_can_be_named(t):
-    with cluster() as (master, replica, other, links):
-        settle(t, at(master))
-        names = [node.address for node in (master, replica, other)]
-        with place.reserve_port() as keeper:
-            nobody = f"127.0.0.1:{keeper.getsockname()[1]}"
-            for named in (*names, ",".join([nobody, *names])):
-                done = t.run("run", "-q", "-w", "9", "a", "--url", f"redis://{named}?ttl=2s", "--", "echo", "hi")
-                t.equal((done.code, done.out, done.err), (0, "hi\n", ""), named)
-        holder = t.hold("long")
-        (token,) = holders(t, "long")
-        links[1].call("CLUSTER", "FAILOVER")
-        t.until("roles are swapped", lambda: "role:slave" in links[0].call("INFO", "replication"))
-        done = t.run("run", "-w", "9", "b", "--", "echo", "hi")  # by the one that was the master
-        t.equal((done.code, done.out), (0, "hi\n"), done.err)
-        links[1].call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
-        done = t.run("run", "-w", "3", "long", "--", "true")
-        t.equal((done.code, holder.poll()), (75, None), done.err)
-        t.equal(holders(t, "long"), [token])
-        t.end(holder)
-
-
-@case
-def several_servers_are_for_clusters(t):
-    with redis.standalone() as one:
-        done = t.run("run", "-w", "9", "a", "--url", f"redis://{one.address},{server.address}?ttl=1s",
-                     "--", "true")
-        t.equal(done.code, 64, done.err)
-        t.contains(done.err, "is in no cluster, so name one server only")
 
 
 # ---- A full server ---------------------------------------------------------------------------

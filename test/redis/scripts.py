@@ -189,13 +189,13 @@ def a_claim_is_a_plain_key():
     a, b = sessions(there)
     taken = a.take(1, "c")
     key = there.claim("c")
-    assert taken.state == "g" and there.link.call("GET", key) == f"{a.sid}:1:{taken.seq}"
+    assert taken.state == "g" and there.link.call("GET", key) == claim_value(f"{a.sid}:1", taken.seq)
     assert 0 < there.link.call("PTTL", key) <= TTL // 1000
     refused = b.take(1, "c")
     assert (refused.state, refused.nearest) == ("r", taken.seq)
     assert b.watch("c", 0, taken.seq)[:2] == [0, 0]
     there.link.call("PEXPIRE", key, 5000)
-    assert a.renew((1, "c", taken.seq))[5:] == []
+    assert a.renew((1, "c", taken.seq))[6:] == []
     assert there.link.call("PTTL", key) > 5000
     assert b.anybody("break", "c", taken.seq) == [0]
     assert there.link.call("EXISTS", key) == 0
@@ -224,11 +224,38 @@ def a_strangers_claim_counts():
     mine = a.take(3, "c")
     assert mine.state == "g"
     there.link.call("SET", key, "somebody")  # by force
-    assert a.renew((3, "c", mine.seq))[5:] == ["3"]
+    assert a.renew((3, "c", mine.seq))[6:] == ["3"]
     assert a.read(3, "c").state == "-" and there.holders("c") == []
     assert a.leave(3, "c", claim=True) == [0, 1]
     assert there.link.call("GET", key) == "somebody"
     assert a.bye("c") == [0] and there.link.call("GET", key) == "somebody"
+
+
+@case
+def what_another_program_writes_is_never_taken_for_ours():
+    there = space()
+    a = there.session()
+    key = there.claim("c")
+    mine = a.take(1, "c")
+    values = ["4711:1:1763400000", "deadbeef:7:42", f"{a.sid}:1:{mine.seq}", "holdfast", "holdfast:",
+              "holdfast:4711:1:1763400000", f" {claim_value(f'{a.sid}:1', mine.seq)}",
+              f"{claim_value(f'{a.sid}:1', mine.seq)}\n"]
+    assert a.leave(1, "c", claim=True) == [0, 0]
+    for id, value in enumerate(values, 2):
+        there.link.call("SET", key, value, "PX", 10 * TTL)
+        assert a.take(id, "c").state == "r", value
+        assert a.bye("c") == [0] and there.link.call("GET", key) == value
+        assert a.hello() == [2]
+        a = there.session()
+        there.link.call("DEL", key)
+        held = a.take(id, "c")
+        there.lose()
+        there.link.call("SET", key, value, "PX", 10 * TTL)
+        assert a.come_back((id, held, "1c", "c", "")) == [0, 1, 0]
+        assert there.link.call("GET", key) == value
+        assert a.renew((id, "c", held.seq))[6:] == [str(id)] and there.link.call("GET", key) == value
+        there.end_hold()
+        there.link.call("DEL", key)
 
 
 # ---- Work --------------------------------------------------------------------------------

@@ -76,23 +76,148 @@ def left_alone(there, change):
 @case
 def data_of_a_later_layout_are_left_alone():
     there = space()
-    assert left_alone(there, lambda: there.link.call("HSET", there.state, "layout", "99")) == "99"
+    assert left_alone(there, lambda: there.link.call("HSET", there.state, "layout", "99")) == 99
 
 
 @case
 def data_that_tell_no_layout_are_left_alone():
     there = space()
-    assert left_alone(there, lambda: there.link.call("HDEL", there.state, "layout")) == "0"
+    assert left_alone(there, lambda: there.link.call("HDEL", there.state, "layout")) == 0
 
 
 @case
 def the_layout_is_told_again_when_all_is_lost():
     there = space()
     a = there.session()
-    assert there.fields()["layout"] == LAYOUT
+    assert there.fields()["layout"] == str(LAYOUT)
     there.lose()
     a.hello(hold=TTL)
-    assert there.fields()["layout"] == LAYOUT
+    assert there.fields()["layout"] == str(LAYOUT)
+
+
+def make_older(there):
+    there.link.call("HSET", there.state, "layout", LAYOUT - 1)
+
+
+@case
+def an_older_layout_is_left_alone_while_a_session_of_it_lives():
+    there = space()
+    a, b = sessions(there)
+    a.enter(1, "m")
+    assert left_alone(there, lambda: make_older(there)) == LAYOUT - 1
+    assert b.bye() == [0]
+    code, layout, ours, count, left = Session(there).hello()
+    assert (code, layout, ours) == (7, LAYOUT - 1, LAYOUT)
+    assert count == 2 and 0 < left <= TTL, (count, left)  # of left_alone(), too
+
+
+@case
+def an_older_layout_is_replaced_once_nobody_lives_in_it():
+    """At once, for nobody holds anything; and tokens do not fall."""
+    there = space()
+    a = there.session(history=[10])
+    high = there.now() + HOUR
+    there.link.call("HSET", there.state, "last", f"{high:016}")
+    a.enter(1, "m")
+    make_older(there)
+    there.kill(a)
+    b = Session(there)
+    assert b.hello(hold=TTL)[::2] == [0, 0, TTL, str(high + 1)], "a hold-off"
+    assert b.history() is None and there.holders("m") == []
+    assert there.fields()["layout"] == str(LAYOUT)
+    held = b.enter(1, "m")
+    assert held.state == "g" and int(held.seq) > high + 1
+    assert a.enter(2, "m").code == 1  # which tells it to say hello: its own would be refused
+
+
+@case
+def an_older_layout_of_another_server_is_replaced_with_a_hold_off():
+    """Sessions of it may live that this server does not know."""
+    there = space()
+    a = there.session()
+    make_older(there)
+    there.lose(there.keep())
+    there.kill(a)
+    assert TTL // 2 < Session(there).hello(ttl=1000, hold=TTL)[2] <= TTL
+
+
+# ---- The longest lease ---------------------------------------------------------------------
+
+
+def restarted(there, **more):
+    """For how long nobody is granted anything, says a new client of a server that lost data."""
+    there.lose(there.keep())
+    reply = Session(there).hello(**more)
+    assert reply[0] == 0, reply
+    return reply[2]
+
+
+@case
+def who_looks_makes_no_hold_off_longer():
+    there = space()
+    a = there.session()
+    b = Session(there)
+    assert b.hello(ttl=HOUR, looks=True)[4] == TTL
+    assert a.renew()[4] == TTL and b.renew(ttl=HOUR)[4] == TTL
+    end = int(there.fields("s")[b.sid].split()[0])
+    assert end - there.now() > HOUR - TTL, "its own lease is none the shorter"
+    assert TTL // 2 < restarted(there) <= TTL
+    assert restarted(there, ttl=HOUR, looks=True) <= TTL
+    assert TTL // 2 < Session(there).hello()[2] <= TTL
+
+
+@case
+def a_lease_that_nobody_has_any_more_is_forgotten():
+    there = space()
+    a, b, c = there.session(), there.session(ttl=HOUR), there.session(ttl=2 * HOUR)
+    c.enter(1, "m", note="a long one")
+    assert a.renew()[4] == 2 * HOUR and "a long one" in a.examine()[12]
+    there.kill(c)
+    assert a.renew()[0] == 0 and a.renew()[4] == HOUR and a.examine()[5::7] == [HOUR, ""]
+    assert b.bye() == [0]
+    assert a.renew()[4] == TTL
+    assert TTL // 2 < restarted(there) <= TTL
+
+
+@case
+def who_looks_first_at_a_young_server_decides_nothing():
+    there = space()
+    look = Session(there)
+    assert look.hello(ttl=HOUR, hold=HOUR, looks=True)[2] == 0 and look.examine()[13] == 1
+    a = Session(there)
+    assert 0 < a.hello(hold=TTL)[2] <= TTL, "the first that locks decides"
+    assert a.enter(1, "m").state == "w"
+    b = Session(there)
+    assert 0 < b.hello(ttl=HOUR, hold=HOUR)[2] <= TTL and b.enter(1, "m").state == "w"
+
+
+@case
+def who_looks_first_in_a_new_namespace_costs_nothing():
+    there = space()
+    look = Session(there)
+    assert look.hello(hold=0, looks=True)[2] == 0 and look.examine()[13] == 0
+    assert there.session().enter(1, "m").state == "g" and look.renew()[0] == 0
+
+
+@case
+def who_looks_first_after_a_loss_decides_nothing():
+    there = space()
+    there.session().bye()
+    there.lose(there.keep())
+    look = Session(there)
+    assert look.hello(looks=True)[2] == 0
+    a = Session(there)
+    assert TTL // 2 < a.hello()[2] <= TTL
+    assert look.renew() == [1] and a.renew()[0] == 0
+    assert look.hello(looks=True)[0] == 0 and a.renew()[0] == 0
+
+
+@case
+def a_second_loss_makes_no_hold_off_shorter():
+    there = space()
+    there.lose()
+    assert HOUR // 2 < Session(there).hello(longest=HOUR, hold=HOUR)[2] <= HOUR
+    assert HOUR // 2 < restarted(there) <= HOUR
 
 
 # ---- Who the server is ---------------------------------------------------------------------
@@ -213,7 +338,7 @@ def a_full_server_loses_nothing():
                 assert "OOM" in str(error), error
             else:
                 raise AssertionError("it is not full")
-        assert a.renew((2, "c", claim.seq))[::5] == [0]
+        assert a.renew((2, "c", claim.seq))[::6] == [0]
         assert a.hello()[0] == 0 and b.hello()[0] == 0  # on a new connection
         assert a.call("read", "m", 1, id=1)[1] == "g"
         full(there, False)

@@ -203,11 +203,11 @@ def claims_are_put_back():
     assert b.take(1, "c1").state == "r"
     a.hello(hold=TTL)
     a.mend(*((i, held[i - 1], "1c", f"c{i}", "") for i in (1, 2)))
-    assert there.link.call("GET", there.claim("c1")) == f"{a.sid}:1:{held[0].seq}"
+    assert there.link.call("GET", there.claim("c1")) == claim_value(f"{a.sid}:1", held[0].seq)
     assert there.link.call("GET", there.claim("c2")) == "somebody"
     there.end_hold()
     assert b.take(1, "c1").state == "r"
-    assert a.renew(*((i, f"c{i}", held[i - 1].seq) for i in (1, 2)))[5:] == ["2"]
+    assert a.renew(*((i, f"c{i}", held[i - 1].seq) for i in (1, 2)))[6:] == ["2"]
     a.leave(1, "c1", claim=True)
     assert b.take(2, "c1").state == "g"
 
@@ -243,6 +243,23 @@ def tokens_rise_whoever_knows_the_highest():
     a.hello(hold=TTL)
     a.mend((1, held, "1", "m", ""))
     assert int(b.enter(1, "m").seq) > int(held.seq)
+
+
+@case
+def a_renewal_tells_a_token_that_none_is_above():
+    there = space()
+    a, b = sessions(there)
+    assert there.now() - 1_000_000 < int(a.renew()[5]) <= there.now()
+    high = there.now() + 10**12
+    there.link.call("HSET", there.state, "last", f"{high:016}")
+    assert a.renew()[5] == str(high) and a.hello()[6] == str(high)
+    assert int(b.enter(1, "m").seq) == high + 1
+    a.token = high + 5  # as much later
+    a.hello()
+    assert int(there.fields()["last"]) == high + 1, "nothing is lost"
+    there.lose()
+    a.hello(hold=TTL)
+    assert int(a.enter(1, "m").seq) == high + 6
 
 
 @case

@@ -351,7 +351,8 @@ def a_small_set_is_no_list():
     there = space()
     a = there.session()
     assert there.link.call("OBJECT", "ENCODING", there.order) == "skiplist"
-    assert there.members() == [f"e{there.fields()[f's{chr(10)}{a.sid}'].split()[0]}{a.sid}"]
+    assert there.members() == [f"e{there.fields()[f's{chr(10)}{a.sid}'].split()[0]}{a.sid}",
+                               f"u{TTL:016}{a.sid}"]
 
 
 def add_options(parser):

@@ -100,7 +100,7 @@ class Redis(Server):
     """Without files; plain and encrypted; sessions last 3 s.  See src/store/redis/base.lua
     for the keys."""
     scheme, module = "redis", redis
-    HEAD = {"layout", "run", "epoch", "last", "ttl", "hold", "history"}
+    HEAD = {"layout", "run", "epoch", "last", "ttl", "hold", "looked", "history"}
 
     @staticmethod
     def look():
@@ -127,7 +127,7 @@ class Redis(Server):
         server = client.info("server")
         if int(server["uptime_in_seconds"]) < YOUNG:
             now = "".join(part.zfill(6) for part in client.call("TIME"))
-            client.call("HSET", f"{{{name}}}:state", "layout", 2, "run", f"{server['run_id']}:",
+            client.call("HSET", f"{{{name}}}:state", "layout", 3, "run", f"{server['run_id']}:",
                         "epoch", now, "last", now, "ttl", 0)
 
     def look_for(self, client, name):
@@ -171,14 +171,14 @@ def excuses(members, dead):
         name, _, tail = rest.partition("\n")
         if name == "":  # a field
             return tail in {"l": lines, "w": watched}.get(letter, ()) or \
-                letter in "sntak" and tail.partition(":")[0] in dead
+                letter in "snutak" and tail.partition(":")[0] in dead
         if letter in "hq":
             return owner(tail) in dead
         if letter == "f":
             return name in lines
         if letter == "w":
             return tail in dead
-        if letter == "e":
+        if letter in "eu":
             return rest[16:] in dead
         return letter == "o" and rest.partition(":")[0] in dead
 

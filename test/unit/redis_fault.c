@@ -39,7 +39,7 @@ static const struct {
       "min-replicas-to-write" },
     { "CLUSTERDOWN Hash slot not served", HF_SERVED_DOWN, "cluster is down" },
     { "TRYAGAIN Multiple keys request during rehashing", HF_SERVED_DOWN, "moving" },
-    { "ASK 8121 127.0.0.1:6381", HF_SERVED_DOWN, "moving" },
+    { "ASK 8121 127.0.0.1:6381", HF_SERVED_DOWN, "has moved" },
     { "MOVED 8121 127.0.0.1:6381", HF_SERVED_DOWN, "another server" },
     { "UNBLOCKED force unblock from blocking operation", HF_SERVED_DOWN, "replica" },
     { "ERR max number of clients reached", HF_SERVED_DOWN, "maxclients" },
@@ -113,7 +113,8 @@ static void test_where_a_cluster_sends_us(void **state)
         { "MOVED 8121 10.0.0.1", "", "" },
         { "MOVED a:1 b", "", "" },
         { "MOVED ", "", "" },
-        { "ASK 8121 10.0.0.1:6381", "", "" },
+        { "ASK 8121 10.0.0.1:6381", "10.0.0.1", "6381" },
+        { "ASKED 8121 10.0.0.1:6381", "", "" },
     };
 
     (void)state;

@@ -6,7 +6,7 @@ if not found then return { 6 } end
 local whom, id = match(found, ' (%x+):(%d+)$')
 local owner = whom .. ':' .. id
 local p = parse_place(call('HGET', state, 't\n' .. owner))
-if call('GET', KEYS[5]) == owner .. ':' .. p.seq then call('DEL', KEYS[5]) end
+if call('GET', KEYS[5]) == claim_value(owner, p.seq) then call('DEL', KEYS[5]) end
 take_out(p, owner, 'b')
 p.state = 'b'
 call('HSET', state, 't\n' .. owner, place_text(p))

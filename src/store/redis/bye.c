@@ -39,7 +39,7 @@ static void on_bye(struct hf_redis *redis, void *data, const redisReply *reply)
     (void)data;
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_BYE, &code))
         return;
-    if (code == HF_REDIS_UNKNOWN) {
+    if (code == HF_REDIS_AGAIN) {
         say_bye(redis, NULL);
     } else if (code == HF_SERVED_DONE && hf_redis_number(reply, 1) != 0) {
         say_bye_again(redis, reply);

@@ -25,7 +25,9 @@ for _, index in ipairs(places_of(sid, PIECE)) do
 end
 if #ret > 2 then return ret end
 for i = 5, #KEYS do
-  if match(call('GET', KEYS[i]) or '', '^%x+:') == sid .. ':' then call('DEL', KEYS[i]) end
+  if match(call('GET', KEYS[i]) or '', '^(holdfast:%x+:)') == claim_value(sid, '') then
+    call('DEL', KEYS[i])
+  end
 end
 if ARGV[4] and tonumber(till) - now > tonumber(ARGV[4]) then
   renew(sid, connection, till, tonumber(ARGV[4]))

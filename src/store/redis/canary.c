@@ -3,7 +3,7 @@
  * FLUSHALL leaves scripts alone.  So a script that names our namespace tells later
  * clients that somebody was here.  There is one for each length of lease, from 2^9 to
  * 2^22 ms: so it also tells how long a lease may last.  Only if there is no such script
- * do missing data mean a new beginning.
+ * do missing data mean a new beginning.  Clients that only look load none.
  */
 #include "store/redis/inner.h"
 
@@ -45,8 +45,7 @@ void hf_redis_canary_load(struct hf_redis *redis)
 {
     char text[HF_REDIS_PREFIX + 64];
 
-    assert(redis->session.longest >= redis->config.ttl); /* ours is one of them */
-    text_of(redis, length_of(redis->session.longest), text, sizeof text);
+    text_of(redis, length_of(redis->config.ttl), text, sizeof text);
     hf_redis_load(redis, text);
 }
 

@@ -2,11 +2,10 @@
 --
 -- ARGV 4 name, then for a mutex  5 note 6 secret; else  5 weight 6 kind 7 most that may wait;
 --      0: any, -1: it must be free  8 note 9 secret
--- KEYS 5 the claim, if it is one; 3, 4 may be left out
+-- KEYS 5 the claim, if it is one
 --
 -- -> as show(), or its first six alone; the same with 'r': refused, of which last, nearest
---    and patience count; { 4, kind } those there are of another kind; { 5 } too many wait;
---    { 8 } KEYS 3 and 4 are needed
+--    and patience count; { 4, kind } those there are of another kind; { 5 } too many wait
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
 head = { epoch = f[1], last = f[3], hold = f[4], survey = f[7], history = f[8] }
@@ -54,12 +53,9 @@ local seq = fmt('%016.0f', math.max(head.last + 1, now))
 if kind == '1c' then
   local left = math.ceil((tonumber(sub(f[2], 1, 16)) - now) / 1000)
   local there = call('GET', KEYS[5])
-  if there and match(there, '^%x+:%d+:%d+$') and
-     claim_left(KEYS[5]) > tonumber(call('HGET', state, 'ttl')) then
-    there = nil -- nobody in line has it: it is left from before the clock was set back
-  end
-  if there then return refused(claim_patience(KEYS[5])) end
-  call('SET', KEYS[5], owner .. ':' .. seq, 'PX', left)
+  -- Nobody in line has it: one of ours is left from before the clock was set back.
+  if there and not match(there, CLAIM) then return refused(claim_patience(KEYS[5])) end
+  call('SET', KEYS[5], claim_value(owner, seq), 'PX', left)
 end
 
 local p = { state = granted and 'g' or 'w', seq = seq, weight = weight, slot = -1,

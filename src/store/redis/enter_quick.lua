@@ -21,7 +21,7 @@ local done, last, events -- see quick.lua
 local line_field = 'l\n' .. name
 local f = call('HMGET', state, 'epoch', 's\n' .. sub(owner, 1, 16), 'last', 'hold', line_field,
                'w\n' .. name, 'survey', 'history')
-if (f[7] or f[8]) and not KEYS[4] then return { 8 } end
+if (f[7] or f[8]) and (KEYS[4] or order) == order then return { 8 } end
 local session = f[2]
 local quick = f[1] == ARGV[1] and session and sub(session, 18) == ARGV[3] and not f[6] and
               (kind == '1' or kind == '4294967295')

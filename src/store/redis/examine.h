@@ -15,7 +15,7 @@ struct hf_redis_examine {
     size_t               calls;
     hf_time              began;
     hf_time              took;
-    hf_time              longest; /* ttl ever used */
+    hf_time              longest; /* ttl of all who lock */
     int64_t              ahead;   /* its clock of ours, in microseconds */
     char                *text;    /* INFO and CONFIG GET: lines "key:value" */
     bool                 failed;
@@ -27,13 +27,16 @@ enum {
     HF_REDIS_TOLD_HOLDERS,
     HF_REDIS_TOLD_WAITERS,
     HF_REDIS_TOLD_HOLD, /* nobody is granted anything for so long */
-    HF_REDIS_TOLD_TTL,  /* the longest ever used */
+    HF_REDIS_TOLD_TTL,  /* the longest of all who lock */
     HF_REDIS_TOLD_TOKEN,
     HF_REDIS_TOLD_EPOCH,
     HF_REDIS_TOLD_NAME_HOLDERS,
     HF_REDIS_TOLD_NAME_WAITERS,
     HF_REDIS_TOLD_NOW,
-    HF_REDIS_TOLD_FOREIGN, /* how long a claim of that name lives that is none of ours; -1: it has no end */
+    HF_REDIS_TOLD_FOREIGN, /* how long a claim of that name lives that is none of ours; -1: it
+                              has no end */
+    HF_REDIS_TOLD_LONGEST, /* a place of the session with that ttl, or "" */
+    HF_REDIS_TOLD_LOOKED,  /* the first client that locks begins a hold-off */
 };
 
 /* The value that the server has for `key`; "" and false if it did not tell. */

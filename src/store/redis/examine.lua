@@ -2,11 +2,12 @@
 --
 -- ARGV 4 name, or nothing    KEYS 5 the claim of that name
 -- -> { 0, sessions, holders, waiters, on hold for, longest ttl, last token, epoch,
---      holders and waiters of that name, time, how long a claim lives that is none of ours;
---      -1 if it has no end }
+--      holders and waiters of that name, time, how long a claim lives that is none of ours
+--      (-1 if it has no end), a place of the session with the longest ttl or "", whether the first
+--      client that locks begins a hold-off (1) }
 local name = ARGV[4]
 
-local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'last', 'hold', 'ttl')
+local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'last', 'hold', 'looked')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
 head = { epoch = f[1], last = f[3], hold = f[4] }
@@ -24,5 +25,8 @@ if name then
     foreign = call('PTTL', KEYS[5]) == -1 and -1 or claim_left(KEYS[5]) or 0
   end
 end
-return { 0, count('e'), count('h'), count('q'), hold_left(), tonumber(f[5]), head.last,
-         f[1], holders, waiters, fmt('%.0f', now), foreign }
+local longest, whose = longest_lease()
+local place = whose and places_of(whose, 1)[1]
+return { 0, count('e'), count('h'), count('q'), hold_left(), tonumber(longest), head.last,
+         f[1], holders, waiters, fmt('%.0f', now), foreign,
+         call('HGET', state, 't\n' .. sub(place or '', 2)) or '', f[5] and 1 or 0 }

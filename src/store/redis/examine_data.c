@@ -54,7 +54,15 @@ static void tell_files(const struct hf_redis_examine *examine,
             "tokens go on from the clock");
 }
 
-static void tell_persistence(const struct hf_redis_examine *examine,
+/* With data, how long a hold-off would be: as the longest ttl of all who lock.  We do not. */
+static hf_time hold_off_of(const struct hf_redis         *redis,
+                           const struct hf_redis_examine *examine)
+{
+    return examine->longest > redis->config.ttl ? examine->longest : redis->config.ttl;
+}
+
+static void tell_persistence(const struct hf_redis         *redis,
+                             const struct hf_redis_examine *examine,
                              struct hf_finding_list        *list)
 {
     if (hf_redis_told_number(examine, "aof_enabled", -1) < 0)
@@ -72,7 +80,7 @@ static void tell_persistence(const struct hf_redis_examine *examine,
         list, HF_FINE, "restart", NULL,
         "holders keep what they have, for they put it down again; for %g s nobody "
         "else is granted anything",
-        hf_seconds(examine->longest));
+        hf_seconds(hold_off_of(redis, examine)));
 }
 
 /* ---- A failover ----------------------------------------------------------------- */
@@ -172,11 +180,14 @@ static void tell_replicas(const struct hf_redis         *redis,
 
 /* ---- Our data ------------------------------------------------------------------- */
 
-static void tell_hold_off(const struct hf_redis_examine *examine, const redisReply *reply,
+static void tell_hold_off(const struct hf_redis         *redis,
+                          const struct hf_redis_examine *examine, const redisReply *reply,
                           struct hf_finding_list *list)
 {
-    int64_t left = hf_redis_number(reply, HF_REDIS_TOLD_HOLD);
-    int64_t since = hf_redis_number(reply, HF_REDIS_TOLD_NOW) -
+    const char *place = hf_redis_text(reply, HF_REDIS_TOLD_LONGEST);
+    const char *note = place != NULL ? strchr(place, '\n') : NULL;
+    int64_t     left = hf_redis_number(reply, HF_REDIS_TOLD_HOLD);
+    int64_t     since = hf_redis_number(reply, HF_REDIS_TOLD_NOW) -
                     hf_redis_number(reply, HF_REDIS_TOLD_EPOCH);
 
     if (left > 0)
@@ -187,12 +198,23 @@ static void tell_hold_off(const struct hf_redis_examine *examine, const redisRep
             "data were lost, or may have been, %.1f s ago (restart, failover, "
             "FLUSHALL): nobody is granted anything for another %.1f s",
             (double)since / 1e6, (double)left / 1e6);
-    else
+    else if (hf_redis_number(reply, HF_REDIS_TOLD_LOOKED) != 0)
         hf_finding_add(
-            list, HF_FINE, "hold-off", NULL,
-            "none now; should data be lost it lasts %g s or somewhat more: the "
-            "longest ttl used here",
-            hf_seconds(examine->longest));
+            list, HF_WARNING, "hold-off",
+            "wait: it ends by itself, a ttl after the first client that locks has come",
+            "data were lost, or may have been (restart, failover, FLUSHALL): nobody has locked "
+            "since; the first that does waits for %g s, and so do all others",
+            hf_seconds(hold_off_of(redis, examine)));
+    else
+        hf_finding_add(list, HF_FINE, "hold-off", NULL,
+                       "none now; should data be lost it lasts %g s: %s%.150s",
+                       hf_seconds(hold_off_of(redis, examine)),
+                       examine->longest <= redis->config.ttl
+                           ? "nobody who locks has a longer ttl than ours"
+                       : note != NULL ? "the ttl of "
+                                      : "the ttl of a client that has no place now",
+                       examine->longest > redis->config.ttl && note != NULL ? note + 1
+                                                                            : "");
 }
 
 /* Tokens are microseconds of the server's clock, unless that would be less than before. */
@@ -235,9 +257,9 @@ void hf_redis_data_tell(const struct hf_redis         *redis,
                         const struct hf_redis_examine *examine, const redisReply *reply,
                         const char *name, struct hf_finding_list *list)
 {
-    tell_persistence(examine, list);
+    tell_persistence(redis, examine, list);
     tell_replicas(redis, examine, list);
-    tell_hold_off(examine, reply, list);
+    tell_hold_off(redis, examine, reply, list);
     tell_tokens(reply, list);
     hf_finding_add(list, HF_FINE, "keys", NULL, "%s:... in database %d",
                    redis->config.prefix, redis->config.db);

@@ -22,7 +22,7 @@ static const struct meaning meanings[] = {
       "has too few replicas to write anything (min-replicas-to-write)" },
     { "CLUSTERDOWN", HF_SERVED_DOWN, "says that its cluster is down" },
     { "TRYAGAIN", HF_SERVED_DOWN, "is moving our keys to another server" },
-    { "ASK", HF_SERVED_DOWN, "is moving our keys to another server" },
+    { "ASK", HF_SERVED_DOWN, "has moved our keys to another server" },
     { "MOVED", HF_SERVED_DOWN, "has not our keys: another server of its cluster has" },
     { "UNBLOCKED", HF_SERVED_DOWN, "has become a replica" },
     { "ERR max number of clients", HF_SERVED_DOWN,
@@ -94,14 +94,20 @@ enum hf_served_fault hf_redis_fault_clause(const redisReply *reply, char *ret,
     return fault;
 }
 
-/* "MOVED 3999 10.0.0.1:6381": all our keys are in one slot, so they all are there. */
+static bool is_elsewhere(const char *text)
+{
+    return strncmp(text, "MOVED ", 6) == 0 || strncmp(text, "ASK ", 4) == 0;
+}
+
+/* "MOVED 3999 10.0.0.1:6381": all our keys are in one slot, so they all are there.  "ASK ..."
+ * with the same: so they are, but that server does not own the slot yet. */
 static void remember_moved(struct hf_redis *redis, const char *text)
 {
     struct hf_server *moved = &redis->link.moved;
     const char       *host = strrchr(text, ' ');
     const char       *port = strrchr(text, ':');
 
-    assert(strncmp(text, "MOVED ", 6) == 0);
+    assert(is_elsewhere(text));
     if (host == NULL || port == NULL || port < ++host || atoi(port + 1) <= 0 ||
         atoi(port + 1) > 65535 || (size_t)(port - host) >= sizeof moved->host)
         return;
@@ -110,6 +116,7 @@ static void remember_moved(struct hf_redis *redis, const char *text)
     else
         snprintf(moved->host, sizeof moved->host, "%.*s", (int)(port - host), host);
     snprintf(moved->port, sizeof moved->port, "%d", atoi(port + 1));
+    redis->link.moving = text[0] == 'A';
     redis->remote.dial->detour = !redis->link.following; /* once, at no cost */
 }
 
@@ -120,7 +127,7 @@ enum hf_served_fault hf_redis_fault(struct hf_redis *redis, const redisReply *re
 
     if (fault == HF_SERVED_FINE)
         return fault;
-    if (strncmp(reply->str, "MOVED ", 6) == 0)
+    if (is_elsewhere(reply->str))
         remember_moved(redis, reply->str);
     hf_dial_say(redis->remote.dial, why);
     return fault;

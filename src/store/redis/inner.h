@@ -3,7 +3,7 @@
  *   config.c   what a URL says                link.c     where the server is
  *   sentinel.c which server is the master     greet.c    what it is told, and says, first
  *   conn.c write.c  commands on a connection  fault.c    what its errors mean
- *   script.c   the scripts, called by name    session.c  hello, and when it is lost
+ *   script.c   the scripts, called by name    session.c hello.c  how it begins, when it is lost
  *   news.c     what the server tells us       canary.c   whether there was anybody
  *   renew.c bye.c  the session's renewals, its end   mend.c  when data were lost
  *   store.c    process, open, close           task.c     how a verb is put to the server
@@ -40,10 +40,10 @@ enum hf_redis_script {
     HF_REDIS_SCRIPTS,
 };
 
-/* Beside enum hf_served_code: the server had to be given the script, call again; somebody
- * surveys, or history is kept: call again, with keys for that. */
-#define HF_REDIS_UNKNOWN (-1)
-#define HF_REDIS_TRAIL   8
+/* Beside enum hf_served_code: call again, now that the server knows the script, or that we know
+ * that it needs all keys; somebody surveys, or history is kept: call again, with keys for that. */
+#define HF_REDIS_AGAIN (-1)
+#define HF_REDIS_TRAIL 8
 
 /* Its name, worked out when it is first wanted: most sessions need a few of them.  NULL: no
  * memory. */
@@ -93,7 +93,10 @@ struct hf_redis_session {
     uint64_t connection; /* number of the newest */
     char     epoch[24];  /* "0": a new session; "-": one that a will is of */
     bool     unmended;   /* data were lost, our places are not put down again yet */
-    hf_time  longest;    /* ttl anybody uses */
+    bool     locks;      /* we have wanted a place, and do not only look */
+    hf_time  longest;    /* ttl of all who lock, as the server says */
+    uint64_t token;      /* none given out was higher, as it said ... */
+    hf_time  token_at;   /* ... when we asked then */
     uint64_t heard;      /* messages, when the renewal was sent */
     struct hf_redis_mending mending;
     hf_time                 sent; /* the renewal, or hello, last sent */
@@ -103,6 +106,7 @@ struct hf_redis_session {
     bool    held_off; /* nobody is granted anything at present */
     struct hf_redis_call call;
     bool                 again; /* renew once more when it is answered */
+    struct hf_redis_call use;   /* another hello: we lock from now on */
     struct hf_redis_call bye;
     bool                 ended; /* ... which was answered: there is no such session now */
     bool                 history_set; /* as the URL wants it */
@@ -125,12 +129,22 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
 /* What we have is ours for longer, if all that it takes was answered. */
 void hf_redis_session_extend(struct hf_redis *redis);
 
-/* For those two: open it, or prove that it is there; a renewal was answered; how long
- * nobody is granted anything; the longest ttl in use. */
+/* For those who speak to the server of it: open it, or prove that it is there; that is done; a
+ * renewal was answered; how long nobody is granted anything, the longest ttl in use, and a token
+ * that none is above. */
 void hf_redis_hello(struct hf_redis *redis);
+void hf_redis_session_opened(struct hf_redis *redis);
 void hf_redis_session_renewed(struct hf_redis *redis);
-void hf_redis_session_held_off(struct hf_redis *redis, hf_time left);
-void hf_redis_session_longest(struct hf_redis *redis, hf_time longest);
+void hf_redis_session_told(struct hf_redis *redis, hf_time held_off, hf_time longest,
+                           int64_t token);
+
+/* A token of that number was given out, and none higher when `sent`; and no token given out so far
+ * is higher than the other, as far as we know. */
+void     hf_redis_session_saw_token(struct hf_redis *redis, uint64_t token, hf_time sent);
+uint64_t hf_redis_session_token_bound(const struct hf_redis *redis);
+
+/* ENTER is to be sent: see to it that the server knows that we lock. */
+void hf_redis_session_use(struct hf_redis *redis);
 
 /* ---- renew.c -------------------------------------------------------------------- */
 
@@ -192,6 +206,7 @@ struct hf_redis_task {
     struct hf_redis_call     call;
     enum hf_redis_script     script;
     struct hf_redis_examine *examine;
+    struct hf_redis_listing *listing;
 };
 
 /* For struct hf_served_ops: a call. */
@@ -200,6 +215,7 @@ void hf_redis_task_send(struct hf_served_task *task);
 
 /* ... and what is special. */
 hf_served_on_answer hf_redis_list;
+void                hf_redis_listing_free(struct hf_redis_listing *listing);
 void                hf_redis_examine(struct hf_served_task *task);
 void                hf_redis_examine_free(struct hf_task *task);
 hf_served_on_answer hf_redis_history;
@@ -228,7 +244,7 @@ struct hf_redis {
     char                      sha[HF_REDIS_SCRIPTS][41];     /* of scripts, or "" */
     char                      canary[HF_REDIS_CANARIES][41]; /* SHA1s */
     struct hf_redis_args      args;
-    bool                      trail; /* ENTER and LEAVE need keys of survey and history */
+    bool                      trail; /* scripts need keys of survey and history */
 };
 
 #endif

@@ -14,7 +14,7 @@ local done, last, events -- see quick.lua
 local place_field, line_field = 't\n' .. owner, 'l\n' .. name
 local f = call('HMGET', state, 'epoch', 's\n' .. sub(owner, 1, 16), place_field, line_field,
                'w\n' .. name, 'survey', 'history')
-if (f[6] or f[7]) and not KEYS[4] then return { 8 } end
+if (f[6] or f[7]) and (KEYS[4] or order) == order then return { 8 } end
 local place, line = f[3], f[4]
 local weight, kind = '1', '1' -- of all in a line of mutexes
 local tail, member

@@ -25,7 +25,9 @@ end
 
 -- Who surveys, and what history there is; read once, if the script has not done so.
 local function trail()
-  if head.survey == nil then
+  if not noted then
+    head.survey, head.history = false, false
+  elseif head.survey == nil then
     local f = call('HMGET', state, 'survey', 'history')
     head.survey, head.history = f[1], f[2]
   end
@@ -41,6 +43,7 @@ local function event(p, what, why)
 end
 
 local function set_survey(text)
+  if not head.survey then call('DEL', changes) end -- of one that was lost
   head.survey = text ~= '' and text
   if head.survey then
     call('HSET', state, 'survey', text)
@@ -124,7 +127,12 @@ end
 -- to be nobody's, and all is put down again as after any loss.
 local function lose() call('HDEL', state, 'run', 'epoch') end
 
--- Grant those who wait, in order, while they fit.  `me`: who need not be told.
+local PIECE = 200 -- places that one call ends, and as many that it grants
+
+-- Grant those who wait, in order, while they fit.  `me`: who need not be told.  There may be very
+-- many, and nobody else is served meanwhile: then the line is marked, and the next call that
+-- sweeps goes on.  Those that are granted here call soon, to read; and everybody renews.
+local left_to_grant, unfinished = PIECE, false
 local function advance(name, line, me)
   local from, to = range('q', name)
   if on_hold() then line.epoch = '0' end -- refresh() goes on when that is over
@@ -138,6 +146,12 @@ local function advance(name, line, me)
     local weight, whom, id = match(first, '^[^\n]*\n%d+ (%d+) (%x+):(%d+)$')
     local owner = whom .. ':' .. id
     if line.used + tonumber(weight) > capacity(line) then break end
+    if left_to_grant == 0 then
+      call('ZADD', order, 0, 'p' .. name)
+      unfinished = true
+      break
+    end
+    left_to_grant = left_to_grant - 1
     local f = call('HMGET', state, 't\n' .. owner, 'k\n' .. owner)
     local p = parse_place(f[1])
     call('ZREM', order, first)
@@ -194,6 +208,27 @@ end
 
 local function is_watched(name) return call('HEXISTS', state, 'w\n' .. name) == 1 end
 
+-- Go on in lines that are marked.  True if there were any.
+local function grant_more()
+  local any = false
+  while left_to_grant > 0 do
+    local first = call('ZRANGEBYLEX', order, '[p', '(q', 'LIMIT', 0, 1)[1]
+    if not first then return any end
+    any = true
+    local name = sub(first, 2)
+    local text = call('HGET', state, 'l\n' .. name)
+    local line = text and parse_line(text)
+    call('ZREM', order, first)
+    if line and line.epoch == head.epoch then -- else refresh() does it
+      local waiting = line.waiting
+      advance(name, line)
+      store_line(name, line)
+      if line.waiting < waiting then changed(name, is_watched(name)) end
+    end
+  end
+  return any
+end
+
 -- Bring such a line up to date, as soon as that is possible.
 local function refresh(name, line, me)
   if line.epoch == head.epoch or on_hold() then return end
@@ -237,6 +272,13 @@ local function forget(owner)
   call('HDEL', state, 't\n' .. owner, 'a\n' .. owner, 'k\n' .. owner)
 end
 
+-- Of the sessions that lock: how long the longest lease is, sixteen digits; and whose it is.
+local function longest_lease()
+  local last = call('ZREVRANGEBYLEX', order, '(v', '[u', 'LIMIT', 0, 1)[1]
+  if not last then return '0' end
+  return sub(last, 2, 17), sub(last, 18)
+end
+
 -- As they are in the sorted set, `most` at once.
 local function places_of(whom, most)
   return call('ZRANGEBYLEX', order, '[o' .. whom .. ':', '(o' .. whom .. ';', 'LIMIT', 0, most)
@@ -257,13 +299,14 @@ local function bury(whom, most, what)
   if #some == most then return most end
   forget_watches(whom)
   forget_survey(whom)
-  local session = call('HGET', state, 's\n' .. whom)
-  if session then call('ZREM', order, 'e' .. sub(session, 1, 16) .. whom) end
-  call('HDEL', state, 's\n' .. whom, 'n\n' .. whom)
+  local f = call('HMGET', state, 's\n' .. whom, 'u\n' .. whom, 'ttl')
+  if f[1] then call('ZREM', order, 'e' .. sub(f[1], 1, 16) .. whom) end
+  call('HDEL', state, 's\n' .. whom, 'n\n' .. whom, 'u\n' .. whom)
+  if f[2] and call('ZREM', order, 'u' .. f[2] .. whom) == 1 and f[2] == f[3] then
+    call('HSET', state, 'ttl', (longest_lease()))
+  end
   return #some
 end
-
-local PIECE = 200 -- places that are ended by one call
 
 -- When the next session ends, if nobody renews it; and whose it is.  A number and a text.
 local soonest
@@ -273,12 +316,12 @@ local function next_end()
   return soonest, first and sub(first, 18)
 end
 
--- End sessions whose time is up, a few at a time.  True if there were any.
+-- End sessions whose time is up, a few at a time.  True if lines may have changed.
 local function sweep()
-  local left = PIECE
+  local left, any = PIECE, grant_more()
   for i = 1, 8 do
     local till, whom = next_end()
-    if not till or till > now then return i > 1 end
+    if not till or till > now then return any or i > 1 end
     left = left - bury(whom, left)
     if left == 0 then break end
     call('ZREM', order, fmt('e%016.0f', till) .. whom)
@@ -296,6 +339,7 @@ end
 
 -- How long until it is worth to look again: a session may end, or the hold-off.
 local function patience()
+  if unfinished then return 1 end
   local till = soonest or next_end()
   if on_hold() and (not till or hold_end() < till) then till = hold_end() end
   return till and math.max(1, till - now) or 0

@@ -46,6 +46,7 @@ static void find_redis_server(struct hf_dial *dial)
 
     assert(dial == redis->remote.dial && hf_dial_is_sought(dial));
     link->following = link->moved.host[0] != '\0';
+    link->asking = link->following && link->moving;
     if (redis->config.path[0] != '\0') {
         connect_to_path(dial, redis->config.path);
     } else if (link->following) {

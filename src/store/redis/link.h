@@ -159,8 +159,10 @@ struct hf_redis_server_info {
 struct hf_redis_link {
     struct hf_redis_conn        conn;
     struct hf_redis_server_info info;
-    struct hf_server            moved;      /* the cluster sends us there, or "" */
-    bool                        following;  /* ... and there we go */
+    struct hf_server            moved;     /* the cluster sends us there, or "" */
+    bool                        moving;    /* ... and it does not own our keys yet */
+    bool                        following; /* ... and there we go */
+    bool                        asking; /* ... where each call is to begin with ASKING */
     bool                        introduced; /* we know whom we speak to */
     hf_time                     seek_began; /* the Sentinels are asked since then */
     struct hf_redis_call        call[8];    /* of the greeting */

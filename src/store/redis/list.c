@@ -1,5 +1,11 @@
-/* list.c - LIST: every place that the server tells. */
+/* list.c - LIST: every place that the server tells, a piece of them at a time.
+ *
+ * Texts are kept until the last piece has come.  Meanwhile a place that waited may have been
+ * granted: then it is told twice, and what was told last counts.
+ */
 #include "store/redis/inner.h"
+
+#include "base/grow.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -7,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST     4 /* part of the answer that is a place */
+#define FIRST     5 /* part of the answer that is a place */
+#define TEXT_MAX  (256 * 1024 * 1024)
 #define SINCE_MAX ((int64_t)1 << 60)
 #define LEFT_MAX  ((int64_t)24 * 3600 * 1000000)
 
@@ -46,18 +53,6 @@ const char *hf_redis_behind(const redisReply *text)
     return size < text->len ? text->str + size + 1 : "";
 }
 
-/* Behind it: how much of the lease is left. */
-static bool read_place(const redisReply *part, struct hf_ticket *ret)
-{
-    if (part->type != REDIS_REPLY_STRING)
-        return false;
-    int64_t left = strtoll(hf_redis_behind(part), NULL, 10);
-    if (!hf_redis_ticket_parse(part->str, ret))
-        return false;
-    ret->left = left > 0 && left <= LEFT_MAX ? left : 0;
-    return true;
-}
-
 /* Not a real place: it tells why nobody holds what seems to be free. */
 static struct hf_ticket stand_in(const char *line, struct hf_shape shape,
                                  const char *note)
@@ -75,6 +70,88 @@ static struct hf_ticket unreadable(const char *line)
                                .slot = -1,
                                .line = line != NULL ? line : "",
                                .note = "an entry of the server that cannot be read" };
+}
+
+/* ---- What was told so far ------------------------------------------------------- */
+
+struct hf_redis_listing {
+    char    *text; /* of each place: as it is kept, and how much of its lease is left */
+    size_t   used, room;
+    size_t   count;
+    int64_t  foreign; /* told with the first piece, and so is the next */
+    uint64_t stamp;
+};
+
+void hf_redis_listing_free(struct hf_redis_listing *listing)
+{
+    if (listing != NULL)
+        free(listing->text);
+    free(listing);
+}
+
+static bool keep_text(struct hf_redis_listing *listing, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char  *grown = listing->used + size <= TEXT_MAX
+                       ? hf_grow(listing->text, &listing->room, listing->used + size, 1)
+                       : NULL;
+
+    if (grown == NULL)
+        return false;
+    listing->text = grown;
+    memcpy(grown + listing->used, text, size);
+    listing->used += size;
+    return true;
+}
+
+/* What is no text cannot be read, and so can none that is empty. */
+static bool keep_piece(struct hf_redis_listing *listing, const redisReply *reply)
+{
+    for (size_t i = FIRST; i < reply->elements; i++) {
+        const redisReply *part = reply->element[i];
+        bool              is_text = part->type == REDIS_REPLY_STRING;
+
+        if (!keep_text(listing, is_text ? part->str : "") ||
+            !keep_text(listing, is_text ? hf_redis_behind(part) : ""))
+            return false;
+        listing->count++;
+    }
+    return true;
+}
+
+/* Cut up where they are. */
+static void read_all(const struct hf_redis_listing *listing, const char *name,
+                     struct hf_ticket *ret)
+{
+    char *at = listing->text;
+
+    for (size_t i = 0; i < listing->count; i++) {
+        char *behind = at + strlen(at) + 1, *next = behind + strlen(behind) + 1;
+        if (hf_redis_ticket_parse(at, &ret[i])) {
+            int64_t left = strtoll(behind, NULL, 10);
+            ret[i].left = left > 0 && left <= LEFT_MAX ? left : 0;
+        } else {
+            ret[i] = unreadable(name);
+        }
+        at = next;
+    }
+}
+
+/* They are sorted: those that are told twice stand side by side. */
+static size_t without_twins(struct hf_ticket *ticket, size_t count)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        bool twin = kept > 0 && ticket[i].seq != 0 &&
+                    ticket[kept - 1].seq == ticket[i].seq &&
+                    strcmp(ticket[kept - 1].line, ticket[i].line) == 0;
+        if (!twin)
+            ticket[kept++] = ticket[i];
+        else if (ticket[i].asked == NULL) /* it holds: that was told last */
+            ticket[kept - 1] = ticket[i];
+    }
+    return kept;
 }
 
 /* ---- All of them ---------------------------------------------------------------- */
@@ -98,32 +175,51 @@ static size_t add_held_off(struct hf_ticket *ticket, size_t count, const char *n
     return all;
 }
 
-/* { 0, changes, foreign, on hold for, place ... } */
-void hf_redis_list(struct hf_served_task *task, int code, const void *data)
+static void tell_listing(struct hf_served_task         *task,
+                         const struct hf_redis_listing *listing, int64_t held_off)
 {
-    const redisReply *reply = data;
-    const char       *name = task->base.req->name;
-    size_t            room = (reply->elements + 1) * 2, count = 0;
-    char              note[128];
+    const char *name = task->base.req->name;
+    size_t      room = (listing->count + 1) * 2, count = listing->count;
+    char        note[128];
 
-    (void)code;
     struct hf_ticket *ticket = hf_served_tickets(hf_served_of(task), room);
     if (ticket == NULL) {
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
-    bool foreign = hf_redis_number(reply, 2) > 0;
-    if (foreign && name != NULL) /* who sets a claim's key himself is in no line */
+    read_all(listing, name, ticket);
+    if (listing->foreign > 0 &&
+        name != NULL) /* who sets a claim's key himself is in no line */
         ticket[count++] = stand_in(name, (struct hf_shape){ 1, 1, true },
                                    "somebody who does not use Holdfast");
-    for (size_t i = FIRST; i < reply->elements; i++, count++)
-        if (!read_place(reply->element[i], &ticket[count]))
-            ticket[count] = unreadable(name);
     hf_served_sort(ticket, count);
-    count =
-        add_held_off(ticket, count, name, hf_redis_number(reply, 3), note, sizeof note);
+    count = without_twins(ticket, count);
+    count = add_held_off(ticket, count, name, held_off, note, sizeof note);
     assert(count <= room);
     for (size_t i = 0; i < count; i++)
         ticket[i].asked = NULL;
-    hf_served_listed(task, count, (uint64_t)hf_redis_number(reply, 1));
+    hf_served_listed(task, count, listing->stamp);
+}
+
+/* { 0, changes, foreign, on hold for, end of this piece, place ... } */
+void hf_redis_list(struct hf_served_task *task, int code, const void *data)
+{
+    const redisReply         *reply = data;
+    const char               *end = hf_redis_text(reply, 4);
+    struct hf_redis_listing **listing = &((struct hf_redis_task *)task)->listing;
+
+    (void)code;
+    if (*listing == NULL && (*listing = calloc(1, sizeof **listing)) != NULL) {
+        (*listing)->foreign = hf_redis_number(reply, 2);
+        (*listing)->stamp = (uint64_t)hf_redis_number(reply, 1);
+    }
+    if (*listing == NULL || !keep_piece(*listing, reply)) {
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+    } else if (end != NULL && end[0] != '\0' && reply->elements > FIRST) {
+        hf_redis_begin(task);
+        hf_redis_add(hf_served_of(task), end);
+        hf_served_send(task, hf_redis_list);
+    } else {
+        tell_listing(task, *listing, hf_redis_number(reply, 3));
+    }
 }

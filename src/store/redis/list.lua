@@ -1,9 +1,15 @@
--- list.lua - every place in one line, or in all.
+-- list.lua - every place in one line, or in all; a piece of them at a time.
 --
--- ARGV 4 name, or nothing for all    KEYS 5 the claim of that name, if there is one
--- -> { 0, last, foreign, on hold for, place, ... } with places as kept in t<sid>:<id>, and behind
---    a zero byte how much of the lease is left; foreign: how long a claim has to live that is none of ours, else 0
-local name = ARGV[4]
+-- ARGV 4 name, or "" for all 5 where the last piece ended, if this is not the first
+-- KEYS 5 the claim of that name, if there is one
+-- -> { 0, last, foreign, on hold for, end of this piece, place, ... } with places as kept in
+--    t<sid>:<id>, and behind a zero byte how much of the lease is left; foreign: how long a claim
+--    has to live that is none of ours, else 0; the end is "" if there are no more
+--
+-- Those that wait are told first: so one that is granted between two pieces is told twice, and
+-- not left out.
+local name, after = ARGV[4] or '', ARGV[5] or ''
+local MOST = 1000
 
 local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'last', 'hold')
 local wrong = refusal(f[1], f[2])
@@ -20,15 +26,21 @@ local function left_of(whom)
   return lefts[whom]
 end
 
-local ret = { 0, head.last, 0, hold_left() }
-for _, letter in ipairs({ 'h', 'q' }) do
+local ret, count = { 0, head.last, 0, hold_left(), '' }, 0
+for _, letter in ipairs({ 'q', 'h' }) do
   local from, to = '[' .. letter, '(' .. string.char(string.byte(letter) + 1)
-  if name then from, to = range(letter, name) end
-  for _, m in ipairs(call('ZRANGEBYLEX', order, from, to)) do
-    local whom, id = match(m, ' (%x+):(%d+)$')
-    local text = call('HGET', state, fmt('t\n%s:%s', whom, id))
-    ret[#ret + 1] = text and text .. left_of(whom)
+  if name ~= '' then from, to = range(letter, name) end
+  if sub(after, 1, 1) == letter then from = '(' .. after end
+  if count < MOST and not (letter == 'q' and sub(after, 1, 1) == 'h') then
+    local some = call('ZRANGEBYLEX', order, from, to, 'LIMIT', 0, MOST - count)
+    count = count + #some
+    if count == MOST then ret[5] = some[#some] end
+    for _, m in ipairs(some) do
+      local whom, id = match(m, ' (%x+):(%d+)$')
+      local text = call('HGET', state, fmt('t\n%s:%s', whom, id))
+      ret[#ret + 1] = text and text .. left_of(whom)
+    end
   end
 end
-if name and #ret == 4 then ret[3] = claim_left(KEYS[5]) or 0 end
+if name ~= '' and after == '' and count == 0 then ret[3] = claim_left(KEYS[5]) or 0 end
 return ret

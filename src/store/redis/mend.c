@@ -88,7 +88,7 @@ static void on_mended(struct hf_redis *redis, void *data, const redisReply *repl
     if (!hf_redis_session_answered(redis, reply, HF_REDIS_MEND, &code))
         return;
     assert(redis->session.unmended && mending->end <= mending->count);
-    if (code == HF_REDIS_UNKNOWN ||
+    if (code == HF_REDIS_AGAIN ||
         (code == HF_SERVED_DONE && hf_redis_number(reply, 3) != 0)) {
         put_down(redis); /* the same piece: there is more to take away */
     } else if (code == HF_SERVED_DONE && mending->end < mending->count) {

@@ -45,8 +45,8 @@ for i = 6, #ARGV, 10 do
   if p.kind == '1c' and p.state == 'g' then
     claims = claims + 1
     local there = call('GET', KEYS[claims]) -- none of ours: renew.lua will find it gone
-    if not broken and (not there or match(there, '^%x+:%d+:%d+$')) then
-      call('SET', KEYS[claims], owner .. ':' .. p.seq, 'PX', left)
+    if not broken and (not there or match(there, CLAIM)) then
+      call('SET', KEYS[claims], claim_value(owner, p.seq), 'PX', left)
     end
   end
 end
@@ -58,7 +58,7 @@ for _, index in ipairs(there) do
   local owner = sub(index, 2)
   if not mine[owner] then -- given back already, where that is not known any more
     local text = call('HGET', state, 't\n' .. owner)
-    if text and sub(text, 1, 1) ~= 'b' then 
+    if text and sub(text, 1, 1) ~= 'b' then
       take_out(parse_place(text), owner, 'r')
       away = away + 1
     end

@@ -22,5 +22,7 @@ refresh(name, parse_line(f[6], p.kind), owner)
 if p.state == 'w' then
   sweep()
   p = parse_place(call('HGET', state, 't\n' .. owner))
+else
+  grant_more()
 end
 return show(p, owner, f[7])

@@ -47,7 +47,7 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
     if (redis->remote.dial->phase == HF_DIAL_GREETING) { /* hello waits for us */
         redis->session.again = false;
         hf_redis_hello(redis);
-    } else if (code == HF_REDIS_UNKNOWN) {
+    } else if (code == HF_REDIS_AGAIN) {
         hf_redis_renew(&redis->served);
     } else if (code == HF_SERVED_EPOCH) {
         hf_redis_session_again(&redis->served);
@@ -62,9 +62,9 @@ static void on_renewed(struct hf_redis *redis, void *data, const redisReply *rep
         hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 1),
                             redis->session.heard);
         hf_redis_renew_after(redis, hf_redis_time(reply, 2));
-        hf_redis_session_held_off(redis, hf_redis_time(reply, 3));
-        hf_redis_session_longest(redis, hf_redis_time(reply, 4));
-        for (size_t i = 5; i < reply->elements; i++)
+        hf_redis_session_told(redis, hf_redis_time(reply, 3), hf_redis_time(reply, 4),
+                              hf_redis_number(reply, 5));
+        for (size_t i = 6; i < reply->elements; i++)
             claim_gone(redis, (uint64_t)hf_redis_number(reply, i));
         if (redis->session.again)
             hf_redis_renew(&redis->served);
@@ -91,7 +91,7 @@ bool hf_redis_renew(struct hf_served *served)
     if (session->again || redis->remote.dial->phase != HF_DIAL_READY)
         return redis->remote.dial->phase == HF_DIAL_READY;
     assert(!session->unmended); /* it is READY only with all places put down again */
-    if (redis->remote.now >= session->due)
+    if (redis->remote.now >= session->due && session->locks)
         hf_redis_canary_load(redis); /* somebody may have flushed the scripts */
     session->sent = redis->remote.now;
     session->heard = redis->news.heard;

@@ -1,8 +1,8 @@
 -- renew.lua - our session lives; end those that do not.
 --
 -- ARGV 4 ttl 5 ... for each claim: id, seq    KEYS 5 ... the claims
--- -> { 0, messages sent to us, patience, on hold for, longest ttl,
---      ids of claims that are gone ... }
+-- -> { 0, messages sent to us, patience, on hold for, longest ttl, token,
+--      ids of claims that are gone ... }; no token given out yet is higher
 local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'hold', 'run', 'ttl')
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
@@ -11,13 +11,13 @@ head = { epoch = f[1], hold = f[3] }
 
 local ttl = tonumber(ARGV[4])
 renew(sid, ARGV[3], sub(f[2], 1, 16), ttl)
-keep_time(tonumber(f[5]))
+keep_time(tonumber(f[5] or '0'))
 sweep()
 local ret = { 0, tonumber(call('HGET', state, 'n\n' .. sid) or '0'), patience(), hold_left(),
-              tonumber(f[5]) }
+              tonumber(f[5] or '0'), highest_token() }
 for i = 5, #KEYS do
   local id, seq = ARGV[2 * i - 5], ARGV[2 * i - 4]
-  if call('GET', KEYS[i]) == sid .. ':' .. id .. ':' .. seq then
+  if call('GET', KEYS[i]) == claim_value(sid .. ':' .. id, seq) then
     call('PEXPIRE', KEYS[i], math.ceil(ttl / 1000))
   else -- deleted, or somebody else's by now
     local owner = sid .. ':' .. id

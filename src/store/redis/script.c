@@ -68,9 +68,9 @@ static char *script_text(enum hf_redis_script script)
     char *text = NULL;
 
     assert(script < HF_REDIS_SCRIPTS && bodies[script] != NULL);
-    if (asprintf(&text, "%s\n%s\n%s\n%s\n%s\n%s\n%s", quick, trail_lua,
-                 quick[0] != '\0' ? quick_lua : "", base_lua, line_lua, between,
-                 bodies[script]) < 0)
+    if (asprintf(&text, "%s\n%s\n%s\n%s\nLAYOUT = LAYOUT + %d\n%s\n%s\n%s", quick,
+                 trail_lua, quick[0] != '\0' ? quick_lua : "", base_lua, HF_LAYOUT_BUMP,
+                 line_lua, between, bodies[script]) < 0)
         return NULL;
     return text;
 }
@@ -214,29 +214,30 @@ void hf_redis_add_claim(struct hf_redis *redis, const char *name)
 
 /* ---- Calls ---------------------------------------------------------------------- */
 
-/* Survey and history are rare, and the two scripts that are called most say it if they need
- * keys for them. */
+/* Keys for survey and history.  Both are rare, and a script says it if it needs them.  Until then
+ * no key is named that does not exist: while a cluster moves a slot, such a call is refused. */
 static bool needs_trail(const struct hf_redis *redis, enum hf_redis_script script)
 {
-    return redis->trail || (script != HF_REDIS_ENTER && script != HF_REDIS_LEAVE);
+    return redis->trail || script == HF_REDIS_SURVEY || script == HF_REDIS_HISTORY ||
+           (script == HF_REDIS_HELLO && redis->config.history >= 0);
 }
 
 void hf_redis_script(struct hf_redis *redis, enum hf_redis_script script, size_t claims)
 {
     const char *sha = hf_redis_script_sha(redis, script);
-    bool        trail = claims > 0 || needs_trail(redis, script);
+    bool        trail = needs_trail(redis, script);
 
     assert(script < HF_REDIS_SCRIPTS);
     hf_redis_args_begin(&redis->args);
     redis->args.failed = sha == NULL;
     hf_redis_add(&redis->served, "EVALSHA");
     hf_redis_add_note(&redis->served, sha);
-    hf_redis_add_number(&redis->served, (trail ? 4 : 2) + claims);
+    hf_redis_add_number(&redis->served, (trail || claims > 0 ? 4 : 2) + claims);
     add_key(redis, ":state", "");
     add_key(redis, ":order", "");
-    if (trail) {
-        add_key(redis, ":changes", "");
-        add_key(redis, ":past", "");
+    if (trail || claims > 0) {
+        add_key(redis, trail ? ":changes" : ":state", "");
+        add_key(redis, trail ? ":past" : ":order", "");
     }
 }
 
@@ -259,10 +260,32 @@ void hf_redis_add_owner(struct hf_redis *redis, uint64_t id)
     hf_redis_add_number(&redis->served, redis->session.connection);
 }
 
+static void on_asking(struct hf_redis *redis, void *data, const redisReply *reply)
+{
+    (void)redis;
+    (void)reply;
+    free(data);
+}
+
+/* Our keys are moving, and are at this server already, which another one still owns: each call
+ * has to say that it knows. */
+static void say_asking(struct hf_redis *redis)
+{
+    struct hf_redis_call *call = calloc(1, sizeof *call);
+
+    if (call == NULL)
+        redis->args.failed = true;
+    else
+        hf_redis_conn_call(redis, &redis->link.conn, call, 1,
+                           (const char *[]){ "ASKING" }, NULL, on_asking, call);
+}
+
 void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
                    hf_redis_on_reply *on_reply, void *data)
 {
     assert(!call->flying);
+    if (redis->link.asking && redis->remote.dial->phase >= HF_DIAL_GREETING)
+        say_asking(redis);
     /* As if it had been sent and the connection had broken. */
     if (redis->args.failed)
         hf_dial_break(redis->remote.dial, "cannot be asked: out of memory");

@@ -24,6 +24,7 @@ end
 local function keep_history(length)
   local number = head.history and match(head.history, ' (%d+)$') or fmt('%.0f', now)
   if length > 0 then
+    if not head.history then call('DEL', past) end -- of one that was lost
     head.history = fmt('%d %s', length, number)
     call('HSET', state, 'history', head.history)
   elseif head.history then
@@ -33,8 +34,14 @@ local function keep_history(length)
   end
 end
 
+-- No token given out so far is higher, nor can one be so many microseconds later that is higher
+-- by more than these: no server changes lines a million times a second.
+local function highest_token()
+  return fmt('%.0f', math.max(now, tonumber(call('HGET', state, 'last'))))
+end
+
 -- If the clock was set back, no hold-off and no lease lasts longer from now on than it did when
--- it began; and a hold-off that is over stays over.  `longest`: lease in use.
+-- it began; and a hold-off that is over stays over.  `longest`: lease of those that lock.
 local function keep_time(longest)
   local length = head.hold and tonumber(sub(head.hold, 18))
   if length and hold_end() <= now then
@@ -44,11 +51,12 @@ local function keep_time(longest)
     head.hold = fmt('%016.0f %.0f', now + length, length)
     call('HSET', state, 'hold', head.hold)
   end
-  for _ = 1, 8 do -- whoever lives renews it himself
-    local last = call('ZREVRANGEBYLEX', order, '(f', '[e', 'LIMIT', 0, 1)[1]
-    if not last or tonumber(sub(last, 2, 17)) - now <= longest then return end
-    local whom = sub(last, 18)
-    local session = call('HGET', state, 's\n' .. whom)
-    renew(whom, session and sub(session, 18) or '0', sub(last, 2, 17), longest)
+  -- A few of them; a session that lives renews its own lease.
+  for _, last in ipairs(call('ZREVRANGEBYLEX', order, '(f', '[e', 'LIMIT', 0, 8)) do
+    local till, whom = sub(last, 2, 17), sub(last, 18)
+    if till - now <= longest then return end
+    local f = call('HMGET', state, 's\n' .. whom, 'u\n' .. whom)
+    local lease = tonumber(f[2] or longest)
+    if till - now > lease then renew(whom, f[1] and sub(f[1], 18) or '0', till, lease) end
   end
 end

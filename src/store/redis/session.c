@@ -31,7 +31,6 @@ static void start_afresh(struct hf_redis *redis)
 
 void hf_redis_session_init(struct hf_redis *redis)
 {
-    redis->session.longest = redis->config.ttl;
     redis->session.due = redis->session.early = HF_NEVER;
     strcpy(redis->session.epoch, "0");
 }
@@ -57,12 +56,6 @@ void hf_redis_session_renewed(struct hf_redis *redis)
     hf_redis_session_extend(redis);
 }
 
-void hf_redis_session_longest(struct hf_redis *redis, hf_time longest)
-{
-    if (longest > redis->config.ttl)
-        redis->session.longest = longest;
-}
-
 void hf_redis_renew_after(struct hf_redis *redis, hf_time time)
 {
     hf_time at = redis->remote.now + time + HF_MS;
@@ -72,7 +65,7 @@ void hf_redis_renew_after(struct hf_redis *redis, hf_time time)
 }
 
 /* The time to put places down again is over: whoever waits is woken, and reads. */
-void hf_redis_session_held_off(struct hf_redis *redis, hf_time left)
+static void take_held_off(struct hf_redis *redis, hf_time left)
 {
     bool over = redis->session.held_off && left == 0;
 
@@ -82,6 +75,39 @@ void hf_redis_session_held_off(struct hf_redis *redis, hf_time left)
         redis->served.survey.stamp = 0; /* LIST told of it in every line: look at all */
         hf_served_news_all(&redis->served);
     }
+}
+
+/* Whatever becomes of the server's clock, its tokens do not run ahead of ours: it does not give out
+ * one every microsecond. */
+uint64_t hf_redis_session_token_bound(const struct hf_redis *redis)
+{
+    const struct hf_redis_session *session = &redis->session;
+    uint64_t us = (uint64_t)(redis->remote.now - session->token_at) / 1000;
+
+    return session->token > 0 ? session->token + us + us / 500 + 1 : 0;
+}
+
+/* Some jump: that clock was set forward. */
+void hf_redis_session_saw_token(struct hf_redis *redis, uint64_t token, hf_time sent)
+{
+    if (token > hf_redis_session_token_bound(redis)) {
+        redis->session.token = token;
+        redis->session.token_at = sent;
+    }
+}
+
+/* In a hold-off the server may not know all of them yet. */
+void hf_redis_session_told(struct hf_redis *redis, hf_time held_off, hf_time longest,
+                           int64_t token)
+{
+    struct hf_redis_session *session = &redis->session;
+
+    take_held_off(redis, held_off);
+    if (longest > session->longest || held_off == 0)
+        session->longest = longest;
+    session->token = token > 0 ? (uint64_t)token : 0;
+    session->token_at = session->sent;
+    hf_redis_session_saw_token(redis, redis->served.token, session->sent);
 }
 
 /* ---- Answers -------------------------------------------------------------------- */
@@ -94,10 +120,14 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
     switch (hf_redis_fault(redis, reply)) {
     case HF_SERVED_FINE:
         *code = (int)hf_redis_number(reply, 0);
+        if (*code == HF_REDIS_TRAIL) {
+            redis->trail = true;
+            *code = HF_REDIS_AGAIN;
+        }
         return true;
     case HF_SERVED_MISSING:
         hf_redis_script_load(redis, script);
-        *code = HF_REDIS_UNKNOWN;
+        *code = HF_REDIS_AGAIN;
         return true;
     case HF_SERVED_DENIED:
         hf_dial_refuse(redis->remote.dial, HF_EDENIED, NULL);
@@ -111,7 +141,7 @@ bool hf_redis_session_answered(struct hf_redis *redis, const redisReply *reply,
     }
 }
 
-static void opened(struct hf_redis *redis)
+void hf_redis_session_opened(struct hf_redis *redis)
 {
     assert(!redis->session.unmended && redis->link.introduced);
     hf_redis_session_renewed(redis);
@@ -125,116 +155,10 @@ void hf_redis_mended(struct hf_redis *redis)
     assert(redis->session.unmended && redis->session.mending.id == NULL);
     redis->session.unmended = false;
     hf_served_news_all(&redis->served);
-    opened(redis);
+    hf_redis_session_opened(redis);
 }
 
-/* The session stands, or stands again.  If data were lost meanwhile, it is no more than
- * that: until our places are put down again nothing is sure to be ours, even if the
- * connection breaks before that is done. */
-static void take_hello(struct hf_redis *redis, const redisReply *reply, const char *epoch)
-{
-    struct hf_redis_session *session = &redis->session;
-    bool                     other = strcmp(session->epoch, epoch) != 0;
-    bool                     late = redis->remote.now >= redis->served.base.alive_until;
-
-    assert(redis->remote.dial->phase == HF_DIAL_GREETING && redis->link.introduced);
-    hf_redis_session_longest(redis, hf_redis_time(reply, 4));
-    redis->link.info.longest = session->longest;
-    session->early = HF_NEVER;
-    session->unmended |= !redis->served.fresh && other;
-    if (session->unmended && late && redis->served.places > 0) {
-        hf_redis_session_restart(
-            &redis->served); /* too late to say that anything is ours */
-        return;
-    }
-    snprintf(session->epoch, sizeof session->epoch, "%s", epoch);
-    redis->served.fresh = false;
-    session->history_set = true;
-    hf_redis_session_held_off(redis, hf_redis_time(reply, 2));
-    hf_redis_renew_after(redis, hf_redis_time(reply, 5));
-    if (other)
-        redis->news.heard = 0; /* the count may have been lost, too */
-    hf_redis_news_count(redis, (uint64_t)hf_redis_number(reply, 3), redis->news.heard);
-    if (session->unmended)
-        hf_redis_mend(redis);
-    else
-        opened(redis);
-}
-
-/* We would not understand what is there, nor would those who wrote it what we write. */
-static void other_layout(struct hf_redis *redis, const redisReply *reply)
-{
-    char why[HF_ERRMSG_MAX];
-
-    snprintf(why, sizeof why,
-             "has locks of another version of Holdfast under our keys (layout %" PRId64
-             ", ours is %" PRId64 "): use that version, or another ?prefix=",
-             hf_redis_number(reply, 1), hf_redis_number(reply, 2));
-    hf_dial_refuse(redis->remote.dial, HF_EUNSUPPORTED, why);
-}
-
-static void on_hello(struct hf_redis *redis, void *data, const redisReply *reply)
-{
-    const char *epoch = hf_redis_text(reply, 1);
-    int         code;
-
-    (void)data;
-    if (!hf_redis_session_answered(redis, reply, HF_REDIS_HELLO, &code))
-        return;
-    if (code == HF_REDIS_UNKNOWN) {
-        hf_redis_script_load(redis, HF_REDIS_BYE); /* there may be no time later */
-        hf_redis_hello(redis);
-    } else if (code == HF_SERVED_GONE) {
-        hf_redis_session_restart(&redis->served);
-    } else if (code == HF_SERVED_VERSION) {
-        other_layout(redis, reply);
-    } else if (code == HF_SERVED_STALE) {
-        hf_dial_break(redis->remote.dial, "was told to end our session, by its will");
-    } else if (code != HF_SERVED_DONE || epoch == NULL) {
-        hf_dial_break(redis->remote.dial, "gives no answer that makes sense");
-    } else if (redis->served.executes) {
-        snprintf(redis->session.epoch, sizeof redis->session.epoch, "%s", epoch);
-        hf_redis_execute(redis);
-    } else {
-        take_hello(redis, reply, epoch);
-    }
-}
-
-/* ---- Hello ---------------------------------------------------------------------- */
-
-/* How long nobody may be granted anything, should there be no data at all.  There was
- * none before either if the namespace was never used on this server since it started,
- * and leases from before that have ended. */
-static hf_time blank_hold(const struct hf_redis *redis)
-{
-    const struct hf_redis_server_info *info = &redis->link.info;
-    hf_time                            longest =
-        redis->session.longest > info->longest ? redis->session.longest : info->longest;
-    hf_time up = (info->uptime - 1) * HF_SEC;
-
-    if (!redis->served.fresh || info->longest > 0 || info->promoted)
-        return longest;
-    return up >= longest ? 0 : longest - (up > 0 ? up : 0);
-}
-
-void hf_redis_hello(struct hf_redis *redis)
-{
-    struct hf_redis_session *session = &redis->session;
-
-    assert(!session->call.flying && redis->remote.dial->phase != HF_DIAL_READY);
-    session->sent = redis->remote.now;
-    hf_redis_script(redis, HF_REDIS_HELLO, 0);
-    hf_redis_add_who(redis);
-    hf_redis_add_number(&redis->served, (uint64_t)(redis->config.ttl / 1000));
-    hf_redis_add_number(&redis->served, (uint64_t)(session->longest / 1000));
-    hf_redis_add_number(&redis->served, (uint64_t)(blank_hold(redis) / 1000));
-    hf_redis_add_number(&redis->served, redis->served.token);
-    if (redis->config.history >= 0 && !redis->served.executes) {
-        hf_redis_add_number(&redis->served, (uint64_t)redis->config.history);
-        hf_redis_add_number(&redis->served, session->history_set);
-    }
-    hf_redis_send(redis, &session->call, on_hello, NULL);
-}
+/* ---- Begin, begin again ---------------------------------------------------------- */
 
 /* Past all connections that the owner of a session may make, so that nothing he sends counts
  * any more; and the same for all who have its will, so that none keeps another out.  The
@@ -254,7 +178,7 @@ void hf_redis_session_begin(struct hf_redis *redis)
         assert(session->connection < LAST_CONNECTION);
     }
     session->again = false;
-    hf_redis_canary_load(redis);
+    redis->trail = false;
     hf_redis_hello(redis);
 }
 

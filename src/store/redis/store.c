@@ -56,6 +56,7 @@ static const char *changed_name(const void *reply, size_t index)
 static void free_task(struct hf_task *task)
 {
     hf_redis_examine_free(task);
+    hf_redis_listing_free(((struct hf_redis_task *)task)->listing);
     hf_served_past_free(((struct hf_served_task *)task)->past);
 }
 

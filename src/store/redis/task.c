@@ -66,6 +66,8 @@ void hf_redis_begin(struct hf_served_task *task)
     bool                 claim = may_touch_claim(&redis->served, req, &form);
 
     assert(!task->flying && (!claim || req->name != NULL));
+    if (form.script == HF_REDIS_ENTER && !redis->session.locks)
+        hf_redis_session_use(redis);
     ((struct hf_redis_task *)task)->script = form.script;
     hf_redis_script(redis, form.script, claim);
     if (claim)
@@ -74,7 +76,8 @@ void hf_redis_begin(struct hf_served_task *task)
         hf_redis_add_owner(redis, req->id);
     else
         hf_redis_add_who(redis);
-    if (req->name != NULL || form.script == HF_REDIS_HISTORY)
+    if (req->name != NULL || form.script == HF_REDIS_HISTORY ||
+        form.script == HF_REDIS_LIST)
         hf_redis_add_note(&redis->served, req->name);
     if (form.script == HF_REDIS_READ)
         hf_redis_add(&redis->served, leaves_mark(redis, req) ? "1" : "0");
@@ -84,6 +87,7 @@ static void on_reply(struct hf_redis *redis, void *data, const redisReply *reply
 {
     const struct hf_redis_task *task = data;
     enum hf_served_fault        fault = hf_redis_fault(redis, reply);
+    hf_time                     sent = task->call.sent;
 
     if (fault == HF_SERVED_MISSING) {
         hf_redis_script_load(redis, task->script);
@@ -94,6 +98,7 @@ static void on_reply(struct hf_redis *redis, void *data, const redisReply *reply
         fault = HF_SERVED_AGAIN;
     }
     hf_served_answered(data, fault, reply);
+    hf_redis_session_saw_token(redis, redis->served.token, sent);
 }
 
 void hf_redis_task_send(struct hf_served_task *task)

@@ -4,6 +4,10 @@
 --                         somebody surveys, and no more than MOST_CHANGES
 --       4 PREFIX:past     a list: what happened, oldest first; only while history is kept
 --
+-- As a rule neither exists.  In a cluster whose slots move, a call that names a key that does not
+-- exist may not be served.  So a call leaves both out until it is told that they are needed; if
+-- there are keys behind them, the first two stand there once more.
+--
 -- Two fields of the hash.  Both are absent as a rule, and that is all that it costs then.
 --   survey   for each who surveys "<mark><sid>:<last>": he has seen all up to `last`.  Marks:
 --            + he waits, and is to be told of the next change; - he is not; ? there was too much
@@ -13,6 +17,7 @@
 -- Neither may ever be in the way of a lock: what cannot be written is left out.
 local call, sub = redis.call, string.sub
 local state, order, changes, past = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local noted = past and past ~= order or nil -- false: there is nothing to note down
 local MOST_CHANGES = 1000
 
 -- A key of the same namespace, or a channel.
