@@ -2,6 +2,7 @@
 #include "leftovers.h"
 
 #include "clock.h"
+#include "guard.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -11,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TITLE "holdfast-guard: the command ended at "
+#define TITLE GUARD_NAME ": the command ended at "
 
 /* Where our command line stands, its size, and that with the environment behind it. */
 static char *find_title(size_t *size, size_t *most)
@@ -101,8 +102,8 @@ bool leftovers_find(const struct hf_entry *entry, struct leftovers_found *ret)
     gethostname(host, sizeof host - 1);
     if (!entry->held || pid <= 0 || strcmp(entry->host, host) != 0)
         return false;
-    pid_t outer = tree_child(pid, "holdfast-outer");
-    pid_t guardian = tree_child(outer > 0 ? outer : pid, "holdfast-guard");
+    pid_t outer = tree_child(pid, GUARD_OUTER_NAME);
+    pid_t guardian = tree_child(outer > 0 ? outer : pid, GUARD_NAME);
     if (guardian <= 0 || !read_title(guardian, &ret->since))
         return false;
     ret->count = tree_members(guardian, ret->member);

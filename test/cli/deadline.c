@@ -51,7 +51,7 @@ static void begin(struct fixture *f, char *script, int64_t grace_ms, int64_t dea
     assert_int_equal(guard_start(&plan, &f->guard), 0);
     f->begin = clock_boot_ns();
     go.deadline = f->begin + deadline_ms * NS_PER_MS;
-    assert_int_equal(guard_go(&f->guard, &go, NULL, 0), 0);
+    assert_int_equal(guard_go(&f->guard, &go), 0);
 }
 
 /* The next news of that kind; what comes before it is skipped. */
