@@ -1,6 +1,7 @@
 /* deadline.c - the guardian by itself, told deadlines as a store with leases
  * would have them.  The file store has none, so only this shows that a command
  * is asked to end, and then killed, in time, by a holdfast that does nothing. */
+#include "cli/around.c"
 #include "cli/cgroup.c"
 #include "cli/child.c"
 #include "cli/cli.c"
