@@ -30,6 +30,22 @@ static int set_environment(const struct guard_plan *plan, const struct guard_ord
     return go->slot < 0 ? unsetenv("HOLDFAST_SLOT") : setenv("HOLDFAST_SLOT", slot, 1);
 }
 
+/* From 700 on: scripts use 3 to 9, shells keep their own from 10 on and at 255, 200 is
+ * flock's in many a script.  If fewer than that may be open, it is the first from 10 on.
+ * The FIFO, which comes last, gets the lower number: the kernel closes that last when a
+ * process ends, and whoever notices it then finds the tickets free. */
+static int hand_down(const struct guard_order *go)
+{
+    for (int i = go->lifelines - 1; i >= 0; i--) {
+        int fd = fcntl(go->lifeline[i], F_DUPFD, 700);
+        if (fd < 0 && (errno == EINVAL || errno == EMFILE))
+            fd = fcntl(go->lifeline[i], F_DUPFD, 10);
+        if (fd < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static _Noreturn void become(const struct guard_plan *plan, const struct guard_order *go,
                              pid_t guardian, int report)
 {
@@ -38,7 +54,7 @@ static _Noreturn void become(const struct guard_plan *plan, const struct guard_o
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != guardian) /* it died before that */
         _exit(EXIT_FAILURE);
-    if (set_environment(plan, go) == 0) {
+    if ((plan->close || hand_down(go) == 0) && set_environment(plan, go) == 0) {
         signals_restore(plan->signals);
         execvp(plan->command[0], plan->command);
     }

@@ -1,4 +1,10 @@
-/* child.h - starts the command, as if holdfast had not been there. */
+/* child.h - starts the command, as if holdfast had not been there.
+ *
+ * But for one thing: it inherits the session's lifeline, if there is one.  So if holdfast
+ * and the guardian are killed at once, processes that the command started keep the lock
+ * until the last of them is gone, as under flock(1); -o closes it, as flock's -o does.
+ * Those that --leftovers leave lets go must not keep the lock: they inherit nothing.
+ */
 #ifndef CHILD_H
 #define CHILD_H
 

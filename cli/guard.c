@@ -87,31 +87,30 @@ static int send_message(struct guard *guard, const struct msghdr *msg, int flags
 }
 
 /* Never waits: a guardian whose mailbox is full does not listen any more. */
-static int send_order(struct guard *guard, const struct guard_order *order,
-                      const int *fds, int count)
+static int send_order(struct guard *guard, const struct guard_order *order)
 {
     char          control[CMSG_SPACE(sizeof(int) * GUARD_FDS_MAX)] = { 0 };
     struct iovec  iov = { .iov_base = (void *)order, .iov_len = sizeof *order };
     struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-    size_t        size = sizeof(int) * (size_t)count;
+    size_t        size = sizeof(int) * (size_t)order->lifelines;
 
-    assert(count >= 0 && count <= GUARD_FDS_MAX);
-    if (count > 0) {
+    assert(order->lifelines >= 0 && order->lifelines <= GUARD_FDS_MAX);
+    if (size > 0) {
         msg.msg_control = control;
         msg.msg_controllen = CMSG_SPACE(size);
         struct cmsghdr *header = CMSG_FIRSTHDR(&msg);
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
         header->cmsg_len = CMSG_LEN(size);
-        memcpy(CMSG_DATA(header), fds, size);
+        memcpy(CMSG_DATA(header), order->lifeline, size);
     }
     return send_message(guard, &msg, MSG_DONTWAIT);
 }
 
-int guard_go(struct guard *guard, const struct guard_order *go, const int *fds, int count)
+int guard_go(struct guard *guard, const struct guard_order *go)
 {
     assert(go->kind == GUARD_GO);
-    return send_order(guard, go, fds, count);
+    return send_order(guard, go);
 }
 
 static struct guard_order make_order(enum guard_order_kind kind)
@@ -130,7 +129,7 @@ int guard_tell(struct guard *guard, enum guard_order_kind kind, int value,
 
     order.value = value;
     order.deadline = deadline;
-    return send_order(guard, &order, NULL, 0);
+    return send_order(guard, &order);
 }
 
 int guard_tell_will(struct guard *guard, const void *will, size_t size)

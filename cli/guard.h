@@ -6,7 +6,9 @@
  * forked before the store is opened: one thread, no database, nothing that can
  * hang.  It has copies of the descriptors that keep the session alive
  * (hf_lifeline), and closes them only when the tree is gone; so nobody else is
- * granted the lock while any of the tree still runs.  It ends the tree
+ * granted the lock while any of the tree still runs.  The command inherits copies,
+ * too (child.h): they count when both holdfast and the guardian were killed.  The
+ * guardian ends the tree
  *
  *     at once    when the socket says that holdfast died, or the lock is lost
  *     in time    when the deadline it was last told comes near, even if
@@ -38,6 +40,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* How they show in ps(1): `pkill holdfast` must not end them together with holdfast. */
+#define GUARD_NAME       "hf-guardian"
+#define GUARD_OUTER_NAME "hf-outer"
+
 #define GUARD_FDS_MAX  8
 #define GUARD_WILL_MAX 8192 /* the lease ends a session whose URL is longer than that */
 
@@ -51,7 +57,8 @@ struct guard_plan {
     int64_t               grace_ns;
     int64_t               max_run_ns; /* --max-run; 0: none */
     enum leftovers        leftovers;
-    int                   nice; /* what the command must have again */
+    bool                  close; /* the command inherits no lifeline */
+    int                   nice;  /* what the command must have again */
     const struct signals *signals;
     int                   status_fd; /* its reader must see our end; 0: none */
 };
@@ -72,6 +79,8 @@ struct guard_order {
     int64_t               hold_until; /* GO: the lock is kept until then; 0: no need */
     uint64_t              token;      /* GO */
     int                   slot;       /* GO; -1: none */
+    int                   lifeline[GUARD_FDS_MAX]; /* GO: as numbered in this process */
+    int                   lifelines;               /* how many there are */
 };
 
 enum guard_news_kind {
@@ -112,8 +121,7 @@ pid_t guard_fork(int *link);
 int guard_start(const struct guard_plan *plan, struct guard *ret);
 
 /* -1: the guardian does not listen. */
-int guard_go(struct guard *guard, const struct guard_order *go, const int *fds,
-             int count);
+int guard_go(struct guard *guard, const struct guard_order *go);
 int guard_tell(struct guard *guard, enum guard_order_kind kind, int value,
                int64_t deadline);
 int guard_tell_will(struct guard *guard, const void *will, size_t size);

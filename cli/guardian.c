@@ -319,7 +319,7 @@ static void settle_in(struct guardian *g)
 {
     sigset_t wanted;
 
-    settle_apart("holdfast-guard");
+    settle_apart(GUARD_NAME);
     settle_guardian(g->plan);
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGCHLD);

@@ -1,13 +1,16 @@
 /* held.c - see held.h. */
 #include "held.h"
 
+#include "around.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define HELD "HOLDFAST_HELD"
+#define HELD     "HOLDFAST_HELD"
+#define HOST_MAX 256
 
 /* As one field; free it.  NULL: no memory. */
 static char *escape(const char *text)
@@ -64,31 +67,38 @@ bool held_name(const char *name)
         found = strncmp(held, field, length) == 0 && held[length] == '/';
     }
     free(field);
-    return found;
+    return found || around_us(name, 0);
+}
+
+static const char *this_host(char host[HOST_MAX])
+{
+    host[0] = host[HOST_MAX - 1] = '\0';
+    gethostname(host, HOST_MAX - 1);
+    return host;
 }
 
 bool held_place(const char *name, uint64_t token, const char *host, int64_t pid)
 {
     const char *held = getenv(HELD);
     char       *place = held != NULL ? compose(name, token, host, pid) : NULL;
+    char        own[HOST_MAX];
     bool        found = place != NULL && has_word(held, place);
 
     free(place);
-    return found;
+    return found ||
+           (pid > 0 && strcmp(host, this_host(own)) == 0 && around_us(name, (pid_t)pid));
 }
 
 int held_add(const char *name, uint64_t token, int64_t pid)
 {
     const char *outer = getenv(HELD);
-    char        host[256] = "", *place, *all = NULL;
-
-    gethostname(host, sizeof host - 1);
-    place = compose(name, token, host, pid);
-    bool nested = outer != NULL && *outer != '\0';
-    int  r = place != NULL && asprintf(&all, "%s%s%s", nested ? outer : "",
+    char        host[HOST_MAX], *all = NULL;
+    char       *place = compose(name, token, this_host(host), pid);
+    bool        nested = outer != NULL && *outer != '\0';
+    int         r = place != NULL && asprintf(&all, "%s%s%s", nested ? outer : "",
                                       nested ? " " : "", place) >= 0
-                 ? setenv(HELD, all, 1)
-                 : -1;
+                        ? setenv(HELD, all, 1)
+                        : -1;
     free(place);
     free(all);
     return r;

@@ -1,12 +1,15 @@
-/* held.h - HOLDFAST_HELD: what the runs around a command hold.
+/* held.h - what the runs around a command hold, by HOLDFAST_HELD.
  *
- * The places, joined by blanks, each as
+ * It has the places, joined by blanks, each as
  *
  *     NAME/TOKEN/PID@HOST        nightly/1763240000123456/4242@web1
  *
  * with %XX for '/', '%', blanks and controls in NAME and HOST.  Which store a place is
  * in need not be said, nor of which kind it is: a holder in a line with that token,
  * process and host is that place, and the line tells the rest.
+ *
+ * If somebody cleaned the environment, /proc still shows which runs are around us on this
+ * host (around.h).
  */
 #ifndef HELD_H
 #define HELD_H

@@ -2,6 +2,7 @@
 #include "leftovers.h"
 
 #include "clock.h"
+#include "guard.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -18,7 +19,7 @@ struct leftovers_seen {
     struct leftovers_found found; /* count 0: nothing */
 };
 
-#define TITLE "holdfast-guard: the command ended at "
+#define TITLE GUARD_NAME ": the command ended at "
 
 /* Where our command line stands, its size, and that with the environment behind it. */
 static char *find_title(size_t *size, size_t *most)
@@ -102,8 +103,8 @@ static bool read_title(pid_t pid, int64_t *since)
 
 static void look_at(struct leftovers_look *look, struct leftovers_seen *seen)
 {
-    pid_t outer = tree_child(seen->pid, "holdfast-outer");
-    pid_t guardian = tree_child(outer > 0 ? outer : seen->pid, "holdfast-guard");
+    pid_t outer = tree_child(seen->pid, GUARD_OUTER_NAME);
+    pid_t guardian = tree_child(outer > 0 ? outer : seen->pid, GUARD_NAME);
 
     if (guardian <= 0 || !read_title(guardian, &seen->found.since))
         return;

@@ -1,6 +1,7 @@
 /* link.c - see link.h. */
 #include "link.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -39,6 +40,18 @@ void link_tell_who(int link, enum guard_news_kind kind)
         send_news(link, &news);
 }
 
+/* The descriptors came with new numbers. */
+static void take_lifeline(struct msghdr *msg, struct guard_order *go)
+{
+    struct cmsghdr *header = CMSG_FIRSTHDR(msg);
+    size_t          size = header != NULL ? header->cmsg_len - CMSG_LEN(0) : 0;
+
+    assert(size <= sizeof go->lifeline);
+    go->lifelines = (int)(size / sizeof *go->lifeline); /* no more than came through */
+    if (size > 0)
+        memcpy(go->lifeline, CMSG_DATA(header), size);
+}
+
 enum link_heard link_hear(int link, bool wait, struct guard_order *ret,
                           struct will_kept *will)
 {
@@ -57,6 +70,7 @@ enum link_heard link_hear(int link, bool wait, struct guard_order *ret,
         return LINK_SILENT;
     if (n < (ssize_t)sizeof *ret)
         return LINK_ENDED;
+    take_lifeline(&msg, ret);
     if (ret->kind == GUARD_WILL)
         will->size = (size_t)n - sizeof *ret;
     return LINK_ORDER;

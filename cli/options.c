@@ -119,6 +119,7 @@ const struct option_row option_table[] = {
     { CHILD, OPT_MAX_RUN, "max-run", "TIME", "end the command after TIME, exit 124" },
     { CHILD, OPT_LEFTOVERS, "leftovers", "WHAT",
       "wait for, end or leave what outlives it (wait)" },
+    { CHILD, 'o', "close", NULL, "let it inherit nothing that keeps the lock" },
     { CHILD, OPT_ON_ASK, "on-ask", "SIGNAL", "signal the command when asked to yield" },
     { IN_HOLD, OPT_YIELD, "yield", NULL, "release it when asked to" },
     { IN_ELECT, OPT_AGAIN, "again", NULL, "queue again also when the command ends" },

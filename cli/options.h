@@ -127,6 +127,7 @@ struct args {
     int64_t        hold_at_least_ms;
     int64_t        max_run_ms; /* 0: for as long as it likes */
     enum leftovers leftovers;
+    bool           close;
     int            on_ask;    /* signal for the command; 0: none */
     int            status_fd; /* 0: none */
     bool           yield;

@@ -24,7 +24,7 @@ _Noreturn void outer_live(const struct guard_plan *plan, int link)
     pid_t self = getpid();
     int   status = 0;
 
-    settle_apart("holdfast-outer");
+    settle_apart(GUARD_OUTER_NAME);
     settle_guardian(plan);
     pid_t guardian = fork();
     if (guardian == 0)

@@ -9,6 +9,7 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,8 @@ static int start_program(const struct args *args, const char *name, struct words
         return complain_errno("HOLDFAST_URL");
     if (!find_program(name, path, sizeof path))
         return complain_errno("/proc/self/exe");
+    for (int fd = 0; fd <= 2; fd++)
+        fcntl(fd, F_SETFD, 0); /* main() may have occupied them: it needs that, too */
     words->word[0] = path;
     words->word[words->count] = NULL;
     execv(path, words->word);

@@ -208,6 +208,8 @@ static bool *flag_of(struct args *args, int id)
         return &args->help;
     case 'y':
         return &args->yes;
+    case 'o':
+        return &args->close;
     case OPT_CLAIM:
         return &args->claim;
     case OPT_JSON:

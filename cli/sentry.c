@@ -66,7 +66,7 @@ void sentry_tell(struct sentry *sentry, const struct hf_lock *lock)
  * end. */
 static void settle_in(int link)
 {
-    settle_apart("holdfast-sentry");
+    settle_apart("hf-sentry");
     if (link != LINK && dup3(link, LINK, O_CLOEXEC) < 0)
         _exit(1);
     settle_descriptors(LINK + 1);

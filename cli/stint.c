@@ -228,6 +228,7 @@ void stint_serve(struct stint *stint)
          .grace_ns = args->grace_ms * NS_PER_MS,
          .max_run_ns = args->max_run_ms * NS_PER_MS,
          .leftovers = args->leftovers,
+         .close = args->close || args->leftovers == LEFTOVERS_LEAVE,
          .nice = getpriority(PRIO_PROCESS, 0),
          .signals = stint->signals,
          .status_fd = status_fd(),

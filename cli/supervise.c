@@ -33,17 +33,17 @@ static void pass_on(struct supervisor *s, int signal)
 static void start_command(struct supervisor *s)
 {
     struct guard_order go;
-    int                fds[GUARD_FDS_MAX];
-    int                count = hf_lifeline(s->client, fds, GUARD_FDS_MAX);
 
     s->deadline = session_deadline(s->lock);
     memset(&go, 0, sizeof go);
+    int lifelines = hf_lifeline(s->client, go.lifeline, GUARD_FDS_MAX);
     go.kind = GUARD_GO;
+    go.lifelines = lifelines > 0 ? lifelines : 0;
     go.deadline = s->deadline;
     go.hold_until = s->hold_until;
     go.token = hf_token(s->lock);
     go.slot = hf_slot(s->lock);
-    if (guard_go(s->guard, &go, fds, count < 0 ? 0 : count) < 0)
+    if (guard_go(s->guard, &go) < 0)
         s->orphaned = true;
 }
 

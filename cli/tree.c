@@ -260,3 +260,13 @@ pid_t tree_child(pid_t pid, const char *name)
     fclose(file);
     return 0;
 }
+
+pid_t tree_parent(pid_t pid, char name[16])
+{
+    struct process process;
+
+    if (pid <= 0 || !read_process(pid, &process))
+        return 0;
+    memcpy(name, process.name, sizeof process.name);
+    return process.parent;
+}

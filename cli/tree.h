@@ -41,6 +41,9 @@ const char *tree_names(char out[TREE_NAMES_MAX], const struct tree_member *membe
 /* A child of `pid` by its name, or 0. */
 pid_t tree_child(pid_t pid, const char *name);
 
+/* The parent of `pid`, and the name of `pid` itself; 0: it is not known. */
+pid_t tree_parent(pid_t pid, char name[16]);
+
 /* Processes that SIGKILL has not ended after this time are told of. */
 #define TREE_STUCK_NS (400 * NS_PER_MS)
 

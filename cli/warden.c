@@ -30,7 +30,7 @@
 #include <unistd.h>
 
 #define LINK STDIN_FILENO
-#define NAME "holdfast-warden"
+#define NAME "hf-warden"
 
 struct charge {
     int              program; /* a pidfd; -1: it is dead */

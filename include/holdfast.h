@@ -245,7 +245,8 @@ static inline struct hf_options hf_options_init()
 /* Open a session.  `url` NULL or "": $HOLDFAST_URL if set, else your own file
  * holdfast/locks.db in $XDG_STATE_HOME or ~/.local/state; without HOME the home
  * directory is the one in the user database.  Another user, or another XDG_STATE_HOME,
- * means another file: hf_where() tells which.
+ * means another file: hf_where() tells which.  A program with more rights than its caller
+ * (set-user-ID) takes nothing from the environment.
  *
  *     sqlite:PATH      a file on this machine, with one name: HF_EDENIED if it has hard links,
  *                      or is mounted by itself; mount its folder
@@ -795,7 +796,8 @@ HF_API int hf_process(struct hf_client *client);
 /* ---- Guarding: end the session of a process that has died --------------- */
 
 /* Descriptors that keep this session alive as long as any process has a copy
- * open (file store), so that a guardian outlives a killed holder.  Returns how
+ * open (file store), so that a guardian outlives a killed holder, or what it started does.
+ * Nothing can be written by them to the files that others use.  Returns how
  * many descriptors were written to `fds`, 0 if the store works by leases: then only
  * hf_left_ms() counts.  They belong to the client: pass copies on, close none.  After a
  * loss there are new ones: ask again. */

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@ static atomic_uint     generation;
 static int            *guarded;
 static size_t          count, room;
 static int             cancel; /* state that the thread with the mutex had before */
+static int             takers; /* of the low numbers */
+static unsigned        taken;  /* by us: a bit for each number */
 
 /* A thread that is canceled in open() or close() would take the mutex with it. */
 static void take_guard(void)
@@ -35,8 +38,43 @@ static void give_guard(void)
     pthread_setcancelstate(state, NULL);
 }
 
+/* ---- The low numbers ------------------------------------------------------------ */
+
+static void take_low(void)
+{
+    takers++;
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0)
+            continue;
+        int got = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (got == fd)
+            taken |= 1u << fd;
+        else if (got >= 0)
+            close(got); /* the program has opened something at this very moment */
+    }
+}
+
+/* Not if the program has put something else there. */
+static void free_low(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if ((taken & 1u << fd) != 0 && (fcntl(fd, F_GETFL) & O_PATH) != 0)
+            close(fd);
+    taken = 0;
+}
+
+static void give_low(void)
+{
+    if (takers > 0 && --takers == 0 && taken != 0) /* 0: forked in between */
+        free_low();
+}
+
+/* ---- Forking -------------------------------------------------------------------- */
+
 static void in_child(void)
 {
+    free_low(); /* the threads that took them are not here */
+    takers = 0;
     for (size_t i = 0; i < count; i++)
         close(guarded[i]);
     count = 0;
@@ -57,13 +95,33 @@ unsigned hf_fork_generation(void)
 
 void hf_fork_pause(void)
 {
+    int error = errno;
+
     pthread_once(&once, install);
     take_guard();
+    take_low();
+    errno = error;
 }
 
 void hf_fork_resume(void)
 {
+    int error = errno;
+
+    give_low();
     give_guard();
+    errno = error;
+}
+
+void hf_low_take(void)
+{
+    hf_fork_pause();
+    give_guard();
+}
+
+void hf_low_give(void)
+{
+    take_guard();
+    hf_fork_resume();
 }
 
 int hf_fork_guard(int fd)
@@ -98,22 +156,19 @@ void hf_fork_unguard(int fd)
 
 int hf_fork_adopt(int fd)
 {
-    int error = errno;
-
     if (fd >= 0 && hf_fork_guard(fd) < 0) {
         close(fd);
         fd = -1;
-        error = ENOMEM;
+        errno = ENOMEM;
     }
     hf_fork_resume();
-    errno = error;
     return fd;
 }
 
 void hf_fork_close(int fd)
 {
-    hf_fork_pause();
+    take_guard();
     hf_fork_unguard(fd);
     close(fd);
-    hf_fork_resume();
+    give_guard();
 }

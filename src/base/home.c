@@ -29,14 +29,14 @@ static char *home_of(uid_t user)
 
 char *hf_home(void)
 {
-    const char *home = getenv("HOME");
+    const char *home = secure_getenv("HOME");
 
     return home != NULL && home[0] == '/' ? strdup(home) : home_of(geteuid());
 }
 
 char *hf_state_home(void)
 {
-    const char *state = getenv("XDG_STATE_HOME");
+    const char *state = secure_getenv("XDG_STATE_HOME");
     char       *home, *path = NULL;
 
     if (state != NULL && state[0] == '/')

@@ -1,6 +1,7 @@
 /* asked.c - see asked.h. */
 #include "client/asked.h"
 
+#include "base/fork.h"
 #include "client/lock.h"
 
 #include <assert.h>
@@ -73,7 +74,9 @@ int hf_ask_fd(struct hf_lock *lock)
     if (r < 0)
         return r;
     if (asked->fd < 0) {
+        hf_low_take();
         asked->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        hf_low_give();
         if (asked->count > 0)
             ring(asked);
     }

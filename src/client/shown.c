@@ -1,6 +1,7 @@
 /* shown.c - see shown.h. */
 #include "client/shown.h"
 
+#include "base/fork.h"
 #include "client/lock.h"
 
 #include <assert.h>
@@ -167,7 +168,9 @@ int hf_lost_fd(struct hf_lock *lock)
     if (r < 0)
         return r;
     if (lock->shown.lost_fd < 0) {
+        hf_low_take();
         lock->shown.lost_fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+        hf_low_give();
         hf_lock_set_alarm(lock);
     }
     r = hf_client_need_fd(lock->client, lock->shown.lost_fd);

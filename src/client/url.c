@@ -103,7 +103,7 @@ static int system_url(const char *params, char **ret, char *errmsg)
 static int choose_url(const char *url, char **ret, char *errmsg)
 {
     if (url == NULL || url[0] == '\0')
-        url = getenv("HOLDFAST_URL");
+        url = secure_getenv("HOLDFAST_URL");
     if (url == NULL || url[0] == '\0' || strcmp(url, "sqlite:") == 0)
         return default_url(ret, errmsg);
     if (strncmp(url, SYSTEM_SCHEME ":", strlen(SYSTEM_SCHEME ":")) == 0)

@@ -87,7 +87,9 @@ static int start_program(struct hf_warden *warden, int *pidfd)
         close(ends[0]);
         return ENOMEM;
     }
+    hf_low_take();
     int error = hf_spawn_apart(warden->path, argv, warden->environment, its_end, pidfd);
+    hf_low_give();
     hf_fork_close(its_end);
     if (error == 0)
         warden->socket = ends[0];

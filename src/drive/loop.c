@@ -1,6 +1,7 @@
 /* loop.c - one turn of the engine, one round of polling; see drive.h. */
 #include "drive/drive.h"
 
+#include "base/fork.h"
 #include "holdfast.h"
 
 #include <assert.h>
@@ -53,9 +54,11 @@ int hf_drive_init(struct hf_drive *drive, const struct hf_drive_ops *ops, void *
     *drive = (struct hf_drive){ .ops = ops, .owner = owner, .fd = fd };
     drive->epoll = -1;
     drive->wake = drive->armed = HF_NEVER;
+    hf_low_take();
     drive->timer = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
     drive->kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     drive->keeper_kick = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    hf_low_give();
     bool made = drive->timer >= 0 && drive->kick >= 0 && drive->keeper_kick >= 0;
     int  r = made ? 0 : errno;
 
@@ -345,7 +348,9 @@ int hf_drive_fd(struct hf_drive *drive)
     if (drive->epoll >= 0)
         return drive->epoll;
 
+    hf_low_take();
     int epoll = epoll_create1(EPOLL_CLOEXEC);
+    hf_low_give();
     if (epoll < 0)
         return HF_ESTORE;
     if (add_to_epoll(epoll, drive->fd) < 0 || add_to_epoll(epoll, drive->timer) < 0 ||

@@ -43,7 +43,9 @@ static void *run(void *data)
     ssize_t          n;
 
     pthread_setname_np(pthread_self(), aside->work->name);
+    hf_low_take(); /* look-ups open sockets, as libpq does to cancel */
     aside->work->run(aside->data);
+    hf_low_give();
     atomic_store(&aside->done, true);
     n = write(aside->mouth, "", 1); /* fails if nobody listens any more */
     (void)n;

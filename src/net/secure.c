@@ -6,6 +6,8 @@
  */
 #include "net/secure.h"
 
+#include "base/fork.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -218,7 +220,9 @@ void hf_secure_step(struct hf_stream *stream)
 
     assert(stream->state == HF_STREAM_SHAKING);
     ERR_clear_error();
+    hf_low_take(); /* it may read certificates */
     r = SSL_do_handshake(stream->ssl);
+    hf_low_give();
     if (r == 1) {
         stream->want_write = false;
         stream->state = HF_STREAM_OPEN;

@@ -1,6 +1,7 @@
 /* store.c - the stores built in, found by the scheme of a URL. */
 #include "store/store.h"
 
+#include "base/fork.h"
 #include "holdfast.h"
 #include "store/memory/memory.h"
 #ifdef HF_STORE_POSTGRES
@@ -162,7 +163,9 @@ int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store 
     if (r < 0)
         return r;
     assert(impl->submit != NULL && impl->cancel != NULL && impl->process != NULL);
+    hf_low_take();
     r = impl->open(config, errmsg, ret);
+    hf_low_give();
     assert(r < 0 || (*ret)->impl->close != NULL);
     assert(r < 0 ||
            (*ret)->fd >= 0); /* and it stays the same, so that it can be polled */

@@ -93,19 +93,19 @@ def stdin_and_stdout_pass_through(t):
 
 
 @case
-def other_open_files_pass_through_and_none_of_ours(t):
+def other_open_files_pass_through_and_none_of_ours_but_the_lifeline(t):
     with open(t.path("x"), "w+") as file:
         done = t.run("run", "a", "--", "sh", "-c", "ls /proc/$$/fd; echo hi >&$FD",
                      pass_fds=[file.fileno()], env={"FD": str(file.fileno())})
         t.equal(done.code, 0)
-        t.equal(set(map(int, done.out.split())), {0, 1, 2, file.fileno()})
+        t.equal(set(map(int, done.out.split())), {0, 1, 2, file.fileno(), 700, 701})
         file.seek(0)
         t.equal(file.read(), "hi\n")
 
 
 @case
 def closed_stdio_stays_closed(t):
-    script = 'exec "$HF" run a -- sh -c "ls /proc/self/fd >$D/fds" <&- >&- 2>&-'
+    script = 'exec "$HF" run -o a -- sh -c "ls /proc/self/fd >$D/fds" <&- >&- 2>&-'
     t.equal(subprocess.run(["sh", "-c", script], env=t.env, timeout=LIMIT).returncode, 0)
     fds = set(map(int, t.path("fds").read_text().split()))
     t.true(not fds & {2} and max(fds) <= 3, f"open: {fds}")

@@ -1,6 +1,7 @@
 /* deadline.c - the guardian by itself, told deadlines as a store with leases
  * would have them.  The file store has none, so only this shows that a command
  * is asked to end, and then killed, in time, by a holdfast that does nothing. */
+#include "cli/around.c"
 #include "cli/cgroup.c"
 #include "cli/child.c"
 #include "cli/cli.c"
@@ -51,7 +52,7 @@ static void begin(struct fixture *f, char *script, int64_t grace_ms, int64_t dea
     assert_int_equal(guard_start(&plan, &f->guard), 0);
     f->begin = clock_boot_ns();
     go.deadline = f->begin + deadline_ms * NS_PER_MS;
-    assert_int_equal(guard_go(&f->guard, &go, NULL, 0), 0);
+    assert_int_equal(guard_go(&f->guard, &go), 0);
 }
 
 /* The next news of that kind; what comes before it is skipped. */

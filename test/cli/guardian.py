@@ -206,7 +206,7 @@ def children_from_before_are_left_alone(t):
     t.until("it is up", t.path("up").exists)
     sleeper = int(t.path("sleeper").read_text())
     guardian = [pid for pid, command in t.processes().items()
-                if open(f"/proc/{pid}/comm").read().strip() == "holdfast-guard"]
+                if open(f"/proc/{pid}/comm").read().strip() == "hf-guardian"]
     t.equal(len(guardian), 1)
     os.kill(guardian[0], signal.SIGKILL)
     t.equal(process.wait(LIMIT), 79)
@@ -220,7 +220,7 @@ def a_stopped_guardian_below_an_outer_one_is_dismissed(t):
     script = 'sleep 1000 >/dev/null 2>&1 & echo $! >$D/older; exec "$HF" run "$@"'
 
     def stop_guardian(process):
-        outer = next(pid for pid in children_of(process.pid) if name_of(pid) == "holdfast-outer")
+        outer = next(pid for pid in children_of(process.pid) if name_of(pid) == "hf-outer")
         guardian, = children_of(outer)
         os.kill(guardian, signal.SIGSTOP)
         t.until("it is stopped", lambda: state_of(guardian) == "T")

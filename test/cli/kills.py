@@ -66,7 +66,7 @@ class Set:
 
     def find(self):
         """Each of them, by name."""
-        names = {"holdfast-guard": "guardian", "holdfast-outer": "outer guardian"}
+        names = {"hf-guardian": "guardian", "hf-outer": "outer guardian"}
         found = {names[name_of(pid)]: pid for pid in self.t.processes() if name_of(pid) in names}
         return {"holdfast": self.process.pid, **found}
 

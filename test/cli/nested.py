@@ -149,4 +149,51 @@ def what_is_held_is_told_without_ambiguity(t):
         t.equal(t.run("run", "a", "true", env={"HOLDFAST_HELD": junk}).code, 0, junk[:20])
 
 
+def cleaned(t, *words, url=None):
+    """A holdfast with an environment that says nothing, as under sudo."""
+    return ["env", "-i", f"HF_CLI_CASE={t.folder}", HOLDFAST, words[0], "--url", url or t.env["HOLDFAST_URL"], *words[1:]]
+
+
+@case
+def a_cleaned_environment_hides_nothing(t):
+    with a_redis(t) as server:
+        for url in (t.env["HOLDFAST_URL"], f"redis://{server.address}?ttl=1s"):
+            for inner in (["run", "a", "--", "true"], ["run", "-w", "1000", "a", "--", "true"], ["hold", "a"],
+                          ["elect", "-q", "a", "--", "true"]):
+                done = t.run("run", "a", "--", *cleaned(t, *inner, url=url), env={"HOLDFAST_URL": url})
+                t.equal(done.code, 64, f"{inner}: {done.err}")
+                t.contains(done.err, "itself")
+            done = t.run("elect", "-q", "a", "--", "sh", "-c", 'setsid "$@"; exit $?', "sh",
+                         *cleaned(t, "run", "a", "--", "true", url=url), env={"HOLDFAST_URL": url})
+            t.equal(done.code, 64, done.err)
+
+
+@case
+def a_cleaned_environment_under_an_outer_guardian_and_others(t):
+    """Children from before; a run of another name in between; a daemon that was left."""
+    script = 'sleep 1000 </dev/null >/dev/null 2>&1 & echo $! >$D/older; exec "$HF" run a -- "$@"'
+    inner = cleaned(t, "run", "a", "--", "true")
+    done = t.run("-c", script, "sh", *inner, executable="/bin/sh")
+    os.kill(int(t.path("older").read_text()), signal.SIGKILL)
+    t.equal(done.code, 64, done.err)
+    done = t.run("run", "a", "--", *cleaned(t, "run", "b", "--", *inner))
+    t.equal(done.code, 64, done.err)
+    script = '(sleep 0.1; "$@"; echo $? >$D/code) </dev/null >/dev/null 2>&1 &'
+    t.equal(t.run("run", "a", "--", "sh", "-c", script, "sh", *inner).code, 0)
+    t.equal(t.path("code").read_text(), "64\n")
+
+
+@case
+def with_a_cleaned_environment_others_are_waited_for(t):
+    """Those around us that fit, that hold something else, or a process that only holds."""
+    for kind in ("-s", "--slots 2"):
+        inner = cleaned(t, "run", *kind.split(), "a", "--", "echo", "in")
+        t.equal(t.run("run", *kind.split(), "a", "--", *inner).out, "in\n")
+    other = t.hold("b", script="while ! [ -e $D/go ]; do sleep 0.01; done")
+    outer = t.start("run", "a", "--", *cleaned(t, "run", "-q", "b", "echo", "in"))
+    t.waiting("b", 1)
+    t.path("go").touch()
+    t.equal((t.finish(outer).out, t.finish(other).code), ("in\n", 0))
+
+
 main()

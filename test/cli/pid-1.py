@@ -69,7 +69,7 @@ def a_killed_guardian_takes_no_stranger_along(t):
                     "sh -c ': stranger; while :; do sleep 0.02; done' & exit 0"], env=t.env, check=True)
     t.until("it has an orphan", lambda: "stranger" in str(
         [t.processes().get(pid, "") for pid in children(process.inner)]))
-    guardian = [pid for pid in t.processes() if name_of(pid) == "holdfast-guard"]
+    guardian = [pid for pid in t.processes() if name_of(pid) == "hf-guardian"]
     t.equal(len(guardian), 1, "guardians")
     os.kill(guardian[0], signal.SIGKILL)
     t.until("a second term begins", lambda: t.path("terms").read_text().count("\n") == 2)

@@ -186,7 +186,7 @@ def what_waits_for_the_user_has_nothing_open(t):
         sentry, = children_of(hold)
         os.kill(hold, signal.SIGKILL)
         lines.all()
-        t.equal(hf.name_of(sentry), "holdfast-sentry", "name")
+        t.equal(hf.name_of(sentry), "hf-sentry", "name")
         opened = [os.readlink(path) for path in pathlib.Path(f"/proc/{sentry}/fd").iterdir()]
         kinds = sorted(name.partition(":")[0] for name in opened)
         t.equal([kind for kind in kinds if kind not in ("/dev/null", "anon_inode")],

@@ -337,7 +337,7 @@ def a_server_that_is_away_is_waited_for(t):
             t.lacks(pathlib.Path(f"/proc/{guardian}/{name}").read_bytes().decode(errors="replace"), SECRET)
         smaps = pathlib.Path(f"/proc/{guardian}/smaps").read_text()
         t.true(re.search(r"^VmFlags:(?=.* dd)(?=.* wf)", smaps, re.MULTILINE), "where the will is kept")
-        t.equal(hf.name_of(guardian), "holdfast-guard", "the guardian")
+        t.equal(hf.name_of(guardian), "hf-guardian", "the guardian")
     finally:
         row.thaw()
     began_soon(t, waiter, time.monotonic_ns())

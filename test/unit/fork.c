@@ -168,6 +168,85 @@ static void test_a_canceled_thread_does_not_keep_others_from_forking(void **stat
     alarm(0);
 }
 
+/* ---- The low numbers ------------------------------------------------------------- */
+
+static bool opens_above(void)
+{
+    hf_low_take();
+    int fd = some_fd();
+    hf_low_give();
+    close(fd);
+    return fd > 2 && !is_open(0) && !is_open(1) && !is_open(2);
+}
+
+/* Its own stdin to stderr are closed. */
+static bool lives_closed(const void *data)
+{
+    (void)data;
+    close(0);
+    close(2);
+    hf_low_take();
+    bool above = some_fd() > 2; /* 1 is still open */
+    bool deaf = write(2, "x", 1) < 0 && errno == EBADF && read(0, &above, 1) < 0;
+    hf_low_give();
+    close(1);
+    hf_fork_pause();
+    int fd = hf_fork_adopt(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    return above && deaf && fd > 2 && opens_above();
+}
+
+static void test_what_is_opened_is_not_stdin_stdout_or_stderr(void **state)
+{
+    (void)state;
+    assert_true(in_child(lives_closed, NULL));
+}
+
+static bool is_closed(const void *data)
+{
+    return !is_open(*(const int *)data);
+}
+
+/* The program puts a file there itself, and closes another one of the three. */
+static bool meanwhile(const void *data)
+{
+    (void)data;
+    close(0);
+    close(2);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC); /* 0 */
+    hf_low_take();
+    hf_low_take(); /* another thread */
+    bool put = dup2(null, 2) == 2 && in_child(still_open, &(int){ 2 });
+    close(0);
+    hf_low_give();
+    bool kept = put && is_open(2);
+    hf_low_give();
+    return kept && is_open(2) && !is_open(0) && write(2, "x", 1) == 1;
+}
+
+static void test_what_the_program_puts_there_stays(void **state)
+{
+    (void)state;
+    assert_true(in_child(meanwhile, NULL));
+}
+
+static bool forks_meanwhile(const void *data)
+{
+    (void)data;
+    close(2);
+    hf_low_take();
+    bool closed = is_open(2) && in_child(is_closed, &(int){ 2 });
+    hf_low_give();
+    return closed && !is_open(2);
+}
+
+static void test_a_child_finds_them_closed(void **state)
+{
+    (void)state;
+    assert_true(in_child(forks_meanwhile, NULL));
+}
+
+/* ---- Generations ----------------------------------------------------------------- */
+
 static bool another(const void *data)
 {
     return hf_fork_generation() != *(const unsigned *)data;
@@ -197,6 +276,9 @@ int main(void)
         cmocka_unit_test(test_grandchildren_do_not_close_what_the_child_opened),
         cmocka_unit_test(test_what_could_not_be_opened_is_not_adopted),
         cmocka_unit_test(test_a_canceled_thread_does_not_keep_others_from_forking),
+        cmocka_unit_test(test_what_is_opened_is_not_stdin_stdout_or_stderr),
+        cmocka_unit_test(test_what_the_program_puts_there_stays),
+        cmocka_unit_test(test_a_child_finds_them_closed),
         cmocka_unit_test(test_every_generation_has_its_own_number),
     };
 

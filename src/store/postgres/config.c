@@ -105,6 +105,30 @@ static bool is_known(const PQconninfoOption *option, const char *key)
     return strcmp(key, "ssl") == 0 || is_own(key, strlen(key));
 }
 
+/* libpq reads the environment by itself.  A program with more rights than its caller
+ * (set-user-ID) must not have the caller choose the server. */
+static int refuse_variable(const char *name, char *errmsg)
+{
+    if (name == NULL || getenv(name) == NULL || secure_getenv(name) != NULL)
+        return 0;
+    snprintf(errmsg, HF_ERRMSG_MAX,
+             "%s is set, and this program has more rights than its caller, who must not "
+             "choose the server; unset it before hf_open()",
+             name);
+    return HF_EDENIED;
+}
+
+static int check_environment(const PQconninfoOption *option, char *errmsg)
+{
+    int r = refuse_variable("PGSERVICEFILE", errmsg);
+
+    if (r == 0)
+        r = refuse_variable("PGSYSCONFDIR", errmsg);
+    for (; r == 0 && option->keyword != NULL; option++)
+        r = refuse_variable(option->envvar, errmsg);
+    return r;
+}
+
 /* What libpq says of a bad URL may have the password in it, so we check first. */
 static int check_params(const struct hf_config *config, char *errmsg)
 {
@@ -116,9 +140,10 @@ static int check_params(const struct hf_config *config, char *errmsg)
     for (size_t i = 0; i < config->params && bad == NULL; i++)
         if (!is_known(all, config->param[i].key))
             bad = config->param[i].key;
+    int r = check_environment(all, errmsg);
     PQconninfoFree(all);
     return bad == NULL
-               ? 0
+               ? r
                : hf_param_complain(errmsg, "postgres: has no parameter", bad,
                                    "see holdfast(1), STORES, and what libpq knows");
 }

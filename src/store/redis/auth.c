@@ -38,7 +38,7 @@ int hf_redis_config_auth(struct hf_redis_config *ret, const struct hf_config *co
                          char *errmsg)
 {
     const char *file = hf_config_get(config, "auth");
-    const char *variable = getenv(VARIABLE);
+    const char *variable = secure_getenv(VARIABLE);
 
     if (file != NULL) {
         char line[AUTH_MAX + 2] = "";

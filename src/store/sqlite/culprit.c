@@ -9,6 +9,8 @@
  */
 #include "store/sqlite/culprit.h"
 
+#include "base/fork.h"
+
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +27,10 @@ static long find_locker(const char *path, const char *kind, unsigned long long s
     struct stat st;
     char        line[256];
     long        found = 0;
-    FILE       *locks = stat(path, &st) == 0 ? fopen("/proc/locks", "re") : NULL;
 
+    hf_low_take();
+    FILE *locks = stat(path, &st) == 0 ? fopen("/proc/locks", "re") : NULL;
+    hf_low_give();
     while (locks != NULL && found == 0 && fgets(line, sizeof line, locks) != NULL) {
         char               is[8], what[8];
         unsigned           major_, minor_;

@@ -41,13 +41,25 @@ static struct name fifo_name(const char *mark, uint64_t sid)
     return name;
 }
 
+/* The low numbers are taken until it is closed. */
+static int open_wake(const struct hf_sq *sq)
+{
+    hf_low_take();
+    int folder = hf_sq_files_open_wake(&sq->files);
+    if (folder < 0)
+        hf_low_give();
+    return folder;
+}
+
 static void close_wake(int folder)
 {
     int error = errno;
 
-    if (folder >= 0)
-        close(folder);
+    if (folder < 0)
+        return;
+    close(folder);
     errno = error;
+    hf_low_give();
 }
 
 /* ---- Our own ------------------------------------------------------------------ */
@@ -92,7 +104,7 @@ int hf_sq_fifo_make(struct hf_sq *sq)
     struct name early = fifo_name(".", sid), final = fifo_name("", sid);
 
     assert(sq->sid == 0 && sq->fifo < 0);
-    int folder = hf_sq_files_open_wake(&sq->files);
+    int folder = open_wake(sq);
     if (folder < 0 || mkfifoat(folder, early.text, 0600) < 0) {
         close_wake(folder);
         return hf_sq_files_fault(errno, "make a FIFO in", sq->files.wake,
@@ -116,7 +128,7 @@ int hf_sq_fifo_make(struct hf_sq *sq)
 static void remove_name(const struct hf_sq *sq, uint64_t sid)
 {
     struct name name = fifo_name("", sid);
-    int         folder = hf_sq_files_open_wake(&sq->files);
+    int         folder = open_wake(sq);
 
     if (folder >= 0)
         unlinkat(folder, name.text, 0);
@@ -142,7 +154,7 @@ bool hf_sq_fifo_is_named(const struct hf_sq *sq)
     struct stat st;
 
     assert(sq->sid != 0 && sq->fifo >= 0);
-    int  folder = hf_sq_files_open_wake(&sq->files);
+    int  folder = open_wake(sq);
     bool seen = folder >= 0 && fstatat(folder, name.text, &st, AT_SYMLINK_NOFOLLOW) == 0;
     close_wake(folder);
     return seen || (errno != ENOENT && errno != ENOTDIR);
@@ -184,7 +196,7 @@ static int open_other(int folder, const struct name *name, int access)
 int hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid)
 {
     struct name name = fifo_name("", sid);
-    int         folder = hf_sq_files_open_wake(&sq->files);
+    int         folder = open_wake(sq);
 
     if (folder < 0)
         return -1;
@@ -238,7 +250,7 @@ int hf_sq_fifo_end(struct hf_sq *sq, uint64_t sid)
     struct name name = fifo_name("", sid);
 
     assert(sq->live.taken && sid != sq->sid);
-    int folder = hf_sq_files_open_wake(&sq->files);
+    int folder = open_wake(sq);
     if (folder < 0)
         return errno == ENOENT ? 0
                                : hf_sq_files_fault(errno, "open the folder",

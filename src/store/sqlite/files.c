@@ -1,6 +1,7 @@
 /* files.c - see files.h. */
 #include "store/sqlite/files.h"
 
+#include "base/fork.h"
 #include "base/home.h"
 #include "base/random.h"
 #include "holdfast.h"
@@ -224,10 +225,10 @@ int hf_sq_files_make_db(const struct hf_sq_files *files, char *errmsg)
     return make_file(files, files->db, errmsg);
 }
 
-int hf_sq_files_open(const struct hf_sq_files *files, const char *path, char *errmsg,
-                     int *ret)
+int hf_sq_files_open(const struct hf_sq_files *files, const char *path, int access,
+                     char *errmsg, int *ret)
 {
-    int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    int flags = access | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     int fd = open(path, flags);
     if (fd < 0 && errno == ENOENT) {
         int r = make_file(files, path, errmsg);
@@ -251,7 +252,9 @@ ino_t hf_sq_files_inode(const char *path)
 /* Not for the database itself, for the same reason as above. */
 void hf_sq_files_sync(const char *path)
 {
+    hf_low_take();
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    hf_low_give();
 
     if (fd < 0)
         return;

@@ -62,10 +62,10 @@ int hf_sq_files_make_folder(const struct hf_sq_files *files, char *errmsg);
 /* Make the database, empty, unless it is there. */
 int hf_sq_files_make_db(const struct hf_sq_files *files, char *errmsg);
 
-/* Open a file of ours for reading and writing; make it unless it is there.  Whether to
+/* Open a file of ours, with O_RDONLY or O_RDWR; make it unless it is there.  Whether to
  * trust it is still to be asked. */
-int hf_sq_files_open(const struct hf_sq_files *files, const char *path, char *errmsg,
-                     int *ret);
+int hf_sq_files_open(const struct hf_sq_files *files, const char *path, int access,
+                     char *errmsg, int *ret);
 
 /* Make the folder of the FIFOs unless it is there; what they and other files are for
  * their owner, or group. */

@@ -9,6 +9,7 @@
  */
 #include "store/sqlite/inner.h"
 
+#include "base/fork.h"
 #include "base/random.h"
 #include "holdfast.h"
 
@@ -185,13 +186,10 @@ static int open_files(struct hf_sq *sq)
     return r;
 }
 
-int hf_sq_connect(struct hf_sq *sq, bool make)
+static int connect_anew(struct hf_sq *sq, bool make)
 {
     char *errmsg = sq->base.errmsg;
-
-    if (sq->db.handle != NULL)
-        return 0;
-    int r = hf_sq_files_check_folder(&sq->files, errmsg);
+    int   r = hf_sq_files_check_folder(&sq->files, errmsg);
     if (r == 1 && make) {
         r = hf_sq_files_make_folder(&sq->files, errmsg);
         if (r == 0)
@@ -216,6 +214,17 @@ int hf_sq_connect(struct hf_sq *sq, bool make)
     r = hf_sq_history_set(sq);
     if (r < 0)
         hf_sq_disconnect(sq);
+    return r;
+}
+
+/* SQLite would put /dev/null wherever 0 to 2 are closed, for good. */
+int hf_sq_connect(struct hf_sq *sq, bool make)
+{
+    if (sq->db.handle != NULL)
+        return 0;
+    hf_low_take();
+    int r = connect_anew(sq, make);
+    hf_low_give();
     return r;
 }
 
@@ -266,7 +275,9 @@ int hf_sq_session(struct hf_sq *sq)
 
     if (r < 0 || sq->sid != 0)
         return r;
+    hf_low_take();
     r = start_session(sq);
+    hf_low_give();
     if (r < 0)
         return r;
     clean_up_after_others(sq);

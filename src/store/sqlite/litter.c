@@ -2,6 +2,7 @@
 #include "store/sqlite/inner.h"
 
 #include "base/clock.h"
+#include "base/fork.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,8 +19,10 @@ static bool is_stale(int folder, const char *entry)
 {
     struct stat st;
 
+    hf_low_take();
     int fd =
         openat(folder, entry, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+    hf_low_give();
     if (fd >= 0) {
         close(fd);
         return false;
@@ -44,11 +47,13 @@ static bool is_our_share(const struct hf_sq *sq, const char *entry, size_t teste
 
 static DIR *read_wake(const struct hf_sq *sq)
 {
+    hf_low_take();
     int  folder = hf_sq_files_open_wake(&sq->files);
     DIR *dir = folder >= 0 ? fdopendir(folder) : NULL;
 
     if (dir == NULL && folder >= 0)
         close(folder);
+    hf_low_give();
     return dir;
 }
 

@@ -28,13 +28,14 @@ static void close_guarded(int *fd)
 
 /* Whether to trust it is asked when forks go on: the name of a group, for the message, may
  * come from a server. */
-static int open_guarded(const struct hf_sq_files *files, char *errmsg, int *ret)
+static int open_guarded(const struct hf_sq_files *files, int access, char *errmsg,
+                        int *ret)
 {
     struct stat st;
     int         fd = -1;
 
     hf_fork_pause();
-    int r = hf_sq_files_open(files, files->live, errmsg, &fd);
+    int r = hf_sq_files_open(files, files->live, access, errmsg, &fd);
     fd = hf_fork_adopt(fd);
     if (r < 0)
         return r;
@@ -54,7 +55,7 @@ int hf_sq_live_open(struct hf_sq_live *live, const struct hf_sq_files *files,
     struct stat st;
 
     assert(live->gate < 0);
-    int r = open_guarded(files, errmsg, &live->gate);
+    int r = open_guarded(files, O_RDWR, errmsg, &live->gate);
     if (r < 0)
         return r;
     if (fstat(live->gate, &st) < 0)
@@ -78,13 +79,14 @@ bool hf_sq_live_is_at(const struct hf_sq_live *live, const char *path)
            st.st_dev == live->device;
 }
 
+/* For reading alone: commands inherit it, also those that become another user. */
 int hf_sq_live_start(struct hf_sq_live *live, const struct hf_sq_files *files,
                      char *errmsg)
 {
     struct stat st;
 
     assert(live->gate >= 0 && live->keep < 0);
-    int r = open_guarded(files, errmsg, &live->keep);
+    int r = open_guarded(files, O_RDONLY, errmsg, &live->keep);
     if (r < 0)
         return r;
     if (fstat(live->keep, &st) == 0 && st.st_ino == live->inode &&
@@ -173,8 +175,8 @@ static bool is_locked(int fd, uint64_t from, off_t length)
 bool hf_sq_live_hold(struct hf_sq_live *live, uint64_t seq)
 {
     assert(live->keep >= 0 && hf_sq_live_can(seq));
-    assert(live->taken); /* locked before anybody can see the row */
-    return set_byte(live->keep, seq, F_WRLCK);
+    assert(live->taken);                       /* locked before anybody can see the row */
+    return set_byte(live->keep, seq, F_RDLCK); /* that is enough to be seen */
 }
 
 void hf_sq_live_drop(struct hf_sq_live *live, uint64_t seq)

@@ -13,6 +13,8 @@
  */
 #include "store/sqlite/inner.h"
 
+#include "base/fork.h"
+
 #include <assert.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -67,7 +69,9 @@ static void open_inotify(struct hf_sq *sq)
     struct epoll_event event = { .events = EPOLLIN, .data.u64 = HF_SQ_EVENT_INOTIFY };
 
     assert(sq->inotify < 0 && sq->db.handle != NULL);
+    hf_low_take();
     int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    hf_low_give();
     if (fd < 0)
         return;
     fd = move_down(sq, fd);

@@ -107,7 +107,7 @@ static int set_auth(struct hf_zk_config *ret, const struct hf_config *config,
                     char *errmsg)
 {
     const char *file = hf_config_get(config, "auth");
-    const char *variable = getenv("HOLDFAST_ZK_AUTH");
+    const char *variable = secure_getenv("HOLDFAST_ZK_AUTH");
     const char *where = file;
     int         r = 0;
 
