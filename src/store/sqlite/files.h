@@ -48,11 +48,11 @@ void hf_sq_files_finish(struct hf_sq_files *files);
 int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg);
 int hf_sq_files_make_folder(const struct hf_sq_files *files, char *errmsg);
 
-/* Make the database, empty, unless it is there. */
+/* Make the database, empty.  Behind the gate, as it is not there. */
 int hf_sq_files_make_db(const struct hf_sq_files *files, char *errmsg);
 
-/* Open a file of ours for reading and writing; make it unless it is there.  Whether to
- * trust it is still to be asked. */
+/* Open a file of ours that can be trusted; make it unless it is there.  It is for reading and
+ * writing, or for reading alone if the file system is.  Close it by hf_fork_close(). */
 int hf_sq_files_open(const struct hf_sq_files *files, const char *path, char *errmsg,
                      int *ret);
 

@@ -64,7 +64,7 @@ int hf_sq_begin(struct hf_sq *sq)
         return r;
     /* Until here somebody may have put other files in their place.  From here on
      * nobody can do so and have them taken for good. */
-    r = hf_sq_current(sq) ? hf_sq_db_run(&sq->db, HF_SQ_BEGIN) : HF_SQ_STALE;
+    r = hf_sq_current(sq) ? hf_sq_db_begin(&sq->db) : HF_SQ_STALE;
     if (r < 0)
         hf_sq_gate_give(&sq->live);
     sq->news_count = 0;
@@ -117,7 +117,7 @@ int hf_sq_commit(struct hf_sq *sq)
     int               r = write_head(sq);
 
     if (r == 0)
-        r = hf_sq_db_run(&sq->db, HF_SQ_COMMIT);
+        r = hf_sq_db_commit(&sq->db);
     if (r < 0) {
         if (sq->head.number != before.number) /* it did not happen */
             hf_sq_head_write(&sq->live, &before);
@@ -196,7 +196,7 @@ static int raise_mark(struct hf_sq *sq)
     r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_ADVANCE, NULL, head.hwm));
     if (r < 0)
         return r;
-    r = hf_sq_db_run(&sq->db, HF_SQ_COMMIT);
+    r = hf_sq_db_commit(&sq->db);
     if (r < 0)
         return r;
     if (!hf_sq_head_write(&sq->live, &head))
