@@ -28,6 +28,7 @@ struct hf_sq_shm {
     const struct hf_sq_files *files;
     struct hf_sq_index        index;
     bool                      read_only;
+    bool                      in_use;            /* and locked so */
     unsigned                  exclusive, shared; /* these locks are ours */
     bool                      early; /* the write lock is, and SQLite did not ask yet */
 };
@@ -89,7 +90,7 @@ static int lock_shm(sqlite3_file *db, int first, int count, int flags)
         return SQLITE_BUSY;
     if (!set_lock(shm->index.fd, shared ? F_RDLCK : F_WRLCK, FIRST_LOCK + first, count))
         return errno == EAGAIN || errno == EACCES ? SQLITE_BUSY : SQLITE_IOERR_SHMLOCK;
-    if (!hf_sq_index_read(&shm->index, (shm->exclusive & WRITER) != 0)) {
+    if (shm->in_use && !hf_sq_index_read(&shm->index, (shm->exclusive & WRITER) != 0)) {
         set_lock(shm->index.fd, F_UNLCK, FIRST_LOCK + first, count);
         return SQLITE_IOERR_SHMMAP;
     }
@@ -108,7 +109,8 @@ static void order_writes(sqlite3_file *db)
 
 /* ---- Opening ---------------------------------------------------------------- */
 
-/* The first one does not believe what it finds: the machine may have crashed since. */
+/* The first one does not believe what it finds: the machine may have crashed since.  If it can
+ * only read, SQLite makes an index from the log for each transaction. */
 static int enter_use(struct hf_sq_shm *shm)
 {
     struct flock others = {
@@ -126,7 +128,10 @@ static int enter_use(struct hf_sq_shm *shm)
         (void)!fallocate(shm->index.fd, 0, 0,
                          HF_SQ_INDEX_REGION); /* while there is room */
     }
-    return set_lock(shm->index.fd, F_RDLCK, IN_USE, 1) ? SQLITE_OK : SQLITE_BUSY;
+    if (!set_lock(shm->index.fd, F_RDLCK, IN_USE, 1))
+        return SQLITE_BUSY;
+    shm->in_use = true;
+    return hf_sq_index_read(&shm->index, false) ? SQLITE_OK : SQLITE_IOERR_SHMMAP;
 }
 
 static int close_shm(sqlite3_file *db, int remove)
@@ -138,27 +143,19 @@ static int close_shm(sqlite3_file *db, int remove)
         hf_fork_close(shm->index.fd);
     hf_sq_index_finish(&shm->index);
     shm->exclusive = shm->shared = 0;
-    shm->early = false;
+    shm->early = shm->in_use = false;
     return SQLITE_OK;
 }
 
-static int open_shm(sqlite3_file *db)
+static int open_shm(struct hf_sq_shm *shm)
 {
-    struct hf_sq_shm *shm = shm_of(db);
-    char              why[HF_ERRMSG_MAX];
+    char why[HF_ERRMSG_MAX];
 
     assert(shm->files != NULL && shm->index.count == 0);
     if (hf_sq_files_open(shm->files, shm->files->shm, why, &shm->index.fd) < 0)
         return SQLITE_CANTOPEN;
     shm->read_only = (fcntl(shm->index.fd, F_GETFL) & O_ACCMODE) == O_RDONLY;
-    int rc = enter_use(shm);
-    if (rc == SQLITE_OK && hf_sq_index_region(&shm->index, 0) == NULL)
-        rc = SQLITE_NOMEM;
-    if (rc == SQLITE_OK && !hf_sq_index_read(&shm->index, (shm->exclusive & WRITER) != 0))
-        rc = SQLITE_IOERR_SHMMAP;
-    if (rc != SQLITE_OK)
-        close_shm(db, 0);
-    return rc;
+    return hf_sq_index_region(&shm->index, 0) != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 /* What is not there yet is there at once, and empty. */
@@ -166,11 +163,13 @@ static int map_shm(sqlite3_file *db, int number, int size, int extend,
                    void volatile **ret)
 {
     struct hf_sq_shm *shm = shm_of(db);
-    int               rc = shm->index.fd >= 0 ? SQLITE_OK : open_shm(db);
+    int               rc = shm->index.fd >= 0 ? SQLITE_OK : open_shm(shm);
 
     (void)extend;
     assert(size == HF_SQ_INDEX_REGION);
     *ret = NULL;
+    if (rc == SQLITE_OK && !shm->in_use)
+        rc = enter_use(shm);
     if (rc != SQLITE_OK)
         return rc;
     *ret = hf_sq_index_region(&shm->index, number);
@@ -212,7 +211,7 @@ void hf_sq_shm_lock_early(sqlite3 *handle)
     struct hf_sq_shm *shm = shm_of(db);
 
     assert(shm->exclusive == 0);
-    if (shm->index.fd >= 0 && shm->shared == 0 && !shm->read_only)
+    if (shm->in_use && shm->shared == 0 && !shm->read_only)
         shm->early =
             lock_shm(db, 0, 1, SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE) == SQLITE_OK;
 }
