@@ -8,6 +8,7 @@
 #include "holdfast.h"
 
 #include <assert.h>
+#include <sys/stat.h>
 
 static void roll_back(struct hf_sq *sq)
 {
@@ -35,6 +36,17 @@ static int end_last(struct hf_sq *sq)
 #define PATIENCE (150 * HF_MS)
 #define TOO_LONG HF_SEC
 
+/* Was the log written to since then?  So the gate was open in between, and others were quicker:
+ * on a busy machine each may lose the processor in there, or wait for the disk. */
+static bool was_open(const struct hf_sq *sq, hf_time since)
+{
+    struct stat st;
+
+    return stat(sq->files.wal, &st) == 0 &&
+           st.st_mtim.tv_sec * INT64_C(1000000) + st.st_mtim.tv_nsec / 1000 >
+               hf_wall_us() - (hf_now() - since) * 1000 / HF_MS;
+}
+
 int hf_sq_gate(struct hf_sq *sq)
 {
     hf_time patience = sq->hurry || sq->shut != 0 ? A_WHILE : PATIENCE;
@@ -44,7 +56,7 @@ int hf_sq_gate(struct hf_sq *sq)
         return 0;
     }
     hf_time now = hf_now();
-    if (sq->shut == 0)
+    if (sq->shut == 0 || was_open(sq, sq->shut))
         sq->shut = now;
     if (sq->hurry && now - sq->shut < (sq->brief ? PATIENCE : TOO_LONG))
         return HF_SQ_SHUT;
