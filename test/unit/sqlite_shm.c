@@ -156,12 +156,8 @@ static void work(struct child *parent)
     player_close(&player);
 }
 
-static void cut_at_any_moment(void **state)
+static void start(struct child *child)
 {
-    struct child child[WORKERS];
-    unsigned     cuts = 0;
-
-    lab = *state;
     dice = hf_random();
     print_message("seed %llu\n", (unsigned long long)dice);
     turns = mmap(NULL, sizeof *turns, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
@@ -173,20 +169,66 @@ static void cut_at_any_moment(void **state)
         child_start(&child[i], work);
         dice = here;
     }
-    hf_time end = hf_now() + SECONDS * HF_SEC;
-    while (hf_now() < end) {
+}
+
+static void end(struct child *child)
+{
+    for (int i = 0; i < WORKERS; i++)
+        child_end(&child[i]);
+    print_message("%u turns\n", *turns);
+    assert_true(*turns > 100);
+    munmap(turns, sizeof *turns);
+    must_be_sound();
+}
+
+static void cut_at_any_moment(void **state)
+{
+    struct child child[WORKERS];
+    unsigned     cuts = 0;
+
+    lab = *state;
+    start(child);
+    for (hf_time over = hf_now() + SECONDS * HF_SEC; hf_now() < over;) {
         usleep(roll(4000));
         if (access(lab_file(lab, "-shm"), F_OK) == 0) {
             cut((off_t)roll(1U << (2 + roll(15))));
             cuts++;
         }
     }
-    for (int i = 0; i < WORKERS; i++)
-        child_end(&child[i]);
-    print_message("%u turns, %u cuts\n", *turns, cuts);
-    assert_true(*turns > 100 && cuts > 100);
-    munmap(turns, sizeof *turns);
-    must_be_sound();
+    end(child);
+    print_message("%u cuts\n", cuts);
+    assert_true(cuts > 100);
+}
+
+/* The sqlite3 shell, say: it maps the file, and reads and writes in between. */
+static void with_one_that_maps_it(void **state)
+{
+    struct child child[WORKERS];
+    sqlite3     *db;
+    int64_t      count = 0, seen = 0;
+
+    lab = *state;
+    start(child);
+    while (*(volatile unsigned *)turns == 0)
+        usleep(1000);
+    assert_int_equal(sqlite3_open(lab_file(lab, ""), &db), SQLITE_OK);
+    sqlite3_busy_timeout(db, 10000);
+    assert_int_equal(sqlite3_exec(db,
+                                  "PRAGMA wal_autocheckpoint = 0; CREATE TABLE t(n);"
+                                  "INSERT INTO t VALUES (0)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    for (hf_time over = hf_now() + SECONDS * HF_SEC; hf_now() < over; count++) {
+        assert_int_equal(sqlite3_exec(db, "UPDATE t SET n = n + 1", NULL, NULL, NULL),
+                         SQLITE_OK);
+        seen += lab_sql(lab, "SELECT count(*) FROM ticket") > 0;
+        usleep(roll(3000));
+    }
+    end(child);
+    sqlite3_close(db);
+    print_message("%lld changes\n", (long long)count);
+    assert_int_equal(lab_sql(lab, "SELECT n FROM t"), count);
+    assert_true(count > 50 && seen > 10);
 }
 
 int main(void)
@@ -196,6 +238,7 @@ int main(void)
         TEST(cut_to_any_length),
         TEST(a_log_of_several_regions),
         TEST(cut_at_any_moment),
+        TEST(with_one_that_maps_it),
     };
 #undef TEST
 
