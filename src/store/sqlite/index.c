@@ -70,12 +70,18 @@ static size_t place_of(uint32_t frame)
     return (size_t)frame + INFO - 1;
 }
 
-static uint16_t *slot_of(struct hf_sq_region *region, size_t place, uint16_t content)
+/* The slot with that content, or the free one that it belongs in.  The same few pages are written
+ * again and again, so a search goes on from where the last one for the page ended. */
+static uint16_t *slot_of(struct hf_sq_index *index, struct hf_sq_region *region,
+                         size_t place, uint16_t content)
 {
-    size_t at = region->page[place] * 383 % SLOTS;
+    uint32_t             page = region->page[place];
+    struct hf_sq_search *last = &index->search[page % HF_SQ_INDEX_SEARCHES];
+    size_t               at = last->page == page ? last->slot : page * 383 % SLOTS;
 
     while (region->slot[at] != content && region->slot[at] != 0)
         at = (at + 1) % SLOTS;
+    *last = (struct hf_sq_search){ page, (uint16_t)at };
     return &region->slot[at];
 }
 
@@ -99,9 +105,10 @@ static bool add_frame(struct hf_sq_index *index, uint32_t page)
     if (content == 1) {
         memset(region->page + place % PAGES, 0, (PAGES - place % PAGES) * sizeof page);
         memset(region->slot, 0, sizeof region->slot);
+        memset(index->search, 0, sizeof index->search);
     }
     region->page[place % PAGES] = page;
-    *slot_of(region, place % PAGES, 0) = content;
+    *slot_of(index, region, place % PAGES, 0) = content;
     index->frames++;
     return true;
 }
@@ -182,20 +189,22 @@ bool hf_sq_index_read(struct hf_sq_index *index, bool writes)
 /* ---- Writing ---------------------------------------------------------------- */
 
 /* All of a region, or those pages that it did not have. */
-static bool write_region(const struct hf_sq_index *index, size_t number, uint32_t from,
+static bool write_region(struct hf_sq_index *index, size_t number, uint32_t from,
                          uint32_t to)
 {
     struct hf_sq_region *region = index->region[number];
     uint32_t            *start = &region->page[place_of(from + 1) % PAGES];
     bool                 done;
 
-    if (content_of(from + 1) == 1)
+    if (content_of(from + 1) == 1) {
+        memset(index->search, 0, sizeof index->search);
         return write_bytes(index, number, start,
                            (size_t)((char *)(region + 1) - (char *)start));
+    }
     done = write_bytes(index, number, start, (to - from) * sizeof *start);
     while (done && from++ < to) {
         uint16_t  content = content_of(from);
-        uint16_t *slot = slot_of(region, place_of(from) % PAGES, content);
+        uint16_t *slot = slot_of(index, region, place_of(from) % PAGES, content);
         done = write_bytes(index, number, slot, sizeof *slot);
     }
     return done;
