@@ -157,6 +157,33 @@ static void with_no_room_to_begin_with(struct child *parent)
     player_close(&player);
 }
 
+/* The log takes all the room there is.  Written back it needs none, and can start anew. */
+static void in_a_small_disk(struct child *parent)
+{
+    struct player a, b;
+    struct ask    ask;
+
+    (void)parent;
+    mount_disk();
+    player_open(&a);
+    must(leave(&a, "x", enter(&a, "x", MUTEX, &ask)) == 0);
+    lab_sql(lab,
+            "PRAGMA wal_checkpoint"); /* the database has its pages, as one in use has */
+    for (int i = 0; i < 1500; i++) {
+        must(try_enter(&a, "x", MUTEX, &ask) == 0 && is_granted(&ask));
+        must(leave(&a, "x", ask.req.id) == 0);
+    }
+    fill_disk();
+    player_open(&b);
+    for (int i = 0; i < 300; i++) {
+        struct player *player = i % 2 == 0 ? &a : &b;
+        must(try_enter(player, "x", MUTEX, &ask) == 0 && is_granted(&ask));
+        must(leave(player, "x", ask.req.id) == 0);
+    }
+    player_close(&a);
+    player_close(&b);
+}
+
 static void run(void **state, void (*body)(struct child *parent))
 {
     struct child child;
@@ -178,6 +205,11 @@ static void release_works(void **state)
 static void nothing_can_be_made(void **state)
 {
     run(state, with_no_room_to_begin_with);
+}
+
+static void the_log_is_written_back(void **state)
+{
+    run(state, in_a_small_disk);
 }
 
 /* Then it is undone before the next one. */
@@ -206,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(release_works),
         TEST(nothing_can_be_made),
+        TEST(the_log_is_written_back),
         TEST(what_was_not_undone_is_undone_later),
     };
 #undef TEST

@@ -4,6 +4,7 @@
 #include "holdfast.h"
 #include "store/sqlite/queries.sql.h"
 #include "store/sqlite/schema.sql.h"
+#include "store/sqlite/shm.h"
 #include "store/sqlite/ulimit.h"
 #include "store/sqlite/vfs.h"
 #include "store/store.h"
@@ -99,6 +100,8 @@ int hf_sq_db_step(struct hf_sq_db *db, sqlite3_stmt *query)
 {
     if (query == NULL)
         return db_fault(db, db->fault);
+    if (sqlite3_get_autocommit(db->handle) != 0 && !sqlite3_stmt_busy(query))
+        hf_sq_shm_refresh(db->handle);
     int rc = sqlite3_step(query);
     if (rc == SQLITE_ROW)
         return 1;
@@ -115,6 +118,22 @@ int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which)
     while ((r = hf_sq_db_step(db, query)) == 1)
         continue;
     return r;
+}
+
+int hf_sq_db_begin(struct hf_sq_db *db)
+{
+    hf_sq_shm_lock_early(db->handle);
+    int r = hf_sq_db_run(db, HF_SQ_BEGIN);
+    if (r < 0)
+        hf_sq_shm_unlock_early(db->handle);
+    return r;
+}
+
+int hf_sq_db_commit(struct hf_sq_db *db)
+{
+    for (int i = 0; i < HF_SQ_QUERIES; i++)
+        assert(db->query[i] == NULL || !sqlite3_stmt_busy(db->query[i]));
+    return hf_sq_db_run(db, HF_SQ_COMMIT);
 }
 
 sqlite3_stmt *hf_sq_db_bind(struct hf_sq_db *db, enum hf_sq_query which, const char *line,
@@ -168,7 +187,7 @@ void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure)
 
 /* Whoever shares the file can write anything to it, also what SQLite would do on our behalf.
  * We have no triggers and no views, so others' are not run; nothing is mapped that somebody
- * could cut off; nothing is written elsewhere (vfs.c). */
+ * could truncate (shm.c); nothing is written elsewhere (vfs.c). */
 static void be_wary(struct hf_sq_db *db)
 {
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -287,18 +306,19 @@ static int open_itself(struct hf_sq_db *db)
     return rc;
 }
 
-int hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg)
+int hf_sq_db_open(struct hf_sq_db *db, const struct hf_sq_files *files, char *errmsg)
 {
-    *db = (struct hf_sq_db){ .path = path, .errmsg = errmsg };
+    *db = (struct hf_sq_db){ .path = files->db, .errmsg = errmsg };
     if (sqlite3_threadsafe() == 0)
         return db_fail(db, HF_EUNSUPPORTED, "needs an SQLite built for threads");
     int rc = open_itself(db);
     if (db->handle == NULL && rc != SQLITE_NOMEM)
-        return hf_sq_files_fault(errno, "find the folder of", path, errmsg);
+        return hf_sq_files_fault(errno, "find the folder of", db->path, errmsg);
     if (db->handle == NULL)
         return db_fail(db, HF_ENOMEM, "could not be opened: out of memory");
     if (rc != SQLITE_OK)
         return db_fault(db, rc);
+    hf_sq_shm_set_files(db->handle, files);
     set_up_handle(db);
     int r = check_kind(db);
     if (r != 0)

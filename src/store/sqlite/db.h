@@ -64,9 +64,10 @@ struct hf_sq_db {
 
 /* Open an existing file.  HF_ENOTFOUND: it is a database without our tables, or without its
  * log; HF_SQ_OLDER: with the tables of an older layout.  hf_sq_db_fill() makes what is missing,
- * or all anew but for the mark (with the gate taken), then prepare(). */
+ * or all anew but for the mark (with the gate taken), then prepare().  `files` are lent until it
+ * is closed. */
 #define HF_SQ_OLDER 1
-int  hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg);
+int  hf_sq_db_open(struct hf_sq_db *db, const struct hf_sq_files *files, char *errmsg);
 int  hf_sq_db_fill(struct hf_sq_db *db);
 int  hf_sq_db_prepare(struct hf_sq_db *db);
 void hf_sq_db_close(struct hf_sq_db *db);
@@ -85,6 +86,10 @@ int hf_sq_db_step(struct hf_sq_db *db, sqlite3_stmt *query);
 
 /* Run a statement without arguments or rows. */
 int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which);
+
+/* A transaction that writes.  No other statement is being stepped at either end. */
+int hf_sq_db_begin(struct hf_sq_db *db);
+int hf_sq_db_commit(struct hf_sq_db *db);
 
 /* Must a commit be on the disk when it answers?  Not in a transaction. */
 void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure);

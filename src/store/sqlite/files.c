@@ -220,22 +220,29 @@ out:
     return r;
 }
 
+/* The log and its index may be those of a database that was deleted: they would be taken for
+ * this one's. */
 int hf_sq_files_make_db(const struct hf_sq_files *files, char *errmsg)
 {
+    unlink(files->wal);
+    unlink(files->shm);
     return make_file(files, files->db, errmsg);
 }
 
-int hf_sq_files_open(const struct hf_sq_files *files, const char *path, int access,
+/* Where nothing can be written it is open for reading alone. */
+static int open_file(const struct hf_sq_files *files, const char *path, int access,
                      char *errmsg, int *ret)
 {
-    int flags = access | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    int fd = open(path, flags);
+    int flags = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    int fd = open(path, access | flags);
     if (fd < 0 && errno == ENOENT) {
         int r = make_file(files, path, errmsg);
         if (r < 0)
             return r;
-        fd = open(path, flags);
+        fd = open(path, access | flags);
     }
+    if (fd < 0 && errno == EROFS)
+        fd = open(path, O_RDONLY | flags);
     if (fd < 0)
         return hf_sq_files_fault(errno, "open", path, errmsg);
     *ret = fd;
@@ -247,6 +254,32 @@ ino_t hf_sq_files_inode(const char *path)
     struct stat st;
 
     return lstat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* Whether to trust it is asked when forks go on: the name of a group, for the message, may
+ * come from a server. */
+int hf_sq_files_open(const struct hf_sq_files *files, const char *path, int access,
+                     char *errmsg, int *ret)
+{
+    struct stat st;
+    int         fd = -1;
+
+    hf_fork_pause();
+    int r = open_file(files, path, access, errmsg, &fd);
+    fd = hf_fork_adopt(fd);
+    if (r < 0)
+        return r;
+    if (fd < 0)
+        return hf_sq_files_fault(errno, "open", path, errmsg);
+    r = fstat(fd, &st) < 0 ? hf_sq_files_fault(errno, "look at", path, errmsg)
+                           : hf_sq_trust_file(files, path, &st, errmsg);
+    if (r == 0) {
+        *ret = fd;
+        return 0;
+    }
+    hf_fork_close(fd);
+    errno = EPERM;
+    return r;
 }
 
 /* Not for the database itself, for the same reason as above. */

@@ -59,11 +59,11 @@ char *hf_sq_folder_of(const char *path);
 int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg);
 int hf_sq_files_make_folder(const struct hf_sq_files *files, char *errmsg);
 
-/* Make the database, empty, unless it is there. */
+/* Make the database, empty.  Behind the gate, as it is not there. */
 int hf_sq_files_make_db(const struct hf_sq_files *files, char *errmsg);
 
-/* Open a file of ours, with O_RDONLY or O_RDWR; make it unless it is there.  Whether to
- * trust it is still to be asked. */
+/* Open a file of ours that can be trusted, with O_RDONLY or O_RDWR; make it unless it is there.
+ * It is for reading alone if the file system is.  Close it by hf_fork_close(). */
 int hf_sq_files_open(const struct hf_sq_files *files, const char *path, int access,
                      char *errmsg, int *ret);
 

@@ -15,7 +15,7 @@
  *   peer.c     the sessions we wait for, and their death
  *   past.c     what happened is written down
  *   will.c     ending a session from another process
- *   culprit.c  who keeps everybody from writing; vfs.c, log.c  what SQLite does with files
+ *   culprit.c  who keeps everybody from writing; vfs.c, shm.c, index.c  SQLite's files
  *   ulimit.c   a limit for the size of files is an error, not our end
  *
  * The verbs are in the files of their names: enter.c, read.c, watch.c, leave.c, list.c,

@@ -97,7 +97,7 @@ static int open_db(struct hf_sq *sq)
     if (r == HF_ENOTFOUND)
         r = hf_sq_files_make_db(&sq->files, errmsg);
     if (r == 0)
-        r = hf_sq_db_open(&sq->db, sq->files.db, errmsg);
+        r = hf_sq_db_open(&sq->db, &sq->files, errmsg);
     if (r == HF_ENOTFOUND) /* nothing in it */
         r = hf_sq_db_fill(&sq->db);
     else if (r == HF_SQ_OLDER)
@@ -155,7 +155,7 @@ static int open_as_they_are(struct hf_sq *sq)
         return 0;
     int r = hf_sq_files_check(&sq->files, sq->base.errmsg);
     if (r == 0)
-        r = hf_sq_db_open(&sq->db, sq->files.db, sq->base.errmsg);
+        r = hf_sq_db_open(&sq->db, &sq->files, sq->base.errmsg);
     if (r == 0)
         r = hf_sq_db_prepare(&sq->db);
     if (r == 0)

@@ -26,36 +26,13 @@ static void close_guarded(int *fd)
     *fd = -1;
 }
 
-/* Whether to trust it is asked when forks go on: the name of a group, for the message, may
- * come from a server. */
-static int open_guarded(const struct hf_sq_files *files, int access, char *errmsg,
-                        int *ret)
-{
-    struct stat st;
-    int         fd = -1;
-
-    hf_fork_pause();
-    int r = hf_sq_files_open(files, files->live, access, errmsg, &fd);
-    fd = hf_fork_adopt(fd);
-    if (r < 0)
-        return r;
-    if (fd < 0)
-        return hf_sq_files_fault(errno, "open", files->live, errmsg);
-    r = fstat(fd, &st) < 0 ? hf_sq_files_fault(errno, "look at", files->live, errmsg)
-                           : hf_sq_trust_file(files, files->live, &st, errmsg);
-    if (r < 0)
-        close_guarded(&fd);
-    *ret = fd;
-    return r;
-}
-
 int hf_sq_live_open(struct hf_sq_live *live, const struct hf_sq_files *files,
                     char *errmsg)
 {
     struct stat st;
 
     assert(live->gate < 0);
-    int r = open_guarded(files, O_RDWR, errmsg, &live->gate);
+    int r = hf_sq_files_open(files, files->live, O_RDWR, errmsg, &live->gate);
     if (r < 0)
         return r;
     if (fstat(live->gate, &st) < 0)
@@ -86,7 +63,7 @@ int hf_sq_live_start(struct hf_sq_live *live, const struct hf_sq_files *files,
     struct stat st;
 
     assert(live->gate >= 0 && live->keep < 0);
-    int r = open_guarded(files, O_RDONLY, errmsg, &live->keep);
+    int r = hf_sq_files_open(files, files->live, O_RDONLY, errmsg, &live->keep);
     if (r < 0)
         return r;
     if (fstat(live->keep, &st) == 0 && st.st_ino == live->inode &&

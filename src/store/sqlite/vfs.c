@@ -6,12 +6,12 @@
  * any file of theirs.
  *
  * Our databases have a write-ahead log, and never a journal.  So here there is the database,
- * and its log; SQLite makes the shared memory beside them by itself.  Nothing else is
- * opened, found or removed.
+ * and its log; shm.c has the shared memory beside them.  Nothing else is opened, found
+ * or removed.
  */
 #include "store/sqlite/vfs.h"
 
-#include "store/sqlite/log.h"
+#include "store/sqlite/shm.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@
 #define LOG "-wal" /* what SQLite adds to the path of the database */
 
 static const sqlite3_vfs *usual; /* "unix" */
-static sqlite3_vfs        ours;  /* a copy of it, but for what is here and in log.c */
+static sqlite3_vfs        ours;  /* a copy of it, but for what is here and in shm.c */
 static char               ours_name[32];
 static pthread_once_t     once = PTHREAD_ONCE_INIT;
 
@@ -45,9 +45,7 @@ static int open_db_or_log(sqlite3_vfs *vfs, const char *path, sqlite3_file *file
         return SQLITE_CANTOPEN;
     int rc = usual->xOpen(vfs, path, file, flags, ret);
     if (rc == SQLITE_OK && db)
-        hf_sq_log_wrap_db(file);
-    else if (rc == SQLITE_OK)
-        hf_sq_log_wrap(file, path);
+        hf_sq_shm_wrap(file);
     return rc;
 }
 
@@ -73,7 +71,7 @@ static void register_ours(void)
     ours = *unix_vfs;
     ours.pNext = NULL;
     ours.zName = ours_name;
-    ours.szOsFile = hf_sq_log_init(unix_vfs);
+    ours.szOsFile = hf_sq_shm_init(unix_vfs);
     ours.xOpen = open_db_or_log;
     ours.xDelete = remove_log;
     ours.xAccess = find_log;

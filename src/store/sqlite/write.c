@@ -8,6 +8,7 @@
 #include "holdfast.h"
 
 #include <assert.h>
+#include <sys/stat.h>
 
 static void roll_back(struct hf_sq *sq)
 {
@@ -35,6 +36,17 @@ static int end_last(struct hf_sq *sq)
 #define PATIENCE (150 * HF_MS)
 #define TOO_LONG HF_SEC
 
+/* Was the log written to since then?  So the gate was open in between, and others were quicker:
+ * on a busy machine each may lose the processor in there, or wait for the disk. */
+static bool was_open(const struct hf_sq *sq, hf_time since)
+{
+    struct stat st;
+
+    return stat(sq->files.wal, &st) == 0 &&
+           st.st_mtim.tv_sec * INT64_C(1000000) + st.st_mtim.tv_nsec / 1000 >
+               hf_wall_us() - (hf_now() - since) * 1000 / HF_MS;
+}
+
 int hf_sq_gate(struct hf_sq *sq)
 {
     hf_time patience = sq->hurry || sq->shut != 0 ? A_WHILE : PATIENCE;
@@ -44,7 +56,7 @@ int hf_sq_gate(struct hf_sq *sq)
         return 0;
     }
     hf_time now = hf_now();
-    if (sq->shut == 0)
+    if (sq->shut == 0 || was_open(sq, sq->shut))
         sq->shut = now;
     if (sq->hurry && now - sq->shut < (sq->brief ? PATIENCE : TOO_LONG))
         return HF_SQ_SHUT;
@@ -64,7 +76,7 @@ int hf_sq_begin(struct hf_sq *sq)
         return r;
     /* Until here somebody may have put other files in their place.  From here on
      * nobody can do so and have them taken for good. */
-    r = hf_sq_current(sq) ? hf_sq_db_run(&sq->db, HF_SQ_BEGIN) : HF_SQ_STALE;
+    r = hf_sq_current(sq) ? hf_sq_db_begin(&sq->db) : HF_SQ_STALE;
     if (r < 0)
         hf_sq_gate_give(&sq->live);
     sq->news_count = 0;
@@ -109,7 +121,7 @@ int hf_sq_commit(struct hf_sq *sq)
     assert(!hf_sq_sum_is_noted(sq)); /* the watchers were told of every change */
     int r = write_head(sq);
     if (r == 0)
-        r = hf_sq_db_run(&sq->db, HF_SQ_COMMIT);
+        r = hf_sq_db_commit(&sq->db);
     if (r < 0) {
         hf_sq_abort(sq);
         return r;
@@ -186,7 +198,7 @@ static int raise_mark(struct hf_sq *sq)
     r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_ADVANCE, NULL, head.hwm));
     if (r < 0)
         return r;
-    r = hf_sq_db_run(&sq->db, HF_SQ_COMMIT);
+    r = hf_sq_db_commit(&sq->db);
     if (r < 0)
         return r;
     if (!hf_sq_head_write(&sq->live, &head))

@@ -1,0 +1,278 @@
+/* index.c - see index.h.  The format of the file: sqlite.org/walformat.html. */
+#include "store/sqlite/index.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* In words of four bytes. */
+#define REGION    8192 /* the file grows by these */
+#define PAGES     4096 /* numbers of pages in a region; in the first INFO less */
+#define HEADER    24   /* at the start of the first one, two copies */
+#define FRAMES    4    /* in the header: how many pages are in the log */
+#define SALT      8    /* in the header: two words, others whenever the log starts anew */
+#define INFO      HF_SQ_INDEX_HEAD /* end of what is kept about readers and writing back */
+#define MARKS     26               /* in there: of readers */
+#define MARKS_END 30
+
+#define SLOTS 8192 /* of two bytes, in each region */
+
+struct hf_sq_region {
+    uint32_t page[PAGES]; /* which page of the database each page of the log is */
+    uint16_t slot[SLOTS]; /* a hash table: its place in `page`, from 1 on */
+};
+
+static_assert(sizeof(struct hf_sq_region) == HF_SQ_INDEX_REGION, "SQLite's format");
+
+/* ---- The file --------------------------------------------------------------- */
+
+/* What the file does not have is zero. */
+static bool read_words(const struct hf_sq_index *index, uint32_t *ret, size_t count,
+                       size_t at)
+{
+    ssize_t n = pread(index->fd, ret, count * sizeof *ret, (off_t)(at * sizeof *ret));
+
+    if (n < 0)
+        return false;
+    memset((char *)ret + n, 0, count * sizeof *ret - (size_t)n);
+    return true;
+}
+
+static bool write_bytes(const struct hf_sq_index *index, size_t number, const void *from,
+                        size_t size)
+{
+    size_t at = (size_t)((const char *)from - (const char *)index->region[number]);
+
+    return pwrite(index->fd, from, size,
+                  (off_t)(number * sizeof(struct hf_sq_region) + at)) == (ssize_t)size;
+}
+
+/* ---- The index in memory ---------------------------------------------------- */
+
+static struct hf_sq_region *get_region(struct hf_sq_index *index, size_t number)
+{
+    while (index->count <= number) {
+        struct hf_sq_region **more =
+            realloc(index->region, (index->count + 1) * sizeof *more);
+        if (more != NULL)
+            index->region = more;
+        if (more == NULL || (more[index->count] = calloc(1, sizeof **more)) == NULL)
+            return NULL;
+        index->count++;
+    }
+    return index->region[number];
+}
+
+/* Where the page of the log is, counted through all regions; the first is 1. */
+static size_t place_of(uint32_t frame)
+{
+    return (size_t)frame + INFO - 1;
+}
+
+/* The slot with that content, or the free one that it belongs in.  The same few pages are written
+ * again and again, so a search goes on from where the last one for the page ended. */
+static uint16_t *slot_of(struct hf_sq_index *index, struct hf_sq_region *region,
+                         size_t place, uint16_t content)
+{
+    uint32_t             page = region->page[place];
+    struct hf_sq_search *last = &index->search[page % HF_SQ_INDEX_SEARCHES];
+    size_t               at = last->page == page ? last->slot : page * 383 % SLOTS;
+
+    while (region->slot[at] != content && region->slot[at] != 0)
+        at = (at + 1) % SLOTS;
+    *last = (struct hf_sq_search){ page, (uint16_t)at };
+    return &region->slot[at];
+}
+
+/* Its place in the region, as slots have it. */
+static uint16_t content_of(uint32_t frame)
+{
+    size_t place = place_of(frame);
+
+    return (uint16_t)(place % PAGES + 1 - (place < PAGES ? INFO : 0));
+}
+
+/* The next page of the log, as SQLite would add it. */
+static bool add_frame(struct hf_sq_index *index, uint32_t page)
+{
+    size_t               place = place_of(index->frames + 1);
+    struct hf_sq_region *region = get_region(index, place / PAGES);
+    if (region == NULL)
+        return false;
+
+    uint16_t content = content_of(index->frames + 1);
+    if (content == 1) {
+        memset(region->page + place % PAGES, 0, (PAGES - place % PAGES) * sizeof page);
+        memset(region->slot, 0, sizeof region->slot);
+        memset(index->search, 0, sizeof index->search);
+    }
+    region->page[place % PAGES] = page;
+    *slot_of(index, region, place % PAGES, 0) = content;
+    index->frames++;
+    return true;
+}
+
+static void forget_index(struct hf_sq_index *index)
+{
+    index->frames = index->salt[0] = index->salt[1] = 0;
+}
+
+/* It has no header that we know, so it is read again, and then written as a whole. */
+static void forget_file(struct hf_sq_index *index)
+{
+    memset(index->file, 0xff, HEADER * sizeof *index->file);
+    forget_index(index);
+}
+
+static bool is_header(const uint32_t *header)
+{
+    return header[0] != 0 &&
+           memcmp(header, header + HEADER / 2, HEADER / 2 * sizeof *header) == 0;
+}
+
+static bool is_same_log(const struct hf_sq_index *index, const uint32_t *header)
+{
+    return memcmp(header + SALT, index->salt, sizeof index->salt) == 0 &&
+           header[FRAMES] >= index->frames;
+}
+
+/* ---- Reading ---------------------------------------------------------------- */
+
+/* Have all pages in the index that the header tells of.  False: some are missing. */
+static bool read_index(struct hf_sq_index *index, const uint32_t *header)
+{
+    uint32_t page[256];
+
+    if (!is_same_log(index, header))
+        index->frames = 0;
+    memcpy(index->salt, header + SALT, sizeof index->salt);
+    while (index->frames < header[FRAMES]) {
+        size_t place = place_of(index->frames + 1),
+               count = header[FRAMES] - index->frames;
+        if (count > PAGES - place % PAGES)
+            count = PAGES - place % PAGES;
+        if (count > sizeof page / sizeof *page)
+            count = sizeof page / sizeof *page;
+        if (!read_words(index, page, count, place / PAGES * REGION + place % PAGES))
+            return false;
+        for (size_t i = 0; i < count; i++)
+            if (page[i] == 0 || !add_frame(index, page[i]))
+                return false;
+    }
+    return true;
+}
+
+bool hf_sq_index_read(struct hf_sq_index *index, bool writes)
+{
+    uint32_t *now = index->region[0]->page, head[INFO];
+    size_t    size = HEADER * sizeof *head;
+
+    if (!read_words(index, head, INFO, 0))
+        return false;
+    for (size_t i = HEADER; i < INFO; i++) {
+        if (now[i] == index->file[i])
+            now[i] = head[i];
+        index->file[i] = head[i];
+    }
+    if (writes || memcmp(head, index->file, size) == 0)
+        return true;
+    memcpy(index->file, head, size);
+    if (is_header(head) && !read_index(index, head)) {
+        forget_file(index);
+        memset(head, 0, size);
+    }
+    memcpy(now, head, size);
+    return true;
+}
+
+/* ---- Writing ---------------------------------------------------------------- */
+
+/* All of a region, or those pages that it did not have. */
+static bool write_region(struct hf_sq_index *index, size_t number, uint32_t from,
+                         uint32_t to)
+{
+    struct hf_sq_region *region = index->region[number];
+    uint32_t            *start = &region->page[place_of(from + 1) % PAGES];
+    bool                 done;
+
+    if (content_of(from + 1) == 1) {
+        memset(index->search, 0, sizeof index->search);
+        return write_bytes(index, number, start,
+                           (size_t)((char *)(region + 1) - (char *)start));
+    }
+    done = write_bytes(index, number, start, (to - from) * sizeof *start);
+    while (done && from++ < to) {
+        uint16_t  content = content_of(from);
+        uint16_t *slot = slot_of(index, region, place_of(from) % PAGES, content);
+        done = write_bytes(index, number, slot, sizeof *slot);
+    }
+    return done;
+}
+
+/* SQLite may have changed header and index: the pages first, the header last. */
+static bool write_index(struct hf_sq_index *index)
+{
+    uint32_t *now = index->region[0]->page;
+    size_t    size = HEADER * sizeof *now;
+
+    if (memcmp(now, index->file, size) == 0)
+        return true;
+    if (!is_header(now))
+        forget_index(index);
+    else if (!is_same_log(index, now))
+        index->frames = 0;
+    while (is_header(now) && index->frames < now[FRAMES]) {
+        size_t   number = place_of(index->frames + 1) / PAGES;
+        uint32_t end = (uint32_t)((number + 1) * PAGES - INFO);
+        uint32_t to = now[FRAMES] < end ? now[FRAMES] : end;
+        if (!write_region(index, number, index->frames, to))
+            return false;
+        index->frames = to;
+    }
+    memcpy(index->salt, now + SALT, sizeof index->salt);
+    memcpy(index->file, now, size);
+    return write_bytes(index, 0, now, size);
+}
+
+void hf_sq_index_write(struct hf_sq_index *index, bool writes)
+{
+    uint32_t *now = index->region[0]->page;
+    bool      done = true;
+
+    for (size_t i = HEADER; done && i < INFO; i++)
+        if (now[i] != index->file[i]) {
+            index->file[i] = now[i];
+            done = write_bytes(index, 0, now + i, sizeof *now);
+        }
+    if (done && writes)
+        done = write_index(index);
+    if (done)
+        return;
+    (void)!ftruncate(index->fd, 0);
+    memcpy(index->file, now, sizeof index->file);
+    forget_file(index);
+}
+
+bool hf_sq_index_has_mark(const struct hf_sq_index *index)
+{
+    const uint32_t *first = index->region[0]->page;
+
+    for (size_t i = MARKS; i < MARKS_END; i++)
+        if (first[i] <= first[FRAMES])
+            return true;
+    return false;
+}
+
+void *hf_sq_index_region(struct hf_sq_index *index, int number)
+{
+    return get_region(index, (size_t)number);
+}
+
+void hf_sq_index_finish(struct hf_sq_index *index)
+{
+    for (size_t i = 0; i < index->count; i++)
+        free(index->region[i]);
+    free(index->region);
+    *index = (struct hf_sq_index){ .fd = -1 };
+}
