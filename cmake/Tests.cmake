@@ -25,6 +25,10 @@ add_custom_target(tests)
 add_custom_target(benches)
 add_custom_target(examples)
 
+if(TARGET holdfast)
+    include(cmake/Next.cmake)
+endif()
+
 set(HF_SOURCES *.c)
 if(CMAKE_CXX_COMPILER)
     list(APPEND HF_SOURCES *.cpp)

@@ -67,6 +67,13 @@
 #define HF_ERRMSG_MAX 256
 #define HF_WILL_MAX   256 /* of a store: what is more than its URL */
 
+/* A store whose data have a layout adds this to its number.  It is not 0 in a build of the
+ * command for tests alone (cmake/Next.cmake), which meets the usual one as a later version
+ * would. */
+#ifndef HF_LAYOUT_BUMP
+#define HF_LAYOUT_BUMP 0
+#endif
+
 /* What happened once to a place in a line, as HISTORY tells it. */
 struct hf_past {
     uint64_t        number; /* rising, without gaps; older ones are forgotten first */

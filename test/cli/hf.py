@@ -23,6 +23,7 @@ import tempfile
 import time
 
 HOLDFAST = os.path.abspath(os.environ.get("HOLDFAST", "build/holdfast"))
+NEXT = os.path.join(os.path.dirname(HOLDFAST), "next/holdfast")  # cmake/Next.cmake: a later layout
 LIMIT = 60  # seconds that anything may take at most
 CASES = []
 
