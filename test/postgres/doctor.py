@@ -64,7 +64,7 @@ def one_server(t):
     is_like(t, found, "connections", r"\d+ of 197 are in use")
     is_like(t, found, "news", r"by NOTIFY, .*, which has \d+ connections?")
     is_like(t, found, "lines", r"1 sessions, ours included; 0 hold, 0 wait, \d+ lines are empty")
-    t.equal(found["schema"]["text"], "holdfast, version 3, owned by tester")
+    t.equal(found["schema"]["text"], f"holdfast, version {postgres.version()}, owned by tester")
     t.equal(found["integrity"]["text"], "ok")
     t.contains(found["standbys"]["text"], "none")
     t.true("line" not in found and "queue" not in found and "idle" not in found, "of what there is not")
@@ -145,7 +145,7 @@ def functions_that_are_not_ours(t):
     server.sql("CREATE DATABASE strange", "postgres")
     server.sql("CREATE ROLE stranger", "strange")
     with server.connect("strange") as link:
-        link.run(postgres.SCHEMA.read_text())
+        link.run(postgres.schema_text())
         link.run("GRANT USAGE ON SCHEMA holdfast TO PUBLIC; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA holdfast TO PUBLIC;"
                  "ALTER FUNCTION holdfast.prove SECURITY INVOKER; ALTER FUNCTION holdfast.ask OWNER TO stranger;")
     tells(t, findings(t, server.url_of("strange")), "warn", "schema",

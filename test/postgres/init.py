@@ -52,7 +52,7 @@ def whoever_may_makes_it(t):
             done = t.run("init")
             t.equal((done.code, done.out, done.err),
                     (0, "postgres: what it needs is there, and we may use it\n", ""))
-            t.equal(server.sql("SELECT version FROM holdfast.head", "own"), [(3,)])
+            t.equal(server.sql("SELECT version FROM holdfast.head", "own"), [(postgres.version(),)])
             t.equal(server.sql("SELECT count(*) FROM holdfast.session", "own"), [(0,)], "sessions left")
 
 
@@ -104,11 +104,19 @@ def use_everything(t):
     t.equal([finding for finding in json.loads(done.out) if finding["level"] != "ok"], [])
 
 
+LATER, EARLIER = postgres.version() + 1, postgres.version() - 1
+HAIL = "ALTER FUNCTION holdfast.hello RENAME TO hail"
+ALIVE = ("INSERT INTO holdfast.session (sid, connection, renewal, renewed, ttl, note, trail) "
+         "VALUES ('0123456789abcdef', 1, 1, 1, 1000, '', 0)")
+
+
+def both_versions(version):
+    return f'schema "holdfast" of another version than ours: it is of version {version}, ours of {postgres.version()}'
+
+
 @case
 def another_version_is_told_of_and_left_alone(t):
-    for version, change in ((2, "SELECT 1"), (4, "SELECT 1"),
-                            (2, "ALTER FUNCTION holdfast.hello RENAME TO hail"),
-                            (4, "ALTER FUNCTION holdfast.hello RENAME TO hail")):
+    for version, change in ((LATER, "SELECT 1"), (LATER, HAIL), (EARLIER, ALIVE), (EARLIER, f"{ALIVE}; {HAIL}")):
         with database(t, "other", postgres.USER):
             t.equal(t.run("init").code, 0)
             server.sql(f"UPDATE holdfast.head SET version = {version}; DROP FUNCTION holdfast.prove; {change}",
@@ -117,17 +125,37 @@ def another_version_is_told_of_and_left_alone(t):
                 done = t.run(*args)
                 t.equal((done.code, done.out), (64, ""), f"{args} of {version}, {change}: {done.err}")
                 t.one_line(done.err)
-                t.contains(done.err, f'schema "holdfast" of another version than ours: it is of version {version}')
+                t.contains(done.err, both_versions(version))
+                if version == EARLIER:
+                    t.contains(done.err, "and 1 sessions live in it: SELECT * FROM holdfast.session")
             t.equal(server.sql("SELECT FROM pg_proc WHERE proname = 'prove'", "other"), [])
-            t.equal(server.sql("SELECT count(*) FROM holdfast.session", "other"), [(0,)])
+            t.equal(server.sql("SELECT count(*) FROM holdfast.session", "other"), [(1 if version == EARLIER else 0,)])
             server.sql("DROP SCHEMA holdfast CASCADE", "other")
-        with database(t, "others"):  # nor by who may only use it
+        with database(t, "others"):  # nor by a role that may only use it
             server.sql(sql(t, "--grant", postgres.USER), "others")
             server.sql(f"UPDATE holdfast.head SET version = {version}; {change}", "others")
             done = t.run("run", "-w", "9", "a", "--", "true")
             t.true(done.code in (64, 69) and done.out == "", done.err)
             t.contains(done.err, "version")
             server.sql("DROP SCHEMA holdfast CASCADE", "others")
+
+
+@case
+def an_older_version_is_replaced_by_its_owner_alone(t):
+    for change in ("SELECT 1", HAIL):
+        with database(t, "replaced", postgres.USER):
+            t.equal(t.run("init").code, 0)
+            server.sql(f"UPDATE holdfast.head SET version = {EARLIER}; {change}", "replaced")
+            t.equal(t.run("run", "a", "--", "true").code, 0, "run")
+            t.equal(server.sql("SELECT version FROM holdfast.head", "replaced"), [(postgres.version(),)])
+        with database(t, "kept"):
+            server.sql(sql(t, "--grant", postgres.USER), "kept")
+            server.sql(f"UPDATE holdfast.head SET version = {EARLIER}; {change}", "kept")
+            done = t.run("run", "-w", "9", "a", "--", "true")
+            t.equal((done.code, done.out), (69, ""), done.err)
+            t.contains(done.err, 'not of our version, nor ours to change: it, or something in it, belongs to "postgres"')
+            server.sql(sql(t, "--grant", postgres.USER), "kept")  # by its owner
+            t.equal(t.run("run", "a", "--", "true").code, 0, "run")
 
 
 TROJAN = """
@@ -152,11 +180,11 @@ TABLE = """
 """
 HELLO = """
     CREATE FUNCTION holdfast.hello(integer, text, bigint, bigint, boolean, text, OUT code integer,
-                                   OUT version integer, OUT pid integer, OUT number bigint, OUT timeline text)
+                                   OUT version integer, OUT pid integer, OUT number bigint, OUT era text)
     LANGUAGE plpgsql AS $$
     BEGIN
         PERFORM holdfast.become();
-        code := 0; version := 3; pid := pg_backend_pid(); number := 1; timeline := '';
+        code := 0; version := $1; pid := pg_backend_pid(); number := 1; era := '';
     END $$;
 """
 
@@ -199,7 +227,7 @@ def the_rights_that_are_granted_are_enough(t):
 
 @case
 def they_are_no_more_than_is_called(t):
-    granted = set(re.findall(r"holdfast\.(\w+)", (SOURCE / "grant.sql").read_text()))
+    granted = set(re.findall(r"holdfast\.(\w+)[,\s]", (SOURCE / "grant.sql").read_text()))
     calls = (SOURCE / "function.c").read_text() + (SOURCE / "examine.sql").read_text()
     t.equal(granted, set(re.findall(r"holdfast\.(\w+)\(", calls)) | {"fence"}, "granted")
     with database(t, "list"):

@@ -69,10 +69,10 @@ static void tell_lines(const struct hf_pg_examine *examine, const char *name,
                        ? "do you trust its owner, and all who may create there?  See "
                          "docs/postgres.md"
                        : NULL,
-                   altered > 0 ? "holdfast, version %d, owned by %s; %" PRId64
+                   altered > 0 ? "holdfast, version %u, owned by %s; %" PRId64
                                  " of its functions are not those that init makes"
-                               : "holdfast, version %d, owned by %s",
-                   HF_PG_SCHEMA_VERSION, hf_pg_told(examine, "owner"), altered);
+                               : "holdfast, version %u, owned by %s",
+                   hf_pg_schema_version, hf_pg_told(examine, "owner"), altered);
     hf_finding_add(list, wrong > 0 ? HF_FAULT : HF_FINE, "integrity",
                    wrong > 0
                        ? "was it changed by hand?  End all clients, DROP SCHEMA holdfast "
