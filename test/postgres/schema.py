@@ -342,6 +342,33 @@ def a_session_that_begins_meanwhile_is_counted_or_refused():
 
 
 @case
+def lines_that_count_wrongly_are_counted_again():
+    there = space()
+    a, b, c = sessions(there, 3)
+    a.enter(1, "m"), b.enter(1, "m"), c.enter(1, "m")
+    a.enter(2, "s", 2, 5), b.enter(2, "s", 2, 5), c.enter(2, "s", 2, 5)
+    a.enter(3, "lost"), b.enter(3, "right")
+    right = {row["name"]: [row[key] for key in ("used", "holders", "waiting")] for row in there.everything()["line"]}
+    assert there.link.call("SELECT holdfast.recount()") == [(0,)]
+    there.change("UPDATE holdfast.line SET used = 0, holders = -1, waiting = 7 WHERE name = 'm'")
+    there.change("UPDATE holdfast.line SET used = 5, last = 1 WHERE name = 's'")
+    there.change("DELETE FROM holdfast.line WHERE name = 'lost'")
+    there.change("INSERT INTO holdfast.line VALUES ('empty', 1, false, 1, 1, 0, 1, 1)")
+    assert there.link.call("SELECT wrong FROM holdfast.look(NULL)") == [(4,)]
+    assert there.link.call("SELECT holdfast.recount()") == [(4,)]
+    lines = {row["name"]: row for row in there.everything()["line"]}
+    assert {name: [row[key] for key in ("used", "holders", "waiting")] for name, row in lines.items()} == \
+        right | {"empty": [0, 0, 0]}
+    assert lines["s"]["last"] == c.read(2).seq and b.enter(9, "lost").state == "w"
+    there.messages()
+    there.change("DELETE FROM holdfast.ticket WHERE sid = $1", a.sid)  # what it held is free
+    assert there.link.call("SELECT holdfast.recount()") == [(3,)]
+    assert (b.read(1).state, c.read(1).state, c.read(2).state, b.read(9).state) == ("g", "w", "g", "g")
+    assert sorted(there.messages()) == sorted([(b.sid, "n 1"), (c.sid, "n 2"), (b.sid, "n 9")])
+    there.drop()
+
+
+@case
 def what_belongs_to_others_is_left_alone():
     """It would be run with our rights: a trigger, say."""
     server().sql("CREATE ROLE mallory")

@@ -73,14 +73,13 @@ static void tell_lines(const struct hf_pg_examine *examine, const char *name,
                                  " of its functions are not those that init makes"
                                : "holdfast, version %u, owned by %s",
                    hf_pg_schema_version, hf_pg_told(examine, "owner"), altered);
-    hf_finding_add(list, wrong > 0 ? HF_FAULT : HF_FINE, "integrity",
-                   wrong > 0
-                       ? "was it changed by hand?  End all clients, DROP SCHEMA holdfast "
-                         "CASCADE, and holdfast init"
-                       : NULL,
-                   wrong > 0 ? "%" PRId64 " lines count otherwise than their tickets say"
-                             : "ok",
-                   wrong);
+    hf_finding_add(
+        list, wrong > 0 ? HF_FAULT : HF_FINE, "integrity",
+        wrong > 0 ? "was it changed by hand?  Let the owner of the schema run SELECT "
+                    "holdfast.recount()"
+                  : NULL,
+        wrong > 0 ? "%" PRId64 " lines count otherwise than their tickets say" : "ok",
+        wrong);
     hf_finding_add(list, HF_FINE, "lines", NULL,
                    "%" PRId64 " sessions, ours included; %" PRId64 " hold, %" PRId64
                    " wait, %" PRId64 " lines are empty",

@@ -1299,6 +1299,32 @@ LANGUAGE sql STABLE AS $$
           (coalesce(c.used, 0), coalesce(c.holders, 0), coalesce(c.waiting, 0))
 $$;
 
+-- For administrators: let lines that were changed by hand count what their tickets say, and grant
+-- what is free then.  A line without a row gets the capacity that is in use: others are refused
+-- until all have left.  How many lines it was.
+CREATE OR REPLACE FUNCTION holdfast.recount() RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
+DECLARE
+    v_trail integer;
+    v_wrong record;
+    v_count bigint := 0;
+BEGIN
+    PERFORM holdfast.check_isolation();
+    PERFORM holdfast.be_sure();
+    SELECT trail INTO v_trail FROM holdfast.trail FOR SHARE;
+    FOR v_wrong IN SELECT * FROM holdfast.miscounted() ORDER BY name LOOP
+        PERFORM holdfast.make_line(v_wrong.name, greatest(v_wrong.used, 1), v_wrong.claim);
+        UPDATE holdfast.line l SET used = m.used, holders = m.holders, waiting = m.waiting,
+            last = greatest(l.last, m.last)
+        FROM holdfast.miscounted() m WHERE l.name = v_wrong.name AND m.name = l.name;
+        IF FOUND THEN -- nobody was quicker
+            PERFORM holdfast.advance(v_wrong.name, 0, 0, 0, '', 0, false, v_trail);
+            v_count := v_count + 1;
+        END IF;
+    END LOOP;
+    RETURN v_count;
+END $$;
+
 -- For people: how much there is in all lines, and in the one of that name; the highest token;
 -- how many lines count otherwise than their tickets do.
 CREATE OR REPLACE FUNCTION holdfast.look(p_name text, OUT sessions bigint, OUT holders bigint,
