@@ -30,6 +30,7 @@
 #define ROUND_MOST  (60 * HF_SEC)
 #define ROUND_SOON  (200 * HF_MS) /* there is more to sweep */
 #define LINES       1000          /* swept in a round */
+#define AGAIN       20            /* so many times in a ttl a burial may fail */
 
 static hf_time within(hf_time value, hf_time least, hf_time most)
 {
@@ -86,6 +87,7 @@ static void remember_drawn(struct hf_pg *pg, int64_t number, const char *era)
 
     if (era == NULL || strcmp(era, observe->era) != 0) {
         observe->count = 0;
+        observe->alarm = HF_NEVER;
         snprintf(observe->era, sizeof observe->era, "%s", era != NULL ? era : "");
     }
     if (observe->count > 0 && number <= last->number)
@@ -101,7 +103,6 @@ static void remember_drawn(struct hf_pg *pg, int64_t number, const char *era)
 void hf_pg_observe_begin(struct hf_pg *pg, int64_t number, const char *era)
 {
     assert(pg->dial.phase == HF_DIAL_GREETING);
-    pg->observe.alarm = HF_NEVER;
     remember_drawn(pg, number, era);
 }
 
@@ -159,10 +160,11 @@ static void on_swept(struct hf_pg *pg, void *data, const PGresult *result)
 static void on_buried(struct hf_pg *pg, void *data, const PGresult *result)
 {
     bool    alarmed = data != NULL;
-    int64_t count = 0;
+    bool    failed = hf_pg_fault(pg, result) != HF_SERVED_FINE;
+    int64_t count = failed ? 0 : hf_pg_number(result, 0, 0);
 
-    if (hf_pg_fault(pg, result) == HF_SERVED_FINE)
-        count = hf_pg_number(result, 0, 0);
+    if (failed && alarmed) /* somebody has cancelled it, or the connection broke */
+        pg->observe.alarm = pg->remote.now + pg->config.ttl / AGAIN;
     if (result == NULL)
         return;
     if (count > 0) {

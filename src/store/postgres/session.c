@@ -132,6 +132,8 @@ static void session_opened(struct hf_pg *pg)
 {
     assert(!pg->served.fresh);
     extend_session(pg);
+    if (pg->served.places > 0)
+        pg->session.due = pg->session.sent; /* who is in our way?  Only a renewal tells */
     hf_dial_ready(&pg->dial);
     hf_dial_proven(&pg->dial);
     hf_pg_news_begin(pg);
