@@ -135,7 +135,7 @@ static void a_renewal_waits_to_be_sent(void **state)
 static long backends(void)
 {
     return postgres_number("SELECT count(*) FROM pg_stat_activity "
-                           "WHERE application_name = 'holdfast'");
+                           "WHERE application_name ~ '^holdfast'");
 }
 
 /* Nobody is answered: we come again and again.  The first under way is stopped, and those

@@ -18,7 +18,7 @@ import postgres  # noqa: E402
 import pq  # noqa: E402, F401
 
 TTL = 30_000  # milliseconds; nothing here waits for it
-VERSION = 3  # of the schema
+VERSION = postgres.version()  # of the schema
 SECRET = "5ec2e7"  # of every ticket
 
 Answer = collections.namedtuple(
@@ -85,6 +85,12 @@ class Space:
     def change(self, sql, *args):
         self.link.call(sql, *args)
 
+    def grow_old(self, number=2**62, link=None):
+        """By the server's clock all sessions are old that were not renewed since that number."""
+        (link or self.link).call(
+            "UPDATE holdfast.session SET renewed = 0 WHERE sid IN (SELECT sid FROM holdfast.session "
+            "WHERE renewal <= $1 FOR UPDATE SKIP LOCKED)", number)
+
     def drop(self):
         for link in (*self.links, self.news):
             link.close()
@@ -104,7 +110,7 @@ class Session:
                     self.connection if connection is None else connection, *args)
 
     def hello(self, connection=None, fresh=None, ttl=TTL):
-        """On a new connection: (code, version, pid, number, timeline)."""
+        """On a new connection: (code, version, pid, number, era)."""
         fresh = self.connection == 0 if fresh is None else fresh
         self.connection = connection or self.connection + 1
         return self.outside("hello", VERSION, self.sid, self.connection, ttl, fresh, "")[0]
@@ -139,7 +145,7 @@ class Session:
         """The code, our number, and of those in our way {ttl: number}."""
         rows = self.call("renew")
         others = {}
-        for _, number, ttl in rows[1:]:
+        for _, number, ttl, _ in rows[1:]:
             others.setdefault(ttl, []).append(number)
         return rows[0][0], rows[0][1], {ttl: min(numbers) for ttl, numbers in others.items()}
 
@@ -163,8 +169,9 @@ class Session:
         return self.outside("bury", sid, renewal)[0][0]
 
     def bury_silent(self, *drawn):
-        """By numbers and their ages in milliseconds: how many."""
-        return self.outside("bury_silent", self.sid, [n for n, _ in drawn], [a for _, a in drawn])[0][0]
+        """By numbers of now and their ages in milliseconds: how many."""
+        era = self.space.link.call("SELECT holdfast.era()")[0][0]
+        return self.outside("bury_silent", self.sid, era, [n for n, _ in drawn], [a for _, a in drawn])[0][0]
 
     def sweep(self, most=1000):
         return self.outside("sweep", most)[0][0]

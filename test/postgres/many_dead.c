@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#define VERSION  "(SELECT version FROM holdfast.head)"
 #define TTL_MS   2000
 #define LONG_MS  15000 /* a lease, */
 #define SHORT_MS 500   /* and who waits for it */
@@ -27,7 +28,7 @@ static void make_schema(void)
 static void hold_and_die(int count)
 {
     witness_tell("sql SELECT count(*) FROM generate_series(1, %d) i, LATERAL "
-                 "holdfast.hello(3, lpad(to_hex(i), 16, '0'), 1, %d, true, '')",
+                 "holdfast.hello(" VERSION ", lpad(to_hex(i), 16, '0'), 1, %d, true, '')",
                  count, TTL_MS);
     witness_tell("sql SELECT count(*) FROM generate_series(1, %d) i, LATERAL "
                  "holdfast.enter(lpad(to_hex(i), 16, '0'), 1, 1, 'crowd', 1, 4294967295, "
@@ -65,9 +66,9 @@ static void a_long_lease_ends_for_one_with_a_short(void **state)
 
     (void)state;
     make_schema();
-    witness_tell(
-        "sql SELECT code FROM holdfast.hello(3, '00000000000000aa', 1, %d, true, '')",
-        LONG_MS);
+    witness_tell("sql SELECT code FROM holdfast.hello(" VERSION
+                 ", '00000000000000aa', 1, %d, true, '')",
+                 LONG_MS);
     witness_tell(
         "sql SELECT code FROM holdfast.enter('00000000000000aa', 1, 1, 'long', 1, 1, "
         "false, false, 0, '', '')");

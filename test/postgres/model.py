@@ -411,6 +411,7 @@ class Model(Rule):
         doomed, alive = by_age[:self.rng.randint(1, 2)], by_age[2:]
         number = self.renewals[doomed[-1].sid]
         if alive:
+            self.space.grow_old()
             assert alive[-1].bury_silent((number, TTL), (number - 1, TTL // 2)) == 0
             self.bury(*doomed)
             for session in doomed:

@@ -181,6 +181,7 @@ def no_burial_takes_too_long():
                         "$1, $2, i, 'n' || i, 1, 4294967295, false, false, 0, '', '')",
                         session.sid, session.connection, places)
     drawn = (renewal_of(there, dead[-1]), 10**6)
+    there.grow_old()
     assert [me.bury_silent(drawn) for _ in range(4)] == [1, 2, 1, 0]
     assert there.counts()["ticket"] == 0
 
@@ -349,7 +350,9 @@ class Busy(threading.Thread):
                 number = self.call("renew", sid, 1)[0][1]
                 self.call("sweep", 100)
                 if self.rng.random() < 0.2:  # somebody thinks that they are dead
-                    self.call("bury_silent", sid, [number - 4], [10**6])
+                    self.there.grow_old(number - 4, self.link)
+                    era = self.link.call("SELECT holdfast.era()")[0][0]
+                    self.call("bury_silent", sid, era, [number - 4], [10**6])
             else:
                 rows = self.call("list", name)[1:]
                 if rows:
@@ -390,7 +393,7 @@ def schemas_may_be_made_by_many_at_once():
 
     def make(link):
         try:
-            link.run(postgres.SCHEMA.read_text())
+            link.run(postgres.schema_text())
         except pq.Error as error:
             faults.append(error)
 
@@ -414,7 +417,7 @@ def another_isolation_is_refused():
     calls = {
         "hello": [VERSION, a.sid, 2, 1000, False, ""], "mend": [a.sid, 1, []], "renew": [a.sid, 1],
         "bury": [a.sid, renewal_of(there, a)], "bye": [a.sid, 1],
-        "bury_silent": [a.sid, [], []], "sweep": [1],
+        "bury_silent": [a.sid, "", [], []], "sweep": [1],
         "enter": [a.sid, 1, 2, "m", 1, 1, False, False, 0, "", SECRET], "leave": [a.sid, 1, 1, "m"],
         "read": [a.sid, 1, 1], "amend": [a.sid, 1, 1, 1], "watch": [a.sid, 1, "m", 0, []],
         "break_place": ["m", seq], "ask": ["m", seq, ""], "survey": [a.sid, 1, 0, 0], "keep_history": [0],

@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -49,6 +50,24 @@ def store(name):
     except beside.Missing as reason:
         print(f"1..0 # SKIP {reason}")
         sys.exit(77)
+
+
+def all_of(process):
+    """The pids of a run: holdfast, its guardian, the command and what that has started."""
+    pids = [process.pid]
+    for pid in pids:
+        pids += hf.children_of(pid)
+    return pids
+
+
+def kill_all_of(process):
+    """At once: nobody is left to tell the server that the lock is free."""
+    pids = all_of(process)
+    for sig in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, sig)
+    process.wait()
 
 
 # ---- What the command says ---------------------------------------------------------------

@@ -24,7 +24,7 @@ What can be written to HF_PG_CTL:
     kill   SIGKILL to all of it      stop  as an administrator      start  with its files
     freeze SIGSTOP to all of it      thaw  SIGCONT                  pid    its process
     port
-    terminate [APP]  end the connections of all who call themselves so: holdfast
+    terminate [APP]  end the connections of all whose names begin so: holdfast
     sql TEXT         in that database, as the administrator; rows as lines, columns by "|"
 
 and with a pair, where all of the above are for the one that is the primary:
@@ -46,6 +46,7 @@ import contextlib
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -61,13 +62,24 @@ from beside import Failed, Missing  # noqa: E402
 START_LIMIT = 20.0  # seconds, for a busy machine
 USER, PASSWORD = "tester", "s3cret"
 ADMIN, ADMIN_PASSWORD = "postgres", "4dmin"
-SCHEMA = pathlib.Path(__file__).resolve().parents[2] / "src/store/postgres/schema.sql"
+SOURCE = pathlib.Path(__file__).resolve().parents[2] / "src/store/postgres"
 ALWAYS = {
     "listen_addresses": "127.0.0.1", "max_connections": "200", "shared_buffers": "16MB",
     "max_wal_size": "64MB", "min_wal_size": "32MB", "wal_recycle": "off",
     "wal_init_zero": "off", "dynamic_shared_memory_type": "mmap", "log_line_prefix": "%m [%p] ",
     "authentication_timeout": "10s", "max_replication_slots": "2", "max_wal_senders": "2",
 }
+
+
+def version():
+    """Of the schema."""
+    return int(re.search(r"hf_pg_schema_version = (\d+)", (SOURCE / "schema.c").read_text())[1])
+
+
+def schema_text(of_version=None):
+    """As `holdfast init --print` writes it."""
+    return (f"SELECT set_config('holdfast.version', '{of_version or version()}', true);\n" +
+            (SOURCE / "schema.sql").read_text())
 
 
 def program(name):
@@ -256,7 +268,7 @@ class Server(beside.Process):
         self.sql(f'CREATE DATABASE "{name}" OWNER {USER}', "postgres")
         if schema:
             with self.connect(name, USER) as link:
-                link.run(SCHEMA.read_text())
+                link.run(schema_text())
         return self.url_of(name)
 
     def dropdb(self, name):
@@ -313,7 +325,7 @@ class Server(beside.Process):
         """How many there were."""
         with self.connect("postgres") as link:
             return link.call("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
-                             "WHERE application_name = $1", app)[0][0]
+                             "WHERE starts_with(application_name, $1)", app)[0][0]
 
     def standby(self, **more):
         """Another server that follows this one, and may only be read."""

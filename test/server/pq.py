@@ -149,9 +149,12 @@ class Link:
         self.send(sql, *args)
         return self.result()
 
-    def run(self, sql):
+    def send_script(self, sql):
         if not LIB.PQsendQuery(self.link, sql.encode()):
             raise Error(LIB.PQerrorMessage(self.link).decode(errors="replace"))
+
+    def run(self, sql):
+        self.send_script(sql)
         return self.result()
 
     def messages(self):

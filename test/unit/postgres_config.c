@@ -88,7 +88,7 @@ static const char *told(const struct hf_pg_config *config, size_t server,
 /* ---- Good ones --------------------------------------------------------------------- */
 
 #define OURS "client_encoding=UTF8 "
-#define NAME "fallback_application_name=holdfast"
+#define NAME "fallback_application_name=" HF_PG_WHO
 
 static void test_what_libpq_is_told(void **state)
 {

@@ -1,5 +1,5 @@
--- What EXAMINE asks, in one go; of activity the server shows each user his own alone, unless
--- he has pg_read_all_stats.
+-- What EXAMINE asks, in one go.  Since when somebody else's transaction is open the server tells
+-- only a role with pg_read_all_stats.
 --
 -- It runs with our own rights, which may be a superuser's, and by whatever search_path there
 -- is: every function and operator is named with its schema, so that nobody's own comes first.
@@ -41,14 +41,31 @@ SELECT 0 AS code,
        (SELECT pg_catalog.sum(pg_catalog.pg_total_relation_size(relid))
         FROM pg_catalog.pg_stat_user_tables
         WHERE schemaname OPERATOR(pg_catalog.=) 'holdfast')::bigint AS bytes,
-       extract(epoch FROM pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-) least(
-           (SELECT pg_catalog.min(xact_start) FROM pg_catalog.pg_stat_activity
-            WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database()
-            AND backend_xmin IS NOT NULL
-            AND pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()),
-           (SELECT pg_catalog.min(prepared) FROM pg_catalog.pg_prepared_xacts
-            WHERE database OPERATOR(pg_catalog.=) pg_catalog.current_database()))) AS oldest,
-       pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE') AS sees_all,
+       oldest.what AS oldest,
+       oldest.age AS oldest_age,
+       extract(epoch FROM pg_catalog.clock_timestamp() OPERATOR(pg_catalog.-)
+               oldest.since)::bigint AS oldest_seconds,
        look.*
 FROM holdfast.look($1), pg_catalog.pg_roles me
+     -- Vacuum removes no row that died in or after its transaction, that many transactions ago.
+     LEFT JOIN LATERAL (
+         SELECT pg_catalog.format('a transaction of %s (process %s)', usename, pid) AS what,
+                pg_catalog.age(backend_xmin) AS age, xact_start AS since
+         FROM pg_catalog.pg_stat_activity
+         WHERE datname OPERATOR(pg_catalog.=) pg_catalog.current_database() AND
+             backend_xmin IS NOT NULL AND pid OPERATOR(pg_catalog.<>) pg_catalog.pg_backend_pid()
+         UNION ALL
+         SELECT pg_catalog.format('the prepared transaction "%s"', gid),
+                pg_catalog.age(transaction), prepared
+         FROM pg_catalog.pg_prepared_xacts
+         WHERE database OPERATOR(pg_catalog.=) pg_catalog.current_database()
+         UNION ALL
+         SELECT pg_catalog.format('the standby %s, by its hot_standby_feedback', application_name),
+                pg_catalog.age(backend_xmin), NULL
+         FROM pg_catalog.pg_stat_replication WHERE backend_xmin IS NOT NULL
+         UNION ALL
+         SELECT pg_catalog.format('the replication slot "%s"', slot_name),
+                pg_catalog.age(xmin), NULL
+         FROM pg_catalog.pg_replication_slots WHERE xmin IS NOT NULL
+         ORDER BY 2 DESC LIMIT 1) AS oldest ON true
 WHERE me.rolname OPERATOR(pg_catalog.=) current_user

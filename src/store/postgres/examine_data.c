@@ -6,8 +6,9 @@
 #include <stdio.h>
 
 #define MB        (1024.0 * 1024.0)
-#define MANY_DEAD 20000 /* rows: ten times what autovacuum is told to wait for */
-#define LONG_OPEN 60.0  /* seconds, for a transaction */
+#define SOME_DEAD 2000  /* rows: what autovacuum is told to wait for */
+#define MANY_DEAD 20000 /* ten times that */
+#define LONG_OPEN 60    /* seconds, for a transaction */
 
 /* ---- A crash, a failover -------------------------------------------------------- */
 
@@ -69,18 +70,17 @@ static void tell_lines(const struct hf_pg_examine *examine, const char *name,
                        ? "do you trust its owner, and all who may create there?  See "
                          "docs/postgres.md"
                        : NULL,
-                   altered > 0 ? "holdfast, version %d, owned by %s; %" PRId64
+                   altered > 0 ? "holdfast, version %u, owned by %s; %" PRId64
                                  " of its functions are not those that init makes"
-                               : "holdfast, version %d, owned by %s",
-                   HF_PG_SCHEMA_VERSION, hf_pg_told(examine, "owner"), altered);
-    hf_finding_add(list, wrong > 0 ? HF_FAULT : HF_FINE, "integrity",
-                   wrong > 0
-                       ? "was it changed by hand?  End all clients, DROP SCHEMA holdfast "
-                         "CASCADE, and holdfast init"
-                       : NULL,
-                   wrong > 0 ? "%" PRId64 " lines count otherwise than their tickets say"
-                             : "ok",
-                   wrong);
+                               : "holdfast, version %u, owned by %s",
+                   hf_pg_schema_version, hf_pg_told(examine, "owner"), altered);
+    hf_finding_add(
+        list, wrong > 0 ? HF_FAULT : HF_FINE, "integrity",
+        wrong > 0 ? "was it changed by hand?  Let the owner of the schema run SELECT "
+                    "holdfast.recount()"
+                  : NULL,
+        wrong > 0 ? "%" PRId64 " lines count otherwise than their tickets say" : "ok",
+        wrong);
     hf_finding_add(list, HF_FINE, "lines", NULL,
                    "%" PRId64 " sessions, ours included; %" PRId64 " hold, %" PRId64
                    " wait, %" PRId64 " lines are empty",
@@ -98,32 +98,35 @@ static void tell_lines(const struct hf_pg_examine *examine, const char *name,
 /* ---- Housekeeping --------------------------------------------------------------- */
 
 /* Every change of a line leaves a dead row, which vacuum removes once no transaction
- * could still want to see it. */
+ * could still want to see it.  Until then each call walks past all of them. */
 static void tell_upkeep(const struct hf_pg_examine *examine, struct hf_finding_list *list)
 {
     int64_t dead = hf_pg_told_number(examine, "dead_rows");
-    double  oldest = hf_pg_told_real(examine, "oldest");
+    int64_t age = hf_pg_told_number(examine, "oldest_age");
+    int64_t seconds = hf_pg_told_number(examine, "oldest_seconds"); /* 0: not known */
     bool    vacuum = hf_pg_told_is(examine, "autovacuum", "on");
-    char    open[80] = "";
+    bool    old = age > SOME_DEAD && (seconds == 0 || seconds > LONG_OPEN);
+    bool    held_up = dead > MANY_DEAD ? age > 0 : dead > SOME_DEAD && old;
+    char    open[192] = "", since[40] = "";
 
-    if (oldest > LONG_OPEN || (dead > MANY_DEAD && oldest > 0))
-        snprintf(open, sizeof open, "; a transaction has been open for %.0f s", oldest);
-    hf_finding_add(list, dead > MANY_DEAD || !vacuum ? HF_WARNING : HF_FINE, "upkeep",
-                   !vacuum             ? "autovacuum = on in its postgresql.conf"
-                   : dead <= MANY_DEAD ? NULL
-                   : oldest > 0
-                       ? "end that transaction: vacuum cannot remove what it may "
-                         "still want to see"
-                       : "VACUUM the tables of holdfast; see "
-                         "docs/postgres.md",
-                   "%" PRId64 " rows, %" PRId64
-                   " dead ones, %.1f MB; autovacuum is %s%s%s",
+    if (seconds > 0)
+        snprintf(since, sizeof since, ", open for %" PRId64 " s,", seconds);
+    if (held_up || old)
+        snprintf(open, sizeof open,
+                 "; %.80s%s holds vacuum up by %" PRId64 " transactions",
+                 hf_pg_told(examine, "oldest"), since, age);
+    hf_finding_add(list, dead > MANY_DEAD || held_up || !vacuum ? HF_WARNING : HF_FINE,
+                   "upkeep",
+                   held_up   ? "end it: until then busy locks get slower and slower; see "
+                               "docs/postgres.md"
+                   : !vacuum ? "autovacuum = on in its postgresql.conf"
+                   : dead > MANY_DEAD ? "VACUUM the tables of holdfast; see "
+                                        "docs/postgres.md"
+                                      : NULL,
+                   "%" PRId64 " rows, %" PRId64 " dead ones, %.1f MB; autovacuum is %s%s",
                    hf_pg_told_number(examine, "live_rows"), dead,
                    (double)hf_pg_told_number(examine, "bytes") / MB,
-                   vacuum ? "on" : "off", open,
-                   open[0] != '\0' && !hf_pg_told_is(examine, "sees_all", "t")
-                       ? ", as far as this user may see"
-                       : "");
+                   vacuum ? "on" : "off", open);
 }
 
 void hf_pg_data_tell(const struct hf_pg_examine *examine, const char *name,

@@ -52,6 +52,8 @@ static const struct meaning meanings[] = {
       "cannot write that name, for its database is not in UTF-8: " },
     { "28P01", HF_SERVED_DENIED, "says that the password, or the user, is wrong" },
     { "28", HF_SERVED_DENIED, NULL },
+    { "XX000", HF_SERVED_DOWN,
+      "failed within itself: " }, /* or the schema was replaced */
     { "53100", HF_SERVED_FAILED, "has no room left on its disk" },
     { "53200", HF_SERVED_FAILED, "has no memory left" },
     { "HF001", HF_SERVED_FAILED,

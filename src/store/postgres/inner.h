@@ -3,7 +3,7 @@
  *   config.c servers.c  what a URL says    link.c     where the server is, how long
  *   call.c function.c value.c  calls of it  fault.c    what its errors mean
  *   connect.c cancel.c  both ends of a connection
- *   schema.c print.c  the schema           session.c bye.c  hello, renewals, lost; its end
+ *   schema.c   the schema                   session.c bye.c  hello, renewals, lost; its end
  *   observe.c  who is dead                 news.c     LISTEN, or polling
  *   task.c     how a verb is put to it     store.c    process, open, close
  *   list.c history.c examine.c  what is special of the verbs (served/served.h)
@@ -64,18 +64,18 @@ struct hf_pg_drawn {
 struct hf_pg_observe {
     struct hf_pg_drawn drawn[HF_PG_DRAWN]; /* oldest first */
     size_t             count;
-    char               timeline[9]; /* of the server */
-    hf_time            alarm;       /* somebody in our way may be dead then */
-    hf_time            round;       /* bury and sweep then what is in nobody's way */
+    char               era[40]; /* which run of the server they were drawn in */
+    hf_time            alarm;   /* somebody in our way may be dead then */
+    hf_time            round;   /* bury and sweep then what is in nobody's way */
     struct hf_pg_call  call;
 };
 
 void hf_pg_observe_init(struct hf_pg *pg);
 
 /* Hello was answered, with a number. */
-void hf_pg_observe_begin(struct hf_pg *pg, int64_t number, const char *timeline);
+void hf_pg_observe_begin(struct hf_pg *pg, int64_t number, const char *era);
 
-/* A renewal was: { code, number, ttl }, of our own first, then of those in our way. */
+/* A renewal was: { code, number, ttl, era }, of our own first, then of those in our way. */
 void hf_pg_observe(struct hf_pg *pg, const PGresult *result);
 void hf_pg_observe_run(struct hf_pg *pg);
 
@@ -107,11 +107,6 @@ bool hf_pg_polls(const struct hf_pg *pg);
 
 /* Somebody waits for news: who waits to be granted at once, others in a moment. */
 void hf_pg_news_want(struct hf_pg *pg, bool at_once);
-
-/* ---- print.c -------------------------------------------------------------------- */
-
-/* See hf_schema() in holdfast.h. */
-char *hf_pg_schema_print(const char *role);
 
 /* ---- task.c --------------------------------------------------------------------- */
 

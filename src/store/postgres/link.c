@@ -80,6 +80,9 @@ void hf_pg_link_hung(struct hf_pg *pg)
     char why[HF_ERRMSG_MAX];
 
     say_late(hf_pg_link_limit(pg), why, sizeof why);
+    snprintf(
+        why + strlen(why), sizeof why - strlen(why),
+        ": overloaded, or slowed by a transaction left open? `holdfast doctor` tells");
     hf_dial_hung(&pg->dial, why);
 }
 

@@ -46,6 +46,12 @@ const char *hf_pg_config_show(const struct hf_pg_config *config, size_t server, 
 
 #define HF_PG_KEYWORDS 96
 
+/* What we call ourselves to people: "holdfast 1.2.3". */
+#define HF_PG_STRING_(x)        #x
+#define HF_PG_VERSION_(a, b, c) HF_PG_STRING_(a) "." HF_PG_STRING_(b) "." HF_PG_STRING_(c)
+#define HF_PG_WHO \
+    "holdfast " HF_PG_VERSION_(HF_VERSION_MAJOR, HF_VERSION_MINOR, HF_VERSION_PATCH)
+
 /* For PQconnectStartParams(); all lent. */
 struct hf_pg_keywords {
     const char *key[HF_PG_KEYWORDS];
@@ -289,8 +295,9 @@ bool hf_pg_socket_poll(struct hf_pg *pg, unsigned events);
  * that (NULL: the connection broke). */
 void hf_pg_schema_make(struct hf_pg *pg, hf_pg_on_result *done);
 
-const char *hf_pg_schema_text(void);
+/* See hf_schema() in holdfast.h. */
+char *hf_pg_schema_print(const char *role);
 
-#define HF_PG_SCHEMA_VERSION 3
+extern const unsigned hf_pg_schema_version;
 
 #endif

@@ -10,8 +10,10 @@
  * Renewals tell when to call for that: they show the leases at the head of the lines
  * that we wait for.  Sessions in nobody's way are buried now and then.
  *
- * A server that has lost what was committed last, as a standby that did not know of it,
- * may draw numbers again.  It is on another timeline then: ours count no more.
+ * A server that has lost what was committed last may draw numbers again: a standby that
+ * did not know of it, or one that was started with the data of a snapshot.  So each number
+ * comes with its era, the run of the server it was drawn in, and counts in no other.  After
+ * a plain restart all of us begin to count anew, which takes a ttl and is never wrong.
  */
 #include "store/postgres/inner.h"
 
@@ -28,6 +30,7 @@
 #define ROUND_MOST  (60 * HF_SEC)
 #define ROUND_SOON  (200 * HF_MS) /* there is more to sweep */
 #define LINES       1000          /* swept in a round */
+#define AGAIN       20            /* so many times in a ttl a burial may fail */
 
 static hf_time within(hf_time value, hf_time least, hf_time most)
 {
@@ -76,14 +79,19 @@ static void thin_out(struct hf_pg_observe *observe, hf_time now)
     memmove(drawn + out, drawn + out + 1, (observe->count - out) * sizeof *drawn);
 }
 
-static void remember_drawn(struct hf_pg *pg, int64_t number)
+static void remember_drawn(struct hf_pg *pg, int64_t number, const char *era)
 {
     struct hf_pg_observe *observe = &pg->observe;
     struct hf_pg_drawn   *last = &observe->drawn[observe->count - (observe->count > 0)];
     hf_time               now = hf_now(); /* not earlier than the server drew it */
 
+    if (era == NULL || strcmp(era, observe->era) != 0) {
+        observe->count = 0;
+        observe->alarm = HF_NEVER;
+        snprintf(observe->era, sizeof observe->era, "%s", era != NULL ? era : "");
+    }
     if (observe->count > 0 && number <= last->number)
-        observe->count = 0; /* it has begun anew */
+        observe->count = 0; /* somebody has set the sequence back */
     else if (observe->count > 0 && now < last->when + pg->config.ttl / 8)
         return; /* hf_check() may be called often */
     if (observe->count == HF_PG_DRAWN)
@@ -92,17 +100,10 @@ static void remember_drawn(struct hf_pg *pg, int64_t number)
     observe->drawn[observe->count++] = (struct hf_pg_drawn){ number, now };
 }
 
-void hf_pg_observe_begin(struct hf_pg *pg, int64_t number, const char *timeline)
+void hf_pg_observe_begin(struct hf_pg *pg, int64_t number, const char *era)
 {
-    struct hf_pg_observe *observe = &pg->observe;
-
     assert(pg->dial.phase == HF_DIAL_GREETING);
-    if (timeline == NULL || strcmp(timeline, observe->timeline) != 0)
-        observe->count = 0;
-    snprintf(observe->timeline, sizeof observe->timeline, "%s",
-             timeline != NULL ? timeline : "");
-    observe->alarm = HF_NEVER;
-    remember_drawn(pg, number);
+    remember_drawn(pg, number, era);
 }
 
 /* When a session that is silent since that number may be taken for dead.  The server is
@@ -135,7 +136,7 @@ void hf_pg_observe(struct hf_pg *pg, const PGresult *result)
     struct hf_pg_observe *observe = &pg->observe;
 
     assert(pg->dial.phase == HF_DIAL_READY);
-    remember_drawn(pg, hf_pg_number(result, 0, 1));
+    remember_drawn(pg, hf_pg_number(result, 0, 1), hf_pg_text(result, 0, 3));
     observe->alarm = HF_NEVER;
     for (int row = 1; row < PQntuples(result); row++) {
         int64_t ms = hf_pg_number(result, row, 2);
@@ -159,10 +160,11 @@ static void on_swept(struct hf_pg *pg, void *data, const PGresult *result)
 static void on_buried(struct hf_pg *pg, void *data, const PGresult *result)
 {
     bool    alarmed = data != NULL;
-    int64_t count = 0;
+    bool    failed = hf_pg_fault(pg, result) != HF_SERVED_FINE;
+    int64_t count = failed ? 0 : hf_pg_number(result, 0, 0);
 
-    if (hf_pg_fault(pg, result) == HF_SERVED_FINE)
-        count = hf_pg_number(result, 0, 0);
+    if (failed && alarmed) /* somebody has cancelled it, or the connection broke */
+        pg->observe.alarm = pg->remote.now + pg->config.ttl / AGAIN;
     if (result == NULL)
         return;
     if (count > 0) {
@@ -192,6 +194,7 @@ static void bury(struct hf_pg *pg, hf_time shortest, bool alarmed)
     assert(count <= HF_PG_DRAWN && pg->dial.phase == HF_DIAL_READY);
     hf_pg_begin(pg, HF_PG_BURY);
     hf_pg_add(&pg->served, pg->served.sid);
+    hf_pg_add(&pg->served, observe->era);
     hf_pg_add_numbers(&pg->served, number, count);
     hf_pg_add_numbers(&pg->served, age, count);
     hf_pg_send(pg, &observe->call, false, on_buried, alarmed ? pg : NULL);

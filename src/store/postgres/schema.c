@@ -1,21 +1,74 @@
-/* schema.c - make the schema.
+/* schema.c - the schema: as text, for people who run it themselves, and made by us.
  *
  * All of it is one query, hence one transaction.  A lock at its beginning lets one after
  * the other make it.
+ *
+ * grant.sql names the role as psql's variables are: `psql -v role=app -f grant.sql` would
+ * do as well.
  */
 #include "store/postgres/inner.h"
 
+#include "store/postgres/grant.sql.h"
 #include "store/postgres/schema.sql.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-const char *hf_pg_schema_text(void)
+const unsigned hf_pg_schema_version = 4 + HF_LAYOUT_BUMP;
+
+#define ROLE ":\"role\""
+
+static void print_name(FILE *out, const char *name)
 {
-    return schema_sql;
+    fputc('"', out);
+    for (; *name != '\0'; name++)
+        fprintf(out, *name == '"' ? "\"\"" : "%c", *name);
+    fputc('"', out);
+}
+
+static void print_grant(FILE *out, const char *role)
+{
+    const char *text = grant_sql, *at;
+
+    fputc('\n', out);
+    while ((at = strstr(text, ROLE)) != NULL) {
+        fprintf(out, "%.*s", (int)(at - text), text);
+        print_name(out, role);
+        text = at + strlen(ROLE);
+    }
+    fputs(text, out);
+}
+
+char *hf_pg_schema_print(const char *role)
+{
+    char  *ret = NULL;
+    size_t size;
+    FILE  *out = open_memstream(&ret, &size);
+
+    if (out == NULL)
+        return NULL;
+    fprintf(out, "SELECT pg_catalog.set_config('holdfast.version', '%u', true);\n",
+            hf_pg_schema_version);
+    fputs(schema_sql, out);
+    if (role != NULL)
+        print_grant(out, role);
+    if (fclose(out) != 0) {
+        free(ret);
+        return NULL;
+    }
+    return ret;
 }
 
 void hf_pg_schema_make(struct hf_pg *pg, hf_pg_on_result *done)
 {
+    char *text = hf_pg_schema_print(NULL);
+
     assert(pg->dial.phase == HF_DIAL_GREETING); /* no verb has been called yet */
-    hf_pg_query(pg, &pg->link.schema, schema_sql, done, NULL);
+    if (text == NULL)
+        hf_dial_break(&pg->dial, "cannot be asked: out of memory");
+    else
+        hf_pg_query(pg, &pg->link.schema, text, done, NULL);
+    free(text);
 }

@@ -1,16 +1,21 @@
 -- schema.sql - lines in a PostgreSQL database, and the functions that change them.
 --
--- A session has a renewal number, drawn anew with every renewal; no time of day decides
--- anything.  Numbers rise: a session whose number is lower than one that somebody drew longer
--- ago than its ttl, by a clock of his own, was not renewed since, and may be buried.  A line is a row that counts what is held and who waits; it is
--- locked before anything in it is looked at, so tickets are numbered in the order of their
--- commits.  A ticket's seq is its token too.
+-- A session has a renewal number, drawn anew with every renewal; no time of day ends it.
+-- Numbers rise: a session whose number is lower than one that a client drew longer ago than the
+-- session's ttl, by that client's own clock, has not been renewed since and may be buried.  A
+-- line is a row that counts what is held and who waits; it is locked before anything in it is
+-- looked at, so tickets are numbered in the order of their commits.  A ticket's seq is its token
+-- too.
 --
 -- Functions lock our session first, then lines in the order of their names.  They answer a
 -- code first: 0 done, 2 there is no such session, 3 it has a newer connection, 4 those there
 -- are of another kind, 5 too many wait, 6 there is no such place, 7 this is another version.
 --
--- May be run again.  It changes nothing that is somebody else's, nor of another version.
+-- May be run again.  It changes nothing that belongs to another role.  schema.c puts a line in
+-- front that sets holdfast.version: the version of this layout.
+--
+-- What every layout keeps, for the next one to find: head with version and floor, fence, a row in
+-- session for each client, and line.last.
 SELECT pg_catalog.pg_advisory_xact_lock(4846281),
        pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 
@@ -21,7 +26,10 @@ DECLARE
     v_schema  oid;
     v_owner   oid;
     v_other   text;
+    v_ours    integer := current_setting('holdfast.version');
     v_version integer;
+    v_lives   bigint;
+    v_drop    text;
 BEGIN
     SELECT oid, nspowner INTO v_schema, v_owner FROM pg_namespace WHERE nspname = 'holdfast';
     IF NOT FOUND THEN
@@ -41,9 +49,37 @@ BEGIN
         RETURN;
     END IF;
     EXECUTE 'SELECT version FROM holdfast.head' INTO v_version;
-    IF v_version IS DISTINCT FROM 3 THEN
-        RAISE EXCEPTION 'it is of version %', v_version USING ERRCODE = 'HF004';
+    IF v_version = v_ours THEN
+        RETURN;
+    ELSIF v_version IS NULL OR v_version > v_ours THEN
+        RAISE EXCEPTION 'it is of version %, ours of %', v_version, v_ours USING ERRCODE = 'HF004';
     END IF;
+
+    -- An older layout is replaced once nobody lives in it.  hello() reads head first, so a session
+    -- that begins now is either counted or refused by the new hello().
+    EXECUTE 'SELECT count(*) FROM holdfast.session' INTO v_lives;
+    IF v_lives = 0 THEN
+        LOCK TABLE holdfast.head IN ACCESS EXCLUSIVE MODE;
+        EXECUTE 'SELECT count(*) FROM holdfast.session' INTO v_lives;
+    END IF;
+    IF v_lives > 0 THEN
+        RAISE EXCEPTION 'it is of version %, ours of %, and % sessions live in it: SELECT * FROM '
+            'holdfast.session', v_version, v_ours, v_lives USING ERRCODE = 'HF004';
+    END IF;
+    EXECUTE 'UPDATE holdfast.head SET floor = greatest(floor, (SELECT max(last) FROM holdfast.line))';
+    FOR v_drop IN
+        SELECT format('DROP ROUTINE %s', oid::regprocedure) FROM pg_proc
+        WHERE pronamespace = v_schema AND proname <> 'fence'
+        UNION ALL SELECT format('DROP TYPE %s', oid::regclass) FROM pg_class
+        WHERE relnamespace = v_schema AND relkind = 'c'
+        UNION ALL SELECT format('DROP TABLE %s', oid::regclass) FROM pg_class
+        WHERE relnamespace = v_schema AND relkind = 'r' AND relname NOT IN ('head', 'fence')
+        UNION ALL SELECT format('DROP SEQUENCE %s', oid::regclass) FROM pg_class
+        WHERE relnamespace = v_schema AND relkind = 'S'
+    LOOP
+        EXECUTE v_drop;
+    END LOOP;
+    EXECUTE 'UPDATE holdfast.head SET version = $1, swept = ''''' USING v_ours;
 END $$;
 
 CREATE TABLE IF NOT EXISTS holdfast.head (
@@ -52,7 +88,8 @@ CREATE TABLE IF NOT EXISTS holdfast.head (
     floor   bigint  NOT NULL, -- highest token of all lines that were forgotten
     swept   text    NOT NULL  -- the line that sweep() was at
 );
-INSERT INTO holdfast.head (version, floor, swept) VALUES (3, 0, '') ON CONFLICT DO NOTHING;
+INSERT INTO holdfast.head (version, floor, swept) VALUES (current_setting('holdfast.version')::integer, 0, '')
+ON CONFLICT DO NOTHING;
 
 CREATE SEQUENCE IF NOT EXISTS holdfast.renewal;
 
@@ -60,9 +97,10 @@ CREATE TABLE IF NOT EXISTS holdfast.session (
     sid        text   PRIMARY KEY CHECK (sid ~ '^[0-9a-f]{16}$'),
     connection bigint NOT NULL,
     renewal    bigint NOT NULL,
+    renewed    bigint NOT NULL, -- microseconds since 1970: see bury_silent()
     ttl        bigint NOT NULL CHECK (ttl BETWEEN 500 AND 3600000), -- milliseconds
-    note       text   NOT NULL DEFAULT '',
-    trail      integer NOT NULL DEFAULT 0 -- as in holdfast.trail: what is noted down
+    note       text   NOT NULL, -- which Holdfast it is, for people
+    trail      integer NOT NULL -- as in holdfast.trail: what is noted down
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 CREATE INDEX IF NOT EXISTS session_renewal ON holdfast.session (renewal);
 
@@ -102,18 +140,6 @@ CREATE UNIQUE INDEX IF NOT EXISTS ticket_claim ON holdfast.ticket (name)
     WHERE claim AND state <> 'b';
 CREATE INDEX IF NOT EXISTS ticket_patience ON holdfast.ticket (sid) WHERE state = 'w';
 CREATE INDEX IF NOT EXISTS ticket_news ON holdfast.ticket (sid) WHERE news > 0;
-
--- Those that were made before had some.
-DO $$
-DECLARE
-    v_table text;
-    v_check text;
-BEGIN
-    FOR v_table, v_check IN SELECT conrelid::regclass, conname FROM pg_constraint WHERE contype = 'c'
-            AND conrelid IN ('holdfast.line'::regclass, 'holdfast.ticket'::regclass) LOOP
-        EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', v_table, v_check);
-    END LOOP;
-END $$;
 
 CREATE TABLE IF NOT EXISTS holdfast.watch (
     name text NOT NULL,
@@ -217,11 +243,30 @@ CREATE OR REPLACE FUNCTION holdfast.check_shape(p_name text, p_weight bigint, p_
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF octet_length(p_name) NOT BETWEEN 1 AND 255 OR p_weight NOT BETWEEN 1 AND 4294967295 OR
-        p_capacity NOT BETWEEN 1 AND 4294967295 THEN
+    IF octet_length(p_name) NOT BETWEEN 1 AND 255 OR p_weight < 1 OR p_weight > p_capacity OR
+        p_capacity > 4294967295 THEN
         RAISE EXCEPTION 'no place has weight % of % in a line called "%"', p_weight, p_capacity,
-            p_name USING ERRCODE = 'check_violation';
+            left(p_name, 255) USING ERRCODE = 'check_violation';
     END IF;
+END $$;
+
+-- A note is shown to everybody; a secret goes into a NOTIFY, which has room for 8,000 bytes.
+CREATE OR REPLACE FUNCTION holdfast.check_texts(p_note text, p_secret text) RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    IF octet_length(p_note) > 8192 OR octet_length(p_secret) > 64 THEN
+        RAISE EXCEPTION 'a note or reason has % bytes, where 8192 are the most; a secret %, of 64',
+            octet_length(p_note), octet_length(p_secret) USING ERRCODE = 'check_violation';
+    END IF;
+END $$;
+
+-- Which run of which server this is.  Numbers drawn in another one count no more: its data may
+-- be those of a standby that did not know of the last commits, or of a snapshot.
+CREATE OR REPLACE FUNCTION holdfast.era() RETURNS text
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) || ' ' ||
+           (date_part('epoch', pg_postmaster_start_time()) * 1000000)::bigint;
 END $$;
 
 -- Where the server has no room left for messages, to send one fails, and all that was done
@@ -457,11 +502,11 @@ END $$;
 -- ---- Sessions ---------------------------------------------------------------------------------
 
 -- Open a session (p_fresh), or prove that it is there and take it over to a new connection.
--- `timeline` is another one if what was committed last may be lost.
+-- Every layout's hello() has these arguments, so that each refuses the clients of all others.
 CREATE OR REPLACE FUNCTION holdfast.hello(p_version integer, p_sid text, p_connection bigint,
                                           p_ttl bigint, p_fresh boolean, p_note text,
                                           OUT code integer, OUT version integer, OUT pid integer,
-                                          OUT number bigint, OUT timeline text)
+                                          OUT number bigint, OUT era text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_old   bigint;
@@ -473,13 +518,15 @@ BEGIN
         code := 7;
         RETURN;
     END IF;
+    PERFORM holdfast.check_texts(p_note, '');
     PERFORM holdfast.be_sure(); -- see renew()
     pid := pg_backend_pid();
     code := 0;
     IF p_fresh THEN
         SELECT trail INTO v_trail FROM holdfast.trail FOR SHARE; -- not while set_trail() writes
-        INSERT INTO holdfast.session (sid, connection, renewal, ttl, note, trail)
-        VALUES (p_sid, p_connection, nextval('holdfast.renewal'), p_ttl, p_note, v_trail)
+        INSERT INTO holdfast.session (sid, connection, renewal, renewed, ttl, note, trail)
+        VALUES (p_sid, p_connection, nextval('holdfast.renewal'), holdfast.microseconds(), p_ttl,
+                p_note, v_trail)
         ON CONFLICT (sid) DO NOTHING;
     END IF;
     SELECT connection INTO v_old FROM holdfast.session WHERE sid = p_sid FOR UPDATE;
@@ -489,16 +536,17 @@ BEGIN
         code := 3;
     ELSE
         UPDATE holdfast.session
-        SET connection = p_connection, renewal = nextval('holdfast.renewal'), ttl = p_ttl
+        SET connection = p_connection, renewal = nextval('holdfast.renewal'),
+            renewed = holdfast.microseconds(), ttl = p_ttl
         WHERE sid = p_sid RETURNING renewal INTO number;
-        timeline := left(pg_walfile_name(pg_current_wal_insert_lsn()), 8);
+        era := holdfast.era();
     END IF;
 END $$;
 
--- Our session lives, by this number.  And of those at the head of lines that we wait for: how
--- long their leases are, and since which number they are silent.
+-- Our session lives, by this number of this era.  And of those at the head of lines that we wait
+-- for: how long their leases are, and since which number they are silent.
 CREATE OR REPLACE FUNCTION holdfast.renew(p_sid text, p_connection bigint)
-RETURNS TABLE (code integer, number bigint, ttl bigint)
+RETURNS TABLE (code integer, number bigint, ttl bigint, era text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
@@ -510,14 +558,15 @@ BEGIN
     END IF;
     PERFORM holdfast.be_sure(); -- whoever saw an older number would bury us too early
     -- At once by UPDATE: two that had it FOR SHARE first would wait for each other.
-    UPDATE holdfast.session SET renewal = nextval('holdfast.renewal')
+    UPDATE holdfast.session
+    SET renewal = nextval('holdfast.renewal'), renewed = holdfast.microseconds()
     WHERE sid = p_sid AND connection = p_connection RETURNING renewal INTO v_number;
     IF NOT FOUND THEN
         v_code := holdfast.refusal(p_sid, p_connection);
     END IF;
-    RETURN QUERY SELECT v_code, coalesce(v_number, 0), 0::bigint;
+    RETURN QUERY SELECT v_code, coalesce(v_number, 0), 0::bigint, holdfast.era();
     RETURN QUERY
-        SELECT 0, min(s.renewal), s.ttl
+        SELECT 0, min(s.renewal), s.ttl, NULL
         FROM (SELECT w.name FROM holdfast.ticket w WHERE w.sid = p_sid AND w.state = 'w'
               UNION SELECT o.name FROM holdfast.watch o WHERE o.sid = p_sid
               LIMIT 64) AS mine,
@@ -528,7 +577,7 @@ BEGIN
         WHERE s.sid = head.sid AND s.sid <> p_sid GROUP BY s.ttl;
     -- In the way of those who survey is everybody.
     IF EXISTS (SELECT FROM holdfast.surveyor o WHERE o.sid = p_sid) THEN
-        RETURN QUERY SELECT 0, min(s.renewal), s.ttl FROM holdfast.session s
+        RETURN QUERY SELECT 0, min(s.renewal), s.ttl, NULL FROM holdfast.session s
                      WHERE s.sid <> p_sid GROUP BY s.ttl;
     END IF;
 END $$;
@@ -578,24 +627,34 @@ BEGIN
     RETURN true;
 END $$;
 
--- The same for those who have been silent too long: of whom somebody drew one of p_numbers
--- later, and that is p_ages milliseconds ago by his clock, which is longer than their ttl and
--- what clocks may differ.  Never for p_sid.  How many they were: up to 500, and no more than
--- have 1000 places together, but for one who has more alone.  A call that takes too long is
--- given up, and all it did: who was answered another number than 0 calls again.
-CREATE OR REPLACE FUNCTION holdfast.bury_silent(p_sid text, p_numbers bigint[], p_ages bigint[])
+-- The same for sessions that have been silent too long: the caller drew one of p_numbers later,
+-- p_ages milliseconds ago by its own clock, and that is longer than their ttl and what clocks may
+-- differ.  Never for p_sid.  How many they were: up to 500, and no more than have 1000 places
+-- together, but for one session that has more alone.  A call that takes too long is given up, and
+-- all it did: a caller that was answered another number than 0 calls again.
+--
+-- An age may be invented.  So the server's clock has to agree, if it can: a session that it saw
+-- renewed within the ttl stays.  A clock that was set back keeps the dead for one more ttl at
+-- most: a session that was renewed in what is now the future is left to the caller's word.
+CREATE OR REPLACE FUNCTION holdfast.bury_silent(p_sid text, p_era text, p_numbers bigint[],
+                                                p_ages bigint[])
 RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_newest bigint := (SELECT max(n) FROM unnest(p_numbers) AS n);
+    v_now    bigint := holdfast.microseconds();
     v_sids   text[];
     v_trail  integer;
 BEGIN
     PERFORM holdfast.check_isolation();
+    IF p_era <> holdfast.era() THEN
+        RETURN 0;
+    END IF;
     -- Who is locked is just doing something, or being buried.
     WITH dead AS (
         SELECT s.sid, s.renewal FROM holdfast.session s
-        WHERE s.renewal <= v_newest AND s.sid <> p_sid AND EXISTS (
+        WHERE s.renewal <= v_newest AND s.sid <> p_sid AND
+            v_now - s.renewed NOT BETWEEN 0 AND s.ttl * 1000 - 1 AND EXISTS (
             SELECT FROM unnest(p_numbers, p_ages) AS drawn (number, age)
             WHERE drawn.number >= s.renewal AND drawn.age * 500 >= s.ttl * 501)
         ORDER BY s.renewal LIMIT 500 FOR UPDATE OF s SKIP LOCKED),
@@ -673,7 +732,7 @@ BEGIN
             PERFORM holdfast.number_past();
         END IF;
     END IF;
-    RETURN holdfast.sweep_lines(p_most);
+    RETURN holdfast.sweep_lines(least(p_most, 10000));
 END $$;
 
 -- The end of a session.  p_connection NULL: by its will, whatever connection it is on.  Then its
@@ -727,10 +786,12 @@ DECLARE
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' OR
         current_setting('synchronous_commit') = 'off' OR
-        current_setting('client_min_messages') = 'error' OR
-        least(p_weight, p_capacity) < 1 OR greatest(p_weight, p_capacity) > 4294967295 THEN
+        current_setting('client_min_messages') = 'error' OR p_weight < 1 OR
+        p_weight > p_capacity OR p_capacity > 4294967295 OR
+        octet_length(p_note) > 8192 OR octet_length(p_secret) > 64 THEN
         PERFORM holdfast.check_isolation();
         PERFORM holdfast.check_shape(p_name, p_weight, p_capacity);
+        PERFORM holdfast.check_texts(p_note, p_secret);
         PERFORM holdfast.be_sure(); -- a grant must not be forgotten
     END IF;
     SELECT trail INTO v_trail FROM holdfast.session
@@ -745,7 +806,7 @@ BEGIN
     SET capacity = p_capacity, claim = p_claim, used = p_weight, holders = 1,
         changes = changes + 1,
         last = greatest(last + 1, (date_part('epoch', clock_timestamp()) * 1000000)::bigint)
-    WHERE name = p_name AND holders = 0 AND waiting = 0 AND p_weight <= p_capacity AND NOT watched
+    WHERE name = p_name AND holders = 0 AND waiting = 0 AND NOT watched
     RETURNING last, changes, false, CASE WHEN p_capacity IN (1, 4294967295) THEN -1 ELSE 0 END
     INTO v_last, v_changes, v_waits, v_slot;
     IF v_last IS NULL THEN
@@ -844,7 +905,8 @@ BEGIN
         WHERE name = p_name AND capacity = 1 AND holders = 1 AND NOT watched
         RETURNING holders = 1 INTO v_next;
         IF v_next IS NOT NULL THEN
-            DELETE FROM holdfast.ticket WHERE sid = p_sid AND id = p_id AND state <> 'b'
+            DELETE FROM holdfast.ticket
+            WHERE sid = p_sid AND id = p_id AND name = p_name AND state <> 'b'
             RETURNING state, seq, claim, note INTO v_state, v_seq, v_claim, v_note;
             IF v_trail >= 2 AND v_state IS NOT NULL THEN -- as part()
                 INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot,
@@ -880,7 +942,8 @@ BEGIN
                 SET used = 1, holders = 1, changes = changes - 1,
                     waiting = CASE WHEN v_next THEN waiting + 1 ELSE 0 END
                 WHERE name = p_name;
-                lost := EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id);
+                lost := EXISTS (SELECT FROM holdfast.ticket
+                                WHERE sid = p_sid AND id = p_id AND state = 'b');
             END IF;
             RETURN;
         END IF;
@@ -890,12 +953,14 @@ BEGIN
         RETURN;
     END IF;
     PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
-    DELETE FROM holdfast.ticket WHERE sid = p_sid AND id = p_id AND state <> 'b'
+    DELETE FROM holdfast.ticket
+    WHERE sid = p_sid AND id = p_id AND name = p_name AND state <> 'b'
     RETURNING * INTO v_ticket;
     IF FOUND THEN
         PERFORM holdfast.part(v_ticket, true, v_trail, 'r');
     ELSE
-        lost := EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id);
+        lost := EXISTS (SELECT FROM holdfast.ticket
+                        WHERE sid = p_sid AND id = p_id AND state = 'b');
     END IF;
 END $$;
 
@@ -931,7 +996,7 @@ BEGIN
     PERFORM FROM holdfast.line WHERE name = v_name FOR UPDATE;
     SELECT * INTO v_ticket FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
     IF v_ticket.state <> 'b' AND p_weight < v_ticket.weight THEN
-        PERFORM holdfast.check_shape(v_name, p_weight, 1);
+        PERFORM holdfast.check_shape(v_name, p_weight, v_ticket.weight);
         UPDATE holdfast.ticket SET weight = p_weight WHERE sid = p_sid AND id = p_id;
         IF v_trail >= 2 THEN
             INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
@@ -1170,6 +1235,7 @@ DECLARE
     v_ticket holdfast.ticket;
 BEGIN
     PERFORM holdfast.check_isolation();
+    PERFORM holdfast.check_texts(p_why, '');
     PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
     UPDATE holdfast.ticket SET asked = p_why, news = news + 1
     WHERE name = p_name AND seq = p_seq AND state <> 'b' RETURNING * INTO v_ticket;
@@ -1212,28 +1278,69 @@ LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
     WHERE t.state <> 'b' AND (p_name IS NULL OR t.name = p_name)
 $$;
 
+-- What the tickets say of each line that has any.
+CREATE OR REPLACE FUNCTION holdfast.counted()
+RETURNS TABLE (name text, used bigint, holders bigint, waiting bigint, claim boolean, last bigint)
+LANGUAGE sql STABLE AS $$
+    SELECT t.name, coalesce(sum(t.weight) FILTER (WHERE t.state = 'g'), 0)::bigint,
+           count(*) FILTER (WHERE t.state = 'g'), count(*) FILTER (WHERE t.state = 'w'),
+           bool_or(t.claim), max(t.seq)
+    FROM holdfast.ticket t WHERE t.state <> 'b' GROUP BY t.name
+$$;
+
+-- The lines that count otherwise than their tickets do, as the tickets say.
+CREATE OR REPLACE FUNCTION holdfast.miscounted()
+RETURNS TABLE (name text, used bigint, holders bigint, waiting bigint, claim boolean, last bigint)
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce(l.name, c.name), coalesce(c.used, 0), coalesce(c.holders, 0),
+           coalesce(c.waiting, 0), coalesce(c.claim, false), coalesce(c.last, 0)
+    FROM holdfast.line l FULL JOIN holdfast.counted() c ON c.name = l.name
+    WHERE (l.used, l.holders, l.waiting) IS DISTINCT FROM
+          (coalesce(c.used, 0), coalesce(c.holders, 0), coalesce(c.waiting, 0))
+$$;
+
+-- For administrators: let lines that were changed by hand count what their tickets say, and grant
+-- what is free then.  A line without a row gets the capacity that is in use: others are refused
+-- until all have left.  How many lines it was.
+CREATE OR REPLACE FUNCTION holdfast.recount() RETURNS bigint
+LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
+DECLARE
+    v_trail integer;
+    v_wrong record;
+    v_count bigint := 0;
+BEGIN
+    PERFORM holdfast.check_isolation();
+    PERFORM holdfast.be_sure();
+    SELECT trail INTO v_trail FROM holdfast.trail FOR SHARE;
+    FOR v_wrong IN SELECT * FROM holdfast.miscounted() ORDER BY name LOOP
+        PERFORM holdfast.make_line(v_wrong.name, greatest(v_wrong.used, 1), v_wrong.claim);
+        UPDATE holdfast.line l SET used = m.used, holders = m.holders, waiting = m.waiting,
+            last = greatest(l.last, m.last)
+        FROM holdfast.miscounted() m WHERE l.name = v_wrong.name AND m.name = l.name;
+        IF FOUND THEN -- nobody was quicker
+            PERFORM holdfast.advance(v_wrong.name, 0, 0, 0, '', 0, false, v_trail);
+            v_count := v_count + 1;
+        END IF;
+    END LOOP;
+    RETURN v_count;
+END $$;
+
 -- For people: how much there is in all lines, and in the one of that name; the highest token;
--- lines that count otherwise than their tickets do.
+-- how many lines count otherwise than their tickets do.
 CREATE OR REPLACE FUNCTION holdfast.look(p_name text, OUT sessions bigint, OUT holders bigint,
                                          OUT waiters bigint, OUT empty bigint,
                                          OUT name_holders bigint, OUT name_waiters bigint,
                                          OUT token bigint, OUT wrong bigint)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
-    WITH counted AS (
-        SELECT t.name, count(*) FILTER (WHERE t.state = 'g') AS g,
-               count(*) FILTER (WHERE t.state = 'w') AS w,
-               coalesce(sum(t.weight) FILTER (WHERE t.state = 'g'), 0) AS used
-        FROM holdfast.ticket t WHERE t.state <> 'b' GROUP BY t.name
-    )
     SELECT (SELECT count(*) FROM holdfast.session),
-           coalesce(sum(c.g), 0)::bigint, coalesce(sum(c.w), 0)::bigint,
-           count(l.name) FILTER (WHERE c.name IS NULL),
-           coalesce(sum(c.g) FILTER (WHERE c.name = p_name), 0)::bigint,
-           coalesce(sum(c.w) FILTER (WHERE c.name = p_name), 0)::bigint,
-           greatest(max(l.last), (SELECT floor FROM holdfast.head)),
-           count(*) FILTER (WHERE (l.holders, l.waiting, l.used) IS DISTINCT FROM
-                            (coalesce(c.g, 0), coalesce(c.w, 0), coalesce(c.used, 0)))
-    FROM holdfast.line l FULL JOIN counted c ON c.name = l.name
+           coalesce(sum(c.holders), 0)::bigint, coalesce(sum(c.waiting), 0)::bigint,
+           (SELECT count(*) FROM holdfast.line l WHERE NOT EXISTS
+               (SELECT FROM holdfast.ticket t WHERE t.name = l.name AND t.state <> 'b')),
+           coalesce(sum(c.holders) FILTER (WHERE c.name = p_name), 0)::bigint,
+           coalesce(sum(c.waiting) FILTER (WHERE c.name = p_name), 0)::bigint,
+           greatest((SELECT max(last) FROM holdfast.line), (SELECT floor FROM holdfast.head)),
+           (SELECT count(*) FROM holdfast.miscounted())
+    FROM holdfast.counted() c
 $$;
 
 -- ---- For the data that a lock protects ----------------------------------------------------------
@@ -1246,6 +1353,7 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp A
 DECLARE
     v_token bigint;
 BEGIN
+    PERFORM holdfast.check_shape(p_name, 1, 1);
     INSERT INTO holdfast.fence AS f VALUES (p_name, p_token)
     ON CONFLICT (name) DO UPDATE SET token = greatest(f.token, p_token);
     SELECT token INTO v_token FROM holdfast.fence WHERE name = p_name;

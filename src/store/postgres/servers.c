@@ -187,5 +187,5 @@ void hf_pg_config_keywords(const struct hf_pg_config *config, size_t server,
     add_keyword(ret, "hostaddr", hostaddr != NULL ? hostaddr : config->hostaddr[server]);
     add_keyword(ret, "port", at->port);
     add_keyword(ret, "client_encoding", "UTF8");
-    add_keyword(ret, "fallback_application_name", "holdfast");
+    add_keyword(ret, "fallback_application_name", HF_PG_WHO);
 }

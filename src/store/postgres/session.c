@@ -132,6 +132,8 @@ static void session_opened(struct hf_pg *pg)
 {
     assert(!pg->served.fresh);
     extend_session(pg);
+    if (pg->served.places > 0)
+        pg->session.due = pg->session.sent; /* who is in our way?  Only a renewal tells */
     hf_dial_ready(&pg->dial);
     hf_dial_proven(&pg->dial);
     hf_pg_news_begin(pg);
@@ -203,8 +205,8 @@ static void other_version(struct hf_pg *pg, int64_t version)
 
     snprintf(why, sizeof why,
              "has a schema \"holdfast\" of another version than ours: it is of version "
-             "%" PRId64 ", ours of %d",
-             version, HF_PG_SCHEMA_VERSION);
+             "%" PRId64 ", ours of %u",
+             version, hf_pg_schema_version);
     hf_dial_refuse(&pg->dial, HF_EUNSUPPORTED, why);
 }
 
@@ -213,7 +215,10 @@ static void take_hello(struct hf_pg *pg, const PGresult *result)
     int64_t code = hf_pg_number(result, 0, 0), version = hf_pg_number(result, 0, 1);
     bool    fresh = pg->served.fresh;
 
-    if (code == HF_SERVED_VERSION) {
+    if (code == HF_SERVED_VERSION && version < hf_pg_schema_version &&
+        !pg->session.made) {
+        make_schema(pg); /* if nobody lives in the old one any more */
+    } else if (code == HF_SERVED_VERSION) {
         other_version(pg, version);
     } else if (code == HF_SERVED_GONE) {
         hf_pg_session_restart(&pg->served);
@@ -246,12 +251,12 @@ static void say_hello(struct hf_pg *pg)
     assert(pg->dial.phase == HF_DIAL_GREETING && !session->call.flying);
     session->sent = hf_now();
     hf_pg_begin(pg, HF_PG_HELLO);
-    hf_pg_add_number(&pg->served, HF_PG_SCHEMA_VERSION);
+    hf_pg_add_number(&pg->served, hf_pg_schema_version);
     hf_pg_add(&pg->served, pg->served.sid);
     hf_pg_add_number(&pg->served, session->connection);
     hf_pg_add_number(&pg->served, (uint64_t)(pg->config.ttl / HF_MS));
     hf_pg_add_bool(&pg->served, pg->served.fresh);
-    hf_pg_add(&pg->served, "");
+    hf_pg_add(&pg->served, HF_PG_WHO);
     hf_pg_send(pg, &session->call, true, on_hello, NULL);
 }
 
