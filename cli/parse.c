@@ -126,27 +126,16 @@ static int name_system(struct args *args)
     return 0;
 }
 
-/* The mistake of those who know flock(1).  The library refuses such a name as well. */
-static int refuse_path(const struct verb *verb, const char *name)
-{
-    const char *last = strrchr(name, '/') + 1;
-
-    complain("%s: a lock has a name, not a path: '/' is not allowed in \"%s\"%s%s%s",
-             verb->name, name, *last != '\0' ? "; try \"" : "", last,
-             *last != '\0' ? "\"" : "");
-    return EXIT_USAGE;
-}
-
-/* Of a verb with a command, after a "--" and NAME: is COMMAND set apart by another "--"?  If not,
- * NAME was forgotten. */
+/* Of a verb with a command, after a "--" and a word: was that word NAME?  If a command does not
+ * follow it, or an option does, it was the command itself. */
 static bool has_name(const struct args *args, const char *next)
 {
     return args->observe || args->shell_string != NULL ||
-           (next != NULL && strcmp(next, "--") == 0);
+           (next != NULL && (next[0] != '-' || strcmp(next, "--") == 0));
 }
 
 /* Options may stand before and after operands, but end at "--" and where a command
- * starts.  If a "--" stands before NAME, another one stands before COMMAND. */
+ * starts.  A "--" may stand before NAME and another one before COMMAND. */
 static int take_all(int argc, char **argv, const struct grammar *grammar,
                     struct args *args)
 {
@@ -176,8 +165,6 @@ static int take_all(int argc, char **argv, const struct grammar *grammar,
                             verb->names ? "the NAME of the lock is missing"
                                         : "an argument is missing",
                             NULL);
-    if (verb->names && operands > 0 && strchr(args->operand[0], '/') != NULL)
-        return refuse_path(verb, args->operand[0]);
     code = verb->command ? take_command(argv + optind, args) : 0;
     if (code == 0)
         code = parse_check(args);

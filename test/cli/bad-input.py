@@ -132,7 +132,7 @@ def options_of_flock(t):
                        ("-F", "leave it out"), ("--no-fork", "leave it out")):
         refused(t, 64, "run", word, "a", "true", says=says)
     refused(t, 64, "run", "/var/lock/x.lock", "true", says='try "x.lock"')
-    refused(t, 64, "run", "./dir/", "true", says="a lock has a name, not a path")
+    refused(t, 64, "run", "./dir/", "true", says="contains '/'")
     refused(t, 64, "run", "-n", "-w", "5", "a", "true", says="-n and -w exclude each other")
     t.equal(t.run("run", "-n", "-w", "0", "a", "true").code, 0, "-n -w 0")
 

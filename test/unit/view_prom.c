@@ -51,7 +51,7 @@ static void test_a_label_cannot_end_its_line(void **state)
     prom_count(out, "x",
                (struct prom_label[]){ { "a", "\"} 1\nx{\\\x1b\xe2\x80\xae\xff" }, { 0 } },
                7);
-    expect(out, "x{a=\"\\\"} 1\\\\nx{\\\\\\\\u001b\\\\u202e?\"} 7\n");
+    expect(out, "x{a=\"\\\"} 1\\\\nx{\\\\\\\\\\\\u001b\\\\u202e?\"} 7\n");
 }
 
 static const char *line_of(const char *start)

@@ -62,6 +62,10 @@ struct hf_sq_db {
     char         *errmsg;  /* lent: HF_ERRMSG_MAX bytes, about the last failure */
 };
 
+/* Say what failed: `text` behind the path, or what SQLite's code means.  The code of ours. */
+int hf_sq_db_fail(struct hf_sq_db *db, int code, const char *text);
+int hf_sq_db_fault(struct hf_sq_db *db, int rc);
+
 /* Open an existing file.  HF_ENOTFOUND: it is a database without our tables, or without its
  * log; HF_SQ_OLDER: with the tables of an older layout.  hf_sq_db_fill() makes what is missing,
  * or all anew but for the mark (with the gate taken), then prepare().  `files` are lent until it

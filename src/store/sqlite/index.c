@@ -2,6 +2,7 @@
 #include "store/sqlite/index.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,10 +43,14 @@ static bool read_words(const struct hf_sq_index *index, uint32_t *ret, size_t co
 static bool write_bytes(const struct hf_sq_index *index, size_t number, const void *from,
                         size_t size)
 {
-    size_t at = (size_t)((const char *)from - (const char *)index->region[number]);
+    const char *next = from, *end = next + size;
+    off_t       start = (off_t)(number * sizeof(struct hf_sq_region));
+    ssize_t     n = 0;
 
-    return pwrite(index->fd, from, size,
-                  (off_t)(number * sizeof(struct hf_sq_region) + at)) == (ssize_t)size;
+    for (; next < end && n >= 0; next += n) /* what is cut short fails the next time */
+        n = pwrite(index->fd, next, (size_t)(end - next),
+                   start + (off_t)(next - (const char *)index->region[number]));
+    return n >= 0;
 }
 
 /* ---- The index in memory ---------------------------------------------------- */
@@ -235,7 +240,7 @@ static bool write_index(struct hf_sq_index *index)
     return write_bytes(index, 0, now, size);
 }
 
-void hf_sq_index_write(struct hf_sq_index *index, bool writes)
+int hf_sq_index_write(struct hf_sq_index *index, bool writes)
 {
     uint32_t *now = index->region[0]->page;
     bool      done = true;
@@ -248,10 +253,12 @@ void hf_sq_index_write(struct hf_sq_index *index, bool writes)
     if (done && writes)
         done = write_index(index);
     if (done)
-        return;
+        return 0;
+    int error = errno;
     (void)!ftruncate(index->fd, 0);
     memcpy(index->file, now, sizeof index->file);
     forget_file(index);
+    return error;
 }
 
 bool hf_sq_index_has_mark(const struct hf_sq_index *index)

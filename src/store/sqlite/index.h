@@ -50,9 +50,9 @@ void *hf_sq_index_region(struct hf_sq_index *index, int number);
 void  hf_sq_index_finish(struct hf_sq_index *index);
 
 /* A lock was taken: read what others have changed.  A lock is given up: write what SQLite has
- * changed.  `writes`: we have the write lock. */
+ * changed, and return 0 or an errno.  `writes`: we have the write lock. */
 bool hf_sq_index_read(struct hf_sq_index *index, bool writes);
-void hf_sq_index_write(struct hf_sq_index *index, bool writes);
+int  hf_sq_index_write(struct hf_sq_index *index, bool writes);
 
 /* SQLite sets a mark that says how much of the log its transaction needs, or makes do with one
  * that is not too high.  Is there one? */

@@ -31,6 +31,7 @@ struct hf_sq_shm {
     bool                      in_use;            /* and locked so */
     unsigned                  exclusive, shared; /* these locks are ours */
     bool                      early; /* the write lock is, and SQLite did not ask yet */
+    int error; /* errno of a failed write, since refresh(); else 0 */
 };
 
 static size_t usual_size;
@@ -59,12 +60,20 @@ static bool set_lock(int fd, short type, int first, int count)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
+static void write_index(struct hf_sq_shm *shm)
+{
+    int error = hf_sq_index_write(&shm->index, (shm->exclusive & WRITER) != 0);
+
+    if (error != 0)
+        shm->error = error;
+}
+
 static int unlock_shm(struct hf_sq_shm *shm, int first, int count)
 {
     unsigned mask = ((1U << count) - 1) << first;
 
     if ((shm->exclusive & mask) != 0)
-        hf_sq_index_write(&shm->index, (shm->exclusive & WRITER) != 0);
+        write_index(shm);
     if ((mask & WRITER) != 0)
         shm->early = false;
     bool ours = ((shm->exclusive | shm->shared) & mask) != 0;
@@ -84,6 +93,11 @@ static int lock_shm(sqlite3_file *db, int first, int count, int flags)
     assert(shm->index.count > 0);
     if ((flags & SQLITE_SHM_UNLOCK) != 0)
         return unlock_shm(shm, first, count);
+    /* SQLite hears of no failure to unlock.  It would make the index again and again. */
+    if (shm->error != 0) {
+        errno = shm->error;
+        return SQLITE_IOERR_SHMSIZE;
+    }
     if (shm->early && (shared || mask == WRITER))
         return SQLITE_OK;
     if (shm->early && count == 1 && hf_sq_index_has_mark(&shm->index))
@@ -104,7 +118,7 @@ static void order_writes(sqlite3_file *db)
     struct hf_sq_shm *shm = shm_of(db);
 
     if ((shm->exclusive & READERS) != 0 && (shm->exclusive & WRITER) != 0)
-        hf_sq_index_write(&shm->index, (shm->exclusive & WRITER) != 0);
+        write_index(shm);
 }
 
 /* ---- Opening ---------------------------------------------------------------- */
@@ -209,6 +223,7 @@ void hf_sq_shm_refresh(sqlite3 *handle)
 {
     struct hf_sq_shm *shm = shm_of(file_of(handle));
 
+    shm->error = 0;
     if (shm->in_use && shm->exclusive == 0 && shm->shared == 0)
         (void)hf_sq_index_read(&shm->index, false);
 }

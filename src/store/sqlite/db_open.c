@@ -1,0 +1,272 @@
+/* db_open.c - opening a database, and making its tables; see db.h. */
+#include "store/sqlite/db.h"
+
+#include "holdfast.h"
+#include "store/sqlite/schema.sql.h"
+#include "store/sqlite/shm.h"
+#include "store/sqlite/vfs.h"
+#include "store/store.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define APPLICATION_ID 1215261796 /* as in schema.sql */
+
+/* Only strangers, such as the sqlite3 shell, ever make us wait inside SQLite. */
+#define STRANGERS_MS 20
+
+static int on_log(void *data, sqlite3 *handle, const char *name, int frames)
+{
+    struct hf_sq_db *db = data;
+
+    (void)handle;
+    (void)name;
+    if (frames < db->cleared) /* it was started anew */
+        db->cleared = 0;
+    db->frames = frames;
+    return SQLITE_OK;
+}
+
+/* Not a prepared statement: this pragma acts when it is compiled.  Inside a transaction
+ * SQLite ignores it. */
+void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure)
+{
+    const char *text = sure ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL";
+
+    sqlite3_exec(db->handle, text, NULL, NULL, NULL);
+}
+
+/* Whoever shares the file can write anything to it, also what SQLite would do on our behalf.
+ * We have no triggers and no views, so others' are not run; nothing is mapped that somebody
+ * could truncate (shm.c); nothing is written elsewhere (vfs.c). */
+static void be_wary(struct hf_sq_db *db)
+{
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
+    sqlite3_exec(db->handle,
+                 "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; "
+                 "PRAGMA temp_store = MEMORY",
+                 NULL, NULL, NULL);
+}
+
+static void set_up_handle(struct hf_sq_db *db)
+{
+    sqlite3_extended_result_codes(db->handle, 1);
+    sqlite3_busy_timeout(db->handle, STRANGERS_MS);
+    be_wary(db);
+    /* The log is written back by hf_sq_write_back() alone: neither when a handle is
+     * closed nor, as the hook takes that place, after a commit. */
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+    sqlite3_wal_hook(db->handle, on_log, db);
+    hf_sq_db_be_sure(db, false);
+}
+
+static int ask_number(struct hf_sq_db *db, const char *text, int64_t *ret)
+{
+    sqlite3_stmt *query = NULL;
+
+    int rc = sqlite3_prepare_v2(db->handle, text, -1, &query, NULL);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(query)) == SQLITE_ROW) {
+        *ret = sqlite3_column_int64(query, 0);
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(query);
+    return rc == SQLITE_OK ? 0 : hf_sq_db_fault(db, rc);
+}
+
+/* 1 if the journal mode is the log's; `text` may change it before. */
+static int has_log(struct hf_sq_db *db, const char *text)
+{
+    sqlite3_stmt *query = NULL;
+    bool          is_log = false;
+
+    int rc = sqlite3_prepare_v2(db->handle, text, -1, &query, NULL);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(query)) == SQLITE_ROW) {
+        const char *mode = (const char *)sqlite3_column_text(query, 0);
+        is_log = mode != NULL && strcmp(mode, "wal") == 0;
+        rc = sqlite3_step(query); /* a change is written now */
+    }
+    sqlite3_finalize(query);
+    return rc == SQLITE_DONE ? is_log : hf_sq_db_fault(db, rc);
+}
+
+/* Kept by the file once it is so, unless a stranger undid it.  The change is of one page, and
+ * needs no journal on the disk: others might write to that, or find it after our death. */
+static int use_log(struct hf_sq_db *db)
+{
+    int r = has_log(db, "PRAGMA journal_mode");
+    if (r == 0)
+        r = has_log(db, "PRAGMA journal_mode = MEMORY");
+    if (r == 0)
+        r = has_log(db, "PRAGMA journal_mode = WAL");
+    if (r == 0)
+        return hf_sq_db_fail(db, HF_EUNSUPPORTED,
+                             "cannot have a write-ahead log where it is");
+    return r < 0 ? r : 0;
+}
+
+static int check_kind(struct hf_sq_db *db)
+{
+    int64_t application = 0, version = 0, objects = 0;
+
+    int r = ask_number(db, "PRAGMA application_id", &application);
+    if (r == 0)
+        r = ask_number(db, "PRAGMA user_version", &version);
+    if (r == 0 && application == 0 && version == 0)
+        r = ask_number(db, "SELECT count(*) FROM sqlite_schema", &objects);
+    if (r < 0)
+        return r;
+    if (application == 0 && version == 0 && objects == 0)
+        return HF_ENOTFOUND;
+    if (application != APPLICATION_ID)
+        return hf_sq_db_fail(db, HF_EUNSUPPORTED,
+                             "is the database of another program; name another file");
+    if (version > hf_sq_layout)
+        return hf_sq_files_other_layout(db->path, (uint64_t)version, db->errmsg);
+    return version < hf_sq_layout ? HF_SQ_OLDER : 0;
+}
+
+/* The file itself was looked at, and must not be a link by now: whoever shares the folder
+ * could have us, or root, open another one.  SQLite has a flag for that which refuses links
+ * anywhere in the path, so the folder is found before. */
+static int open_itself(struct hf_sq_db *db)
+{
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+                SQLITE_OPEN_NOFOLLOW;
+    const char *name = strrchr(db->path, '/'), *vfs = hf_sq_vfs();
+    char       *folder = NULL, *real = NULL, *path = NULL;
+    int         rc = SQLITE_NOMEM;
+
+    assert(name != NULL); /* the path is absolute */
+    folder = strndup(db->path, (size_t)(name - db->path) + 1);
+    if (folder != NULL)
+        real = realpath(folder, NULL);
+    if (real != NULL && asprintf(&path, "%s%s", real, name) < 0)
+        path = NULL;
+    if (path != NULL && !hf_sq_files_fit(path)) {
+        rc = SQLITE_CANTOPEN;
+        errno = ENAMETOOLONG;
+    } else if (path != NULL && vfs != NULL)
+        rc = sqlite3_open_v2(path, &db->handle, flags, vfs);
+    else if (folder != NULL && real == NULL && errno != ENOMEM)
+        rc = SQLITE_CANTOPEN;
+    free(path);
+    free(real);
+    free(folder);
+    return rc;
+}
+
+int hf_sq_db_open(struct hf_sq_db *db, const struct hf_sq_files *files, char *errmsg)
+{
+    *db = (struct hf_sq_db){ .path = files->db, .errmsg = errmsg };
+    if (sqlite3_threadsafe() == 0)
+        return hf_sq_db_fail(db, HF_EUNSUPPORTED, "needs an SQLite built for threads");
+    int rc = open_itself(db);
+    if (db->handle == NULL && rc != SQLITE_NOMEM)
+        return hf_sq_files_fault(errno, "find the folder of", db->path, errmsg);
+    if (db->handle == NULL)
+        return hf_sq_db_fail(db, HF_ENOMEM, "could not be opened: out of memory");
+    if (rc != SQLITE_OK)
+        return hf_sq_db_fault(db, rc);
+    hf_sq_shm_set_files(db->handle, files);
+    set_up_handle(db);
+    int r = check_kind(db);
+    if (r != 0)
+        return r;
+    r = has_log(db, "PRAGMA journal_mode");
+    if (r < 0)
+        return r;
+    return r == 1 ? 0 : HF_ENOTFOUND;
+}
+
+static int run_sql(struct hf_sq_db *db, const char *text)
+{
+    int rc = sqlite3_exec(db->handle, text, NULL, NULL, NULL);
+
+    return rc == SQLITE_OK ? 0 : hf_sq_db_fault(db, rc);
+}
+
+/* `text` asks for statements, which are run. */
+static int run_answer(struct hf_sq_db *db, const char *text)
+{
+    sqlite3_stmt *query = NULL;
+    int           r = 0;
+
+    int rc = sqlite3_prepare_v2(db->handle, text, -1, &query, NULL);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(query)) == SQLITE_ROW) {
+        char *answer = strdup((const char *)sqlite3_column_text(query, 0));
+        sqlite3_finalize(query);
+        r = answer != NULL ? run_sql(db, answer) : hf_sq_db_fault(db, SQLITE_NOMEM);
+        free(answer);
+        return r;
+    }
+    sqlite3_finalize(query);
+    return hf_sq_db_fault(db, rc);
+}
+
+/* Numbers must not come again, so the mark outlives the rest of an older layout. */
+static int make_tables(struct hf_sq_db *db, bool older)
+{
+    int64_t mark = 0;
+    char    text[96];
+    int     r = 0;
+
+    if (older)
+        r = ask_number(db, "SELECT hwm FROM meta", &mark);
+    if (r == 0 && older)
+        r = run_answer(db, "SELECT group_concat(printf('DROP TABLE \"%w\";', name), '') "
+                           "FROM sqlite_schema WHERE type = 'table'");
+    if (r == 0)
+        r = run_sql(db, schema_sql);
+    snprintf(text, sizeof text, "PRAGMA user_version = %d; UPDATE meta SET hwm = %lld",
+             hf_sq_layout, (long long)mark);
+    return r < 0 ? r : run_sql(db, text);
+}
+
+/* All or nothing, and whoever else does the same has done it, or waits.  A change is of a row
+ * or two: small pages are less to write, and less to read for who opens the log next. */
+int hf_sq_db_fill(struct hf_sq_db *db)
+{
+    int r = run_sql(db, "PRAGMA page_size = 1024");
+    if (r == 0)
+        r = use_log(db);
+    if (r == 0)
+        r = run_sql(db, "BEGIN IMMEDIATE");
+    if (r < 0)
+        return r;
+    r = check_kind(db);
+    if (r == HF_ENOTFOUND || r == HF_SQ_OLDER)
+        r = make_tables(db, r == HF_SQ_OLDER);
+    if (r == 0)
+        r = run_sql(db, "COMMIT");
+    if (r < 0) /* some failures have done it already */
+        sqlite3_exec(db->handle, "ROLLBACK", NULL, NULL, NULL);
+    return r;
+}
+
+void hf_sq_db_close(struct hf_sq_db *db)
+{
+    for (int i = 0; i < HF_SQ_QUERIES; i++)
+        sqlite3_finalize(db->query[i]);
+    int rc = sqlite3_close(db->handle);
+    assert(rc == SQLITE_OK);
+    (void)rc;
+    *db = (struct hf_sq_db){ 0 };
+}
+
+/* That it was written back is known as long as anybody has it open.  So for who opens it
+ * next it must be empty, unless somebody reads it this very moment: he is not waited for. */
+void hf_sq_db_clear_log(struct hf_sq_db *db, bool last)
+{
+    if (last)
+        sqlite3_busy_timeout(db->handle, 0);
+    sqlite3_wal_checkpoint_v2(db->handle, NULL,
+                              last ? SQLITE_CHECKPOINT_TRUNCATE
+                                   : SQLITE_CHECKPOINT_PASSIVE,
+                              NULL, NULL);
+}
