@@ -28,7 +28,8 @@ struct hf_sq_shm {
     const struct hf_sq_files *files;
     struct hf_sq_index        index;
     bool                      read_only;
-    bool                      in_use;            /* and locked so */
+    bool                      in_use; /* and locked so */
+    int                       error;  /* why it could not be written last; 0: it could */
     unsigned                  exclusive, shared; /* these locks are ours */
     bool                      early; /* the write lock is, and SQLite did not ask yet */
 };
@@ -59,12 +60,19 @@ static bool set_lock(int fd, short type, int first, int count)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
+/* SQLite does not ask whether an unlock went well, so it is told with the next lock. */
+static void write_shm(struct hf_sq_shm *shm)
+{
+    if (!hf_sq_index_write(&shm->index, (shm->exclusive & WRITER) != 0))
+        shm->error = errno;
+}
+
 static int unlock_shm(struct hf_sq_shm *shm, int first, int count)
 {
     unsigned mask = ((1U << count) - 1) << first;
 
     if ((shm->exclusive & mask) != 0)
-        hf_sq_index_write(&shm->index, (shm->exclusive & WRITER) != 0);
+        write_shm(shm);
     if ((mask & WRITER) != 0)
         shm->early = false;
     bool ours = ((shm->exclusive | shm->shared) & mask) != 0;
@@ -84,6 +92,11 @@ static int lock_shm(sqlite3_file *db, int first, int count, int flags)
     assert(shm->index.count > 0);
     if ((flags & SQLITE_SHM_UNLOCK) != 0)
         return unlock_shm(shm, first, count);
+    if (shm->error != 0) {
+        errno = shm->error;
+        shm->error = 0;
+        return SQLITE_IOERR_SHMLOCK;
+    }
     if (shm->early && (shared || mask == WRITER))
         return SQLITE_OK;
     if (shm->early && count == 1 && hf_sq_index_has_mark(&shm->index))
@@ -104,7 +117,7 @@ static void order_writes(sqlite3_file *db)
     struct hf_sq_shm *shm = shm_of(db);
 
     if ((shm->exclusive & READERS) != 0 && (shm->exclusive & WRITER) != 0)
-        hf_sq_index_write(&shm->index, (shm->exclusive & WRITER) != 0);
+        write_shm(shm);
 }
 
 /* ---- Opening ---------------------------------------------------------------- */
@@ -125,8 +138,9 @@ static int enter_use(struct hf_sq_shm *shm)
     } else if (set_lock(shm->index.fd, F_WRLCK, IN_USE, 1)) {
         if (ftruncate(shm->index.fd, 0) < 0)
             return SQLITE_IOERR_SHMOPEN;
-        (void)!fallocate(shm->index.fd, 0, 0,
-                         HF_SQ_INDEX_REGION); /* while there is room */
+        errno = posix_fallocate(shm->index.fd, 0, HF_SQ_INDEX_REGION);
+        if (errno != 0)
+            return SQLITE_IOERR_SHMSIZE;
     }
     if (!set_lock(shm->index.fd, F_RDLCK, IN_USE, 1))
         return SQLITE_BUSY;
@@ -144,6 +158,7 @@ static int close_shm(sqlite3_file *db, int remove)
     hf_sq_index_finish(&shm->index);
     shm->exclusive = shm->shared = 0;
     shm->early = shm->in_use = false;
+    shm->error = 0;
     return SQLITE_OK;
 }
 
