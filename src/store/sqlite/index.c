@@ -240,25 +240,23 @@ static bool write_index(struct hf_sq_index *index)
     return write_bytes(index, 0, now, size);
 }
 
-int hf_sq_index_write(struct hf_sq_index *index, bool writes)
+bool hf_sq_index_write(struct hf_sq_index *index, bool writes)
 {
     uint32_t *now = index->region[0]->page;
-    bool      done = true;
 
-    for (size_t i = HEADER; done && i < INFO; i++)
+    for (size_t i = HEADER; i < INFO; i++)
         if (now[i] != index->file[i]) {
             index->file[i] = now[i];
-            done = write_bytes(index, 0, now + i, sizeof *now);
+            if (!write_bytes(index, 0, now + i, sizeof *now))
+                return false;
         }
-    if (done && writes)
-        done = write_index(index);
-    if (done)
-        return 0;
+    if (!writes || write_index(index))
+        return true;
     int error = errno;
     (void)!ftruncate(index->fd, 0);
-    memcpy(index->file, now, sizeof index->file);
     forget_file(index);
-    return error;
+    errno = error;
+    return false;
 }
 
 bool hf_sq_index_has_mark(const struct hf_sq_index *index)

@@ -14,8 +14,8 @@
  * - With the write lock, header and index are only written: our copy is right, whatever happens
  *   to the file.
  * - Of the rest only words that SQLite has changed are written: others have other locks.
- * - If the file cannot be written it is truncated, which needs no room: no index is better than one
- *   without our change.
+ * - If the index cannot be written the file is truncated, which needs no room: no index is better
+ *   than one without our change.
  */
 #ifndef HF_SQLITE_INDEX_H
 #define HF_SQLITE_INDEX_H
@@ -50,9 +50,9 @@ void *hf_sq_index_region(struct hf_sq_index *index, int number);
 void  hf_sq_index_finish(struct hf_sq_index *index);
 
 /* A lock was taken: read what others have changed.  A lock is given up: write what SQLite has
- * changed, and return 0 or an errno.  `writes`: we have the write lock. */
+ * changed.  `writes`: we have the write lock.  False with errno. */
 bool hf_sq_index_read(struct hf_sq_index *index, bool writes);
-int  hf_sq_index_write(struct hf_sq_index *index, bool writes);
+bool hf_sq_index_write(struct hf_sq_index *index, bool writes);
 
 /* SQLite sets a mark that says how much of the log its transaction needs, or makes do with one
  * that is not too high.  Is there one? */

@@ -28,10 +28,10 @@ struct hf_sq_shm {
     const struct hf_sq_files *files;
     struct hf_sq_index        index;
     bool                      read_only;
-    bool                      in_use;            /* and locked so */
+    bool                      in_use; /* and locked so */
+    int                       error;  /* why it could not be written last; 0: it could */
     unsigned                  exclusive, shared; /* these locks are ours */
     bool                      early; /* the write lock is, and SQLite did not ask yet */
-    int error; /* errno of a failed write, since refresh(); else 0 */
 };
 
 static size_t usual_size;
@@ -60,12 +60,11 @@ static bool set_lock(int fd, short type, int first, int count)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-static void write_index(struct hf_sq_shm *shm)
+/* SQLite does not ask whether an unlock went well, so it is told with the next lock. */
+static void write_shm(struct hf_sq_shm *shm)
 {
-    int error = hf_sq_index_write(&shm->index, (shm->exclusive & WRITER) != 0);
-
-    if (error != 0)
-        shm->error = error;
+    if (!hf_sq_index_write(&shm->index, (shm->exclusive & WRITER) != 0))
+        shm->error = errno;
 }
 
 static int unlock_shm(struct hf_sq_shm *shm, int first, int count)
@@ -73,7 +72,7 @@ static int unlock_shm(struct hf_sq_shm *shm, int first, int count)
     unsigned mask = ((1U << count) - 1) << first;
 
     if ((shm->exclusive & mask) != 0)
-        write_index(shm);
+        write_shm(shm);
     if ((mask & WRITER) != 0)
         shm->early = false;
     bool ours = ((shm->exclusive | shm->shared) & mask) != 0;
@@ -93,10 +92,10 @@ static int lock_shm(sqlite3_file *db, int first, int count, int flags)
     assert(shm->index.count > 0);
     if ((flags & SQLITE_SHM_UNLOCK) != 0)
         return unlock_shm(shm, first, count);
-    /* SQLite hears of no failure to unlock.  It would make the index again and again. */
     if (shm->error != 0) {
         errno = shm->error;
-        return SQLITE_IOERR_SHMSIZE;
+        shm->error = 0;
+        return SQLITE_IOERR_SHMLOCK;
     }
     if (shm->early && (shared || mask == WRITER))
         return SQLITE_OK;
@@ -118,7 +117,7 @@ static void order_writes(sqlite3_file *db)
     struct hf_sq_shm *shm = shm_of(db);
 
     if ((shm->exclusive & READERS) != 0 && (shm->exclusive & WRITER) != 0)
-        write_index(shm);
+        write_shm(shm);
 }
 
 /* ---- Opening ---------------------------------------------------------------- */
@@ -139,8 +138,9 @@ static int enter_use(struct hf_sq_shm *shm)
     } else if (set_lock(shm->index.fd, F_WRLCK, IN_USE, 1)) {
         if (ftruncate(shm->index.fd, 0) < 0)
             return SQLITE_IOERR_SHMOPEN;
-        (void)!fallocate(shm->index.fd, 0, 0,
-                         HF_SQ_INDEX_REGION); /* while there is room */
+        errno = posix_fallocate(shm->index.fd, 0, HF_SQ_INDEX_REGION);
+        if (errno != 0)
+            return SQLITE_IOERR_SHMSIZE;
     }
     if (!set_lock(shm->index.fd, F_RDLCK, IN_USE, 1))
         return SQLITE_BUSY;
@@ -158,6 +158,7 @@ static int close_shm(sqlite3_file *db, int remove)
     hf_sq_index_finish(&shm->index);
     shm->exclusive = shm->shared = 0;
     shm->early = shm->in_use = false;
+    shm->error = 0;
     return SQLITE_OK;
 }
 
@@ -223,7 +224,6 @@ void hf_sq_shm_refresh(sqlite3 *handle)
 {
     struct hf_sq_shm *shm = shm_of(file_of(handle));
 
-    shm->error = 0;
     if (shm->in_use && shm->exclusive == 0 && shm->shared == 0)
         (void)hf_sq_index_read(&shm->index, false);
 }
