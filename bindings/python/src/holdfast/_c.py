@@ -11,7 +11,7 @@ from ctypes import (
 )
 from typing import Any
 
-from ._library import load
+from ._library import declare, load
 
 # enum hf_error
 EINVAL, ENOMEM, EBUSY, ETIMEOUT, ECANCELED, ELOST, EDOWN, EDENIED, EFORK, EOWNER = range(-1, -11, -1)
@@ -228,9 +228,7 @@ LEFT_OUT = {
 }
 
 lib = load()
-for _name, (_result, *_arguments) in PROTOTYPES.items():
-    _function = getattr(lib, _name)
-    _function.restype, _function.argtypes = _result, _arguments
+declare(lib, PROTOTYPES)
 
 
 def text(value: Any) -> str:

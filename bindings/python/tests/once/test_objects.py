@@ -174,3 +174,11 @@ def test_missing_library():
         assert installed or "ImportError" in done.stderr and text in done.stderr
 
 
+def test_older_library(tmp_path):
+    """One that lacks a function says so when it is loaded, not when that is called."""
+    source = tmp_path / "older.c"
+    source.write_text('const char *hf_version(void) { return "0.0.9"; }\n')
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "older.so", source], check=True)
+    done = subprocess.run([sys.executable, "-c", "import holdfast"], capture_output=True, text=True,
+                          env=os.environ | {"HOLDFAST_LIBRARY": str(tmp_path / "older.so")})
+    assert "ImportError" in done.stderr and "0.0.9, which is older" in done.stderr
