@@ -4,7 +4,6 @@ Nothing but declarations.  tests/test_c.py compares them with the header.
 """
 from __future__ import annotations
 
-import ctypes
 from ctypes import (
     CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint,
     c_uint32, c_uint64, c_void_p,
@@ -234,8 +233,3 @@ declare(lib, PROTOTYPES)
 def text(value: Any) -> str:
     """A string of the library's; it may hold bytes that are no UTF-8."""
     return bytes(value).decode(errors="replace") if value else ""
-
-
-def fresh() -> ctypes.c_void_p:
-    """A place for a constructor of the library to put its result."""
-    return Pointer()

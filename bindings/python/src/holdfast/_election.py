@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import threading
+import weakref
 from types import TracebackType
 from typing import Any, Callable, Optional
 
@@ -10,6 +12,20 @@ from . import _c, _process
 from ._client import Client, callback, encode, milliseconds, quietly, shared_client
 from ._errors import ForkedError, HoldfastError, LockTimeout, NotHeld, error_of
 from ._inspect import Entry, entry_of, report_of
+from ._owned import NOTHING, Owned, wait_until_gone
+
+
+class _Using:
+    """Keeps an election while it is used by two calls in a row: it is not closed in between."""
+
+    def __init__(self, election: Election) -> None:
+        self._as_parameter_ = election._as_parameter_
+
+    def __enter__(self) -> _Using:
+        return self
+
+    def __exit__(self, *_arguments: Any) -> None:
+        self._as_parameter_ = NOTHING
 
 
 class Election:
@@ -42,29 +58,42 @@ class Election:
         self._changed = threading.Condition()
         self._fault: Optional[HoldfastError] = None
         self._on_elected, self._on_deposed, self._on_leader = on_elected, on_deposed, on_leader
-        self._pointer = _c.fresh()
+        self._as_parameter_: Any = NOTHING
+        self._made: Optional[weakref.ref[Owned]] = None
+        self._addresses: list[int] = []  # to be freed
+        self._needs: Any = None  # the client's session, till then
         self._callbacks = (_c.ON_ELECTED(self._elected), _c.ON_DEPOSED(self._deposed),
                            _c.ON_LEADER(self._leader))  # the library has no reference to them
         options = _c.ElectionOptions(
             size=ctypes.sizeof(_c.ElectionOptions), note=None if note is None else encode(note),
             observe=observe, once=once, elected=self._callbacks[0], deposed=self._callbacks[1],
             leader=self._callbacks[2])
-        with self.client._call() as pointer:
+        made = Owned()
+        self._needs = self.client._use()
+        try:
             self.client._check(_c.lib.hf_election_new(
-                pointer, encode(name), ctypes.byref(options), ctypes.byref(self._pointer)))
-        self.client._parts.add(self)
+                self._needs, encode(name), ctypes.byref(options), ctypes.byref(made)))
+        except BaseException:
+            self._needs = None  # this object may outlive the client, in a traceback
+            raise
+        self._addresses.append(made.value or 0)
+        self._made = weakref.ref(made)
+        self._as_parameter_ = made
+        self.client._parts[id(self)] = self
 
     # ---- Leading ------------------------------------------------------------------------------
 
     @property
     def leads(self) -> bool:
         """Do you lead?  By the clock: look before every step that matters."""
-        return bool(self._pointer) and bool(_c.lib.hf_election_leads(self._use()))
+        if self._as_parameter_:
+            self._refuse_forked()
+        return bool(_c.lib.hf_election_leads(self))
 
     @property
     def token(self) -> int:
         """The fencing token; NotHeld if you do not lead."""
-        token = int(_c.lib.hf_token(_c.lib.hf_election_lock(self._use()))) if self.leads else 0
+        token = self._ask(_c.lib.hf_token) if self.leads else 0
         if token == 0:
             raise NotHeld(_c.ESTATE, f"you do not lead {self.name!r}")
         return token
@@ -74,7 +103,7 @@ class Election:
         """Seconds for which you surely lead yet."""
         if not self.leads:
             return 0.0
-        ms = int(_c.lib.hf_left_ms(_c.lib.hf_election_lock(self._use())))
+        ms = self._ask(_c.lib.hf_left_ms)
         return float("inf") if ms == _c.INT64_MAX else ms / 1000
 
     def wait_to_lead(self, timeout: Optional[float] = None) -> None:
@@ -89,20 +118,18 @@ class Election:
 
     def resign(self) -> None:
         """Step down, or out of the queue, until join()."""
-        with self.client._call():
-            self.client._check(_c.lib.hf_election_resign(self._use()))
+        self._call(_c.lib.hf_election_resign)
 
     def join(self) -> None:
         """Queue again after resign() or, with `once`, being deposed."""
         self._fault = None
-        with self.client._call():
-            self.client._check(_c.lib.hf_election_join(self._use()))
+        self._call(_c.lib.hf_election_join)
 
     def candidates(self, timeout: float = 0) -> list[Entry]:
         """The leader first, then those who would follow, in order."""
-        with self.client._call():
-            return report_of(self.client, lambda out: _c.lib.hf_election_list(
-                self._use(), milliseconds(timeout), out))
+        self._refuse_closed()
+        return report_of(self.client, lambda out: _c.lib.hf_election_list(
+            self, milliseconds(timeout), out))
 
     # ---- Its end ------------------------------------------------------------------------------
 
@@ -110,13 +137,15 @@ class Election:
         """Leave, leading or not.  on_deposed is not called: you know."""
         self._free()
 
-    def _cancel(self) -> None:
-        """Nobody waits in a call."""
-
     def _free(self) -> None:
-        pointer, self._pointer = self._pointer, _c.fresh()
-        if pointer:
-            _c.lib.hf_election_free(pointer)
+        """When no call uses it.  If a signal handler raises meanwhile, the next one goes on."""
+        self._as_parameter_ = NOTHING
+        if self._made is None or self._born != _process.generation:
+            return
+        wait_until_gone(self._made, math.inf, lambda: None)
+        while self._addresses:
+            _c.lib.hf_election_free(_c.Pointer(self._addresses.pop()))
+        self._needs = None
 
     def __enter__(self) -> Election:
         return self
@@ -126,7 +155,7 @@ class Election:
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_pointer", None):
+        if getattr(self, "_addresses", None):
             quietly(self._free)
 
     def __repr__(self) -> str:
@@ -135,13 +164,24 @@ class Election:
     def __reduce__(self) -> str:
         raise TypeError("an Election cannot be pickled: it is one process's part in it")
 
-    def _use(self) -> ctypes.c_void_p:
+    def _refuse_forked(self) -> None:
         if self._born != _process.generation:
             raise ForkedError(_c.EFORK, f"the parent process takes part in {self.name!r}, this "
                                         "one does not: make a new Election")
-        if not self._pointer:
+
+    def _refuse_closed(self) -> None:
+        self._refuse_forked()
+        if not self._as_parameter_:
             raise NotHeld(_c.ESTATE, f"the election {self.name!r} is closed")
-        return self._pointer
+
+    def _call(self, function: Callable[[Any], int]) -> None:
+        self._refuse_closed()
+        self.client._check(function(self))
+
+    def _ask(self, function: Callable[[Any], int]) -> int:
+        """Of the lock underneath, which goes with the election."""
+        with _Using(self) as used:
+            return int(function(_c.lib.hf_election_lock(used)))
 
     # ---- Called by the library ------------------------------------------------------------------
 
@@ -153,7 +193,7 @@ class Election:
                 self._on_elected(token)
 
     def _deposed(self, _election: Any, why: int, _data: Any) -> None:
-        error = error_of(why, self.client._pointer or None) if why < 0 else None
+        error = error_of(why, None if self.client.closed else self.client) if why < 0 else None
         if error is not None and why != _c.ELOST:
             with self._changed:
                 self._fault = error

@@ -63,7 +63,7 @@ class TaskPlace:
         if self.client.closed:
             raise self._error(_c.ECANCELED)
         try:
-            result = start(self.handle.pointer, *arguments)
+            result = start(self.handle, *arguments)
             if result == 0:
                 self._wait = self.client.loop.create_future()
                 self.client.turn()
@@ -83,7 +83,7 @@ class TaskPlace:
         if code in (_c.EBUSY, _c.ETIMEOUT, _c.ELOST, _c.ECANCELED):
             text = _c.text(_c.lib.hf_strerror(code))
             return error_of(code, message=f"lock {self.plan.name!r}: {text}")
-        return error_of(code, self.client._pointer or None)
+        return error_of(code, None if self.client.closed else self.client)
 
 
 class TaskSide:
@@ -159,9 +159,9 @@ class TaskSide:
         except RuntimeError:  # no loop runs in this thread
             return None, None
         if task is not None and task not in self._by_task:
-            ended = [one for one in self._by_task if one.done()]
+            ended = [one for one in self._by_task.copy() if one.done()]
             task = ended[0] if len(ended) == 1 else None
-        return task, self._by_task[task] if task is not None else None
+        return task, self._by_task.get(task) if task is not None else None
 
     def _settle_in_process(self) -> None:
         raise NotImplementedError

@@ -58,7 +58,9 @@ def test_threads_share(lock):
     for thread in threads:
         thread.join()
     assert len(tokens) == 12 and not lock.is_held
-    assert len(lock._idle) == 4  # and they are used again
+    del thread, threads
+    gc.collect()
+    assert not lock._handles()  # they went with their threads
 
 
 def test_cancel_ends_waits():
@@ -89,16 +91,6 @@ def test_close_ends_waits():
     assert client.closed and repr(client) == "<holdfast.Client closed>"
 
 
-def test_forgotten_while_held():
-    lock = holdfast.Lock("forgotten")
-    lock.acquire()
-    assert len(holdfast.inspect("forgotten")) == 1
-    del lock
-    gc.collect()
-    with holdfast.Lock("forgotten", timeout=30):
-        pass
-
-
 def test_decorator_keeps_name_and_value():
     lock = holdfast.Lock("decorated")
 
@@ -109,6 +101,21 @@ def test_decorator_keeps_name_and_value():
         return 2 * value if value > 10 else double(11)  # it may come again
 
     assert double(3) == 22 and double.__doc__ == "Twice as much." and not lock.is_held
+
+
+def test_asked_each_time():
+    reasons, heard = [], threading.Event()
+
+    def on_asked(lock):
+        reasons.append(lock.asked)
+        heard.set()
+
+    with holdfast.Lock("asked", on_asked=on_asked):
+        for reason in ("first", "second", "third"):
+            heard.clear()
+            holdfast.ask("asked", reason)
+            assert heard.wait(20)
+    assert reasons == ["first", "second", "third"]
 
 
 def test_exceptions_in_callbacks(monkeypatch):
@@ -150,7 +157,9 @@ def test_bad_arguments():
                  lambda: holdfast.Lock("x", float("nan")),
                  lambda: holdfast.Semaphore("x", 0).acquire(),
                  lambda: holdfast.Semaphore("x", 2**33).acquire(),
-                 lambda: holdfast.Semaphore("x", -1).acquire()):
+                 lambda: holdfast.Semaphore("x", -1).acquire(),
+                 lambda: holdfast.Lock("x", max_waiters=2**32).acquire(),
+                 lambda: holdfast.Lock("x", max_waiters=-1).acquire()):
         with pytest.raises((holdfast.InvalidArgument, holdfast.Unsupported)):
             make()
     with pytest.raises(holdfast.Unsupported, match="what"):
