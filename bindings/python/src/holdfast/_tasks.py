@@ -13,7 +13,7 @@ from typing import Any, Callable, Mapping, Optional, TypeVar
 
 from . import _c
 from ._client import Client, milliseconds
-from ._errors import HoldfastError, LockCanceled, NotHeld, error_of, tell_beside
+from ._errors import HoldfastError, LockCanceled, LockLost, NotHeld, error_of, tell_beside
 from ._handle import Handle, Plan
 from ._loop import ASKED, LoopClient, check_loop, loop_client
 
@@ -109,6 +109,8 @@ class TaskSide:
             raise RuntimeError("acquire_async() has to be called by a task of asyncio")
         place = self._by_task.get(task)
         if place is not None:
+            if place.handle.left == 0:
+                raise self._lost()
             place.count += 1
             return
         if self._own_client is None:
@@ -164,4 +166,7 @@ class TaskSide:
         return task, self._by_task.get(task) if task is not None else None
 
     def _settle_in_process(self) -> None:
+        raise NotImplementedError
+
+    def _lost(self) -> LockLost:
         raise NotImplementedError

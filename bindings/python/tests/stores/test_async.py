@@ -186,6 +186,25 @@ def test_a_lost_lock_is_told_at_the_end(url, name):
     asyncio.run(main())
 
 
+def test_a_task_that_lost_it_is_not_let_in_again(url, name):
+    async def main():
+        lock = holdfast.Lock(name, url=url)
+        inside = False
+        with holdfast.Client(url) as client, pytest.raises(holdfast.LockLost):
+            async with lock:
+                holdfast.break_(name, lock.token, client=client)
+                await until(lambda: not lock.is_held)
+                with pytest.raises(holdfast.LockLost):
+                    async with lock:
+                        inside = True
+        assert not inside
+        async with lock:
+            async with lock:
+                pass
+
+    asyncio.run(main())
+
+
 def test_callbacks_come_from_the_loop(url, name):
     async def main():
         loop = asyncio.get_running_loop()
