@@ -188,8 +188,15 @@ class BaseLock(TaskSide):
         self.release()
 
     def __call__(self, function: F) -> F:
-        """As a decorator: every call acquires and releases it."""
-        if inspect.iscoroutinefunction(function):
+        """As a decorator: every call acquires and releases it.  TypeError for generators, whose
+        body runs after the call is over."""
+        call: Any = function  # of an object: its method
+        if not inspect.isroutine(function) and not isinstance(function, functools.partial):
+            call = getattr(function, "__call__")
+        if inspect.isgeneratorfunction(call) or inspect.isasyncgenfunction(call):
+            raise TypeError(f"{function!r} is a generator: its body runs after the call. Put "
+                            f"`with lock:` into the body")
+        if inspect.iscoroutinefunction(call):
             @functools.wraps(function)
             async def awaited(*args: Any, **kwargs: Any) -> Any:
                 async with self:
@@ -199,7 +206,14 @@ class BaseLock(TaskSide):
         @functools.wraps(function)
         def locked(*args: Any, **kwargs: Any) -> Any:
             with self:
-                return function(*args, **kwargs)
+                result = function(*args, **kwargs)
+                if inspect.iscoroutine(result) or inspect.isgenerator(result):
+                    result.close()  # it has not begun
+                elif not inspect.isasyncgen(result):
+                    return result
+            raise TypeError(f"{function!r} returned {result!r}, which would run without lock "
+                            f"{self.name!r}: decorate an `async def`, or put `with lock:` into "
+                            "the body")
         return locked  # type: ignore[return-value]
 
     # ---- What it is ---------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 """Lock objects among threads, and their end."""
+import functools
 import gc
 import os
 import subprocess
@@ -101,6 +102,31 @@ def test_decorator_keeps_name_and_value():
         return 2 * value if value > 10 else double(11)  # it may come again
 
     assert double(3) == 22 and double.__doc__ == "Twice as much." and not lock.is_held
+
+
+def test_decorator_refuses_what_runs_later():
+    lock = holdfast.Lock("later")
+
+    def numbers():
+        yield 1
+
+    async def later_numbers():
+        yield 1
+
+    async def later():
+        raise AssertionError("it must not begin")
+
+    class Later:
+        def __call__(self):
+            yield 1
+
+    for function in (numbers, later_numbers, functools.partial(numbers), Later(), Later().__call__):
+        with pytest.raises(TypeError, match="generator"):
+            lock(function)
+    for function in (lambda: later(), lambda: numbers(), lambda: later_numbers()):
+        with pytest.raises(TypeError, match="without lock 'later'"):
+            lock(function)()
+        assert not lock.is_held
 
 
 def test_asked_each_time():
