@@ -1,6 +1,8 @@
 """Elections: one leads, the rest queue, everybody can know who leads."""
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ctypes
 import math
 import threading
@@ -38,6 +40,8 @@ class Election:
     observe             only watch who leads
     once                do not queue again after being deposed
 
+    For tasks of asyncio there are `async with` and wait_to_lead_async().
+
     Callbacks come from a thread of the library, one at a time.  They must not close the election.
     Between on_elected and on_deposed you lead.
 
@@ -56,6 +60,7 @@ class Election:
         self.client = client or shared_client(url)
         self._born = _process.generation
         self._changed = threading.Condition()
+        self._wakes: dict[int, Callable[[], None]] = {}  # of tasks that wait
         self._fault: Optional[HoldfastError] = None
         self._on_elected, self._on_deposed, self._on_leader = on_elected, on_deposed, on_leader
         self._as_parameter_: Any = NOTHING
@@ -114,7 +119,41 @@ class Election:
             if self._fault is not None:
                 raise self._fault
             if not self.leads:
-                raise LockTimeout(_c.ETIMEOUT, f"{self.name!r} was not won in {timeout} s")
+                raise self._late(timeout)
+
+    async def wait_to_lead_async(self, timeout: Optional[float] = None) -> None:
+        """wait_to_lead() for a task: the loop goes on meanwhile, and no thread waits."""
+        loop = asyncio.get_running_loop()
+        changed = asyncio.Event()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # that loop is closed
+                loop.call_soon_threadsafe(changed.set)
+
+        async def wait() -> None:
+            while not self.leads and self._fault is None:
+                changed.clear()
+                if not self.leads and self._fault is None:
+                    await changed.wait()
+
+        self._wakes[id(changed)] = wake
+        try:
+            await asyncio.wait_for(wait(), None if timeout is None or timeout < 0 else timeout)
+        except asyncio.TimeoutError:
+            raise self._late(timeout) from None
+        finally:
+            del self._wakes[id(changed)]
+        if self._fault is not None:
+            raise self._fault
+
+    def _late(self, timeout: Optional[float]) -> LockTimeout:
+        return LockTimeout(_c.ETIMEOUT, f"{self.name!r} was not won in {timeout} s")
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+        for wake in self._wakes.copy().values():
+            wake()
 
     def resign(self) -> None:
         """Step down, or out of the queue, until join()."""
@@ -154,6 +193,14 @@ class Election:
                  trace: Optional[TracebackType]) -> None:
         self.close()
 
+    async def __aenter__(self) -> Election:
+        return self
+
+    async def __aexit__(self, kind: Optional[type[BaseException]],
+                        error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        """In a thread: callbacks that are under way may need the loop."""
+        await asyncio.to_thread(self.close)
+
     def __del__(self) -> None:
         if getattr(self, "_addresses", None):
             quietly(self._free)
@@ -186,8 +233,7 @@ class Election:
     # ---- Called by the library ------------------------------------------------------------------
 
     def _elected(self, _election: Any, token: int, _data: Any) -> None:
-        with self._changed:
-            self._changed.notify_all()
+        self._wake()
         if self._on_elected is not None:
             with callback():
                 self._on_elected(token)
@@ -195,9 +241,8 @@ class Election:
     def _deposed(self, _election: Any, why: int, _data: Any) -> None:
         error = error_of(why, None if self.client.closed else self.client) if why < 0 else None
         if error is not None and why != _c.ELOST:
-            with self._changed:
-                self._fault = error
-                self._changed.notify_all()
+            self._fault = error
+            self._wake()
         if self._on_deposed is not None:
             with callback():
                 self._on_deposed(error)

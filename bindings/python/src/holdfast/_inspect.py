@@ -1,6 +1,7 @@
 """Looking at lines: who holds, who waits, and what can be done about it."""
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import dataclasses
 import datetime
@@ -78,6 +79,17 @@ def inspect(name: Optional[str] = None, *, timeout: float = 0, url: Optional[str
     chosen = _choose(url, client)
     return report_of(chosen, lambda out: _c.lib.hf_inspect(
         chosen, None if name is None else encode(name), milliseconds(timeout), out))
+
+
+async def inspect_async(name: Optional[str] = None, *, timeout: float = 0,
+                        url: Optional[str] = None, client: Optional[Client] = None
+                        ) -> list[Entry]:
+    """inspect() for a task: a thread asks the store, and the loop goes on meanwhile.
+
+    >>> asyncio.run(inspect_async("nobody-has-it"))
+    []
+    """
+    return await asyncio.to_thread(inspect, name, timeout=timeout, url=url, client=client)
 
 
 def watch(name: str, *, url: Optional[str] = None, client: Optional[Client] = None

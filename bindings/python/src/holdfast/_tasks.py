@@ -136,6 +136,13 @@ class TaskSide:
             del self._by_task[task]
             await place.release()
 
+    async def ensure_held_async(self, timeout: float = 0) -> None:
+        """ensure_held() for a task: a thread asks the store, and the loop goes on meanwhile."""
+        handle = self._held()
+        limit = milliseconds(timeout)
+        # Together with its message, which the library tells to that thread.
+        await asyncio.to_thread(lambda: handle.client._check(_c.lib.hf_check(handle, limit)))
+
     async def __aenter__(self: T) -> T:
         await self.acquire_async()
         return self
@@ -166,6 +173,9 @@ class TaskSide:
         return task, self._by_task.get(task) if task is not None else None
 
     def _settle_in_process(self) -> None:
+        raise NotImplementedError
+
+    def _held(self) -> Handle:
         raise NotImplementedError
 
     def _lost(self) -> LockLost:
