@@ -88,7 +88,7 @@ class BaseLock(TaskSide):
     own.
 
     Callbacks.  on_lost(lock) is called when the lock is lost while it is held; on_asked(lock)
-    when somebody asks for it: `lock.asked` tells why.  Both come from a thread of this package.
+    each time somebody asks for it: `lock.asked` tells why.  Both come from a thread of this package.
     They may do anything but release the lock, which belongs to another thread.
 
     Tasks.  `async with lock:` is for tasks of asyncio: see acquire_async().  Every task has a

@@ -258,6 +258,7 @@ def test_exit_stack():
 def test_a_child_that_exits_while_threads_of_its_parent_are_busy():
     assert run("""
 import os, threading, time
+sys.setswitchinterval(1e-6)
 client = holdfast.Client("memory:busy")
 
 def busy(number):
@@ -269,7 +270,7 @@ def busy(number):
 for number in range(3):
     threading.Thread(target=busy, args=(number,), daemon=True).start()
 time.sleep(.1)
-for _ in range(60):
+for _ in range(100):
     child = os.fork()
     if child == 0:
         sys.exit(0)  # atexit runs
