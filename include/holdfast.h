@@ -26,7 +26,13 @@
  * Ownership.  What a constructor gives you is yours to free: locks with
  * hf_lock_free(), reports with hf_report_free(), findings with
  * hf_findings_free(), the client last with hf_close().  Strings passed in are
- * copied.  Freeing NULL is fine.
+ * copied.
+ *
+ * NULL.  A client, lock or election that is NULL is refused with HF_EINVAL; calls that
+ * return no code answer as for a lock that nobody wants (HF_IDLE, token 0, nothing left).
+ * Freeing NULL is fine.  So is NULL for options, and for text whose description says so.
+ * A result that has nowhere to go (`ret` is NULL) is HF_EINVAL.  Pointers to what was freed
+ * cannot be told from good ones: they are yours to avoid.
  *
  * Growth.  Structs get new members at their end, and a program built before goes on
  * working with the library built after.  So structs that you make tell their size, and
@@ -44,7 +50,8 @@
  *
  * Fork.  A child must not use what its parent opened: calls there return
  * HF_EFORK and do nothing, and nothing the child does can end the parent's
- * locks.  exec() closes all our descriptors.
+ * locks.  What the parent held is HF_LOST there, with HF_EFORK for hf_why(); all else is
+ * HF_IDLE.  exec() closes all our descriptors.
  *
  * Signals, output.  The library installs no handlers, never prints, never
  * exits.  A SIGPIPE or SIGXFSZ that it causes does not reach your program: a file that
@@ -660,7 +667,7 @@ HF_API HF_CHECK int hf_ask(struct hf_client *client, const char *name, const cha
                            int64_t timeout_ms);
 
 /* Has somebody asked for this lock since it was acquired?  Copies the last reason
- * to `reason`, cut to `size`; nothing is copied if `size` is 0. */
+ * to `reason`, cut to `size`; nothing is copied if `size` is 0 or `reason` is NULL. */
 HF_API bool hf_asked(struct hf_lock *lock, char *reason, size_t size);
 
 /* A descriptor that is readable from when the lock is asked for until it is

@@ -22,8 +22,10 @@
  * queues.  all_of queues for each of its locks, and is what you want.
  *
  * Lifetimes.  Everything can be moved, also while it is held, and nothing copied.  What was
- * moved from, or whose constructor has set an error, may be assigned to, destroyed and
- * tested with `if (lock)`, and no more.  A lock keeps its client's session alive, and a
+ * moved from, or whose constructor has set an error, is empty: it may be assigned to,
+ * destroyed and tested with `if (lock)`.  Calls on an empty client, lock or election fail
+ * with errc::invalid; what an empty lock tells is that nobody wants it, and its unlock() does
+ * nothing.  An empty shared_mutex must not be called.  A lock keeps its client's session alive, and a
  * guard its lock: they may be destroyed in any order, but the last of them not inside a
  * callback.
  *

@@ -43,7 +43,7 @@ public:
     std::string message() const { return session_ ? hf_errmsg(session_->raw) : error_; }
 
     /* Its URL, without passwords. */
-    std::string where() const { return hf_where(session_->raw); }
+    std::string where() const { return hf_where(native_handle()); }
 
     /* Who holds and who waits for `name`; without one: for every name. */
     report inspect(const std::string &name, limit time, std::error_code &ec) const
@@ -62,7 +62,7 @@ public:
     {
         hf_report *raw = nullptr;
 
-        ec = make_error_code(hf_watch(session_->raw, detail::c_name(name),
+        ec = make_error_code(hf_watch(native_handle(), detail::c_name(name),
                                       seen.raw_.get(), time.ms(), &raw));
         return raw ? report(raw) : report();
     }
@@ -72,14 +72,14 @@ public:
                      std::error_code &ec) const noexcept
     {
         ec = make_error_code(
-            hf_break(session_->raw, detail::c_name(name), token, time.ms()));
+            hf_break(native_handle(), detail::c_name(name), token, time.ms()));
     }
 
     /* Ask the holders to give it up.  Returns how many were asked. */
     int ask(const std::string &name, const std::string &reason, limit time,
             std::error_code &ec) const noexcept
     {
-        int r = hf_ask(session_->raw, detail::c_name(name), detail::c_text(reason),
+        int r = hf_ask(native_handle(), detail::c_name(name), detail::c_text(reason),
                        time.ms());
 
         ec = make_error_code(r);
@@ -91,7 +91,7 @@ public:
                 std::error_code &ec) const noexcept
     {
         ec = make_error_code(
-            hf_verify(session_->raw, detail::c_name(name), token, time.ms()));
+            hf_verify(native_handle(), detail::c_name(name), token, time.ms()));
     }
 
     /* Look the store over, and the line of `name` unless that is "". */
@@ -101,7 +101,7 @@ public:
         std::vector<finding> found;
         hf_findings         *raw = nullptr;
 
-        ec = make_error_code(hf_doctor(session_->raw,
+        ec = make_error_code(hf_doctor(native_handle(),
                                        name.empty() ? nullptr : detail::c_name(name),
                                        time.ms(), &raw));
         const std::unique_ptr<hf_findings, void (*)(hf_findings *)>
@@ -117,12 +117,12 @@ public:
     std::vector<unsigned char> will(std::error_code &ec) const
     {
         std::vector<unsigned char> bytes;
-        int                        r = hf_will(session_->raw, nullptr, 0);
+        int                        r = hf_will(native_handle(), nullptr, 0);
 
         /* It may have grown between the two calls. */
         while (r > 0 && static_cast<std::size_t>(r) > bytes.size()) {
             bytes.resize(static_cast<std::size_t>(r));
-            r = hf_will(session_->raw, bytes.data(), bytes.size());
+            r = hf_will(native_handle(), bytes.data(), bytes.size());
         }
         ec = make_error_code(r);
         bytes.resize(r < 0 ? 0 : static_cast<std::size_t>(r));
@@ -185,19 +185,16 @@ public:
 
     /* For a loop of your own (keeper = false): poll fd() for POLLIN, process() within
      * timeout_ms(), -1: no hurry. */
-    int fd() const noexcept { return hf_fd(session_->raw); }
+    int fd() const noexcept { return hf_fd(native_handle()); }
 
-    int timeout_ms() const noexcept { return hf_timeout_ms(session_->raw); }
+    int timeout_ms() const noexcept { return hf_timeout_ms(native_handle()); }
 
     std::error_code process() const noexcept
     {
-        return make_error_code(hf_process(session_->raw));
+        return make_error_code(hf_process(native_handle()));
     }
 
-    hf_client *native_handle() const noexcept
-    {
-        return session_ ? session_->raw : nullptr;
-    }
+    hf_client *native_handle() const noexcept { return detail::raw_of(session_); }
 
 private:
     friend class basic_lock;
@@ -208,7 +205,7 @@ private:
     {
         hf_report *raw = nullptr;
 
-        ec = make_error_code(hf_inspect(session_->raw, name, time.ms(), &raw));
+        ec = make_error_code(hf_inspect(native_handle(), name, time.ms(), &raw));
         return raw ? report(raw) : report();
     }
 
@@ -221,10 +218,10 @@ private:
 
         if constexpr (std::is_void_v<decltype(call(ec))>) {
             call(ec);
-            detail::throw_if(ec.value(), *session_);
+            detail::throw_if(ec.value(), session_);
         } else {
             auto result = call(ec);
-            detail::throw_if(ec.value(), *session_);
+            detail::throw_if(ec.value(), session_);
             return result;
         }
     }

@@ -42,20 +42,20 @@ public:
     explicit operator bool() const noexcept { return body_ != nullptr; }
 
     /* Do I lead?  By the clock. */
-    bool leads() const noexcept { return hf_election_leads(body_->raw); }
+    bool leads() const noexcept { return hf_election_leads(own_raw()); }
 
     /* The mutex underneath: its token, the time that is left. */
-    handle lock() const noexcept { return handle(hf_election_lock(body_->raw)); }
+    handle lock() const noexcept { return handle(hf_election_lock(own_raw())); }
 
     /* Step down, or out of the queue, until join(). */
     void resign(std::error_code &ec) noexcept
     {
-        ec = make_error_code(hf_election_resign(body_->raw));
+        ec = make_error_code(hf_election_resign(own_raw()));
     }
 
     void join(std::error_code &ec) noexcept
     {
-        ec = make_error_code(hf_election_join(body_->raw));
+        ec = make_error_code(hf_election_join(own_raw()));
     }
 
     /* The leader first, then those who would follow. */
@@ -63,7 +63,7 @@ public:
     {
         hf_report *raw = nullptr;
 
-        ec = make_error_code(hf_election_list(body_->raw, time.ms(), &raw));
+        ec = make_error_code(hf_election_list(own_raw(), time.ms(), &raw));
         return raw ? report(raw) : report();
     }
 
@@ -72,19 +72,19 @@ public:
              election_options wishes = election_options())
         : body_(std::make_unique<body>(client.session_, std::move(wishes)))
     {
-        detail::throw_if(body_->open(name), *client.session_);
+        detail::throw_if(body_->open(name), client.session_);
     }
 
-    void resign() { detail::throw_if(hf_election_resign(body_->raw), *body_->session); }
+    void resign() { detail::throw_if(hf_election_resign(own_raw()), own_session()); }
 
-    void join() { detail::throw_if(hf_election_join(body_->raw), *body_->session); }
+    void join() { detail::throw_if(hf_election_join(own_raw()), own_session()); }
 
     report list(limit time = holdfast::once) const
     {
         std::error_code ec;
         report          found = list(time, ec);
 
-        detail::throw_if(ec.value(), *body_->session);
+        detail::throw_if(ec.value(), own_session());
         return found;
     }
 #endif
@@ -146,6 +146,14 @@ private:
                                    &raw);
         }
     };
+
+    /* nullptr of what was moved from. */
+    hf_election *own_raw() const noexcept { return body_ ? body_->raw : nullptr; }
+
+    std::shared_ptr<detail::session> own_session() const noexcept
+    {
+        return body_ ? body_->session : nullptr;
+    }
 
     std::unique_ptr<body> body_;
 };

@@ -78,7 +78,7 @@ public:
     {
         if (!owns_) /* no call of the library failed */
             detail::throw_if(HF_ESTATE, std::string());
-        detail::throw_if(give_back(), *body_->owner);
+        detail::throw_if(give_back(), body_->owner);
     }
 #endif
 

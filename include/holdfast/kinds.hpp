@@ -38,7 +38,7 @@ public:
 #if HOLDFAST_THROWS
     named_lock(const client &client, const std::string &name)
     {
-        detail::throw_if(make(session_of(client), name), *session_of(client));
+        detail::throw_if(make(session_of(client), name), session_of(client));
     }
 #endif
 
@@ -107,7 +107,7 @@ public:
     semaphore(const client &client, const std::string &name, std::uint32_t capacity,
               std::uint32_t weight = 1)
     {
-        detail::throw_if(make(client, name, capacity, weight), *session_of(client));
+        detail::throw_if(make(client, name, capacity, weight), session_of(client));
     }
 #endif
 

@@ -92,12 +92,16 @@ public:
     }
 
     /* As release(), for std::unique_lock and the like; last_unlock() tells how it went. */
-    void unlock() noexcept { body_->unlock(); }
+    void unlock() noexcept
+    {
+        if (body_)
+            body_->unlock();
+    }
 
     /* How the last unlock() went, or the end of the last guard: errc::lost? */
     std::error_code last_unlock() const noexcept
     {
-        return make_error_code(body_->unlocked.load());
+        return make_error_code(body_ ? body_->unlocked.load() : HF_EINVAL);
     }
 
     void set_note(const std::string &note, std::error_code &ec) noexcept
@@ -121,7 +125,7 @@ public:
     }
 
     /* About the last failure of its client in this thread. */
-    std::string message() const { return hf_errmsg(body_->owner->raw); }
+    std::string message() const { return hf_errmsg(detail::raw_of(own_session())); }
 
 #if HOLDFAST_THROWS
     void acquire(limit time = forever) { throw_if(hf_acquire(raw_, time.ms())); }
@@ -173,7 +177,7 @@ protected:
     int construct(std::shared_ptr<detail::session> session, const Make &make)
     {
         auto body = std::make_shared<detail::lock_body>(std::move(session));
-        int  r = make(body->owner->raw, &body->raw);
+        int  r = make(detail::raw_of(body->owner), &body->raw);
 
         if (r == 0) {
             raw_ = body->raw;
@@ -191,7 +195,7 @@ protected:
     void throw_if(int code) const
     {
         if (code < 0)
-            detail::throw_if(code, *body_->owner);
+            detail::throw_if(code, own_session());
     }
 
     bool try_for(limit time)
@@ -203,6 +207,11 @@ protected:
         return r == 0;
     }
 #endif
+
+    std::shared_ptr<detail::session> own_session() const noexcept
+    {
+        return body_ ? body_->owner : nullptr;
+    }
 
     std::shared_ptr<detail::lock_body> body_;
 

@@ -174,11 +174,17 @@ struct session {
     }
 };
 
+/* nullptr of what was moved from. */
+inline hf_client *raw_of(const std::shared_ptr<session> &session) noexcept
+{
+    return session ? session->raw : nullptr;
+}
+
 #if HOLDFAST_THROWS
-inline void throw_if(int code, const session &session)
+inline void throw_if(int code, const std::shared_ptr<session> &session)
 {
     if (code < 0)
-        throw_if(code, hf_errmsg(session.raw));
+        throw_if(code, hf_errmsg(raw_of(session)));
 }
 #endif
 

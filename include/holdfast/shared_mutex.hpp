@@ -278,7 +278,7 @@ private:
     void throw_if(int code) const
     {
         if (code < 0)
-            detail::throw_if(code, *body_->session);
+            detail::throw_if(code, body_->session);
     }
 #endif
 

@@ -56,10 +56,10 @@ bool hf_asked(struct hf_lock *lock, char *reason, size_t size)
 {
     int cancel;
 
-    if (hf_client_begin(lock->client, &cancel) < 0)
+    if (hf_client_begin(hf_lock_client(lock), &cancel) < 0)
         return false;
     bool asked = lock->asked.count > 0;
-    if (size > 0)
+    if (reason != NULL && size > 0)
         snprintf(reason, size, "%s", lock->asked.reason);
     hf_client_end(lock->client, cancel);
     return asked;
@@ -67,12 +67,12 @@ bool hf_asked(struct hf_lock *lock, char *reason, size_t size)
 
 int hf_ask_fd(struct hf_lock *lock)
 {
-    struct hf_asked *asked = &lock->asked;
-    int              cancel;
+    int cancel;
 
-    int r = hf_client_begin(lock->client, &cancel);
+    int r = hf_client_begin(hf_lock_client(lock), &cancel);
     if (r < 0)
         return r;
+    struct hf_asked *asked = &lock->asked;
     if (asked->fd < 0) {
         hf_low_take();
         asked->fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

@@ -9,10 +9,16 @@ const struct hf_lock_ops hf_plain_ops = {
     .cancel = hf_plain_cancel,
 };
 
+/* Of no lock: any, since nothing of it is called. */
+static const struct hf_lock_ops *ops_of(const struct hf_lock *lock)
+{
+    return lock != NULL ? lock->ops : &hf_plain_ops;
+}
+
 static int call_timed(struct hf_lock *lock, int (*op)(struct hf_lock *, int64_t),
                       int64_t         timeout_ms)
 {
-    struct hf_client *client = lock->client;
+    struct hf_client *client = hf_lock_client(lock);
     int               cancel;
 
     int r = hf_client_begin(client, &cancel);
@@ -25,7 +31,7 @@ static int call_timed(struct hf_lock *lock, int (*op)(struct hf_lock *, int64_t)
 
 static int call_untimed(struct hf_lock *lock, int (*op)(struct hf_lock *))
 {
-    struct hf_client *client = lock->client;
+    struct hf_client *client = hf_lock_client(lock);
     int               cancel;
 
     int r = hf_client_begin(client, &cancel);
@@ -38,26 +44,26 @@ static int call_untimed(struct hf_lock *lock, int (*op)(struct hf_lock *))
 
 int hf_acquire(struct hf_lock *lock, int64_t timeout_ms)
 {
-    return call_timed(lock, lock->ops->acquire, timeout_ms);
+    return call_timed(lock, ops_of(lock)->acquire, timeout_ms);
 }
 
 int hf_acquire_start(struct hf_lock *lock, int64_t timeout_ms)
 {
-    hf_client_hear(lock->client);
-    return call_timed(lock, lock->ops->acquire_start, timeout_ms);
+    hf_client_hear(hf_lock_client(lock));
+    return call_timed(lock, ops_of(lock)->acquire_start, timeout_ms);
 }
 
 int hf_release(struct hf_lock *lock)
 {
-    return call_untimed(lock, lock->ops->release);
+    return call_untimed(lock, ops_of(lock)->release);
 }
 
 int hf_release_start(struct hf_lock *lock)
 {
-    return call_untimed(lock, lock->ops->release_start);
+    return call_untimed(lock, ops_of(lock)->release_start);
 }
 
 int hf_cancel(struct hf_lock *lock)
 {
-    return call_untimed(lock, lock->ops->cancel);
+    return call_untimed(lock, ops_of(lock)->cancel);
 }

@@ -88,7 +88,7 @@ int hf_check(struct hf_lock *lock, int64_t timeout_ms)
     struct proof proof = { .lock = lock, .part = &lock, .count = 1 };
     int          cancel;
 
-    int r = hf_client_begin(lock->client, &cancel);
+    int r = hf_client_begin(hf_lock_client(lock), &cancel);
     if (r < 0)
         return r;
     if (lock->ops->parts != NULL)

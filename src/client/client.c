@@ -39,6 +39,8 @@ struct hf_limit hf_client_limit(int64_t timeout_ms)
 
 int hf_client_check(const struct hf_client *client)
 {
+    if (client == NULL)
+        return HF_EINVAL;
     return client->generation == hf_fork_generation() ? 0 : HF_EFORK;
 }
 
@@ -208,7 +210,7 @@ int hf_open(const char *url, const struct hf_options *options, struct hf_client 
     int cancel;
 
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    int r = open_client(url, options, ret);
+    int r = ret != NULL ? open_client(url, options, ret) : HF_EINVAL;
     pthread_setcancelstate(cancel, &cancel);
     return r;
 }
@@ -277,7 +279,7 @@ void hf_close(struct hf_client *client)
 
 const char *hf_where(const struct hf_client *client)
 {
-    return client->url;
+    return client != NULL ? client->url : "";
 }
 
 int hf_fd(struct hf_client *client)
@@ -331,12 +333,12 @@ void hf_client_await_turned(struct hf_client *client)
 
 int hf_lifeline(struct hf_client *client, int *fds, int size)
 {
-    const struct hf_store_impl *impl = client->store->impl;
-    int                         cancel;
+    int cancel;
 
-    int r = hf_client_begin(client, &cancel);
+    int r = fds != NULL || size <= 0 ? hf_client_begin(client, &cancel) : HF_EINVAL;
     if (r < 0)
         return r;
+    const struct hf_store_impl *impl = client->store->impl;
     if (impl->lifeline != NULL) {
         hf_client_await_turned(client);
         r = impl->lifeline(client->store, fds, size);
@@ -363,5 +365,7 @@ const char *hf_stores(void)
 
 int hf_schema(const char *scheme, const char *role, char **ret)
 {
+    if (scheme == NULL || ret == NULL)
+        return HF_EINVAL;
     return hf_store_schema(hf_url_scheme(scheme), role, ret);
 }

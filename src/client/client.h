@@ -72,7 +72,7 @@ struct hf_client {
 
 extern const struct hf_drive_ops hf_client_ops;
 
-/* HF_EFORK in a child of the process that opened it, else 0. */
+/* HF_EFORK in a child of the process that opened it, HF_EINVAL for NULL, else 0. */
 int hf_client_check(const struct hf_client *client);
 
 /* What a call of the user's begins and ends with: check it, and take the mutex.  What

@@ -120,7 +120,7 @@ int hf_doctor(struct hf_client *client, const char *name, int64_t timeout_ms,
 {
     int cancel;
 
-    int r = hf_query_begin(client, name, true, &cancel);
+    int r = ret != NULL ? hf_query_begin(client, name, true, &cancel) : HF_EINVAL;
     if (r < 0)
         return r;
     struct full_findings *all = calloc(1, sizeof *all);

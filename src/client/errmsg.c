@@ -37,6 +37,8 @@ static void turn_to(const struct hf_client *client)
 
 void hf_client_hear(const struct hf_client *client)
 {
+    if (client == NULL)
+        return;
     turn_to(client);
     own.starts = true;
 }
@@ -76,7 +78,10 @@ const char *hf_errmsg(struct hf_client *client)
 
     int cancel;
 
-    if (hf_client_begin(client, &cancel) < 0)
+    int r = hf_client_begin(client, &cancel);
+    if (r == HF_EINVAL)
+        return "no client was given";
+    if (r < 0)
         return "this client was opened by the parent process; open one of your own";
     memcpy(text, choose(client), sizeof text);
     hf_client_end(client, cancel);

@@ -6,40 +6,52 @@
 
 const char *hf_name(const struct hf_lock *lock)
 {
-    return lock->name;
+    return lock != NULL ? lock->name : "";
 }
 
 enum hf_state hf_state(const struct hf_lock *lock)
 {
-    return (enum hf_state)atomic_load(&lock->shown.state);
+    if (lock == NULL)
+        return HF_IDLE;
+    enum hf_state state = (enum hf_state)atomic_load(&lock->shown.state);
+    if (hf_client_check(lock->client) == 0)
+        return state;
+    return state == HF_HELD || state == HF_LOST ? HF_LOST : HF_IDLE;
 }
 
 int hf_why(const struct hf_lock *lock)
 {
-    return atomic_load(&lock->shown.why);
+    int r = hf_client_check(hf_lock_client(lock));
+
+    return r < 0 ? r : atomic_load(&lock->shown.why);
+}
+
+/* A lock, and not that of the process that forked this one. */
+static bool is_ours(const struct hf_lock *lock)
+{
+    return hf_client_check(hf_lock_client(lock)) == 0;
 }
 
 uint64_t hf_token(const struct hf_lock *lock)
 {
-    return atomic_load(&lock->shown.token);
+    return is_ours(lock) ? atomic_load(&lock->shown.token) : 0;
 }
 
 int hf_slot(const struct hf_lock *lock)
 {
-    return atomic_load(&lock->shown.slot);
+    return is_ours(lock) ? atomic_load(&lock->shown.slot) : -1;
 }
 
 int64_t hf_ahead(const struct hf_lock *lock)
 {
-    return atomic_load(&lock->shown.ahead);
+    return is_ours(lock) ? atomic_load(&lock->shown.ahead) : -1;
 }
 
 int64_t hf_left_ms(const struct hf_lock *lock)
 {
-    hf_time until = atomic_load(&lock->client->alive_until);
-
-    if (hf_state(lock) != HF_HELD || hf_client_check(lock->client) < 0)
+    if (hf_state(lock) != HF_HELD)
         return 0;
+    hf_time until = atomic_load(&lock->client->alive_until);
     if (until == HF_NEVER)
         return INT64_MAX;
     hf_time now = hf_now();
@@ -59,7 +71,7 @@ static int check_unused(struct hf_lock *lock)
 
 int hf_set_note(struct hf_lock *lock, const char *note)
 {
-    struct hf_client *client = lock->client;
+    struct hf_client *client = hf_lock_client(lock);
     char             *text = NULL;
     int               cancel;
 
@@ -97,7 +109,7 @@ static int change_setting(struct hf_lock *lock, void (*set)(struct hf_lock *, ui
 {
     int cancel;
 
-    int r = hf_client_begin(lock->client, &cancel);
+    int r = hf_client_begin(hf_lock_client(lock), &cancel);
     if (r < 0)
         return r;
     r = check_unused(lock);

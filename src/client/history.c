@@ -144,7 +144,7 @@ int hf_history(struct hf_client *client, const char *name, uint64_t after,
 {
     int cancel;
 
-    int r = hf_query_begin(client, name, true, &cancel);
+    int r = ret != NULL ? hf_query_begin(client, name, true, &cancel) : HF_EINVAL;
     if (r < 0)
         return r;
     r = recall(client, name, after, hf_client_limit(timeout_ms), ret);

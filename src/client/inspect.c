@@ -17,7 +17,7 @@ int hf_inspect(struct hf_client *client, const char *name, int64_t timeout_ms,
 {
     int cancel;
 
-    int r = hf_query_begin(client, name, true, &cancel);
+    int r = ret != NULL ? hf_query_begin(client, name, true, &cancel) : HF_EINVAL;
     if (r < 0)
         return r;
     r = list_line(client, name, hf_client_limit(timeout_ms), ret);
@@ -56,7 +56,7 @@ int hf_watch(struct hf_client *client, const char *name, const struct hf_report 
 {
     int cancel;
 
-    int r = hf_query_begin(client, name, false, &cancel);
+    int r = ret != NULL ? hf_query_begin(client, name, false, &cancel) : HF_EINVAL;
     if (r < 0)
         return r;
     r = watch(client, name, seen, hf_client_limit(timeout_ms), ret);

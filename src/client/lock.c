@@ -69,7 +69,10 @@ int hf_lock_new(struct hf_client *client, const char *name, const struct hf_shap
     int r = hf_client_begin(client, &cancel);
     if (r < 0)
         return r;
-    r = hf_client_check_name(client, name);
+    r = ret != NULL
+            ? hf_client_check_name(client, name)
+            : hf_client_fail(client, HF_EINVAL,
+                             "there is no place for the lock: the last argument is NULL");
     if (r == 0)
         r = make_lock(client, name, shape, ret);
     hf_client_end(client, cancel);
@@ -93,7 +96,7 @@ void hf_lock_free(struct hf_lock *lock)
 {
     int cancel;
 
-    if (lock == NULL || hf_client_begin(lock->client, &cancel) < 0)
+    if (hf_client_begin(hf_lock_client(lock), &cancel) < 0)
         return;
     struct hf_client *client = lock->client;
     hf_notices_drop(client, lock);

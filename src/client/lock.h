@@ -80,6 +80,12 @@ struct hf_lock {
 
 extern const struct hf_lock_ops hf_plain_ops; /* for locks made of nothing else */
 
+/* Of a lock that the user gives: NULL for NULL, which hf_client_begin() refuses. */
+static inline struct hf_client *hf_lock_client(const struct hf_lock *lock)
+{
+    return lock != NULL ? lock->client : NULL;
+}
+
 int hf_lock_new(struct hf_client *client, const char *name, const struct hf_shape *shape,
                 struct hf_lock **ret);
 

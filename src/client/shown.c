@@ -164,7 +164,7 @@ int hf_lost_fd(struct hf_lock *lock)
 {
     int cancel;
 
-    int r = hf_client_begin(lock->client, &cancel);
+    int r = hf_client_begin(hf_lock_client(lock), &cancel);
     if (r < 0)
         return r;
     if (lock->shown.lost_fd < 0) {

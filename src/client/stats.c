@@ -97,6 +97,8 @@ void hf_stats_count(struct hf_lock *lock, enum hf_state before, enum hf_state af
 /* The caller's struct may be of an older header, or of a newer one. */
 static void hand_out(const void *stats, size_t known, void *ret, size_t size)
 {
+    if (ret == NULL)
+        return;
     memset(ret, 0, size);
     memcpy(ret, stats, size < known ? size : known);
 }
@@ -106,7 +108,7 @@ void hf_get_stats(struct hf_lock *lock, struct hf_stats *ret, size_t size)
     struct hf_stats stats = { 0 };
     int             cancel;
 
-    if (hf_client_begin(lock->client, &cancel) == 0) {
+    if (hf_client_begin(hf_lock_client(lock), &cancel) == 0) {
         stats = lock->counts.stats;
         hf_client_end(lock->client, cancel);
     }

@@ -300,7 +300,7 @@ int hf_survey_new(struct hf_client *client, const struct hf_survey_options *opti
 {
     int cancel;
 
-    int r = hf_client_begin(client, &cancel);
+    int r = ret != NULL ? hf_client_begin(client, &cancel) : HF_EINVAL;
     if (r < 0)
         return r;
     r = new_survey(client, options, ret);

@@ -71,7 +71,7 @@ static int say_will(int code, char *errmsg, const char *what)
 
 int hf_will_read(const uint8_t *bytes, size_t size, struct hf_will *ret, char *errmsg)
 {
-    if (size < AT_URL || memcmp(bytes, magic, sizeof magic) != 0)
+    if (bytes == NULL || size < AT_URL || memcmp(bytes, magic, sizeof magic) != 0)
         return say_will(HF_EINVAL, errmsg,
                         "is none: hf_will() did not write these bytes");
     if (get_number(bytes + AT_VERSION, 2) != VERSION)

@@ -278,11 +278,18 @@ static int fill_bundle(struct hf_bundle *bundle, struct hf_lock *const *locks,
     return check_parts(locks[0]->client, bundle->part, count);
 }
 
+static int check_given(struct hf_lock *const *locks, size_t count)
+{
+    int r = locks != NULL && count > 0 ? 0 : HF_EINVAL;
+
+    for (size_t i = 0; r == 0 && i < count; i++)
+        r = hf_client_check(hf_lock_client(locks[i]));
+    return r;
+}
+
 int hf_all_of(struct hf_lock *const *locks, size_t count, struct hf_lock **ret)
 {
-    if (count == 0)
-        return HF_EINVAL;
-    int r = hf_client_check(locks[0]->client);
+    int r = ret != NULL ? check_given(locks, count) : HF_EINVAL;
     if (r < 0)
         return r;
 

@@ -160,10 +160,7 @@ static int read_options(struct hf_client *client, const struct hf_election_optio
 {
     char errmsg[HF_ERRMSG_MAX];
 
-    int r = hf_client_check(client);
-    if (r < 0)
-        return r;
-    r = hf_options_copy(given, sizeof *ret, "HF_ELECTION_INIT", ret, errmsg);
+    int r = hf_options_copy(given, sizeof *ret, "HF_ELECTION_INIT", ret, errmsg);
     if (r < 0) {
         int cancel = hf_drive_begin(&client->drive);
         hf_client_fail(client, r, "%s", errmsg);
@@ -177,7 +174,9 @@ int hf_election_new(struct hf_client *client, const char *name,
 {
     struct hf_election_options options = HF_ELECTION_INIT;
 
-    int r = given != NULL ? read_options(client, given, &options) : 0;
+    int r = ret != NULL ? hf_client_check(client) : HF_EINVAL;
+    if (r == 0 && given != NULL)
+        r = read_options(client, given, &options);
     if (r < 0)
         return r;
     struct hf_election *election = calloc(1, sizeof *election);
@@ -218,21 +217,20 @@ void hf_election_free(struct hf_election *election)
 
 bool hf_election_leads(const struct hf_election *election)
 {
-    return election->leads && hf_left_ms(election->lock) > 0;
+    return election != NULL && election->leads && hf_left_ms(election->lock) > 0;
 }
 
 struct hf_lock *hf_election_lock(struct hf_election *election)
 {
-    return election->lock;
+    return election != NULL ? election->lock : NULL;
 }
 
 int hf_election_resign(struct hf_election *election)
 {
-    struct hf_lock *lock = election->lock;
-
-    int r = hf_client_check(election->client);
+    int r = election != NULL ? hf_client_check(election->client) : HF_EINVAL;
     if (r < 0)
         return r;
+    struct hf_lock *lock = election->lock;
     election->takes_part = false;
     election->resigns = true;
     int cancel = hf_drive_begin(&election->client->drive);
@@ -244,7 +242,7 @@ int hf_election_resign(struct hf_election *election)
 
 int hf_election_join(struct hf_election *election)
 {
-    int r = hf_client_check(election->client);
+    int r = election != NULL ? hf_client_check(election->client) : HF_EINVAL;
     if (r < 0)
         return r;
     if (atomic_exchange(&election->takes_part, true))
@@ -255,5 +253,7 @@ int hf_election_join(struct hf_election *election)
 int hf_election_list(struct hf_election *election, int64_t timeout_ms,
                      struct hf_report **ret)
 {
+    if (election == NULL)
+        return HF_EINVAL;
     return hf_inspect(election->client, hf_name(election->lock), timeout_ms, ret);
 }

@@ -45,7 +45,7 @@ int hf_downgrade(struct hf_lock *writer)
 {
     int cancel;
 
-    int r = hf_client_begin(writer->client, &cancel);
+    int r = hf_client_begin(hf_lock_client(writer), &cancel);
     if (r < 0)
         return r;
     r = downgrade(writer);

@@ -40,6 +40,38 @@ static void guards_of_the_standard_library()
     lock.unlock();
 }
 
+/* What was moved from is empty: it refuses, and does not crash. */
+static void moved_from()
+{
+    client          mine(url), client_now(std::move(mine));
+    holdfast::mutex lock(client_now, "moved"), lock_now(std::move(lock));
+    std::error_code ec;
+
+    CHECK(!mine && mine.where().empty() && mine.fd() < 0);
+    CHECK(throws<error>([&] { (void)mine.inspect(); }));
+    CHECK(throws<error>([&] { holdfast::mutex(mine, "none"); }));
+    holdfast::mutex none(mine, "none", ec);
+    CHECK(!none && ec == errc::invalid);
+    CHECK(!lock && lock.name().empty() && lock.state() == lock_state::idle);
+    CHECK(lock.token() == 0 && lock.left() == 0ms && !lock.asked());
+    CHECK(!lock.acquire(once, ec) && ec == errc::invalid);
+    CHECK(!lock.release(ec) && ec == errc::invalid);
+    CHECK(throws<error>([&] { lock.lock(); }) && throws<error>([&] { lock.try_lock(); }));
+    CHECK(throws<error>([&] { guard hold(lock); }));
+    CHECK(throws<error>([&] { lock.set_note("none"); }) && !lock.message().empty());
+    lock.unlock();
+    CHECK(lock.last_unlock() == errc::invalid);
+
+    election first(client_now, "moved-leader"), now(std::move(first));
+    CHECK(!first && !first.leads() && !first.lock());
+    CHECK(throws<error>([&] { first.resign(); }) && throws<error>([&] { first.list(); }));
+    lock_now.lock();
+    lock = std::move(lock_now);
+    CHECK(lock.state() == lock_state::held);
+    lock.unlock();
+    CHECK(!lock.last_unlock());
+}
+
 /* `take` both locks, given in one order or the other, and count. */
 template <class Take> static void take_turns(const Take &take)
 {
@@ -252,6 +284,7 @@ int main(int argc, char **argv)
 {
     const test_case cases[] = {
         { "guards of the standard library", guards_of_the_standard_library },
+        { "what was moved from refuses", moved_from },
         { "std::scoped_lock of two", scoped_lock_of_two },
         { "all_of two", all_of_two },
         { "all_of nothing, or of what is empty", all_of_nothing_or_of_what_is_empty },

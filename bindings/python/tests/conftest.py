@@ -1,4 +1,5 @@
 """What the tests share."""
+import asyncio
 import os
 import subprocess
 import sys
@@ -20,6 +21,7 @@ import holdfast  # noqa: E402
 def names_for_doctests(doctest_namespace):
     doctest_namespace.update({name: getattr(holdfast, name) for name in holdfast.__all__})
     doctest_namespace["holdfast"] = holdfast
+    doctest_namespace["asyncio"] = asyncio
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from ._errors import (
 )
 from ._all_of import AllOf
 from ._election import Election
-from ._inspect import Entry, Finding, ask, break_, doctor, inspect, verify, watch
+from ._inspect import Entry, Finding, ask, break_, doctor, inspect, inspect_async, verify, watch
 from ._locks import BaseLock, Claim, Lock, ReadLock, Semaphore, WriteLock
 
 __version__ = "0.1.0"
@@ -28,5 +28,5 @@ __all__ = [
     "ForkedError", "HoldfastError", "InvalidArgument", "Lock", "LockBusy", "LockCanceled",
     "LockLost", "LockMismatch", "LockTimeout", "NotFound", "NotHeld", "ReadLock", "Semaphore",
     "StoreDenied", "StoreDown", "StoreFull", "Unsupported", "WriteLock", "ask", "break_", "doctor",
-    "inspect", "load", "shared_client", "verify", "watch",
+    "inspect", "inspect_async", "load", "shared_client", "verify", "watch",
 ]

@@ -34,7 +34,7 @@ class AllOf(BaseLock):
     @property
     def tokens(self) -> tuple[int, ...]:
         """The fencing tokens, in the order in which the locks were given."""
-        return tuple(part.token for part in self._held().handle.parts)
+        return tuple(part.token for part in self._held().parts)
 
 
 def _common_store(locks: tuple[Union[BaseLock, str], ...]

@@ -4,14 +4,13 @@ Nothing but declarations.  tests/test_c.py compares them with the header.
 """
 from __future__ import annotations
 
-import ctypes
 from ctypes import (
     CFUNCTYPE, POINTER, Structure, c_bool, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint,
     c_uint32, c_uint64, c_void_p,
 )
 from typing import Any
 
-from ._library import load
+from ._library import declare, load
 
 # enum hf_error
 EINVAL, ENOMEM, EBUSY, ETIMEOUT, ECANCELED, ELOST, EDOWN, EDENIED, EFORK, EOWNER = range(-1, -11, -1)
@@ -229,16 +228,9 @@ LEFT_OUT = {
 }
 
 lib = load()
-for _name, (_result, *_arguments) in PROTOTYPES.items():
-    _function = getattr(lib, _name)
-    _function.restype, _function.argtypes = _result, _arguments
+declare(lib, PROTOTYPES)
 
 
 def text(value: Any) -> str:
     """A string of the library's; it may hold bytes that are no UTF-8."""
     return bytes(value).decode(errors="replace") if value else ""
-
-
-def fresh() -> ctypes.c_void_p:
-    """A place for a constructor of the library to put its result."""
-    return Pointer()

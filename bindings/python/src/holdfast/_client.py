@@ -8,23 +8,24 @@ from __future__ import annotations
 import atexit
 import contextlib
 import ctypes
+import functools
 import math
 import os
 import sys
 import threading
-import time
 import weakref
 from types import TracebackType
-from typing import Callable, Iterator, Optional, Protocol
+from typing import Any, Callable, Iterator, Optional, Protocol
 
 from . import _c, _process
 from ._errors import ForkedError, InvalidArgument, error_of
+from ._owned import NOTHING, Owned, wait_until_gone
 
 
 class Freeable(Protocol):
     """What lives in a client and must go before it."""
+    _as_parameter_: Any
 
-    def _cancel(self) -> None: ...
     def _free(self) -> None: ...
 
 
@@ -49,11 +50,11 @@ class Client:
     def __init__(self, url: Optional[str] = None, *, ttl: Optional[float] = None,
                  note: Optional[str] = None, command: Optional[str] = None,
                  warden: bool | str = False, init: bool = False) -> None:
-        self._pointer = _c.fresh()
+        self._as_parameter_: Any = NOTHING
+        self._session: Optional[weakref.ref[Owned]] = None
+        self._address = 0
         self._born = _process.generation
-        self._calls = threading.Condition()
-        self._inside = 0  # threads that are in a call of the library
-        self._parts: weakref.WeakSet[Freeable] = weakref.WeakSet()
+        self._parts: weakref.WeakValueDictionary[int, Freeable] = weakref.WeakValueDictionary()
         message = ctypes.create_string_buffer(1024)
         options = _c.Options(
             size=ctypes.sizeof(_c.Options),
@@ -65,12 +66,16 @@ class Client:
             warden=encode(warden) if isinstance(warden, str) else None,
             error=ctypes.cast(message, ctypes.c_char_p), error_size=len(message))
         self._prepare(options)
+        made = Owned()
         r = _c.lib.hf_open(None if url is None else encode(url), ctypes.byref(options),
-                           ctypes.byref(self._pointer))
+                           ctypes.byref(made))
         if r < 0:
-            self._pointer.value = None
             raise error_of(r, message=_c.text(message.value))
+        self._address = made.value or 0
+        self._session = weakref.ref(made)
+        _sessions[self._address] = self._session
         _clients.add(self)
+        self._as_parameter_ = made
 
     def _prepare(self, options: _c.Options) -> None:
         """For subclasses: the last word on the options."""
@@ -78,11 +83,12 @@ class Client:
     @property
     def url(self) -> str:
         """Which store it is, without passwords."""
-        return _c.text(_c.lib.hf_where(self._use()))
+        self._use()
+        return _c.text(_c.lib.hf_where(self))
 
     @property
     def closed(self) -> bool:
-        return not self._pointer
+        return not self._as_parameter_
 
     def close(self) -> None:
         """Give up every lock of this client, and end the session.  Threads that wait for one get
@@ -90,29 +96,21 @@ class Client:
         self._close(math.inf)
 
     def _close(self, limit: float) -> None:
-        """Waits until no thread is in a call of the library, for `limit` seconds at most: what
-        one is using cannot be freed."""
-        with self._calls:
-            pointer, self._pointer = self._pointer, _c.fresh()
-            parts = list(self._parts)
-        if not pointer:
+        """Waits until no thread is in a call of the library, for `limit` seconds at most.  If a
+        signal handler raises meanwhile, the next close() goes on with it."""
+        if self._session is None:
             return
-        if self._born == _process.generation:
-            end = time.monotonic() + limit
-            while not self._is_left(parts):
-                if time.monotonic() > end:
-                    return
+        parts = [part for part in (ref() for ref in self._parts.valuerefs()) if part is not None]
+        waited_for = [weakref.ref(part._as_parameter_) for part in parts
+                      if isinstance(part._as_parameter_, Owned)]
+        self._as_parameter_ = NOTHING
         for part in parts:
             part._free()
-        _c.lib.hf_close(pointer)
-
-    def _is_left(self, parts: list[Freeable]) -> bool:
-        """Has every thread come back from the library?  One may be just about to go there: so
-        waits are canceled again and again."""
-        for part in parts:
-            part._cancel()
-        with self._calls:
-            return self._calls.wait_for(lambda: self._inside == 0, 0.05)
+        if self._born == _process.generation and not wait_until_gone(
+                self._session, limit, functools.partial(_cancel_all, waited_for)):
+            return
+        if _sessions.pop(self._address, None) is self._session:
+            _c.lib.hf_close(_c.Pointer(self._address))
 
     def __enter__(self) -> Client:
         return self
@@ -122,7 +120,7 @@ class Client:
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_pointer", None):
+        if getattr(self, "_as_parameter_", None):
             quietly(self.close)
 
     def __repr__(self) -> str:
@@ -131,44 +129,33 @@ class Client:
     def __reduce__(self) -> str:
         raise TypeError("a Client cannot be pickled: it is one process's session")
 
-    def _use(self) -> ctypes.c_void_p:
-        """The pointer, if it is any good in this process."""
+    def _use(self) -> Any:
+        """What calls are given, if it is any good in this process."""
         if self._born != _process.generation:
             raise ForkedError(_c.EFORK, "this client was opened by the parent process: "
                                         "open another one in this process")
-        if not self._pointer:
-            raise InvalidArgument(_c.EINVAL, "this client is closed")
-        return self._pointer
-
-    def _enter(self) -> ctypes.c_void_p:
-        """Before a call that may take time: the client is not closed until _leave()."""
-        with self._calls:
-            pointer = self._use()
-            self._inside += 1
-        return pointer
-
-    def _leave(self) -> None:
-        with self._calls:
-            self._inside -= 1
-            if self._inside == 0 and not self._pointer:
-                self._calls.notify_all()
-        if _ending:
-            _stop_at_the_end()
-
-    @contextlib.contextmanager
-    def _call(self) -> Iterator[ctypes.c_void_p]:
-        """Around a call that may take time."""
-        pointer = self._enter()
-        try:
-            yield pointer
-        finally:
-            self._leave()
+        if self.closed:
+            raise _closed()
+        return self._as_parameter_
 
     def _check(self, code: int, message: str = "") -> int:
-        """The code, if it is no failure.  Inside _call()."""
-        if code < 0:
-            raise error_of(code, self._pointer or None, message)
-        return code
+        """The code, if it is no failure."""
+        if code >= 0:
+            return code
+        if _ending:
+            _stop_at_the_end()
+        if code == _c.EINVAL and self.closed:
+            raise _closed()
+        raise error_of(code, None if self.closed else self, message)
+
+
+def _closed() -> InvalidArgument:
+    return InvalidArgument(_c.EINVAL, "this client is closed")
+
+
+def _cancel_all(handles: list[weakref.ref[Owned]]) -> None:
+    for one in handles:
+        _c.lib.hf_cancel(one())  # NULL is refused
 
 
 def encode(value: str) -> bytes:
@@ -229,8 +216,9 @@ def quietly(free: Callable[[], None]) -> None:
 # ---- The clients that locks share -----------------------------------------------------------
 
 _clients: weakref.WeakSet[Client] = weakref.WeakSet()
+_sessions: dict[int, weakref.ref[Owned]] = {}  # that are to be closed, by address
 _shared: dict[Optional[str], Client] = {}
-_sharing = threading.Lock()
+_sharing = threading.RLock()  # a signal handler may come here again
 _ending = False
 
 
@@ -240,7 +228,10 @@ def shared_client(url: Optional[str] = None) -> Client:
     with _sharing:
         client = _shared.get(url)
         if client is None or client.closed:
-            client = _shared[url] = Client(url)
+            made = Client(url)
+            if _shared.get(url) is client:  # else a signal handler made one meanwhile
+                _shared[url] = made
+            client = _shared[url]
         return client
 
 
@@ -248,8 +239,9 @@ def _after_fork() -> None:
     """In the child: nothing of the parent's is used any more.  Its clients stay as they are, so
     that what is left of them can say so."""
     global _sharing
-    _sharing = threading.Lock()
+    _sharing = threading.RLock()
     _shared.clear()
+    _sessions.clear()
 
 
 def _at_exit() -> None:
@@ -258,7 +250,8 @@ def _at_exit() -> None:
     global _ending
     _ending = True
     for client in list(_clients):
-        client._close(2.0)
+        if client._born == _process.generation:  # a child leaves its parent's alone
+            client._close(2.0)
 
 
 def _stop_at_the_end() -> None:

@@ -1,8 +1,12 @@
 """Elections: one leads, the rest queue, everybody can know who leads."""
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import ctypes
+import math
 import threading
+import weakref
 from types import TracebackType
 from typing import Any, Callable, Optional
 
@@ -10,6 +14,20 @@ from . import _c, _process
 from ._client import Client, callback, encode, milliseconds, quietly, shared_client
 from ._errors import ForkedError, HoldfastError, LockTimeout, NotHeld, error_of
 from ._inspect import Entry, entry_of, report_of
+from ._owned import NOTHING, Owned, wait_until_gone
+
+
+class _Using:
+    """Keeps an election while it is used by two calls in a row: it is not closed in between."""
+
+    def __init__(self, election: Election) -> None:
+        self._as_parameter_ = election._as_parameter_
+
+    def __enter__(self) -> _Using:
+        return self
+
+    def __exit__(self, *_arguments: Any) -> None:
+        self._as_parameter_ = NOTHING
 
 
 class Election:
@@ -21,6 +39,8 @@ class Election:
     on_leader(entry)    another leads; None: nobody does
     observe             only watch who leads
     once                do not queue again after being deposed
+
+    For tasks of asyncio there are `async with` and wait_to_lead_async().
 
     Callbacks come from a thread of the library, one at a time.  They must not close the election.
     Between on_elected and on_deposed you lead.
@@ -40,31 +60,45 @@ class Election:
         self.client = client or shared_client(url)
         self._born = _process.generation
         self._changed = threading.Condition()
+        self._wakes: dict[int, Callable[[], None]] = {}  # of tasks that wait
         self._fault: Optional[HoldfastError] = None
         self._on_elected, self._on_deposed, self._on_leader = on_elected, on_deposed, on_leader
-        self._pointer = _c.fresh()
+        self._as_parameter_: Any = NOTHING
+        self._made: Optional[weakref.ref[Owned]] = None
+        self._addresses: list[int] = []  # to be freed
+        self._needs: Any = None  # the client's session, till then
         self._callbacks = (_c.ON_ELECTED(self._elected), _c.ON_DEPOSED(self._deposed),
                            _c.ON_LEADER(self._leader))  # the library has no reference to them
         options = _c.ElectionOptions(
             size=ctypes.sizeof(_c.ElectionOptions), note=None if note is None else encode(note),
             observe=observe, once=once, elected=self._callbacks[0], deposed=self._callbacks[1],
             leader=self._callbacks[2])
-        with self.client._call() as pointer:
+        made = Owned()
+        self._needs = self.client._use()
+        try:
             self.client._check(_c.lib.hf_election_new(
-                pointer, encode(name), ctypes.byref(options), ctypes.byref(self._pointer)))
-        self.client._parts.add(self)
+                self._needs, encode(name), ctypes.byref(options), ctypes.byref(made)))
+        except BaseException:
+            self._needs = None  # this object may outlive the client, in a traceback
+            raise
+        self._addresses.append(made.value or 0)
+        self._made = weakref.ref(made)
+        self._as_parameter_ = made
+        self.client._parts[id(self)] = self
 
     # ---- Leading ------------------------------------------------------------------------------
 
     @property
     def leads(self) -> bool:
         """Do you lead?  By the clock: look before every step that matters."""
-        return bool(self._pointer) and bool(_c.lib.hf_election_leads(self._use()))
+        if self._as_parameter_:
+            self._refuse_forked()
+        return bool(_c.lib.hf_election_leads(self))
 
     @property
     def token(self) -> int:
         """The fencing token; NotHeld if you do not lead."""
-        token = int(_c.lib.hf_token(_c.lib.hf_election_lock(self._use()))) if self.leads else 0
+        token = self._ask(_c.lib.hf_token) if self.leads else 0
         if token == 0:
             raise NotHeld(_c.ESTATE, f"you do not lead {self.name!r}")
         return token
@@ -74,7 +108,7 @@ class Election:
         """Seconds for which you surely lead yet."""
         if not self.leads:
             return 0.0
-        ms = int(_c.lib.hf_left_ms(_c.lib.hf_election_lock(self._use())))
+        ms = self._ask(_c.lib.hf_left_ms)
         return float("inf") if ms == _c.INT64_MAX else ms / 1000
 
     def wait_to_lead(self, timeout: Optional[float] = None) -> None:
@@ -85,24 +119,56 @@ class Election:
             if self._fault is not None:
                 raise self._fault
             if not self.leads:
-                raise LockTimeout(_c.ETIMEOUT, f"{self.name!r} was not won in {timeout} s")
+                raise self._late(timeout)
+
+    async def wait_to_lead_async(self, timeout: Optional[float] = None) -> None:
+        """wait_to_lead() for a task: the loop goes on meanwhile, and no thread waits."""
+        loop = asyncio.get_running_loop()
+        changed = asyncio.Event()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # that loop is closed
+                loop.call_soon_threadsafe(changed.set)
+
+        async def wait() -> None:
+            while not self.leads and self._fault is None:
+                changed.clear()
+                if not self.leads and self._fault is None:
+                    await changed.wait()
+
+        self._wakes[id(changed)] = wake
+        try:
+            await asyncio.wait_for(wait(), None if timeout is None or timeout < 0 else timeout)
+        except asyncio.TimeoutError:
+            raise self._late(timeout) from None
+        finally:
+            del self._wakes[id(changed)]
+        if self._fault is not None:
+            raise self._fault
+
+    def _late(self, timeout: Optional[float]) -> LockTimeout:
+        return LockTimeout(_c.ETIMEOUT, f"{self.name!r} was not won in {timeout} s")
+
+    def _wake(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+        for wake in self._wakes.copy().values():
+            wake()
 
     def resign(self) -> None:
         """Step down, or out of the queue, until join()."""
-        with self.client._call():
-            self.client._check(_c.lib.hf_election_resign(self._use()))
+        self._call(_c.lib.hf_election_resign)
 
     def join(self) -> None:
         """Queue again after resign() or, with `once`, being deposed."""
         self._fault = None
-        with self.client._call():
-            self.client._check(_c.lib.hf_election_join(self._use()))
+        self._call(_c.lib.hf_election_join)
 
     def candidates(self, timeout: float = 0) -> list[Entry]:
         """The leader first, then those who would follow, in order."""
-        with self.client._call():
-            return report_of(self.client, lambda out: _c.lib.hf_election_list(
-                self._use(), milliseconds(timeout), out))
+        self._refuse_closed()
+        return report_of(self.client, lambda out: _c.lib.hf_election_list(
+            self, milliseconds(timeout), out))
 
     # ---- Its end ------------------------------------------------------------------------------
 
@@ -110,13 +176,15 @@ class Election:
         """Leave, leading or not.  on_deposed is not called: you know."""
         self._free()
 
-    def _cancel(self) -> None:
-        """Nobody waits in a call."""
-
     def _free(self) -> None:
-        pointer, self._pointer = self._pointer, _c.fresh()
-        if pointer:
-            _c.lib.hf_election_free(pointer)
+        """When no call uses it.  If a signal handler raises meanwhile, the next one goes on."""
+        self._as_parameter_ = NOTHING
+        if self._made is None or self._born != _process.generation:
+            return
+        wait_until_gone(self._made, math.inf, lambda: None)
+        while self._addresses:
+            _c.lib.hf_election_free(_c.Pointer(self._addresses.pop()))
+        self._needs = None
 
     def __enter__(self) -> Election:
         return self
@@ -125,8 +193,16 @@ class Election:
                  trace: Optional[TracebackType]) -> None:
         self.close()
 
+    async def __aenter__(self) -> Election:
+        return self
+
+    async def __aexit__(self, kind: Optional[type[BaseException]],
+                        error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        """In a thread: callbacks that are under way may need the loop."""
+        await asyncio.to_thread(self.close)
+
     def __del__(self) -> None:
-        if getattr(self, "_pointer", None):
+        if getattr(self, "_addresses", None):
             quietly(self._free)
 
     def __repr__(self) -> str:
@@ -135,29 +211,38 @@ class Election:
     def __reduce__(self) -> str:
         raise TypeError("an Election cannot be pickled: it is one process's part in it")
 
-    def _use(self) -> ctypes.c_void_p:
+    def _refuse_forked(self) -> None:
         if self._born != _process.generation:
             raise ForkedError(_c.EFORK, f"the parent process takes part in {self.name!r}, this "
                                         "one does not: make a new Election")
-        if not self._pointer:
+
+    def _refuse_closed(self) -> None:
+        self._refuse_forked()
+        if not self._as_parameter_:
             raise NotHeld(_c.ESTATE, f"the election {self.name!r} is closed")
-        return self._pointer
+
+    def _call(self, function: Callable[[Any], int]) -> None:
+        self._refuse_closed()
+        self.client._check(function(self))
+
+    def _ask(self, function: Callable[[Any], int]) -> int:
+        """Of the lock underneath, which goes with the election."""
+        with _Using(self) as used:
+            return int(function(_c.lib.hf_election_lock(used)))
 
     # ---- Called by the library ------------------------------------------------------------------
 
     def _elected(self, _election: Any, token: int, _data: Any) -> None:
-        with self._changed:
-            self._changed.notify_all()
+        self._wake()
         if self._on_elected is not None:
             with callback():
                 self._on_elected(token)
 
     def _deposed(self, _election: Any, why: int, _data: Any) -> None:
-        error = error_of(why, self.client._pointer or None) if why < 0 else None
+        error = error_of(why, None if self.client.closed else self.client) if why < 0 else None
         if error is not None and why != _c.ELOST:
-            with self._changed:
-                self._fault = error
-                self._changed.notify_all()
+            self._fault = error
+            self._wake()
         if self._on_deposed is not None:
             with callback():
                 self._on_deposed(error)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Optional
+from typing import Any
 
 from . import _c
 
@@ -104,7 +104,7 @@ _CLASSES: dict[int, type[HoldfastError]] = {
 }
 
 
-def error_of(code: int, client: Optional[_c.Pointer] = None, message: str = "") -> HoldfastError:
+def error_of(code: int, client: Any = None, message: str = "") -> HoldfastError:
     """The exception for a code; with the text of the client's last failure, if there is one."""
     if code == _c.ENOMEM:
         raise MemoryError

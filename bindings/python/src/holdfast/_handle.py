@@ -7,11 +7,12 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import math
-from typing import Optional
+from typing import Any, Optional
 
 from . import _c
 from ._client import Client, encode
 from ._errors import InvalidArgument
+from ._owned import NOTHING, Owned, free_with
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,84 +34,93 @@ class Plan:
 
     def make(self, client: Client) -> Handle:
         handle = Handle(client)
+        handle.parts = [part.make(client) for part in self.parts]
+        made = Owned()
         try:
-            for part in self.parts:
-                handle.parts.append(part.make(client))
-                client._parts.discard(handle.parts[-1])
-            with client._call() as pointer:
-                _construct(self, client, pointer, handle)
-                self._set_up(client, handle)
+            made.needs = client._use()
+            self._construct(client, made, handle.parts)
+            free_with(made, _c.lib.hf_lock_free)
+            handle._as_parameter_ = made
+            self._set_up(handle)
         except BaseException:
+            made.needs = None  # this frame may outlive the client, in a traceback
             handle._free()
             raise
+        client._parts[id(handle)] = handle
+        if client.closed:  # meanwhile
+            handle._free()
         return handle
 
-    def _set_up(self, client: Client, handle: Handle) -> None:
+    def _construct(self, client: Client, made: Owned, parts: list[Handle]) -> None:
+        if self.kind == "all_of":
+            made.needs = tuple(part._as_parameter_ for part in parts)  # and these the client
+            array = (_c.Pointer * len(parts))(*(part.value for part in made.needs))
+            client._check(_c.lib.hf_all_of(array, len(parts), ctypes.byref(made)))
+            return
+        numbers: tuple[int, ...] = ()
+        if self.kind == "semaphore":
+            numbers = _uint32(self.capacity, "slots"), _uint32(self.weight, "slots")
+        construct = getattr(_c.lib, f"hf_{self.kind}")
+        client._check(construct(made.needs, encode(self.name), *numbers, ctypes.byref(made)))
+
+    def _set_up(self, handle: Handle) -> None:
+        check = handle.client._check
         if self.note is not None:
-            client._check(_c.lib.hf_set_note(handle.pointer, encode(self.note)))
+            check(_c.lib.hf_set_note(handle, encode(self.note)))
         if self.max_waiters:
-            client._check(_c.lib.hf_set_max_waiters(handle.pointer, self.max_waiters))
+            check(_c.lib.hf_set_max_waiters(handle, _uint32(self.max_waiters, "waiters")))
         if self.any_thread:
-            client._check(_c.lib.hf_set_any_thread(handle.pointer, True))
+            check(_c.lib.hf_set_any_thread(handle, True))
 
 
-def _construct(plan: Plan, client: Client, pointer: ctypes.c_void_p, handle: Handle) -> None:
-    out = ctypes.byref(handle.pointer)
-    if plan.kind == "all_of":
-        array = (_c.Pointer * len(handle.parts))(*(part.pointer for part in handle.parts))
-        client._check(_c.lib.hf_all_of(array, len(handle.parts), out))
-    elif plan.kind == "semaphore":
-        for number in (plan.capacity, plan.weight):
-            if not 0 < number < 2**32:
-                raise InvalidArgument(_c.EINVAL, f"{number} is no number of slots")
-        client._check(_c.lib.hf_semaphore(pointer, encode(plan.name), plan.capacity, plan.weight,
-                                          out))
-    else:
-        construct = getattr(_c.lib, f"hf_{plan.kind}")
-        client._check(construct(pointer, encode(plan.name), out))
+def _uint32(number: int, of_what: str) -> int:
+    """ctypes would cut it to 32 bits."""
+    if not 0 < number < 2**32:
+        raise InvalidArgument(_c.EINVAL, f"{number} is no number of {of_what}")
+    return number
 
 
 class Handle:
-    """One place in line.  Parts of several as one are freed after the whole, by the whole."""
+    """One place in line.  It is given to calls of the library as it is; see _owned.py."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
-        self.pointer = _c.fresh()
-        self.parts: list[Handle] = []
-        client._parts.add(self)
+        self.parts: list[Handle] = []  # of several as one
+        self.watched = False  # by the lookout
+        self.told = False  # that it is lost
+        self.helped = False  # a helper waits for it, in the name of the main thread
+        self._as_parameter_: Any = NOTHING
 
     @property
     def state(self) -> int:
-        return int(_c.lib.hf_state(self.pointer)) if self.pointer else _c.IDLE
+        return int(_c.lib.hf_state(self))
+
+    @property
+    def is_taken(self) -> bool:
+        """By whichever thread; lost or not."""
+        return self.state in (_c.HELD, _c.LOST)
 
     @property
     def token(self) -> int:
         """0 unless held."""
-        return int(_c.lib.hf_token(self.pointer)) if self.pointer else 0
+        return int(_c.lib.hf_token(self))
 
     @property
     def slot(self) -> int:
         """-1 unless held."""
-        return int(_c.lib.hf_slot(self.pointer)) if self.pointer else -1
+        return int(_c.lib.hf_slot(self))
 
     @property
     def left(self) -> float:
         """Seconds for which it is surely ours yet."""
-        ms = int(_c.lib.hf_left_ms(self.pointer)) if self.pointer else 0
+        ms = int(_c.lib.hf_left_ms(self))
         return math.inf if ms == _c.INT64_MAX else ms / 1000
 
     def _cancel(self) -> None:
-        if self.pointer:
-            _c.lib.hf_cancel(self.pointer)
+        _c.lib.hf_cancel(self)
 
     def _free(self) -> None:
-        """Gives it up if it is held or waited for, and frees it."""
-        pointer, self.pointer = self.pointer, _c.fresh()
-        if pointer:
-            _c.lib.hf_lock_free(pointer)
+        """Gives it up if it is held or waited for, and frees it, when no call uses it."""
+        self._as_parameter_ = NOTHING
         for part in self.parts:
             part._free()
-
-    def __del__(self) -> None:
-        if self in self.client._parts and not self.client.closed:
-            self._free()

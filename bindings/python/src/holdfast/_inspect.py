@@ -1,7 +1,7 @@
 """Looking at lines: who holds, who waits, and what can be done about it."""
 from __future__ import annotations
 
-import contextlib
+import asyncio
 import ctypes
 import dataclasses
 import datetime
@@ -63,12 +63,10 @@ def report_of(client: Client, ask: Callable[[Any], Any]) -> list[Entry]:
         _c.lib.hf_report_free(report)
 
 
-@contextlib.contextmanager
-def _asking(url: Optional[str], client: Optional[Client]
-            ) -> Iterator[tuple[Client, ctypes.c_void_p]]:
+def _choose(url: Optional[str], client: Optional[Client]) -> Client:
     chosen = client or shared_client(url)
-    with chosen._call() as pointer:
-        yield chosen, pointer
+    chosen._use()
+    return chosen
 
 
 def inspect(name: Optional[str] = None, *, timeout: float = 0, url: Optional[str] = None,
@@ -80,9 +78,20 @@ def inspect(name: Optional[str] = None, *, timeout: float = 0, url: Optional[str
     ...     [(entry.name, entry.kind, entry.held) for entry in inspect("deploy")]
     [('deploy', 'mutex', True)]
     """
-    with _asking(url, client) as (chosen, pointer):
-        return report_of(chosen, lambda out: _c.lib.hf_inspect(
-            pointer, None if name is None else encode(name), milliseconds(timeout), out))
+    chosen = _choose(url, client)
+    return report_of(chosen, lambda out: _c.lib.hf_inspect(
+        chosen, None if name is None else encode(name), milliseconds(timeout), out))
+
+
+async def inspect_async(name: Optional[str] = None, *, timeout: float = 0,
+                        url: Optional[str] = None, client: Optional[Client] = None
+                        ) -> list[Entry]:
+    """inspect() for a task: a thread asks the store, and the loop goes on meanwhile.
+
+    >>> asyncio.run(inspect_async("nobody-has-it"))
+    []
+    """
+    return await asyncio.to_thread(inspect, name, timeout=timeout, url=url, client=client)
 
 
 def watch(name: str, *, url: Optional[str] = None, client: Optional[Client] = None
@@ -98,15 +107,15 @@ def watch(name: str, *, url: Optional[str] = None, client: Optional[Client] = No
     seen = _c.REPORT()
     try:
         while True:
-            with _asking(url, client) as (chosen, pointer):
-                report = _c.REPORT()
-                # For a second at a time, so that signals are handled.
-                r = _c.lib.hf_watch(pointer, encode(name), seen, 1000, ctypes.byref(report))
-                if r == _c.ETIMEOUT:
-                    continue
-                chosen._check(r)
-                _c.lib.hf_report_free(seen)
-                seen = report
+            chosen = _choose(url, client)
+            report = _c.REPORT()
+            # For a second at a time, so that signals are handled.
+            r = _c.lib.hf_watch(chosen, encode(name), seen, 1000, ctypes.byref(report))
+            if r == _c.ETIMEOUT:
+                continue
+            chosen._check(r)
+            _c.lib.hf_report_free(seen)
+            seen = report
             yield entries_of(seen)
     finally:
         _c.lib.hf_report_free(seen)
@@ -121,10 +130,10 @@ def ask(name: str, reason: Optional[str] = None, *, timeout: float = 0,
     ...     ask("deploy", "a hotfix waits")
     1
     """
-    with _asking(url, client) as (chosen, pointer):
-        return chosen._check(_c.lib.hf_ask(
-            pointer, encode(name), None if reason is None else encode(reason),
-            milliseconds(timeout)))
+    chosen = _choose(url, client)
+    return chosen._check(_c.lib.hf_ask(
+        chosen, encode(name), None if reason is None else encode(reason),
+        milliseconds(timeout)))
 
 
 def break_(name: str, token: int, *, timeout: float = 0, url: Optional[str] = None,
@@ -138,8 +147,8 @@ def break_(name: str, token: int, *, timeout: float = 0, url: Optional[str] = No
         ...
     holdfast.LockLost: somebody else took it away
     """
-    with _asking(url, client) as (chosen, pointer):
-        chosen._check(_c.lib.hf_break(pointer, encode(name), token, milliseconds(timeout)))
+    chosen = _choose(url, client)
+    chosen._check(_c.lib.hf_break(chosen, encode(name), token, milliseconds(timeout)))
 
 
 def verify(name: str, token: int, *, timeout: float = 0, url: Optional[str] = None,
@@ -151,9 +160,9 @@ def verify(name: str, token: int, *, timeout: float = 0, url: Optional[str] = No
     ...     verify("deploy", lock.token), verify("deploy", 17)
     (True, False)
     """
-    with _asking(url, client) as (chosen, pointer):
-        r = _c.lib.hf_verify(pointer, encode(name), token, milliseconds(timeout))
-        return r != _c.ELOST and chosen._check(r) == 0
+    chosen = _choose(url, client)
+    r = _c.lib.hf_verify(chosen, encode(name), token, milliseconds(timeout))
+    return r != _c.ELOST and chosen._check(r) == 0
 
 
 def doctor(name: Optional[str] = None, *, timeout: float = 0, url: Optional[str] = None,
@@ -163,13 +172,13 @@ def doctor(name: Optional[str] = None, *, timeout: float = 0, url: Optional[str]
     >>> all(finding.level == "fine" for finding in doctor())
     True
     """
-    with _asking(url, client) as (chosen, pointer):
-        found = _c.FINDINGS()
-        chosen._check(_c.lib.hf_doctor(pointer, None if name is None else encode(name),
-                                       milliseconds(timeout), ctypes.byref(found)))
-        try:
-            raw = [found.contents.finding[i].contents for i in range(found.contents.count)]
-            return [Finding(("fine", "warning", "fault")[one.level], _c.text(one.about),
-                            _c.text(one.text), _c.text(one.advice)) for one in raw]
-        finally:
-            _c.lib.hf_findings_free(found)
+    chosen = _choose(url, client)
+    found = _c.FINDINGS()
+    chosen._check(_c.lib.hf_doctor(chosen, None if name is None else encode(name),
+                                   milliseconds(timeout), ctypes.byref(found)))
+    try:
+        raw = [found.contents.finding[i].contents for i in range(found.contents.count)]
+        return [Finding(("fine", "warning", "fault")[one.level], _c.text(one.about),
+                        _c.text(one.text), _c.text(one.advice)) for one in raw]
+    finally:
+        _c.lib.hf_findings_free(found)

@@ -5,33 +5,52 @@ import ctypes
 import functools
 import inspect
 import threading
-from types import TracebackType
-from typing import Any, Callable, Optional, TypeVar, Union
+import types
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 
 from . import _c, _lookout, _process
 from ._client import Client, milliseconds, shared_client
 from ._errors import ForkedError, HoldfastError, LockLost, NotHeld, tell_beside
 from ._handle import Handle, Plan
-from ._tasks import TaskPlace, TaskSide
-from ._wait import acquire_interruptibly
+from ._tasks import TaskSide
+from ._wait import Said, acquire_interruptibly, give_back
 
-Callback = Callable[["BaseLock"], None]
+Callback = Callable[[Any], object]
 F = TypeVar("F", bound=Callable[..., Any])
 L = TypeVar("L", bound="BaseLock")
 
 
-class _Place:
-    """A handle and who has it: a thread, and how often."""
+# ---- The end of a block ---------------------------------------------------------------------
 
-    def __init__(self, handle: Handle) -> None:
-        self.handle = handle
-        self.owner = 0
-        self.count = 0
-        self.watched: list[int] = []  # descriptors
+def _left(result: int, _function: Any, arguments: tuple[Any, ...]) -> None:
+    """After the library has released it: tell how that went.  LockLost is raised only if the body
+    raised nothing: what it raised matters more, and gets a note."""
+    handle, lock, _kind, error, _trace = arguments
+    try:
+        handle.client._check(result)
+    except HoldfastError as late:
+        if error is None:
+            raise
+        tell_beside(error, f"lock {lock.name!r}: {late}")
 
-    def look_away(self) -> None:
-        while self.watched:
-            _lookout.lookout.remove(self.watched.pop())
+
+# hf_release() with the arguments of __exit__() behind the handle, which C does not look at.
+_leave = _c.lib["hf_release"]
+_leave.restype, _leave.argtypes = ctypes.c_int, [_c.Pointer, *[ctypes.py_object] * 4]
+_leave.errcheck = _left  # type: ignore[assignment]
+
+
+class _Exit:
+    """__exit__() as one call of the library.  A method of Python's could be interrupted in its first
+    step, by a signal handler that raises, and the lock would stay held.  `with` asks for this
+    before it calls __enter__()."""
+
+    def __get__(self, lock: Any, _owner: Any = None) -> Any:
+        return self if lock is None else lock._way_out()
+
+    def __call__(self, lock: BaseLock, *arguments: Any) -> None:  # for contextlib.ExitStack
+        lock._way_out()(*arguments)
 
 
 class Acquired:
@@ -43,9 +62,14 @@ class Acquired:
     def __enter__(self) -> BaseLock:
         return self.lock
 
-    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        self.lock.__exit__(kind, error, trace)
+    def _way_out(self) -> Any:
+        return self.lock._way_out()
+
+    if TYPE_CHECKING:
+        def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
+                     trace: Optional[types.TracebackType]) -> None: ...
+    else:
+        __exit__ = _Exit()
 
 
 class BaseLock(TaskSide):
@@ -64,7 +88,7 @@ class BaseLock(TaskSide):
     own.
 
     Callbacks.  on_lost(lock) is called when the lock is lost while it is held; on_asked(lock)
-    when somebody asks for it: `lock.asked` tells why.  Both come from a thread of this package.
+    each time somebody asks for it: `lock.asked` tells why.  Both come from a thread of this package.
     They may do anything but release the lock, which belongs to another thread.
 
     Tasks.  `async with lock:` is for tasks of asyncio: see acquire_async().  Every task has a
@@ -84,13 +108,11 @@ class BaseLock(TaskSide):
         self._url = url
         self._own_client = client
         self._born = _process.generation
-        self._mutex = threading.Lock()
-        self._places: dict[int, _Place] = {}  # by thread if several may have it
-        self._idle: list[_Place] = []
         self._cancels = 0
         self._on_lost, self._on_asked = on_lost, on_asked
         self._has_callbacks = on_lost is not None or on_asked is not None
         self._each_thread = plan.shares and not plan.any_thread  # has a place of its own
+        self._forget_handles()
         TaskSide.__init__(self)
 
     # ---- Acquire and release ----------------------------------------------------------------
@@ -102,74 +124,79 @@ class BaseLock(TaskSide):
         blocking  False: try once; if somebody else has it, LockBusy, which is a LockTimeout
         """
         limit = 0 if not blocking else milliseconds(self.timeout if timeout is None else timeout)
-        self._acquire(limit)
-        return Acquired(self)
-
-    def _acquire(self, limit: int) -> None:
-        place = self._take_place()
-        client, cancels = place.handle.client, self._cancels
+        acquired = Acquired(self)
+        handle, said = self._handle(), Said()
         try:
-            client._enter()
-            try:
-                r, message = acquire_interruptibly(place.handle, limit)
-                # One that was interrupted cancels the waits of all threads: the others go on.
-                while r == _c.ECANCELED and cancels == self._cancels and not client.closed:
-                    r, message = acquire_interruptibly(place.handle, limit)
-                client._check(r, message)
-            finally:
-                client._leave()
-            place.owner = threading.get_ident()
-            place.count += 1
-            if place.count == 1 and self._has_callbacks:
-                self._look_out(place)
-        finally:
-            if place.count == 0:
-                self._put_back(place)
+            self._acquire(handle, limit, said)
+            return acquired
+        except BaseException:
+            give_back(handle, said)
+            raise
+
+    def _acquire(self, handle: Handle, limit: int, said: Said) -> None:
+        """The caller gives it back if this is interrupted after it was granted."""
+        cancels = self._cancels
+        message = acquire_interruptibly(handle, limit, said)
+        # One that was interrupted cancels the waits of all threads: the others go on.
+        while said[-1] == _c.ECANCELED and cancels == self._cancels and not handle.client.closed:
+            message = acquire_interruptibly(handle, limit, said)
+        if said[-1] == _c.EINVAL and handle.client.closed:  # it waited when that was closed
+            said[-1] = _c.ECANCELED if len(said) > 1 else _c.EINVAL
+        handle.client._check(said[-1], message)
+        if self._has_callbacks:
+            handle.told = False
+            self._look_out(handle)
 
     def release(self) -> None:
         """Give it up.  LockLost: it was not yours to the end."""
-        place = self._current()
-        if not isinstance(place, _Place):
-            raise NotHeld(_c.ESTATE, f"lock {self.name!r} is not held by a thread")
-        if place.owner == threading.get_ident() or self._plan.any_thread:
-            place.count -= 1
-            if place.count == 0 and place.watched:
-                place.look_away()
-        client = place.handle.client
-        try:
-            client._enter()
-            try:
-                client._check(_c.lib.hf_release(place.handle.pointer))
-            finally:
-                client._leave()
-        finally:
-            if place.count == 0:
-                self._put_back(place)
+        handle = self._found()
+        self._refuse_forked()
+        if handle is None:
+            raise NotHeld(_c.ESTATE, f"lock {self.name!r} is not held by this thread")
+        handle.client._check(_c.lib.hf_release(handle))
 
     def cancel(self) -> None:
         """End every wait for this lock object, in any thread, with LockCanceled."""
         self._cancels += 1
-        for place in list(self._places.values()):
-            place.handle._cancel()
+        for handle in self._handles():
+            handle._cancel()
 
     def __enter__(self: L) -> L:
-        self._acquire(milliseconds(self.timeout))
-        return self
-
-    def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
-        """LockLost is raised only if the body raised nothing: what it raised matters more, and
-        gets a note."""
+        handle, said = self._handle(), Said()
         try:
-            self.release()
-        except HoldfastError as late:
-            if error is None:
-                raise
-            tell_beside(error, f"lock {self.name!r}: {late}")
+            self._acquire(handle, milliseconds(self.timeout), said)
+            return self
+        except BaseException:
+            give_back(handle, said)
+            raise
+
+    if TYPE_CHECKING:
+        def __exit__(self, kind: Optional[type[BaseException]], error: Optional[BaseException],
+                     trace: Optional[types.TracebackType]) -> None: ...
+    else:
+        __exit__ = _Exit()
+
+    def _way_out(self) -> Any:
+        """What `with` calls at the end.  If there can be no handle, __enter__() says why."""
+        try:
+            handle = self._handle()
+        except HoldfastError:
+            return self._refuse_to_leave
+        return functools.partial(_leave, handle, self)
+
+    def _refuse_to_leave(self, *_arguments: Any) -> None:
+        self.release()
 
     def __call__(self, function: F) -> F:
-        """As a decorator: every call acquires and releases it."""
-        if inspect.iscoroutinefunction(function):
+        """As a decorator: every call acquires and releases it.  TypeError for generators, whose
+        body runs after the call is over."""
+        call: Any = function  # of an object: its method
+        if not inspect.isroutine(function) and not isinstance(function, functools.partial):
+            call = getattr(function, "__call__")
+        if inspect.isgeneratorfunction(call) or inspect.isasyncgenfunction(call):
+            raise TypeError(f"{function!r} is a generator: its body runs after the call. Put "
+                            f"`with lock:` into the body")
+        if inspect.iscoroutinefunction(call):
             @functools.wraps(function)
             async def awaited(*args: Any, **kwargs: Any) -> Any:
                 async with self:
@@ -179,7 +206,14 @@ class BaseLock(TaskSide):
         @functools.wraps(function)
         def locked(*args: Any, **kwargs: Any) -> Any:
             with self:
-                return function(*args, **kwargs)
+                result = function(*args, **kwargs)
+                if inspect.iscoroutine(result) or inspect.isgenerator(result):
+                    result.close()  # it has not begun
+                elif not inspect.isasyncgen(result):
+                    return result
+            raise TypeError(f"{function!r} returned {result!r}, which would run without lock "
+                            f"{self.name!r}: decorate an `async def`, or put `with lock:` into "
+                            "the body")
         return locked  # type: ignore[return-value]
 
     # ---- What it is ---------------------------------------------------------------------------
@@ -209,27 +243,25 @@ class BaseLock(TaskSide):
         """Seconds for which it is surely yours yet: 0.0: stop now; math.inf: as long as this
         process lives.  Asks nobody, so look before every step that matters."""
         place = self._current()
-        return 0.0 if place is None else place.handle.left
+        return 0.0 if place is None else place.left
 
     @property
     def token(self) -> int:
         """The fencing token: higher for every later holder of this name.  NotHeld or LockLost
         if it is not yours."""
-        return self._held().handle.token
+        return self._held().token
 
     @property
     def slot(self) -> int:
         """Of a semaphore: a number, 0 to slots - 1, that no other holder has at this time.  Of
         other locks -1."""
-        return self._held().handle.slot
+        return self._held().slot
 
     def ensure_held(self, timeout: float = 0) -> None:
         """Ask the store whether it is still yours.  LockLost: no.  StoreDown or LockTimeout:
         nobody knows.  With a timeout of 0 the store is asked once."""
-        place = self._held()
-        with place.handle.client._call():
-            r = _c.lib.hf_check(place.handle.pointer, milliseconds(timeout))
-            place.handle.client._check(r)
+        handle = self._held()
+        handle.client._check(_c.lib.hf_check(handle, milliseconds(timeout)))
 
     def __repr__(self) -> str:
         state = "held" if self._born == _process.generation and self.is_held else "not held"
@@ -239,89 +271,90 @@ class BaseLock(TaskSide):
     def asked(self) -> Optional[str]:
         """Has somebody asked for this lock since it was acquired?  The last reason, which may be
         "", or None."""
-        place = self._held()
         reason = ctypes.create_string_buffer(4096)
-        if not _c.lib.hf_asked(place.handle.pointer, reason, len(reason)):
+        if not _c.lib.hf_asked(self._held(), reason, len(reason)):
             return None
         return _c.text(reason.value)
 
-    def _look_out(self, place: _Place) -> None:
-        for call, descriptor in ((self._on_lost, _c.lib.hf_lost_fd),
-                                 (self._on_asked, _c.lib.hf_ask_fd)):
-            if call is not None:
-                fd = place.handle.client._check(descriptor(place.handle.pointer))
-                _lookout.lookout.add(fd, functools.partial(self._tell, place.handle, call))
-                place.watched.append(fd)
+    def _look_out(self, handle: Handle) -> None:
+        """The lookout must not keep the lock alive: what nobody refers to is given up."""
+        if handle.watched:
+            return
+        lock, watched = weakref.ref(self), weakref.ref(handle)
+        for tell, descriptor in ((_tell_lost, _c.lib.hf_lost_fd), (_tell_asked, _c.lib.hf_ask_fd)):
+            fd = handle.client._check(descriptor(handle))
+            _lookout.lookout.add(fd, functools.partial(tell, lock, watched))
+        handle.watched = True
 
-    def _tell(self, handle: Handle, call: Callback) -> None:
-        """The descriptor is readable a moment before the rest is visible: this call waits for
-        that."""
-        with handle.client._call():
-            if handle.pointer:
-                _c.lib.hf_lost_fd(handle.pointer)
-        call(self)
+    # ---- Handles ------------------------------------------------------------------------------
 
-    # ---- Places -------------------------------------------------------------------------------
+    def _forget_handles(self) -> None:
+        """One for each thread if they can have it together, else one for all: `handle` of this."""
+        self._making = threading.RLock()  # a signal handler may come here again
+        self._slot: Any = threading.local() if self._each_thread else types.SimpleNamespace()
+        self._made: weakref.WeakValueDictionary[int, Handle] = weakref.WeakValueDictionary()
 
-    def _key(self) -> int:
-        return threading.get_ident() if self._each_thread else 0
+    def _found(self) -> Optional[Handle]:
+        """The calling thread's, if it has one yet."""
+        return getattr(self._slot, "handle", None)
 
-    def _take_place(self) -> _Place:
+    def _handle(self) -> Handle:
         """The calling thread's, to acquire it."""
         self._settle_in_process()
-        with self._mutex:
-            key = self._key()
-            place = self._places.get(key)
-            if place is not None and place.handle.client.closed and self._own_client is None:
-                place = None
-                self._idle.clear()
-            if place is None:
-                place = self._idle.pop() if self._idle else _Place(self._plan.make(self.client))
-                self._places[key] = place
-            return place
+        handle = self._found()
+        if handle is not None and not (handle.client.closed and self._own_client is None):
+            return handle
+        with self._making:
+            found = self._found()
+            if found is not handle and found is not None:  # another thread made it
+                return found
+            made = self._plan.make(self.client)
+            if self._found() is handle:  # else a signal handler has
+                self._slot.handle = self._made[id(made)] = made
+            return self._slot.handle  # type: ignore[no-any-return]
 
-    def _put_back(self, place: _Place) -> None:
-        """Let another thread use it if this one has it no more."""
-        if self._each_thread:
-            with self._mutex:
-                self._idle.append(self._places.pop(self._key()))
+    def _handles(self) -> list[Handle]:
+        found = [ref() for ref in self._made.valuerefs()]
+        return [handle for handle in found if handle is not None]
 
-    def _current(self) -> Union[_Place, TaskPlace, None]:
+    def _current(self) -> Optional[Handle]:
         """What is held: by this task or thread, or else by the only one that does."""
-        if self._born != _process.generation and self._is_held_somewhere():
-            raise self._forked()
-        task_place = self._task_place()[1]
-        if task_place is not None:
-            return task_place
-        place = self._places.get(self._key())
+        self._refuse_forked()
+        place = self._task_place()[1]
         if place is not None:
-            return place if place.count else None
+            return place.handle
+        handle = self._found()
+        if handle is not None and handle.is_taken:
+            return handle
         held = self._all_held()
         return held[0] if len(held) == 1 else None
 
-    def _held(self) -> Union[_Place, TaskPlace]:
-        place = self._current()
-        if place is None:
+    def _held(self) -> Handle:
+        handle = self._current()
+        if handle is None:
             raise NotHeld(_c.ESTATE, f"lock {self.name!r} is not held")
-        if place.handle.left == 0:
-            raise LockLost(_c.ELOST, f"lock {self.name!r} is lost")
-        return place
+        if handle.left == 0:
+            raise self._lost()
+        return handle
 
-    def _is_held_somewhere(self) -> bool:
-        return bool(self._all_held())
+    def _lost(self) -> LockLost:
+        return LockLost(_c.ELOST, f"lock {self.name!r} is lost")
 
-    def _all_held(self) -> list[Union[_Place, TaskPlace]]:
-        places: list[Union[_Place, TaskPlace]] = [*self._places.values(), *self._by_task.values()]
-        return [place for place in places if place.count]
+    def _all_held(self) -> list[Handle]:
+        return [*(handle for handle in self._handles() if handle.is_taken),
+                *(place.handle for place in self._by_task.copy().values() if place.count)]
+
+    def _refuse_forked(self) -> None:
+        if self._born != _process.generation and self._all_held():
+            raise self._forked()
 
     def _settle_in_process(self) -> None:
         """After a fork the parent's handles are of no use; the child makes new ones."""
         if self._born == _process.generation:
             return
-        if self._is_held_somewhere():
-            raise self._forked()
-        self._mutex = threading.Lock()
-        self._places, self._idle, self._by_task = {}, [], {}
+        self._refuse_forked()
+        self._forget_handles()
+        self._by_task = {}
         self._born = _process.generation
 
     def _forked(self) -> ForkedError:
@@ -331,7 +364,7 @@ class BaseLock(TaskSide):
     def __getstate__(self) -> dict[str, Any]:
         if self._own_client is not None:
             raise TypeError("a lock with a client of its own cannot be pickled: give it a URL")
-        if self._is_held_somewhere():
+        if self._all_held():
             raise TypeError(f"lock {self.name!r} is held: it cannot be given to another process")
         return {"plan": self._plan, "timeout": self.timeout, "url": self._url,
                 "on_lost": self._on_lost, "on_asked": self._on_asked}
@@ -339,6 +372,26 @@ class BaseLock(TaskSide):
     def __setstate__(self, state: dict[str, Any]) -> None:
         BaseLock.__init__(self, state["plan"], state["timeout"], state["url"], None,
                           state["on_lost"], state["on_asked"])
+
+
+def _tell_lost(lock: weakref.ref[BaseLock], watched: weakref.ref[Handle]) -> None:
+    """From the lookout: its time is over, or it was taken away.  Both may be told: once is
+    enough."""
+    held, handle = lock(), watched()
+    if held is None or handle is None or held._on_lost is None or handle.told:
+        return
+    _c.lib.hf_lost_fd(handle)  # a moment before the rest is visible: this waits for that
+    if handle.is_taken and handle.left == 0:
+        handle.told = True
+        held._on_lost(held)
+
+
+def _tell_asked(lock: weakref.ref[BaseLock], watched: weakref.ref[Handle]) -> None:
+    held, handle = lock(), watched()
+    if held is None or handle is None or held._on_asked is None:
+        return
+    if _c.lib.hf_asked(handle, None, 0):
+        held._on_asked(held)
 
 
 class Lock(BaseLock):
@@ -387,8 +440,8 @@ class WriteLock(Lock):
 
     def downgrade(self) -> None:
         """Become a reader, in place: no other writer slips in."""
-        place = self._held()
-        place.handle.client._check(_c.lib.hf_downgrade(place.handle.pointer))
+        handle = self._held()
+        handle.client._check(_c.lib.hf_downgrade(handle))
 
 
 class Claim(Lock):

@@ -3,6 +3,9 @@
 The library has a descriptor for each, which becomes readable.  One thread of ours polls those of
 all locks that have a callback.  So a lock without one costs nothing, and a callback is ordinary
 Python code in an ordinary thread.
+
+A descriptor is looked at from when its handle is first acquired until that is freed, which closes
+it.  Whether there is anything to tell, the callback finds out.
 """
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ from typing import Callable, Optional
 
 
 class Lookout:
-    """Calls functions when descriptors become readable, once each."""
+    """Calls functions each time descriptors become readable."""
 
     def __init__(self) -> None:
-        self._mutex = threading.Lock()
+        self._mutex = threading.RLock()  # a signal handler may come here again
         self._calls: dict[int, Callable[[], None]] = {}
         self._epoll = select.epoll()
         self._thread: Optional[threading.Thread] = None
@@ -25,22 +28,20 @@ class Lookout:
     def add(self, fd: int, call: Callable[[], None]) -> None:
         with self._mutex:
             self._calls[fd] = call
-            self._epoll.register(fd, select.EPOLLIN | select.EPOLLONESHOT)
+            # Edges: one for each loss, and for each time that somebody asks.
+            try:
+                self._epoll.register(fd, select.EPOLLIN | select.EPOLLET)
+            except FileExistsError:  # by an add() that was interrupted
+                self._epoll.modify(fd, select.EPOLLIN | select.EPOLLET)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="holdfast-lookout",
                                                 daemon=True)
                 self._thread.start()
 
-    def remove(self, fd: int) -> None:
-        with self._mutex:
-            if self._calls.pop(fd, None) is not None:
-                self._epoll.unregister(fd)
-
     def _run(self) -> None:
         while True:
             for fd, _ in self._epoll.poll():
-                with self._mutex:
-                    call = self._calls.get(fd)
+                call = self._calls.get(fd)
                 if call is None:
                     continue
                 try:

@@ -42,7 +42,7 @@ class LoopClient(Client):
         self._on_ask = _FIRST(self._asked.append)
         super().__init__(url, **options)
         try:
-            fd = self._check(_c.lib.hf_fd(self._pointer))
+            fd = self._check(_c.lib.hf_fd(self))
             loop.add_reader(fd, self._process)
         except BaseException:  # a loop that cannot poll descriptors
             self._close(0)
@@ -56,11 +56,11 @@ class LoopClient(Client):
 
     def tell(self, handle: Handle, told: Told) -> None:
         """From now on, what happens to this handle is told here."""
-        self._told[handle.pointer.value or 0] = told
+        self._told[handle._as_parameter_.value or 0] = told
 
     def drop(self, handle: Handle) -> None:
         """Give up what it has or waits for, and free it.  The store is told in later turns."""
-        address = handle.pointer.value or 0
+        address = handle._as_parameter_.value or 0
         self._told.pop(address, None)
         for news in (self._changed, self._asked):
             while address in news:
@@ -78,7 +78,7 @@ class LoopClient(Client):
         if self.closed or self._born != _process.generation:
             return
         try:
-            _c.lib.hf_process(self._pointer)
+            _c.lib.hf_process(self)
             self._tell_news()
             self._wind()
         except BaseException:  # a signal handler may raise anywhere: go on in the next step
@@ -102,7 +102,7 @@ class LoopClient(Client):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        ms = -1 if self.closed else _c.lib.hf_timeout_ms(self._pointer)
+        ms = -1 if self.closed else _c.lib.hf_timeout_ms(self)
         if ms >= 0:
             self._timer = self.loop.call_later(ms / 1000, self._process)
 

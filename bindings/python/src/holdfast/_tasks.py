@@ -13,7 +13,7 @@ from typing import Any, Callable, Mapping, Optional, TypeVar
 
 from . import _c
 from ._client import Client, milliseconds
-from ._errors import HoldfastError, LockCanceled, NotHeld, error_of, tell_beside
+from ._errors import HoldfastError, LockCanceled, LockLost, NotHeld, error_of, tell_beside
 from ._handle import Handle, Plan
 from ._loop import ASKED, LoopClient, check_loop, loop_client
 
@@ -63,7 +63,7 @@ class TaskPlace:
         if self.client.closed:
             raise self._error(_c.ECANCELED)
         try:
-            result = start(self.handle.pointer, *arguments)
+            result = start(self.handle, *arguments)
             if result == 0:
                 self._wait = self.client.loop.create_future()
                 self.client.turn()
@@ -83,7 +83,7 @@ class TaskPlace:
         if code in (_c.EBUSY, _c.ETIMEOUT, _c.ELOST, _c.ECANCELED):
             text = _c.text(_c.lib.hf_strerror(code))
             return error_of(code, message=f"lock {self.plan.name!r}: {text}")
-        return error_of(code, self.client._pointer or None)
+        return error_of(code, None if self.client.closed else self.client)
 
 
 class TaskSide:
@@ -109,6 +109,8 @@ class TaskSide:
             raise RuntimeError("acquire_async() has to be called by a task of asyncio")
         place = self._by_task.get(task)
         if place is not None:
+            if place.handle.left == 0:
+                raise self._lost()
             place.count += 1
             return
         if self._own_client is None:
@@ -133,6 +135,13 @@ class TaskSide:
         if place.count == 0:
             del self._by_task[task]
             await place.release()
+
+    async def ensure_held_async(self, timeout: float = 0) -> None:
+        """ensure_held() for a task: a thread asks the store, and the loop goes on meanwhile."""
+        handle = self._held()
+        limit = milliseconds(timeout)
+        # Together with its message, which the library tells to that thread.
+        await asyncio.to_thread(lambda: handle.client._check(_c.lib.hf_check(handle, limit)))
 
     async def __aenter__(self: T) -> T:
         await self.acquire_async()
@@ -159,9 +168,15 @@ class TaskSide:
         except RuntimeError:  # no loop runs in this thread
             return None, None
         if task is not None and task not in self._by_task:
-            ended = [one for one in self._by_task if one.done()]
+            ended = [one for one in self._by_task.copy() if one.done()]
             task = ended[0] if len(ended) == 1 else None
-        return task, self._by_task[task] if task is not None else None
+        return task, self._by_task.get(task) if task is not None else None
 
     def _settle_in_process(self) -> None:
+        raise NotImplementedError
+
+    def _held(self) -> Handle:
+        raise NotImplementedError
+
+    def _lost(self) -> LockLost:
         raise NotImplementedError

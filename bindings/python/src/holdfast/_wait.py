@@ -4,6 +4,10 @@ Python runs signal handlers in the main thread only, and only between two of its
 while that thread is in a call of the library.  So the main thread waits there for a moment, which
 is enough for a lock that is free.  After that a helper thread waits in its name, and the main
 thread waits for the helper in Python, where signals are handled.  Nobody polls.
+
+A handler may raise, after any step.  So what the library said is kept in the same step as the call:
+list.extend(map(...)) runs no line of Python.  Whoever began the wait looks there, and gives back
+what nobody will use.
 """
 from __future__ import annotations
 
@@ -11,39 +15,46 @@ import threading
 import time
 
 from . import _c
+from ._errors import DeadlockError
 from ._handle import Handle
 
 MOMENT = 20  # milliseconds
 
+Said = list[int]  # what the calls of one acquire() returned; 0: it was granted
 
-def acquire_interruptibly(handle: Handle, limit: int) -> tuple[int, str]:
-    """hf_acquire(), and its message if that is for another thread.  If a signal handler raises,
-    the lock is not kept."""
+
+def acquire_interruptibly(handle: Handle, limit: int, said: Said) -> str:
+    """hf_acquire(), and its message if that is for another thread."""
     if threading.get_ident() != threading.main_thread().ident:
-        return _acquire(handle, limit), ""
+        _acquire(handle, limit, said)
+        return ""
+    if handle.helped:
+        raise DeadlockError(_c.EDEADLOCK, "a signal handler cannot take the lock for which the "
+                                          "main thread waits: that would wait for itself")
     start = time.monotonic()
-    r = _acquire(handle, limit if 0 <= limit <= MOMENT else MOMENT)
-    if r not in (_c.ETIMEOUT, _c.EDOWN) or 0 <= limit <= MOMENT:
-        return r, ""
+    _acquire(handle, limit if 0 <= limit <= MOMENT else MOMENT, said)
+    if said[-1] not in (_c.ETIMEOUT, _c.EDOWN) or 0 <= limit <= MOMENT:
+        return ""
     if limit > 0:
         limit = max(1, limit - round((time.monotonic() - start) * 1000))
-    return _acquire_by_helper(handle, limit)
+    return _acquire_by_helper(handle, limit, said)
 
 
-def _acquire(handle: Handle, limit: int) -> int:
-    result: list[int] = []
-    try:
-        # In one step: no handler runs between the call and the keeping of its result.
-        result.extend(map(_c.lib.hf_acquire, (handle.pointer,), (limit,)))
-    except BaseException:
-        if result == [0]:
-            _c.lib.hf_release(handle.pointer)
-        raise
-    return result[0]
+def give_back(handle: Handle, said: Said) -> None:
+    """After an acquire() that raised: nothing is kept.  A handler may raise here, too."""
+    given: Said = []
+    while 0 in said and not given:
+        try:
+            given.extend(map(_c.lib.hf_release, (handle,)))
+        except BaseException:
+            continue  # one who presses Ctrl-C twice wants the same twice
 
 
-def _acquire_by_helper(handle: Handle, limit: int) -> tuple[int, str]:
-    result: list[int] = []
+def _acquire(handle: Handle, limit: int, said: Said) -> None:
+    said.extend(map(_c.lib.hf_acquire, (handle,), (limit,)))
+
+
+def _acquire_by_helper(handle: Handle, limit: int, said: Said) -> str:
     message = ""
     done = threading.Event()
     owner = _c.lib.hf_acting_for()
@@ -51,22 +62,21 @@ def _acquire_by_helper(handle: Handle, limit: int) -> tuple[int, str]:
     def wait() -> None:
         nonlocal message
         _c.lib.hf_act_for(owner)
-        r = _c.lib.hf_acquire(handle.pointer, limit)
-        client = handle.client._pointer
-        if r < 0 and client:  # the library tells each thread of its own failures
-            message = _c.text(_c.lib.hf_errmsg(client))
-        result.append(r)
+        _acquire(handle, limit, said)
+        if said[-1] < 0 and not handle.client.closed:  # each thread is told of its own failures
+            message = _c.text(_c.lib.hf_errmsg(handle.client))
         done.set()
 
-    threading.Thread(target=wait, name="holdfast-wait", daemon=True).start()
+    handle.helped = True
     try:
+        threading.Thread(target=wait, name="holdfast-wait", daemon=True).start()
         done.wait()
     except BaseException:
         _end(handle, done)
-        if result == [0]:
-            _c.lib.hf_release(handle.pointer)
         raise
-    return result[0], message
+    finally:
+        handle.helped = False
+    return message
 
 
 def _end(handle: Handle, done: threading.Event) -> None:
@@ -76,4 +86,4 @@ def _end(handle: Handle, done: threading.Event) -> None:
             handle._cancel()
             done.wait(1.0)
         except BaseException:
-            continue  # one who presses Ctrl-C twice wants the same twice
+            continue

@@ -67,6 +67,53 @@ def test_two_that_ended_tasks_took_are_nobodys():
     asyncio.run(main())
 
 
+def test_both_ways_in_one_task():
+    """A task that has it may take it as a thread, too, if it can be shared: each end is its own."""
+    read = holdfast.ReadLock("both", timeout=5)
+
+    async def main():
+        async with read:
+            with read:
+                assert read.is_held
+            assert read.is_held
+
+    asyncio.run(main())
+    assert not read.is_held and holdfast.inspect("both") == []
+
+
+def test_two_loops_share_a_lock():
+    """Each in a thread of its own."""
+    done = run_script("""
+import sys, threading, time
+sys.setswitchinterval(1e-6)
+lock = holdfast.Semaphore("loops", 500, url="memory:loops", timeout=10)
+end, faults = time.monotonic() + 3, []
+
+async def look():
+    lock.is_held
+
+async def one():
+    async with lock:
+        await asyncio.sleep(0)
+        await asyncio.create_task(look())
+
+async def main():
+    try:
+        while time.monotonic() < end:
+            await asyncio.gather(*(one() for _ in range(40)))
+    except Exception as error:
+        faults.append(error)
+
+threads = [threading.Thread(target=lambda: asyncio.run(main())) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print("done", *faults)
+""")
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
 def run_script(code):
     """In a process of its own, for what may crash or hang."""
     return subprocess.run([sys.executable, "-c", f"import asyncio, holdfast\n{code}"], timeout=30,

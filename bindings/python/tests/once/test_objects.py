@@ -1,4 +1,5 @@
 """Lock objects among threads, and their end."""
+import functools
 import gc
 import os
 import subprocess
@@ -58,7 +59,9 @@ def test_threads_share(lock):
     for thread in threads:
         thread.join()
     assert len(tokens) == 12 and not lock.is_held
-    assert len(lock._idle) == 4  # and they are used again
+    del thread, threads
+    gc.collect()
+    assert not lock._handles()  # they went with their threads
 
 
 def test_cancel_ends_waits():
@@ -89,16 +92,6 @@ def test_close_ends_waits():
     assert client.closed and repr(client) == "<holdfast.Client closed>"
 
 
-def test_forgotten_while_held():
-    lock = holdfast.Lock("forgotten")
-    lock.acquire()
-    assert len(holdfast.inspect("forgotten")) == 1
-    del lock
-    gc.collect()
-    with holdfast.Lock("forgotten", timeout=30):
-        pass
-
-
 def test_decorator_keeps_name_and_value():
     lock = holdfast.Lock("decorated")
 
@@ -109,6 +102,46 @@ def test_decorator_keeps_name_and_value():
         return 2 * value if value > 10 else double(11)  # it may come again
 
     assert double(3) == 22 and double.__doc__ == "Twice as much." and not lock.is_held
+
+
+def test_decorator_refuses_what_runs_later():
+    lock = holdfast.Lock("later")
+
+    def numbers():
+        yield 1
+
+    async def later_numbers():
+        yield 1
+
+    async def later():
+        raise AssertionError("it must not begin")
+
+    class Later:
+        def __call__(self):
+            yield 1
+
+    for function in (numbers, later_numbers, functools.partial(numbers), Later(), Later().__call__):
+        with pytest.raises(TypeError, match="generator"):
+            lock(function)
+    for function in (lambda: later(), lambda: numbers(), lambda: later_numbers()):
+        with pytest.raises(TypeError, match="without lock 'later'"):
+            lock(function)()
+        assert not lock.is_held
+
+
+def test_asked_each_time():
+    reasons, heard = [], threading.Event()
+
+    def on_asked(lock):
+        reasons.append(lock.asked)
+        heard.set()
+
+    with holdfast.Lock("asked", on_asked=on_asked):
+        for reason in ("first", "second", "third"):
+            heard.clear()
+            holdfast.ask("asked", reason)
+            assert heard.wait(20)
+    assert reasons == ["first", "second", "third"]
 
 
 def test_exceptions_in_callbacks(monkeypatch):
@@ -150,7 +183,9 @@ def test_bad_arguments():
                  lambda: holdfast.Lock("x", float("nan")),
                  lambda: holdfast.Semaphore("x", 0).acquire(),
                  lambda: holdfast.Semaphore("x", 2**33).acquire(),
-                 lambda: holdfast.Semaphore("x", -1).acquire()):
+                 lambda: holdfast.Semaphore("x", -1).acquire(),
+                 lambda: holdfast.Lock("x", max_waiters=2**32).acquire(),
+                 lambda: holdfast.Lock("x", max_waiters=-1).acquire()):
         with pytest.raises((holdfast.InvalidArgument, holdfast.Unsupported)):
             make()
     with pytest.raises(holdfast.Unsupported, match="what"):
@@ -174,3 +209,11 @@ def test_missing_library():
         assert installed or "ImportError" in done.stderr and text in done.stderr
 
 
+def test_older_library(tmp_path):
+    """One that lacks a function says so when it is loaded, not when that is called."""
+    source = tmp_path / "older.c"
+    source.write_text('const char *hf_version(void) { return "0.0.9"; }\n')
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", tmp_path / "older.so", source], check=True)
+    done = subprocess.run([sys.executable, "-c", "import holdfast"], capture_output=True, text=True,
+                          env=os.environ | {"HOLDFAST_LIBRARY": str(tmp_path / "older.so")})
+    assert "ImportError" in done.stderr and "0.0.9, which is older" in done.stderr

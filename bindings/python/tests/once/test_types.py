@@ -19,6 +19,14 @@ def report(day: str) -> int:
     return len(day)
 
 reveal_type(report)
+
+
+def warn(lock: holdfast.Lock) -> None:
+    print(lock.name)
+
+
+holdfast.Lock("report", on_lost=warn, on_asked=warn)
+holdfast.Semaphore("report", 2, on_lost=lambda slots: print(slots.slot))
 """
 
 
