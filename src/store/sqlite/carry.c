@@ -86,6 +86,11 @@ static bool carry_out_one(struct hf_sq *sq)
     sq->hurry = true;
     sq->brief = req->op == HF_LEAVE || (req->op == HF_ENTER && !req->only_free);
     bool answered = do_request(sq, req, &status);
+    if (status == HF_EFULL) {
+        /* The log may be at its end and yet hold nothing that the database has no room for. */
+        hf_sq_write_back(sq, HF_SQ_LOG_ANY);
+        answered = do_request(sq, req, &status);
+    }
     if (status == HF_SQ_STALE) {
         /* If nothing was lost, nobody need know.  If something was, the caller
          * has been told, and what he asked for before counts no more. */

@@ -143,6 +143,26 @@ int hf_sq_db_prepare(struct hf_sq_db *db)
     return 0;
 }
 
+static int ask_number(struct hf_sq_db *db, const char *text, int64_t *ret)
+{
+    sqlite3_stmt *query = NULL;
+
+    int rc = sqlite3_prepare_v2(db->handle, text, -1, &query, NULL);
+    if (rc == SQLITE_OK && (rc = sqlite3_step(query)) == SQLITE_ROW) {
+        *ret = sqlite3_column_int64(query, 0);
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(query);
+    return rc == SQLITE_OK ? 0 : db_fault(db, rc);
+}
+
+static int run_sql(struct hf_sq_db *db, const char *text)
+{
+    int rc = sqlite3_exec(db->handle, text, NULL, NULL, NULL);
+
+    return rc == SQLITE_OK ? 0 : db_fault(db, rc);
+}
+
 /* ---- Opening ---------------------------------------------------------------- */
 
 static int on_log(void *data, sqlite3 *handle, const char *name, int frames)
@@ -186,24 +206,12 @@ static void set_up_handle(struct hf_sq_db *db)
     sqlite3_extended_result_codes(db->handle, 1);
     sqlite3_busy_timeout(db->handle, STRANGERS_MS);
     be_wary(db);
+    hf_sq_db_set_chunk(db);
     /* The log is written back by hf_sq_write_back() alone: neither when a handle is
      * closed nor, as the hook takes that place, after a commit. */
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     sqlite3_wal_hook(db->handle, on_log, db);
     hf_sq_db_be_sure(db, false);
-}
-
-static int ask_number(struct hf_sq_db *db, const char *text, int64_t *ret)
-{
-    sqlite3_stmt *query = NULL;
-
-    int rc = sqlite3_prepare_v2(db->handle, text, -1, &query, NULL);
-    if (rc == SQLITE_OK && (rc = sqlite3_step(query)) == SQLITE_ROW) {
-        *ret = sqlite3_column_int64(query, 0);
-        rc = SQLITE_OK;
-    }
-    sqlite3_finalize(query);
-    return rc == SQLITE_OK ? 0 : db_fault(db, rc);
 }
 
 /* 1 if the journal mode is the log's; `text` may change it before. */
@@ -307,13 +315,6 @@ int hf_sq_db_open(struct hf_sq_db *db, const char *path, char *errmsg)
     if (r < 0)
         return r;
     return r == 1 ? 0 : HF_ENOTFOUND;
-}
-
-static int run_sql(struct hf_sq_db *db, const char *text)
-{
-    int rc = sqlite3_exec(db->handle, text, NULL, NULL, NULL);
-
-    return rc == SQLITE_OK ? 0 : db_fault(db, rc);
 }
 
 /* `text` asks for statements, which are run. */
