@@ -210,7 +210,7 @@ export class Lock {
     }));
     setText(this.source, this.exact ? "As the store has kept it."
       : "As seen from here: what came and went between two looks is missing, and a loss looks like " +
-        "a release. ?history=1000 in the URL of the store keeps all.");
+        "a release. Type holdfast history --keep 1000 to have the store keep all.");
   }
 
   drawCommands() {
