@@ -131,6 +131,7 @@ function onState(event) {
   table.unknown = fresh.as_of ? "" : fresh.reachable ? "Looking at the store."
     : `It is not known who holds a lock. ${clean(fresh.why)}`;
   table.takeLeases(fresh.leases);
+  table.takeStopped(fresh.stopped);
   lock.store = fresh.store;
   lock.allow = { ask: fresh.allow_ask, break: fresh.allow_break };
   onHeard();
