@@ -588,7 +588,8 @@ struct hf_record {
     int64_t     pid;
     const char *command;
     const char *note;
-    const char *reason; /* asked: why; else "" */
+    const char *reason; /* asked: why; broken: "by USER@HOST:PID", as it is if a waiter's
+                           place was; else "" */
 };
 
 /* Oldest first. */

@@ -1,5 +1,9 @@
 #!/usr/bin/env -S python3 -B
 """history.py - history: what is kept without being asked for, and --keep."""
+import getpass
+import json
+import re
+import socket
 from hf import *
 
 
@@ -87,6 +91,19 @@ def the_default_file_can_be_told(t):
     t.run("run", "a", "true")
     del t.env["HOLDFAST_URL"]
     t.equal(events(t), ["granted", "released"])
+
+
+@case
+def broken_by_whom(t):
+    holder = t.hold("a")
+    done = t.run("break", "--yes", "a")
+    t.equal(done.code, 0)
+    t.finish(holder)
+    line = [line for line in t.run("history").out.splitlines() if " broken " in line][0]
+    record = [r for r in map(json.loads, t.run("history", "--json").out.splitlines()) if r["event"] == "broken"][0]
+    t.true(re.fullmatch(rf"by {getpass.getuser()}@{socket.gethostname()}:\d+", record["reason"]), record["reason"])
+    t.true(record["reason"] != f"by {getpass.getuser()}@{socket.gethostname()}:{holder.pid}", "by another")
+    t.true(line.endswith(": " + record["reason"]), line)
 
 
 @case
