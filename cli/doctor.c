@@ -2,11 +2,14 @@
 #include "options.h"
 
 #include "cli.h"
+#include "entry.h"
 #include "json.h"
 #include "session.h"
 #include "text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const words[] = {
@@ -75,6 +78,64 @@ static int print_findings(const struct args *args, const struct hf_findings *fin
     return code;
 }
 
+/* ---- Holders that are stopped ------------------------------------------------------ */
+
+#define STOPPED_MAX 20
+
+struct stopped {
+    struct hf_finding        finding[STOPPED_MAX];
+    char                     text[STOPPED_MAX][ENTRY_TEXT_MAX + 300];
+    char                     advice[STOPPED_MAX][400];
+    size_t                   count;
+    const struct hf_finding *all[]; /* those of the library, then these */
+};
+
+static void add_stopped(struct stopped *stopped, const struct hf_entry *entry)
+{
+    char owner[ENTRY_TEXT_MAX];
+
+    if (stopped->count == STOPPED_MAX || !place_is_stopped(entry))
+        return;
+    size_t i = stopped->count++;
+    snprintf(stopped->text[i], sizeof stopped->text[i], "\"%s\" is held by %s",
+             entry->name, entry_owner(owner, entry, NULL));
+    snprintf(stopped->advice[i], sizeof stopped->advice[i],
+             "kill -CONT %" PRId64
+             " lets it go on; `holdfast show` and `break` know it as "
+             "token %" PRIu64,
+             entry->pid, entry->token);
+    stopped->finding[i] = (struct hf_finding){ .level = HF_WARNING,
+                                               .about = "holder",
+                                               .text = stopped->text[i],
+                                               .advice = stopped->advice[i] };
+}
+
+/* The findings of the library, and holders on this host that are stopped. */
+static int print_all(const struct args *args, struct hf_client *client,
+                     const struct hf_findings *findings)
+{
+    struct hf_report *report = NULL;
+    size_t            most = findings->count + STOPPED_MAX;
+    struct stopped   *stopped = calloc(1, sizeof *stopped + most * sizeof *stopped->all);
+
+    if (stopped == NULL ||
+        hf_inspect(client, args->operand[0], SESSION_PATIENCE_MS, &report) < 0) {
+        free(stopped);
+        return print_findings(args, findings); /* which tell what is wrong */
+    }
+    for (size_t i = 0; i < report->count; i++)
+        add_stopped(stopped, report->entry[i]);
+    hf_report_free(report);
+    for (size_t i = 0; i < findings->count + stopped->count; i++)
+        stopped->all[i] = i < findings->count ? findings->finding[i]
+                                              : &stopped->finding[i - findings->count];
+    int code = print_findings(args, &(struct hf_findings){ .finding = stopped->all,
+                                                           .count = findings->count +
+                                                                    stopped->count });
+    free(stopped);
+    return code;
+}
+
 /* It cannot even be opened: that is what there is to tell. */
 static void print_closed(const struct args *args, const char *why)
 {
@@ -107,7 +168,7 @@ int doctor_main(const struct args *args)
     if (r < 0) {
         code = session_failed(client, r);
     } else {
-        code = print_findings(args, findings);
+        code = print_all(args, client, findings);
         hf_findings_free(findings);
     }
     hf_close(client);

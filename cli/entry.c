@@ -33,7 +33,7 @@ const char *entry_command(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry
     if (is_left(look, entry, names, age))
         snprintf(raw, sizeof raw, "left %s ago: %s; by %s", age, names, entry->command);
     else
-        snprintf(raw, sizeof raw, "%s",
+        snprintf(raw, sizeof raw, "%s%s", place_is_stopped(entry) ? "(stopped) " : "",
                  place_is_stranger(entry) ? entry->note : entry->command);
     text_clean(out, ENTRY_TEXT_MAX, raw);
     text_cut(out, columns);
@@ -53,9 +53,10 @@ const char *entry_owner(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry,
     text_cut(command, 40);
     if (is_left(look, entry, names, age))
         snprintf(left, sizeof left, "%s, left %s ago by ", names, age);
-    snprintf(out, ENTRY_TEXT_MAX, "%s%s (pid %" PRId64 ", %s@%s)", left,
+    snprintf(out, ENTRY_TEXT_MAX, "%s%s (pid %" PRId64 ", %s@%s%s)", left,
              *command != '\0' ? command : "a process", entry->pid,
-             place_or_unknown(entry->user), place_or_unknown(entry->host));
+             place_or_unknown(entry->user), place_or_unknown(entry->host),
+             place_is_stopped(entry) ? ", stopped" : "");
     return out;
 }
 

@@ -12,7 +12,7 @@
 
 #define ENTRY_TEXT_MAX PLACE_TEXT_MAX
 
-/* What runs under the lock: "pg_dump"; what it left, if only that still does:
+/* What runs under the lock: "pg_dump"; "(stopped) pg_dump"; what it left, if only that still does:
  * "left 3s ago: gpg-agent (pid 4711); by pg_dump".  At most `columns` of them. */
 const char *entry_command(char out[ENTRY_TEXT_MAX], const struct hf_entry *entry,
                           struct leftovers_look *look, size_t columns);

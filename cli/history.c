@@ -6,8 +6,10 @@
 #include "place.h"
 #include "session.h"
 #include "text.h"
+#include "url.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #define PATIENCE_MS 5000
 #define SHOWN_MAX   (2 * PLACE_TEXT_MAX)
@@ -56,12 +58,52 @@ static void tell_json(const struct hf_record *record)
     putchar('\n');
 }
 
+/* A store that was opened so keeps so many as soon as it has answered anything. */
+static int set_kept(struct hf_client *client, const struct args *args)
+{
+    struct hf_records *history = NULL;
+    const char        *where = hf_where(client);
+    int                length = (int)strcspn(where, "?");
+
+    int r = hf_history(client, NULL, 0, PATIENCE_MS, &history);
+    hf_records_free(history);
+    if (r < 0 && !(r == HF_ENOTFOUND && args->keep == 0))
+        return session_failed(client, r);
+    if (args->keep == 0)
+        printf("%.*s keeps no history from now on\n", length, where);
+    else
+        printf("%.*s keeps the last %" PRId64 " events from now on\n", length, where,
+               args->keep);
+    return 0;
+}
+
+static int keep_main(const struct args *args)
+{
+    struct args       other = *args;
+    struct hf_client *client;
+
+    if (args->url == NULL && url_is_withheld())
+        return session_open(args, &client); /* which complains */
+    other.url = url_with_history(args->url, args->keep);
+    if (other.url == NULL)
+        return complain_errno("--keep");
+    int code = session_open(&other, &client);
+    args_finish(&other);
+    if (code != 0)
+        return code;
+    code = set_kept(client, args);
+    hf_close(client);
+    return code;
+}
+
 int history_main(const struct args *args)
 {
     struct hf_client  *client;
     struct hf_records *history;
     int64_t            now = clock_wall_us();
 
+    if (args->keep >= 0)
+        return keep_main(args);
     int code = session_open(args, &client);
     if (code != 0)
         return code;

@@ -32,9 +32,9 @@ const struct verb verb_table[] = {
       "tell what happens to a lock, or to all, a line for each event", NULL, 0, 1, false,
       true, watch_main },
     { IN_HISTORY, "history", "[NAME]", "tell what has happened to a lock, or to all",
-      "The store has to keep it: it does so from when somebody has opened it with\n"
-      "?history=1000 in its URL, and keeps so many events of all locks.  ZooKeeper\n"
-      "keeps none.",
+      "A file keeps the last 1000 events of all its locks; Redis and PostgreSQL keep\n"
+      "them from when somebody has turned that on, for all who use the store:\n"
+      "`holdfast history --keep 1000`.  ZooKeeper keeps none.",
       0, 1, false, true, history_main },
     { IN_TOP, "top", "[PATTERN]", "show all locks, live, on the terminal",
       "Those that hurt most come first.  ? tells the keys.  PATTERN is matched against\n"
@@ -134,6 +134,8 @@ const struct option_row option_table[] = {
     { IN_INIT, OPT_GROUP, "group", "GROUP",
       "with --system: share it with GROUP (holdfast)" },
     { IN_HISTORY, OPT_SINCE, "since", "TIME", "only of the last TIME: 15m, 2h" },
+    { IN_HISTORY, OPT_KEEP, "keep", "N",
+      "tell nothing: have the store keep the last N; 0: none" },
     { IN_TOP, OPT_ONCE, "once", NULL, "print it once, as text, and end" },
     { IN_WEB, OPT_LISTEN, "listen", "WHERE", "HOST:PORT or unix:PATH (127.0.0.1:7171)" },
     { IN_WEB, OPT_HOST, "host", "NAME",

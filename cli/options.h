@@ -95,6 +95,7 @@ enum option_id {
     OPT_METRICS_FILE,
     OPT_CLIENTS,
     OPT_TIME,
+    OPT_KEEP,
 };
 
 extern const struct verb       verb_table[];
@@ -145,6 +146,7 @@ struct args {
     const char    *group;    /* NULL: not given */
     uint64_t       token;    /* 0: not given */
     int64_t        since_ms; /* 0: not given */
+    int64_t        keep;     /* -1: not given */
     bool           once;
     const char    *listen; /* NULL: not given; so are those that follow */
     const char    *host;

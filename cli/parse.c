@@ -181,6 +181,7 @@ int args_parse(int argc, char **argv, struct args *ret)
            .busy_exit = EXIT_BUSY,
            .signal = SIGTERM,
            .grace_ms = 5000,
+           .keep = -1,
     };
 
     if (argc < 2) {

@@ -63,11 +63,21 @@ static int check_observe(const struct args *args)
     return 0;
 }
 
+static int check_keep(const struct args *args)
+{
+    if (args->keep >= 0 && (args->operand[0] != NULL || args->since_ms > 0 || args->json))
+        return parse_refuse(args->verb,
+                            "--keep is for all locks of a store, and tells no event: it "
+                            "goes with --url, --url-file, --system and -v only",
+                            NULL);
+    return 0;
+}
+
 int parse_check(const struct args *args)
 {
     int (*const checks[])(const struct args *) = { check_limit, check_observe,
                                                    check_grant, check_system,
-                                                   check_kind };
+                                                   check_kind,  check_keep };
     int code = 0;
 
     for (size_t i = 0; code == 0 && i < sizeof checks / sizeof *checks; i++)

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KEEP_MAX 100000 /* events */
+
 static int bad_value(const char *option, const char *value, const char *want)
 {
     complain("--%s \"%s\" is not %s", option, value, want);
@@ -81,6 +83,16 @@ static int take_clients(const char *value, uint32_t *ret)
     if (!text_parse_number(value, 2, BENCH_CLIENTS_MAX, &number))
         return bad_value("clients", value, "a number from 2 to 64");
     *ret = (uint32_t)number;
+    return 0;
+}
+
+static int take_keep(const char *value, int64_t *ret)
+{
+    uint64_t number;
+
+    if (!text_parse_number(value, 0, KEEP_MAX, &number))
+        return bad_value("keep", value, "a number from 0 to 100000");
+    *ret = (int64_t)number;
     return 0;
 }
 
@@ -283,6 +295,8 @@ int parse_option(struct args *args, int id, char *value)
         return take_status_fd(value, &args->status_fd);
     case OPT_SINCE:
         return take_positive("since", value, &args->since_ms);
+    case OPT_KEEP:
+        return take_keep(value, &args->keep);
     case OPT_CLIENTS:
         return take_clients(value, &args->clients);
     case OPT_TIME:

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,6 +148,36 @@ bool url_is_withheld(void)
 const char *url_handed_down(void)
 {
     return getenv("HOLDFAST_STORE");
+}
+
+/* ---- History ------------------------------------------------------------------------ */
+
+#define HISTORY "history="
+
+char *url_with_history(const char *url, int64_t keep)
+{
+    char  *text = NULL;
+    size_t size;
+
+    if (url == NULL)
+        url = getenv("HOLDFAST_URL");
+    if (url == NULL || *url == '\0')
+        url = "sqlite:";
+    FILE *out = open_memstream(&text, &size);
+    if (out == NULL)
+        return NULL;
+    size_t length = strcspn(url, "?");
+    fprintf(out, "%.*s?" HISTORY "%" PRId64, (int)length, url, keep);
+    for (url += length; *url != '\0'; url += length) {
+        length = 1 + strcspn(url + 1, "&"); /* with the ? or & before it */
+        if (length > 1 && strncmp(url + 1, HISTORY, strlen(HISTORY)) != 0)
+            fprintf(out, "&%.*s", (int)length - 1, url + 1);
+    }
+    if (fclose(out) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
 }
 
 /* ---- Ours ------------------------------------------------------------------------ */

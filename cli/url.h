@@ -9,6 +9,7 @@
 #define URL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Take passwords out of the environment that /proc/PID/environ shows, ours and that of
  * the guardian; getenv() still finds them.  Before anything else. */
@@ -21,6 +22,10 @@ char *url_read_file(const char *path);
 /* Set the environment of the command; `url` NULL: that of our environment.  Removes
  * HOLDFAST_ZK_AUTH and HOLDFAST_REDIS_AUTH, too.  -1: no memory. */
 int url_hand_down(const char *url);
+
+/* The same store, opened so that it keeps so many events of its history; free it.  `url` NULL:
+ * that of our environment, or the default.  NULL: no memory. */
+char *url_with_history(const char *url, int64_t keep);
 
 /* What was handed down to us; NULL: nothing. */
 const char *url_handed_down(void);

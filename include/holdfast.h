@@ -291,8 +291,8 @@ static inline struct hf_options hf_options_init()
  *                      libpq knows, as ?sslmode=, and $PGPASSWORD or ~/.pgpass
  *                      ?ttl=30s      instead of ttl_ms
  *                      ?polling=yes  never LISTEN, as behind a pooler
- *                      ?history=1000 on a file, Redis or PostgreSQL: from now on the store
- *                      keeps the last things that happened, see hf_history(); 0: no more
+ *                      ?history=N    on a file, Redis or PostgreSQL: from now on the store
+ *                      keeps the last N things that happened, see hf_history(); 0: none
  *     memory:NAME      inside this process, for tests.  ?lease=MS gives sessions a
  *                      lease, as servers do
  *
@@ -575,9 +575,10 @@ HF_API void hf_survey_free(struct hf_survey *survey);
 
 /* ---- History: what happened to locks ----------------------------------------
  *
- * A store can keep the last things that happened in it.  It does so from when somebody
- * opened it with ?history=1000 in its URL, for all its users, and with ?history=0 no
- * longer. */
+ * A store can keep the last things that happened in it: a file the last 1000, Redis and
+ * PostgreSQL none, until somebody opens it with ?history=N in its URL, which holds for all
+ * its users.  With ?history=0 it keeps none; an acquire and release in a file is some ten
+ * microseconds quicker then. */
 
 /* One thing that happened to one place in a line.  Its strings are those of the records. */
 struct hf_record {
@@ -595,7 +596,8 @@ struct hf_record {
     int64_t     pid;
     const char *command;
     const char *note;
-    const char *reason; /* asked: why; else "" */
+    const char *reason; /* asked: why; broken: "by USER@HOST:PID", as it is if a waiter's
+                           place was; else "" */
 };
 
 /* Oldest first. */

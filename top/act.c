@@ -13,11 +13,13 @@ static const char *message_of(struct eye *eye, int error)
     return message != NULL && *message != '\0' ? message : hf_strerror(error);
 }
 
-/* A store that keeps no history does not remember it: then this process does. */
+/* No line looks different by it, so the history is to be read all the same.  A store that keeps
+ * none does not remember it: then this process does. */
 static void remember(struct eye *eye, const struct top *top)
 {
     const struct board_line *line = board_find(&eye->board, top->target_name);
 
+    eye->looked = true;
     for (size_t i = 0; line != NULL && !eye->exact && i < line->report->count; i++)
         if (line->report->entry[i]->held)
             past_add_entry(&eye->past, "asked", line->report->entry[i], clock_wall_us(),

@@ -171,5 +171,9 @@ const char *words_holder(char *out, size_t size, const struct board_line *line)
 
 void words_what(char *out, size_t size, const struct hf_entry *entry)
 {
-    text_clean(out, size, place_is_stranger(entry) ? entry->note : entry->command);
+    const char *what = place_is_stranger(entry) ? entry->note : entry->command;
+
+    size_t used = place_is_stopped(entry) ? (size_t)snprintf(out, size, "(stopped) ") : 0;
+    if (used < size)
+        text_clean(out + used, size - used, what);
 }

@@ -59,6 +59,7 @@ void place_json(struct json *json, const struct hf_entry *entry)
     json_string(json, "command", entry->command);
     json_string(json, "note", entry->note);
     json_string(json, "version", entry->version);
+    json_bool(json, "stopped", place_is_stopped(entry));
     if (entry->left_ms >= 0 && entry->left_ms != INT64_MAX)
         json_number(json, "lease_left_ms", entry->left_ms);
     else

@@ -14,6 +14,9 @@ const char *place_or_unknown(const char *text);
 /* No client of ours: it is known by its note alone. */
 bool place_is_stranger(const struct hf_entry *entry);
 
+/* Does it hold, and is its process, on this host, stopped: by SIGSTOP or Ctrl-Z? */
+bool place_is_stopped(const struct hf_entry *entry);
+
 /* "ana@db2:4242", or "-". */
 const char *place_address(char out[PLACE_TEXT_MAX], const struct hf_entry *entry);
 

@@ -2,6 +2,7 @@
 #include "feed.h"
 
 #include "clock.h"
+#include "place.h"
 #include "row.h"
 #include "secret.h"
 #include "text.h"
@@ -154,6 +155,41 @@ static void write_gone(const struct feed *feed, struct json *json, uint64_t from
     json_close(json, ']');
 }
 
+/* The line of a row, from *k on; NULL: it is gone. */
+static const struct board_line *next_line(const struct board *board, const char *name,
+                                          size_t *k)
+{
+    while (*k < board->count && strcmp(board->line[*k]->name, name) < 0)
+        ++*k;
+    bool found = *k < board->count && strcmp(board->line[*k]->name, name) == 0;
+    return found ? board->line[*k] : NULL;
+}
+
+/* The rows whose first holder, on this host, is stopped.  That is no change in the store, so it is
+ * looked at whenever something is sent.  A process that holds many is looked at once. */
+static void write_stopped(const struct feed *feed, const struct eye *eye,
+                          struct json *json)
+{
+    const struct hf_entry *last = NULL;
+    bool                   stopped = false;
+    size_t                 k = 0;
+
+    json_open(json, "stopped", '[');
+    for (size_t i = 0; i < feed->count; i++) {
+        const struct row        *row = feed->row[i];
+        const struct board_line *line = next_line(&eye->board, row->name, &k);
+        if (line == NULL || line->holder == NULL)
+            continue;
+        if (last == NULL || last->pid != line->holder->pid ||
+            strcmp(last->host, line->holder->host) != 0)
+            stopped = place_is_stopped(line->holder);
+        last = line->holder;
+        if (stopped)
+            json_number(json, NULL, row->id);
+    }
+    json_close(json, ']');
+}
+
 /* Leases that were renewed since their rows were written: [id, milliseconds left]. */
 static void write_leases(const struct feed *feed, const struct eye *eye,
                          struct json *json)
@@ -166,11 +202,10 @@ static void write_leases(const struct feed *feed, const struct eye *eye,
         const struct row *row = feed->row[i];
         if (row->lease_until == 0)
             continue;
-        while (k < eye->board.count && strcmp(eye->board.line[k]->name, row->name) < 0)
-            k++;
-        if (k == eye->board.count || strcmp(eye->board.line[k]->name, row->name) != 0)
+        const struct board_line *line = next_line(&eye->board, row->name, &k);
+        if (line == NULL)
             continue;
-        int64_t until = row_lease_until(eye->board.line[k]);
+        int64_t until = row_lease_until(line);
         if (until == row->lease_until || until == 0)
             continue;
         json_open(json, NULL, '[');
@@ -205,6 +240,7 @@ static void write_message(const struct feed *feed, const struct eye *eye, FILE *
     json = (struct json){ .out = out };
     json_open(&json, NULL, '{');
     feed_write_state(feed, eye, &json);
+    write_stopped(feed, eye, &json);
     if (piece->leases)
         write_leases(feed, eye, &json);
     json_close(&json, '}');

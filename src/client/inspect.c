@@ -1,4 +1,5 @@
 /* inspect.c - hf_inspect(), hf_watch(), hf_break(), hf_ask(). */
+#include "client/note.h"
 #include "client/query.h"
 #include "client/report.h"
 
@@ -73,7 +74,9 @@ static int break_place(struct hf_client *client, const char *name, uint64_t toke
     int r = list_line(client, name, limit, &report);
     if (r < 0)
         return r;
-    struct hf_req req = { .op = HF_BREAK, .name = name, .token = token };
+    char by[400];
+    hf_note_by(by, sizeof by);
+    struct hf_req req = { .op = HF_BREAK, .name = name, .token = token, .note = by };
     for (size_t i = 0; i < report->count && req.seq == 0; i++)
         if (report->entry[i]->token == token)
             req.seq = hf_report_seq(report, i);

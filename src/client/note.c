@@ -85,6 +85,15 @@ char *hf_note_encode(const char *command, const char *note)
     return text;
 }
 
+void hf_note_by(char *ret, size_t size)
+{
+    char user[256], host[HOST_NAME_MAX + 1] = "";
+
+    user_name(user, sizeof user);
+    gethostname(host, sizeof host - 1);
+    snprintf(ret, size, "by %s@%s:%ld", user, host, (long)getpid());
+}
+
 static void unescape(char *text)
 {
     char *to = text;

@@ -8,6 +8,7 @@
 #ifndef HF_NOTE_H
 #define HF_NOTE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Strings are the note's; "" or 0 when unknown. */
@@ -23,6 +24,9 @@ struct hf_note {
 /* The text for this process, allocated; NULL when out of memory.  `command` and
  * `note` may be NULL and are cut to a length that suits every store. */
 char *hf_note_encode(const char *command, const char *note);
+
+/* "by ana@db1:4242": this process. */
+void hf_note_by(char *ret, size_t size);
 
 /* Take a text apart.  What is no note of ours becomes `note` as it stands; of one of ours
  * what a later version may have added is left out. */

@@ -58,8 +58,10 @@ static char *encode(const char *path)
     return text;
 }
 
-/* The file used when nothing else is said. */
-static int default_url(char **ret, char *errmsg)
+#define DEFAULT_SCHEME "sqlite:"
+
+/* The file used when nothing else is said; it may have parameters. */
+static int default_url(const char *params, char **ret, char *errmsg)
 {
     char *state = hf_state_home();
     if (state == NULL && errno == ENOENT) {
@@ -70,7 +72,7 @@ static int default_url(char **ret, char *errmsg)
         return HF_EINVAL;
     }
     char *path = state != NULL ? encode(state) : NULL;
-    if (path == NULL || asprintf(ret, "sqlite:%s/holdfast/locks.db", path) < 0)
+    if (path == NULL || asprintf(ret, "sqlite:%s/holdfast/locks.db%s", path, params) < 0)
         *ret = NULL;
     free(path);
     free(state);
@@ -104,8 +106,12 @@ static int choose_url(const char *url, char **ret, char *errmsg)
 {
     if (url == NULL || url[0] == '\0')
         url = secure_getenv("HOLDFAST_URL");
-    if (url == NULL || url[0] == '\0' || strcmp(url, "sqlite:") == 0)
-        return default_url(ret, errmsg);
+    if (url == NULL || url[0] == '\0')
+        url = DEFAULT_SCHEME;
+    const char *rest = url + strlen(DEFAULT_SCHEME);
+    if (strncmp(url, DEFAULT_SCHEME, strlen(DEFAULT_SCHEME)) == 0 &&
+        (rest[0] == '\0' || rest[0] == '?'))
+        return default_url(rest, ret, errmsg);
     if (strncmp(url, SYSTEM_SCHEME ":", strlen(SYSTEM_SCHEME ":")) == 0)
         return system_url(url + strlen(SYSTEM_SCHEME ":"), ret, errmsg);
     *ret = strdup(url);

@@ -127,11 +127,15 @@ static int check_params(const struct hf_store_impl *impl, const struct hf_config
         bool        known = impl->any || knows(impl, key);
         if (known && hf_config_get(config, key) == config->param[i].value)
             continue;
+        bool history = strcmp(key, "history") == 0;
         if (strchr(config->given, '@') != NULL)
             key = "..."; /* it may be the rest of a password */
         if (known)
             snprintf(errmsg, HF_ERRMSG_MAX,
                      "store URL: parameter \"%s\" is given twice; write it once", key);
+        else if (history)
+            snprintf(errmsg, HF_ERRMSG_MAX, "a store of kind %s: keeps no history",
+                     config->scheme);
         else
             snprintf(errmsg, HF_ERRMSG_MAX,
                      "store URL: %s: has no parameter \"%s\"; see holdfast(1), STORES",

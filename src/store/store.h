@@ -84,7 +84,7 @@ struct hf_past {
     struct hf_shape shape;
     int             slot;   /* -1: none */
     const char     *note;   /* whose it is, as of struct hf_ticket */
-    const char     *reason; /* ASKED: why; else "" */
+    const char     *reason; /* ASKED: why; BROKEN: by whom; else "" */
 };
 
 #define HF_PAST_ENTERED  'e' /* queues; a place that is granted at once has only that */
@@ -107,7 +107,8 @@ struct hf_req {
                                   0 if we have no place in the line */
     struct hf_shape shape;     /* ENTER, AMEND */
     bool            only_free; /* ENTER */
-    const char     *note;      /* ENTER: text for people, stored as it is; ASK: why */
+    const char     *note;      /* ENTER: text for people, stored as it is; ASK: why;
+                                  BREAK: by whom, for the history */
     uint32_t        limit;     /* ENTER: HF_EFULL if so many wait already; 0: none */
     const uint64_t *seqs;      /* WATCH: tickets waited for; none: any change */
     size_t          count;

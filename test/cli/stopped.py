@@ -42,6 +42,32 @@ def it_leaves_the_line_and_queues_again(t):
 
 
 @case
+def a_stopped_holder_is_marked(t):
+    holder = t.hold("a")
+    other = t.hold("b")
+    t.lacks(t.run("list").out + t.run("show", "a").out + t.run("top", "--once").out + t.run("doctor").out, "stopped")
+    t.equal([lock["holders"][0]["stopped"] for lock in t.list()], [False, False])
+    holder.send_signal(signal.SIGSTOP)
+    t.until("it is stopped", lambda: state_of(holder.pid) == "T")
+    for words in (["list"], ["show", "a"], ["top", "--once"]):
+        out = t.run(*words).out
+        t.contains(out, "(stopped) ")
+        t.equal(out.count("stopped"), 1)
+    done = t.run("doctor")
+    t.equal(done.code, 0)
+    t.contains(done.out, f"(pid {holder.pid}, ")
+    t.contains(done.out, "stopped)")
+    t.contains(done.out, f"kill -CONT {holder.pid}")
+    t.equal([lock["holders"][0]["stopped"] for lock in t.list()], [True, False])
+    waiter = t.start("run", "-w", "1", "a", "true")
+    t.contains(t.finish(waiter).err, ", stopped)")
+    holder.send_signal(signal.SIGCONT)
+    t.until("it goes on", lambda: not t.list()[0]["holders"][0]["stopped"])
+    t.end(holder)
+    t.end(other)
+
+
+@case
 def a_stop_that_comes_with_the_grant(t):
     """What is not yet used is given back."""
     libc = ctypes.CDLL(None, use_errno=True)

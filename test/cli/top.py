@@ -261,7 +261,7 @@ def once(t):
         t.equal((done.code, done.err), (0, ""))
         lines = done.out.split("\n")
         t.contains(lines[0], f"sqlite:{t.folder}/locks.db")
-        t.contains(lines[1], "held 2  waiting 1  lost in 1 h -  2 locks")
+        t.contains(lines[1], "held 2  waiting 1  lost in 1 h 0  2 locks")
         t.equal([line.split()[0] for line in lines[2:5]], ["NAME", "deploy", "a"])
         t.lacks(done.out, "\x1b")
     for line in t.run("top", "--once", env={"COLUMNS": "40"}).out.split("\n"):

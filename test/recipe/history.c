@@ -1,6 +1,7 @@
 /* history.c - what happened to locks, told afterwards. */
 #include "lib/story.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -103,6 +104,18 @@ static void test_who_closes_leaves(void **state)
 
 /* ---- What others do to it ------------------------------------------------------- */
 
+/* "by root@db1:4242": this process. */
+static void must_be_ours(const struct hf_record *record)
+{
+    char  pid[32];
+    char *end = strrchr(record->reason, ':');
+
+    snprintf(pid, sizeof pid, ":%ld", (long)getpid());
+    assert_int_equal(strncmp(record->reason, "by ", 3), 0);
+    assert_non_null(end);
+    assert_string_equal(end, pid);
+}
+
 static void test_broken_places(void **state)
 {
     struct hf_client *a = story_open(), *b = recipe_open();
@@ -123,7 +136,13 @@ static void test_broken_places(void **state)
     recipe_await(first, HF_LOST);
     recipe_await(second, HF_HELD);
     assert_int_equal(hf_release(first), HF_ELOST);
-    story_expect(a, name, "gA eB lB eC bA gC");
+    struct hf_records *history = story_await(a, name, "gA eB lB eC bA gC");
+    for (size_t i = 0; i < history->count; i++)
+        if (i == 2 || i == 4)
+            must_be_ours(history->record[i]);
+        else
+            assert_string_equal(history->record[i]->reason, "");
+    hf_records_free(history);
     hf_close(b);
     hf_close(a);
 }

@@ -85,7 +85,7 @@ static void test_it_can_be_turned_off(void **state)
     story_expect(client, name, "gA");
     assert_int_equal(story_try_open("history=0", error, &other), 0);
     assert_int_equal(hf_history(other, NULL, 0, RECIPE_LIMIT_MS, &history), HF_ENOTFOUND);
-    assert_non_null(strstr(hf_errmsg(other), "?history=1000"));
+    assert_non_null(strstr(hf_errmsg(other), "history --keep 1000"));
     hf_close(other);
     assert_int_equal(hf_history(client, name, 0, RECIPE_LIMIT_MS, &history),
                      HF_ENOTFOUND);

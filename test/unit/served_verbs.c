@@ -151,6 +151,7 @@ static void broken_asked_for_and_proven(void **state)
 {
     (void)state;
     sfake.req[0].seq = 70;
+    sfake.req[0].note = "by ana";
     served_ask(0, HF_BREAK, 0);
     served_answer(0, "0");
     assert_int_equal(sfake.req[0].status, 0);
@@ -162,7 +163,7 @@ static void broken_asked_for_and_proven(void **state)
     served_ask(0, HF_PROVE, 0);
     served_answer(0, "6");
     assert_int_equal(sfake.req[0].status, HF_ELOST);
-    served_assert_told("break 0 a 70; ask 0 a 70 'please'; prove 0 a 71");
+    served_assert_told("break 0 a 70 'by ana'; ask 0 a 70 'please'; prove 0 a 71");
     served_ask(0, HF_BREAK, 0); /* that place cannot have this token */
     assert_int_equal(sfake.req[0].status, HF_ENOTFOUND);
     served_assert_told("");

@@ -32,9 +32,9 @@ static void write_text(const char *path, const char *text)
 }
 
 /* A small disk that only this process sees, and that goes with it. */
-static void mount_disk(void)
+static void mount_disk(const char *size)
 {
-    char  map[64];
+    char  map[64], options[64];
     uid_t uid = geteuid();
     gid_t gid = getegid();
 
@@ -47,8 +47,9 @@ static void mount_disk(void)
         snprintf(map, sizeof map, "0 %u 1", gid);
         write_text("/proc/self/gid_map", map);
     }
+    snprintf(options, sizeof options, "size=%s,mode=700", size);
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
-        mount("none", lab->folder, "tmpfs", 0, "size=512k,mode=700") < 0)
+        mount("none", lab->folder, "tmpfs", 0, options) < 0)
         _exit(NO_MOUNTS);
 }
 
@@ -84,17 +85,14 @@ static int try_enter(struct player *player, const char *name, struct hf_shape sh
     return player_run(player, ret);
 }
 
-/* The log still has room for a few pages when the disk has none. */
-static void use_up_the_log(struct player *player)
+/* Log and database still have room for some places when the disk has none. */
+static void use_up_the_files(struct player *player)
 {
     struct ask ask;
     int        r = 0;
 
-    for (int i = 0; i < 1000 && r == 0; i++) {
+    for (int i = 0; i < 1000 && r == 0; i++)
         r = try_enter(player, "used_up", READER, &ask);
-        if (r == 0)
-            r = leave(player, "used_up", ask.req.id);
-    }
     must(r == HF_EFULL);
     must(strstr(player->store->errmsg, "full") != NULL);
     must(strstr(player->store->errmsg, "locks.db") != NULL);
@@ -106,7 +104,7 @@ static void in_a_full_disk(struct child *parent)
     struct ask    held, waits, watching, ask;
 
     (void)parent;
-    mount_disk();
+    mount_disk("512k");
     player_open(&a);
     player_open(&b);
     player_open(&c);
@@ -114,7 +112,7 @@ static void in_a_full_disk(struct child *parent)
     uint64_t next = enter(&b, "x", MUTEX, &waits);
     watch(&b, "x", &waits, &watching);
     fill_disk();
-    use_up_the_log(&c);
+    use_up_the_files(&c);
 
     /* Closed to newcomers, nothing left behind. */
     must(try_enter(&c, "y", MUTEX, &ask) == HF_EFULL);
@@ -146,7 +144,7 @@ static void with_no_room_to_begin_with(struct child *parent)
     struct ask    ask;
 
     (void)parent;
-    mount_disk();
+    mount_disk("512k");
     fill_disk();
     player_open(&player);
     must(try_enter(&player, "x", MUTEX, &ask) == HF_EFULL);
@@ -164,7 +162,7 @@ static void in_a_small_disk(struct child *parent)
     struct ask    ask;
 
     (void)parent;
-    mount_disk();
+    mount_disk("512k");
     player_open(&a);
     must(leave(&a, "x", enter(&a, "x", MUTEX, &ask)) == 0);
     lab_sql(lab,
@@ -182,6 +180,56 @@ static void in_a_small_disk(struct child *parent)
     }
     player_close(&a);
     player_close(&b);
+}
+
+static void take_turns(struct player *player, int times, const char *note)
+{
+    for (int i = 0; i < times; i++) {
+        struct ask ask = { .req = { .op = HF_ENTER, .name = "x", .id = ++player->ids } };
+        ask.req.shape = MUTEX;
+        ask.req.note = note;
+        must(player_run(player, &ask) == 0);
+        must(is_granted(&ask));
+        must(leave(player, "x", ask.req.id) == 0);
+    }
+}
+
+static void count_records(struct hf_req *req)
+{
+    *(size_t *)req->data = req->pasts;
+}
+
+/* The log is as long as it gets, and then the disk is full before the history is: the records
+ * become longer, and there is no room for them. */
+static void while_history_grows(struct child *parent)
+{
+    static char   note[1500];
+    struct player player;
+    size_t        records = 0;
+    struct hf_req recall = { .op = HF_HISTORY, .done = count_records, .data = &records };
+
+    (void)parent;
+    mount_disk("4m");
+    player_open(&player);
+    take_turns(&player, 300, "");
+    fill_disk();
+    for (size_t length = 0; length < sizeof note; length += 100) {
+        memset(note, 'n', length);
+        take_turns(&player, 100, note);
+    }
+    player.store->impl->submit(player.store, &recall);
+    for (int i = 0; i < LIMIT && records == 0; i++)
+        player_turn(&player, 1);
+    must(records > 0 && records < 1000);
+
+    drop_ballast();
+    take_turns(&player, 1000, "");
+    records = 0;
+    player.store->impl->submit(player.store, &recall);
+    for (int i = 0; i < LIMIT && records == 0; i++)
+        player_turn(&player, 1);
+    must(records == 1000);
+    player_close(&player);
 }
 
 static void run(void **state, void (*body)(struct child *parent))
@@ -212,6 +260,11 @@ static void the_log_is_written_back(void **state)
     run(state, in_a_small_disk);
 }
 
+static void history_costs_no_locks(void **state)
+{
+    run(state, while_history_grows);
+}
+
 /* Then it is undone before the next one. */
 static void what_was_not_undone_is_undone_later(void **state)
 {
@@ -239,6 +292,7 @@ int main(void)
         TEST(release_works),
         TEST(nothing_can_be_made),
         TEST(the_log_is_written_back),
+        TEST(history_costs_no_locks),
         TEST(what_was_not_undone_is_undone_later),
     };
 #undef TEST

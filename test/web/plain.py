@@ -293,6 +293,27 @@ def streams_tell_what_changes_and_go_on_where_they_were(t):
 
 
 @case
+def a_stopped_holder_is_marked(t):
+    stopped, other = t.hold("a"), t.hold("b")
+    site = Site(t)
+    me = site.enter()
+    stream = me.stream()
+    ids = {row["name"]: row["id"] for row in stream.next("rows")[1]["rows"]}
+    t.equal(stream.next("state")[1]["stopped"], [])
+    t.equal(me.get("/api/locks/a").json["holders"][0]["stopped"], False)
+    stopped.send_signal(signal.SIGSTOP)
+    stream.until("state", lambda data: data["stopped"] == [ids["a"]])
+    t.equal(me.get("/api/locks/a").json["holders"][0]["stopped"], True)
+    t.equal(me.get("/api/locks/b").json["holders"][0]["stopped"], False)
+    stopped.send_signal(signal.SIGCONT)
+    stream.until("state", lambda data: data["stopped"] == [])
+    stream.close()
+    t.end(stopped)
+    t.end(other)
+    site.end()
+
+
+@case
 def a_unix_socket_is_for_its_owner(t):
     path = t.path("web.sock")
     site = Site(t, "--allow-ask", listen=f"unix:{path}")

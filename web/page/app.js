@@ -80,7 +80,7 @@ function drawHeader() {
   setText(at("held"), number(state.held));
   setText(at("waiting"), number(state.waiting));
   setText(at("lost"), number(state.lost_last_hour));
-  at("lost").title = state.lost_last_hour === null ? "This store keeps no history: ?history=1000" : "";
+  at("lost").title = state.lost_last_hour === null ? "This store keeps no history; holdfast history --keep 1000 turns it on" : "";
   at("lost").classList.toggle("bad", state.lost_last_hour > 0);
   setText(at("p50"), shortTime(state.round_trip_p50_us));
   setText(at("p99"), shortTime(state.round_trip_p99_us));
@@ -131,6 +131,7 @@ function onState(event) {
   table.unknown = fresh.as_of ? "" : fresh.reachable ? "Looking at the store."
     : `It is not known who holds a lock. ${clean(fresh.why)}`;
   table.takeLeases(fresh.leases);
+  table.takeStopped(fresh.stopped);
   lock.store = fresh.store;
   lock.allow = { ask: fresh.allow_ask, break: fresh.allow_break };
   onHeard();

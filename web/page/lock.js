@@ -154,6 +154,7 @@ export class Lock {
       detail.append(lease);
     }
     const what = make("span", "what");
+    if (place.stopped) what.append(make("span", "bad", "stopped"));
     if (place.command) what.append(foreign(place.command, "mono command"));
     if (place.note) what.append(foreign(place.note, "note"));
     const rung = make("li", held ? "holds" : "waits", make("span", "position", held ? make("span", "hidden", "holds") : position),
@@ -172,7 +173,7 @@ export class Lock {
     const { holders } = this.line;
     const waiters = this.all ? this.line.waiters : this.line.waiters.slice(0, WAITERS);
     const shape = JSON.stringify([holders, waiters].map((list) =>
-      list.map((p) => [p.token, p.since, p.note, p.lease])).concat(this.allow));
+      list.map((p) => [p.token, p.since, p.note, p.lease, p.stopped])).concat(this.allow));
     if (shape !== this.shape || !this.ladder.childElementCount) {
       this.shape = shape;
       this.ladder.replaceChildren(...holders.map((place) => this.rung(place, 0, true)),
@@ -210,7 +211,7 @@ export class Lock {
     }));
     setText(this.source, this.exact ? "As the store has kept it."
       : "As seen from here: what came and went between two looks is missing, and a loss looks like " +
-        "a release. ?history=1000 in the URL of the store keeps all.");
+        "a release. Type holdfast history --keep 1000 to have the store keep all.");
   }
 
   drawCommands() {

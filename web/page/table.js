@@ -72,6 +72,15 @@ export class Table {
     }
   }
 
+  takeStopped(ids) {
+    const stopped = new Set(ids);
+    for (const row of this.rows.values()) {
+      if (!row.stopped === !stopped.has(row.id)) continue;
+      row.stopped = stopped.has(row.id);
+      row.changed = true;
+    }
+  }
+
   drop(row) {
     if (!row) return;
     this.rows.delete(row.id);
@@ -136,7 +145,7 @@ export class Table {
     setText(c.kind, row.kind === "semaphore" && row.capacity ? `semaphore ${row.capacity}` : row.kind);
     setText(c.waiters, row.waiters ? number(row.waiters) : "");
     text(c.holder, row.owner + (row.holders > 1 ? ` +${number(row.holders - 1)}` : ""));
-    text(c.command, row.command);
+    text(c.command, (row.stopped ? "(stopped) " : "") + row.command);
     text(c.note, row.note);
     row.changed = false;
   }

@@ -45,7 +45,7 @@ static const struct function functions[HF_PG_FUNCTIONS] = {
     [HF_PG_READ] = { "hf_read", "SELECT * FROM holdfast.read($1,$2,$3)", 3 },
     [HF_PG_AMEND] = { "hf_amend", "SELECT * FROM holdfast.amend($1,$2,$3,$4)", 4 },
     [HF_PG_WATCH] = { "hf_watch", "SELECT * FROM holdfast.watch($1,$2,$3,$4,$5)", 5 },
-    [HF_PG_BREAK] = { "hf_break", "SELECT holdfast.break_place($1,$2)", 2 },
+    [HF_PG_BREAK] = { "hf_break", "SELECT holdfast.break_place($1,$2,$3)", 3 },
     [HF_PG_ASK] = { "hf_ask", "SELECT holdfast.ask($1,$2,$3)", 3 },
     [HF_PG_PROVE] = { "hf_prove",
                       "SELECT CASE WHEN holdfast.prove($1,$2) THEN 0 ELSE 6 END", 2 },

@@ -426,15 +426,16 @@ END $$;
 
 -- Take a ticket out of its line, which is locked.  p_what: what happened to it, if it was granted.
 CREATE OR REPLACE FUNCTION holdfast.part(p_ticket holdfast.ticket, p_left_it boolean,
-                                         p_trail integer, p_what text)
+                                         p_trail integer, p_what text, p_why text DEFAULT NULL)
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF p_trail >= 2 THEN
-        INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
+        INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note,
+                                   reason)
         SELECT CASE WHEN p_ticket.state = 'g' THEN p_what ELSE 'l' END, holdfast.microseconds(),
                p_ticket.name, p_ticket.seq, p_ticket.weight, capacity, p_ticket.claim,
-               p_ticket.slot, p_ticket.note
+               p_ticket.slot, p_ticket.note, p_why
         FROM holdfast.line WHERE name = p_ticket.name;
     END IF;
     IF p_ticket.state = 'g' THEN
@@ -1207,13 +1208,16 @@ END $$;
 
 -- ---- Places of others -------------------------------------------------------------------------
 
-CREATE OR REPLACE FUNCTION holdfast.break_place(p_name text, p_seq bigint) RETURNS integer
+-- p_by: by whom, for the history
+CREATE OR REPLACE FUNCTION holdfast.break_place(p_name text, p_seq bigint, p_by text DEFAULT NULL)
+RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_ticket holdfast.ticket;
     v_trail  integer;
 BEGIN
     PERFORM holdfast.check_isolation();
+    PERFORM holdfast.check_texts(p_by, '');
     PERFORM holdfast.be_sure();
     SELECT trail INTO v_trail FROM holdfast.trail FOR SHARE; -- there may be no session of ours
     PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
@@ -1224,7 +1228,7 @@ BEGIN
     END IF;
     UPDATE holdfast.ticket SET state = 'b', news = news + 1
     WHERE sid = v_ticket.sid AND id = v_ticket.id;
-    PERFORM holdfast.part(v_ticket, false, v_trail, 'b');
+    PERFORM holdfast.part(v_ticket, false, v_trail, 'b', p_by);
     PERFORM holdfast.tell(v_ticket.sid, 'b ' || v_ticket.id);
     RETURN 0;
 END $$;

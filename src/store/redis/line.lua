@@ -241,14 +241,14 @@ end
 -- Take a place out of its line and grant what then fits.  Its record stays, but if it is
 -- `gone` its index goes, too.  `text` and `watched`: the fields of the line.  `what` happens to
 -- it, if it holds: r, x or b, as holdfast's store.h has it; who waits has left in any case.
-local function part(p, owner, what, gone, text, watched)
+local function part(p, owner, what, gone, text, watched, why)
   local line = parse_line(text, p.kind)
   if gone then
     call('ZREM', order, member(p, owner), 'o' .. owner)
   else
     call('ZREM', order, member(p, owner))
   end
-  if head.history ~= false then event(p, p.state == 'g' and what or 'l') end
+  if head.history ~= false then event(p, p.state == 'g' and what or 'l', why) end
   if line.epoch ~= head.epoch then
     recount(p.name, line)
   elseif p.state == 'g' then
@@ -263,8 +263,8 @@ local function part(p, owner, what, gone, text, watched)
 end
 
 -- The same where those fields were not read.
-local function take_out(p, owner, what)
-  part(p, owner, what, false, call('HGET', state, 'l\n' .. p.name), is_watched(p.name))
+local function take_out(p, owner, what, why)
+  part(p, owner, what, false, call('HGET', state, 'l\n' .. p.name), is_watched(p.name), why)
 end
 
 -- Nothing of a place is to be kept.

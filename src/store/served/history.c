@@ -83,8 +83,9 @@ void hf_served_recalled(struct hf_served_task *task, uint64_t newest, uint64_t s
 static void on_history(struct hf_served_task *task, int code, const void *reply)
 {
     if (code == HF_SERVED_NOWHERE)
-        hf_task_fail(&task->base, HF_ENOTFOUND,
-                     "no history is kept here; open the store once with ?history=1000");
+        hf_task_fail(
+            &task->base, HF_ENOTFOUND,
+            "no history is kept here; `holdfast history --keep 1000` turns it on");
     else
         hf_served_of(task)->ops->history(task, code, reply);
 }

@@ -47,7 +47,8 @@ static int take_away(struct hf_sq *sq, const struct hf_req *req,
 {
     int r = hf_sq_settle(sq, req->name, row->seq);
     if (r == 0)
-        r = hf_sq_record(sq, req->name, row->seq, HF_PAST_BROKEN, "");
+        r = hf_sq_record(sq, req->name, row->seq, HF_PAST_BROKEN,
+                         req->note != NULL ? req->note : "");
     if (r == 0)
         r = hf_sq_place_remove(sq, req->name, row->seq);
     if (r == 0)

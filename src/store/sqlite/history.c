@@ -52,7 +52,8 @@ int hf_sq_history_set(struct hf_sq *sq)
 static int say_no_history(struct hf_sq *sq)
 {
     return hf_sq_fail(sq, HF_ENOTFOUND,
-                      "no history is kept here; open the store once with ?history=1000");
+                      "no history is kept here; `holdfast history --keep 1000` "
+                      "turns it on");
 }
 
 static int add_past(struct hf_sq *sq, sqlite3_stmt *query, size_t count)

@@ -198,6 +198,7 @@ int  hf_sq_commit(struct hf_sq *sq);
 void hf_sq_abort(struct hf_sq *sq);
 
 /* Write the log back to the database if it has grown by so many pages. */
+#define HF_SQ_LOG_ANY   0
 #define HF_SQ_LOG_LONG  1000
 #define HF_SQ_LOG_CLOSE 200 /* before closing: who opens next has little to read */
 void hf_sq_write_back(struct hf_sq *sq, int pages);

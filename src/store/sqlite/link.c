@@ -132,7 +132,8 @@ static int put_in_order(struct hf_sq *sq)
     /* What is known of numbers is kept, and checked as after a boot. */
     sq->head = hf_sq_head_now(&sq->files);
     sq->head.last = known.last;
-    sq->head.kept = known.kept;
+    if (is_known)
+        sq->head.kept = known.kept;
     sq->head.told = true;
     if (!hf_sq_head_write(&sq->live, &sq->head))
         return hf_sq_fail(sq, HF_EFULL, "cannot write to %.140s", sq->files.live);

@@ -185,7 +185,8 @@ struct hf_sq_head hf_sq_head_now(const struct hf_sq_files *files)
                                 .layout = (uint64_t)hf_sq_layout,
                                 .db = hf_sq_files_inode(files->db),
                                 .wal = hf_sq_files_inode(files->wal),
-                                .shm = hf_sq_files_inode(files->shm) };
+                                .shm = hf_sq_files_inode(files->shm),
+                                .kept = HF_SQ_KEPT };
 }
 
 bool hf_sq_head_read(const struct hf_sq_live *live, struct hf_sq_head *ret)

@@ -52,6 +52,8 @@ struct hf_sq_head {
     uint64_t kept; /* how many records of what happened (past.h); 0: none */
 };
 
+#define HF_SQ_KEPT 1000 /* unless somebody wants another number */
+
 #define HF_SQ_LIVE_INIT        \
     {                          \
         .gate = -1, .keep = -1 \

@@ -57,21 +57,38 @@ int hf_sq_records_trim(struct hf_sq *sq, uint64_t keep)
     return r;
 }
 
+/* What happened must not cost locks for want of room.  So old records make way for new ones, and
+ * if there are none left, what happens is not recorded. */
+static int insert(struct hf_sq *sq, sqlite3_stmt *query, uint64_t *added)
+{
+    sqlite3 *handle = sq->db.handle;
+    int      r;
+
+    *added = 0;
+    while ((r = hf_sq_db_step_within(&sq->db, query)) == HF_EFULL &&
+           sqlite3_get_autocommit(handle) == 0) {
+        r = hf_sq_db_run(&sq->db, HF_SQ_HALVE);
+        if (r < 0 || sqlite3_changes(handle) == 0)
+            return r;
+    }
+    if (r == 0)
+        *added = (uint64_t)sqlite3_changes(handle);
+    return r;
+}
+
 /* Of those that the query finds: see queries.sql. */
 static int add_records(struct hf_sq *sq, sqlite3_stmt *query, char what,
                        const char *reason)
 {
-    sqlite3 *handle = sq->db.handle;
-
     sqlite3_bind_int(query, 3, what);
     sqlite3_bind_int(query, 4, of_waiter(what));
     sqlite3_bind_int64(query, 5, hf_wall_us());
     sqlite3_bind_text(query, 6, reason, -1, SQLITE_STATIC);
-    int r = hf_sq_db_step(&sq->db, query);
-    if (r < 0)
+    uint64_t added;
+    int      r = insert(sq, query, &added);
+    if (r < 0 || added == 0)
         return r;
-    uint64_t last = (uint64_t)sqlite3_last_insert_rowid(handle);
-    uint64_t added = (uint64_t)sqlite3_changes(handle);
+    uint64_t last = (uint64_t)sqlite3_last_insert_rowid(sq->db.handle);
     return last / PIECE != (last - added) / PIECE ? hf_sq_records_trim(sq, sq->head.kept)
                                                   : 0;
 }

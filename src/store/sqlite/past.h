@@ -1,7 +1,7 @@
 /* past.h - what happened in the store: writing it down, and HISTORY.
  *
- * It is kept only if somebody wanted that, by ?history=N.  The head of PATH-live has N, which
- * every writer reads anyway.  A client that changes a line then also adds rows to the table
+ * The last HF_SQ_KEPT are, or as many as somebody wanted by ?history=N.  The head of PATH-live has
+ * that number, which every writer reads anyway.  A client that changes a line then also adds rows to the table
  * `past`, in the same transaction: either both are seen, or neither.
  */
 #ifndef HF_SQLITE_PAST_H

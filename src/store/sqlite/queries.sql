@@ -100,3 +100,13 @@ UPDATE past SET line = '', note = '', reason = '';
 
 -- RECALL: what happened after a number, to a line or, if it is '', to all
 SELECT * FROM past WHERE number > ?2 AND line <> '' AND ?1 IN ('', line) ORDER BY number;
+
+-- HALVE: forget the older half of the records; the last stays for its number
+DELETE FROM past WHERE number < (SELECT (min(number) + max(number) + 1) / 2 FROM past);
+
+-- PAGES: how many there are, and their size
+SELECT page_count, page_size FROM pragma_page_count, pragma_page_size;
+
+-- FREEZE, THAW: the database has no more pages than now; as many as it likes
+PRAGMA max_page_count = 1;
+PRAGMA max_page_count = 1073741823;

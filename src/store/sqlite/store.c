@@ -301,7 +301,7 @@ static int make_store(const struct hf_config *config, char *errmsg, struct hf_st
     if (r < 0)
         goto fail;
     sq->base.shared = hf_sq_files_shared(&sq->files);
-    r = hf_sq_connect(sq, sq->keep > 0);
+    r = hf_sq_connect(sq, sq->keep >= 0);
     if (r < 0 && r != HF_ENOTFOUND && r != HF_EDOWN)
         goto fail;
     sq->base.errmsg[0] = '\0';
