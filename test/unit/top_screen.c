@@ -302,7 +302,6 @@ static void test_a_ladder(void **state)
     }
     assert_true(board_take(&stage.board, "two", lines_report("two", place, 4), 0, NULL));
     past_add_record(&stage.past, &record);
-    stage.sight.url = stage.sight.store;
     top_take(&stage.top, &stage.sight);
     (void)top_key(&stage.top, &stage.sight, TOP_KEY_ENTER);
     (void)top_key(&stage.top, &stage.sight, TOP_KEY_DOWN);
@@ -332,7 +331,7 @@ static void test_a_ladder(void **state)
 
 static void test_words_for_the_shell(void **state)
 {
-    struct sight sight = { 0 };
+    struct sight sight = { .store = "redis://ana@db1" };
     char         out[200];
 
     (void)state;
@@ -347,7 +346,7 @@ static void test_words_for_the_shell(void **state)
     words_quote(out, sizeof out, "x\xe2\x80\xae'\n");
     assert_string_equal(out, "$'x\\xe2\\x80\\xae\\'\\x0a'");
     words_command(out, sizeof out, &sight, "break", 7, "-x");
-    assert_string_equal(out, "holdfast break --token 7 -- -x");
+    assert_string_equal(out, "holdfast break --url redis://ana@db1 --token 7 -- -x");
 }
 
 /* ---- Once --------------------------------------------------------------------------- */
