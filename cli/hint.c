@@ -16,6 +16,8 @@ static const struct {
     { "-e", "write -x" },
     { "-u", "a lock ends with its command, or with the stdin of `holdfast hold`" },
     { "--unlock", "a lock ends with its command, or with the stdin of `holdfast hold`" },
+    { "-o", "the command never gets the lock's descriptor: leave it out" },
+    { "--close", "the command never gets the lock's descriptor: leave it out" },
     { "-F", "holdfast stays, to end the command if the lock is lost: leave it out" },
     { "--no-fork",
       "holdfast stays, to end the command if the lock is lost: leave it out" },
@@ -71,7 +73,7 @@ const char *hint_verb(const char *word)
     }
     if (best == NULL)
         return "";
-    snprintf(hint, sizeof hint, "; did you mean \"%s\"?", best->name);
+    snprintf(hint, sizeof hint, " (did you mean \"%s\"?)", best->name);
     return hint;
 }
 
@@ -102,6 +104,6 @@ const char *hint_option(const struct verb *verb, const char *word)
         strncmp(word, "--", 2) == 0 ? nearest_option(verb, word + 2) : NULL;
     if (best == NULL)
         return "";
-    snprintf(hint, sizeof hint, "; did you mean --%s?", best);
+    snprintf(hint, sizeof hint, " (did you mean --%s?)", best);
     return hint;
 }

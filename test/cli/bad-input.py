@@ -129,7 +129,8 @@ def words_that_are_nearly_right(t):
 def options_of_flock(t):
     for word, says in (("--nb", "write -n"), ("--timeout=5", "write -w"), ("-e", "write -x"),
                        ("-u", "ends with its command"), ("--unlock", "ends with its command"),
-                       ("-F", "leave it out"), ("--no-fork", "leave it out")):
+                       ("-F", "leave it out"), ("--no-fork", "leave it out"),
+                       ("-o", "leave it out"), ("--close", "leave it out")):
         refused(t, 64, "run", word, "a", "true", says=says)
     refused(t, 64, "run", "/var/lock/x.lock", "true", says='try "x.lock"')
     refused(t, 64, "run", "./dir/", "true", says="a lock has a name, not a path")
