@@ -237,28 +237,6 @@ static void test_what_is_wrong_is_said(void **state)
     finish(&stage);
 }
 
-static void test_leases(void **state)
-{
-    struct sight sight = { .reachable = true, .lease_ms = 15000 };
-    char         out[WORDS_SHORT];
-
-    (void)state;
-    assert_string_equal(words_lease(out, &sight, 15000), "[||||||] 15s");
-    assert_string_equal(words_lease(out, &sight, 7000), "[|||   ]  7s");
-    assert_string_equal(words_lease(out, &sight, 1), "[|     ]  0s");
-    assert_string_equal(words_lease(out, &sight, 0), "[      ]  0s");
-    assert_string_equal(words_lease(out, &sight, 600000), "[||||||] 10m");
-    assert_string_equal(words_lease(out, &sight, -1), "session");
-    assert_string_equal(words_lease(out, &sight, INT64_MAX), "kernel");
-    assert_string_equal(words_lease(out, &sight, WORDS_FORGOTTEN), "?");
-    assert_true(words_lease_is_low(&sight, 4000));
-    assert_false(words_lease_is_low(&sight, 9000));
-    assert_false(words_lease_is_low(&sight, -1));
-    sight.reachable = false;
-    assert_string_equal(words_lease(out, &sight, 4000), "?");
-    assert_false(words_lease_is_low(&sight, 4000));
-}
-
 /* A screen is made again when an age looks different, once a second at most. */
 static void test_when_time_shows(void **state)
 {
@@ -329,26 +307,6 @@ static void test_a_ladder(void **state)
     finish(&stage);
 }
 
-static void test_words_for_the_shell(void **state)
-{
-    struct sight sight = { .store = "redis://ana@db1" };
-    char         out[200];
-
-    (void)state;
-    words_quote(out, sizeof out, "a-b_c.d/e:f");
-    assert_string_equal(out, "a-b_c.d/e:f");
-    words_quote(out, sizeof out, "");
-    assert_string_equal(out, "''");
-    words_quote(out, sizeof out, "it's $HOME");
-    assert_string_equal(out, "'it'\\''s $HOME'");
-    words_quote(out, sizeof out, CHINESE);
-    assert_string_equal(out, "'" CHINESE "'");
-    words_quote(out, sizeof out, "x\xe2\x80\xae'\n");
-    assert_string_equal(out, "$'x\\xe2\\x80\\xae\\'\\x0a'");
-    words_command(out, sizeof out, &sight, "break", 7, "-x");
-    assert_string_equal(out, "holdfast break --url redis://ana@db1 --token 7 -- -x");
-}
-
 /* ---- Once --------------------------------------------------------------------------- */
 
 static void test_paper(void **state)
@@ -406,10 +364,8 @@ int main(void)
         cmocka_unit_test(test_one_long_name),
         cmocka_unit_test(test_every_size),
         cmocka_unit_test(test_what_is_wrong_is_said),
-        cmocka_unit_test(test_leases),
         cmocka_unit_test(test_when_time_shows),
         cmocka_unit_test(test_a_ladder),
-        cmocka_unit_test(test_words_for_the_shell),
         cmocka_unit_test(test_paper),
         cmocka_unit_test(test_one_document),
     };
