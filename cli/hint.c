@@ -71,7 +71,7 @@ const char *hint_verb(const char *word)
     }
     if (best == NULL)
         return "";
-    snprintf(hint, sizeof hint, "; did you mean \"%s\"?", best->name);
+    snprintf(hint, sizeof hint, " (did you mean \"%s\"?)", best->name);
     return hint;
 }
 
@@ -102,6 +102,6 @@ const char *hint_option(const struct verb *verb, const char *word)
         strncmp(word, "--", 2) == 0 ? nearest_option(verb, word + 2) : NULL;
     if (best == NULL)
         return "";
-    snprintf(hint, sizeof hint, "; did you mean --%s?", best);
+    snprintf(hint, sizeof hint, " (did you mean --%s?)", best);
     return hint;
 }

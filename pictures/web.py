@@ -22,8 +22,8 @@ import time
 
 import stage
 
-URL = "redis://locks.example?history=1000"
-WIDTH, HEIGHT, SCALE = 1080, 690, 1.5
+URL = "redis://locks.example"
+WIDTH, HEIGHT, SCALE = 1080, 760, 1.5
 OPENED = "deploy"
 PATIENCE = 60
 LOG = pathlib.Path("jobs.log")  # what they said
@@ -95,8 +95,9 @@ def start_redis():
     subprocess.Popen(["redis-server", "--bind", "127.0.0.1", "--save", ""],
                      stdout=subprocess.DEVNULL)
     until(lambda: subprocess.run(["redis-cli", "ping"], capture_output=True).returncode == 0)
-    # A server that has just started grants nothing for one lease.
-    subprocess.run(["holdfast", "run", "--quiet", "first", "--", "true"], check=True)
+    # A server that has just started grants nothing for one lease; and it is to keep a history.
+    subprocess.run(["holdfast", "run", "--quiet", "--url", f"{URL}?history=1000", "first", "--", "true"],
+                   check=True)
 
 
 def start_web():

@@ -72,7 +72,8 @@ int64_t draw_screen(struct page *page, struct top *top, const struct sight *sigh
         footer = height;
     size_t rest = height - footer;
     size_t header = rest >= 4 ? 2 : rest > 1 ? 1 : rest;
-    header += rest >= 6 && !sight->reachable && *sight->why != '\0';
+    /* Of a store that was never seen, the table says it: there is room for all of it. */
+    header += rest >= 6 && !sight->reachable && *sight->why != '\0' && sight->as_of > 0;
     draw_header(&draw, &top->rows, header);
     rest -= header;
     if (top->mode == TOP_HELPING) {

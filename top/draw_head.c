@@ -61,7 +61,7 @@ static void put_second(struct draw *draw, const struct rows *rows)
         text_clean(filter, sizeof filter, rows->filter);
         page_print(page, PAGE_STRONG, "  %zu of ", rows->count);
         page_print(page, PAGE_STRONG, "%zu locks: %s", sight->board->count, filter);
-    } else {
+    } else if (sight->as_of > 0) {
         page_print(page, PAGE_PLAIN, "  %zu lock%s", sight->board->count,
                    sight->board->count == 1 ? "" : "s");
     }

@@ -24,11 +24,11 @@ enum {
 
 static const struct table_column row_columns[ROW_COLUMNS] = {
     [ROW_NAME] = { "NAME", 18, 60, 9, false },
-    [ROW_KIND] = { "KIND", 5, 9, 2, false },
-    [ROW_HOLDER] = { "HOLDER", 20, 48, 6, false },
-    [ROW_COMMAND] = { "COMMAND", 8, 60, 1, false },
+    [ROW_KIND] = { "KIND", 5, 9, 1, false },
+    [ROW_HOLDER] = { "HOLDER", 18, 48, 6, false },
+    [ROW_COMMAND] = { "COMMAND", 18, 60, 3, false },
     [ROW_HELD] = { "HELD", 6, 7, 5, true },
-    [ROW_LEASE] = { "LEASE", 8, 12, 3, false },
+    [ROW_LEASE] = { "LEASE", 8, 12, 2, false },
     [ROW_WAIT] = { "WAIT", 4, 8, 8, true },
     [ROW_LONGEST] = { "LONGEST", 7, 7, 7, true },
     [ROW_NOTE] = { "NOTE", 10, 80, 0, false },
@@ -107,7 +107,6 @@ static void put_wrapped(struct draw *draw, const char *text, size_t lines)
     }
 }
 
-/* The header cuts why the store is not reached; here there is room for all of it. */
 static void say_unknown(struct draw *draw, size_t lines)
 {
     char why[600];
@@ -121,7 +120,7 @@ static void say_nothing(struct draw *draw, const struct rows *rows, size_t lines
 {
     const struct sight *sight = draw->sight;
 
-    if (!sight->complete && !sight->reachable && *sight->why != '\0') {
+    if (sight->as_of == 0 && !sight->reachable && *sight->why != '\0') {
         say_unknown(draw, lines);
         return;
     }

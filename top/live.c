@@ -117,6 +117,7 @@ static void take_keys(struct live *live)
     while (!live->over && terminal_key(&key)) {
         if (!live->stale)
             look(live);
+        board_trim(&live->eye->board);
         live->stale = true;
         fulfil(live, top_key(&live->top, &live->sight, key));
     }
@@ -166,6 +167,7 @@ static void turn(struct live *live)
     take_signals(live);
     if (eye_process(live->eye)) {
         look(live);
+        board_trim(&live->eye->board);
         live->stale = true;
     }
     if (clock_boot_ns() >= live->tick_ns)

@@ -9,8 +9,7 @@ struct sight {
     const struct board *board;
     const struct past  *past;
     const char         *store; /* its URL without secrets; not clean */
-    const char         *url; /* what --url needs to find it; NULL: nothing, or a secret */
-    const char         *why; /* not reachable: why; not clean */
+    const char         *why;   /* not reachable: why; not clean */
     bool                reachable, complete, paused;
     int64_t             p50_us, p99_us; /* round trip; -1: not known */
     int64_t             lost;           /* in the last hour; -1: not known */

@@ -18,6 +18,21 @@ void table_want(struct table *table, size_t column, const char *text)
 
     if (columns > table->wants[column])
         table->wants[column] = columns;
+    table->texts[column][columns < TABLE_MOST ? columns : TABLE_MOST]++;
+}
+
+/* The width that fits all texts of a column but the longest, and but one in eight if there are
+ * many. */
+static size_t usual(const struct table *table, size_t column)
+{
+    const size_t *texts = table->texts[column];
+    size_t        count = 0, wider = 0, width = TABLE_MOST;
+
+    for (size_t i = 0; i <= TABLE_MOST; i++)
+        count += texts[i];
+    for (; width > 0 && wider + texts[width] <= 1 + count / 8; width--)
+        wider += texts[width];
+    return width;
 }
 
 /* Of those that are not left out, with the gaps between them. */
@@ -45,12 +60,6 @@ static void leave_one_out(struct table *table)
         table->width[worst] = 0;
 }
 
-/* How much is to be had of a column: the wider it is, and the less it says. */
-static size_t plenty(const struct table *table, size_t i)
-{
-    return table->width[i] * 60 / (size_t)(3 + table->column[i].worth);
-}
-
 /* The one that gives way; TABLE_COLUMNS: there is none. */
 static size_t widest(const struct table *table, const size_t *least)
 {
@@ -58,14 +67,25 @@ static size_t widest(const struct table *table, const size_t *least)
 
     for (size_t i = 0; i < table->columns; i++)
         if (table->width[i] > least[i] &&
-            (found == TABLE_COLUMNS || plenty(table, i) > plenty(table, found)))
+            (found == TABLE_COLUMNS || table->width[i] > table->width[found]))
             found = i;
     return found;
 }
 
+/* Columns give way until they fit; none gets narrower than its least. */
+static void narrow(struct table *table, const size_t *least, size_t width)
+{
+    while (sum_of(table, table->width) > width) {
+        size_t i = widest(table, least);
+        if (i == TABLE_COLUMNS)
+            return;
+        table->width[i]--;
+    }
+}
+
 void table_fit(struct table *table, size_t width)
 {
-    size_t least[TABLE_COLUMNS];
+    size_t least[TABLE_COLUMNS], often[TABLE_COLUMNS];
 
     table->gap = 2;
     for (size_t i = 0; i < table->columns; i++) {
@@ -77,6 +97,7 @@ void table_fit(struct table *table, size_t width)
             wants = column->most;
         table->width[i] = wants;
         least[i] = wants < column->least ? wants : column->least;
+        often[i] = usual(table, i) > least[i] ? usual(table, i) : least[i];
     }
     if (width == 0 || sum_of(table, table->width) <= width)
         return;
@@ -84,12 +105,8 @@ void table_fit(struct table *table, size_t width)
     size_t shown = table->columns;
     while (shown-- > 1 && sum_of(table, least) > width)
         leave_one_out(table);
-    while (sum_of(table, table->width) > width) {
-        size_t i = widest(table, least);
-        if (i == TABLE_COLUMNS)
-            break; /* one is left, and the page will cut it */
-        table->width[i]--;
-    }
+    narrow(table, often, width);
+    narrow(table, least, width); /* if one is left, the page will cut it */
 }
 
 static void put_text(const struct table *table, struct page *page, size_t i,

@@ -2,8 +2,8 @@
  *
  * Each wants as much as its longest text, and no more than its most; one without any text is
  * left out.  If that is too much together, columns are left out, those first that say least,
- * until the others have their least; then the wide ones give way, the sooner the less they
- * say.
+ * until the others have their least.  Then the widest gives way: first to what it usually
+ * needs, so that one long text does not cost the other columns anything, then to its least.
  */
 #ifndef TABLE_H
 #define TABLE_H
@@ -12,6 +12,7 @@
 
 #define TABLE_COLUMNS 10
 #define TABLE_TEXT    520
+#define TABLE_MOST    80 /* no column has more, unless there is no end */
 
 struct table_column {
     const char *title;
@@ -29,6 +30,8 @@ struct table {
     const struct table_column *column;
     size_t                     columns;
     size_t                     wants[TABLE_COLUMNS]; /* of the longest text */
+    /* How many texts are so wide; the last counts those that are wider, too. */
+    size_t texts[TABLE_COLUMNS][TABLE_MOST + 1];
     /* As table_fit() leaves it. */
     size_t width[TABLE_COLUMNS]; /* 0: left out */
     size_t gap;

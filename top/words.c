@@ -140,16 +140,13 @@ void words_quote(char *out, size_t size, const char *word)
 void words_command(char *out, size_t size, const struct sight *sight, const char *verb,
                    uint64_t token, const char *name)
 {
-    char url[1200] = "", number[48] = "", quoted[4200];
+    char url[1200], number[48] = "", quoted[4200];
 
-    if (sight->url != NULL) {
-        snprintf(url, sizeof url, " --url ");
-        words_quote(url + strlen(url), sizeof url - strlen(url), sight->url);
-    }
+    words_quote(url, sizeof url, sight->store); /* it may be typed anywhere */
     if (token != 0)
         snprintf(number, sizeof number, " --token %" PRIu64, token);
     words_quote(quoted, sizeof quoted, name);
-    snprintf(out, size, "holdfast %s%s%s %s%s", verb, url, number,
+    snprintf(out, size, "holdfast %s --url %s%s %s%s", verb, url, number,
              name[0] == '-' ? "-- " : "", quoted);
 }
 

@@ -4,8 +4,11 @@
 #include "changes.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TRIM_FROM 1000 /* lines; the memory of fewer is not worth it */
 
 /* A line is freed with its name behind it. */
 static void line_free(struct board_line *line)
@@ -210,6 +213,17 @@ void board_sweep(struct board *board, uint64_t version, int64_t now, struct past
         board->waiters -= line->waiters;
         remove_line(board, i);
     }
+}
+
+/* free() hands back the end of the heap alone, and something that lives on always lies there. */
+void board_trim(struct board *board)
+{
+    if (board->count > board->most)
+        board->most = board->count;
+    if (board->most < TRIM_FROM || board->count > board->most / 2)
+        return;
+    malloc_trim(0);
+    board->most = board->count;
 }
 
 double board_pain(const struct board_line *line, int64_t now)

@@ -25,6 +25,7 @@ struct board {
     size_t              count, room;
     size_t              holders, waiters; /* of all lines */
     uint64_t            version;          /* changes so far */
+    size_t              most;             /* lines, since memory was handed back */
 };
 
 void board_finish(struct board *board);
@@ -36,6 +37,10 @@ bool board_take(struct board *board, const char *name, struct hf_report *report,
 
 /* Every line that was told after `version` is there, and no other: the rest goes. */
 void board_sweep(struct board *board, uint64_t version, int64_t now, struct past *past);
+
+/* When most lines have gone, hand their memory back to the system.  For a caller that has
+ * freed its own memory of them, too. */
+void board_trim(struct board *board);
 
 /* Leases as they are now, of the places that are as they were: of a look at all lines. */
 void board_refresh(struct board *board, const struct hf_report *all, int64_t now);

@@ -30,9 +30,8 @@ static void put_clean(FILE *out, const char *clean)
             fputc(*clean, out);
 }
 
-/* No memory: an empty value is well-formed, too. */
 /* A backslash is doubled before the text is cleaned: a hidden character and its escaped spelling
- * are two names, and must not become one series. */
+ * are two names, and must not become one series.  No memory: an empty value is well-formed, too. */
 static void put_label(FILE *out, const char *comma, const struct prom_label *label)
 {
     size_t length = strlen(label->value), size = TEXT_CLEAN_FACTOR * 2 * length + 1;

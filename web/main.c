@@ -184,6 +184,7 @@ static void look(struct program *program)
     counts_follow(&site->counts, &eye->past, eye->before);
     if (site->feed.version != eye->board.version) {
         (void)feed_follow(&site->feed, eye);
+        board_trim(&eye->board);
         program->news = true;
     }
     if (eye->reachable != was_reachable || eye->complete != was_complete ||

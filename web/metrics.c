@@ -150,9 +150,11 @@ static void write_link(FILE *out, const struct eye *eye)
     hf_get_client_stats(eye->client, &stats, sizeof stats);
     gauge(out, "holdfast_store_reachable", "1: the store can be reached.",
           eye->reachable);
-    gauge(out, "holdfast_last_look_timestamp_seconds",
-          "When the store was looked at last because something had changed, since 1970.",
-          (double)eye->as_of / 1e6);
+    if (eye->as_of > 0)
+        gauge(out, "holdfast_last_look_timestamp_seconds",
+              "When the store was looked at last because something had changed, since "
+              "1970.",
+              (double)eye->as_of / 1e6);
     counter(out, "holdfast_store_reconnects_total",
             "How often the store was reached again.",
             stats.connected > 0 ? stats.connected - 1 : 0);
@@ -183,8 +185,10 @@ enum MHD_Result metrics_answer(struct site *site, struct MHD_Connection *connect
     site->scraped = now;
     if (!draft_begin(&draft))
         return MHD_NO;
-    write_board(draft.out, &site->eye, now);
-    write_locks(draft.out, &site->eye, now);
+    if (site->eye.as_of > 0) { /* else nothing is known of its locks */
+        write_board(draft.out, &site->eye, now);
+        write_locks(draft.out, &site->eye, now);
+    }
     write_events(draft.out, site);
     write_link(draft.out, &site->eye);
     write_site(draft.out, site);

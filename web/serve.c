@@ -245,6 +245,8 @@ static enum MHD_Result on_metrics(void *data, struct MHD_Connection *connection,
     (void)version;
     (void)part;
     (void)ret;
+    if (!has_one_length(connection))
+        return answer_unclear(connection);
     if (*size > 0 || !is_get(method))
         return answer_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "GET");
     if (site->metrics_checked &&

@@ -54,7 +54,7 @@ const char *hf_name_fault(const char *name)
         s += length;
     }
     if (strchr(name, '/') != NULL)
-        return "contains '/'";
+        return "contains '/': it is a name, not a path";
     if (strstr(name, "..") != NULL || strcmp(name, ".") == 0)
         return "is \".\" or contains \"..\"";
     return NULL;

@@ -66,9 +66,8 @@ int hf_client_check_name(struct hf_client *client, const char *name)
         return 0;
     const char *last = name != NULL ? strrchr(name, '/') : NULL;
     if (last != NULL && strstr(name, "://") == NULL && hf_name_fault(last + 1) == NULL)
-        return hf_client_fail(client, HF_EINVAL,
-                              "the lock name %s: it is a name, not a path; try \"%s\"",
-                              fault, last + 1);
+        return hf_client_fail(client, HF_EINVAL, "the lock name %s; try \"%s\"", fault,
+                              last + 1);
     return hf_client_fail(client, HF_EINVAL,
                           "the lock name %s; use 1 to 255 bytes of plain text", fault);
 }

@@ -232,7 +232,7 @@ static void garbage(void **state)
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     write_file(lab->path, text);
-    must_refuse(lab, HF_ECORRUPT, "no database");
+    must_refuse(lab, HF_ECORRUPT, "is no database");
     struct stat st;
     assert_int_equal(stat(lab->path, &st), 0);
     assert_int_equal(st.st_size, sizeof text - 1);

@@ -129,6 +129,57 @@ static void test_a_table(void **state)
     finish(&stage);
 }
 
+static void put_job(struct stage *stage, const char *name, uint64_t token,
+                    const char *command)
+{
+    char             note[200];
+    struct hf_ticket place = lines_place(token);
+
+    snprintf(note, sizeof note, "user=deploy host=build-07 pid=1234567 command=%s",
+             command);
+    place.note = note;
+    assert_true(board_take(&stage->board, name, lines_report(name, &place, 1), 0, NULL));
+}
+
+/* KIND and LEASE make room for what runs. */
+static void test_a_command_at_80_columns(void **state)
+{
+    struct stage stage;
+
+    (void)state;
+    begin(&stage);
+    put_job(&stage, "deploy-billing-production", 1, "/usr/local/bin/deploy.sh");
+    put_job(&stage, "nightly-backup", 2, "/etc/cron.daily/backup");
+    make(&stage, 80, 10);
+    expect(
+        &stage, 2,
+        " NAME               HOLDER              COMMAND                HELD WAIT LONGEST");
+    expect(
+        &stage, 3,
+        ">deploy-billing-... deploy@build-07:... /usr/local/bin/de...  1m00s    0       -");
+    finish(&stage);
+}
+
+/* It is cut itself before a column of the others is. */
+static void test_one_long_name(void **state)
+{
+    struct stage stage;
+    char         name[61] = "";
+
+    (void)state;
+    begin(&stage);
+    put_job(&stage, "backup-07", 1, "/usr/local/sbin/backup-of-volume-07");
+    put_job(&stage, "backup-08", 2, "/usr/local/sbin/backup-of-volume-08");
+    memset(name, 'x', sizeof name - 1);
+    put_job(&stage, name, 3, "/usr/local/sbin/backup-of-volume-09");
+    make(&stage, 120, 10);
+    assert_true(has(&stage, " /usr/local/sbin/backup-of-volume-07 "));
+    assert_true(has(&stage, " deploy@build-07:1234567 "));
+    make(&stage, 180, 10);
+    assert_true(has(&stage, name));
+    finish(&stage);
+}
+
 /* Any size, in any mode: nothing is beyond the edge, and nothing falls over. */
 static void test_every_size(void **state)
 {
@@ -168,38 +219,22 @@ static void test_what_is_wrong_is_said(void **state)
     stage.sight.reachable = stage.sight.complete = false;
     stage.sight.why = "Redis at db1:6379 cannot be reached\x1b[0m";
     stage.sight.lost = 3;
-    make(&stage, 80, 10);
+    make(&stage, 80, 10); /* it was reached before */
     assert_true(has(&stage, "(NOT REACHABLE)"));
     assert_int_equal(stage.page.line[0].fill, PAGE_BAD);
     expect(&stage, 2, " Redis at db1:6379 cannot be reached\\u001b[0m");
-    expect(&stage, 3, " it is not known who holds a lock:");
-    expect(&stage, 4, " Redis at db1:6379 cannot be reached\\u001b[0m");
     assert_true(has(&stage, "lost in 1 h 3"));
+    stage.sight.as_of = 0;
+    stage.sight.lost = -1;
+    make(&stage, 80, 10);
+    expect(&stage, 1,
+           " held -  waiting -  lost in 1 h -  round trip p50 130us p99 2.1ms");
+    expect(&stage, 2, " it is not known who holds a lock:");
+    expect(&stage, 3, " Redis at db1:6379 cannot be reached\\u001b[0m");
+    assert_true(has(&stage, "as of - (NOT REACHABLE)"));
     make(&stage, 20, 3); /* no room for more than this */
     expect(&stage, 0, " NOT REACHABLE");
     finish(&stage);
-}
-
-static void test_leases(void **state)
-{
-    struct sight sight = { .reachable = true, .lease_ms = 15000 };
-    char         out[WORDS_SHORT];
-
-    (void)state;
-    assert_string_equal(words_lease(out, &sight, 15000), "[||||||] 15s");
-    assert_string_equal(words_lease(out, &sight, 7000), "[|||   ]  7s");
-    assert_string_equal(words_lease(out, &sight, 1), "[|     ]  0s");
-    assert_string_equal(words_lease(out, &sight, 0), "[      ]  0s");
-    assert_string_equal(words_lease(out, &sight, 600000), "[||||||] 10m");
-    assert_string_equal(words_lease(out, &sight, -1), "session");
-    assert_string_equal(words_lease(out, &sight, INT64_MAX), "kernel");
-    assert_string_equal(words_lease(out, &sight, WORDS_FORGOTTEN), "?");
-    assert_true(words_lease_is_low(&sight, 4000));
-    assert_false(words_lease_is_low(&sight, 9000));
-    assert_false(words_lease_is_low(&sight, -1));
-    sight.reachable = false;
-    assert_string_equal(words_lease(out, &sight, 4000), "?");
-    assert_false(words_lease_is_low(&sight, 4000));
 }
 
 /* A screen is made again when an age looks different, once a second at most. */
@@ -245,7 +280,6 @@ static void test_a_ladder(void **state)
     }
     assert_true(board_take(&stage.board, "two", lines_report("two", place, 4), 0, NULL));
     past_add_record(&stage.past, &record);
-    stage.sight.url = stage.sight.store;
     top_take(&stage.top, &stage.sight);
     (void)top_key(&stage.top, &stage.sight, TOP_KEY_ENTER);
     (void)top_key(&stage.top, &stage.sight, TOP_KEY_DOWN);
@@ -271,26 +305,6 @@ static void test_a_ladder(void **state)
     make(&stage, 80, 14);
     expect(&stage, 2, " two  nobody is in its line");
     finish(&stage);
-}
-
-static void test_words_for_the_shell(void **state)
-{
-    struct sight sight = { 0 };
-    char         out[200];
-
-    (void)state;
-    words_quote(out, sizeof out, "a-b_c.d/e:f");
-    assert_string_equal(out, "a-b_c.d/e:f");
-    words_quote(out, sizeof out, "");
-    assert_string_equal(out, "''");
-    words_quote(out, sizeof out, "it's $HOME");
-    assert_string_equal(out, "'it'\\''s $HOME'");
-    words_quote(out, sizeof out, CHINESE);
-    assert_string_equal(out, "'" CHINESE "'");
-    words_quote(out, sizeof out, "x\xe2\x80\xae'\n");
-    assert_string_equal(out, "$'x\\xe2\\x80\\xae\\'\\x0a'");
-    words_command(out, sizeof out, &sight, "break", 7, "-x");
-    assert_string_equal(out, "holdfast break --token 7 -- -x");
 }
 
 /* ---- Once --------------------------------------------------------------------------- */
@@ -346,12 +360,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_table),
+        cmocka_unit_test(test_a_command_at_80_columns),
+        cmocka_unit_test(test_one_long_name),
         cmocka_unit_test(test_every_size),
         cmocka_unit_test(test_what_is_wrong_is_said),
-        cmocka_unit_test(test_leases),
         cmocka_unit_test(test_when_time_shows),
         cmocka_unit_test(test_a_ladder),
-        cmocka_unit_test(test_words_for_the_shell),
         cmocka_unit_test(test_paper),
         cmocka_unit_test(test_one_document),
     };

@@ -165,6 +165,50 @@ static void test_changes_are_remembered(void **state)
     past_finish(&past);
 }
 
+static size_t resident_kib(void)
+{
+    char   line[200];
+    size_t kib = 0;
+    FILE  *file = fopen("/proc/self/status", "r");
+
+    assert_non_null(file);
+    while (kib == 0 && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, "VmRSS:", 6) == 0)
+            kib = strtoul(line + 6, NULL, 10);
+    fclose(file);
+    return kib;
+}
+
+/* The past lives on between the lines, in the same heap. */
+static void test_memory_goes_back(void **state)
+{
+    const unsigned lines = 20000;
+    struct board   board = { 0 };
+    struct past    past;
+    char           name[16];
+
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* they have heaps of their own */
+#endif
+    assert_true(past_init(&past, 100));
+    size_t before = resident_kib();
+    for (unsigned i = 0; i < 2 * lines; i++) {
+        snprintf(name, sizeof name, "lock-%05u", i % lines);
+        assert_true(board_take(&board, name, lines_mutex(name, i + 1, i < lines ? 1 : 0),
+                               5, &past));
+        if (i == lines - 1) {
+            board_trim(&board);
+            assert_in_range(resident_kib() - before, lines / 2, SIZE_MAX);
+        }
+    }
+    assert_int_equal(board.count, 0);
+    board_trim(&board);
+    assert_in_range(resident_kib(), 0, before + 2000);
+    board_finish(&board);
+    past_finish(&past);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_leases_are_refreshed),
         cmocka_unit_test(test_a_sweep),
         cmocka_unit_test(test_changes_are_remembered),
+        cmocka_unit_test(test_memory_goes_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,17 @@ static void test_a_label_cannot_end_its_line(void **state)
     expect(out, "x{a=\"\\\"} 1\\\\nx{\\\\\\\\\\\\u001b\\\\u202e?\"} 7\n");
 }
 
+/* A character that hides, and its spelling. */
+static void test_two_names_are_two_series(void **state)
+{
+    FILE *out = begin();
+
+    (void)state;
+    prom_count(out, "x", (struct prom_label[]){ { "a", "\xe2\x80\xae" }, { 0 } }, 1);
+    prom_count(out, "x", (struct prom_label[]){ { "a", "\\u202e" }, { 0 } }, 2);
+    expect(out, "x{a=\"\\\\u202e\"} 1\nx{a=\"\\\\\\\\u202e\"} 2\n");
+}
+
 static const char *line_of(const char *start)
 {
     const char *at = strstr(text, start);
@@ -90,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_with_and_without_labels),
         cmocka_unit_test(test_a_label_cannot_end_its_line),
+        cmocka_unit_test(test_two_names_are_two_series),
         cmocka_unit_test(test_buckets_of_a_histogram_add_up),
     };
 

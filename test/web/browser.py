@@ -37,13 +37,13 @@ def browser():
 class Page:
     """The page, let in by the printed address."""
 
-    def __init__(self, t, *options, **more):
+    def __init__(self, t, *options, live="up", **more):
         self.t, self.driver = t, browser()
         self.site = Site(t, *options, **more)
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get(f"{self.site.base}/#key={self.site.key}")
-        t.until("it is live", lambda: self.link() == "up")
+        t.until(f"it is {live}", lambda: self.link() == live)
         t.equal(self.driver.current_url, f"{self.site.base}/", "the key is gone from the address")
 
     def js(self, script, *args):
@@ -70,6 +70,9 @@ class Page:
     def ladder(self):
         return self.js("""return [...document.querySelectorAll("#lock .ladder li")].map(
             (rung) => [rung.className, rung.dataset.token])""")
+
+    def commands(self):
+        return self.js("return [...document.querySelectorAll('#lock .commands code')].map((code) => code.textContent)")
 
     def keys(self, *keys):
         webdriver.ActionChains(self.driver).send_keys(*keys).perform()
@@ -219,7 +222,9 @@ def a_used_address_and_a_dead_server_are_told(t):
     page.driver.get("about:blank")
     page.driver.get(f"{page.site.base}/#key={page.site.key}")
     t.until("it is refused", lambda: page.link() == "refused")
-    t.contains(page.text("#empty"), "kill -USR1")
+    t.equal(page.js("return [...document.querySelectorAll('body > section, main, .figures')].filter("
+                    "(part) => part.checkVisibility()).map((part) => part.id)"), ["no-key"])
+    t.contains(page.text("#no-key"), "pkill -USR1 holdfast-web")
     said = len(page.site.said)
     page.site.process.send_signal(signal.SIGUSR1)
     page.site.key = page.site.wait_for(KEY, said)[2]
@@ -228,6 +233,36 @@ def a_used_address_and_a_dead_server_are_told(t):
     page.site.end(signal.SIGKILL)
     t.until("it is told", lambda: page.link() == "stopped")
     page.driver.get("about:blank")
+
+
+@case
+def a_store_that_was_never_reached_is_shown_as_unknown(t):
+    page = Page(t, live="down", env={"HOLDFAST_URL": "redis://127.0.0.1:1"})
+    t.until("it is told", lambda: page.text("#empty"))
+    t.contains(page.text("#empty"), "It is not known who holds a lock.")
+    t.contains(page.text("#empty"), "Redis at 127.0.0.1:1 cannot be reached: connection refused")
+    t.equal([page.text(f"#{id}") for id in ("held", "waiting", "lost", "count", "as-of")], ["–", "–", "–", "", ""])
+    page.end()
+
+
+@case
+def the_commands_to_type_name_the_store_and_work(t):
+    name = "-rf x'$(id)"
+    page = Page(t)
+    holder = t.start("run", "--", name, "--", "sleep", "1000")
+    page.until_row(name, waiters="")
+    page.js("document.querySelector('#rows tr').click()")
+    t.until("it can be broken", lambda: len(page.commands()) == 4)
+    for line in page.commands():
+        t.contains(line, f"--url {t.env['HOLDFAST_URL']} ")
+        t.contains(line, " -- '-rf x'")
+    show, _, _, broken = page.commands()
+    elsewhere = dict(os.environ, PATH=f"{os.path.dirname(hf.HOLDFAST)}:{os.environ['PATH']}", HOLDFAST_URL="nowhere:")
+    t.contains(subprocess.run(["sh", "-c", show], env=elsewhere, capture_output=True, text=True).stdout, f":{holder.pid}")
+    sure = broken.replace("break ", "break --yes ", 1)  # a person is asked
+    t.equal(subprocess.run(["sh", "-c", sure], env=elsewhere, capture_output=True).returncode, 0)
+    t.equal(t.finish(holder).code, 79)
+    page.end()
 
 
 @case
@@ -247,6 +282,8 @@ def it_fits_narrow_screens_and_follows_the_system_s_colours(t):
                 page.js("document.querySelector('#rows tr').click()")
             t.equal(page.js("return document.documentElement.scrollWidth <= innerWidth"), True, f"{width} is too narrow")
             t.equal(page.js("const lock = document.getElementById('lock'); return lock.scrollWidth <= lock.clientWidth"), True)
+            t.equal(page.js("return [...document.querySelectorAll('#lock .commands code')].filter("
+                            "(code) => code.scrollWidth > code.clientWidth).length"), 0, f"commands cut at {width}")
         page.keys(Keys.ESCAPE)
         papers.add(page.js("return getComputedStyle(document.body).backgroundColor"))
     t.equal(len(papers), 2, "light and dark")

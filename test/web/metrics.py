@@ -87,6 +87,7 @@ def they_can_have_an_address_of_their_own(t):
         t.equal(stranger.get(other).status, 404, other)
     t.equal(stranger.ask("DELETE", "/metrics").status, 405)
     t.equal(stranger.get("/metrics", {"Host": "evil.example"}).status, 421)
+    t.equal(stranger.get("/metrics", {"Content-Length": "5", "Transfer-Encoding": "chunked"}).status, 400)
     t.equal(site.end(), 0)
     t.true(not path.exists(), "the socket is left")
 

@@ -139,6 +139,10 @@ def a_store_that_was_never_reached_is_unknown(t):
     t.until("it is told", lambda: me.get("/api/locks").json["why"])
     state = me.get("/api/locks").json
     t.equal([state[key] for key in ("held", "waiting", "lock_count", "as_of")], [None] * 4)
+    metrics = me.get("/metrics").text
+    t.contains(metrics, "\nholdfast_store_reachable 0\n")
+    for unknown in ("holdfast_locks", "holdfast_holders", "holdfast_waiters", "holdfast_last_look"):
+        t.lacks(metrics, f"\n{unknown}")
     site.end()
 
 

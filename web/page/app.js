@@ -90,9 +90,8 @@ function drawHeader() {
 function drawAsOf() {
   const link = document.body.dataset.link;
   if (!state) return;
-  const time = link === "up" ? serverNow() : link === "down" && state.as_of ? Date.parse(state.as_of)
-    : heard + offset;
-  setText(at("as-of"), `as of ${clock(time)}`);
+  const time = link === "up" ? serverNow() : link === "down" ? Date.parse(state.as_of) : heard + offset;
+  setText(at("as-of"), state.as_of ? `as of ${clock(time)}` : ""); // or it was never seen
 }
 
 /** At most once for each picture of the screen. */
@@ -129,7 +128,7 @@ function onState(event) {
   state = fresh;
   table.leaseMs = fresh.lease_ms || 0;
   table.unknown = fresh.as_of ? "" : fresh.reachable ? "Looking at the store."
-    : `It is not known who holds a lock. ${clean(fresh.why)}`;
+    : `It is not known who holds a lock.\n${clean(fresh.why)}`;
   table.takeLeases(fresh.leases);
   table.takeStopped(fresh.stopped);
   lock.store = fresh.store;
@@ -174,10 +173,7 @@ async function begin() {
     listen();
   } catch (error) {
     if (error.status === 401) {
-      showLink("refused", "not let in");
-      at("empty").hidden = false;
-      setText(at("empty"), "Open the address that holdfast-web printed when it started. It works " +
-        "once, for one tab; the signal USR1 makes it print another: kill -USR1 PID.");
+      showLink("refused", "not let in"); // #no-key says what to do
       return;
     }
     showLink("stopped", "holdfast-web does not answer");
