@@ -117,7 +117,7 @@ def watch_tells_events(t):
     t.true(re.match(rf"\d{{4}}-\d\d-\d\dT[\d:.]+Z granted +sh .*pid {holder.pid}", event_line(watch)),
            "first event")
     event_line(jsons)
-    waiter = t.start("run", "a", "--", "sh", "-c", "read x")
+    waiter = t.start("run", "a", "--", "sh", "-c", "read x", stdin=subprocess.PIPE)
     t.contains(event_line(watch), "entered")
     event = json.loads(event_line(jsons))
     t.equal((event["event"], event["pid"], event["name"]), ("entered", waiter.pid, "a"))
@@ -127,8 +127,8 @@ def watch_tells_events(t):
     t.contains(event_line(watch), "left")
     t.end(holder)
     t.contains(event_line(watch), "released")
-    t.finish(waiter)
     t.contains(event_line(watch), "granted")
+    t.finish(waiter, data=b"")
     for process in (watch, jsons):
         process.send_signal(signal.SIGINT)
         t.equal(process.wait(LIMIT), -signal.SIGINT)
