@@ -117,7 +117,6 @@ static void take_keys(struct live *live)
     while (!live->over && terminal_key(&key)) {
         if (!live->stale)
             look(live);
-        board_trim(&live->eye->board);
         live->stale = true;
         fulfil(live, top_key(&live->top, &live->sight, key));
     }
