@@ -81,7 +81,7 @@ def test_closed_while_others_look():
 def test_errors_that_are_kept_do_not_keep_the_client():
     """Tracebacks have local variables in them: close() must not wait for those."""
     client = holdfast.Client()
-    kept = []
+    kept, caught = [], None
     for fail in (lambda: holdfast.Lock("a/b", client=client).acquire(),
                  lambda: holdfast.Lock("x", client=client, max_waiters=-1).acquire(),
                  lambda: holdfast.Election("a/b", client=client),
@@ -94,6 +94,8 @@ def test_errors_that_are_kept_do_not_keep_the_client():
     closing.start()
     closing.join(20)
     assert not closing.is_alive()
+    del kept, caught, fail
+    gc.collect()  # and what they had is not freed twice
 
 
 def test_release_after_the_client_was_closed():
