@@ -192,8 +192,12 @@ class BaseLock(TaskSide):
     def left(self) -> float:
         """Seconds for which it is surely yours yet: 0.0: stop now; math.inf: as long as this
         process lives.  Asks nobody, so look before every step that matters."""
-        place = self._current()
-        return 0.0 if place is None else place.left
+        handle = self._found()
+        left = 0.0 if handle is None or self._by_task else handle.left
+        if left > 0:  # as nearly always: it is asked often
+            return left
+        held = self._current()
+        return 0.0 if held is None else held.left
 
     @property
     def token(self) -> int:
