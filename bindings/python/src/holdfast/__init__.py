@@ -9,6 +9,7 @@ Locks are kept in a file of your own, or where $HOLDFAST_URL or url= says: on Zo
 PostgreSQL.  Errors are all HoldfastError; LockTimeout is a TimeoutError, too.
 """
 from . import _c
+from ._base import BaseLock
 from ._client import Client, load, shared_client
 from ._errors import (
     DeadlockError, ForkedError, HoldfastError, InvalidArgument, LockBusy, LockCanceled, LockLost,
@@ -17,7 +18,7 @@ from ._errors import (
 from ._all_of import AllOf
 from ._election import Election
 from ._inspect import Entry, Finding, ask, break_, doctor, inspect, inspect_async, verify, watch
-from ._locks import BaseLock, Claim, Lock, ReadLock, Semaphore, WriteLock
+from ._locks import Claim, Lock, ReadLock, Semaphore, WriteLock
 
 __version__ = "0.1.0"
 library_version = _c.text(_c.lib.hf_version())

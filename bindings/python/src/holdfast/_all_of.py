@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Optional, Union
 
+from ._base import BaseLock, Callback
 from ._client import Client
 from ._handle import Plan
-from ._locks import BaseLock, Callback
 
 
 class AllOf(BaseLock):

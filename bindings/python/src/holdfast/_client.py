@@ -66,16 +66,16 @@ class Client:
             warden=encode(warden) if isinstance(warden, str) else None,
             error=ctypes.cast(message, ctypes.c_char_p), error_size=len(message))
         self._prepare(options)
-        made = Owned()
+        self._as_parameter_ = Owned()
         r = _c.lib.hf_open(None if url is None else encode(url), ctypes.byref(options),
-                           ctypes.byref(made))
+                           ctypes.byref(self._as_parameter_))
         if r < 0:
+            self._as_parameter_ = NOTHING
             raise error_of(r, message=_c.text(message.value))
-        self._address = made.value or 0
-        self._session = weakref.ref(made)
+        self._address = self._as_parameter_.value or 0
+        self._session = weakref.ref(self._as_parameter_)
         _sessions[self._address] = self._session
         _clients.add(self)
-        self._as_parameter_ = made
 
     def _prepare(self, options: _c.Options) -> None:
         """For subclasses: the last word on the options."""

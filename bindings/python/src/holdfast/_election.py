@@ -73,17 +73,17 @@ class Election:
             size=ctypes.sizeof(_c.ElectionOptions), note=None if note is None else encode(note),
             observe=observe, once=once, elected=self._callbacks[0], deposed=self._callbacks[1],
             leader=self._callbacks[2])
-        made = Owned()
+        self._as_parameter_ = Owned()
         self._needs = self.client._use()
         try:
             self.client._check(_c.lib.hf_election_new(
-                self._needs, encode(name), ctypes.byref(options), ctypes.byref(made)))
+                self._needs, encode(name), ctypes.byref(options),
+                ctypes.byref(self._as_parameter_)))
         except BaseException:
             self._needs = None  # this object may outlive the client, in a traceback
             raise
-        self._addresses.append(made.value or 0)
-        self._made = weakref.ref(made)
-        self._as_parameter_ = made
+        self._addresses.append(self._as_parameter_.value or 0)
+        self._made = weakref.ref(self._as_parameter_)
         self.client._parts[id(self)] = self
 
     # ---- Leading ------------------------------------------------------------------------------

@@ -35,15 +35,13 @@ class Plan:
     def make(self, client: Client) -> Handle:
         handle = Handle(client)
         handle.parts = [part.make(client) for part in self.parts]
-        made = Owned()
+        handle._as_parameter_ = Owned()
         try:
-            made.needs = client._use()
-            self._construct(client, made, handle.parts)
-            free_with(made, _c.lib.hf_lock_free)
-            handle._as_parameter_ = made
+            handle._as_parameter_.needs = client._use()
+            self._construct(handle)
+            free_with(handle, _c.lib.hf_lock_free)
             self._set_up(handle)
         except BaseException:
-            made.needs = None  # this frame may outlive the client, in a traceback
             handle._free()
             raise
         client._parts[id(handle)] = handle
@@ -51,17 +49,20 @@ class Plan:
             handle._free()
         return handle
 
-    def _construct(self, client: Client, made: Owned, parts: list[Handle]) -> None:
+    def _construct(self, handle: Handle) -> None:
+        check, out = handle.client._check, ctypes.byref
         if self.kind == "all_of":
-            made.needs = tuple(part._as_parameter_ for part in parts)  # and these the client
-            array = (_c.Pointer * len(parts))(*(part.value for part in made.needs))
-            client._check(_c.lib.hf_all_of(array, len(parts), ctypes.byref(made)))
+            count = len(handle.parts)
+            handle._as_parameter_.needs = [part._as_parameter_ for part in handle.parts]
+            array = (_c.Pointer * count)(*(one.value for one in handle._as_parameter_.needs))
+            check(_c.lib.hf_all_of(array, count, out(handle._as_parameter_)))
             return
         numbers: tuple[int, ...] = ()
         if self.kind == "semaphore":
             numbers = _uint32(self.capacity, "slots"), _uint32(self.weight, "slots")
         construct = getattr(_c.lib, f"hf_{self.kind}")
-        client._check(construct(made.needs, encode(self.name), *numbers, ctypes.byref(made)))
+        check(construct(handle._as_parameter_.needs, encode(self.name), *numbers,
+                        out(handle._as_parameter_)))
 
     def _set_up(self, handle: Handle) -> None:
         check = handle.client._check

@@ -6,7 +6,8 @@ whose `_as_parameter_` it is.  ctypes keeps it until the call is over, and Pytho
 to it.  Who closes something only takes the object away; the next call is given NULL, which the
 library refuses.  What it points to is freed when the last reference is gone.
 
-For that the object must be in no local variable: those live on in the traceback of an exception.
+For that the object must be in no local variable: those live on in the traceback of an exception, and
+the object would outlive what it needs, or make close() wait for it.
 """
 from __future__ import annotations
 
@@ -33,12 +34,12 @@ class _Grave(weakref.ref):  # type: ignore[type-arg]
 _graves: dict[int, _Grave] = {}  # by address: a later one takes the place of one that is freed
 
 
-def free_with(owned: Owned, free: Any) -> None:
-    """Free it by this function of the library when nothing refers to it any more.  No line of
-    Python is run for that: so no signal handler can get in between, and it may happen anywhere,
+def free_with(owner: Any, free: Any) -> None:
+    """Free what this is of by a function of the library when nothing refers to it any more.  No line
+    of Python is run for that: so no signal handler can get in between, and it may happen anywhere,
     also in a reference cycle."""
-    address = owned.value or 0
-    grave = _Grave(owned, free)
+    address = owner._as_parameter_.value or 0
+    grave = _Grave(owner._as_parameter_, free)
     grave._as_parameter_ = ctypes.c_void_p(address)
     _graves[address] = grave
 

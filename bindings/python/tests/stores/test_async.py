@@ -205,46 +205,6 @@ def test_a_task_that_lost_it_is_not_let_in_again(url, name):
     asyncio.run(main())
 
 
-def test_election_and_questions_of_tasks(url, name):
-    """The loop goes on while they wait."""
-    async def main():
-        turns = 0
-
-        async def count():
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0)
-
-        counting = asyncio.create_task(count())
-        async with holdfast.Election(name, url=url, note="first") as first:
-            await first.wait_to_lead_async(20)
-            with holdfast.Client(url) as client:
-                async with holdfast.Election(name, client=client, note="second") as second:
-                    with pytest.raises(holdfast.LockTimeout):
-                        await second.wait_to_lead_async(0.05)
-                    waiting = asyncio.create_task(second.wait_to_lead_async(20))
-                    await asyncio.sleep(0.01)
-                    before = turns
-                    first.resign()
-                    await waiting
-                    assert second.leads and not first.leads and turns > before
-        async with holdfast.Lock(f"{name}-lock", url=url) as lock:
-            before = turns
-            await lock.ensure_held_async()
-            entry, = await holdfast.inspect_async(f"{name}-lock", url=url)
-            assert entry.token == lock.token and turns > before
-            with holdfast.Client(url) as client:
-                holdfast.break_(f"{name}-lock", lock.token, client=client)
-            with pytest.raises(holdfast.LockLost):
-                await lock.ensure_held_async()
-            raise KeyError  # matters more than the loss, and ends the block
-        counting.cancel()
-
-    with pytest.raises(KeyError):
-        asyncio.run(main())
-
-
 def test_callbacks_come_from_the_loop(url, name):
     async def main():
         loop = asyncio.get_running_loop()
@@ -290,3 +250,43 @@ def test_kinds(url, name):
                 await asyncio.create_task(parts[0].acquire_async(0.02))
 
     asyncio.run(main())
+
+
+def test_election_and_questions_of_tasks(url, name):
+    """The loop goes on while they wait."""
+    async def main():
+        turns = 0
+
+        async def count():
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        counting = asyncio.create_task(count())
+        async with holdfast.Election(name, url=url, note="first") as first:
+            await first.wait_to_lead_async(20)
+            with holdfast.Client(url) as client:
+                async with holdfast.Election(name, client=client, note="second") as second:
+                    with pytest.raises(holdfast.LockTimeout):
+                        await second.wait_to_lead_async(0.05)
+                    waiting = asyncio.create_task(second.wait_to_lead_async(20))
+                    await asyncio.sleep(0.01)
+                    before = turns
+                    first.resign()
+                    await waiting
+                    assert second.leads and not first.leads and turns > before
+        async with holdfast.Lock(f"{name}-lock", url=url) as lock:
+            before = turns
+            await lock.ensure_held_async()
+            entry, = await holdfast.inspect_async(f"{name}-lock", url=url)
+            assert entry.token == lock.token and turns > before
+            with holdfast.Client(url) as client:
+                holdfast.break_(f"{name}-lock", lock.token, client=client)
+            with pytest.raises(holdfast.LockLost):
+                await lock.ensure_held_async()
+            raise KeyError  # matters more than the loss, and ends the block
+        counting.cancel()
+
+    with pytest.raises(KeyError):
+        asyncio.run(main())
