@@ -61,7 +61,7 @@ class Sqlite(Store):
         self.data, self.path = data, self.folder(stack, data)
 
     def url(self, space=None, ttl=None, port=None):
-        return f"sqlite:{self.path}/{space or 'locks'}.db"
+        return f"sqlite:{self.path}/{space or 'locks'}.db?history=0"  # as the others: none keeps any
 
     def address(self, port=None):
         return str(self.path)
