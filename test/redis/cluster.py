@@ -2,7 +2,6 @@
 """cluster - servers of a cluster, as the user of the command sees them: any can be named, one
 takes over from another, and our slot moves."""
 import contextlib
-import functools
 import sys
 import time
 
@@ -10,35 +9,14 @@ sys.path.append(f"{sys.path[0]}/../server")
 from command import *  # noqa: E402,F403
 import redis  # noqa: E402
 import resp  # noqa: E402
+from seen import case, holders, settle  # noqa: E402
 
 
 server = None
 
 
-def case(function):
-    """What is left at the end is looked for where the case began: its server is gone then."""
-    @functools.wraps(function)
-    def wrapped(t):
-        url = t.env["HOLDFAST_URL"]
-        try:
-            function(t)
-        finally:
-            t.env["HOLDFAST_URL"] = url
-    return hf.case(wrapped)
-
-
 def at(where=None, ttl="2s", prefix="holdfast"):
     return f"redis://{(where or server).address}?ttl={ttl}&prefix={prefix}"
-
-
-def settle(t, url):
-    """A hold-off may go on: the server is young."""
-    t.env["HOLDFAST_URL"] = url
-    t.equal(t.run("run", "-w", "30", "settle", "--", "true").code, 0, "it settles")
-
-
-def holders(t, name):
-    return [e["token"] for lock in t.list() if lock["name"] == name for e in lock["holders"]]
 
 
 @contextlib.contextmanager

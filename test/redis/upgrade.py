@@ -8,6 +8,7 @@ import sys
 sys.path.append(f"{sys.path[0]}/../server")
 from command import *  # noqa: E402,F403
 import redis  # noqa: E402
+import seen  # noqa: E402
 
 
 server = None
@@ -17,14 +18,9 @@ def case(function):
     """In a namespace of its own, where no hold-off goes on."""
     @functools.wraps(function)
     def wrapped(t):
-        url = t.env["HOLDFAST_URL"]
-        t.env["HOLDFAST_URL"] = f"redis://{server.address}?ttl=2s&prefix={function.__name__}"
-        t.equal(t.run("run", "-w", "30", "settle", "--", "true").code, 0, "it settles")
-        try:
-            function(t)
-        finally:
-            t.env["HOLDFAST_URL"] = url
-    return hf.case(wrapped)
+        seen.settle(t, f"redis://{server.address}?ttl=2s&prefix={function.__name__}")
+        function(t)
+    return seen.case(wrapped)
 
 
 def newer(t, *args):
