@@ -22,7 +22,7 @@ def a_line_is_live_and_the_server_may_go(t):
     t.lacks(screen, SECRET)
     t.true("session" in screen or "[|" in screen, f"a lease: {screen}")
     terminal.keys("Enter")
-    screen = terminal.shows("deploy  mutex, 1 holds, 1 waits", ">holds", "`- 1", "holdfast break --token")
+    screen = terminal.shows("deploy  mutex, 1 holds, 1 waits", ">holds", "`- 1", "holdfast break --url", "--token")
     t.lacks(screen, SECRET)
     terminal.keys("Escape")
 
