@@ -26,7 +26,11 @@ def led(t, count):
 
 
 def commands(t):
-    return sum(not command.startswith(HOLDFAST) for command in t.processes().values())
+    """How many run.  One that is just becoming another program has no environment to be known by."""
+    def count():
+        return sum(not command.startswith(HOLDFAST) for command in t.processes().values())
+    t.until("a command runs", lambda: count() > 0)
+    return count()
 
 
 def end(t, *processes):
