@@ -26,11 +26,13 @@ def led(t, count):
 
 
 def commands(t):
-    """How many run.  One that is just becoming another program has no environment to be known by."""
-    def count():
-        return sum(not command.startswith(HOLDFAST) for command in t.processes().values())
-    t.until("a command runs", lambda: count() > 0)
-    return count()
+    return sum(not command.startswith(HOLDFAST) for command in t.processes().values())
+
+
+def one_command_runs(t):
+    """One that is just becoming another program has no environment to be known by."""
+    t.until("a command runs", lambda: commands(t) > 0)
+    t.equal(commands(t), 1, "commands that run")
 
 
 def end(t, *processes):
@@ -60,7 +62,7 @@ def when_the_leader_is_killed_the_next_leads(t):
     t.waiting("boss", 1)
     t.end(one, signal.SIGKILL)
     t.equal(led(t, 2), ["one", "two"])
-    t.equal(commands(t), 1, "commands that run")
+    one_command_runs(t)
     end(t, two)
 
 
@@ -73,7 +75,7 @@ def a_deposed_leader_ends_its_command_and_queues_again(t):
     t.equal(t.run("break", "--yes", "boss").code, 0)
     t.equal(led(t, 2), ["one", "two"])
     t.waiting("boss", 1)
-    t.equal(commands(t), 1, "commands that run")
+    one_command_runs(t)
     t.equal(t.run("break", "--yes", "boss").code, 0)
     t.equal(led(t, 3), ["one", "two", "one"])
     t.waiting("boss", 1)
