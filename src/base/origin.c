@@ -33,7 +33,7 @@ static bool find_file(char ret[PATH_MAX])
     return found;
 }
 
-bool hf_origin_find(const char *relative, char ret[PATH_MAX])
+bool hf_origin_find(const char *folder, const char *program, char ret[PATH_MAX])
 {
     char        path[PATH_MAX];
     struct stat ours, its;
@@ -44,8 +44,8 @@ bool hf_origin_find(const char *relative, char ret[PATH_MAX])
         stat(path, &ours) == 0 ? ours.st_uid : 0; /* it may be replaced by now */
     char  *name = strrchr(path, '/') + 1;
     size_t room = sizeof path - (size_t)(name - path);
-    if ((size_t)snprintf(name, room, "%s", relative) >= room || stat(path, &its) < 0 ||
-        !S_ISREG(its.st_mode) || access(path, X_OK) < 0)
+    if ((size_t)snprintf(name, room, "%s/%s", folder, program) >= room ||
+        stat(path, &its) < 0 || !S_ISREG(its.st_mode) || access(path, X_OK) < 0)
         return false;
     if (its.st_uid != 0 && its.st_uid != geteuid() && its.st_uid != owner)
         return false;

@@ -227,7 +227,8 @@ static bool has_foreign_rights(void)
  * be. */
 static const char *find_program(char room[PATH_MAX])
 {
-    return hf_origin_find(HF_WARDEN_BESIDE, room) || hf_origin_find("holdfast", room)
+    return hf_origin_find(HF_WARDEN_BESIDE, "holdfast", room) ||
+                   hf_origin_find(".", "holdfast", room)
                ? room
                : HF_WARDEN_PATH;
 }
