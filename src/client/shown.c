@@ -86,10 +86,10 @@ void hf_lock_show(struct hf_lock *lock, enum hf_state state, int why)
     if (before == state)
         return;
     assert((arrows[before] & 1u << state) != 0);
+    atomic_store(&shown->ahead, held ? 0 : -1); /* a thread that sees it held sees 0 */
     atomic_store(&shown->state, (int)state);
     hf_lock_link(lock, HF_LIST_HELD, held ? &lock->client->held : NULL);
     set_alarm(lock, state); /* not before: who is woken by it sees that it is lost */
-    atomic_store(&shown->ahead, held ? 0 : -1);
     hf_stats_count(lock, before, state, why);
     tell_of(lock, state, why);
 }
