@@ -38,8 +38,12 @@ def pretender(name, names, days):
     nobody gets further than that.  Gives its host:port."""
     folder = certificates()
     (folder / f"{name}.ext").write_text(f"subjectAltName={names}\n")
+    term = ["-days", str(days)]
+    if days < 0 and "-not_after" in subprocess.run(["openssl", "x509", "-help"], capture_output=True,
+                                                   text=True, check=False).stderr:
+        term = ["-not_before", "20200101000000Z", "-not_after", "20200102000000Z"]  # OpenSSL 3.5 knows no other way
     certs.openssl(folder, "x509", "-req", "-in", "server.csr", "-out", f"{name}.pem", "-CA", "ca.pem",
-                  "-CAkey", "ca.key", "-CAcreateserial", "-days", str(days), "-extfile", f"{name}.ext")
+                  "-CAkey", "ca.key", "-CAcreateserial", *term, "-extfile", f"{name}.ext")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / f"{name}.pem", folder / "server.key")
 

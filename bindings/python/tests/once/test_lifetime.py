@@ -15,7 +15,9 @@ import holdfast
 
 def run(code, *args, limit=120, **environment):
     """In a Python of its own, since it may crash or hang."""
-    done = subprocess.run([sys.executable, "-c", f"import holdfast, sys\n{code}", *map(str, args)],
+    # From 3.12 on Python warns of every fork beside threads.
+    done = subprocess.run([sys.executable, "-W", "ignore::DeprecationWarning", "-c",
+                           f"import holdfast, sys\n{code}", *map(str, args)],
                           capture_output=True, text=True, timeout=limit,
                           env=os.environ | environment)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
