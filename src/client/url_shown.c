@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Take the value out of every "password=..." and the like.  client_key and server_key are what
- * libpq has as scram_...; a name may be written as %XX: who knows which it is. */
+ * libpq has as scram_...; a name that has %XX in it may be any of them. */
 static void hide_params(char *url)
 {
     static const char *const secret[] = { "password",   "passwd",     "secret", "token",

@@ -39,7 +39,7 @@ void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure)
     sqlite3_exec(db->handle, text, NULL, NULL, NULL);
 }
 
-/* Whoever shares the file can write anything to it, also what SQLite would do on our behalf.
+/* A user who shares the file can write anything to it, also what SQLite would do on our behalf.
  * We have no triggers and no views, so others' are not run; nothing is mapped that somebody
  * could truncate (shm.c); nothing is written elsewhere (vfs.c). */
 static void be_wary(struct hf_sq_db *db)
@@ -230,7 +230,7 @@ static int make_tables(struct hf_sq_db *db, bool older)
 }
 
 /* All or nothing, and whoever else does the same has done it, or waits.  A change is of a row
- * or two: small pages are less to write, and less to read for who opens the log next. */
+ * or two: small pages are less to write, and less to read for the client that opens the log next. */
 int hf_sq_db_fill(struct hf_sq_db *db)
 {
     int r = run_sql(db, "PRAGMA page_size = 1024");
@@ -260,8 +260,9 @@ void hf_sq_db_close(struct hf_sq_db *db)
     *db = (struct hf_sq_db){ 0 };
 }
 
-/* That it was written back is known as long as anybody has it open.  So for who opens it
- * next it must be empty, unless somebody reads it this very moment: he is not waited for. */
+/* That the log was written back is known only as long as a client has it open.  So it must be
+ * empty for the client that opens it next.  One that reads it this very moment is not waited
+ * for. */
 void hf_sq_db_clear_log(struct hf_sq_db *db, bool last)
 {
     if (last)
