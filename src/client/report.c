@@ -96,14 +96,14 @@ static int fill_entry(struct full_report *all, size_t i, const struct hf_ticket 
 /* Each line begins where another name does. */
 static int fill_entries(struct full_report *all, const struct hf_line *line)
 {
-    struct hf_line_walk walk = { 0 };
-    int                 r = 0;
+    struct hf_sum ahead = { 0 };
+    int           r = 0;
 
     for (size_t i = 0; r == 0 && i < line->count; i++) {
         const struct hf_ticket *ticket = &line->ticket[i];
         if (i > 0 && strcmp(ticket->line, ticket[-1].line) != 0)
-            walk = (struct hf_line_walk){ 0 };
-        r = fill_entry(all, i, ticket, hf_line_walk(&walk, &ticket->shape));
+            ahead = (struct hf_sum){ 0 };
+        r = fill_entry(all, i, ticket, hf_sum_next(&ahead, &ticket->shape));
     }
     return r;
 }

@@ -109,8 +109,8 @@ int hf_line_walk(const struct hf_shape *mine, hf_next_ahead *next, void *from,
         *verdict = hf_sum_judge(&sum, mine);
     }
     if (who != NULL) {
-        bool alone = sum.count > 0 && !(hf_shape_agrees(&other, mine) &&
-                                        fits(other.weight, mine));
+        bool alone =
+            sum.count > 0 && !(hf_shape_agrees(&other, mine) && fits(other.weight, mine));
         *who = (struct hf_blockers){ .count = sum.count, .alone = alone };
     }
     return r < 0 ? r : 0;
