@@ -173,7 +173,7 @@ static const char *want(struct actor *actor, const char *name, char **word, size
     if (limit != HF_NEVER)
         limit += host_clock(&actor->host, actor->stage->net.now);
     role->job.limit = behind;
-    role->job.hold.follow = follow;
+    role->job.follow = follow;
     hf_job_want(&role->job, once, limit);
     return NULL;
 }
