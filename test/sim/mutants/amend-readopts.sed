@@ -3,6 +3,7 @@
         queue = hf_world_line(world, req->name, true);\
         place->ticket.seq = ++world->seq;\
         place->ticket.token = ++world->token;\
-        hf_queue_join(queue, place, world->wall);\
+        hf_queue_join(queue, place);\
+        hf_world_changed(world, queue, session);\
     }\
 &/
