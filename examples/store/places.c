@@ -228,18 +228,10 @@ static int leave_line(struct session *session, struct hf_req *req)
     return 0;
 }
 
-/* The place that a BREAK or ASK means, or NULL. */
-static struct place *named_place(const struct hf_req *req)
-{
-    bool other = req->token != 0 && req->token != req->seq;
-
-    return other ? NULL : seen_place(req->name, req->seq);
-}
-
 /* BREAK.  S8 truth: the place stays for its owner, who is told when he leaves. */
 static int break_place(struct session *session, struct hf_req *req)
 {
-    struct place *place = named_place(req);
+    struct place *place = seen_place(req->name, req->token);
 
     if (place == NULL)
         return fail(session, HF_ENOTFOUND, "there is no such place");
@@ -250,7 +242,7 @@ static int break_place(struct session *session, struct hf_req *req)
 
 static int ask_for_place(struct session *session, struct hf_req *req)
 {
-    struct place *place = named_place(req);
+    struct place *place = seen_place(req->name, req->token);
 
     if (place == NULL)
         return fail(session, HF_ENOTFOUND, "there is no such place");

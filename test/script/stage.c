@@ -219,7 +219,7 @@ static const char *go_to_ticket(struct actor *actor, enum hf_op op, char **word,
         .req = { .op = op,
                  .name = stage->name,
                  .note = stage->why,
-                 .seq = strtoull(word[1], NULL, 10) },
+                 .token = strtoull(word[1], NULL, 10) },
         .deadline = HF_NEVER,
         .on_done = on_errand,
     };

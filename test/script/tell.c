@@ -41,7 +41,6 @@ static void tell_deaths(struct stage *stage)
     }
 }
 
-/* Stories call a ticket by its token, which in a new world is its seq. */
 static void tell_enter(struct stage *stage, const char *who, const char *name,
                        const struct hf_answer *answer)
 {
@@ -80,7 +79,7 @@ static void tell_verb(struct stage *stage, const char *who, const struct hf_req 
         stage_tell(stage, "    %s has no ticket of %s to amend", who, req->name);
     else if (req->op == HF_BREAK || req->op == HF_ASK)
         stage_tell(stage, "    %s %s ticket %d of %s: %s", who,
-                   req->op == HF_ASK ? "asks for" : "breaks", (int)req->seq, req->name,
+                   req->op == HF_ASK ? "asks for" : "breaks", (int)req->token, req->name,
                    hf_strerror(answer->status));
 }
 

@@ -109,13 +109,13 @@ static void ask(struct sim *sim, struct host *host, struct request *request)
         .req = { .op = HF_ASK,
                  .name = request->name->text,
                  .note = request->why,
-                 .seq = queue->first->ticket.seq },
+                 .token = queue->first->ticket.token },
         .deadline = host_clock(host, sim->net.now) + scale(sim),
         .on_done = on_asked,
     };
     request->out = true;
     sim_tell(sim, "%c asks for ticket %d of %s", (char)('a' + sim_index(sim, host)),
-             (int)request->errand.req.seq, request->name->text);
+             (int)request->errand.req.token, request->name->text);
     hf_errand_start(&request->errand, &host->engine);
 }
 

@@ -120,12 +120,12 @@ static void check_follower(struct wish *wish, const struct hf_place *place)
 
 /* Whose ticket was it that a BREAK has just taken?  Its session keeps it. */
 static bool was_broken(const struct wish *wish, const struct hf_session *session,
-                       uint64_t seq)
+                       uint64_t token)
 {
     const struct hf_place *place = session != NULL ? session->places : NULL;
 
     for (; place != NULL; place = place->beside)
-        if (place->queue == NULL && place->ticket.seq == seq)
+        if (place->queue == NULL && place->ticket.token == token)
             return place->id == wish->job.hold.id;
     return false;
 }
@@ -152,7 +152,7 @@ static void follow(struct wish *wish, const struct hf_session *session,
         check_ticket(wish, place);
     if (place != NULL && wish->job.follow && wish->state == HF_HOLD_WAITING)
         check_follower(wish, place);
-    if (is_verb(letter, HF_BREAK) && was_broken(wish, session, letter->req.seq))
+    if (is_verb(letter, HF_BREAK) && was_broken(wish, session, letter->req.token))
         wish->broken = wish->job.hold.id;
     if (place == NULL || !place->granted)
         wish->served_at = HF_NEVER;
@@ -263,7 +263,7 @@ static void check_standing(struct sim *sim, const struct hf_req *req,
 static void note_asked(struct sim *sim, const struct hf_req *req)
 {
     const struct hf_queue *queue = hf_world_line(&sim->net.world, req->name, false);
-    const struct hf_place *place = hf_queue_find(queue, req->seq, req->token);
+    const struct hf_place *place = hf_queue_find(queue, req->token);
 
     for (size_t i = 0; i < sim->hosts; i++)
         for (size_t j = 0; sim->host[i].store != NULL && j < sim->wishes; j++)

@@ -20,10 +20,10 @@ static struct hf_place *join_line(struct hf_world *world, struct hf_session *ses
     }
     place->id = req->id;
     place->session = session;
-    place->ticket = (struct hf_ticket){ .seq = ++world->seq,
-                                        .token = ++world->token,
-                                        .shape = req->shape,
-                                        .since = world->wall };
+    uint64_t token = ++world->token;
+    place->ticket = (struct hf_ticket){
+        .seq = token, .token = token, .shape = req->shape, .since = world->wall
+    };
     place->beside = session->places;
     session->places = place;
     hf_queue_join(queue, place);

@@ -119,13 +119,11 @@ struct hf_standing hf_place_standing(const struct hf_place *place)
     };
 }
 
-struct hf_place *hf_queue_find(const struct hf_queue *queue, uint64_t seq, uint64_t token)
+struct hf_place *hf_queue_find(const struct hf_queue *queue, uint64_t token)
 {
     struct hf_place *place = queue != NULL ? queue->first : NULL;
 
-    assert(seq != 0 || token != 0);
-    while (place != NULL && ((seq != 0 && place->ticket.seq != seq) ||
-                             (token != 0 && place->ticket.token != token)))
+    while (place != NULL && place->ticket.token != token)
         place = place->next;
     return place;
 }

@@ -60,9 +60,7 @@ void hf_queue_settle(struct hf_queue *queue, int64_t wall);
 /* How a place stands; NULL: there is none. */
 struct hf_standing hf_place_standing(const struct hf_place *place);
 
-/* The place with that seq and that token, each unless it is 0; NULL: there is none, or
- * `queue` is NULL. */
-struct hf_place *hf_queue_find(const struct hf_queue *queue, uint64_t seq,
-                               uint64_t token);
+/* The place with that token; NULL: there is none, or `queue` is NULL. */
+struct hf_place *hf_queue_find(const struct hf_queue *queue, uint64_t token);
 
 #endif

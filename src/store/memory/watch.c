@@ -42,7 +42,7 @@ bool hf_watch_due(const struct hf_watch *watch, const struct hf_queue *queue)
     const struct hf_req *req = &watch->req;
 
     if (req->id == 0)
-        return req->token != 0 ? hf_queue_find(queue, 0, req->token) == NULL
+        return req->token != 0 ? hf_queue_find(queue, req->token) == NULL
                                : queue->changed > req->stamp;
     struct hf_standing now = hf_place_standing(hf_session_place(watch->session, req->id));
     return hf_standing_differs(&now, req);

@@ -71,8 +71,7 @@ struct hf_world {
     struct hf_watch   *surveys; /* that wait */
     bool               eager;  /* a change completes every WATCH of a place in its line */
     uint64_t           number; /* last session; may begin anywhere */
-    uint64_t           seq;    /* last ticket, over all lines */
-    uint64_t           token;  /* last token, over all lines */
+    uint64_t           token;  /* last token, over all lines; the seq is the same */
     uint64_t           stamp;  /* changes so far, from 1 */
     uint64_t           emptied; /* stamp when a line was last forgotten */
     int64_t            wall;    /* the time of day, kept up by the caller */
