@@ -39,10 +39,9 @@ static int copy_texts(struct hf_session *session, size_t count)
 
     for (size_t i = 0; i < count; i++)
         bytes += strlen(ticket[i].line) + strlen(ticket[i].note) + 2;
-    char *to = hf_grow(session->text, &session->text_room, bytes, 1);
+    char *to = hf_session_text(session, bytes);
     if (to == NULL)
         return HF_ENOMEM;
-    session->text = to;
     for (size_t i = 0; i < count; i++) {
         ticket[i].line = copy_text(&to, ticket[i].line);
         ticket[i].note = copy_text(&to, ticket[i].note);

@@ -1,7 +1,6 @@
 /* verbs.c - the verbs, but for those that people use (look.c). */
 #include "store/memory/world.h"
 
-#include "base/grow.h"
 #include "holdfast.h"
 
 #include <assert.h>
@@ -16,10 +15,9 @@ int hf_answer_standing(struct hf_session *session, struct hf_req *req)
 
     if (standing.asked != NULL) {
         size_t size = strlen(standing.asked) + 1;
-        char  *text = hf_grow(session->text, &session->text_room, size, 1);
+        char  *text = hf_session_text(session, size);
         if (text == NULL)
             return HF_ENOMEM;
-        session->text = text;
         standing.asked = memcpy(text, standing.asked, size);
     }
     req->standing = standing;

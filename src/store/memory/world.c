@@ -1,6 +1,8 @@
 /* world.c - see world.h: lines by name, sessions, and what they are told. */
 #include "store/memory/world.h"
 
+#include "base/grow.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +174,15 @@ struct hf_place *hf_session_place(const struct hf_session *session, uint64_t id)
     while (place != NULL && place->id != id)
         place = place->beside;
     return place;
+}
+
+char *hf_session_text(struct hf_session *session, size_t size)
+{
+    char *text = hf_grow(session->text, &session->text_room, size + 1, 1);
+
+    if (text != NULL)
+        session->text = text;
+    return text;
 }
 
 void hf_session_renew(struct hf_session *session, hf_time now)

@@ -122,6 +122,9 @@ struct hf_place *hf_queue_find(const struct hf_queue *queue, uint64_t token);
 /* The place that a session took by that id; NULL: it has none. */
 struct hf_place *hf_session_place(const struct hf_session *session, uint64_t id);
 
+/* Room for so many bytes that an answer points to; NULL: no memory. */
+char *hf_session_text(struct hf_session *session, size_t size);
+
 /* How a place stands; NULL: there is none. */
 struct hf_standing hf_place_standing(const struct hf_place *place);
 
