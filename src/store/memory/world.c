@@ -67,19 +67,36 @@ static void add_news(struct hf_world *world, struct hf_req *req)
         world->bell(session->owner);
 }
 
-void hf_world_tell(struct hf_world *world, struct hf_queue *queue)
+static void tell_watches(struct hf_world *world, const struct hf_queue *queue,
+                         struct hf_requests *list, const struct hf_place *place)
 {
-    struct hf_requests all = queue->watches;
+    struct hf_requests all = *list;
     struct hf_req     *req;
 
-    queue->watches = (struct hf_requests){ 0 };
-    while ((req = hf_requests_take(&all)) != NULL) {
-        bool needless = world->eager && req->id != 0;
-        if (needless || hf_watch_due(queue, req))
+    *list = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL)
+        if ((place != NULL && world->eager) || hf_watch_due(queue, place, req))
             add_news(world, req);
         else
-            hf_requests_append(&queue->watches, req);
-    }
+            hf_requests_append(list, req);
+}
+
+void hf_world_tell(struct hf_world *world, struct hf_queue *queue)
+{
+    for (struct hf_place *place = queue->first; place != NULL; place = place->next)
+        tell_watches(world, queue, &place->watches, place);
+    tell_watches(world, queue, &queue->watches, NULL);
+}
+
+void hf_world_depart(struct hf_world *world, struct hf_place *place)
+{
+    struct hf_queue *queue = place->queue;
+
+    hf_queue_part(place);
+    tell_watches(world, queue, &place->watches, place);
+    assert(place->watches.first == NULL); /* nobody sleeps who knows that it was there */
+    hf_world_changed(world, queue);
+    hf_world_tidy(world, queue);
 }
 
 void hf_world_changed(struct hf_world *world, struct hf_queue *queue)
@@ -133,9 +150,14 @@ bool hf_world_forget(struct hf_world *world, struct hf_req *req)
         ((struct hf_session *)req->work)->surveyed = 0; /* the next one is a first one */
         return true;
     }
-    struct hf_queue *queue =
-        req->op == HF_WATCH ? hf_world_line(world, req->name, false) : NULL;
-    bool found = queue != NULL && take_out(&queue->watches, req, NULL);
+    if (req->op != HF_WATCH)
+        return false;
+    struct hf_place *place =
+        req->work != NULL ? hf_session_place(req->work, req->id) : NULL;
+    if (place != NULL && take_out(&place->watches, req, NULL))
+        return true;
+    struct hf_queue *queue = hf_world_line(world, req->name, false);
+    bool             found = queue != NULL && take_out(&queue->watches, req, NULL);
     if (found)
         hf_world_tidy(world, queue);
     return found;
@@ -152,6 +174,8 @@ void hf_world_unwatch(struct hf_world *world, struct hf_session *session)
             queue = next;
         }
     }
+    for (struct hf_place *place = session->places; place != NULL; place = place->beside)
+        take_out(&place->watches, NULL, session);
     take_out(&world->surveys, NULL, session);
     session->surveyed = 0;
 }
@@ -209,13 +233,9 @@ void hf_world_end(struct hf_world *world, struct hf_session *session)
     hf_world_unwatch(world, session);
     while (session->places != NULL) {
         struct hf_place *place = session->places;
-        struct hf_queue *queue = place->queue;
         session->places = place->beside;
-        if (queue != NULL) {
-            hf_queue_part(place);
-            hf_world_changed(world, queue);
-            hf_world_tidy(world, queue);
-        }
+        if (place->queue != NULL)
+            hf_world_depart(world, place);
         hf_place_free(place);
     }
     while (*at != session) {
