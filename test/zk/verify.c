@@ -2,7 +2,7 @@
  * also where places of several kinds are in one folder.
  */
 /* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
-#include "lib/promise.h"
+#include "lib/connected.h"
 #include "lib/witness.h"
 
 #include <stdio.h>
@@ -10,17 +10,6 @@
 #define STRANGER "_c_00000000-0000-4000-8000-000000000001-"
 
 static struct zkraw other; /* another program */
-
-static void open_player(struct player *player)
-{
-    static char url[64];
-    struct ask  nothing;
-
-    snprintf(url, sizeof url, "zk://%s?session=30s", witness_server());
-    promise_use(url);
-    player_open(player);
-    list(player, "nothing", &nothing); /* connected */
-}
 
 /* Another program makes a place whose name ends so. */
 static void queue_stranger(const char *name, const char *kind)
@@ -53,8 +42,8 @@ static void hold_before(const char *what, struct hf_shape shape,
     struct ask    mine;
     char          name[32];
 
-    open_player(&a);
-    open_player(&b);
+    open_connected(&a, witness_server());
+    open_connected(&b, witness_server());
     for (int i = 0; i < 4; i++) {
         snprintf(name, sizeof name, "%s before %d", what, i);
         uint64_t id = enter(&a, name, shape, &mine);
