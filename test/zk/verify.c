@@ -74,11 +74,30 @@ static void other_kinds_behind_a_mutex(void **state)
                 (const char *[4]){ "__READ__", "__WRIT__", "sem-3-1-", "sem-5-5-" });
 }
 
+/* None of those behind the first is held: not even one that is of the first one's kind, and
+ * would fit, if another kind stands between them. */
+static void one_kind_behind_another(void **state)
+{
+    static const char *const kinds[] = { "sem-3-1-", "lock-", "sem-3-1-", "__READ__",
+                                         "sem-3-1-" };
+    struct player            a;
+
+    (void)state;
+    open_connected(&a, witness_server());
+    assert_int_equal(witness_create("/between"), 0);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        queue_stranger("between", kinds[i]);
+        check_first_holds(&a, "between", i + 1);
+    }
+    player_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_claim_beside_other_kinds),
         cmocka_unit_test(other_kinds_behind_a_mutex),
+        cmocka_unit_test(one_kind_behind_another),
     };
 
     assert_true(zkraw_open(&other, witness_server(), 30000));
