@@ -124,29 +124,24 @@ struct hf_req *hf_session_news(struct hf_session *session)
     return req;
 }
 
-/* Take out of a list what is this request, or else what is kept for this session. */
-static bool take_out(struct hf_requests *list, const struct hf_req *one,
-                     struct hf_session *session)
+static bool take_out(struct hf_requests *list, const struct hf_req *one)
 {
     struct hf_requests all = *list;
     struct hf_req     *req;
-    bool               any = false;
+    bool               found = false;
 
     *list = (struct hf_requests){ 0 };
-    while ((req = hf_requests_take(&all)) != NULL) {
-        bool found = session != NULL ? req->work == session : req == one;
-        any = any || found;
-        if (!found)
+    while ((req = hf_requests_take(&all)) != NULL)
+        if (req == one)
+            found = true;
+        else
             hf_requests_append(list, req);
-        else if (session != NULL)
-            hf_requests_append(&session->news, req);
-    }
-    return any;
+    return found;
 }
 
 bool hf_world_forget(struct hf_world *world, struct hf_req *req)
 {
-    if (req->op == HF_SURVEY && take_out(&world->surveys, req, NULL)) {
+    if (req->op == HF_SURVEY && take_out(&world->surveys, req)) {
         ((struct hf_session *)req->work)->surveyed = 0; /* the next one is a first one */
         return true;
     }
@@ -154,13 +149,23 @@ bool hf_world_forget(struct hf_world *world, struct hf_req *req)
         return false;
     struct hf_place *place =
         req->work != NULL ? hf_session_place(req->work, req->id) : NULL;
-    if (place != NULL && take_out(&place->watches, req, NULL))
+    if (place != NULL && take_out(&place->watches, req))
         return true;
     struct hf_queue *queue = hf_world_line(world, req->name, false);
-    bool             found = queue != NULL && take_out(&queue->watches, req, NULL);
+    bool             found = queue != NULL && take_out(&queue->watches, req);
     if (found)
         hf_world_tidy(world, queue);
     return found;
+}
+
+static void hand_over(struct hf_requests *list, struct hf_session *session)
+{
+    struct hf_requests all = *list;
+    struct hf_req     *req;
+
+    *list = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL)
+        hf_requests_append(req->work == session ? &session->news : list, req);
 }
 
 void hf_world_unwatch(struct hf_world *world, struct hf_session *session)
@@ -169,14 +174,14 @@ void hf_world_unwatch(struct hf_world *world, struct hf_session *session)
         struct hf_queue *queue = world->queue[i];
         while (queue != NULL) {
             struct hf_queue *next = queue->next;
-            if (take_out(&queue->watches, NULL, session))
-                hf_world_tidy(world, queue);
+            hand_over(&queue->watches, session);
+            hf_world_tidy(world, queue);
             queue = next;
         }
     }
     for (struct hf_place *place = session->places; place != NULL; place = place->beside)
-        take_out(&place->watches, NULL, session);
-    take_out(&world->surveys, NULL, session);
+        hand_over(&place->watches, session);
+    hand_over(&world->surveys, session);
     session->surveyed = 0;
 }
 
