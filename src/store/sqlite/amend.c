@@ -15,11 +15,11 @@ static int change_weight(struct hf_sq *sq, const struct hf_sq_own *own, uint32_t
     int r = hf_sq_row_find(sq, own->line, own->seq, &row);
     if (r <= 0 || row.shape.weight <= weight)
         return r < 0 ? r : 0;
-    r = hf_sq_place_lessen(sq, own->line, own->seq, weight);
+    r = hf_sq_place_lessen(sq, own->line, &row, weight);
     if (r == 0)
         r = hf_sq_record(sq, own->line, own->seq, HF_PAST_LESSENED, "");
     if (r == 0)
-        r = hf_sq_lessened(sq, own->line, own->seq);
+        r = hf_sq_made_room(sq, own->line, own->seq, false);
     return r < 0 ? r : 1;
 }
 
@@ -47,5 +47,5 @@ int hf_sq_amend(struct hf_sq *sq, struct hf_req *req)
     struct hf_sq_own *own = hf_sq_owns_find(&sq->owns, req->id);
 
     int r = own != NULL ? lessen(sq, own, req->shape.weight) : 0;
-    return r < 0 ? r : hf_sq_read(sq, req);
+    return r < 0 ? r : hf_sq_answer_own(sq, own, req);
 }

@@ -234,6 +234,7 @@ static void tell_lines(struct hf_sq *sq)
 static void tell_line(struct hf_sq *sq, struct hf_req *req)
 {
     struct hf_finding_list *list = &sq->findings;
+    struct hf_sum           ahead = { 0 };
     size_t                  hold = 0;
 
     int r = hf_sq_list(sq, req);
@@ -242,15 +243,12 @@ static void tell_line(struct hf_sq *sq, struct hf_req *req)
                        r == HF_SQ_STALE ? "the files were replaced" : sq->base.errmsg);
         return;
     }
-    const struct hf_line *line = &req->snapshot;
-    for (size_t i = 0; i < line->count; i++) {
-        struct hf_line ahead = hf_line_ahead(line, i);
-        hold += hf_line_judge(&ahead, &line->ticket[i].shape).granted;
-    }
+    const struct hf_line *line = &req->line;
+    for (size_t i = 0; i < line->count; i++)
+        hold += hf_sum_next(&ahead, &line->ticket[i].shape);
     hf_finding_add(list, HF_FINE, "line", NULL, "%zu hold \"%s\", %zu wait", hold,
                    req->name, line->count - hold);
-    req->snapshot = (struct hf_line){ 0 };
-    req->me = 0;
+    req->line = (struct hf_line){ 0 };
 }
 
 int hf_sq_examine(struct hf_sq *sq, struct hf_req *req)

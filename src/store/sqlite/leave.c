@@ -10,7 +10,7 @@ void hf_sq_lose_own(struct hf_sq *sq, struct hf_sq_own *own)
 {
     assert(own->seq != 0 && sq->sid != 0);
     hf_sq_live_drop(&sq->live, own->seq);
-    hf_sq_watches_drop_own(sq, own);
+    hf_sq_watch_gone(sq, own);
     hf_sq_owns_drop(&sq->owns, own, true);
 }
 
@@ -19,16 +19,15 @@ int hf_sq_leave_inside(struct hf_sq *sq, const struct hf_sq_own *own)
     int r = hf_sq_record_leave(sq, own);
     if (r == 0)
         r = hf_sq_place_remove(sq, own->line, own->seq);
-    if (r == 0 && sqlite3_changes(sq->db.handle) == 0)
-        return 0;
-    if (r == 0)
-        r = hf_sq_departed(sq, own->line, own->seq);
+    if (r != 1)
+        return r;
+    r = hf_sq_made_room(sq, own->line, own->seq, true);
     return r < 0 ? r : 1;
 }
 
 void hf_sq_leave_over(struct hf_sq *sq, struct hf_sq_own *own)
 {
-    hf_sq_watches_drop_own(sq, own);
+    hf_sq_watch_gone(sq, own);
     hf_sq_owns_drop(&sq->owns, own, false);
 }
 

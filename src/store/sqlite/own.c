@@ -117,7 +117,8 @@ void hf_sq_own_free(struct hf_sq_own *own)
 {
     if (own == NULL)
         return;
-    free(own->ahead);
+    free(own->ahead.tie);
+    free(own->asked);
     free(own->line);
     free(own);
 }
@@ -159,7 +160,7 @@ static void note_lost(struct hf_sq_owns *owns, uint64_t id)
 
 void hf_sq_owns_drop(struct hf_sq_owns *owns, struct hf_sq_own *own, bool lost)
 {
-    assert(owns->alive > 0 && *own->prev == own && own->watches == NULL);
+    assert(owns->alive > 0 && *own->prev == own && own->watch == NULL);
     *own->prev = own->next;
     if (own->next != NULL)
         own->next->prev = own->prev;

@@ -126,6 +126,6 @@ int hf_sq_settle(struct hf_sq *sq, const char *line, uint64_t seq)
     int r = hf_sq_row_find(sq, line, seq, &row);
     if (r <= 0 || row.granted != 0 || hf_shape_strange(&row.shape))
         return r < 0 ? r : 0;
-    r = hf_sq_rows_ahead(sq, line, seq, &row.shape, &view);
+    r = hf_sq_judge(sq, line, seq, &row.shape, &view);
     return r < 0 || sq->dead.count == 0 ? r : hf_sq_sweep(sq, line);
 }

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const int hf_sq_layout = 3 + HF_LAYOUT_BUMP;
+const int hf_sq_layout = 4 + HF_LAYOUT_BUMP;
 
 /* ---- Names ------------------------------------------------------------------ */
 

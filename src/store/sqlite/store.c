@@ -64,7 +64,7 @@ static void submit(struct hf_store *store, struct hf_req *req)
     assert(req->name != NULL || hf_req_may_name_none(req));
     req->canceled = false;
     req->work = NULL;
-    if (req->op == HF_WATCH && sq->waiting.first == NULL && hf_sq_watch_held(sq, req))
+    if (req->op == HF_WATCH && sq->waiting.first == NULL && hf_sq_watch_rests(sq, req))
         return;
     hf_requests_append(&sq->waiting, req);
     store->wake = 0;

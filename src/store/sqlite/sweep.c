@@ -86,14 +86,14 @@ static int sweep_line(struct hf_sq *sq, const char *line)
 int hf_sq_is_full(struct hf_sq *sq, const char *line, uint64_t limit)
 {
     assert(limit != 0); /* that means: no limit */
-    int r = hf_sq_sum_outside(sq, line);
+    int r = hf_sq_sum_open(sq, line);
 
-    if (r < 0 || sq->sum.waiting < limit)
+    if (r < 0 || sq->sum.waits < limit)
         return r;
     r = sweep_line(sq, line);
     if (r == 0)
-        r = hf_sq_sum_outside(sq, line);
-    return r < 0 ? r : sq->sum.waiting >= limit;
+        r = hf_sq_sum_open(sq, line);
+    return r < 0 ? r : sq->sum.waits >= limit;
 }
 
 static bool session_is_dead(struct hf_sq *sq, uint64_t sid)
@@ -115,7 +115,7 @@ static int sweep_watchers(struct hf_sq *sq)
 
     while (count < 64 && (r = hf_sq_db_step(&sq->db, query)) == 1) {
         uint64_t sid = (uint64_t)sqlite3_column_int64(query, 0);
-        if (sid != HF_SQ_TALLY_SID && session_is_dead(sq, sid))
+        if (session_is_dead(sq, sid))
             dead[count++] = sid;
     }
     sqlite3_reset(query);

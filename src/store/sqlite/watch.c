@@ -1,10 +1,17 @@
 /* watch.c - WATCH: who waits for what, and when that has come true.
  *
- * A ticket that waits in the line is told by whoever makes it be granted: it
- * needs nothing written down.  An outsider, and who wants to know of every
- * change, asks to be told by a row in the table `watcher`.  Nobody is told by
- * those who die, so each watch also keeps an eye on the sessions it waits for
- * (peer.c).
+ * The WATCH of an own place compares what the caller knows with how the place stands:
+ *
+ *                      the same: an eye on those in the way
+ *     sq->waiting ------------------------------------------> own->watch
+ *       |     ^                                                   |
+ *       |     +---------------------------------------------------+
+ *       |       told by whoever changes how it stands; or one in the way died
+ *       +--> answered: it differs
+ *
+ * An outsider, and a place that follows how many are ahead, asks to be told of the line by
+ * a row in the table `watcher`.  Nobody is told by those who die, so there is an eye on the
+ * sessions of all whose end matters (peer.c).
  */
 #include "store/sqlite/inner.h"
 
@@ -13,15 +20,12 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* An outsider's: of a line, or of one place in it (req->token). */
 struct hf_sq_watch {
     struct hf_req      *req;
-    struct hf_sq_own   *own; /* NULL: an outsider's */
-    bool                any; /* of any change, from whatever place */
     uint64_t            line_hash;
-    struct hf_sq_watch *next, **prev;         /* of all */
-    struct hf_sq_watch *own_next, **own_prev; /* of its ticket */
-    size_t              count;
-    struct hf_sq_tie    tie[]; /* tickets whose end would end the wait */
+    struct hf_sq_ties   ties; /* whose end would end the wait */
+    struct hf_sq_watch *next, **prev;
 };
 
 /* FNV-1a, told apart from every seq by its highest bit. */
@@ -36,77 +40,91 @@ uint64_t hf_sq_line_hash(const char *line)
 
 /* ---- Ending ------------------------------------------------------------------- */
 
-static void add_watch(struct hf_sq *sq, struct hf_sq_watch *watch)
-{
-    watch->next = sq->watches;
-    watch->prev = &sq->watches;
-    if (watch->next != NULL)
-        watch->next->prev = &watch->next;
-    sq->watches = watch;
-    watch->req->work = watch;
-    if (watch->own == NULL)
-        return;
-    watch->own_next = watch->own->watches;
-    watch->own_prev = &watch->own->watches;
-    if (watch->own_next != NULL)
-        watch->own_next->own_prev = &watch->own_next;
-    watch->own->watches = watch;
-}
-
-static void end_watch(struct hf_sq *sq, struct hf_sq_watch *watch, int status)
+static void end_outside(struct hf_sq *sq, struct hf_sq_watch *watch, int status)
 {
     assert(watch->req->op == HF_WATCH && *watch->prev == watch);
     *watch->prev = watch->next;
     if (watch->next != NULL)
         watch->next->prev = watch->prev;
-    if (watch->own != NULL)
-        *watch->own_prev = watch->own_next;
-    if (watch->own != NULL && watch->own_next != NULL)
-        watch->own_next->own_prev = watch->own_prev;
     watch->req->work = NULL;
     hf_sq_finish(sq, watch->req, status);
+    free(watch->ties.tie);
     free(watch);
+}
+
+static struct hf_req *take_off(struct hf_sq_own *own)
+{
+    struct hf_req *req = own->watch;
+
+    assert(req == NULL || (req->op == HF_WATCH && req->work == own));
+    own->watch = NULL;
+    if (req != NULL)
+        req->work = NULL;
+    return req;
+}
+
+static void end_own(struct hf_sq *sq, struct hf_sq_own *own, int status)
+{
+    struct hf_req *req = take_off(own);
+
+    if (req != NULL)
+        hf_sq_finish(sq, req, status);
 }
 
 bool hf_sq_watch_cancel(struct hf_sq *sq, struct hf_req *req)
 {
     if (req->op != HF_WATCH || req->work == NULL)
         return false;
-    end_watch(sq, req->work, HF_ECANCELED);
+    if (req->id != 0)
+        end_own(sq, req->work, HF_ECANCELED);
+    else
+        end_outside(sq, req->work, HF_ECANCELED);
     return true;
 }
 
 void hf_sq_watches_drop(struct hf_sq *sq)
 {
+    for (struct hf_sq_own *own = sq->owns.first; own != NULL; own = own->next)
+        end_own(sq, own, HF_EDOWN);
     while (sq->watches != NULL)
-        end_watch(sq, sq->watches, HF_EDOWN);
+        end_outside(sq, sq->watches, HF_EDOWN);
 }
 
-void hf_sq_watches_drop_own(struct hf_sq *sq, const struct hf_sq_own *own)
+void hf_sq_watch_gone(struct hf_sq *sq, struct hf_sq_own *own)
 {
-    while (own->watches != NULL)
-        end_watch(sq, own->watches, 0);
+    if (own->watch != NULL)
+        own->watch->standing = hf_sq_no_place;
+    end_own(sq, own, 0);
 }
 
 /* ---- News ----------------------------------------------------------------------- */
 
-/* If it comes before its WATCH, that will hear of it. */
+/* Its WATCH is carried out again; or one that comes later will look first. */
 static void wake_own(struct hf_sq *sq, struct hf_sq_own *own)
 {
-    own->woken = own->watches == NULL;
-    hf_sq_watches_drop_own(sq, own);
+    struct hf_req *req = take_off(own);
+
+    own->woken = true;
+    if (req == NULL)
+        return;
+    hf_requests_append(&sq->waiting, req);
+    sq->base.wake = 0;
 }
 
-/* The line has changed: who watches it from outside, or all of it. */
+static bool follows(const struct hf_sq_own *own, uint64_t hash)
+{
+    return own->watch != NULL && own->watch->follow && hf_sq_line_hash(own->line) == hash;
+}
+
 static void wake_line(struct hf_sq *sq, uint64_t hash)
 {
+    for (struct hf_sq_own *own = sq->owns.first; own != NULL; own = own->next)
+        if (follows(own, hash))
+            wake_own(sq, own);
     for (struct hf_sq_watch *watch = sq->watches, *next; watch != NULL; watch = next) {
         next = watch->next;
-        if (watch->line_hash != hash || (watch->own != NULL && !watch->any))
-            continue;
-        if (watch->own != NULL)
-            watch->own->woken = false;
-        end_watch(sq, watch, 0);
+        if (watch->line_hash == hash)
+            end_outside(sq, watch, 0);
     }
 }
 
@@ -115,7 +133,7 @@ static void wake_all(struct hf_sq *sq)
     for (struct hf_sq_own *own = sq->owns.first; own != NULL; own = own->next)
         wake_own(sq, own);
     while (sq->watches != NULL)
-        end_watch(sq, sq->watches, 0);
+        end_outside(sq, sq->watches, 0);
 }
 
 void hf_sq_hear(struct hf_sq *sq, uint64_t about)
@@ -136,29 +154,18 @@ void hf_sq_hear(struct hf_sq *sq, uint64_t about)
         wake_line(sq, about);
 }
 
-static bool has_dead_tie(const struct hf_sq *sq, const struct hf_sq_watch *watch,
-                         uint64_t sid)
+/* Of the session `sid`, or of any if that is 0: is one of them dead?  *waits: there is one
+ * that lives. */
+static bool has_dead(const struct hf_sq *sq, const struct hf_sq_ties *ties, uint64_t sid,
+                     bool *waits)
 {
-    for (size_t i = 0; i < watch->count; i++)
-        if ((sid == 0 || watch->tie[i].sid == sid) &&
-            !hf_sq_is_alive(sq, watch->tie[i].seq))
+    for (size_t i = 0; i < ties->count; i++) {
+        if (sid != 0 && ties->tie[i].sid != sid)
+            continue;
+        if (!hf_sq_is_alive(sq, ties->tie[i].seq))
             return true;
-    return false;
-}
-
-/* Somebody died whom it waits for.  If that may be anywhere in the line, its owner
- * has to look everywhere. */
-static void raise_alarm(const struct hf_sq_watch *watch)
-{
-    if (watch->own != NULL && watch->any)
-        watch->own->alarmed = true;
-}
-
-static bool waits_for(const struct hf_sq_watch *watch, uint64_t sid)
-{
-    for (size_t i = 0; i < watch->count; i++)
-        if (watch->tie[i].sid == sid)
-            return true;
+        *waits = true;
+    }
     return false;
 }
 
@@ -166,190 +173,219 @@ bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid)
 {
     bool still = false;
 
+    for (struct hf_sq_own *own = sq->owns.first; own != NULL; own = own->next)
+        if (own->watch != NULL && has_dead(sq, &own->ahead, sid, &still))
+            wake_own(sq, own);
     for (struct hf_sq_watch *watch = sq->watches, *next; watch != NULL; watch = next) {
         next = watch->next;
-        if (has_dead_tie(sq, watch, sid)) {
-            raise_alarm(watch);
-            end_watch(sq, watch, 0);
-        } else {
-            still |= waits_for(watch, sid);
-        }
+        if (has_dead(sq, &watch->ties, sid, &still))
+            end_outside(sq, watch, 0);
     }
     return still;
 }
 
 /* ---- Beginning ---------------------------------------------------------------- */
 
-static bool contains(const uint64_t *seqs, size_t count, uint64_t seq)
-{
-    for (size_t i = 0; i < count; i++)
-        if (seqs[i] == seq)
-            return true;
-    return false;
-}
-
-static struct hf_sq_watch *make_watch(struct hf_sq *sq, struct hf_req *req, size_t ties)
-{
-    struct hf_sq_watch *watch = calloc(1, sizeof *watch + ties * sizeof *watch->tie);
-
-    assert(req->op == HF_WATCH);
-    if (watch == NULL) {
-        hf_sq_fail(sq, HF_ENOMEM, "out of memory");
-        return NULL;
-    }
-    watch->req = req;
-    watch->any = req->count == 0;
-    watch->line_hash = hf_sq_line_hash(req->name);
-    return watch;
-}
-
-static void add_tie(struct hf_sq_watch *watch, uint64_t seq, uint64_t sid)
-{
-    watch->tie[watch->count++] = (struct hf_sq_tie){ seq, sid };
-}
-
 /* First an eye on every session, then a look at its ticket: whoever dies after
- * the look is noticed, whoever died before is seen. */
-static bool start_watch(struct hf_sq *sq, struct hf_sq_watch *watch, int *status)
+ * the look is noticed, whoever died before is seen.  1 if somebody did. */
+static int keep_eyes(struct hf_sq *sq, const struct hf_sq_ties *ties)
 {
-    *status = 0;
-    for (size_t i = 0; i < watch->count && *status == 0; i++)
-        *status = hf_sq_peer_need(sq, watch->tie[i].sid);
-    bool died = *status == 0 && has_dead_tie(sq, watch, 0);
-    if (died)
-        raise_alarm(watch);
-    if (*status < 0 || died) {
-        free(watch);
-        return false;
-    }
-    assert(watch->own == NULL || !watch->own->woken); /* what came before has counted */
-    add_watch(sq, watch);
-    return true;
+    bool waits;
+    int  r = 0;
+
+    for (size_t i = 0; i < ties->count && r == 0; i++)
+        r = hf_sq_peer_need(sq, ties->tie[i].sid);
+    return r < 0 ? r : has_dead(sq, ties, 0, &waits);
 }
 
-/* From a place in the line: a holder, which watches itself, or a waiter. */
-static bool watch_inside(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own,
-                         int *status)
+/* In a transaction: the next change of the line, or the next departure, is told to us. */
+static int ask_to_be_told(struct hf_sq *sq, const char *line, bool any)
 {
-    struct hf_sq_watch *watch = NULL;
-
-    assert(req->count > 0); /* any change is watched from outside */
-    *status = 0;
-    bool waits = !contains(req->seqs, req->count, own->seq);
-    if (waits && own->count == 0)
-        return false;
-    watch = make_watch(sq, req, own->count);
-    if (watch == NULL) {
-        *status = HF_ENOMEM;
-        return false;
-    }
-    watch->own = own;
-    for (size_t i = 0; waits && i < own->count; i++)
-        if (contains(req->seqs, req->count, own->ahead[i].seq))
-            add_tie(watch, own->ahead[i].seq, own->ahead[i].sid);
-    if (waits && watch->count < req->count) { /* asks for more than we know of */
-        free(watch);
-        return false;
-    }
-    return start_watch(sq, watch, status);
-}
-
-/* Has anything happened since we last looked, from our place? */
-static int changed_inside(struct hf_sq *sq, const struct hf_req *req,
-                          struct hf_sq_own *own)
-{
-    assert(sq->live.taken); /* rows and sum are of one moment */
-    int r = hf_sq_sum_up(sq, req->name, own->seq);
-    if (r < 0)
-        return r;
-    own->alarmed = sq->rows.count < sq->sum.count; /* not all are alive */
-    return own->alarmed || (req->stamp != 0 && req->stamp != hf_sq_sum_stamp(&sq->sum));
-}
-
-/* In one transaction: ask to be told, and see that it has not happened yet.
- * 1 if it has. */
-static int ask_to_be_told(struct hf_sq *sq, const struct hf_req *req,
-                          struct hf_sq_own *own)
-{
-    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_WATCH, req->name, sq->sid);
-    uint64_t      stamp = 0;
-    size_t        there = 0;
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_WATCH, line, sq->sid);
 
     assert(sq->live.taken && sq->sid != 0);
-    sqlite3_bind_int(query, 3, req->count == 0);
+    sqlite3_bind_int(query, 3, any);
     int r = hf_sq_db_step(&sq->db, query);
-    sq->head.told = true;
+    sq->watched = sq->head.told = true;
     if (r == 0 && !hf_sq_head_write(&sq->live, &sq->head))
         r = hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
-    if (r == 0)
-        r = hf_sq_rows_all(sq, req->name, &stamp);
-    if (r < 0 || own != NULL)
-        return r < 0 ? r : changed_inside(sq, req, own);
-    for (size_t i = 0; i < sq->rows.count; i++)
-        there += contains(req->seqs, req->count, sq->rows.row[i].seq);
-    bool changed = req->count == 0 && req->stamp != 0 && req->stamp != stamp;
-    return changed || there < req->count;
+    return r;
 }
 
-/* From outside (`own` is NULL), or for any change. */
-static bool watch_all(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own,
+/* A place follows how many are ahead.  From the commit on it is told when that changes, and
+ * the dead do not count. */
+static int begin_to_follow(struct hf_sq *sq, const char *line)
+{
+    int r = hf_sq_begin(sq);
+    if (r < 0)
+        return r;
+    r = hf_sq_find_dead(sq, line);
+    if (r == 0 && sq->dead.count > 0)
+        r = hf_sq_sweep(sq, line);
+    if (r == 0)
+        r = ask_to_be_told(sq, line, false);
+    if (r == 0)
+        return hf_sq_commit(sq);
+    hf_sq_abort(sq);
+    return r;
+}
+
+static int keep_all_ahead(struct hf_sq *sq, struct hf_sq_own *own)
+{
+    uint64_t stamp;
+
+    int r = hf_sq_rows_all(sq, own->line, &stamp);
+    own->ahead.count = 0;
+    for (size_t i = 0; r == 0 && i < sq->rows.count; i++)
+        if (sq->rows.row[i].seq < own->seq)
+            r = hf_sq_tie(sq, &own->ahead, &sq->rows.row[i]);
+    return r;
+}
+
+static bool is_news(const struct hf_sq_own *own, const struct hf_req *req)
+{
+    return own->woken || hf_standing_differs(&own->last, req);
+}
+
+static void put_on(struct hf_sq *sq, struct hf_sq_own *own, struct hf_req *req)
+{
+    assert(own->watch == NULL && !own->woken);
+    own->watch = req;
+    req->work = own;
+    hf_sq_patrol_start(sq);
+}
+
+/* 1: it stands in another way than the caller knows, and `req` has the answer. */
+static int compare_own(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own)
+{
+    bool following = req->follow && own->last.state == HF_STAND_WAITS;
+    int  r = following ? begin_to_follow(sq, own->line) : 0;
+
+    if (r == 0 && (following || is_news(own, req))) {
+        r = hf_sq_read_own(sq, own);
+        if (r == 0)
+            req->standing = hf_sq_no_place;
+        if (r <= 0)
+            return r < 0 ? r : 1;
+    }
+    if (r < 0)
+        return r;
+    if (hf_standing_differs(&own->last, req)) {
+        req->standing = own->last;
+        return 1;
+    }
+    return following ? keep_all_ahead(sq, own) : 0;
+}
+
+static bool watch_own(struct hf_sq *sq, struct hf_req *req, struct hf_sq_own *own,
                       int *status)
 {
-    int r = hf_sq_session(sq);
-    if (r == 0)
-        r = hf_sq_begin(sq);
-    if (r == 0) {
-        r = ask_to_be_told(sq, req, own);
-        if (r == 0)
-            r = hf_sq_commit(sq);
-        else
-            hf_sq_abort(sq);
-    }
+    int r = compare_own(sq, req, own);
+
     *status = r < 0 ? r : 0;
     if (r != 0)
         return false;
-
-    struct hf_sq_watch *watch = make_watch(sq, req, sq->rows.count);
-    if (watch == NULL) {
-        *status = HF_ENOMEM;
+    int died = keep_eyes(sq, &own->ahead);
+    if (died < 0) {
+        *status = died;
         return false;
     }
-    watch->own = own;
-    sq->watched = true;
-    for (size_t i = 0; i < sq->rows.count; i++)
-        if (req->count == 0 || contains(req->seqs, req->count, sq->rows.row[i].seq))
-            add_tie(watch, sq->rows.row[i].seq, sq->rows.row[i].sid);
+    end_own(sq, own, 0); /* an earlier one, which knows the same */
+    put_on(sq, own, req);
+    if (died == 1)
+        wake_own(sq, own);
+    return true;
+}
+
+bool hf_sq_watch_rests(struct hf_sq *sq, struct hf_req *req)
+{
+    struct hf_sq_own *own = hf_sq_owns_find(&sq->owns, req->id);
+
+    if (own == NULL || own->last.state != HF_STAND_HOLDS || own->watch != NULL ||
+        is_news(own, req))
+        return false;
+    put_on(sq, own, req);
+    return true;
+}
+
+/* Has what is watched for happened?  sq->rows is the line. */
+static bool is_over(const struct hf_sq *sq, const struct hf_req *req, uint64_t stamp)
+{
+    for (size_t i = 0; req->token != 0 && i < sq->rows.count; i++)
+        if (sq->rows.row[i].seq == req->token)
+            return false;
+    return req->token != 0 || (req->stamp != 0 && req->stamp != stamp);
+}
+
+/* In one transaction: ask to be told, and see that it has not happened yet.  1 if it has. */
+static int ask_outside(struct hf_sq *sq, const struct hf_req *req)
+{
+    uint64_t stamp = 0;
+
+    int r = hf_sq_session(sq);
+    if (r == 0)
+        r = hf_sq_begin(sq);
+    if (r < 0)
+        return r;
+    r = ask_to_be_told(sq, req->name, req->token == 0);
+    if (r == 0)
+        r = hf_sq_rows_all(sq, req->name, &stamp);
+    if (r == 0 && !is_over(sq, req, stamp))
+        return hf_sq_commit(sq);
+    hf_sq_abort(sq);
+    return r < 0 ? r : 1;
+}
+
+static int keep_outside(struct hf_sq *sq, struct hf_req *req)
+{
+    struct hf_sq_watch *watch = calloc(1, sizeof *watch);
+    if (watch == NULL)
+        return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
+
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sq->rows.count; i++)
+        if (req->token == 0 || req->token == sq->rows.row[i].seq)
+            r = hf_sq_tie(sq, &watch->ties, &sq->rows.row[i]);
+    if (r == 0)
+        r = keep_eyes(sq, &watch->ties);
+    if (r != 0) {
+        free(watch->ties.tie);
+        free(watch);
+        return r;
+    }
+    watch->req = req;
+    watch->line_hash = hf_sq_line_hash(req->name);
+    watch->next = sq->watches;
+    watch->prev = &sq->watches;
+    if (watch->next != NULL)
+        watch->next->prev = &watch->next;
+    sq->watches = watch;
+    req->work = watch;
     hf_sq_patrol_start(sq);
-    return start_watch(sq, watch, status);
+    return 0;
+}
+
+static bool watch_outside(struct hf_sq *sq, struct hf_req *req, int *status)
+{
+    int r = ask_outside(sq, req);
+
+    if (r == 0)
+        r = keep_outside(sq, req);
+    *status = r < 0 ? r : 0;
+    return r == 0;
 }
 
 bool hf_sq_watch(struct hf_sq *sq, struct hf_req *req, int *status)
 {
     struct hf_sq_own *own = hf_sq_owns_find(&sq->owns, req->id);
 
+    if (req->id == 0)
+        return watch_outside(sq, req, status);
+    if (own != NULL)
+        return watch_own(sq, req, own, status);
+    req->standing = hf_sq_no_place;
     *status = 0;
-    if (req->id != 0 && (own == NULL || own->woken)) {
-        if (own != NULL)
-            own->woken = false;
-        return false;
-    }
-    return own != NULL && req->count > 0 ? watch_inside(sq, req, own, status)
-                                         : watch_all(sq, req, own, status);
-}
-
-bool hf_sq_watch_held(struct hf_sq *sq, struct hf_req *req)
-{
-    struct hf_sq_own *own = hf_sq_owns_find(&sq->owns, req->id);
-
-    if (own == NULL || !own->held || own->woken ||
-        !contains(req->seqs, req->count, own->seq))
-        return false;
-    struct hf_sq_watch *watch = make_watch(sq, req, 0);
-    if (watch == NULL)
-        return false;
-    watch->own = own;
-    add_watch(sq, watch);
-    return true;
+    return false;
 }
 
 void hf_sq_unwatch(struct hf_sq *sq)

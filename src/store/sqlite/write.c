@@ -82,7 +82,7 @@ int hf_sq_begin(struct hf_sq *sq)
     sq->news_count = 0;
     sq->recount = sq->drawn = false;
     sq->deaf = 0;
-    sq->change = (struct hf_sq_sum){ 0 };
+    sq->sum.open = sq->sum.changed = false;
     return r;
 }
 
@@ -118,7 +118,7 @@ static int write_head(struct hf_sq *sq)
 int hf_sq_commit(struct hf_sq *sq)
 {
     assert(sq->live.taken && sqlite3_get_autocommit(sq->db.handle) == 0);
-    assert(!hf_sq_sum_is_noted(sq)); /* the watchers were told of every change */
+    assert(!sq->sum.changed); /* the watchers were told of every change */
     int r = write_head(sq);
     if (r == 0)
         r = hf_sq_db_commit(&sq->db);
