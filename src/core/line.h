@@ -44,7 +44,7 @@ struct hf_ticket {
     const char     *note;  /* LIST: whose it is, for people; else may be NULL */
 };
 
-/* A snapshot of a line, sorted by seq.  Borrowed from the one that handed it out. */
+/* A line as it stood, sorted by seq.  Borrowed from the one that handed it out. */
 struct hf_line {
     const struct hf_ticket *ticket;
     size_t                  count;
