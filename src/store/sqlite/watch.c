@@ -206,7 +206,8 @@ static int ask_to_be_told(struct hf_sq *sq, const char *line, bool any)
     assert(sq->live.taken && sq->sid != 0);
     sqlite3_bind_int(query, 3, any);
     int r = hf_sq_db_step(&sq->db, query);
-    sq->watched = sq->head.told = true;
+    sq->watched = true;
+    sq->head.told = 1;
     if (r == 0 && !hf_sq_head_write(&sq->live, &sq->head))
         r = hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
     return r;
