@@ -84,8 +84,9 @@ static void names_what_changed_and_nothing_else(void **state)
     player_open(&player);
     enter(&player, "known", MUTEX, &ask);
     uint64_t other = enter(&player, "quiet", MUTEX, &ask);
-    start_survey(&eye, &survey);
+    assert_int_equal(list(&eye, "quiet", &ask), 0);
     assert_true(ask.seen[0].left == INT64_MAX);
+    start_survey(&eye, &survey);
 
     uint64_t id = enter(&player, "new", MUTEX, &ask);
     expect_change(&eye, &survey, "new");
