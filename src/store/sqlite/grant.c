@@ -217,7 +217,7 @@ int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)
     if (r == 0)
         r = hf_sq_tally_write(sq, line);
     sq->recount |= sq->head.told && !sq->tally.there; /* that is there to be told */
-    return r < 0 ? r : hf_sq_tell_surveyors(sq, line);
+    return r;
 }
 
 /* ---- Sweeping ----------------------------------------------------------------- */

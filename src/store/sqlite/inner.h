@@ -68,7 +68,7 @@ struct hf_sq_text {
 };
 
 /* What epoll tells us of; larger numbers are sessions. */
-enum hf_sq_event { HF_SQ_EVENT_FIFO = 1, HF_SQ_EVENT_INOTIFY = 2 };
+enum hf_sq_event { HF_SQ_EVENT_FIFO = 1, HF_SQ_EVENT_INOTIFY, HF_SQ_EVENT_WRITTEN };
 
 /* What a will says: which session, in which PATH-live.  A path would not do: it may lead
  * somewhere else by now, or from another working directory. */
@@ -115,7 +115,6 @@ struct hf_sq {
     bool                recount; /* perhaps nobody is to be told any more */
     struct hf_sq_news  *news;
     size_t              news_count, news_room;
-    uint64_t            deaf; /* a surveyor that is dead: it was to be told something */
     struct hf_sq_survey survey;
 
     int     inotify; /* -1: none */
@@ -283,7 +282,7 @@ int hf_sq_sweep_all(struct hf_sq *sq);
 int hf_sq_sweep_now(struct hf_sq *sq, const char *line);
 int hf_sq_sweep_session(struct hf_sq *sq, uint64_t sid);
 
-/* Have the watchers of a line told: of any change, or of a departure; and surveyors. */
+/* Have the watchers of a line told: of any change, or of a departure. */
 int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure);
 
 /* Have those behind `seq` told for whom it may have been in the way.  Also works outside

@@ -64,9 +64,9 @@ static int leave_anyway(struct hf_sq *sq, const struct hf_sq_own *own)
     int r = hf_sq_row_find(sq, own->line, own->seq, &mine);
     hf_sq_live_drop(&sq->live, own->seq);
     sq->news_count = 0;
-    if (r == 1 && hf_sq_tell_followers(sq, own->line, own->seq) == 0 &&
-        hf_sq_tell_surveyors(sq, own->line) == 0)
+    if (r == 1 && hf_sq_tell_followers(sq, own->line, own->seq) == 0)
         hf_sq_tell_all(sq);
+    hf_sq_survey_stir(sq);
     return r == 1 ? 1 : 0; /* what cannot be shown to be ours counts as lost */
 }
 

@@ -108,10 +108,13 @@ static void hear_events(struct hf_sq *sq)
     int                n = epoll_wait(sq->base.fd, event, 16, 0);
 
     for (int i = 0; i < n; i++) {
-        if (event[i].data.u64 == HF_SQ_EVENT_FIFO)
+        uint64_t from = event[i].data.u64;
+        if (from == HF_SQ_EVENT_FIFO)
             hf_sq_fifo_drain(sq);
-        else if (event[i].data.u64 != HF_SQ_EVENT_INOTIFY)
-            hf_sq_peer_gone(sq, event[i].data.u64);
+        else if (from == HF_SQ_EVENT_WRITTEN)
+            hf_sq_survey_notified(sq);
+        else if (from != HF_SQ_EVENT_INOTIFY)
+            hf_sq_peer_gone(sq, from);
         else if (sq->inotify >= 0)
             hf_sq_patrol_notified(sq);
     }
@@ -221,7 +224,6 @@ static void destroy_store(struct hf_sq *sq)
 {
     assert(sq->watches == NULL);
     hf_sq_disconnect(sq);
-    hf_sq_survey_finish(sq);
     hf_sq_owns_finish(&sq->owns);
     hf_sq_forget_texts(sq);
     hf_finding_list_clear(&sq->findings);
@@ -231,6 +233,7 @@ static void destroy_store(struct hf_sq *sq)
     free(sq->ticket);
     free(sq->news);
     free(sq->past);
+    free(sq->survey.answer);
     if (sq->seat >= 0)
         close(sq->seat);
     if (sq->base.fd >= 0)
@@ -273,7 +276,7 @@ static int make_store(const struct hf_config *config, char *errmsg, struct hf_st
     int error = errno; /* of that descriptor */
     sq->generation = hf_fork_generation();
     sq->live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
-    sq->fifo = sq->inotify = -1;
+    sq->fifo = sq->inotify = sq->survey.inotify = -1;
     sq->seat = fcntl(sq->base.fd, F_DUPFD_CLOEXEC, 0);
     sq->patrol = sq->tidy = sq->survey.look = HF_NEVER;
     sq->now = hf_now();

@@ -126,7 +126,6 @@ void hf_sq_hear(struct hf_sq *sq, uint64_t about)
     }
     if (about == 0) /* that may have been it */
         hf_sq_will_check(sq);
-    hf_sq_survey_hear(sq, about);
     struct hf_sq_own *own = hf_sq_owns_by_seq(&sq->owns, about);
     if (about == 0)
         wake_all(sq);

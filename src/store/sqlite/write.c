@@ -81,7 +81,6 @@ int hf_sq_begin(struct hf_sq *sq)
         hf_sq_gate_give(&sq->live);
     sq->news_count = 0;
     sq->recount = sq->drawn = false;
-    sq->deaf = 0;
     sq->change = (struct hf_sq_sum){ 0 };
     return r;
 }
@@ -127,8 +126,6 @@ int hf_sq_commit(struct hf_sq *sq)
         return r;
     }
     hf_sq_tell_all(sq); /* first of all: somebody waits for it */
-    if (sq->deaf != 0)
-        hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_UNWATCH, NULL, sq->deaf));
     if (sq->recount)
         count_watchers(sq);
     hf_sq_gate_give(&sq->live);
