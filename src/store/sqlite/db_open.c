@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,27 +140,20 @@ static int open_itself(struct hf_sq_db *db)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
                 SQLITE_OPEN_NOFOLLOW;
-    const char *name = strrchr(db->path, '/'), *vfs = hf_sq_vfs();
-    char       *folder = NULL, *real = NULL, *path = NULL;
-    int         rc = SQLITE_NOMEM;
+    const char *vfs = hf_sq_vfs();
+    char        folder[HF_SQ_PATH], real[PATH_MAX], path[PATH_MAX + HF_SQ_PATH];
 
-    assert(name != NULL); /* the path is absolute */
-    folder = strndup(db->path, (size_t)(name - db->path) + 1);
-    if (folder != NULL)
-        real = realpath(folder, NULL);
-    if (real != NULL && asprintf(&path, "%s%s", real, name) < 0)
-        path = NULL;
-    if (path != NULL && !hf_sq_files_fit(path)) {
-        rc = SQLITE_CANTOPEN;
+    hf_sq_folder_of(db->path, folder);
+    if (vfs == NULL)
+        return SQLITE_NOMEM;
+    if (realpath(folder, real) == NULL)
+        return errno == ENOMEM ? SQLITE_NOMEM : SQLITE_CANTOPEN;
+    snprintf(path, sizeof path, "%s%s", real, strrchr(db->path, '/'));
+    if (!hf_sq_files_fit(path)) {
         errno = ENAMETOOLONG;
-    } else if (path != NULL && vfs != NULL)
-        rc = sqlite3_open_v2(path, &db->handle, flags, vfs);
-    else if (folder != NULL && real == NULL && errno != ENOMEM)
-        rc = SQLITE_CANTOPEN;
-    free(path);
-    free(real);
-    free(folder);
-    return rc;
+        return SQLITE_CANTOPEN;
+    }
+    return sqlite3_open_v2(path, &db->handle, flags, vfs);
 }
 
 int hf_sq_db_open(struct hf_sq_db *db, const struct hf_sq_files *files, char *errmsg)

@@ -227,7 +227,6 @@ static void destroy_store(struct hf_sq *sq)
     hf_sq_owns_finish(&sq->owns);
     hf_sq_forget_texts(sq);
     hf_finding_list_clear(&sq->findings);
-    hf_sq_files_finish(&sq->files);
     free(sq->rows.row);
     free(sq->dead.row);
     free(sq->ticket);
