@@ -93,8 +93,6 @@ int hf_sq_db_step(struct hf_sq_db *db, sqlite3_stmt *query)
 {
     if (query == NULL)
         return hf_sq_db_fault(db, db->fault);
-    if (sqlite3_get_autocommit(db->handle) != 0 && !sqlite3_stmt_busy(query))
-        hf_sq_shm_refresh(db->handle);
     int rc = sqlite3_step(query);
     if (rc == SQLITE_ROW)
         return 1;
