@@ -111,6 +111,16 @@ int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which)
     return r;
 }
 
+int hf_sq_db_number(struct hf_sq_db *db, enum hf_sq_query which, uint64_t *ret)
+{
+    sqlite3_stmt *query = hf_sq_db_query(db, which);
+    int           r = hf_sq_db_step(db, query);
+
+    *ret = r == 1 ? (uint64_t)sqlite3_column_int64(query, 0) : 0;
+    sqlite3_reset(query);
+    return r < 0 ? r : 0;
+}
+
 int hf_sq_db_begin(struct hf_sq_db *db)
 {
     hf_sq_shm_lock_early(db->handle);

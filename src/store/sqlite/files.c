@@ -268,14 +268,17 @@ int hf_sq_files_open(const struct hf_sq_files *files, const char *path, int acce
 }
 
 /* Not for the database itself, for the same reason as above. */
-void hf_sq_files_sync(const char *path)
+bool hf_sq_files_sync(const char *path)
 {
     hf_low_take();
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     hf_low_give();
 
     if (fd < 0)
-        return;
-    (void)fdatasync(fd);
+        return false;
+    bool done = fdatasync(fd) == 0;
+    int  error = errno;
     close(fd);
+    errno = error;
+    return done;
 }

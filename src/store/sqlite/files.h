@@ -74,8 +74,8 @@ int hf_sq_files_open(const struct hf_sq_files *files, const char *path, int acce
 int    hf_sq_files_make_wake(const struct hf_sq_files *files, char *errmsg);
 mode_t hf_sq_files_mode(const struct hf_sq_files *files);
 
-/* Have what was written to a file on the disk, if that can be done. */
-void hf_sq_files_sync(const char *path);
+/* Have what was written to a file on the disk.  False with errno. */
+bool hf_sq_files_sync(const char *path);
 
 /* Can others than its owner look at the database?  Not if there is none. */
 bool hf_sq_files_shared(const struct hf_sq_files *files);

@@ -88,7 +88,7 @@ static int recall(struct hf_sq *sq, struct hf_req *req)
     uint64_t last = 0, kept = sq->head.kept;
     size_t   count = 0;
 
-    int r = hf_sq_records_last(sq, &last);
+    int r = hf_sq_db_number(&sq->db, HF_SQ_LATEST, &last);
     if (r < 0)
         return r;
     uint64_t after = req->stamp <= last ? req->stamp : 0; /* else it is another file's */

@@ -28,18 +28,6 @@ static char of_waiter(char what)
     }
 }
 
-int hf_sq_records_last(struct hf_sq *sq, uint64_t *ret)
-{
-    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_LATEST);
-
-    int r = hf_sq_db_step(&sq->db, query);
-    if (r != 1)
-        return r;
-    *ret = (uint64_t)sqlite3_column_int64(query, 0);
-    sqlite3_reset(query);
-    return 0;
-}
-
 /* The last row stays for its number, from which the next are counted; if none is to be kept,
  * without its text. */
 int hf_sq_records_trim(struct hf_sq *sq, uint64_t keep)
@@ -47,7 +35,7 @@ int hf_sq_records_trim(struct hf_sq *sq, uint64_t keep)
     uint64_t last = 0;
 
     assert(sq->live.taken);
-    int r = hf_sq_records_last(sq, &last);
+    int r = hf_sq_db_number(&sq->db, HF_SQ_LATEST, &last);
     if (r < 0 || last == 0)
         return r;
     uint64_t end = keep == 0 ? last - 1 : last > keep ? last - keep : 0;

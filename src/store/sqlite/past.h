@@ -35,9 +35,6 @@ int hf_sq_settle(struct hf_sq *sq, const char *line, uint64_t seq);
 /* Forget all but the last `keep` records. */
 int hf_sq_records_trim(struct hf_sq *sq, uint64_t keep);
 
-/* Outside of one, too: the number of the last record, 0 if there is none. */
-int hf_sq_records_last(struct hf_sq *sq, uint64_t *ret);
-
 /* ---- history.c ------------------------------------------------------------------ */
 
 int hf_sq_history(struct hf_sq *sq, struct hf_req *req);

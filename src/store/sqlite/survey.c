@@ -113,7 +113,7 @@ static int keep_eyes(struct hf_sq *sq, sqlite3_stmt *query)
 /* What there is to tell: the last record, and which state the database is in. */
 static int read_state(struct hf_sq *sq, uint64_t *last, unsigned *data)
 {
-    int r = hf_sq_records_last(sq, last);
+    int r = hf_sq_db_number(&sq->db, HF_SQ_LATEST, last);
 
     sqlite3_file_control(sq->db.handle, NULL, SQLITE_FCNTL_DATA_VERSION, data);
     return r;

@@ -8,6 +8,7 @@
 #include "holdfast.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <sys/stat.h>
 
 static void roll_back(struct hf_sq *sq)
@@ -161,20 +162,6 @@ static uint64_t at_least(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
-static int read_mark(struct hf_sq *sq, uint64_t *ret)
-{
-    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_MARK);
-
-    int r = hf_sq_db_step(&sq->db, query);
-    if (r == 0)
-        return hf_sq_fail(sq, HF_ECORRUPT, "%.160s lacks its mark", sq->files.db);
-    if (r < 0)
-        return r;
-    *ret = (uint64_t)sqlite3_column_int64(query, 0);
-    sqlite3_reset(query);
-    return 0;
-}
-
 /* The last commits before a power loss may be lost: that is the price of not
  * waiting for the disk.  No number may come back by it, so the mark that none
  * of them passes is raised ahead of time and pressed to the disk: once an hour,
@@ -185,7 +172,7 @@ static int raise_mark(struct hf_sq *sq)
     uint64_t          old = 0;
 
     assert(sq->live.taken); /* nobody draws a number meanwhile */
-    int r = read_mark(sq, &old);
+    int r = hf_sq_db_number(&sq->db, HF_SQ_MARK, &old);
     if (r < 0)
         return r;
     if (head.boot != sq->boot)
@@ -193,11 +180,15 @@ static int raise_mark(struct hf_sq *sq)
     head.boot = sq->boot;
     head.hwm = at_least(old, at_least(head.last + 1, (uint64_t)hf_wall_us()) + AN_HOUR);
     r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_ADVANCE, NULL, head.hwm));
+    if (r == 0 && sqlite3_changes(sq->db.handle) == 0)
+        r = hf_sq_fail(sq, HF_ECORRUPT, "%.160s lacks its mark", sq->files.db);
     if (r < 0)
         return r;
     r = hf_sq_db_commit(&sq->db);
     if (r < 0)
         return r;
+    if (!hf_sq_files_sync(sq->files.wal))
+        return hf_sq_files_fault(errno, "flush", sq->files.wal, sq->base.errmsg);
     if (!hf_sq_head_write(&sq->live, &head))
         return hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
     return 0;
@@ -205,16 +196,12 @@ static int raise_mark(struct hf_sq *sq)
 
 static int advance(struct hf_sq *sq)
 {
-    int r = end_last(sq);
-    if (r < 0)
-        return r;
-    hf_sq_db_be_sure(&sq->db, true);
-    r = hf_sq_begin(sq);
+    int r = hf_sq_begin(sq);
+
     if (r == 0) {
         r = raise_mark(sq);
         hf_sq_abort(sq);
     }
-    hf_sq_db_be_sure(&sq->db, false);
     return r;
 }
 
