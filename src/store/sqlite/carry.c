@@ -5,14 +5,13 @@
  *
  *     gate, BEGIN
  *         each:  1. place, byte locked, answer made    or row removed, the next granted
- *         bytes of those given up are let go, the next are told
- *     COMMIT, gate given back
- *         each:  2. done()
+ *     COMMIT, the next are told, gate given back
+ *         each:  2. done()                             byte let go, done()
  *
  * Nobody is answered before the commit.  The first that cannot be done so, as it is refused or
  * its place is gone, ends the batch and comes next, alone.  If anything was written for it, or
  * if the commit fails, none of it has happened, and each is carried out alone: one that fails
- * harms no other.  Only what was given up stays so, as the next may have seen that already.
+ * harms no other.
  */
 #include "store/sqlite/inner.h"
 
@@ -182,11 +181,7 @@ static int change_line(struct hf_sq *sq, struct batch *batch, struct change *cha
     if (r != 1)
         return r;
     change->first = sq->lent;
-    size_t told = sq->news_count;
     r = hf_sq_enter_inside(sq, req, batch->number, &change->own);
-    /* A new place is not to be seen before the commit. */
-    for (size_t i = told; r == 1 && i < sq->news_count; i++)
-        sq->news[i].late = true;
     if (r == 1) {
         sq->lent += req->snapshot.count;
         batch->number = 0;
@@ -228,41 +223,15 @@ static int fill_batch(struct hf_sq *sq, struct batch *batch)
     return r < 0 ? r : 0;
 }
 
-/* It did not happen, but for places that were given up, if `left`: those behind them may
- * have them already. */
-static void undo_batch(struct hf_sq *sq, struct batch *batch, bool left)
+/* It did not happen. */
+static void undo_batch(struct hf_sq *sq, struct batch *batch)
 {
-    size_t kept = 0;
-
-    for (size_t i = batch->count; i-- > 0;) {
-        struct change *change = &batch->change[i];
-        bool           enters = change->req->op == HF_ENTER;
-        if (!enters && left)
-            continue;
-        if (enters)
+    while (batch->count > 0) {
+        struct change *change = &batch->change[--batch->count];
+        if (change->req->op == HF_ENTER)
             hf_sq_enter_undo(sq, change->own);
         hf_requests_put_back(&sq->waiting, change->req);
-        change->req = NULL;
     }
-    for (size_t i = 0; i < batch->count; i++)
-        if (batch->change[i].req != NULL)
-            batch->change[kept++] = batch->change[i];
-    batch->count = kept;
-}
-
-/* See remove_own() in leave.c. */
-static void commit_batch(struct hf_sq *sq, struct batch *batch)
-{
-    assert(sq->live.taken); /* nobody changes a line until we have committed */
-    for (size_t i = 0; i < batch->count; i++)
-        if (batch->change[i].req->op == HF_LEAVE)
-            hf_sq_live_drop(&sq->live, batch->change[i].own->seq);
-    hf_sq_tell_early(sq);
-    if (hf_sq_commit(sq) == 0)
-        return;
-    hf_sq_tell_all(sq);
-    sq->alone = batch->count;
-    undo_batch(sq, batch, true);
 }
 
 static void answer_batch(struct hf_sq *sq, const struct batch *batch)
@@ -294,13 +263,14 @@ static bool carry_out_many(struct hf_sq *sq, size_t count, bool enters)
     if (r < 0)
         return true;
     r = fill_batch(sq, &batch);
-    if (r == 0 && batch.count > 0) {
-        sq->alone = batch.count < count; /* the one that ended it */
-        commit_batch(sq, &batch);
-    } else {
+    if (r == 0 && batch.count > 0)
+        r = hf_sq_commit(sq);
+    else
         hf_sq_abort(sq);
-        undo_batch(sq, &batch, false);
-    }
+    if (r < 0)
+        undo_batch(sq, &batch);
+    else if (batch.count > 0)
+        sq->alone = batch.count < count; /* the one that ended it */
     answer_batch(sq, &batch);
     assert(!sq->live.taken && sq->lent == 0);
     return true;

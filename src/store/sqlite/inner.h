@@ -107,7 +107,6 @@ struct hf_sq {
     int               fifo;
     size_t            fifo_room;
     struct hf_sq_owns owns;
-    hf_time           tidy;    /* when to write down what was left for later */
     bool              watched; /* the session has rows in `watcher` */
 
     struct hf_sq_watch *watches;
@@ -310,13 +309,10 @@ int  hf_sq_enter_inside(struct hf_sq *sq, struct hf_req *req, uint64_t number,
                         struct hf_sq_own **ret);
 void hf_sq_enter_undo(struct hf_sq *sq, struct hf_sq_own *own);
 
-/* The same for giving one up: 0 if it is not there any more.  When its byte is free and it
- * is committed, over() forgets it. */
+/* The same for giving one up: 0 if it is not there any more.  When that is committed, over()
+ * lets go of its byte and forgets it. */
 int  hf_sq_leave_inside(struct hf_sq *sq, const struct hf_sq_own *own);
 void hf_sq_leave_over(struct hf_sq *sq, struct hf_sq_own *own);
-
-/* Write down, if it is time, what READ left for later. */
-void hf_sq_tidy(struct hf_sq *sq);
 
 /* Give up every ticket, as far as that can be done. */
 void hf_sq_leave_all(struct hf_sq *sq);

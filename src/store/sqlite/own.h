@@ -22,7 +22,6 @@ struct hf_sq_own {
     bool              held;    /* granted, as far as we have heard */
     bool              woken;   /* told of news since we last looked at the line */
     bool              alarmed; /* one in the line was found dead: look for more */
-    bool              untidy;  /* granted, but that is not written down yet */
     struct hf_sq_tie *ahead;   /* those in the way when we last looked */
     size_t            count;
 

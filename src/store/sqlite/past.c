@@ -97,13 +97,6 @@ int hf_sq_record_loss(struct hf_sq *sq, uint64_t sid)
                        HF_PAST_LOST, "");
 }
 
-int hf_sq_record_leave(struct hf_sq *sq, const struct hf_sq_own *own)
-{
-    int r = own->untidy ? hf_sq_settle(sq, own->line, own->seq) : 0;
-
-    return r < 0 ? r : hf_sq_record(sq, own->line, own->seq, HF_PAST_RELEASED, "");
-}
-
 int hf_sq_settle(struct hf_sq *sq, const char *line, uint64_t seq)
 {
     struct hf_sq_row  row;

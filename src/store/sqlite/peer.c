@@ -209,14 +209,14 @@ int hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about)
     if (about == 0) /* that would mean everything; no ticket has it */
         return 0;
     for (size_t i = 0; i < sq->news_count; i++)
-        if (sq->news[i].sid == sid && sq->news[i].about == about && !sq->news[i].late)
+        if (sq->news[i].sid == sid && sq->news[i].about == about)
             return 0;
     struct hf_sq_news *grown =
         hf_grow(sq->news, &sq->news_room, sq->news_count + 1, sizeof *grown);
     if (grown == NULL)
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
     sq->news = grown;
-    sq->news[sq->news_count++] = (struct hf_sq_news){ sid, about, false };
+    sq->news[sq->news_count++] = (struct hf_sq_news){ sid, about };
     return 0;
 }
 
@@ -255,22 +255,6 @@ static void send_all_news(struct hf_sq *sq)
     if (raised && !sigismember(&pending, SIGPIPE))
         sigtimedwait(&pipe, NULL, &none);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-}
-
-void hf_sq_tell_early(struct hf_sq *sq)
-{
-    size_t early = 0, all = sq->news_count;
-
-    for (size_t i = 0; i < all; i++)
-        if (!sq->news[i].late) {
-            struct hf_sq_news swapped = sq->news[early];
-            sq->news[early++] = sq->news[i];
-            sq->news[i] = swapped;
-        }
-    sq->news_count = early;
-    hf_sq_tell_all(sq);
-    for (size_t i = early; i < all; i++)
-        sq->news[sq->news_count++] = sq->news[i];
 }
 
 void hf_sq_tell_all(struct hf_sq *sq)

@@ -15,7 +15,6 @@ struct hf_sq_peer;
 struct hf_sq_news {
     uint64_t sid;
     uint64_t about;
-    bool     late; /* not before it is committed */
 };
 
 /* ---- fifo.c ------------------------------------------------------------------- */
@@ -48,10 +47,8 @@ void hf_sq_fifo_count(const struct hf_sq *sq, size_t *all, size_t *stale);
 
 /* ---- peer.c ------------------------------------------------------------------- */
 
-/* Note that somebody is to be told; tell_all(), which commit() calls, does it.  Who waits
- * for a ticket to go may be told earlier; who looks at the whole line may not. */
+/* Note that somebody is to be told; tell_all(), which commit() calls, does it. */
 int  hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about);
-void hf_sq_tell_early(struct hf_sq *sq);
 void hf_sq_tell_all(struct hf_sq *sq);
 
 /* Notice the death of a session: for as long as a watch waits for it, or there is a survey,

@@ -78,39 +78,6 @@ static int read_past_dead(struct hf_sq *sq, struct hf_sq_own *own, bool ours,
     return read_as_waiter(sq, own);
 }
 
-/* Not at once: whoever is just leaving will have written it in a moment, and
- * who came for a short time is gone by then. */
-#define TIDY_SOON  (2 * HF_MS)
-#define TIDY_AGAIN HF_SEC
-
-void hf_sq_tidy(struct hf_sq *sq)
-{
-    struct hf_sq_row mine;
-    int              r = 0;
-
-    assert(!sq->hurry); /* no request waits for it */
-    if (sq->now < sq->tidy)
-        return;
-    sq->tidy = HF_NEVER;
-    for (struct hf_sq_own *own = sq->owns.first; own != NULL && r >= 0; own = own->next) {
-        if (!own->untidy)
-            continue;
-        r = hf_sq_row_find(sq, own->line, own->seq, &mine);
-        if (r == 1 && mine.granted == 0)
-            r = sweep_for_own(sq, own, &mine);
-        own->untidy = r < 0;
-    }
-    if (r < 0)
-        sq->tidy = sq->now + TIDY_AGAIN;
-}
-
-static void leave_untidy(struct hf_sq *sq, struct hf_sq_own *own)
-{
-    own->untidy = true;
-    if (sq->tidy == HF_NEVER)
-        sq->tidy = sq->now + TIDY_SOON;
-}
-
 /* Our own place as it is now: 1, AGAIN, or 0 if it was taken from us. */
 static int read_once(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *mine)
 {
@@ -128,10 +95,6 @@ static int read_once(struct hf_sq *sq, struct hf_sq_own *own, struct hf_sq_row *
     r = hf_sq_rows_ahead(sq, own->line, own->seq, &own->shape, &view);
     if (r < 0)
         return r;
-    if (view.granted && !hf_shape_has_slots(&own->shape)) {
-        leave_untidy(sq, own); /* only a slot must be written down to be had */
-        return read_as_holder(sq, own);
-    }
     if (view.granted || sq->dead.count > 0 || own->alarmed)
         return read_past_dead(sq, own, view.granted, mine);
     return read_as_waiter(sq, own);

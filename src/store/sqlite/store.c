@@ -124,8 +124,6 @@ static hf_time next_due(const struct hf_sq *sq)
 {
     hf_time next = hf_sq_peers_wake(sq);
 
-    if (sq->tidy < next)
-        next = sq->tidy;
     if (sq->survey.look < next)
         next = sq->survey.look;
     return sq->patrol < next ? sq->patrol : next;
@@ -161,7 +159,6 @@ static void look_around(struct hf_sq *sq, bool readable)
         hf_sq_outdated(sq);
     hf_sq_peers_check(sq);
     hf_sq_patrol_run(sq);
-    hf_sq_tidy(sq);
     hf_sq_survey_run(sq);
 }
 
@@ -277,7 +274,7 @@ static int make_store(const struct hf_config *config, char *errmsg, struct hf_st
     sq->live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
     sq->fifo = sq->inotify = sq->survey.inotify = -1;
     sq->seat = fcntl(sq->base.fd, F_DUPFD_CLOEXEC, 0);
-    sq->patrol = sq->tidy = sq->survey.look = HF_NEVER;
+    sq->patrol = sq->survey.look = HF_NEVER;
     sq->now = hf_now();
     if (sq->base.fd < 0) {
         r = hf_sq_fail(sq, HF_ESTORE, "cannot make a descriptor to wait with: %s",
