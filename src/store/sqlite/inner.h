@@ -82,7 +82,7 @@ struct hf_sq_watch;
 struct hf_sq {
     struct hf_store base; /* base.fd is an epoll descriptor */
     unsigned        generation;
-    hf_time         now, due; /* of the current process(); when to look around */
+    hf_time         now; /* of the current process() */
 
     struct hf_requests waiting;  /* submitted */
     struct hf_requests finished; /* answered, done() not yet called */
@@ -190,10 +190,14 @@ void hf_sq_patrol_holder(struct hf_sq *sq, struct hf_sq_own *own);
 int hf_sq_gate(struct hf_sq *sq);
 
 /* begin() takes the gate, and commit() and abort() give it back.  commit() also tells the
- * news; if it fails, it has aborted. */
+ * news; if it fails, it has aborted.  end() commits if `r`, how it went until there, is 0. */
 int  hf_sq_begin(struct hf_sq *sq);
 int  hf_sq_commit(struct hf_sq *sq);
 void hf_sq_abort(struct hf_sq *sq);
+int  hf_sq_end(struct hf_sq *sq, int r);
+
+/* Write sq->head down, with the gate taken. */
+int hf_sq_write_head(struct hf_sq *sq);
 
 /* Write the log back to the database if it has grown by so many pages. */
 #define HF_SQ_LOG_ANY   0

@@ -120,24 +120,19 @@ static void hear_events(struct hf_sq *sq)
     }
 }
 
-static hf_time next_due(const struct hf_sq *sq)
+static hf_time next_wake(const struct hf_sq *sq)
 {
     hf_time next = hf_sq_peers_wake(sq);
 
-    if (sq->survey.look < next)
-        next = sq->survey.look;
-    return sq->patrol < next ? sq->patrol : next;
-}
-
-static hf_time next_wake(const struct hf_sq *sq)
-{
     if (sq->finished.first != NULL || sq->cancels)
         return 0;
     if (sq->executes.sid != 0)
         return sq->now + (sq->base.refusal != 0 ? REFUSED_FOR : HF_MS);
     if (sq->waiting.first != NULL)
         return sq->shut != 0 ? sq->now + HF_MS : 0;
-    return sq->due;
+    if (sq->survey.look < next)
+        next = sq->survey.look;
+    return sq->patrol < next ? sq->patrol : next;
 }
 
 /* What the caller makes of what he was told may share a transaction with those that wait.  He
@@ -181,23 +176,6 @@ static void answer_all(struct hf_sq *sq)
         sq->shut = 0;
 }
 
-/* If there is nothing else to do but to say that a watch was canceled, no file is touched. */
-static bool only_tell(struct hf_sq *sq, hf_time now, bool readable)
-{
-    struct hf_req *req;
-
-    if (readable || sq->cancels || sq->ended || sq->executes.sid != 0 ||
-        sq->waiting.first != NULL || now >= sq->due)
-        return false;
-    for (int round = 0; round < ROUNDS; round++) {
-        req = hf_requests_take(&sq->finished);
-        if (req == NULL)
-            break;
-        req->done(req);
-    }
-    return true;
-}
-
 static void process(struct hf_store *store, hf_time now, bool readable)
 {
     struct hf_sq       *sq = (struct hf_sq *)store;
@@ -205,14 +183,11 @@ static void process(struct hf_store *store, hf_time now, bool readable)
 
     assert(!sq->hurry); /* not called from inside itself */
     sq->now = now;
-    if (!only_tell(sq, now, readable)) {
-        hf_sq_ulimit_begin(&limit);
-        look_around(sq, readable);
-        answer_all(sq);
-        sq->due = next_due(sq);
-        hf_sq_ulimit_end(&limit);
-    }
+    hf_sq_ulimit_begin(&limit);
+    look_around(sq, readable);
+    answer_all(sq);
     store->wake = next_wake(sq);
+    hf_sq_ulimit_end(&limit);
 }
 
 /* ---- Both ends of its life -------------------------------------------------------- */

@@ -104,22 +104,22 @@ static void count_watchers(struct hf_sq *sq)
     if (r != 0)
         return;
     sq->head.told = false;
-    hf_sq_head_write(&sq->live, &sq->head);
+    hf_sq_write_head(sq);
 }
 
-/* A number is taken before anybody can see the ticket that has it. */
-static int write_head(struct hf_sq *sq)
+int hf_sq_write_head(struct hf_sq *sq)
 {
-    if (sq->drawn && !hf_sq_head_write(&sq->live, &sq->head))
-        return hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
-    return 0;
+    return hf_sq_head_write(&sq->live, &sq->head)
+               ? 0
+               : hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
 }
 
 int hf_sq_commit(struct hf_sq *sq)
 {
     assert(sq->live.taken && sqlite3_get_autocommit(sq->db.handle) == 0);
     assert(!hf_sq_sum_is_noted(sq)); /* the watchers were told of every change */
-    int r = write_head(sq);
+    /* A number is taken before anybody can see the ticket that has it. */
+    int r = sq->drawn ? hf_sq_write_head(sq) : 0;
     if (r == 0)
         r = hf_sq_db_commit(&sq->db);
     if (r < 0) {
@@ -133,6 +133,14 @@ int hf_sq_commit(struct hf_sq *sq)
     assert(sq->news_count == 0); /* all of it is told */
     hf_sq_write_back(sq, HF_SQ_LOG_LONG);
     return 0;
+}
+
+int hf_sq_end(struct hf_sq *sq, int r)
+{
+    if (r == 0)
+        return hf_sq_commit(sq);
+    hf_sq_abort(sq);
+    return r;
 }
 
 /* Up to 3.51.2 SQLite can damage the file if one process writes the log back while
@@ -168,18 +176,18 @@ static uint64_t at_least(uint64_t a, uint64_t b)
  * and after every boot, when numbers start above the old one. */
 static int raise_mark(struct hf_sq *sq)
 {
-    struct hf_sq_head head = sq->head;
-    uint64_t          old = 0;
+    struct hf_sq_head *head = &sq->head;
+    uint64_t           old = 0;
 
     assert(sq->live.taken); /* nobody draws a number meanwhile */
     int r = hf_sq_db_number(&sq->db, HF_SQ_MARK, &old);
     if (r < 0)
         return r;
-    if (head.boot != sq->boot)
-        head.last = at_least(head.last, old);
-    head.boot = sq->boot;
-    head.hwm = at_least(old, at_least(head.last + 1, (uint64_t)hf_wall_us()) + AN_HOUR);
-    r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_ADVANCE, NULL, head.hwm));
+    if (head->boot != sq->boot)
+        head->last = at_least(head->last, old);
+    head->boot = sq->boot;
+    head->hwm = at_least(old, at_least(head->last + 1, (uint64_t)hf_wall_us()) + AN_HOUR);
+    r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_ADVANCE, NULL, head->hwm));
     if (r == 0 && sqlite3_changes(sq->db.handle) == 0)
         r = hf_sq_fail(sq, HF_ECORRUPT, "%.160s lacks its mark", sq->files.db);
     if (r < 0)
@@ -189,9 +197,7 @@ static int raise_mark(struct hf_sq *sq)
         return r;
     if (!hf_sq_files_sync(sq->files.wal))
         return hf_sq_files_fault(errno, "flush", sq->files.wal, sq->base.errmsg);
-    if (!hf_sq_head_write(&sq->live, &head))
-        return hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
-    return 0;
+    return hf_sq_write_head(sq);
 }
 
 static int advance(struct hf_sq *sq)
