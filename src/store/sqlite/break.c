@@ -38,11 +38,7 @@ static int change_place(struct hf_sq *sq, const struct hf_req *req,
     r = find_living(sq, req, &row);
     if (r == 0)
         r = change(sq, req, &row);
-    if (r < 0) {
-        hf_sq_abort(sq);
-        return r;
-    }
-    return hf_sq_commit(sq);
+    return hf_sq_end(sq, r);
 }
 
 static int take_away(struct hf_sq *sq, const struct hf_req *req,

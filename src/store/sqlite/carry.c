@@ -225,10 +225,8 @@ static void answer_batch(struct hf_sq *sq, const struct batch *batch)
     for (size_t i = 0; i < batch->count; i++) {
         const struct change *change = &batch->change[i];
         change->req->status = 0;
-        if (change->req->op != HF_LEAVE)
-            continue;
-        hf_sq_live_drop(&sq->live, change->own->seq);
-        hf_sq_leave_over(sq, change->own);
+        if (change->req->op == HF_LEAVE)
+            hf_sq_leave_over(sq, change->own);
     }
     for (size_t i = 0; i < batch->count; i++)
         batch->change[i].req->done(batch->change[i].req);

@@ -36,12 +36,9 @@ enum hf_sq_query {
     HF_SQ_WATCHING,
     HF_SQ_UNWATCH,
     HF_SQ_END,
-    HF_SQ_SURVEYORS,
-    HF_SQ_UNSURVEY,
-    HF_SQ_NEXT_LINE,
+    HF_SQ_CHANGED,
     HF_SQ_SIDS,
     HF_SQ_SESSIONS,
-    HF_SQ_DATA,
     HF_SQ_PLACES,
     HF_SQ_RECORD,
     HF_SQ_RECORD_ALL,
@@ -101,12 +98,15 @@ void hf_sq_db_set_chunk(struct hf_sq_db *db); /* once it is open, for that */
 /* Run a statement without arguments or rows. */
 int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which);
 
+/* The last text that SQL of any kind answers with, to be freed; NULL: it says nothing. */
+int hf_sq_db_ask(struct hf_sq_db *db, const char *query, char **ret);
+
+/* The number that a statement without arguments tells; 0 if there is none. */
+int hf_sq_db_number(struct hf_sq_db *db, enum hf_sq_query which, uint64_t *ret);
+
 /* A transaction that writes.  No other statement is being stepped at either end. */
 int hf_sq_db_begin(struct hf_sq_db *db);
 int hf_sq_db_commit(struct hf_sq_db *db);
-
-/* Must a commit be on the disk when it answers?  Not in a transaction. */
-void hf_sq_db_be_sure(struct hf_sq_db *db, bool sure);
 
 /* Write the log back, as far as nobody reads what was before.  `last`: this handle is closed
  * next.  With the gate taken: see hf_sq_write_back(). */

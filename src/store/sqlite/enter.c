@@ -203,12 +203,8 @@ static int enter_new(struct hf_sq *sq, struct hf_req *req)
     if (r < 0)
         return r;
     r = hf_sq_enter_inside(sq, req, number, &own);
-    if (r < 0) {
-        hf_sq_abort(sq);
-        return r;
-    }
-    r = hf_sq_commit(sq);
-    if (r < 0)
+    r = hf_sq_end(sq, r);
+    if (r < 0 && own != NULL)
         hf_sq_enter_undo(sq, own);
     return r;
 }

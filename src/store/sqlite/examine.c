@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -126,37 +127,31 @@ static void tell_disk(struct hf_sq *sq)
 
 /* ---- Database ----------------------------------------------------------------- */
 
-/* The one text that a pragma answers with. */
-static bool ask_text(struct hf_sq *sq, const char *pragma, char *ret, size_t size)
+/* What a pragma answers with, and whether that is as it should be. */
+static void tell_pragma(struct hf_sq *sq, const char *pragma, const char *good,
+                        const char *about, const char *hint, const char *before)
 {
-    sqlite3_stmt *query = NULL;
+    char *text;
+    int   r = hf_sq_db_ask(&sq->db, pragma, &text);
+    bool  fine = r == 0 && text != NULL && strcmp(text, good) == 0;
 
-    int rc = sqlite3_prepare_v2(sq->db.handle, pragma, -1, &query, NULL);
-    if (rc == SQLITE_OK)
-        rc = sqlite3_step(query);
-    const unsigned char *text = rc == SQLITE_ROW ? sqlite3_column_text(query, 0) : NULL;
-    snprintf(ret, size, "%s",
-             text != NULL ? (const char *)text : sqlite3_errmsg(sq->db.handle));
-    sqlite3_finalize(query);
-    return text != NULL;
+    hf_finding_add(&sq->findings, fine ? HF_FINE : HF_FAULT, about, fine ? NULL : hint,
+                   "%s%s", before,
+                   r < 0          ? sq->base.errmsg
+                   : text != NULL ? text
+                                  : "");
+    free(text);
 }
 
 static void tell_database(struct hf_sq *sq)
 {
-    struct hf_finding_list *list = &sq->findings;
-    char                    text[512];
+    char version[64];
 
-    bool wal = ask_text(sq, "PRAGMA journal_mode", text, sizeof text) &&
-               strcmp(text, "wal") == 0;
-    hf_finding_add(list, wal ? HF_FINE : HF_FAULT, "SQLite",
-                   wal ? NULL : "another program changed it: PRAGMA journal_mode = WAL",
-                   "%s, journal mode %s", sqlite3_libversion(), text);
-
-    bool whole = ask_text(sq, "PRAGMA quick_check(1)", text, sizeof text) &&
-                 strcmp(text, "ok") == 0;
-    hf_finding_add(list, whole ? HF_FINE : HF_FAULT, "integrity",
-                   whole ? NULL : "move the files away once nobody uses them", "%s",
-                   text);
+    snprintf(version, sizeof version, "%s, journal mode ", sqlite3_libversion());
+    tell_pragma(sq, "PRAGMA journal_mode", "wal", "SQLite",
+                "another program changed it: PRAGMA journal_mode = WAL", version);
+    tell_pragma(sq, "PRAGMA quick_check(1)", "ok", "integrity",
+                "move the files away once nobody uses them", "");
 }
 
 /* Can anything be written?  A process that was stopped behind the gate keeps everybody out,

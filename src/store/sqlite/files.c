@@ -41,11 +41,10 @@ static bool is_users(const char *folder)
 
 static bool may_make(const struct hf_sq_files *files)
 {
-    char *parent = hf_sq_folder_of(files->folder);
-    bool  there = parent != NULL && access(parent, F_OK) == 0;
+    char parent[HF_SQ_PATH];
 
-    free(parent);
-    return there || (!files->group_given && is_users(files->folder));
+    hf_sq_folder_of(files->folder, parent);
+    return access(parent, F_OK) == 0 || (!files->group_given && is_users(files->folder));
 }
 
 int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg)
@@ -108,15 +107,11 @@ static int name_file(const char *early, const char *path)
     return errno == EINVAL ? link(early, path) : -1;
 }
 
-/* A name for what is not complete yet; NULL: no memory. */
-static char *early_name(const char *path)
+/* A name for what is not complete yet. */
+static void early_name(const char *path, char ret[HF_SQ_PATH])
 {
-    char *name;
-
-    return asprintf(&name, "%s" HF_SQ_EARLY "%016llx", path,
-                    (unsigned long long)hf_random()) < 0
-               ? NULL
-               : name;
+    snprintf(ret, HF_SQ_PATH, "%.510s" HF_SQ_EARLY "%016llx", path,
+             (unsigned long long)hf_random());
 }
 
 /* A group's gets its name when it is complete: no member is to find a folder that he may
@@ -125,34 +120,29 @@ static int make_dir(const struct hf_sq_files *files, const char *path)
 {
     if (!files->shared)
         return make_own_dir(path, (gid_t)-1, 0700);
-    char *early = early_name(path);
-    if (early == NULL)
-        return -1;
+    char early[HF_SQ_PATH];
+    early_name(path, early);
     int r = make_own_dir(early, files->group, S_ISGID | 0770);
     if (r == 0)
         r = name_dir(early, path);
     int error = errno;
     if (r < 0)
         rmdir(early);
-    free(early);
     errno = error;
     return r;
 }
 
 static int make_parents(const char *folder)
 {
-    char *path = strdup(folder);
-    int   r = path != NULL ? 0 : -1;
+    char path[HF_SQ_PATH];
 
-    for (char *at = path; r == 0 && (at = strchr(at + 1, '/')) != NULL;) {
-        *at = '\0';
+    for (const char *at = folder; (at = strchr(at + 1, '/')) != NULL;) {
+        snprintf(path, sizeof path, "%.*s", (int)(at - folder), folder);
         if (access(path, F_OK) < 0 && make_own_dir(path, (gid_t)-1, 0700) < 0 &&
             errno != EEXIST)
-            r = -1;
-        *at = '/';
+            return -1;
     }
-    free(path);
-    return r;
+    return 0;
 }
 
 int hf_sq_files_make_folder(const struct hf_sq_files *files, char *errmsg)
@@ -198,25 +188,20 @@ bool hf_sq_files_shared(const struct hf_sq_files *files)
  * the locks that SQLite has on it elsewhere in this process. */
 static int make_file(const struct hf_sq_files *files, const char *path, char *errmsg)
 {
-    int   flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    char *early = early_name(path);
-    if (early == NULL)
-        return hf_sq_files_fault(ENOMEM, "make", path, errmsg);
+    int  flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    char early[HF_SQ_PATH];
+    int  r = 0;
 
-    int r = 0;
+    early_name(path, early);
     int fd = open(early, flags, 0600);
-    if (fd < 0) {
-        r = hf_sq_files_fault(errno, "make", path, errmsg);
-        goto out;
-    }
+    if (fd < 0)
+        return hf_sq_files_fault(errno, "make", path, errmsg);
     if ((files->shared && fchown(fd, (uid_t)-1, files->group) < 0) ||
         fchmod(fd, hf_sq_files_mode(files)) < 0 ||
         (name_file(early, path) < 0 && errno != EEXIST))
         r = hf_sq_files_fault(errno, "make", path, errmsg);
     close(fd);
     unlink(early); /* if it is still there */
-out:
-    free(early);
     return r;
 }
 
@@ -283,14 +268,17 @@ int hf_sq_files_open(const struct hf_sq_files *files, const char *path, int acce
 }
 
 /* Not for the database itself, for the same reason as above. */
-void hf_sq_files_sync(const char *path)
+bool hf_sq_files_sync(const char *path)
 {
     hf_low_take();
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     hf_low_give();
 
     if (fd < 0)
-        return;
-    (void)fdatasync(fd);
+        return false;
+    bool done = fdatasync(fd) == 0;
+    int  error = errno;
     close(fd);
+    errno = error;
+    return done;
 }

@@ -211,5 +211,5 @@ int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)
     if (r == 0 && sq->head.told)
         r = tell_and_forget(sq, line, departure);
     sq->recount |= sq->head.told != 0;
-    return r < 0 ? r : hf_sq_tell_surveyors(sq, line);
+    return r;
 }

@@ -25,12 +25,9 @@ static int change_kept(struct hf_sq *sq, uint64_t keep)
     /* What was not to be kept so far is not told by a longer history either. */
     r = hf_sq_records_trim(sq, keep < sq->head.kept ? keep : sq->head.kept);
     sq->head.kept = keep;
-    if (r == 0 && !hf_sq_head_write(&sq->live, &sq->head))
-        r = hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
     if (r == 0)
-        return hf_sq_commit(sq);
-    hf_sq_abort(sq);
-    return r;
+        r = hf_sq_write_head(sq);
+    return hf_sq_end(sq, r);
 }
 
 int hf_sq_history_set(struct hf_sq *sq)
@@ -88,7 +85,7 @@ static int recall(struct hf_sq *sq, struct hf_req *req)
     uint64_t last = 0, kept = sq->head.kept;
     size_t   count = 0;
 
-    int r = hf_sq_records_last(sq, &last);
+    int r = hf_sq_db_number(&sq->db, HF_SQ_LATEST, &last);
     if (r < 0)
         return r;
     uint64_t after = req->stamp <= last ? req->stamp : 0; /* else it is another file's */

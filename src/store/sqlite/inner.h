@@ -75,7 +75,7 @@ struct hf_sq_text {
 };
 
 /* What epoll tells us of; larger numbers are sessions. */
-enum hf_sq_event { HF_SQ_EVENT_FIFO = 1, HF_SQ_EVENT_INOTIFY = 2 };
+enum hf_sq_event { HF_SQ_EVENT_FIFO = 1, HF_SQ_EVENT_INOTIFY, HF_SQ_EVENT_WRITTEN };
 
 /* What a will says: which session, in which PATH-live.  A path would not do: it may lead
  * somewhere else by now, or from another working directory. */
@@ -89,7 +89,7 @@ struct hf_sq_watch;
 struct hf_sq {
     struct hf_store base; /* base.fd is an epoll descriptor */
     unsigned        generation;
-    hf_time         now, due; /* of the current process(); when to look around */
+    hf_time         now; /* of the current process() */
 
     struct hf_requests waiting;  /* submitted */
     struct hf_requests finished; /* answered, done() not yet called */
@@ -114,7 +114,6 @@ struct hf_sq {
     int               fifo;
     size_t            fifo_room;
     struct hf_sq_owns owns;
-    hf_time           tidy;    /* when to write down what was left for later */
     bool              watched; /* the session has rows in `watcher` */
 
     struct hf_sq_watch *watches; /* of outsiders */
@@ -122,7 +121,6 @@ struct hf_sq {
     bool                recount; /* perhaps nobody is to be told any more */
     struct hf_sq_news  *news;
     size_t              news_count, news_room;
-    uint64_t            deaf; /* a surveyor that is dead: it was to be told something */
     struct hf_sq_survey survey;
 
     int     inotify; /* -1: none */
@@ -196,10 +194,14 @@ void hf_sq_patrol_holder(struct hf_sq *sq);
 int hf_sq_gate(struct hf_sq *sq);
 
 /* begin() takes the gate, and commit() and abort() give it back.  commit() also tells the
- * news; if it fails, it has aborted. */
+ * news; if it fails, it has aborted.  end() commits if `r`, how it went until there, is 0. */
 int  hf_sq_begin(struct hf_sq *sq);
 int  hf_sq_commit(struct hf_sq *sq);
 void hf_sq_abort(struct hf_sq *sq);
+int  hf_sq_end(struct hf_sq *sq, int r);
+
+/* Write sq->head down, with the gate taken. */
+int hf_sq_write_head(struct hf_sq *sq);
 
 /* Write the log back to the database if it has grown by so many pages. */
 #define HF_SQ_LOG_ANY   0
@@ -290,7 +292,7 @@ int hf_sq_sweep_all(struct hf_sq *sq);
 int hf_sq_sweep_now(struct hf_sq *sq, const char *line);
 int hf_sq_sweep_session(struct hf_sq *sq, uint64_t sid);
 
-/* Have the watchers of a line told: of any change, or of a departure; and surveyors. */
+/* Have the watchers of a line told: of any change, or of a departure. */
 int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure);
 
 /* Have those behind `seq` told for whom it may have been in the way.  Also works outside
@@ -317,11 +319,10 @@ int  hf_sq_enter_inside(struct hf_sq *sq, struct hf_req *req, uint64_t number,
                         struct hf_sq_own **ret);
 void hf_sq_enter_undo(struct hf_sq *sq, struct hf_sq_own *own);
 
-/* The same for giving one up: 1, or 0 if it is not there any more.  When its byte is free and
- * it is committed, over() forgets it. */
+/* The same for giving one up: 1, or 0 if it is not there any more.  When that is committed,
+ * over() lets go of its byte and forgets it. */
 int  hf_sq_leave_inside(struct hf_sq *sq, const struct hf_sq_own *own);
 void hf_sq_leave_over(struct hf_sq *sq, struct hf_sq_own *own);
-
 
 /* Give up every ticket, as far as that can be done. */
 void hf_sq_leave_all(struct hf_sq *sq);
@@ -347,10 +348,6 @@ extern const struct hf_standing hf_sq_no_place;
  * is freed.  Answer with that; `own` may be NULL. */
 int hf_sq_read_own(struct hf_sq *sq, struct hf_sq_own *own);
 int hf_sq_answer_own(struct hf_sq *sq, struct hf_sq_own *own, struct hf_req *req);
-
-/* It holds, and that is written down later; if it is time, now. */
-void hf_sq_leave_untidy(struct hf_sq *sq, struct hf_sq_own *own);
-void hf_sq_tidy(struct hf_sq *sq);
 
 /* ---- watch.c ------------------------------------------------------------------ */
 

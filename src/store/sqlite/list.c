@@ -93,7 +93,6 @@ static int list_rows(struct hf_sq *sq, sqlite3_stmt *query, struct hf_req *req)
         r = add_ticket(sq, count, &row, query);
         if (r < 0)
             break;
-        hf_sq_survey_learn(sq, sq->ticket[count].line);
         stamp = hf_sq_stamp(stamp, &row);
         count++;
     }

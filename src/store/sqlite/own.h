@@ -3,16 +3,15 @@
  * Nobody else enters in our name, so a repeated ENTER is known from here, and so
  * is a LEAVE of what was taken from us.
  *
- *     ENTER, those ahead        the one that makes room writes it down
- *     are in the way --> WAITS ---------------------------------------> HOLDS
- *                          |                                            ^   ^
- *                          | those in the way are dead,         tidy:   |   |
- *                          | which nobody has written down  written down|   |
- *                          +----------------> HOLDS, untidy ------------+   |
- *     ENTER, nobody is in the way ------------------------------------------+
+ *     ENTER --- somebody is in the way ---> WAITS
+ *       |                                     |
+ *       |                                     | whoever makes room wrote it down; or those
+ *       | nobody is                           | in the way are dead, then we write it
+ *       |                                     v
+ *       +----------------------------------> HOLDS
  *
- * A LEAVE ends each of them.  So does the loss of the place, by BREAK, by a will or with the
- * files: it is found out when the place is read.
+ * A LEAVE ends both.  So does the loss of the place, by BREAK, by a will or with the files: it
+ * is found out when the place is read.
  *
  * `last` is how the place stood when we last read it.  A place that is not woken still
  * stands so: whoever changes that tells us, and we have an eye on the sessions `ahead`, as
@@ -43,7 +42,6 @@ struct hf_sq_own {
     char              *asked; /* or NULL */
     struct hf_sq_ties  ahead; /* WAITS: of these one must go first */
     bool               woken;
-    bool               untidy;
 
     struct hf_req    *watch; /* that waits for news of it, or NULL; watch.c */
     struct hf_sq_own *next, **prev;

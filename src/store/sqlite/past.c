@@ -28,18 +28,6 @@ static char of_waiter(char what)
     }
 }
 
-int hf_sq_records_last(struct hf_sq *sq, uint64_t *ret)
-{
-    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_LATEST);
-
-    int r = hf_sq_db_step(&sq->db, query);
-    if (r != 1)
-        return r;
-    *ret = (uint64_t)sqlite3_column_int64(query, 0);
-    sqlite3_reset(query);
-    return 0;
-}
-
 /* The last row stays for its number, from which the next are counted; if none is to be kept,
  * without its text. */
 int hf_sq_records_trim(struct hf_sq *sq, uint64_t keep)
@@ -47,7 +35,7 @@ int hf_sq_records_trim(struct hf_sq *sq, uint64_t keep)
     uint64_t last = 0;
 
     assert(sq->live.taken);
-    int r = hf_sq_records_last(sq, &last);
+    int r = hf_sq_db_number(&sq->db, HF_SQ_LATEST, &last);
     if (r < 0 || last == 0)
         return r;
     uint64_t end = keep == 0 ? last - 1 : last > keep ? last - keep : 0;
@@ -107,13 +95,6 @@ int hf_sq_record_loss(struct hf_sq *sq, uint64_t sid)
         return 0;
     return add_records(sq, hf_sq_db_bind(&sq->db, HF_SQ_RECORD_ALL, NULL, sid),
                        HF_PAST_LOST, "");
-}
-
-int hf_sq_record_leave(struct hf_sq *sq, const struct hf_sq_own *own)
-{
-    int r = own->untidy ? hf_sq_settle(sq, own->line, own->seq) : 0;
-
-    return r < 0 ? r : hf_sq_record(sq, own->line, own->seq, HF_PAST_RELEASED, "");
 }
 
 int hf_sq_settle(struct hf_sq *sq, const char *line, uint64_t seq)

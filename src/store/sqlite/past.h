@@ -13,7 +13,6 @@
 struct hf_config;
 struct hf_req;
 struct hf_sq;
-struct hf_sq_own;
 
 /* ---- past.c: inside a transaction ----------------------------------------------- */
 
@@ -21,9 +20,6 @@ struct hf_sq_own;
  * change of it.  What an end means for one that is not granted is found out here. */
 int hf_sq_record(struct hf_sq *sq, const char *line, uint64_t seq, char what,
                  const char *reason);
-
-/* A ticket of ours is given up. */
-int hf_sq_record_leave(struct hf_sq *sq, const struct hf_sq_own *own);
 
 /* All tickets of a session are lost. */
 int hf_sq_record_loss(struct hf_sq *sq, uint64_t sid);
@@ -34,9 +30,6 @@ int hf_sq_settle(struct hf_sq *sq, const char *line, uint64_t seq);
 
 /* Forget all but the last `keep` records. */
 int hf_sq_records_trim(struct hf_sq *sq, uint64_t keep);
-
-/* Outside of one, too: the number of the last record, 0 if there is none. */
-int hf_sq_records_last(struct hf_sq *sq, uint64_t *ret);
 
 /* ---- history.c ------------------------------------------------------------------ */
 

@@ -17,7 +17,6 @@
 
 #include <assert.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/inotify.h>
@@ -41,13 +40,13 @@ static bool watch_files(int fd, const struct hf_sq_files *files)
 /* As far as we may: a folder that cannot be read cannot be watched. */
 static void watch_folders(int fd, const struct hf_sq_files *files)
 {
-    char *path = strdup(files->folder);
+    char path[HF_SQ_PATH];
 
-    while (path != NULL && path[0] == '/' && path[1] != '\0') {
+    strcpy(path, files->folder);
+    while (path[0] == '/' && path[1] != '\0') {
         inotify_add_watch(fd, path, OF_FOLDER);
         *strrchr(path, '/') = '\0';
     }
-    free(path);
 }
 
 static int move_down(const struct hf_sq *sq, int fd)

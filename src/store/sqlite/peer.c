@@ -15,7 +15,6 @@
 #include "holdfast.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -28,7 +27,6 @@ struct hf_sq_peer {
     int                fd;  /* -1: it has no FIFO, or no reader any more */
     hf_time            due; /* HF_NEVER: nothing waits for it */
     unsigned           tries;
-    bool               surveyed; /* the survey wants to know of its death */
     struct hf_sq_peer *next;
 };
 
@@ -116,9 +114,8 @@ static void check_later(const struct hf_sq *sq, struct hf_sq_peer *peer)
                                              : SOON_MAX);
 }
 
-static int need_peer(struct hf_sq *sq, uint64_t sid, bool surveyed)
+int hf_sq_peer_need(struct hf_sq *sq, uint64_t sid)
 {
-    assert(sq->sid != 0); /* who waits can be told */
     if (sid == sq->sid)
         return 0;
     struct hf_sq_peer *peer = find_peer(sq, sid);
@@ -131,7 +128,6 @@ static int need_peer(struct hf_sq *sq, uint64_t sid, bool surveyed)
         peer->next = sq->peers;
         sq->peers = peer;
     }
-    peer->surveyed |= surveyed;
     if (peer->due == HF_NEVER) {
         if (peer->fd < 0)
             open_peer(sq, peer);
@@ -141,40 +137,28 @@ static int need_peer(struct hf_sq *sq, uint64_t sid, bool surveyed)
     return 0;
 }
 
-int hf_sq_peer_need(struct hf_sq *sq, uint64_t sid)
+void hf_sq_peers_review(struct hf_sq *sq)
 {
-    return need_peer(sq, sid, false);
-}
-
-int hf_sq_peer_survey(struct hf_sq *sq, uint64_t sid)
-{
-    return need_peer(sq, sid, true);
-}
-
-void hf_sq_peers_unsurvey(struct hf_sq *sq)
-{
-    for (struct hf_sq_peer *peer = sq->peers; peer != NULL; peer = peer->next) {
-        if (peer->surveyed && peer->due != HF_NEVER)
-            peer->due = 0; /* perhaps nothing waits for it any more */
-        peer->surveyed = false;
-    }
+    for (struct hf_sq_peer *peer = sq->peers; peer != NULL; peer = peer->next)
+        if (peer->due != HF_NEVER)
+            peer->due = 0;
 }
 
 /* If its FIFO is open we are told of the death.  If it is not, for there are too many, we
  * look for a reader; in doubt at its tickets. */
-static bool is_still_surveyed(struct hf_sq *sq, const struct hf_sq_peer *peer)
+static bool is_surveyed(struct hf_sq *sq, const struct hf_sq_peer *peer)
 {
-    if (!peer->surveyed || peer->fd >= 0 || hf_sq_fifo_is_read(sq, peer->sid))
-        return peer->surveyed;
-    return hf_sq_survey_bury(sq, peer->sid);
+    if (!sq->survey.on)
+        return false;
+    return peer->fd >= 0 || hf_sq_fifo_is_read(sq, peer->sid) ||
+           hf_sq_survey_bury(sq, peer->sid);
 }
 
 static void check_peer(struct hf_sq *sq, struct hf_sq_peer *peer)
 {
     bool waits = hf_sq_watches_check(sq, peer->sid);
 
-    peer->surveyed = is_still_surveyed(sq, peer);
-    if (waits || peer->surveyed)
+    if (is_surveyed(sq, peer) || waits)
         check_later(sq, peer);
     else
         peer->due = HF_NEVER;
@@ -220,44 +204,20 @@ void hf_sq_peers_close(struct hf_sq *sq)
 
 /* ---- Telling them ------------------------------------------------------------- */
 
-static int add_news(struct hf_sq *sq, uint64_t sid, uint64_t about, bool late)
+int hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about)
 {
     if (about == 0) /* that would mean everything; no ticket has it */
         return 0;
     for (size_t i = 0; i < sq->news_count; i++)
-        if (sq->news[i].sid == sid && sq->news[i].about == about &&
-            sq->news[i].late == late)
+        if (sq->news[i].sid == sid && sq->news[i].about == about)
             return 0;
     struct hf_sq_news *grown =
         hf_grow(sq->news, &sq->news_room, sq->news_count + 1, sizeof *grown);
     if (grown == NULL)
         return hf_sq_fail(sq, HF_ENOMEM, "out of memory");
     sq->news = grown;
-    sq->news[sq->news_count++] = (struct hf_sq_news){ sid, about, late };
+    sq->news[sq->news_count++] = (struct hf_sq_news){ sid, about };
     return 0;
-}
-
-int hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about)
-{
-    return add_news(sq, sid, about, false);
-}
-
-int hf_sq_tell_surveyors(struct hf_sq *sq, const char *line)
-{
-    sqlite3_stmt *query;
-    int           r;
-
-    if (!sq->head.told)
-        return 0;
-    query = hf_sq_db_query(&sq->db, HF_SQ_SURVEYORS);
-    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
-        uint64_t sid = (uint64_t)sqlite3_column_int64(query, 0);
-        r = add_news(sq, sid, hf_sq_line_hash(line), true);
-        if (r < 0)
-            break;
-    }
-    sqlite3_reset(query);
-    return r;
 }
 
 /* False if the kernel raised SIGPIPE. */
@@ -269,12 +229,8 @@ static bool send_news(struct hf_sq *sq, const struct hf_sq_news *news)
     if (peer != NULL && peer->fd >= 0)
         return hf_sq_fifo_write(peer->fd, news->about);
     int fd = hf_sq_fifo_open(sq, news->sid);
-    if (fd < 0) {
-        /* Its row would stay, and be gone by for every change. */
-        if (news->late && (errno == ENXIO || errno == ENOENT))
-            sq->deaf = news->sid;
+    if (fd < 0)
         return true;
-    }
     bool sent = hf_sq_fifo_write(fd, news->about);
     close(fd);
     return sent;
@@ -299,22 +255,6 @@ static void send_all_news(struct hf_sq *sq)
     if (raised && !sigismember(&pending, SIGPIPE))
         sigtimedwait(&pipe, NULL, &none);
     pthread_sigmask(SIG_SETMASK, &old, NULL);
-}
-
-void hf_sq_tell_early(struct hf_sq *sq)
-{
-    size_t early = 0, all = sq->news_count;
-
-    for (size_t i = 0; i < all; i++)
-        if (!sq->news[i].late) {
-            struct hf_sq_news swapped = sq->news[early];
-            sq->news[early++] = sq->news[i];
-            sq->news[i] = swapped;
-        }
-    sq->news_count = early;
-    hf_sq_tell_all(sq);
-    for (size_t i = early; i < all; i++)
-        sq->news[sq->news_count++] = sq->news[i];
 }
 
 void hf_sq_tell_all(struct hf_sq *sq)

@@ -15,7 +15,6 @@ struct hf_sq_peer;
 struct hf_sq_news {
     uint64_t sid;
     uint64_t about;
-    bool     late; /* not before it is committed */
 };
 
 /* ---- fifo.c ------------------------------------------------------------------- */
@@ -48,19 +47,14 @@ void hf_sq_fifo_count(const struct hf_sq *sq, size_t *all, size_t *stale);
 
 /* ---- peer.c ------------------------------------------------------------------- */
 
-/* Note that somebody is to be told; tell_all(), which commit() calls, does it.  Who waits
- * for a ticket to go may be told earlier; who looks at the whole line may not. */
+/* Note that somebody is to be told; tell_all(), which commit() calls, does it. */
 int  hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about);
-void hf_sq_tell_early(struct hf_sq *sq);
 void hf_sq_tell_all(struct hf_sq *sq);
 
-/* Have those told who survey the store.  Also works outside a transaction. */
-int hf_sq_tell_surveyors(struct hf_sq *sq, const char *line);
-
-/* Notice the death of a session: for a watch, or for the survey until unsurvey(). */
+/* Notice the death of a session: for as long as a watch waits for it, or there is a survey,
+ * whose end needs a review(). */
 int     hf_sq_peer_need(struct hf_sq *sq, uint64_t sid);
-int     hf_sq_peer_survey(struct hf_sq *sq, uint64_t sid);
-void    hf_sq_peers_unsurvey(struct hf_sq *sq);
+void    hf_sq_peers_review(struct hf_sq *sq);
 void    hf_sq_peer_gone(struct hf_sq *sq, uint64_t sid); /* its FIFO said so */
 void    hf_sq_peers_check(struct hf_sq *sq);
 hf_time hf_sq_peers_wake(const struct hf_sq *sq);

@@ -68,17 +68,11 @@ DELETE FROM watcher WHERE sid = ?2;
 -- END: the tickets of a session go, all before the first row is returned
 DELETE FROM ticket WHERE sid = ?2 RETURNING line, seq;
 
--- SURVEYORS, UNSURVEY: who is told of every line; one of them is no more
-SELECT sid FROM watcher WHERE line = '';
-DELETE FROM watcher WHERE line = '' AND sid = ?2;
-
--- NEXT_LINE, SIDS, SESSIONS: the line that follows a name; who has a place in one, or in any
-SELECT min(line) FROM ticket WHERE line > ?1;
-SELECT sid FROM ticket WHERE line = ?1;
+-- CHANGED: the lines to which something happened after a number, and the first of it
+-- SIDS, SESSIONS: who has a place in these lines, or in any
+SELECT line, min(number) FROM past WHERE number > ?2 GROUP BY line;
+SELECT DISTINCT sid FROM ticket WHERE line IN (SELECT line FROM past WHERE number > ?2);
 SELECT DISTINCT sid FROM ticket;
-
--- DATA: another number when somebody else has written
-PRAGMA data_version;
 
 -- PLACES: all of a session, as LINE
 SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note

@@ -75,10 +75,7 @@ static int sweep_for_own(struct hf_sq *sq, const struct hf_sq_own *own)
     r = hf_sq_judge(sq, own->line, own->seq, &own->shape, &view);
     if (r == 0)
         r = hf_sq_sweep(sq, own->line);
-    if (r == 0)
-        return hf_sq_commit(sq);
-    hf_sq_abort(sq);
-    return r;
+    return hf_sq_end(sq, r);
 }
 
 /* The line is another by now. */
@@ -101,17 +98,17 @@ static int read_once(struct hf_sq *sq, struct hf_sq_own *own)
     if (r < 0)
         return r;
     bool passes = view.verdict == HF_PASSES;
-    if (passes && !hf_shape_has_slots(&own->shape)) {
-        hf_sq_leave_untidy(sq, own); /* only a slot must be written down to be had */
-        return read_as_holder(sq, own, -1);
-    }
     if (!passes && sq->dead.count == 0)
         return read_as_waiter(sq, own, &view);
     r = sweep_for_own(sq, own);
     if (r == 0)
         return AGAIN;
-    bool waits = !passes && r != HF_SQ_STALE && r != HF_SQ_SHUT; /* full disk, say */
-    return waits ? read_as_waiter(sq, own, &view) : r;
+    /* Nobody can write it down: the disk is full, say.  It is ours all the same if it passes,
+     * and only a slot cannot be had without being written. */
+    if (r == HF_SQ_STALE || r == HF_SQ_SHUT ||
+        (passes && hf_shape_has_slots(&own->shape)))
+        return r;
+    return passes ? read_as_holder(sq, own, -1) : read_as_waiter(sq, own, &view);
 }
 
 int hf_sq_read_own(struct hf_sq *sq, struct hf_sq_own *own)
@@ -136,39 +133,4 @@ int hf_sq_answer_own(struct hf_sq *sq, struct hf_sq_own *own, struct hf_req *req
     if (r >= 0)
         req->standing = r == 1 ? own->last : hf_sq_no_place;
     return r < 0 ? r : 0;
-}
-
-/* ---- Later -------------------------------------------------------------------------- */
-
-/* Not at once: whoever is just leaving will have written it in a moment, and
- * who came for a short time is gone by then. */
-#define TIDY_SOON  (2 * HF_MS)
-#define TIDY_AGAIN HF_SEC
-
-void hf_sq_leave_untidy(struct hf_sq *sq, struct hf_sq_own *own)
-{
-    own->untidy = true;
-    if (sq->tidy == HF_NEVER)
-        sq->tidy = sq->now + TIDY_SOON;
-}
-
-void hf_sq_tidy(struct hf_sq *sq)
-{
-    struct hf_sq_row mine;
-    int              r = 0;
-
-    assert(!sq->hurry); /* no request waits for it */
-    if (sq->now < sq->tidy)
-        return;
-    sq->tidy = HF_NEVER;
-    for (struct hf_sq_own *own = sq->owns.first; own != NULL && r >= 0; own = own->next) {
-        if (!own->untidy)
-            continue;
-        r = hf_sq_row_find(sq, own->line, own->seq, &mine);
-        if (r == 1 && mine.granted == 0)
-            r = sweep_for_own(sq, own);
-        own->untidy = r < 0;
-    }
-    if (r < 0)
-        sq->tidy = sq->now + TIDY_AGAIN;
 }

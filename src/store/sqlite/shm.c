@@ -220,14 +220,6 @@ void hf_sq_shm_set_files(sqlite3 *handle, const struct hf_sq_files *files)
     shm_of(file_of(handle))->files = files;
 }
 
-void hf_sq_shm_refresh(sqlite3 *handle)
-{
-    struct hf_sq_shm *shm = shm_of(file_of(handle));
-
-    if (shm->in_use && shm->exclusive == 0 && shm->shared == 0)
-        (void)hf_sq_index_read(&shm->index, false);
-}
-
 void hf_sq_shm_lock_early(sqlite3 *handle)
 {
     sqlite3_file     *db = file_of(handle);

@@ -170,14 +170,8 @@ int hf_sq_sweep_all(struct hf_sq *sq)
 static int sweep_found(struct hf_sq *sq, const struct lines *lines)
 {
     int r = hf_sq_begin(sq);
-    if (r < 0)
-        return r;
-    r = sweep_lines(sq, lines);
-    if (r < 0) {
-        hf_sq_abort(sq);
-        return r;
-    }
-    return hf_sq_commit(sq);
+
+    return r < 0 ? r : hf_sq_end(sq, sweep_lines(sq, lines));
 }
 
 /* First a look without the gate: mostly there is nothing to do. */

@@ -144,7 +144,6 @@ void hf_sq_hear(struct hf_sq *sq, uint64_t about)
     }
     if (about == 0) /* that may have been it */
         hf_sq_will_check(sq);
-    hf_sq_survey_hear(sq, about);
     struct hf_sq_own *own = hf_sq_owns_by_seq(&sq->owns, about);
     if (about == 0)
         wake_all(sq);
@@ -208,9 +207,7 @@ static int ask_to_be_told(struct hf_sq *sq, const char *line, bool any)
     int r = hf_sq_db_step(&sq->db, query);
     sq->watched = true;
     sq->head.told = 1;
-    if (r == 0 && !hf_sq_head_write(&sq->live, &sq->head))
-        r = hf_sq_fail(sq, HF_EFULL, "cannot write to %.160s", sq->files.live);
-    return r;
+    return r < 0 ? r : hf_sq_write_head(sq);
 }
 
 /* A place follows how many are ahead.  From the commit on it is told when that changes, and
@@ -225,10 +222,7 @@ static int begin_to_follow(struct hf_sq *sq, const char *line)
         r = hf_sq_sweep(sq, line);
     if (r == 0)
         r = ask_to_be_told(sq, line, false);
-    if (r == 0)
-        return hf_sq_commit(sq);
-    hf_sq_abort(sq);
-    return r;
+    return hf_sq_end(sq, r);
 }
 
 static int keep_all_ahead(struct hf_sq *sq, struct hf_sq_own *own)
@@ -331,10 +325,9 @@ static int ask_outside(struct hf_sq *sq, const struct hf_req *req)
     r = ask_to_be_told(sq, req->name, req->token == 0);
     if (r == 0)
         r = hf_sq_rows_all(sq, req->name, &stamp);
-    if (r == 0 && !is_over(sq, req, stamp))
-        return hf_sq_commit(sq);
-    hf_sq_abort(sq);
-    return r < 0 ? r : 1;
+    if (r == 0)
+        r = is_over(sq, req, stamp);
+    return hf_sq_end(sq, r);
 }
 
 static int keep_outside(struct hf_sq *sq, struct hf_req *req)

@@ -81,11 +81,7 @@ static int end_its_session(struct hf_sq *sq, uint64_t sid)
         r = hf_sq_db_step(&sq->db, hf_sq_db_bind(&sq->db, HF_SQ_UNWATCH, NULL, sid));
     if (r == 0)
         r = hf_sq_fifo_end(sq, sid); /* if we get no further, it ends by itself */
-    if (r < 0) {
-        hf_sq_abort(sq);
-        return r;
-    }
-    return hf_sq_commit(sq);
+    return hf_sq_end(sq, r);
 }
 
 void hf_sq_execute(struct hf_sq *sq)
