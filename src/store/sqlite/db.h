@@ -89,11 +89,8 @@ sqlite3_stmt *hf_sq_db_bind(struct hf_sq_db *db, enum hf_sq_query which, const c
  * statement is reset; reset it yourself when you want no more rows. */
 int hf_sq_db_step(struct hf_sq_db *db, sqlite3_stmt *query);
 
-/* Run a statement that is told to make do with the room that the file has, or can be given now:
- * so what it adds can be written back from the log whatever becomes of the disk.  HF_EFULL, and
- * nothing of it is done: it needs more.  For INSERT ... SELECT, which SQLite can undo alone. */
-int  hf_sq_db_step_within(struct hf_sq_db *db, sqlite3_stmt *query);
-void hf_sq_db_set_chunk(struct hf_sq_db *db); /* once it is open, for that */
+/* The database grows by so many bytes at once. */
+#define HF_SQ_CHUNK 16384
 
 /* Run a statement without arguments or rows. */
 int hf_sq_db_run(struct hf_sq_db *db, enum hf_sq_query which);

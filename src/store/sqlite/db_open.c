@@ -48,10 +48,13 @@ static void be_wary(struct hf_sq_db *db)
 
 static void set_up_handle(struct hf_sq_db *db)
 {
+    int chunk = HF_SQ_CHUNK;
+
     sqlite3_extended_result_codes(db->handle, 1);
     sqlite3_busy_timeout(db->handle, STRANGERS_MS);
     be_wary(db);
-    hf_sq_db_set_chunk(db);
+    /* Without it SQLite takes no hint about the size (past.c); it keeps a file at a multiple. */
+    sqlite3_file_control(db->handle, NULL, SQLITE_FCNTL_CHUNK_SIZE, &chunk);
     /* The log is written back by hf_sq_write_back() alone: neither when a handle is
      * closed nor, as the hook takes that place, after a commit. */
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);

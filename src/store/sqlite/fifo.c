@@ -16,6 +16,7 @@
 #include "holdfast.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -258,4 +259,68 @@ int hf_sq_fifo_end(struct hf_sq *sq, uint64_t sid)
     int r = end_by_name(sq, folder, &name);
     close_wake(folder);
     return r;
+}
+
+/* ---- Those of the dead ---------------------------------------------------------- */
+
+#define TESTS_ALWAYS 32 /* per session that starts */
+#define TESTS_MAX    1024
+#define UNBORN       60 /* seconds after which nobody will come to read it */
+
+static bool is_stale(int folder, const char *entry)
+{
+    struct stat st;
+
+    int fd = openat(folder, entry, O_WRONLY | OPEN_FLAGS);
+    if (fd >= 0) {
+        close(fd);
+        return false;
+    }
+    if (errno != ENXIO)
+        return false;
+    if (entry[0] != '.')
+        return true;
+    return fstatat(folder, entry, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           hf_wall_us() / 1000000 - st.st_mtime > UNBORN;
+}
+
+/* A few are always tested; of many, those that begin with the same digit as we
+ * do, which is a different one every time. */
+static bool is_our_share(const struct hf_sq *sq, const char *entry, size_t tested)
+{
+    char digit = "0123456789abcdef"[sq->sid % 16];
+
+    return tested < TESTS_ALWAYS ||
+           (tested < TESTS_MAX && entry[strlen(entry) - 1] == digit);
+}
+
+size_t hf_sq_fifo_clean(struct hf_sq *sq, bool only_count, size_t *all)
+{
+    int            folder = open_wake(sq);
+    DIR           *dir = folder >= 0 ? fdopendir(folder) : NULL;
+    size_t         tested = 0, stale = 0;
+    struct dirent *entry;
+
+    *all = 0;
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        const char *name = entry->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        ++*all;
+        if (only_count ? tested >= TESTS_MAX : !is_our_share(sq, name, tested))
+            continue;
+        tested++;
+        if (!is_stale(folder, name))
+            continue;
+        if (!only_count)
+            unlinkat(folder, name, 0);
+        stale++;
+    }
+    if (dir != NULL)
+        closedir(dir);
+    else if (folder >= 0)
+        close(folder);
+    if (folder >= 0)
+        hf_low_give();
+    return stale;
 }

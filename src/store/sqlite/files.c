@@ -5,7 +5,6 @@
 #include "base/home.h"
 #include "base/random.h"
 #include "holdfast.h"
-#include "store/sqlite/volume.h"
 #include "store/store.h"
 
 #include <assert.h>
@@ -15,7 +14,50 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
+
+/* ---- File systems ------------------------------------------------------------ */
+
+/* Numbers from linux/magic.h and the file systems themselves. */
+static const struct {
+    unsigned long type;
+    const char   *name;
+} unsafe[] = {
+    { 0x00006969, "NFS" },    { 0x0000517b, "SMB" },    { 0xff534d42, "CIFS" },
+    { 0xfe534d42, "SMB" },    { 0x65735546, "FUSE" },   { 0x01021997, "9p" },
+    { 0x00c36400, "Ceph" },   { 0x5346414f, "AFS" },    { 0x6b414653, "AFS" },
+    { 0x0bd00bd0, "Lustre" }, { 0x01161970, "GFS2" },   { 0x7461636f, "OCFS2" },
+    { 0x73757245, "Coda" },   { 0x47504653, "GPFS" },   { 0x19830326, "BeeGFS" },
+    { 0x0000564c, "NCP" },    { 0x786f4256, "vboxsf" }, { 0xbacbacbc, "vmhgfs" },
+};
+
+const char *hf_sq_volume_name(unsigned long type)
+{
+    for (size_t i = 0; i < sizeof unsafe / sizeof *unsafe; i++)
+        if (unsafe[i].type == (type & 0xffffffff))
+            return unsafe[i].name;
+    return NULL;
+}
+
+static int check_volume(const char *folder, char *errmsg)
+{
+    struct statfs fs;
+
+    if (statfs(folder, &fs) < 0) {
+        snprintf(errmsg, HF_ERRMSG_MAX, "cannot look at %.160s: %s", folder,
+                 strerror(errno));
+        return HF_ESTORE;
+    }
+    const char *name = hf_sq_volume_name((unsigned long)fs.f_type);
+    if (name == NULL)
+        return 0;
+    snprintf(errmsg, HF_ERRMSG_MAX,
+             "%.120s is on %s, where locks may not reach everybody; use a local disk "
+             "(?force=1 if only this machine uses it)",
+             folder, name);
+    return HF_EUNSUPPORTED;
+}
 
 /* ---- Folders ---------------------------------------------------------------- */
 
@@ -64,7 +106,7 @@ int hf_sq_files_check_folder(struct hf_sq_files *files, char *errmsg)
     files->system = files->system || hf_sq_system_is_at(files->db, &st);
     int r = files->system ? hf_sq_system_trust(files, &st, errmsg)
                           : hf_sq_trust_folder(files, &st, errmsg);
-    return r < 0 || files->force ? r : hf_sq_volume_check(files->folder, errmsg);
+    return r < 0 || files->force ? r : check_volume(files->folder, errmsg);
 }
 
 /* Whatever the umask; `group` -1: as it comes. */

@@ -83,6 +83,11 @@ bool hf_sq_files_shared(const struct hf_sq_files *files);
 /* The inode a path leads to, 0 if none. */
 ino_t hf_sq_files_inode(const char *path);
 
+/* The store needs locks that all its users see.  On a network file system users on other machines,
+ * or behind another mount, may not.  The name of a file system type that must not be used, else
+ * NULL. */
+const char *hf_sq_volume_name(unsigned long type);
+
 /* HF_EDENIED, HF_EFULL, HF_EINVAL, HF_ENOTFOUND or HF_ESTORE for `error`, and a text:
  * "cannot <what> <path>: <why>". */
 int hf_sq_files_fault(int error, const char *what, const char *path, char *errmsg);

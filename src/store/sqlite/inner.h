@@ -11,15 +11,15 @@
  *   place.c    writing a place down, and removing it; the sum of a line
  *   grant.c    after a departure: who is granted, who is told
  *   sweep.c    clearing away what the dead left
- *   fifo.c     how a session is told, and how it hears; litter.c  what the dead left
+ *   fifo.c     how a session is told, and how it hears
  *   peer.c     the sessions we wait for, and their death
  *   past.c     what happened is written down
  *   will.c     ending a session from another process
- *   culprit.c  who keeps everybody from writing; vfs.c, shm.c, index.c  SQLite's files
+ *   vfs.c, shm.c, index.c  SQLite's files
  *   ulimit.c   a limit for the size of files is an error, not our end
  *
  * The verbs are in the files of their names: enter.c, watch.c, leave.c, list.c, break.c (and
- * ASK), amend.c, prove.c, examine.c, survey.c, history.c.
+ * ASK), amend.c, prove.c, examine.c, survey.c, and past.c for HISTORY.
  *
  * Functions return 0 or HF_E..., with the text in base.errmsg.
  */

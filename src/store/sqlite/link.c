@@ -73,7 +73,7 @@ static int replace_layout(struct hf_sq *sq)
 
     assert(sq->live.taken);
     if (was.layout == 0) /* not the PATH-live that they know, perhaps */
-        hf_sq_fifo_count(sq, &sessions, &stale);
+        stale = hf_sq_fifo_clean(sq, true, &sessions);
     if (sessions > stale || hf_sq_live_has_any(&sq->live))
         return refuse_files(sq);
     sq->head = hf_sq_head_now(&sq->files);
@@ -249,7 +249,9 @@ static int start_session(struct hf_sq *sq)
 
 static void clean_up_after_others(struct hf_sq *sq)
 {
-    if (hf_sq_fifo_clean(sq) > 0 && hf_sq_begin(sq) == 0)
+    size_t all;
+
+    if (hf_sq_fifo_clean(sq, false, &all) > 0 && hf_sq_begin(sq) == 0)
         hf_sq_end(sq, hf_sq_sweep_all(sq));
 }
 

@@ -14,7 +14,7 @@ struct hf_config;
 struct hf_req;
 struct hf_sq;
 
-/* ---- past.c: inside a transaction ----------------------------------------------- */
+/* ---- Inside a transaction ------------------------------------------------------- */
 
 /* Something happens to a ticket, HF_PAST_...; call it while the row is there, and after a
  * change of it.  What an end means for one that is not granted is found out here. */
@@ -28,10 +28,7 @@ int hf_sq_record_loss(struct hf_sq *sq, uint64_t sid);
  * being written down: that is done first. */
 int hf_sq_settle(struct hf_sq *sq, const char *line, uint64_t seq);
 
-/* Forget all but the last `keep` records. */
-int hf_sq_records_trim(struct hf_sq *sq, uint64_t keep);
-
-/* ---- history.c ------------------------------------------------------------------ */
+/* ---- HISTORY -------------------------------------------------------------------- */
 
 int hf_sq_history(struct hf_sq *sq, struct hf_req *req);
 

@@ -37,13 +37,8 @@ bool hf_sq_fifo_is_read(struct hf_sq *sq, uint64_t sid);
 /* End another's session, behind the gate: its FIFO loses its name, and it is told. */
 int hf_sq_fifo_end(struct hf_sq *sq, uint64_t sid);
 
-/* ---- litter.c ----------------------------------------------------------------- */
-
-/* Remove what dead sessions left.  Returns how many there were. */
-size_t hf_sq_fifo_clean(struct hf_sq *sq);
-
-/* How many there are, and how many of them are of the dead. */
-void hf_sq_fifo_count(const struct hf_sq *sq, size_t *all, size_t *stale);
+/* Remove what dead sessions left, or only count it.  Returns how many there were, of `all`. */
+size_t hf_sq_fifo_clean(struct hf_sq *sq, bool only_count, size_t *all);
 
 /* ---- peer.c ------------------------------------------------------------------- */
 
