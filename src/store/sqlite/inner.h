@@ -280,10 +280,9 @@ int hf_sq_is_full(struct hf_sq *sq, const char *line, uint64_t limit);
 /* Remove every dead ticket and watcher of the store. */
 int hf_sq_sweep_all(struct hf_sq *sq);
 
-/* Remove the dead tickets of one line, or of all (NULL), or those of a session, if there are
- * any; in a transaction of its own.  1: the session has tickets that are alive. */
+/* Remove the dead tickets of one line, or of all (NULL), if there are any; in a transaction of
+ * its own. */
 int hf_sq_sweep_now(struct hf_sq *sq, const char *line);
-int hf_sq_sweep_session(struct hf_sq *sq, uint64_t sid);
 
 /* Have the watchers of a line told: of any change, or of a departure. */
 int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure);

@@ -18,7 +18,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,9 +31,8 @@ struct hf_sq_peer {
 
 #define NOW_AND_THEN (2 * HF_SEC)
 #define SOON_MAX     HF_SEC
-#define OPEN_MAX     64   /* more are only looked at now and then */
-#define SURVEY_MAX   4096 /* the same for the survey, and a quarter of all descriptors */
-#define IDLE_MAX     16   /* kept open for the next time */
+#define OPEN_MAX     64 /* more are only looked at now and then */
+#define IDLE_MAX     16 /* kept open for the next time */
 
 static struct hf_sq_peer *find_peer(const struct hf_sq *sq, uint64_t sid)
 {
@@ -82,22 +80,12 @@ static void free_idle(struct hf_sq *sq)
     }
 }
 
-static size_t open_limit(const struct hf_sq *sq)
-{
-    struct rlimit limit;
-
-    if (!sq->survey.on || getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-        limit.rlim_cur / 4 < OPEN_MAX)
-        return OPEN_MAX;
-    return limit.rlim_cur / 4 < SURVEY_MAX ? (size_t)limit.rlim_cur / 4 : SURVEY_MAX;
-}
-
 static void open_peer(struct hf_sq *sq, struct hf_sq_peer *peer)
 {
     struct epoll_event event = { .events = 0, .data.u64 = peer->sid };
 
     assert(peer->fd < 0 && peer->sid != sq->sid);
-    if (count_open(sq) >= open_limit(sq))
+    if (count_open(sq) >= OPEN_MAX)
         return;
     peer->fd = hf_sq_fifo_open(sq, peer->sid);
     if (peer->fd >= 0 && epoll_ctl(sq->base.fd, EPOLL_CTL_ADD, peer->fd, &event) < 0)
@@ -137,28 +125,9 @@ int hf_sq_peer_need(struct hf_sq *sq, uint64_t sid)
     return 0;
 }
 
-void hf_sq_peers_review(struct hf_sq *sq)
-{
-    for (struct hf_sq_peer *peer = sq->peers; peer != NULL; peer = peer->next)
-        if (peer->due != HF_NEVER)
-            peer->due = 0;
-}
-
-/* If its FIFO is open we are told of the death.  If it is not, for there are too many, we
- * look for a reader; in doubt at its tickets. */
-static bool is_surveyed(struct hf_sq *sq, const struct hf_sq_peer *peer)
-{
-    if (!sq->survey.on)
-        return false;
-    return peer->fd >= 0 || hf_sq_fifo_is_read(sq, peer->sid) ||
-           hf_sq_survey_bury(sq, peer->sid);
-}
-
 static void check_peer(struct hf_sq *sq, struct hf_sq_peer *peer)
 {
-    bool waits = hf_sq_watches_check(sq, peer->sid);
-
-    if (is_surveyed(sq, peer) || waits)
+    if (hf_sq_watches_check(sq, peer->sid))
         check_later(sq, peer);
     else
         peer->due = HF_NEVER;

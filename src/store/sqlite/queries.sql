@@ -70,14 +70,10 @@ DELETE FROM watcher WHERE sid = ?2;
 DELETE FROM ticket WHERE sid = ?2 RETURNING line, seq, weight & 4294967295, granted = 0;
 
 -- CHANGED: the lines to which something happened after a number, and the first of it
--- SIDS, SESSIONS: who has a place in these lines, or in any
 SELECT line, min(number) FROM past WHERE number > ?2 GROUP BY line;
-SELECT DISTINCT sid FROM ticket WHERE line IN (SELECT line FROM past WHERE number > ?2);
-SELECT DISTINCT sid FROM ticket;
 
--- PLACES: all of a session, as LINE
-SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
-  FROM ticket WHERE sid = ?2 ORDER BY line, seq;
+-- SESSIONS: who has a place
+SELECT DISTINCT sid FROM ticket;
 
 -- RECORD, RECORD_ALL: this happened (?3, or ?4 if it waits) to one ticket, or to all of a session
 INSERT INTO past

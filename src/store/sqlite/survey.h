@@ -32,7 +32,7 @@ struct hf_sq_survey {
     int            inotify; /* -1: not to be had.  Then we look once a second */
 
     hf_time  look;  /* when to look again in any case */
-    hf_time  asked; /* when the last SURVEY was */
+    int      looks; /* so many times for tickets of the dead */
     uint64_t last;  /* the number of the last record that was told */
     unsigned data;  /* which state of the database was told */
 
@@ -55,8 +55,5 @@ void hf_sq_survey_run(struct hf_sq *sq);
 
 /* A line looks different, and that could not be written down: have those told who survey. */
 void hf_sq_survey_stir(const struct hf_sq *sq);
-
-/* A session is dead, or seems to be.  True if it has tickets that are alive. */
-bool hf_sq_survey_bury(struct hf_sq *sq, uint64_t sid);
 
 #endif

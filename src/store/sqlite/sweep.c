@@ -18,7 +18,6 @@
 struct lines {
     char  *name[LINES_MAX];
     size_t count;
-    bool   alive; /* not all tickets looked at are dead */
 };
 
 static int note_line(struct hf_sq *sq, struct lines *lines, const char *name)
@@ -44,10 +43,8 @@ static int find_lines(struct hf_sq *sq, sqlite3_stmt *query, struct lines *lines
     while (lines->count < LINES_MAX && (r = hf_sq_db_step(&sq->db, query)) == 1) {
         struct hf_sq_row row;
         hf_sq_row_read(query, &row);
-        if (hf_sq_is_alive(sq, row.seq)) {
-            lines->alive = true;
+        if (hf_sq_is_alive(sq, row.seq))
             continue;
-        }
         r = note_line(sq, lines, (const char *)sqlite3_column_text(query, 8));
         if (r < 0)
             break;
@@ -175,8 +172,10 @@ static int sweep_found(struct hf_sq *sq, const struct lines *lines)
 }
 
 /* First a look without the gate: mostly there is nothing to do. */
-static int sweep_query(struct hf_sq *sq, sqlite3_stmt *query)
+int hf_sq_sweep_now(struct hf_sq *sq, const char *line)
 {
+    sqlite3_stmt *query = line != NULL ? hf_sq_db_bind(&sq->db, HF_SQ_LINE, line, 0)
+                                       : hf_sq_db_query(&sq->db, HF_SQ_ALL);
     struct lines *lines = new_lines(sq);
     if (lines == NULL)
         return HF_ENOMEM;
@@ -184,19 +183,6 @@ static int sweep_query(struct hf_sq *sq, sqlite3_stmt *query)
     int r = find_lines(sq, query, lines);
     if (r == 0 && lines->count > 0)
         r = sweep_found(sq, lines);
-    if (r == 0)
-        r = lines->alive;
     free_lines(lines);
     return r;
-}
-
-int hf_sq_sweep_now(struct hf_sq *sq, const char *line)
-{
-    return sweep_query(sq, line != NULL ? hf_sq_db_bind(&sq->db, HF_SQ_LINE, line, 0)
-                                        : hf_sq_db_query(&sq->db, HF_SQ_ALL));
-}
-
-int hf_sq_sweep_session(struct hf_sq *sq, uint64_t sid)
-{
-    return sweep_query(sq, hf_sq_db_bind(&sq->db, HF_SQ_PLACES, NULL, sid));
 }
