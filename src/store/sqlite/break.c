@@ -35,19 +35,13 @@ int hf_sq_change_place(struct hf_sq *sq, const struct hf_req *req,
     r = find_living(sq, req, &row);
     if (r == 0)
         r = change(sq, req, &row);
-    if (r < 0) {
-        hf_sq_abort(sq);
-        return r;
-    }
-    return hf_sq_commit(sq);
+    return hf_sq_end(sq, r);
 }
 
 static int take_away(struct hf_sq *sq, const struct hf_req *req,
                      const struct hf_sq_row *row)
 {
-    int r = hf_sq_settle(sq, req->name, row->seq);
-    if (r == 0)
-        r = hf_sq_record(sq, req->name, row->seq, HF_PAST_BROKEN,
+    int r = hf_sq_record(sq, req->name, row->seq, HF_PAST_BROKEN,
                          req->note != NULL ? req->note : "");
     if (r == 0)
         r = hf_sq_place_remove(sq, req->name, row->seq);

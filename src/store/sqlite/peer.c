@@ -10,15 +10,14 @@
  * now and then in any case, at a microsecond each.
  */
 #include "store/sqlite/inner.h"
+#include "store/sqlite/ulimit.h"
 
 #include "base/grow.h"
 #include "holdfast.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <time.h>
 #include <unistd.h>
 
 struct hf_sq_peer {
@@ -189,41 +188,30 @@ int hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about)
     return 0;
 }
 
-/* False if the kernel raised SIGPIPE. */
-static bool send_news(struct hf_sq *sq, const struct hf_sq_news *news)
+static void send_news(struct hf_sq *sq, const struct hf_sq_news *news)
 {
     struct hf_sq_peer *peer = find_peer(sq, news->sid);
+    bool               open = peer != NULL && peer->fd >= 0;
 
     assert(news->sid != sq->sid && news->about != 0);
-    if (peer != NULL && peer->fd >= 0)
-        return hf_sq_fifo_write(peer->fd, news->about);
-    int fd = hf_sq_fifo_open(sq, news->sid);
+    int fd = open ? peer->fd : hf_sq_fifo_open(sq, news->sid);
     if (fd < 0)
-        return true;
-    bool sent = hf_sq_fifo_write(fd, news->about);
-    close(fd);
-    return sent;
+        return;
+    hf_sq_fifo_write(fd, news->about);
+    if (!open)
+        close(fd);
 }
 
-/* A reader may die between our opening and our writing, and then the kernel
- * raises SIGPIPE: that must not reach the program, and handlers are not ours to
- * set.  It comes to this thread alone, so we can take it back. */
+/* A reader may die between our opening and our writing. */
 static void send_all_news(struct hf_sq *sq)
 {
-    static const struct timespec none = { 0 };
-    sigset_t                     pipe, old, pending;
-    bool                         raised = false;
+    struct hf_sq_mute pipe;
 
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, &old);
-    sigpending(&pending);
+    hf_sq_mute_pipe(&pipe);
     for (size_t i = 0; i < sq->news_count; i++)
         if (sq->news[i].sid != sq->sid)
-            raised |= !send_news(sq, &sq->news[i]);
-    if (raised && !sigismember(&pending, SIGPIPE))
-        sigtimedwait(&pipe, NULL, &none);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+            send_news(sq, &sq->news[i]);
+    hf_sq_unmute(&pipe);
 }
 
 void hf_sq_tell_all(struct hf_sq *sq)

@@ -26,10 +26,9 @@ void hf_sq_fifo_drain(struct hf_sq *sq);
 /* Has ours still its name? */
 bool hf_sq_fifo_is_named(const struct hf_sq *sq);
 
-/* Open another session's for writing; -1 if it is dead.  Put 8 bytes in one;
- * false: it is dead, and SIGPIPE has been raised. */
+/* Open another session's for writing; -1 if it is dead.  Put 8 bytes in one; SIGPIPE: it is. */
 int  hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid);
-bool hf_sq_fifo_write(int fd, uint64_t about);
+void hf_sq_fifo_write(int fd, uint64_t about);
 
 /* False: nobody reads it, or it is gone. */
 bool hf_sq_fifo_is_read(struct hf_sq *sq, uint64_t sid);

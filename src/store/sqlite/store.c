@@ -178,16 +178,16 @@ static void answer_all(struct hf_sq *sq)
 
 static void process(struct hf_store *store, hf_time now, bool readable)
 {
-    struct hf_sq       *sq = (struct hf_sq *)store;
-    struct hf_sq_ulimit limit;
+    struct hf_sq     *sq = (struct hf_sq *)store;
+    struct hf_sq_mute limit;
 
     assert(!sq->hurry); /* not called from inside itself */
     sq->now = now;
-    hf_sq_ulimit_begin(&limit);
+    hf_sq_mute_ulimit(&limit);
     look_around(sq, readable);
     answer_all(sq);
     store->wake = next_wake(sq);
-    hf_sq_ulimit_end(&limit);
+    hf_sq_unmute(&limit);
 }
 
 /* ---- Both ends of its life -------------------------------------------------------- */
@@ -214,20 +214,20 @@ static void destroy_store(struct hf_sq *sq)
 
 static void close_store(struct hf_store *store)
 {
-    struct hf_sq       *sq = (struct hf_sq *)store;
-    struct hf_sq_ulimit limit;
+    struct hf_sq     *sq = (struct hf_sq *)store;
+    struct hf_sq_mute limit;
 
     /* In a forked child everything, the database above all, is the parent's. */
     if (sq->generation != hf_fork_generation())
         return;
-    hf_sq_ulimit_begin(&limit);
+    hf_sq_mute_ulimit(&limit);
     hf_sq_watches_drop(sq);
     hf_sq_leave_all(sq);
     hf_sq_unwatch(sq);
     if (sq->db.handle != NULL)
         hf_sq_write_back(sq, HF_SQ_LOG_CLOSE);
     destroy_store(sq);
-    hf_sq_ulimit_end(&limit);
+    hf_sq_unmute(&limit);
 }
 
 static int make_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
@@ -289,11 +289,11 @@ fail:
 
 static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
-    struct hf_sq_ulimit limit;
+    struct hf_sq_mute limit;
 
-    hf_sq_ulimit_begin(&limit);
+    hf_sq_mute_ulimit(&limit);
     int r = make_store(config, errmsg, ret);
-    hf_sq_ulimit_end(&limit);
+    hf_sq_unmute(&limit);
     return r;
 }
 

@@ -10,7 +10,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* In one go; what is more will be found another time. */
 #define LINES_MAX 1000
@@ -93,16 +92,6 @@ int hf_sq_is_full(struct hf_sq *sq, const char *line, uint64_t limit)
     return r < 0 ? r : sq->sum.waiting >= limit;
 }
 
-static bool session_is_dead(struct hf_sq *sq, uint64_t sid)
-{
-    if (sid == sq->sid)
-        return false;
-    int fd = hf_sq_fifo_open(sq, sid);
-    if (fd >= 0)
-        close(fd);
-    return fd < 0;
-}
-
 static int sweep_watchers(struct hf_sq *sq)
 {
     sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_WATCHING);
@@ -112,7 +101,7 @@ static int sweep_watchers(struct hf_sq *sq)
 
     while (count < 64 && (r = hf_sq_db_step(&sq->db, query)) == 1) {
         uint64_t sid = (uint64_t)sqlite3_column_int64(query, 0);
-        if (sid != HF_SQ_TALLY_SID && session_is_dead(sq, sid))
+        if (sid != HF_SQ_TALLY_SID && sid != sq->sid && !hf_sq_fifo_is_read(sq, sid))
             dead[count++] = sid;
     }
     sqlite3_reset(query);

@@ -18,12 +18,12 @@
 
 int hf_sq_will(struct hf_store *store, void *ret)
 {
-    struct hf_sq       *sq = (struct hf_sq *)store;
-    struct hf_sq_ulimit limit;
+    struct hf_sq     *sq = (struct hf_sq *)store;
+    struct hf_sq_mute limit;
 
-    hf_sq_ulimit_begin(&limit);
+    hf_sq_mute_ulimit(&limit);
     int r = hf_sq_session(sq);
-    hf_sq_ulimit_end(&limit);
+    hf_sq_unmute(&limit);
     if (r < 0)
         return r;
     assert(sq->sid != 0 && sq->executes.sid == 0);
