@@ -17,7 +17,7 @@ static int change_weight(struct hf_sq *sq, const struct hf_sq_own *own, uint32_t
     r = hf_sq_place_lessen(sq, own->line, &row, weight);
     if (r == 0)
         r = hf_sq_record(sq, own->line, own->seq, HF_PAST_LESSENED, "");
-    return r < 0 ? r : hf_sq_made_room(sq, own->line, own->seq, false);
+    return r < 0 ? r : hf_sq_made_room(sq, own->line, own->seq);
 }
 
 static int lessen(struct hf_sq *sq, struct hf_sq_own *own, uint32_t weight)

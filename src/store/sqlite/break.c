@@ -44,15 +44,13 @@ static int change_place(struct hf_sq *sq, const struct hf_req *req,
 static int take_away(struct hf_sq *sq, const struct hf_req *req,
                      const struct hf_sq_row *row)
 {
-    int r = hf_sq_settle(sq, req->name, row->seq);
-    if (r == 0)
-        r = hf_sq_record(sq, req->name, row->seq, HF_PAST_BROKEN,
+    int r = hf_sq_record(sq, req->name, row->seq, HF_PAST_BROKEN,
                          req->note != NULL ? req->note : "");
     if (r == 0)
         r = hf_sq_place_remove(sq, req->name, row->seq);
     if (r >= 0)
         r = hf_sq_tell(sq, row->sid, row->seq); /* it sleeps, and has lost it */
-    return r < 0 ? r : hf_sq_made_room(sq, req->name, row->seq, true);
+    return r < 0 ? r : hf_sq_made_room(sq, req->name, row->seq);
 }
 
 int hf_sq_break(struct hf_sq *sq, struct hf_req *req)

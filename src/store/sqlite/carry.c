@@ -250,7 +250,8 @@ static bool carry_out_many(struct hf_sq *sq, size_t count, bool enters)
         hf_sq_abort(sq);
     } else {
         r = hf_sq_commit(sq);
-        sq->alone = r == 0 ? batch.count < count : batch.count; /* the one that ended it */
+        sq->alone =
+            r == 0 ? batch.count < count : batch.count; /* the one that ended it */
     }
     if (r < 0)
         undo_batch(sq, &batch);

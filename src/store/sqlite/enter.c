@@ -58,9 +58,9 @@ static bool has_room(const struct hf_sq_sum *sum, const struct hf_sq_row *mine)
 {
     struct hf_sum ahead = { .count = sum->places,
                             .weight = sum->weight,
-                            .kind = sum->kind };
+                            .kind = sum->last.shape };
 
-    return !hf_shape_has_slots(&mine->shape) && sum->last < mine->seq &&
+    return !hf_shape_has_slots(&mine->shape) && sum->last.seq < mine->seq &&
            hf_sum_judge(&ahead, &mine->shape) == HF_PASSES;
 }
 
@@ -122,7 +122,7 @@ static int write_place(struct hf_sq *sq, const struct hf_req *req, bool holds,
     if (r == 0)
         r = hf_sq_record(sq, req->name, mine->seq,
                          holds ? HF_PAST_GRANTED : HF_PAST_ENTERED, "");
-    return r < 0 ? r : hf_sq_tell_watchers(sq, req->name, false);
+    return r < 0 ? r : hf_sq_sum_close(sq, req->name);
 }
 
 /* Inside the transaction. */

@@ -254,7 +254,7 @@ static int count_rows(struct hf_sq *sq, struct count *ret)
             continue;
         }
         const char *name = (const char *)sqlite3_column_text(query, 8);
-        uint64_t    hash = hf_sq_line_hash(name != NULL ? name : "");
+        uint64_t    hash = hf_sq_hash(name != NULL ? name : "");
         ret->lines += hash != line;
         ret->places++;
         line = hash;

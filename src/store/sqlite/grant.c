@@ -118,11 +118,6 @@ static int grant_fitting(struct hf_sq *sq, const char *line)
         removed = remove_dead(sq, line, waits == 1 && sq->rows.count <= MANY);
         if (removed < 0)
             return removed;
-        if (removed > 0) {
-            int r = hf_sq_tell_watchers(sq, line, true);
-            if (r < 0)
-                return r;
-        }
     } while (removed > 0);
 
     int r = grant_rows(sq, line); /* all of them are alive */
@@ -155,7 +150,7 @@ int hf_sq_tell_followers(struct hf_sq *sq, const char *line, uint64_t seq)
 
 /* The places `left` have gone, or become lighter: who is granted by that, who is told? */
 static int fill_room(struct hf_sq *sq, const char *line, const struct hf_sq_row *left,
-                     size_t count, bool departure)
+                     size_t count)
 {
     int r = hf_sq_sum_open(sq, line);
 
@@ -164,12 +159,12 @@ static int fill_room(struct hf_sq *sq, const char *line, const struct hf_sq_row 
         for (size_t i = 0; r == 0 && i < count; i++)
             r = hf_sq_tell_followers(sq, line, left[i].seq);
     }
-    return r < 0 ? r : hf_sq_tell_watchers(sq, line, departure);
+    return r < 0 ? r : hf_sq_sum_close(sq, line);
 }
 
-int hf_sq_made_room(struct hf_sq *sq, const char *line, uint64_t seq, bool departure)
+int hf_sq_made_room(struct hf_sq *sq, const char *line, uint64_t seq)
 {
-    return fill_room(sq, line, &(struct hf_sq_row){ .seq = seq }, 1, departure);
+    return fill_room(sq, line, &(struct hf_sq_row){ .seq = seq }, 1);
 }
 
 int hf_sq_sweep(struct hf_sq *sq, const char *line)
@@ -178,38 +173,5 @@ int hf_sq_sweep(struct hf_sq *sq, const char *line)
 
     for (size_t i = 0; r >= 0 && i < sq->dead.count; i++)
         r = remove_lost(sq, line, sq->dead.row[i].seq);
-    return r < 0 ? r : fill_room(sq, line, sq->dead.row, sq->dead.count, true);
-}
-
-/* ---- Who watches the line --------------------------------------------------------- */
-
-/* Whoever is to be told is forgotten by that. */
-static int tell_and_forget(struct hf_sq *sq, const char *line, bool departure)
-{
-    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_WATCHERS, line, !departure);
-    bool          any = false;
-    int           r;
-
-    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
-        any = true;
-        r = hf_sq_tell(sq, (uint64_t)sqlite3_column_int64(query, 0),
-                       hf_sq_line_hash(line));
-        if (r < 0)
-            break;
-    }
-    sqlite3_reset(query);
-    if (r == 0 && any)
-        r = hf_sq_db_step(&sq->db,
-                          hf_sq_db_bind(&sq->db, HF_SQ_FORGET, line, !departure));
-    return r;
-}
-
-int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure)
-{
-    assert(sq->live.taken);
-    int r = hf_sq_sum_close(sq, line);
-    if (r == 0 && sq->head.told)
-        r = tell_and_forget(sq, line, departure);
-    sq->recount |= sq->head.told != 0;
-    return r;
+    return r < 0 ? r : fill_room(sq, line, sq->dead.row, sq->dead.count);
 }

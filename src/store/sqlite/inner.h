@@ -57,11 +57,10 @@ struct hf_sq_row {
 
 /* Of a whole line; the dead count too, until somebody meets them.  See place.c. */
 struct hf_sq_sum {
-    bool            open;
-    bool            changed; /* and not written yet */
-    uint64_t        places, waits, weight;
-    uint64_t        last; /* its last seq when it was opened; 0: nobody was there */
-    struct hf_shape kind; /* of that one */
+    bool             open;
+    bool             changed; /* and not written yet */
+    uint64_t         places, waits, weight;
+    struct hf_sq_row last; /* when it was opened; seq is 0 after a change, or of nobody */
 };
 
 struct hf_sq_rows {
@@ -83,8 +82,6 @@ struct hf_sq_will {
     uint64_t sid;
     uint64_t device, inode;
 };
-
-struct hf_sq_watch;
 
 struct hf_sq {
     struct hf_store base; /* base.fd is an epoll descriptor */
@@ -114,11 +111,10 @@ struct hf_sq {
     int               fifo;
     size_t            fifo_room;
     struct hf_sq_owns owns;
-    bool              watched; /* the session has rows in `watcher` */
 
-    struct hf_sq_watch *watches; /* of outsiders */
+    struct hf_sq_watch *watches;
+    hf_time             glance, glanced; /* when to look for outsiders; when we did */
     struct hf_sq_peer  *peers;
-    bool                recount; /* perhaps nobody is to be told any more */
     struct hf_sq_news  *news;
     size_t              news_count, news_room;
     struct hf_sq_survey survey;
@@ -168,6 +164,8 @@ void hf_sq_disconnect(struct hf_sq *sq);
 
 /* Have a session. */
 int hf_sq_session(struct hf_sq *sq);
+
+uint64_t hf_sq_hash(const char *text);
 
 /* Is what we have open still the store?  Reads the head. */
 bool hf_sq_current(struct hf_sq *sq);
@@ -229,7 +227,7 @@ int hf_sq_row_find(struct hf_sq *sq, const char *line, uint64_t seq,
 /* How many are ahead of a ticket, the dead included. */
 int hf_sq_count_ahead(struct hf_sq *sq, const char *line, uint64_t seq, uint64_t *ret);
 
-/* The living of a line into sq->rows, and the stamp that it has for an outsider. */
+/* The living of a line into sq->rows, the dead into sq->dead; the stamp of the living. */
 int hf_sq_rows_all(struct hf_sq *sq, const char *line, uint64_t *stamp);
 
 /* Does a ticket of that shape pass those ahead of `before`?  As many of them as decide, the
@@ -250,7 +248,7 @@ int hf_sq_tie(struct hf_sq *sq, struct hf_sq_ties *ties, const struct hf_sq_row 
 int hf_sq_keep_ahead(struct hf_sq *sq, struct hf_sq_own *own,
                      const struct hf_sq_view *view);
 
-/* ---- place.c: inside a transaction; hf_sq_tell_watchers() is due after it -------- */
+/* ---- place.c: inside a transaction ------------------------------------------------ */
 
 int hf_sq_place_add(struct hf_sq *sq, const struct hf_req *req,
                     const struct hf_sq_row *row);
@@ -272,10 +270,7 @@ int hf_sq_places_end(struct hf_sq *sq, uint64_t sid);
 
 /* The ticket `seq` has been removed from the line, or weighs less than before: grant what
  * fits now, and have all told whom that concerns. */
-int hf_sq_made_room(struct hf_sq *sq, const char *line, uint64_t seq, bool departure);
-
-/* Note every dead ticket of the line in sq->dead. */
-int hf_sq_find_dead(struct hf_sq *sq, const char *line);
+int hf_sq_made_room(struct hf_sq *sq, const char *line, uint64_t seq);
 
 /* Remove those in sq->dead from the line. */
 int hf_sq_sweep(struct hf_sq *sq, const char *line);
@@ -284,16 +279,12 @@ int hf_sq_sweep(struct hf_sq *sq, const char *line);
  * do not count. */
 int hf_sq_is_full(struct hf_sq *sq, const char *line, uint64_t limit);
 
-/* Remove every dead ticket and watcher of the store. */
+/* Remove every dead ticket of the store. */
 int hf_sq_sweep_all(struct hf_sq *sq);
 
-/* Remove the dead tickets of one line, or of all (NULL), or those of a session, if there are
- * any; in a transaction of its own.  1: the session has tickets that are alive. */
+/* Remove the dead tickets of one line, or of all (NULL), if there are any; in a transaction of
+ * its own. */
 int hf_sq_sweep_now(struct hf_sq *sq, const char *line);
-int hf_sq_sweep_session(struct hf_sq *sq, uint64_t sid);
-
-/* Have the watchers of a line told: of any change, or of a departure. */
-int hf_sq_tell_watchers(struct hf_sq *sq, const char *line, bool departure);
 
 /* Have those behind `seq` told for whom it may have been in the way.  Also works outside
  * a transaction. */
@@ -363,20 +354,17 @@ bool hf_sq_watch_cancel(struct hf_sq *sq, struct hf_req *req);
 void hf_sq_watches_drop(struct hf_sq *sq);
 void hf_sq_watch_gone(struct hf_sq *sq, struct hf_sq_own *own);
 
-/* Remove the rows that say what we want to be told. */
-void hf_sq_unwatch(struct hf_sq *sq);
-
-/* We were told about a ticket or a line; 0: about something, we do not know what.
- * HF_SQ_ENDED, which no ticket has and no line: our session was ended by its will. */
+/* We were told about a ticket; 0: about something, we do not know what.  HF_SQ_ENDED, which no
+ * ticket has: our session was ended by its will. */
 #define HF_SQ_ENDED ((uint64_t)INT64_MAX)
 void hf_sq_hear(struct hf_sq *sq, uint64_t about);
+
+/* The log was written to, or it is time to look whether it was.  False: no WATCH is about that. */
+bool hf_sq_watches_written(struct hf_sq *sq);
 
 /* The session `sid` may have died: what waited for it looks again.  True if anything still
  * waits for it. */
 bool hf_sq_watches_check(struct hf_sq *sq, uint64_t sid);
-
-/* A line as a number.  No seq has the same, and hardly another line. */
-uint64_t hf_sq_line_hash(const char *line);
 
 /* ---- will.c ------------------------------------------------------------------- */
 

@@ -21,7 +21,7 @@ int hf_sq_leave_inside(struct hf_sq *sq, const struct hf_sq_own *own)
         r = hf_sq_place_remove(sq, own->line, own->seq);
     if (r != 1)
         return r;
-    r = hf_sq_made_room(sq, own->line, own->seq, true);
+    r = hf_sq_made_room(sq, own->line, own->seq);
     return r < 0 ? r : 1;
 }
 

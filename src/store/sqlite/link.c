@@ -24,6 +24,16 @@
 
 /* ---- Connecting ----------------------------------------------------------------- */
 
+/* FNV-1a. */
+uint64_t hf_sq_hash(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 static uint64_t read_boot(void)
 {
     char    text[64];
@@ -35,7 +45,7 @@ static uint64_t read_boot(void)
     if (n <= 0) /* not to be known: then every time counts as another boot */
         return hf_random();
     text[n] = '\0';
-    return hf_sq_line_hash(text);
+    return hf_sq_hash(text);
 }
 
 /* Has a ticket written down here a living owner, as far as FIFOs can tell?
@@ -129,7 +139,6 @@ static int put_in_order(struct hf_sq *sq)
     sq->head.last = known.last;
     if (is_known)
         sq->head.kept = known.kept;
-    sq->head.told = true;
     return hf_sq_write_head(sq);
 }
 
@@ -223,7 +232,7 @@ void hf_sq_disconnect(struct hf_sq *sq)
     hf_sq_patrol_stop(sq);
     hf_sq_peers_close(sq);
     hf_sq_fifo_close(sq);
-    sq->watched = sq->willed = sq->ended = false;
+    sq->willed = sq->ended = false;
     hf_sq_db_close(&sq->db);
     hf_sq_live_close(&sq->live);
     assert(sq->sid == 0 && sq->inotify < 0 && sq->peers == NULL);

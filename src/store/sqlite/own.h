@@ -14,8 +14,8 @@
  * is found out when the place is read.
  *
  * `last` is how the place stood when we last read it.  A place that is not woken still
- * stands so: whoever changes that tells us, and we have an eye on the sessions `ahead`, as
- * the dead tell nobody.
+ * stands so: whoever changes that tells us, and we have an eye on the sessions of those in
+ * the way, as the dead tell nobody.
  */
 #ifndef HF_SQLITE_OWN_H
 #define HF_SQLITE_OWN_H
@@ -33,6 +33,14 @@ struct hf_sq_ties {
     size_t            count, room;
 };
 
+/* A WATCH that waits. */
+struct hf_sq_watch {
+    struct hf_req      *req;  /* NULL: none does */
+    struct hf_sq_own   *own;  /* NULL: an outsider's, who has no place in the line */
+    struct hf_sq_ties   ties; /* of these one must go first */
+    struct hf_sq_watch *next, **prev;
+};
+
 struct hf_sq_own {
     uint64_t           id;
     uint64_t           seq;
@@ -40,10 +48,9 @@ struct hf_sq_own {
     char              *line;
     struct hf_standing last;  /* its reason is `asked` */
     char              *asked; /* or NULL */
-    struct hf_sq_ties  ahead; /* WAITS: of these one must go first */
     bool               woken;
+    struct hf_sq_watch watch; /* its ties stay as long as the place waits */
 
-    struct hf_req    *watch; /* that waits for news of it, or NULL; watch.c */
     struct hf_sq_own *next, **prev;
     struct hf_sq_own *next_by_id, *next_by_seq;
 };

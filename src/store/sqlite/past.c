@@ -149,20 +149,6 @@ int hf_sq_record_loss(struct hf_sq *sq, uint64_t sid)
                        HF_PAST_LOST, "");
 }
 
-int hf_sq_settle(struct hf_sq *sq, const char *line, uint64_t seq)
-{
-    struct hf_sq_row  row;
-    struct hf_sq_view view;
-
-    if (!is_kept(sq))
-        return 0;
-    int r = hf_sq_row_find(sq, line, seq, &row);
-    if (r <= 0 || row.granted != 0 || hf_shape_strange(&row.shape))
-        return r < 0 ? r : 0;
-    r = hf_sq_judge(sq, line, seq, &row.shape, &view);
-    return r < 0 || sq->dead.count == 0 ? r : hf_sq_sweep(sq, line);
-}
-
 /* ---- How much is kept ----------------------------------------------------------- */
 
 int hf_sq_history_read(struct hf_sq *sq, const struct hf_config *config)

@@ -24,10 +24,6 @@ int hf_sq_record(struct hf_sq *sq, const char *line, uint64_t seq, char what,
 /* All tickets of a session are lost. */
 int hf_sq_record_loss(struct hf_sq *sq, uint64_t sid);
 
-/* A ticket is about to go.  If those ahead of it are dead, it may be a holder without that
- * being written down: that is done first. */
-int hf_sq_settle(struct hf_sq *sq, const char *line, uint64_t seq);
-
 /* ---- HISTORY -------------------------------------------------------------------- */
 
 int hf_sq_history(struct hf_sq *sq, struct hf_req *req);

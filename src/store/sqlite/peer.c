@@ -10,16 +10,14 @@
  * now and then in any case, at a microsecond each.
  */
 #include "store/sqlite/inner.h"
+#include "store/sqlite/ulimit.h"
 
 #include "base/grow.h"
 #include "holdfast.h"
 
 #include <assert.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 struct hf_sq_peer {
@@ -32,9 +30,8 @@ struct hf_sq_peer {
 
 #define NOW_AND_THEN (2 * HF_SEC)
 #define SOON_MAX     HF_SEC
-#define OPEN_MAX     64   /* more are only looked at now and then */
-#define SURVEY_MAX   4096 /* the same for the survey, and a quarter of all descriptors */
-#define IDLE_MAX     16   /* kept open for the next time */
+#define OPEN_MAX     64 /* more are only looked at now and then */
+#define IDLE_MAX     16 /* kept open for the next time */
 
 static struct hf_sq_peer *find_peer(const struct hf_sq *sq, uint64_t sid)
 {
@@ -82,22 +79,12 @@ static void free_idle(struct hf_sq *sq)
     }
 }
 
-static size_t open_limit(const struct hf_sq *sq)
-{
-    struct rlimit limit;
-
-    if (!sq->survey.on || getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
-        limit.rlim_cur / 4 < OPEN_MAX)
-        return OPEN_MAX;
-    return limit.rlim_cur / 4 < SURVEY_MAX ? (size_t)limit.rlim_cur / 4 : SURVEY_MAX;
-}
-
 static void open_peer(struct hf_sq *sq, struct hf_sq_peer *peer)
 {
     struct epoll_event event = { .events = 0, .data.u64 = peer->sid };
 
     assert(peer->fd < 0 && peer->sid != sq->sid);
-    if (count_open(sq) >= open_limit(sq))
+    if (count_open(sq) >= OPEN_MAX)
         return;
     peer->fd = hf_sq_fifo_open(sq, peer->sid);
     if (peer->fd >= 0 && epoll_ctl(sq->base.fd, EPOLL_CTL_ADD, peer->fd, &event) < 0)
@@ -137,28 +124,9 @@ int hf_sq_peer_need(struct hf_sq *sq, uint64_t sid)
     return 0;
 }
 
-void hf_sq_peers_review(struct hf_sq *sq)
-{
-    for (struct hf_sq_peer *peer = sq->peers; peer != NULL; peer = peer->next)
-        if (peer->due != HF_NEVER)
-            peer->due = 0;
-}
-
-/* If its FIFO is open we are told of the death.  If it is not, for there are too many, we
- * look for a reader; in doubt at its tickets. */
-static bool is_surveyed(struct hf_sq *sq, const struct hf_sq_peer *peer)
-{
-    if (!sq->survey.on)
-        return false;
-    return peer->fd >= 0 || hf_sq_fifo_is_read(sq, peer->sid) ||
-           hf_sq_survey_bury(sq, peer->sid);
-}
-
 static void check_peer(struct hf_sq *sq, struct hf_sq_peer *peer)
 {
-    bool waits = hf_sq_watches_check(sq, peer->sid);
-
-    if (is_surveyed(sq, peer) || waits)
+    if (hf_sq_watches_check(sq, peer->sid))
         check_later(sq, peer);
     else
         peer->due = HF_NEVER;
@@ -220,41 +188,30 @@ int hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about)
     return 0;
 }
 
-/* False if the kernel raised SIGPIPE. */
-static bool send_news(struct hf_sq *sq, const struct hf_sq_news *news)
+static void send_news(struct hf_sq *sq, const struct hf_sq_news *news)
 {
     struct hf_sq_peer *peer = find_peer(sq, news->sid);
+    bool               open = peer != NULL && peer->fd >= 0;
 
     assert(news->sid != sq->sid && news->about != 0);
-    if (peer != NULL && peer->fd >= 0)
-        return hf_sq_fifo_write(peer->fd, news->about);
-    int fd = hf_sq_fifo_open(sq, news->sid);
+    int fd = open ? peer->fd : hf_sq_fifo_open(sq, news->sid);
     if (fd < 0)
-        return true;
-    bool sent = hf_sq_fifo_write(fd, news->about);
-    close(fd);
-    return sent;
+        return;
+    hf_sq_fifo_write(fd, news->about);
+    if (!open)
+        close(fd);
 }
 
-/* A reader may die between our opening and our writing, and then the kernel
- * raises SIGPIPE: that must not reach the program, and handlers are not ours to
- * set.  It comes to this thread alone, so we can take it back. */
+/* A reader may die between our opening and our writing. */
 static void send_all_news(struct hf_sq *sq)
 {
-    static const struct timespec none = { 0 };
-    sigset_t                     pipe, old, pending;
-    bool                         raised = false;
+    struct hf_sq_mute pipe;
 
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &pipe, &old);
-    sigpending(&pending);
+    hf_sq_mute_pipe(&pipe);
     for (size_t i = 0; i < sq->news_count; i++)
         if (sq->news[i].sid != sq->sid)
-            raised |= !send_news(sq, &sq->news[i]);
-    if (raised && !sigismember(&pending, SIGPIPE))
-        sigtimedwait(&pipe, NULL, &none);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+            send_news(sq, &sq->news[i]);
+    hf_sq_unmute(&pipe);
 }
 
 void hf_sq_tell_all(struct hf_sq *sq)

@@ -26,10 +26,9 @@ void hf_sq_fifo_drain(struct hf_sq *sq);
 /* Has ours still its name? */
 bool hf_sq_fifo_is_named(const struct hf_sq *sq);
 
-/* Open another session's for writing; -1 if it is dead.  Put 8 bytes in one;
- * false: it is dead, and SIGPIPE has been raised. */
+/* Open another session's for writing; -1 if it is dead.  Put 8 bytes in one; SIGPIPE: it is. */
 int  hf_sq_fifo_open(struct hf_sq *sq, uint64_t sid);
-bool hf_sq_fifo_write(int fd, uint64_t about);
+void hf_sq_fifo_write(int fd, uint64_t about);
 
 /* False: nobody reads it, or it is gone. */
 bool hf_sq_fifo_is_read(struct hf_sq *sq, uint64_t sid);
@@ -46,10 +45,8 @@ size_t hf_sq_fifo_clean(struct hf_sq *sq, bool only_count, size_t *all);
 int  hf_sq_tell(struct hf_sq *sq, uint64_t sid, uint64_t about);
 void hf_sq_tell_all(struct hf_sq *sq);
 
-/* Notice the death of a session: for as long as a watch waits for it, or there is a survey,
- * whose end needs a review(). */
+/* Notice the death of a session, for as long as a watch waits for it. */
 int     hf_sq_peer_need(struct hf_sq *sq, uint64_t sid);
-void    hf_sq_peers_review(struct hf_sq *sq);
 void    hf_sq_peer_gone(struct hf_sq *sq, uint64_t sid); /* its FIFO said so */
 void    hf_sq_peers_check(struct hf_sq *sq);
 hf_time hf_sq_peers_wake(const struct hf_sq *sq);

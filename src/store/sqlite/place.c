@@ -42,8 +42,6 @@ static int count_anew(struct hf_sq *sq, const char *line)
 
 int hf_sq_sum_open(struct hf_sq *sq, const char *line)
 {
-    struct hf_sq_row last;
-
     assert(sq->live.taken); /* lines are changed behind the gate only */
     if (sq->sum.open)
         return 0;
@@ -55,9 +53,7 @@ int hf_sq_sum_open(struct hf_sq *sq, const char *line)
     sq->sum.open = true;
     if (r == 0)
         return 0;
-    hf_sq_row_read(query, &last);
-    sq->sum.last = last.seq;
-    sq->sum.kind = last.shape;
+    hf_sq_row_read(query, &sq->sum.last);
     read_sum(&sq->sum, query, 8);
     sqlite3_reset(query);
     return sq->sum.places > 0 ? 0 : count_anew(sq, line);
@@ -66,6 +62,7 @@ int hf_sq_sum_open(struct hf_sq *sq, const char *line)
 static void change_sum(struct hf_sq *sq, int places, int waits, int64_t weight)
 {
     assert(sq->sum.open);
+    sq->sum.last.seq = 0;
     sq->sum.places += (uint64_t)places;
     sq->sum.waits += (uint64_t)waits;
     sq->sum.weight += (uint64_t)weight;
@@ -120,11 +117,11 @@ int hf_sq_place_add(struct hf_sq *sq, const struct hf_req *req,
 
 int hf_sq_place_remove(struct hf_sq *sq, const char *line, uint64_t seq)
 {
-    struct hf_sq_row row;
-
     int r = hf_sq_sum_open(sq, line);
-    if (r == 0)
-        r = hf_sq_row_find(sq, line, seq, &row);
+    if (r < 0)
+        return r;
+    struct hf_sq_row row = sq->sum.last; /* mostly it is alone */
+    r = row.seq == seq ? 1 : hf_sq_row_find(sq, line, seq, &row);
     if (r != 1)
         return r;
     change_sum(sq, -1, row.granted == 0 ? -1 : 0, -(int64_t)row.shape.weight);
@@ -175,7 +172,7 @@ int hf_sq_places_end(struct hf_sq *sq, uint64_t sid)
         if (r == 0)
             r = count_anew(sq, line);
         if (r == 0)
-            r = hf_sq_made_room(sq, line, seq, true);
+            r = hf_sq_made_room(sq, line, seq);
         if (r < 0)
             break;
     }

@@ -53,30 +53,14 @@ INSERT INTO ask VALUES (?1, ?2, ?3) ON CONFLICT DO UPDATE SET why = excluded.why
 DELETE FROM ask WHERE NOT EXISTS
     (SELECT 1 FROM ticket WHERE ticket.line = ask.line AND ticket.seq = ask.seq);
 
--- WATCH
-INSERT INTO watcher VALUES (?1, ?2, ?3)
-    ON CONFLICT DO UPDATE SET any = max(any, excluded.any);
-
--- WATCHERS, FORGET: of any change (?2 = 1), of a departure (?2 = 0)
-SELECT sid FROM watcher WHERE line = ?1 AND any >= ?2;
-DELETE FROM watcher WHERE line = ?1 AND any >= ?2;
-
--- WATCHING, UNWATCH: the sessions that watch; one of them does no more
-SELECT DISTINCT sid FROM watcher;
-DELETE FROM watcher WHERE sid = ?2;
-
 -- END: the tickets of a session go, all before the first row is returned
 DELETE FROM ticket WHERE sid = ?2 RETURNING line, seq;
 
 -- CHANGED: the lines to which something happened after a number, and the first of it
--- SIDS, SESSIONS: who has a place in these lines, or in any
 SELECT line, min(number) FROM past WHERE number > ?2 GROUP BY line;
-SELECT DISTINCT sid FROM ticket WHERE line IN (SELECT line FROM past WHERE number > ?2);
-SELECT DISTINCT sid FROM ticket;
 
--- PLACES: all of a session, as LINE
-SELECT seq, sid, weight, capacity, claim, queued, granted, slot, line, note
-  FROM ticket WHERE sid = ?2 ORDER BY line, seq;
+-- SESSIONS: who has a place
+SELECT DISTINCT sid FROM ticket;
 
 -- RECORD, RECORD_ALL: this happened (?3, or ?4 if it waits) to one ticket, or to all of a session
 INSERT INTO past

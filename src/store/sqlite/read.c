@@ -33,7 +33,7 @@ static int read_as_holder(struct hf_sq *sq, struct hf_sq_own *own, int slot)
         r = read_asked(sq, own);
     if (r < 0)
         return r;
-    own->ahead.count = 0;
+    own->watch.ties.count = 0;
     own->last = (struct hf_standing){ .state = HF_STAND_HOLDS,
                                       .token = own->seq,
                                       .weight = own->shape.weight,

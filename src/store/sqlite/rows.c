@@ -70,17 +70,17 @@ int hf_sq_rows_all(struct hf_sq *sq, const char *line, uint64_t *stamp)
     sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_BEHIND, line, 0);
     int           r;
 
-    sq->rows.count = 0;
+    sq->rows.count = sq->dead.count = 0;
     *stamp = hf_sq_stamp(0, &(struct hf_sq_row){ 0 });
     while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
         struct hf_sq_row row;
         hf_sq_row_read(query, &row);
-        if (!hf_sq_is_alive(sq, row.seq))
-            continue;
-        r = hf_sq_rows_add(sq, &sq->rows, &row);
+        bool alive = hf_sq_is_alive(sq, row.seq);
+        r = hf_sq_rows_add(sq, alive ? &sq->rows : &sq->dead, &row);
         if (r < 0)
             break;
-        *stamp = hf_sq_stamp(*stamp, &row);
+        if (alive)
+            *stamp = hf_sq_stamp(*stamp, &row);
     }
     sqlite3_reset(query);
     return r;
@@ -192,8 +192,8 @@ int hf_sq_keep_ahead(struct hf_sq *sq, struct hf_sq_own *own,
     size_t first = view->alone && sq->rows.count > 0 ? sq->rows.count - 1 : 0;
     int    r = 0;
 
-    own->ahead.count = 0;
+    own->watch.ties.count = 0;
     for (size_t i = first; r == 0 && i < sq->rows.count; i++)
-        r = hf_sq_tie(sq, &own->ahead, &sq->rows.row[i]);
+        r = hf_sq_tie(sq, &own->watch.ties, &sq->rows.row[i]);
     return r;
 }

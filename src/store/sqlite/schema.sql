@@ -31,15 +31,6 @@ CREATE TABLE ticket(
     PRIMARY KEY (line, seq)
 ) WITHOUT ROWID;
 
--- Who wants to hear of the next change of a line: every one (any = 1), or only
--- that a ticket has left.  Whoever makes that change removes the row.
-CREATE TABLE watcher(
-    line TEXT    NOT NULL,
-    sid  INTEGER NOT NULL,
-    any  INTEGER NOT NULL,
-    PRIMARY KEY (line, sid)
-) WITHOUT ROWID;
-
 -- A word left at a ticket: somebody would like it to be given up.  It stays
 -- when the ticket goes, which so costs nothing; the next one who leaves a word
 -- clears it away.

@@ -112,7 +112,7 @@ static void hear_events(struct hf_sq *sq)
         if (from == HF_SQ_EVENT_FIFO)
             hf_sq_fifo_drain(sq);
         else if (from == HF_SQ_EVENT_WRITTEN)
-            hf_sq_survey_notified(sq);
+            hf_sq_written(sq);
         else if (from != HF_SQ_EVENT_INOTIFY)
             hf_sq_peer_gone(sq, from);
         else if (sq->inotify >= 0)
@@ -132,6 +132,8 @@ static hf_time next_wake(const struct hf_sq *sq)
         return sq->shut != 0 ? sq->now + HF_MS : 0;
     if (sq->survey.look < next)
         next = sq->survey.look;
+    if (sq->glance < next)
+        next = sq->glance;
     return sq->patrol < next ? sq->patrol : next;
 }
 
@@ -155,6 +157,8 @@ static void look_around(struct hf_sq *sq, bool readable)
     hf_sq_peers_check(sq);
     hf_sq_patrol_run(sq);
     hf_sq_survey_run(sq);
+    if (sq->now >= sq->glance)
+        hf_sq_watches_written(sq);
 }
 
 static void answer_all(struct hf_sq *sq)
@@ -178,16 +182,16 @@ static void answer_all(struct hf_sq *sq)
 
 static void process(struct hf_store *store, hf_time now, bool readable)
 {
-    struct hf_sq       *sq = (struct hf_sq *)store;
-    struct hf_sq_ulimit limit;
+    struct hf_sq     *sq = (struct hf_sq *)store;
+    struct hf_sq_mute limit;
 
     assert(!sq->hurry); /* not called from inside itself */
     sq->now = now;
-    hf_sq_ulimit_begin(&limit);
+    hf_sq_mute_ulimit(&limit);
     look_around(sq, readable);
     answer_all(sq);
     store->wake = next_wake(sq);
-    hf_sq_ulimit_end(&limit);
+    hf_sq_unmute(&limit);
 }
 
 /* ---- Both ends of its life -------------------------------------------------------- */
@@ -214,20 +218,19 @@ static void destroy_store(struct hf_sq *sq)
 
 static void close_store(struct hf_store *store)
 {
-    struct hf_sq       *sq = (struct hf_sq *)store;
-    struct hf_sq_ulimit limit;
+    struct hf_sq     *sq = (struct hf_sq *)store;
+    struct hf_sq_mute limit;
 
     /* In a forked child everything, the database above all, is the parent's. */
     if (sq->generation != hf_fork_generation())
         return;
-    hf_sq_ulimit_begin(&limit);
+    hf_sq_mute_ulimit(&limit);
     hf_sq_watches_drop(sq);
     hf_sq_leave_all(sq);
-    hf_sq_unwatch(sq);
     if (sq->db.handle != NULL)
         hf_sq_write_back(sq, HF_SQ_LOG_CLOSE);
     destroy_store(sq);
-    hf_sq_ulimit_end(&limit);
+    hf_sq_unmute(&limit);
 }
 
 static int make_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
@@ -249,7 +252,7 @@ static int make_store(const struct hf_config *config, char *errmsg, struct hf_st
     sq->live = (struct hf_sq_live)HF_SQ_LIVE_INIT;
     sq->fifo = sq->inotify = sq->survey.inotify = -1;
     sq->seat = fcntl(sq->base.fd, F_DUPFD_CLOEXEC, 0);
-    sq->patrol = sq->survey.look = HF_NEVER;
+    sq->patrol = sq->glance = sq->survey.look = HF_NEVER;
     sq->now = hf_now();
     if (sq->base.fd < 0) {
         r = hf_sq_fail(sq, HF_ESTORE, "cannot make a descriptor to wait with: %s",
@@ -289,11 +292,11 @@ fail:
 
 static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
-    struct hf_sq_ulimit limit;
+    struct hf_sq_mute limit;
 
-    hf_sq_ulimit_begin(&limit);
+    hf_sq_mute_ulimit(&limit);
     int r = make_store(config, errmsg, ret);
-    hf_sq_ulimit_end(&limit);
+    hf_sq_unmute(&limit);
     return r;
 }
 

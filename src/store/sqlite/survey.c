@@ -1,7 +1,7 @@
 /* survey.c - SURVEY: see survey.h.
  *
- * Nobody writes anything when a client dies, so there is an eye on every session that has a
- * ticket (peer.c).  Whose death is noticed is swept, and that is written.
+ * Nobody writes anything when a client dies.  But the kernel closes PATH-live for it, which
+ * inotify tells, too.  Then we look for tickets of the dead and sweep them, and that is written.
  *
  * The history may not say what changed: none is kept, it was too much since the last time, the
  * disk is full, or another program wrote.  Then all lines may have changed.
@@ -21,11 +21,24 @@
 #include <unistd.h>
 
 #define LOOK     HF_SEC        /* between two looks, whatever inotify says */
+#define FORSAKEN (30 * HF_SEC) /* nobody asks any more */
 #define ABSENT   (500 * HF_MS) /* the same, whether there is a store now */
-#define FORSAKEN (30 * HF_SEC) /* nobody asks: no eyes are needed */
-#define TOO_MANY 1024          /* of more changes it is not told which */
+#define SOON     (50 * HF_MS) /* the same, whether one who closed PATH-live is dead now */
+#define TOO_MANY 1024         /* of more changes it is not told which */
 
 /* ---- Hearing -------------------------------------------------------------------- */
+
+/* The SURVEY that waits is carried out again. */
+static void look_again(struct hf_sq *sq)
+{
+    struct hf_req *req = sq->survey.req;
+
+    if (req == NULL)
+        return;
+    sq->survey.req = NULL;
+    hf_requests_append(&sq->waiting, req);
+    sq->base.wake = 0;
+}
 
 /* Once: we hear nothing more before listen_again(), however much is written. */
 #define ONCE (EPOLLIN | EPOLLONESHOT)
@@ -37,9 +50,10 @@ static void listen_to_files(struct hf_sq *sq)
     hf_low_take();
     int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     hf_low_give();
-    if (fd >= 0 && (inotify_add_watch(fd, sq->files.wal, IN_MODIFY) < 0 ||
-                    inotify_add_watch(fd, sq->files.live, IN_ATTRIB) < 0 ||
-                    epoll_ctl(sq->base.fd, EPOLL_CTL_ADD, fd, &event) < 0)) {
+    if (fd >= 0 &&
+        (inotify_add_watch(fd, sq->files.wal, IN_MODIFY) < 0 ||
+         inotify_add_watch(fd, sq->files.live, IN_ATTRIB | IN_CLOSE_NOWRITE) < 0 ||
+         epoll_ctl(sq->base.fd, EPOLL_CTL_ADD, fd, &event) < 0)) {
         close(fd);
         fd = -1;
     }
@@ -55,10 +69,31 @@ static void listen_again(struct hf_sq *sq)
 
     if (sq->survey.inotify < 0)
         return;
-    while ((n = read(sq->survey.inotify, heard, sizeof heard)) > 0)
-        for (size_t i = 0; i < (size_t)n / sizeof *heard; i++)
+    while ((n = read(sq->survey.inotify, heard, sizeof heard)) > 0) {
+        look_again(sq); /* both may have to: it is not heard twice */
+        hf_sq_watches_written(sq);
+        for (size_t i = 0; i < (size_t)n / sizeof *heard; i++) {
             sq->survey.unknown |= (heard[i].mask & (IN_ATTRIB | IN_Q_OVERFLOW)) != 0;
+            if ((heard[i].mask & IN_CLOSE_NOWRITE) != 0)
+                sq->survey.looks = 2;
+        }
+    }
     epoll_ctl(sq->base.fd, EPOLL_CTL_MOD, sq->survey.inotify, &event);
+}
+
+static void stop_listening(struct hf_sq *sq)
+{
+    if (sq->survey.inotify >= 0)
+        close(sq->survey.inotify);
+    sq->survey.inotify = -1;
+}
+
+void hf_sq_listen(struct hf_sq *sq)
+{
+    if (sq->survey.inotify < 0)
+        listen_to_files(sq);
+    else
+        listen_again(sq);
 }
 
 void hf_sq_survey_stir(const struct hf_sq *sq)
@@ -66,49 +101,29 @@ void hf_sq_survey_stir(const struct hf_sq *sq)
     (void)utimensat(AT_FDCWD, sq->files.live, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-/* The SURVEY that waits is carried out again. */
-static void look_again(struct hf_sq *sq)
-{
-    struct hf_req *req = sq->survey.req;
-
-    if (req == NULL)
-        return;
-    sq->survey.req = NULL;
-    hf_requests_append(&sq->waiting, req);
-    sq->base.wake = 0;
-}
-
-void hf_sq_survey_notified(struct hf_sq *sq)
+void hf_sq_written(struct hf_sq *sq)
 {
     look_again(sq);
+    if (!hf_sq_watches_written(sq) && !sq->survey.on)
+        stop_listening(sq);
 }
 
-bool hf_sq_survey_bury(struct hf_sq *sq, uint64_t sid)
+/* The kernel tells that a file is closed, and then lets go of the bytes: we look twice. */
+static int bury_dead(struct hf_sq *sq)
 {
-    int r = hf_sq_sweep_session(sq, sid);
+    struct hf_sq_survey *survey = &sq->survey;
 
-    if (r == HF_SQ_STALE)
-        sq->patrol = 0; /* what is to be done then is done there */
-    sq->survey.unknown |= r < 0;
-    look_again(sq);
-    return r != 0;
+    if (survey->looks == 0)
+        return 0;
+    int r = hf_sq_sweep_now(sq, NULL);
+    if (r == HF_SQ_STALE || r == HF_SQ_SHUT)
+        return r;
+    survey->unknown |= r < 0;
+    survey->looks--;
+    return 0;
 }
 
 /* ---- Beginning and end ---------------------------------------------------------- */
-
-/* An eye on every session that a query tells. */
-static int keep_eyes(struct hf_sq *sq, sqlite3_stmt *query)
-{
-    int r;
-
-    while ((r = hf_sq_db_step(&sq->db, query)) == 1) {
-        r = hf_sq_peer_need(sq, (uint64_t)sqlite3_column_int64(query, 0));
-        if (r < 0)
-            break;
-    }
-    sqlite3_reset(query);
-    return r;
-}
 
 /* What there is to tell: the last record, and which state the database is in. */
 static int read_state(struct hf_sq *sq, uint64_t *last, unsigned *data)
@@ -119,28 +134,19 @@ static int read_state(struct hf_sq *sq, uint64_t *last, unsigned *data)
     return r;
 }
 
-/* All are to be looked at, whatever changed. */
-static int tell_all(struct hf_sq *sq, struct hf_req *req)
-{
-    req->changes = 0;
-    return keep_eyes(sq, hf_sq_db_query(&sq->db, HF_SQ_SESSIONS));
-}
-
-static int start_survey(struct hf_sq *sq, struct hf_req *req)
+static int start_survey(struct hf_sq *sq)
 {
     struct hf_sq_survey *survey = &sq->survey;
 
-    assert(!survey->on && survey->inotify < 0);
+    assert(!survey->on);
     if (!hf_sq_current(sq))
         return HF_SQ_STALE;
-    listen_to_files(sq);
+    hf_sq_listen(sq);
     survey->on = true;
     survey->stirred = false;
-    survey->look = sq->now + LOOK;
+    survey->looks = 1; /* some may be dead already */
     hf_sq_patrol_start(sq);
     int r = read_state(sq, &survey->last, &survey->data);
-    if (r == 0)
-        r = tell_all(sq, req);
     survey->unknown = r < 0; /* then the next one begins with all of them */
     return r;
 }
@@ -149,12 +155,10 @@ static void stop_survey(struct hf_sq *sq)
 {
     struct hf_sq_survey *survey = &sq->survey;
 
-    if (survey->inotify >= 0)
-        close(survey->inotify);
-    survey->inotify = -1;
     survey->on = survey->absent = false;
     survey->look = HF_NEVER;
-    hf_sq_peers_review(sq);
+    stop_listening(sq);
+    hf_sq_watches_written(sq); /* who still wants to hear listens anew */
 }
 
 void hf_sq_survey_end_canceled(struct hf_sq *sq)
@@ -184,12 +188,13 @@ void hf_sq_survey_run(struct hf_sq *sq)
 
     if (sq->now < survey->look)
         return;
-    survey->look = survey->on ? sq->now + LOOK : HF_NEVER;
-    survey->unknown |= survey->stirred;
-    if (survey->on && survey->req == NULL && sq->now - survey->asked > FORSAKEN)
+    survey->look = HF_NEVER;
+    if (survey->on && survey->req == NULL)
         stop_survey(sq);
-    else
-        look_again(sq);
+    survey->unknown |= survey->stirred && survey->looks == 0;
+    if (survey->inotify < 0)
+        survey->looks = 1;
+    look_again(sq);
 }
 
 /* ---- The answer ------------------------------------------------------------------- */
@@ -200,6 +205,7 @@ static int read_names(struct hf_sq *sq, size_t *ret)
     struct hf_sq_survey *survey = &sq->survey;
     sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_CHANGED, NULL, survey->last);
     uint64_t      first = UINT64_MAX;
+    bool          blank = false;
     size_t        count = 0;
     int           r;
 
@@ -217,27 +223,11 @@ static int read_names(struct hf_sq *sq, size_t *ret)
         }
         uint64_t number = (uint64_t)sqlite3_column_int64(query, 1);
         first = number < first ? number : first;
-        if (grown[count++][0] == '\0') /* it was blanked */
-            first = UINT64_MAX;
+        blank |= grown[count++][0] == '\0';
     }
     sqlite3_reset(query);
     *ret = count;
-    return r < 0 ? r : count < TOO_MANY && first == survey->last + 1;
-}
-
-/* And new ones in these lines get an eye on them. */
-static int tell_names(struct hf_sq *sq, struct hf_req *req)
-{
-    struct hf_sq_survey *survey = &sq->survey;
-    size_t               count = 0;
-
-    int r = read_names(sq, &count);
-    if (r == 0)
-        return tell_all(sq, req);
-    req->changed = survey->answer;
-    req->changes = count;
-    return r < 0 ? r
-                 : keep_eyes(sq, hf_sq_db_bind(&sq->db, HF_SQ_SIDS, NULL, survey->last));
+    return r < 0 ? r : count < TOO_MANY && first == survey->last + 1 && !blank;
 }
 
 /* 1 if there is something to tell. */
@@ -246,18 +236,25 @@ static int answer_changes(struct hf_sq *sq, struct hf_req *req)
     struct hf_sq_survey *survey = &sq->survey;
     uint64_t             last = 0;
     unsigned             data = 0;
+    size_t               count = 0;
 
     if (!hf_sq_current(sq))
         return HF_SQ_STALE;
     listen_again(sq);
-    int r = read_state(sq, &last, &data);
+    int r = bury_dead(sq);
+    if (r == 0)
+        r = read_state(sq, &last, &data);
     if (r < 0)
         return r;
     survey->stirred = data != survey->data && last == survey->last;
     bool all = survey->unknown || (survey->stirred && sq->head.kept == 0);
     if (!all && last == survey->last)
         return 0;
-    r = all ? tell_all(sq, req) : tell_names(sq, req);
+    r = all ? 0 : read_names(sq, &count);
+    if (r == 1) {
+        req->changed = survey->answer;
+        req->changes = count;
+    }
     survey->unknown = r < 0; /* next time */
     survey->stirred = false;
     survey->last = last;
@@ -265,7 +262,7 @@ static int answer_changes(struct hf_sq *sq, struct hf_req *req)
     return r < 0 ? r : 1;
 }
 
-static int begin_survey(struct hf_sq *sq, struct hf_req *req)
+static int begin_survey(struct hf_sq *sq)
 {
     struct hf_sq_survey *survey = &sq->survey;
     bool                 absent = survey->absent;
@@ -273,12 +270,11 @@ static int begin_survey(struct hf_sq *sq, struct hf_req *req)
     int r = hf_sq_connect(sq, false);
     if (r == HF_ENOTFOUND && absent) {
         survey->absent = true;
-        survey->look = sq->now + ABSENT;
         return 0;
     }
     survey->absent = r == HF_ENOTFOUND; /* nobody was ever here: no file is made */
     if (r == 0)
-        r = start_survey(sq, req);
+        r = start_survey(sq);
     return r < 0 && r != HF_ENOTFOUND ? r : 1;
 }
 
@@ -287,11 +283,15 @@ bool hf_sq_survey(struct hf_sq *sq, struct hf_req *req, int *status)
     struct hf_sq_survey *survey = &sq->survey;
 
     assert(survey->req == NULL); /* one at a time */
-    survey->asked = sq->now;
-    int r = survey->on ? answer_changes(sq, req) : begin_survey(sq, req);
+    int r = survey->on ? answer_changes(sq, req) : begin_survey(sq);
     *status = r < 0 ? r : 0;
-    if (r != 0)
+    if (r != 0) {
+        survey->look = survey->on ? sq->now + FORSAKEN : HF_NEVER;
         return false;
+    }
+    hf_time pause = !survey->on ? ABSENT : survey->looks > 0 ? SOON : LOOK;
+    if (survey->look > sq->now + pause)
+        survey->look = sq->now + pause;
     survey->req = req;
     return true;
 }

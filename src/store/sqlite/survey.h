@@ -32,7 +32,7 @@ struct hf_sq_survey {
     int            inotify; /* -1: not to be had.  Then we look once a second */
 
     hf_time  look;  /* when to look again in any case */
-    hf_time  asked; /* when the last SURVEY was */
+    int      looks; /* so many times for tickets of the dead */
     uint64_t last;  /* the number of the last record that was told */
     unsigned data;  /* which state of the database was told */
 
@@ -49,14 +49,14 @@ void hf_sq_survey_end_canceled(struct hf_sq *sq);
 /* The connection is over.  A SURVEY that waits begins anew with the next. */
 void hf_sq_survey_lost(struct hf_sq *sq);
 
+/* What is written from now on is heard, once: by hf_sq_written().  For WATCHes, too. */
+void hf_sq_listen(struct hf_sq *sq);
+
 /* inotify is readable; if it is time, look in any case. */
-void hf_sq_survey_notified(struct hf_sq *sq);
+void hf_sq_written(struct hf_sq *sq);
 void hf_sq_survey_run(struct hf_sq *sq);
 
 /* A line looks different, and that could not be written down: have those told who survey. */
 void hf_sq_survey_stir(const struct hf_sq *sq);
-
-/* A session is dead, or seems to be.  True if it has tickets that are alive. */
-bool hf_sq_survey_bury(struct hf_sq *sq, uint64_t sid);
 
 #endif

@@ -81,7 +81,7 @@ int hf_sq_begin(struct hf_sq *sq)
     if (r < 0)
         hf_sq_gate_give(&sq->live);
     sq->news_count = 0;
-    sq->recount = sq->drawn = false;
+    sq->drawn = false;
     sq->sum.open = sq->sum.changed = false;
     return r;
 }
@@ -91,20 +91,6 @@ void hf_sq_abort(struct hf_sq *sq)
     assert(sq->live.taken);
     roll_back(sq);
     hf_sq_gate_give(&sq->live);
-}
-
-/* If nobody is left who wants to be told, the head says so, where those who
- * would have to look for him see it for free. */
-static void count_watchers(struct hf_sq *sq)
-{
-    sqlite3_stmt *query = hf_sq_db_query(&sq->db, HF_SQ_WATCHING);
-
-    int r = hf_sq_db_step(&sq->db, query);
-    sqlite3_reset(query);
-    if (r != 0)
-        return;
-    sq->head.told = false;
-    hf_sq_write_head(sq);
 }
 
 int hf_sq_write_head(struct hf_sq *sq)
@@ -117,7 +103,7 @@ int hf_sq_write_head(struct hf_sq *sq)
 int hf_sq_commit(struct hf_sq *sq)
 {
     assert(sq->live.taken && sqlite3_get_autocommit(sq->db.handle) == 0);
-    assert(!sq->sum.changed); /* the watchers were told of every change */
+    assert(!sq->sum.changed); /* it was closed */
     /* A number is taken before anybody can see the ticket that has it. */
     int r = sq->drawn ? hf_sq_write_head(sq) : 0;
     if (r == 0)
@@ -127,8 +113,6 @@ int hf_sq_commit(struct hf_sq *sq)
         return r;
     }
     hf_sq_tell_all(sq); /* first of all: somebody waits for it */
-    if (sq->recount)
-        count_watchers(sq);
     hf_sq_gate_give(&sq->live);
     assert(sq->news_count == 0); /* all of it is told */
     hf_sq_write_back(sq, HF_SQ_LOG_LONG);
