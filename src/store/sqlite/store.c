@@ -279,7 +279,8 @@ static int make_store(const struct hf_config *config, char *errmsg, struct hf_st
         goto fail;
     sq->base.shared = hf_sq_files_shared(&sq->files);
     r = hf_sq_connect(sq, sq->keep >= 0);
-    if (r < 0 && r != HF_ENOTFOUND && r != HF_EDOWN)
+    bool patient = r == HF_EFULL && config->will != NULL; /* it is tried again */
+    if (r < 0 && r != HF_ENOTFOUND && r != HF_EDOWN && !patient)
         goto fail;
     sq->base.errmsg[0] = '\0';
     *ret = &sq->base;
