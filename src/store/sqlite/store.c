@@ -112,7 +112,7 @@ static void hear_events(struct hf_sq *sq)
         if (from == HF_SQ_EVENT_FIFO)
             hf_sq_fifo_drain(sq);
         else if (from == HF_SQ_EVENT_WRITTEN)
-            hf_sq_survey_notified(sq);
+            hf_sq_survey_look(sq);
         else if (from != HF_SQ_EVENT_INOTIFY)
             hf_sq_peer_gone(sq, from);
         else if (sq->inotify >= 0)

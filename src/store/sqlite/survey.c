@@ -71,8 +71,7 @@ void hf_sq_survey_stir(const struct hf_sq *sq)
     (void)utimensat(AT_FDCWD, sq->files.live, NULL, AT_SYMLINK_NOFOLLOW);
 }
 
-/* The SURVEY that waits is carried out again. */
-static void look_again(struct hf_sq *sq)
+void hf_sq_survey_look(struct hf_sq *sq)
 {
     struct hf_req *req = sq->survey.req;
 
@@ -81,11 +80,6 @@ static void look_again(struct hf_sq *sq)
     sq->survey.req = NULL;
     hf_requests_append(&sq->waiting, req);
     sq->base.wake = 0;
-}
-
-void hf_sq_survey_notified(struct hf_sq *sq)
-{
-    look_again(sq);
 }
 
 /* The kernel tells that a file is closed, and then lets go of the bytes: we look twice. */
@@ -160,7 +154,7 @@ void hf_sq_survey_end_canceled(struct hf_sq *sq)
 void hf_sq_survey_lost(struct hf_sq *sq)
 {
     stop_survey(sq);
-    look_again(sq);
+    hf_sq_survey_look(sq);
 }
 
 void hf_sq_survey_run(struct hf_sq *sq)
@@ -175,7 +169,7 @@ void hf_sq_survey_run(struct hf_sq *sq)
     survey->unknown |= survey->stirred && survey->looks == 0;
     if (survey->inotify < 0)
         survey->looks = 1;
-    look_again(sq);
+    hf_sq_survey_look(sq);
 }
 
 /* ---- The answer ------------------------------------------------------------------- */

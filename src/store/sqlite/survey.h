@@ -49,8 +49,8 @@ void hf_sq_survey_end_canceled(struct hf_sq *sq);
 /* The connection is over.  A SURVEY that waits begins anew with the next. */
 void hf_sq_survey_lost(struct hf_sq *sq);
 
-/* inotify is readable; if it is time, look in any case. */
-void hf_sq_survey_notified(struct hf_sq *sq);
+/* Something was written: a SURVEY that waits is carried out again; if it is time, in any case. */
+void hf_sq_survey_look(struct hf_sq *sq);
 void hf_sq_survey_run(struct hf_sq *sq);
 
 /* A line looks different, and that could not be written down: have those told who survey. */
