@@ -202,9 +202,8 @@ int hf_sq_files_make_wake(const struct hf_sq_files *files, char *errmsg)
 {
     struct stat st;
 
-    if (lstat(files->wake, &st) == 0)
-        return hf_sq_trust_wake(files, &st, errmsg);
-    if (make_dir(files, files->wake) < 0 && errno != EEXIST)
+    if (access(files->wake, F_OK) < 0 && make_dir(files, files->wake) < 0 &&
+        errno != EEXIST)
         return hf_sq_files_fault(errno, "make the folder", files->wake, errmsg);
     if (lstat(files->wake, &st) < 0)
         return hf_sq_files_fault(errno, "use the folder", files->wake, errmsg);

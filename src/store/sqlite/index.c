@@ -55,7 +55,7 @@ static bool write_bytes(const struct hf_sq_index *index, size_t number, const vo
 
 /* ---- The index in memory ---------------------------------------------------- */
 
-static struct hf_sq_region *get_region(struct hf_sq_index *index, size_t number)
+struct hf_sq_region *hf_sq_index_region(struct hf_sq_index *index, size_t number)
 {
     while (index->count <= number) {
         struct hf_sq_region **more =
@@ -135,7 +135,7 @@ static bool read_index(struct hf_sq_index *index, const uint32_t *header)
     while (index->frames < header[FRAMES]) {
         size_t place = place_of(index->frames + 1), in_region = place % PAGES;
         size_t count = header[FRAMES] - index->frames;
-        struct hf_sq_region *region = get_region(index, place / PAGES);
+        struct hf_sq_region *region = hf_sq_index_region(index, place / PAGES);
         if (region == NULL)
             return false;
         uint32_t *page = &region->page[in_region];
@@ -250,11 +250,6 @@ bool hf_sq_index_has_mark(const struct hf_sq_index *index)
         if (first[i] <= first[FRAMES])
             return true;
     return false;
-}
-
-void *hf_sq_index_region(struct hf_sq_index *index, int number)
-{
-    return get_region(index, (size_t)number);
 }
 
 void hf_sq_index_finish(struct hf_sq_index *index)

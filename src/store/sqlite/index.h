@@ -39,8 +39,8 @@ struct hf_sq_index {
 
 /* A part of the copy, for SQLite, lent until finish(); region 0 comes first.  NULL: no memory. */
 #define HF_SQ_INDEX_REGION 32768 /* bytes */
-void *hf_sq_index_region(struct hf_sq_index *index, int number);
-void  hf_sq_index_finish(struct hf_sq_index *index);
+struct hf_sq_region *hf_sq_index_region(struct hf_sq_index *index, size_t number);
+void                 hf_sq_index_finish(struct hf_sq_index *index);
 
 /* A lock was taken: read what others have changed.  A lock is given up: write what SQLite has
  * changed.  `writes`: we have the write lock.  False with errno. */

@@ -187,7 +187,7 @@ static int map_shm(sqlite3_file *db, int number, int size, int extend,
         rc = enter_use(shm);
     if (rc != SQLITE_OK)
         return rc;
-    *ret = hf_sq_index_region(&shm->index, number);
+    *ret = hf_sq_index_region(&shm->index, (size_t)number);
     if (*ret == NULL)
         return SQLITE_NOMEM;
     return shm->read_only ? SQLITE_READONLY : SQLITE_OK;
