@@ -33,16 +33,12 @@ end
 
 local line = parse_line(f[5], kind)
 refresh(name, line)
-local function fits()
-  return line.waiting == 0 and line.used + weight <= capacity(line) and not on_hold()
-end
-if line.kind ~= kind or not fits() then
-  if sweep() then -- it may have been in the way of the dead
-    line = parse_line(call('HGET', state, 'l\n' .. name), kind)
-  end
+local granted = fits(line, line.waiting, weight)
+if (line.kind ~= kind or not granted) and sweep() then -- the dead may have been in the way
+  line = parse_line(call('HGET', state, 'l\n' .. name), kind)
+  granted = fits(line, line.waiting, weight)
 end
 if line.kind ~= kind then return { 4, line.kind } end
-local granted = fits()
 if not granted then
   local most = tonumber(limit)
   if most < 0 then return refused() end

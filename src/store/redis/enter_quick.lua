@@ -32,7 +32,7 @@ if quick then
   quick = sub(session, 1, 16) > now and (not f[4] or f[4] <= now)
 end
 
-if quick and not f[5] then
+if quick and not f[5] then -- fits(): nobody is there, and nobody's weight is above the capacity
   local seq = f[3] < now and now or string.format('%016.0f', f[3] + 1)
   local place = 'h' .. name .. '\n' .. seq .. ' ' .. weight .. ' ' .. owner
   if call('ZADD', order, '0', place, '0', 'o' .. owner) == 2 then
@@ -47,7 +47,7 @@ if quick and not f[5] then
     call('ZREM', order, place)
   end
 elseif quick and kind == '1' and weight == '1' and limit == '0' and f[3] < now and
-       not (f[7] or f[8]) then
+       not (f[7] or f[8]) then -- not fits(): a mutex that somebody has
   local line, tail = f[5], ' 0 ' .. f[1]
   local waiting = sub(line, 1, 4) == '1 1 ' and sub(line, -#tail) == tail and
                   tonumber(sub(line, 5, -#tail - 1))

@@ -1,8 +1,7 @@
 -- line.lua - lines and the places in them; follows base.lua where a script changes lines.
 --
--- A place is granted when nobody waits ahead of it and it fits into what is left of the
--- capacity.  `used` and `waiting` are kept, so no line is ever walked; only after data
--- were lost they are counted again.
+-- `used` and `waiting` are kept, so no line is ever walked to find out who is granted (see fits());
+-- only after data were lost they are counted again.
 local head -- of the script: epoch, hold, last; survey, history, see trail(); as texts
 
 -- Range of all members that begin with these two; no name has a control character.
@@ -102,6 +101,14 @@ end
 
 local function capacity(line) return tonumber(match(line.kind, '^%d+')) end
 
+-- The rule: a place is granted if nobody waits ahead of it and it fits beside those who hold; and if
+-- anybody may be granted anything.  enter_quick.lua and leave_quick.lua decide two cases by the same
+-- rule, without calling this: a line that nobody is in, and a mutex.  test/redis/scripts_quick.py
+-- compares them with this.
+local function fits(line, ahead, weight)
+  return ahead == 0 and line.used + weight <= capacity(line) and not on_hold()
+end
+
 local function has_slots(line)
   return line.kind ~= '1' and line.kind ~= '1c' and line.kind ~= '4294967295'
 end
@@ -145,7 +152,7 @@ local function advance(name, line, me)
     local first = call('ZRANGEBYLEX', order, from, to, 'LIMIT', 0, 1)[1]
     local weight, whom, id = match(first, '^[^\n]*\n%d+ (%d+) (%x+):(%d+)$')
     local owner = whom .. ':' .. id
-    if line.used + tonumber(weight) > capacity(line) then break end
+    if not fits(line, 0, tonumber(weight)) then break end
     if left_to_grant == 0 then
       call('ZADD', order, 0, 'p' .. name)
       unfinished = true
