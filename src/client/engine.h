@@ -61,14 +61,16 @@ struct hf_job {
     uint64_t          entered; /* id of the last ENTER that the store was given */
     uint32_t          limit;   /* of waiters; see struct hf_req */
     uint64_t          group;   /* entered together with others; see there */
-    uint64_t          ahead;   /* places ahead of ours, as last heard */
-    unsigned          asks;    /* how often we were asked for it since we hold it */
-    char              ask[HF_ERRMSG_MAX];    /* and why */
-    char              errmsg[HF_ERRMSG_MAX]; /* about the last failure */
-    int               failure;               /* its code, if no answer came since */
+    bool              follow;  /* hear how many are ahead while we wait; likewise */
+    struct hf_standing
+             known; /* how our place stands, as last heard; refused: see there */
+    unsigned asks;  /* how often we were asked for it since we hold it */
+    char     ask[HF_ERRMSG_MAX];    /* and why */
+    char     errmsg[HF_ERRMSG_MAX]; /* about the last failure */
+    int      failure;               /* its code, if no answer came since */
 
     /* Called from turn(), want(), drop() and lessen() after every change of
-     * hold.state, of `ahead` and `asks`, when a hold was lessened, and when the
+     * hold.state, of `known.ahead` and `asks`, when a hold was lessened, and when the
      * store has let go of the last request of an idle job. */
     void (*on_change)(struct hf_job *job);
 

@@ -83,7 +83,7 @@ static void hand_want(struct hf_lock *lock)
 
     lock->job.note = lock->settings.note;
     lock->job.limit = lock->settings.limit;
-    lock->job.hold.follow = lock->settings.follow;
+    lock->job.follow = lock->settings.follow;
     lock->job.group = letter->group;
     letter->group = 0;
     hf_job_want(&lock->job, letter->once, letter->deadline);

@@ -138,55 +138,39 @@ static void changed(struct hf_job *job)
 /* The same reason read twice is one ask. */
 static void hear_ask(struct hf_job *job, const char *reason)
 {
-    assert(job->hold.state == HF_HOLD_HELD); /* nobody asks one who waits */
-    if (reason == NULL || (job->asks > 0 && strcmp(job->ask, reason) == 0))
+    if (job->asks > 0 && strncmp(job->ask, reason, sizeof job->ask - 1) == 0)
         return;
     snprintf(job->ask, sizeof job->ask, "%s", reason);
     job->asks++;
     changed(job);
 }
 
-/* Whose fault it is that a line cannot be judged. */
-static void explain_strange(struct hf_job *job, const struct hf_line *line)
+/* What an answer must have, whatever a store says. */
+static bool makes_sense(const struct hf_standing *standing)
 {
-    struct hf_store *store = job->engine->store;
-    size_t           i = 0;
-
-    while (i < line->count && !hf_shape_strange(&line->ticket[i].shape))
-        i++;
-    (void)hf_store_strange(store, i < line->count ? line->ticket[i].token : 0);
-    snprintf(job->errmsg, sizeof job->errmsg, "%s", store->errmsg);
+    return standing->state == HF_STAND_NONE ||
+           (standing->state != HF_STAND_UNKNOWN && standing->token != 0);
 }
 
-/* What an answer must have, whatever a store says: the rest is judged as it is. */
-static bool makes_sense(const struct hf_req *req)
+static void on_standing(struct hf_job *job, const struct hf_req *req)
 {
-    bool line = req->op == HF_ENTER || req->op == HF_READ || req->op == HF_AMEND;
+    struct hf_standing now = req->standing;
+    struct hf_req      asked = { .standing = job->known, .follow = job->follow };
+    bool               moved = job->known.ahead != now.ahead;
+    bool               idle = req->op == HF_WATCH && !hf_standing_differs(&now, &asked);
 
-    if (!line || req->status < 0 || req->me >= req->snapshot.count)
-        return true;
-    const struct hf_ticket *mine = &req->snapshot.ticket[req->me];
-    return mine->token != 0 && mine->seq != 0;
-}
-
-static void on_line(struct hf_job *job, const struct hf_req *req)
-{
-    bool lessened = req->op == HF_AMEND;
-
-    if (job->ahead != req->ahead) {
-        job->ahead = req->ahead;
+    job->known = now;
+    job->known.asked = NULL; /* it is lent; we keep what fits */
+    hf_job_tell(job, &(struct hf_event){ .what = HF_STANDING, .standing = now });
+    if (moved || req->op == HF_AMEND)
         changed(job);
+    if (job->hold.state == HF_HOLD_HELD && now.asked != NULL) {
+        hear_ask(job, now.asked);
+        job->known.asked = job->ask;
     }
-    hf_job_tell(job, &(struct hf_event){
-                         .what = HF_LINE, .line = req->snapshot, .me = req->me });
-    if (job->hold.why == HF_ECORRUPT)
-        explain_strange(job, &req->snapshot);
-    if (lessened)
-        changed(job);
-    if (job->hold.state == HF_HOLD_HELD)
-        hear_ask(job, req->snapshot.ticket[req->me].asked);
-    /* A store that took us in and does not know us must not make us spin. */
-    if (job->hold.state == HF_HOLD_ENTERING)
+    /* A store that took us in and does not know us, or that completes a WATCH although
+     * nothing is different, must not make us spin. */
+    if (idle || job->hold.state == HF_HOLD_ENTERING)
         pause_job(job);
     else
         hf_retry_reset(&job->retry);
@@ -195,28 +179,38 @@ static void on_line(struct hf_job *job, const struct hf_req *req)
 static void on_answer(struct hf_job *job, const struct hf_req *req)
 {
     job->failure = 0;
-    switch (req->op) {
-    case HF_ENTER:
-    case HF_READ:
-    case HF_AMEND:
-        on_line(job, req);
-        break;
-    case HF_WATCH:
-        hf_job_tell(job, &(struct hf_event){ .what = HF_WOKEN });
-        break;
-    default:
-        assert(req->op == HF_LEAVE);
+    if (req->op == HF_LEAVE) {
         hf_job_tell(job, &(struct hf_event){ .what = HF_LEFT, .why = req->status });
+    } else if (req->status == HF_EBUSY) { /* refused: no failure, but an answer */
+        job->known = req->standing;
+        hf_retry_reset(&job->retry);
+        hf_job_tell(job, &(struct hf_event){ .what = HF_FAILED, .why = HF_EBUSY });
+    } else if (req->id == 0) {
+        hf_job_tell(job, &(struct hf_event){ .what = HF_CHANGED });
+    } else if (!makes_sense(&req->standing)) {
+        on_failure(job, hf_store_strange(job->engine->store, 0));
+    } else {
+        on_standing(job, req);
     }
+}
+
+/* The place that a request for this hold is about; 0 while it has none. */
+static uint64_t place_of(const struct hf_hold *hold)
+{
+    return hold->state == HF_HOLD_OUTSIDE ? 0 : hold->id;
+}
+
+static bool is_wanted(const struct hf_job *job)
+{
+    return job->req.op == hf_hold_needs(&job->hold) &&
+           job->req.id == place_of(&job->hold);
 }
 
 static void on_job_done(struct hf_req *req)
 {
-    struct hf_job  *job = req->data;
-    struct hf_hold *hold = &job->hold;
-    bool            outdated =
-        req->op != hf_hold_needs(hold) || (req->id != hold->id && req->op != HF_WATCH);
-    bool loss = req->op == HF_LEAVE && req->status == HF_ELOST;
+    struct hf_job *job = req->data;
+    bool           wanted = is_wanted(job);
+    bool           standing = req->op != HF_LEAVE && req->id != 0;
 
     assert(req == &job->req);
     hf_engine_answered(job->engine, req);
@@ -225,40 +219,42 @@ static void on_job_done(struct hf_req *req)
     hf_job_soil(job);
     if (hf_job_quiet(job))
         changed(job);
-    if (outdated || req->status == HF_ECANCELED)
+    if (!wanted || req->status == HF_ECANCELED)
         return;
     /* Shown to be in line, but so late that the session may be dead by now: it
      * proves nothing, and is sent again. */
-    bool in_line = req->me < req->snapshot.count;
-    bool late = in_line && job->engine->now >= job->engine->store->alive_until;
-    if (late && req->op != HF_WATCH && req->op != HF_LEAVE && req->status == 0)
+    bool late = standing && req->standing.state != HF_STAND_NONE &&
+                job->engine->now >= job->engine->store->alive_until;
+    bool answer = req->status == 0 || (req->op == HF_LEAVE && req->status == HF_ELOST) ||
+                  (req->op == HF_ENTER && req->status == HF_EBUSY);
+    if (late && req->status == 0)
         pause_job(job);
-    else if (!makes_sense(req))
-        on_failure(job, hf_store_strange(job->engine->store, 0));
-    else if (req->status < 0 && !loss)
-        on_failure(job, req->status);
-    else
+    else if (answer)
         on_answer(job, req);
+    else
+        on_failure(job, req->status);
 }
 
 static void submit(struct hf_job *job, enum hf_op need)
 {
     const struct hf_hold *hold = &job->hold;
-    bool                  outside = need == HF_WATCH && hold->seq == 0;
 
     assert(!job->flying && need != HF_NOTHING);
+    if (need == HF_ENTER)
+        job->known = (struct hf_standing){ .state = HF_STAND_UNKNOWN, .slot = -1 };
     job->req = (struct hf_req){
         .op = need,
         .name = job->name,
-        .id = outside ? 0 : hold->id,
+        .id = place_of(hold),
         .shape = *hf_hold_shape(hold),
         .only_free = hf_hold_only_free(hold),
         .note = job->note,
         .limit = job->limit,
         .group = job->group,
-        .seqs = hold->watch,
-        .count = hold->count,
+        .follow = job->follow,
+        .token = job->known.token,
         .stamp = job->req.stamp,
+        .standing = job->known,
         .done = on_job_done,
         .data = job,
     };
@@ -278,8 +274,7 @@ void hf_job_reconcile(struct hf_job *job)
 
     assert(job->flying || !job->canceling);
     if (job->flying) {
-        bool same_place = job->req.id == job->hold.id || job->req.id == 0;
-        if ((job->req.op != need || !same_place) && !job->canceling) {
+        if (!is_wanted(job) && !job->canceling) {
             job->canceling = true;
             store->impl->cancel(store, &job->req);
         }
@@ -292,7 +287,7 @@ void hf_job_reconcile(struct hf_job *job)
 static bool waits(const struct hf_job *job)
 {
     return job->hold.state == HF_HOLD_ENTERING || job->hold.state == HF_HOLD_WAITING ||
-           job->hold.state == HF_HOLD_LOOKING;
+           job->hold.state == HF_HOLD_OUTSIDE;
 }
 
 /* A try has a limit only because stores may fail to answer.  Who could not even get in

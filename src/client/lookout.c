@@ -62,7 +62,7 @@ static void on_lookout_done(struct hf_errand *errand)
 
     assert(lookout->started);
     if (status == 0 && listed)
-        status = hf_report_new(&req->snapshot, req->stamp, &report);
+        status = hf_report_new(&req->line, req->stamp, &report);
 
     int cancel = hf_drive_begin(&client->drive);
     if (report != NULL)

@@ -43,7 +43,7 @@ static int keep_answer(struct hf_query *query)
     if (req->status < 0)
         return req->status;
     if (req->op == HF_LIST)
-        return hf_report_new(&req->snapshot, req->stamp, &query->report);
+        return hf_report_new(&req->line, req->stamp, &query->report);
     if (req->op == HF_HISTORY)
         return hf_records_new(req, &query->history);
     if (req->op == HF_EXAMINE)

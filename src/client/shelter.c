@@ -33,11 +33,10 @@ static bool may_read_under(const struct hf_shape *held, const struct hf_shape *w
 /* Would it ever be granted while this one is held? */
 static bool excludes(const struct hf_shape *held, const struct hf_shape *wish)
 {
-    struct hf_ticket  ticket = { .shape = *held };
-    struct hf_line    ahead = { .ticket = &ticket, .count = 1 };
-    struct hf_verdict verdict = hf_line_judge(&ahead, wish);
+    struct hf_sum ahead = { 0 };
 
-    return !verdict.granted && !verdict.mismatch;
+    hf_sum_add(&ahead, held);
+    return hf_sum_judge(&ahead, wish) == HF_BLOCKED;
 }
 
 static void enter_shelter(struct hf_lock *guest, struct hf_lock *host)

@@ -21,7 +21,7 @@ static const unsigned arrows[] = {
 
 static const enum hf_state state_of[] = {
     [HF_HOLD_IDLE] = HF_IDLE,       [HF_HOLD_ENTERING] = HF_WAITING,
-    [HF_HOLD_WAITING] = HF_WAITING, [HF_HOLD_LOOKING] = HF_WAITING,
+    [HF_HOLD_WAITING] = HF_WAITING, [HF_HOLD_OUTSIDE] = HF_WAITING,
     [HF_HOLD_HELD] = HF_HELD,       [HF_HOLD_LEAVING] = HF_LEAVING,
     [HF_HOLD_LOST] = HF_LOST,
 };
@@ -97,10 +97,11 @@ void hf_lock_show(struct hf_lock *lock, enum hf_state state, int why)
 static void show_ahead(struct hf_lock *lock)
 {
     const struct hf_job *job = &lock->job;
+    bool waits = job->hold.state == HF_HOLD_WAITING || job->hold.state == HF_HOLD_OUTSIDE;
 
-    if (hf_state(lock) != HF_WAITING || job->hold.state != HF_HOLD_WAITING)
+    if (hf_state(lock) != HF_WAITING || !waits)
         return;
-    int64_t ahead = (int64_t)job->ahead;
+    int64_t ahead = (int64_t)job->known.ahead;
     int64_t before = atomic_exchange(&lock->shown.ahead, ahead);
     if (before < 0 && lock->part.hook != NULL)
         hf_notice_state(lock, HF_WAITING, 0);

@@ -179,7 +179,7 @@ static void on_survey_done(struct hf_errand *errand)
     }
     if (status == 0) {
         int cancel = hf_drive_begin(&client->drive);
-        status = hf_told_all(&survey->told, &req->snapshot, req->stamp);
+        status = hf_told_all(&survey->told, &req->line, req->stamp);
         hf_drive_end(&client->drive, cancel);
         end_look(survey, status == 0);
     }
@@ -199,7 +199,7 @@ static void on_glance_done(struct hf_errand *errand)
     struct hf_report    *report = NULL;
     int                  status = req->status;
 
-    struct hf_line line = req->snapshot;
+    struct hf_line line = req->line;
     if (status == HF_EDENIED) { /* to us nobody is in it */
         line.count = 0;
         status = 0;

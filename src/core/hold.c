@@ -7,7 +7,7 @@
 
 static const enum hf_op needs[] = {
     [HF_HOLD_IDLE] = HF_NOTHING,  [HF_HOLD_ENTERING] = HF_ENTER,
-    [HF_HOLD_WAITING] = HF_WATCH, [HF_HOLD_LOOKING] = HF_READ,
+    [HF_HOLD_WAITING] = HF_WATCH, [HF_HOLD_OUTSIDE] = HF_WATCH,
     [HF_HOLD_HELD] = HF_WATCH,    [HF_HOLD_LEAVING] = HF_LEAVE,
     [HF_HOLD_LOST] = HF_NOTHING,
 };
@@ -22,8 +22,6 @@ enum hf_op hf_hold_needs(const struct hf_hold *hold)
 {
     if (hold->state == HF_HOLD_HELD && hold->lessen)
         return HF_AMEND;
-    if (hold->state == HF_HOLD_HELD && hold->doubt)
-        return HF_READ;
     return needs[hold->state];
 }
 
@@ -49,7 +47,6 @@ static void enter(struct hf_hold *hold)
 {
     /* A new id: a late answer about the old place must not be taken for this. */
     hold->id = ++*hold->ids;
-    hold->seq = 0;
     hold->state = HF_HOLD_ENTERING;
 }
 
@@ -59,7 +56,6 @@ static void come_to_rest(struct hf_hold *hold, enum hf_hold_state state, int why
     hold->why = why;
     hold->token = 0;
     hold->slot = -1;
-    hold->doubt = false;
     hold->lessen = false;
     hold->lesser.weight = 0;
     hold->state = state;
@@ -78,83 +74,33 @@ static void lose(struct hf_hold *hold, bool away)
     come_to_rest(hold, HF_HOLD_LOST, HF_ELOST);
 }
 
-static void wait_for(struct hf_hold *hold, const struct hf_line *ahead,
-                     const struct hf_verdict *verdict)
+static void hold_it(struct hf_hold *hold, const struct hf_standing *standing)
 {
-    /* Too many to name: any change will do.  It wakes us more, never less. */
-    hold->count = verdict->count <= HF_WATCH_MAX && !hold->follow ? verdict->count : 0;
-    for (size_t i = 0; i < hold->count; i++)
-        hold->watch[i] = ahead->ticket[verdict->first + i].seq;
-    hold->state = HF_HOLD_WAITING;
-}
-
-static void hold_it(struct hf_hold *hold, const struct hf_ticket *mine)
-{
-    assert(mine->token != 0);
-    hold->seq = mine->seq;
-    hold->token = mine->token;
-    hold->slot = mine->slot;
+    assert(standing->token != 0);
+    hold->token = standing->token;
+    hold->slot = standing->slot;
     hold->why = 0;
-    hold->watch[0] = mine->seq;
-    hold->count = 1;
     hold->state = HF_HOLD_HELD;
 }
 
-/* Why nobody of our kind can wait here. */
-static int misfit(const struct hf_verdict *verdict)
+static void on_standing(struct hf_hold *hold, const struct hf_standing *standing)
 {
-    return verdict->strange ? HF_ECORRUPT : HF_EMISMATCH;
-}
+    bool there = standing->state != HF_STAND_NONE;
 
-/* The line had no room and we have no place in it. */
-static void on_refused(struct hf_hold *hold, const struct hf_line *line)
-{
-    struct hf_verdict verdict = hf_line_judge(line, &hold->shape);
-
-    if (verdict.mismatch)
-        come_to_rest(hold, HF_HOLD_IDLE, misfit(&verdict));
-    else if (verdict.granted) /* it emptied meanwhile: nothing to wait for */
-        enter(hold);
-    else if (hold->once)
-        come_to_rest(hold, HF_HOLD_IDLE, HF_EBUSY);
-    else
-        wait_for(hold, line, &verdict);
-}
-
-static void on_place(struct hf_hold *hold, const struct hf_line *line, size_t me)
-{
-    struct hf_line    ahead = hf_line_ahead(line, me);
-    struct hf_verdict verdict = hf_line_judge(&ahead, &hold->shape);
-
-    hold->seq = line->ticket[me].seq;
-    if (verdict.mismatch)
-        start_leaving(hold, misfit(&verdict));
-    else if (verdict.granted)
-        hold_it(hold, &line->ticket[me]);
-    else if (hold->once) /* a store that cannot refuse made us queue */
-        start_leaving(hold, HF_EBUSY);
-    else
-        wait_for(hold, &ahead, &verdict);
-}
-
-static void on_line(struct hf_hold *hold, const struct hf_event *event)
-{
-    bool present = event->me < event->line.count;
-
+    assert(standing->state != HF_STAND_UNKNOWN);
     if (hold->state == HF_HOLD_HELD) {
-        assert(hold->doubt || hold->lessen);
-        hold->doubt = false;
-        if (!present)
+        if (!there)
             lose(hold, true);
         else if (hold->lessen) /* less may have been wanted since: amend again */
-            hold->lessen =
-                event->line.ticket[event->me].shape.weight > hf_hold_shape(hold)->weight;
-    } else if (present) {
-        on_place(hold, &event->line, event->me);
-    } else if (hold->state == HF_HOLD_ENTERING && hf_hold_only_free(hold)) {
-        on_refused(hold, &event->line);
-    } else { /* swept out while we waited, or a store that forgot us */
+            hold->lessen = standing->weight > hf_hold_shape(hold)->weight;
+    } else if (!there) { /* swept out while we waited, or a store that forgot us */
         enter(hold);
+    } else if (standing->state == HF_STAND_HOLDS) {
+        hold_it(hold, standing);
+    } else if (hold->once) { /* a store that cannot refuse made us queue */
+        start_leaving(hold, HF_EBUSY);
+    } else {
+        hold->state = HF_HOLD_WAITING;
     }
 }
 
@@ -167,32 +113,25 @@ static void on_lessen(struct hf_hold *hold, const struct hf_shape *shape)
     hold->lessen = true;
 }
 
-static void on_woken(struct hf_hold *hold)
-{
-    if (hold->state == HF_HOLD_HELD)
-        hold->doubt = true;
-    else if (hold->seq == 0) /* a claim that waits outside */
-        enter(hold);
-    else
-        hold->state = HF_HOLD_LOOKING;
-}
-
 static void on_failed(struct hf_hold *hold, int why)
 {
     /* While holding or leaving we never give up: the same is wanted again. */
     if (why == HF_EDOWN || hold->state == HF_HOLD_HELD || hold->state == HF_HOLD_LEAVING)
         return;
-    /* An ENTER that failed may have been carried out all the same. */
-    start_leaving(hold, why);
+    bool refused = why == HF_EBUSY && hold->state == HF_HOLD_ENTERING;
+    if (refused && hold->shape.claim && !hold->once)
+        hold->state = HF_HOLD_OUTSIDE;
+    else if (refused)
+        come_to_rest(hold, HF_HOLD_IDLE, HF_EBUSY);
+    else /* an ENTER that failed may have been carried out all the same */
+        start_leaving(hold, why);
 }
 
 static void on_drop(struct hf_hold *hold, int why)
 {
-    bool outside = hold->state == HF_HOLD_WAITING && hold->seq == 0;
-
     if (hold->state == HF_HOLD_LEAVING)
         return;
-    if (outside) /* a claim that waits has no place to give up */
+    if (hold->state == HF_HOLD_OUTSIDE)
         come_to_rest(hold, HF_HOLD_IDLE, why);
     else if (hold->state != HF_HOLD_LOST)
         start_leaving(hold, why);
@@ -217,7 +156,7 @@ static void on_gone(struct hf_hold *hold)
         break;
     case HF_HOLD_ENTERING:
     case HF_HOLD_WAITING:
-    case HF_HOLD_LOOKING:
+    case HF_HOLD_OUTSIDE:
         enter(hold);
         break;
     case HF_HOLD_HELD:
@@ -241,14 +180,15 @@ void hf_hold_step(struct hf_hold *hold, const struct hf_event *event)
         hold->why = 0;
         enter(hold);
         break;
-    case HF_LINE:
-        assert(hf_hold_needs(hold) == HF_ENTER || hf_hold_needs(hold) == HF_READ ||
+    case HF_STANDING:
+        assert(hf_hold_needs(hold) == HF_ENTER || hf_hold_needs(hold) == HF_WATCH ||
                hf_hold_needs(hold) == HF_AMEND);
-        on_line(hold, event);
+        assert(hold->state != HF_HOLD_OUTSIDE);
+        on_standing(hold, &event->standing);
         break;
-    case HF_WOKEN:
-        assert(hf_hold_needs(hold) == HF_WATCH);
-        on_woken(hold);
+    case HF_CHANGED:
+        assert(hold->state == HF_HOLD_OUTSIDE);
+        enter(hold);
         break;
     case HF_FAILED:
         assert(event->why != 0 && hf_hold_needs(hold) != HF_NOTHING);

@@ -6,27 +6,27 @@
  *     hf_hold_step(hold, &event);
  *     need = hf_hold_needs(hold);        HF_NOTHING when it is at rest
  *
- *             refused, gone, woken (no place taken)
- *                 +---------------------+
- *                 v                     |
- *     IDLE --> ENTERING --line----> WAITING <--line-- LOOKING
- *      ^  want  |   |                   |               ^ |
- *      |        |   | fits              +----woken------+ | fits
- *      |  drop  |   v                                     |
- *    left       |  HELD <---------------------------------+
- *      |        v   |  \
- *     LEAVING <-----+   +--gone, expired--> LOST --drop--> LEAVING or IDLE
+ *               gone, NONE
+ *            +----------------+
+ *            v                |
+ *     IDLE --> ENTERING --WAITS--> WAITING
+ *      ^ want |  |  ^ |               |
+ *      |      |  |  | +--busy--> OUTSIDE (a claim)
+ *      |      |  |  +--changed----+   |
+ *      | drop |  | HOLDS              | HOLDS
+ *     left    |  +---> HELD <---------+
+ *      |      v        |  \
+ *     LEAVING <--drop--+   +--NONE, gone, expired--> LOST --drop--> LEAVING or IDLE
  *
- *     state     request        moves on by
- *     IDLE      none           WANT
- *     ENTERING  ENTER          LINE (granted, not yet, refused), FAILED, DROP
- *     WAITING   WATCH ahead    WOKEN, FAILED, DROP
- *     LOOKING   READ           LINE, FAILED, DROP
- *     HELD      WATCH own      DROP, GONE, EXPIRED
- *        in doubt READ         LINE (still there, or LOST)
- *        to lessen AMEND       LINE (of the new shape, or LOST)
- *     LEAVING   LEAVE          LEFT
- *     LOST      none           DROP
+ *     state     request            moves on by
+ *     IDLE      none               WANT
+ *     ENTERING  ENTER              STANDING, FAILED (HF_EBUSY: refused), DROP
+ *     WAITING   WATCH, own place   STANDING, FAILED, DROP
+ *     OUTSIDE   WATCH, the line    CHANGED, FAILED, DROP (there is no place to leave)
+ *     HELD      WATCH, own place   STANDING, DROP, GONE, EXPIRED
+ *       to lessen AMEND            STANDING (of the new weight, or LOST)
+ *     LEAVING   LEAVE              LEFT
+ *     LOST      none               DROP
  *
  * GONE, the death of the session, may come in any state.
  *
@@ -43,7 +43,6 @@
 enum hf_op {
     HF_NOTHING,
     HF_ENTER,
-    HF_READ,
     HF_WATCH,
     HF_LEAVE,
     HF_LIST,
@@ -56,38 +55,52 @@ enum hf_op {
     HF_HISTORY,
 };
 
+/* How a place stands, as the store says. */
+enum hf_stand {
+    HF_STAND_UNKNOWN, /* only into WATCH: nothing is known */
+    HF_STAND_NONE,    /* it is not there (any more) */
+    HF_STAND_WAITS,
+    HF_STAND_HOLDS,
+};
+
+struct hf_standing {
+    enum hf_stand state;
+    uint64_t      token;  /* WAITS, HOLDS: never 0 */
+    uint32_t      weight; /* WAITS, HOLDS: of the place now */
+    int           slot;   /* HOLDS, of a semaphore: 0 .. capacity-1; else -1 */
+    uint64_t      ahead;  /* WAITS: places ahead, holders included; else 0 */
+    const char   *asked;  /* HOLDS: why somebody asks for it, or NULL; lent */
+};
+
 enum hf_hold_state {
     HF_HOLD_IDLE,
     HF_HOLD_ENTERING,
     HF_HOLD_WAITING,
-    HF_HOLD_LOOKING,
+    HF_HOLD_OUTSIDE,
     HF_HOLD_HELD,
     HF_HOLD_LEAVING,
     HF_HOLD_LOST,
 };
 
 enum hf_happening {
-    HF_WANT,    /* the caller wants the lock */
-    HF_LINE,    /* ENTER or READ answered */
-    HF_WOKEN,   /* WATCH completed */
-    HF_FAILED,  /* the request in flight failed: `why` */
-    HF_DROP,    /* release, timeout or cancel: `why`, 0 for a release */
-    HF_LEFT,    /* LEAVE answered: `why` is HF_ELOST if it was no longer ours */
-    HF_GONE,    /* the session died, and its tickets with it */
-    HF_EXPIRED, /* the deadline passed: we may hold no longer */
-    HF_LESSEN,  /* the caller wants to hold less: `shape` */
+    HF_WANT,     /* the caller wants the lock */
+    HF_STANDING, /* ENTER, AMEND or the WATCH of the own place answered: `standing` */
+    HF_CHANGED,  /* the WATCH of a line that refused us completed */
+    HF_FAILED,   /* the request in flight failed: `why` */
+    HF_DROP,     /* release, timeout or cancel: `why`, 0 for a release */
+    HF_LEFT,     /* LEAVE answered: `why` is HF_ELOST if it was no longer ours */
+    HF_GONE,     /* the session died, and its places with it */
+    HF_EXPIRED,  /* the deadline passed: we may hold no longer */
+    HF_LESSEN,   /* the caller wants to hold less: `shape` */
 };
 
 struct hf_event {
-    enum hf_happening what;
-    struct hf_line    line;  /* LINE */
-    size_t            me;    /* LINE: our index; line.count when we are not in it */
-    bool              once;  /* WANT: do not wait */
-    struct hf_shape   shape; /* LESSEN */
-    int               why;   /* FAILED, DROP, LEFT */
+    enum hf_happening  what;
+    struct hf_standing standing; /* STANDING */
+    bool               once;     /* WANT: do not wait */
+    struct hf_shape    shape;    /* LESSEN */
+    int                why;      /* FAILED, DROP, LEFT */
 };
-
-#define HF_WATCH_MAX 32
 
 struct hf_hold {
     enum hf_hold_state state;
@@ -95,17 +108,12 @@ struct hf_hold {
     uint64_t          *ids;    /* the session's counter of ids given out; lent */
     uint64_t           id;     /* changes with every place taken */
     bool               once;   /* a try: refused means done */
-    bool               doubt;  /* HELD: the own ticket may be gone, look */
-    bool               away;   /* LOST: our ticket is known to be gone */
+    bool               away;   /* LOST: our place is known to be gone */
     bool               lessen; /* HELD: to be amended to `lesser` */
-    bool               follow; /* while waiting, look at every change of the line */
     struct hf_shape    lesser;
-    uint64_t           seq;
     uint64_t           token; /* 0 unless held */
     int                slot;  /* -1 unless held */
     int                why;   /* why it ended: 0, HF_ETIMEOUT, HF_ELOST... */
-    uint64_t           watch[HF_WATCH_MAX];
-    size_t             count; /* 0 while waiting: any change */
 };
 
 void hf_hold_init(struct hf_hold *hold, const struct hf_shape *shape, uint64_t *ids);
@@ -113,7 +121,7 @@ void hf_hold_init(struct hf_hold *hold, const struct hf_shape *shape, uint64_t *
 void       hf_hold_step(struct hf_hold *hold, const struct hf_event *event);
 enum hf_op hf_hold_needs(const struct hf_hold *hold);
 
-/* What the ticket weighs now, or should as soon as it is amended. */
+/* What the place weighs now, or should as soon as it is amended. */
 const struct hf_shape *hf_hold_shape(const struct hf_hold *hold);
 
 /* May ENTER take a place only if that is granted at once? */

@@ -1,7 +1,7 @@
 /* line.c - see line.h. */
 #include "core/line.h"
 
-#include <assert.h>
+#include "holdfast.h"
 
 static bool fits(uint64_t ahead, const struct hf_shape *mine)
 {
@@ -54,42 +54,64 @@ const char *hf_shape_kind(const struct hf_shape *shape)
     return shape->weight == HF_ALL ? "writer" : "reader";
 }
 
-struct hf_line hf_line_ahead(const struct hf_line *line, size_t me)
+void hf_sum_add(struct hf_sum *sum, const struct hf_shape *ahead)
 {
-    assert(me <= line->count);
-    return (struct hf_line){ .ticket = line->ticket, .count = me };
-}
-
-struct hf_verdict hf_line_judge(const struct hf_line *ahead, const struct hf_shape *mine)
-{
-    size_t   me = ahead->count;
-    uint64_t weight = 0;
-
-    for (size_t i = me; i-- > 0;) {
-        const struct hf_shape *other = &ahead->ticket[i].shape;
-        if (!hf_shape_agrees(other, mine))
-            return (struct hf_verdict){ .mismatch = true,
-                                        .strange = hf_shape_strange(other),
-                                        .first = i,
-                                        .count = 1 };
-        weight += other->weight;
-        if (fits(weight, mine))
-            continue;
-        bool alone = !fits(other->weight, mine);
-        return (struct hf_verdict){ .first = i, .count = alone ? 1 : me - i };
-    }
-    return (struct hf_verdict){ .granted = true };
-}
-
-bool hf_line_walk(struct hf_line_walk *walk, const struct hf_shape *next)
-{
-    bool first = walk->count++ == 0;
+    bool first = sum->count++ == 0;
 
     if (first)
-        walk->kind = *next;
-    else if (!hf_shape_agrees(&walk->kind, next))
-        walk->mixed = true;
-    bool granted = first || (!walk->mixed && fits(walk->weight, next));
-    walk->weight += next->weight;
-    return granted;
+        sum->kind = *ahead;
+    sum->strange = sum->strange || hf_shape_strange(ahead);
+    sum->mixed = sum->mixed || !hf_shape_agrees(&sum->kind, ahead);
+    sum->weight += ahead->weight;
+}
+
+enum hf_verdict hf_sum_judge(const struct hf_sum *sum, const struct hf_shape *mine)
+{
+    if (sum->count == 0)
+        return HF_PASSES;
+    if (sum->strange)
+        return HF_BARRED;
+    if (sum->mixed || !hf_shape_agrees(&sum->kind, mine))
+        return HF_MISMATCHED;
+    return fits(sum->weight, mine) ? HF_PASSES : HF_BLOCKED;
+}
+
+bool hf_sum_next(struct hf_sum *sum, const struct hf_shape *next)
+{
+    bool passes = hf_sum_judge(sum, next) == HF_PASSES;
+
+    hf_sum_add(sum, next);
+    return passes;
+}
+
+int hf_verdict_status(enum hf_verdict verdict)
+{
+    static const int status[] = {
+        [HF_PASSES] = 0,
+        [HF_BLOCKED] = 0,
+        [HF_MISMATCHED] = HF_EMISMATCH,
+        [HF_BARRED] = HF_ECORRUPT,
+    };
+
+    return status[verdict];
+}
+
+int hf_line_walk(const struct hf_shape *mine, hf_next_ahead *next, void *from,
+                 enum hf_verdict *verdict, struct hf_blockers *who)
+{
+    struct hf_sum   sum = { 0 };
+    struct hf_shape other = { 0 };
+    int             r = 0;
+
+    *verdict = HF_PASSES;
+    while (*verdict == HF_PASSES && (r = next(from, &other)) > 0) {
+        hf_sum_add(&sum, &other);
+        *verdict = hf_sum_judge(&sum, mine);
+    }
+    if (who != NULL) {
+        bool alone =
+            sum.count > 0 && !(hf_shape_agrees(&other, mine) && fits(other.weight, mine));
+        *who = (struct hf_blockers){ .count = sum.count, .alone = alone };
+    }
+    return r < 0 ? r : 0;
 }

@@ -1,7 +1,8 @@
 /* line.h - who stands in line for a lock, and who may pass.
  *
- * Pure: no I/O, no clock, no allocation.  Everything Holdfast decides about
- * exclusion is decided by hf_line_judge(); a recipe only picks the shape.
+ * Pure: no I/O, no clock, no allocation.  This is the rule of exclusion: every store
+ * grants by hf_sum_judge(), or by its one copy in Lua (redis/line.lua) or SQL
+ * (postgres/schema.sql), and test/served compares the three.  A recipe only picks the shape.
  *
  *               weight        capacity
  *   mutex       1             1
@@ -41,53 +42,59 @@ struct hf_ticket {
                               as long as its process */
     const char     *line;  /* LIST: the lock's name; else may be NULL */
     const char     *note;  /* LIST: whose it is, for people; else may be NULL */
-    const char     *asked; /* READ of the own place: why somebody asks for it; NULL:
-                              nobody does */
 };
 
-/* A snapshot of a line, sorted by seq.  Borrowed from the one that handed it out. */
+/* A line as it stood, sorted by seq.  Borrowed from the one that handed it out. */
 struct hf_line {
     const struct hf_ticket *ticket;
     size_t                  count;
 };
 
-struct hf_verdict {
-    bool granted;
-    /* A ticket ahead, at index `first`, is of another kind than this one; or it is
-     * strange. */
-    bool mismatch;
-    bool strange;
-    /* Not granted: the run of tickets of which one must leave first. */
-    size_t first;
+/* May a place pass those ahead of it?
+ *
+ * It passes when it and everything ahead of it fit the capacity.  That is one sum and one
+ * comparison, and the order in which places are added does not matter: a walk from the head
+ * of the line, a walk back from the own place and a running total are the same rule. */
+enum hf_verdict {
+    HF_PASSES,
+    HF_BLOCKED,    /* those added are too heavy: one of them must leave first */
+    HF_MISMATCHED, /* one of them is of another kind */
+    HF_BARRED,     /* one of them is strange */
+};
+
+/* Places ahead, added up.  All zeros: nobody is ahead. */
+struct hf_sum {
+    size_t          count;
+    uint64_t        weight;
+    struct hf_shape kind;    /* of the first one added */
+    bool            mixed;   /* not all agree with it */
+    bool            strange; /* one makes no sense */
+};
+
+void            hf_sum_add(struct hf_sum *sum, const struct hf_shape *ahead);
+enum hf_verdict hf_sum_judge(const struct hf_sum *sum, const struct hf_shape *mine);
+
+/* For those who list a line from its head: does the next place pass?  Then it is added. */
+bool hf_sum_next(struct hf_sum *sum, const struct hf_shape *next);
+
+/* HF_PASSES and HF_BLOCKED: 0.  Else the code that tells a caller why it cannot wait. */
+int hf_verdict_status(enum hf_verdict verdict);
+
+/* The next place ahead, the nearest first: 1; 0 if there is none; or HF_E... */
+typedef int hf_next_ahead(void *from, struct hf_shape *ret);
+
+/* The nearest places ahead, as few as decide by themselves.  Nobody joins ahead of us, so
+ * until one of those that block us leaves nothing else can let us in: listening to them is
+ * enough, and listening to fewer is not. */
+struct hf_blockers {
     size_t count;
+    bool   alone; /* the farthest of them blocks by itself: listening to it is enough */
 };
 
-/* May a ticket of shape `mine` pass when `ahead` stands before it?
- *
- * It is granted when it and everything ahead of it fit the capacity.  When it
- * does not fit, the verdict names the fewest nearest tickets that by
- * themselves keep it out.  Nobody joins ahead of us, so until one of those
- * leaves nothing else can let us in: watching them is enough, and watching
- * fewer is not.  (Watching one is enough only when one alone is too heavy.)
- *
- * So `ahead` may lack its far end, once the near part alone keeps us out.
- */
-struct hf_verdict hf_line_judge(const struct hf_line *ahead, const struct hf_shape *mine);
-
-/* The same rule for whole lines, walked from the head: each ticket costs the same, however
- * many stand ahead of it.  Start with { 0 }. */
-struct hf_line_walk {
-    size_t          count;  /* of tickets so far */
-    uint64_t        weight; /* of all of them */
-    struct hf_shape kind;   /* of the first */
-    bool            mixed;  /* not all agree with it */
-};
-
-/* Go on to the next ticket.  Is it granted? */
-bool hf_line_walk(struct hf_line_walk *walk, const struct hf_shape *next);
-
-/* The part of a line before the ticket at index `me`. */
-struct hf_line hf_line_ahead(const struct hf_line *line, size_t me);
+/* Judge a place by walking back from it, no farther than needed.  `who` may be NULL.
+ * Returns 0, or the error of next(). */
+int hf_line_walk(const struct hf_shape *mine, hf_next_ahead *next, void *from,
+                 enum hf_verdict *verdict, struct hf_blockers *who);
 
 /* Do two places belong to the same kind of lock, so that the rule holds? */
 bool hf_shape_agrees(const struct hf_shape *a, const struct hf_shape *b);

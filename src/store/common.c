@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 int hf_store_strange(struct hf_store *store, uint64_t token)
 {
@@ -17,6 +18,25 @@ int hf_store_strange(struct hf_store *store, uint64_t token)
         "gets past it; `holdfast show` lists it as unknown, `holdfast break` removes it",
         which);
     return HF_ECORRUPT;
+}
+
+static bool same_reason(const char *a, const char *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    return strncmp(a, b, HF_ERRMSG_MAX - 1) == 0;
+}
+
+bool hf_standing_differs(const struct hf_standing *now, const struct hf_req *watch)
+{
+    const struct hf_standing *known = &watch->standing;
+
+    assert(now->state != HF_STAND_UNKNOWN);
+    if (now->state != known->state)
+        return true;
+    if (now->state == HF_STAND_WAITS)
+        return watch->follow && now->ahead != known->ahead;
+    return now->state == HF_STAND_HOLDS && !same_reason(now->asked, known->asked);
 }
 
 void hf_store_set_link(struct hf_store *store, enum hf_link link)

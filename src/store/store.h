@@ -3,19 +3,23 @@
  * A store keeps lines of tickets.  Every ticket belongs to a session, one per
  * opened store.  The verbs:
  *
- *   ENTER   take a place at the end of a line; the answer is the line as it
- *           then stood.  With `only_free`: take it only if it is granted at
- *           once, else the answer shows what is in the way.  HF_EMISMATCH: no
- *           place is taken, those there are of another kind
- *   READ    the answer is the line as it stands
- *   WATCH   complete once the line may look better to the asker
+ *   ENTER   take a place at the end of a line; the answer is how it stands.
+ *           HF_EBUSY: with `only_free` a place is taken only if it holds at once, and
+ *           it would not; nothing of ours is in the line then.  HF_EMISMATCH: those
+ *           there are of another kind.  HF_ECORRUPT: one of them makes no sense
+ *           (hf_store_strange).  HF_EFULL: see `limit`
+ *   WATCH   of the own place, by its id: complete when it stands in another way than
+ *           the caller knows; the answer is how.  A caller that knows nothing is
+ *           answered at once.  HF_EMISMATCH, HF_ECORRUPT: the line makes no sense any
+ *           more.  Of a line, without an id: complete when the place with that token
+ *           has left; without a token, when the line may have changed since `stamp`
  *   LEAVE   give a place up
  *   LIST    every place in one line, or in all, with notes
- *   BREAK   take a place away from its owner, by its seq
+ *   BREAK   take a place away from its owner, by its token; HF_ENOTFOUND: it is gone
  *   AMEND   make the own place weigh less; it keeps its seq and token, and places
- *           behind it that fit now are granted.  The answer is as of READ
- *   ASK     leave a reason at a place, by its seq, why its owner should give it up;
- *           the owner's WATCH completes, and READ shows the reason
+ *           behind it that fit now are granted.  The answer is how it stands
+ *   ASK     leave a reason at a place, by its token, why its owner should give it up;
+ *           that changes how the place stands, if it holds.  HF_ENOTFOUND: it is gone
  *   PROVE   is a place held, by the rule of every grant?  Asked with all the authority
  *           of the store: the own place by its id, anybody's by its token (id 0).  0 or
  *           HF_ELOST; where there is a lease, a proof of the own place renews it
@@ -36,11 +40,9 @@
  *   S1 order   No ticket ever becomes visible ahead of one already seen.
  *   S2 once    ENTER, LEAVE and AMEND may be repeated with the same id after a
  *              lost answer; a repeat takes no second place and is no error.
- *   S3 wake    WATCH may complete too often, never too late: at the latest
- *              when the asker's ticket would be granted (id != 0), when a
- *              ticket given has left (id == 0), or on any change (no tickets
- *              given).  A holder that watches its own ticket hears of its end
- *              and of an ASK.  What happened before WATCH arrived counts.
+ *   S3 wake    WATCH never completes too late, and what happened before it arrived
+ *              counts.  It may complete although nothing is different, but should not:
+ *              the caller asks again after a pause.
  *   S4 tied    A session's tickets go when it dies, and it does not die before
  *              `alive_until` as last reported.
  *   S5 fence   token rises with seq, and never falls back, not even when the
@@ -97,8 +99,8 @@ struct hf_past {
 #define HF_PAST_LESSENED 'd' /* by AMEND */
 
 /* One request.  The caller owns it and must keep it, and all it points to, in
- * place until done() is called.  `line` and `snapshot` are lent for the time of
- * done().  done() may submit further requests, this one included. */
+ * place until done() is called.  What it points to in the answer is lent for the
+ * time of done().  done() may submit further requests, this one included. */
 struct hf_req {
     enum hf_op      op;
     const char     *name;      /* of the line; LIST, HISTORY: NULL for all of them;
@@ -110,32 +112,30 @@ struct hf_req {
     const char     *note;      /* ENTER: text for people, stored as it is; ASK: why;
                                   BREAK: by whom, for the history */
     uint32_t        limit;     /* ENTER: HF_EFULL if so many wait already; 0: none */
-    const uint64_t *seqs;      /* WATCH: tickets waited for; none: any change */
-    size_t          count;
-    uint64_t        seq;   /* BREAK, ASK */
-    uint64_t        token; /* PROVE with id 0; BREAK, ASK: what the place must have
-                              too, or HF_ENOTFOUND; 0: not known */
+    bool            follow;    /* WATCH of the own place: it stands in another way, too,
+                                  when others are ahead than before */
+    uint64_t        token; /* BREAK, ASK, and PROVE and WATCH with id 0: whose place */
     uint64_t        group; /* ENTER: those with the same number that are submitted before
                               the next process() take their places in one step, if the
                               store `groups`: none does if one fails, or may only
                               enter a line that is free and finds it taken; 0: by itself */
-    uint64_t        stamp; /* out of ENTER, READ, LIST: when the snapshot was
-                              taken, by the store's own count; into WATCH: report
-                              what changed since then; 0: not known.  HISTORY: in,
+    uint64_t        stamp; /* out of LIST, and of ENTER if it is refused: when the line
+                              was read, by the store's own count; into WATCH of a line:
+                              report what changed since then; 0: not known.  HISTORY: in,
                               what happened after this number; out, the last number
                               given to anything that happened */
+    struct hf_standing standing; /* WATCH of the own place: in, what the caller knows.
+                                    ENTER, AMEND and that WATCH: out, if the status is 0.
+                                    ENTER with HF_EBUSY: out, NONE, with the token of a
+                                    place in the way, 0 if that is not known */
 
-    int            status;   /* 0 or HF_E... */
-    struct hf_line snapshot; /* ENTER, READ: what is ahead of us, as far as it
-                                matters (see hf_line_judge), then our place; or,
-                                if we have none, what is in the way.  LIST: all */
-    size_t         me;       /* index of our place, or snapshot.count */
-    uint64_t       ahead;    /* ENTER, READ: how many places are ahead of ours in all */
-    const struct hf_finding *finding; /* EXAMINE; lent for the time of done() */
+    int                      status;  /* 0 or HF_E... */
+    struct hf_line           line;    /* LIST: all places */
+    const struct hf_finding *finding; /* EXAMINE */
     size_t                   findings;
-    const char *const       *changed; /* SURVEY: the lines, likewise lent */
+    const char *const       *changed; /* SURVEY: the lines */
     size_t                   changes; /* 0: it is not known which.  Look at all */
-    const struct hf_past    *past;    /* HISTORY: oldest first, likewise lent */
+    const struct hf_past    *past;    /* HISTORY: oldest first */
     size_t                   pasts;
 
     void (*done)(struct hf_req *req);
@@ -267,6 +267,10 @@ struct hf_store {
 /* Remember that a place makes no sense (see core/line.h), by its token if that is known,
  * else 0; returns HF_ECORRUPT. */
 int hf_store_strange(struct hf_store *store, uint64_t token);
+
+/* Does the place of this WATCH stand in another way than the caller knows?  Of a reason as
+ * much is compared as a caller can keep. */
+bool hf_standing_differs(const struct hf_standing *now, const struct hf_req *watch);
 
 /* Set the link, and tell. */
 void hf_store_set_link(struct hf_store *store, enum hf_link link);

@@ -28,11 +28,10 @@ struct twin {
 };
 
 static const char *const verbs[] = {
-    [HF_NOTHING] = "NOTHING", [HF_ENTER] = "ENTER",     [HF_READ] = "READ",
-    [HF_WATCH] = "WATCH",     [HF_LEAVE] = "LEAVE",     [HF_LIST] = "LIST",
-    [HF_BREAK] = "BREAK",     [HF_AMEND] = "AMEND",     [HF_ASK] = "ASK",
-    [HF_PROVE] = "PROVE",     [HF_EXAMINE] = "EXAMINE", [HF_SURVEY] = "SURVEY",
-    [HF_HISTORY] = "HISTORY",
+    [HF_NOTHING] = "NOTHING", [HF_ENTER] = "ENTER",   [HF_WATCH] = "WATCH",
+    [HF_LEAVE] = "LEAVE",     [HF_LIST] = "LIST",     [HF_BREAK] = "BREAK",
+    [HF_AMEND] = "AMEND",     [HF_ASK] = "ASK",       [HF_PROVE] = "PROVE",
+    [HF_EXAMINE] = "EXAMINE", [HF_SURVEY] = "SURVEY", [HF_HISTORY] = "HISTORY",
 };
 
 static void mirror(struct trace *trace)
@@ -75,6 +74,15 @@ static void unlist(struct trace *trace, struct twin *twin)
     *at = twin->next;
 }
 
+static void write_standing(char *ret, size_t size, const struct hf_standing *standing)
+{
+    if (standing->state == HF_STAND_WAITS)
+        snprintf(ret, size, "waits, %llu ahead", (unsigned long long)standing->ahead);
+    else
+        snprintf(ret, size, "%s",
+                 standing->state == HF_STAND_HOLDS ? "holds" : "not in line");
+}
+
 static void tell_answer(const struct twin *twin)
 {
     const struct hf_req *req = &twin->req;
@@ -86,9 +94,9 @@ static void tell_answer(const struct twin *twin)
         return;
     if (req->status != 0)
         snprintf(text + n, sizeof text - (size_t)n, "%s", hf_errname(req->status));
-    else if (req->op == HF_ENTER || req->op == HF_READ || req->op == HF_AMEND)
-        snprintf(text + n, sizeof text - (size_t)n, "%s, %zu ahead",
-                 req->me < req->snapshot.count ? "in line" : "not in line", req->me);
+    else if (req->op == HF_ENTER || req->op == HF_AMEND ||
+             (req->op == HF_WATCH && req->id != 0))
+        write_standing(text + n, sizeof text - (size_t)n, &req->standing);
     else if (req->op == HF_EXAMINE)
         snprintf(text + n, sizeof text - (size_t)n, "%zu findings", req->findings);
     else if (req->op == HF_SURVEY)
@@ -108,9 +116,8 @@ static void on_inner_done(struct hf_req *req)
     tell_answer(twin);
     mirror(trace);
     outer->status = req->status;
-    outer->snapshot = req->snapshot;
-    outer->me = req->me;
-    outer->ahead = req->ahead;
+    outer->standing = req->standing;
+    outer->line = req->line;
     outer->stamp = req->stamp;
     outer->finding = req->finding;
     outer->findings = req->findings;
@@ -119,7 +126,7 @@ static void on_inner_done(struct hf_req *req)
     outer->past = req->past;
     outer->pasts = req->pasts;
     unlist(trace, twin);
-    outer->done(outer); /* the snapshot is lent until we return */
+    outer->done(outer); /* what it points to is lent until we return */
     free(twin);
 }
 

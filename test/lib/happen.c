@@ -10,21 +10,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static const struct hf_shape other = { .weight = 1, .capacity = 2 };
-
-struct hf_event seen(const struct hf_shape *ahead, const struct hf_shape *mine)
+struct hf_event granted(uint32_t weight)
 {
-    static struct hf_ticket ticket[2];
-    struct hf_event         event = { .what = HF_LINE, .line.ticket = ticket };
+    return (struct hf_event){
+        .what = HF_STANDING,
+        .standing = { .state = HF_STAND_HOLDS, .token = 70, .weight = weight, .slot = 3 },
+    };
+}
 
-    if (ahead != NULL)
-        ticket[event.line.count++] =
-            (struct hf_ticket){ .seq = 5, .token = 50, .shape = *ahead, .slot = -1 };
-    event.me = event.line.count;
-    if (mine != NULL)
-        ticket[event.line.count++] =
-            (struct hf_ticket){ .seq = 7, .token = 70, .shape = *mine, .slot = 3 };
-    return event;
+static struct hf_event waits(uint32_t weight)
+{
+    return (struct hf_event){
+        .what = HF_STANDING,
+        .standing = { .state = HF_STAND_WAITS,
+                      .token = 70,
+                      .weight = weight,
+                      .slot = -1,
+                      .ahead = 1 },
+    };
 }
 
 static struct hf_event make_event(const struct hf_hold *hold, int which)
@@ -35,20 +38,19 @@ static struct hf_event make_event(const struct hf_hold *hold, int which)
     switch (which) {
     case WANT:
         return (struct hf_event){ .what = HF_WANT };
-    case FITS:
-        return seen(NULL, shape);
-    case BEHIND:
-        return seen(shape, shape);
-    case ABSENT:
-        return seen(shape, NULL);
-    case EMPTY:
-        return seen(NULL, NULL);
-    case STRANGE:
-        return seen(&other, shape);
+    case HOLDS:
+        return granted(shape->weight);
+    case WAITS:
+        return waits(shape->weight);
+    case NONE:
+        return (struct hf_event){ .what = HF_STANDING,
+                                  .standing = { .state = HF_STAND_NONE, .slot = -1 } };
     case LESSER:
-        return seen(NULL, &lesser);
-    case WOKEN:
-        return (struct hf_event){ .what = HF_WOKEN };
+        return granted(lesser.weight);
+    case CHANGED:
+        return (struct hf_event){ .what = HF_CHANGED };
+    case BUSY:
+        return (struct hf_event){ .what = HF_FAILED, .why = HF_EBUSY };
     case DOWN:
         return (struct hf_event){ .what = HF_FAILED, .why = HF_EDOWN };
     case FAILED:

@@ -6,13 +6,12 @@
 
 enum {
     WANT,
-    FITS,    /* LINE: we are the first */
-    BEHIND,  /* LINE: somebody is ahead */
-    ABSENT,  /* LINE: somebody is there, we are not */
-    EMPTY,   /* LINE: nobody is there */
-    STRANGE, /* LINE: what is ahead is another kind of lock */
-    LESSER,  /* LINE: we are the first, and weigh as little as we can */
-    WOKEN,
+    HOLDS,  /* STANDING: granted */
+    WAITS,  /* STANDING: one is ahead */
+    NONE,   /* STANDING: there is no place of ours */
+    LESSER, /* STANDING: granted, and it weighs as little as it can */
+    CHANGED,
+    BUSY, /* FAILED: refused */
     DOWN,
     FAILED,
     DROP,
@@ -23,9 +22,8 @@ enum {
     EVENTS
 };
 
-/* The line as an answer shows it: somebody ahead with ticket 5 and token 50, or
- * not; ourselves with 7, 70 and slot 3, or not.  Valid until the next call. */
-struct hf_event seen(const struct hf_shape *ahead, const struct hf_shape *mine);
+/* A place that holds, with token 70 and slot 3. */
+struct hf_event granted(uint32_t weight);
 
 /* Let one of these happen. */
 void step(struct hf_hold *hold, int which);

@@ -9,7 +9,7 @@
 #ifndef HF_TEST_PROMISE_H
 #define HF_TEST_PROMISE_H
 
-#include "store/store.h"
+#include "lib/ask.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,25 +18,10 @@
 
 #include <cmocka.h>
 
-#define SEEN_MAX 64
-
-extern const struct hf_shape MUTEX, READER, WRITER, CLAIM;
-struct hf_shape              semaphore(uint32_t capacity, uint32_t weight);
-
 struct player {
     struct hf_store *store;
     uint64_t         ids;
     int              lost; /* how often the link was lost */
-};
-
-/* A request, and a copy of its answer. */
-struct ask {
-    struct hf_req    req;
-    unsigned         answers; /* how often done() was called */
-    struct hf_ticket seen[SEEN_MAX];
-    char             text[SEEN_MAX][3][64];
-    size_t           count;
-    uint64_t         seqs[SEEN_MAX]; /* of a WATCH */
 };
 
 /* Take the URL; to be called first.  Or name one, kept by the caller. */
@@ -59,39 +44,6 @@ int  player_run(struct player *player, struct ask *ask);
 
 /* Turn until it is answered, or for `ms`. */
 bool player_await(struct player *player, const struct ask *ask, int ms);
-
-/* The usual requests, again if HF_EDOWN is the answer.  enter() returns the id. */
-uint64_t enter(struct player *player, const char *name, struct hf_shape shape,
-               struct ask *ret);
-int      look(struct player *player, const char *name, uint64_t id, struct ask *ret);
-int      leave(struct player *player, const char *name, uint64_t id);
-int      list(struct player *player, const char *name, struct ask *ret);
-int      take_away(struct player *player, const char *name, uint64_t seq);
-int amend(struct player *player, const char *name, uint64_t id, struct hf_shape shape,
-          struct ask *ret);
-int ask_for(struct player *player, const char *name, uint64_t seq, const char *why);
-
-/* PROVE, once: the own place by its id, anybody's by its token. */
-int prove(struct player *player, const char *name, uint64_t id);
-int prove_token(struct player *player, const char *name, uint64_t token);
-
-/* The length of a line. */
-size_t length(struct player *player, const char *name);
-
-/* Of an answer to ENTER or READ: are we in line, and is it our turn? */
-bool                    is_in_line(const struct ask *ask);
-bool                    is_granted(const struct ask *ask);
-const struct hf_ticket *my_ticket(const struct ask *ask);
-
-/* WATCH what stands in the way according to `view`, or the own ticket; or
- * any change. */
-void watch(struct player *player, const char *name, const struct ask *view,
-           struct ask *ret);
-void watch_any(struct player *player, const char *name, const struct ask *view,
-               struct ask *ret);
-
-/* Watch and look again until it is our turn.  False if that takes over `ms`. */
-bool wait_for_turn(struct player *player, const char *name, struct ask *view, int ms);
 
 /* ---- Other processes -------------------------------------------------------- */
 

@@ -26,12 +26,11 @@ static void enter_takes_one_place(void **state)
 
     struct ask repeat = again(&a, &first);
     assert_true(is_granted(&repeat));
-    assert_true(my_ticket(&repeat)->seq == my_ticket(&first)->seq);
-    assert_true(my_ticket(&repeat)->token == my_ticket(&first)->token);
+    assert_true(token_of(&repeat) == token_of(&first));
 
     repeat = again(&b, &second);
     assert_false(is_granted(&repeat));
-    assert_true(my_ticket(&repeat)->seq == my_ticket(&second)->seq);
+    assert_true(token_of(&repeat) == token_of(&second));
     assert_int_equal(length(&a, "one_place"), 2);
     player_close(&a);
     player_close(&b);
@@ -48,7 +47,7 @@ static void a_try_too(void **state)
     assert_true(is_granted(&first));
     struct ask repeat = again(&a, &first);
     assert_true(is_granted(&repeat));
-    assert_true(my_ticket(&repeat)->seq == my_ticket(&first)->seq);
+    assert_true(token_of(&repeat) == token_of(&first));
     assert_int_equal(length(&a, "a_try"), 1);
     player_close(&a);
 }
@@ -62,14 +61,14 @@ static void the_slot_stays(void **state)
     player_open(&a);
     uint64_t id = enter(&a, "slot_stays", semaphore(2, 1), &one);
     enter(&a, "slot_stays", semaphore(2, 1), &two);
-    assert_int_equal(my_ticket(&one)->slot, 0);
-    assert_int_equal(my_ticket(&two)->slot, 1);
+    assert_int_equal(slot_of(&one), 0);
+    assert_int_equal(slot_of(&two), 1);
     struct ask repeat = again(&a, &two);
-    assert_int_equal(my_ticket(&repeat)->slot, 1);
+    assert_int_equal(slot_of(&repeat), 1);
 
     assert_int_equal(leave(&a, "slot_stays", id), 0);
     enter(&a, "slot_stays", semaphore(2, 1), &one);
-    assert_int_equal(my_ticket(&one)->slot, 0);
+    assert_int_equal(slot_of(&one), 0);
     player_close(&a);
 }
 
@@ -114,9 +113,9 @@ static void what_was_taken_stays_away(void **state)
     player_open(&a);
     player_open(&b);
     uint64_t id = enter(&a, "stays_away", MUTEX, &ask);
-    assert_int_equal(take_away(&b, "stays_away", my_ticket(&ask)->seq), 0);
+    assert_int_equal(take_away(&b, "stays_away", place_of(&ask)), 0);
     struct ask repeat = again(&a, &ask);
-    assert_false(is_in_line(&repeat));
+    assert_false(has_place(&repeat));
     assert_int_equal(length(&a, "stays_away"), 0);
     assert_int_equal(leave(&a, "stays_away", id), HF_ELOST);
     assert_int_equal(leave(&a, "stays_away", id), HF_ELOST);
@@ -139,12 +138,11 @@ static void amend_keeps_the_place(void **state)
     assert_int_equal(amend(&a, "amend", id, READER, &amended), 0);
     struct ask repeat = again(&a, &amended);
     assert_true(is_granted(&repeat));
-    assert_true(my_ticket(&repeat)->seq == my_ticket(&held)->seq);
-    assert_true(my_ticket(&repeat)->token == my_ticket(&held)->token);
-    assert_int_equal(my_ticket(&repeat)->shape.weight, 1);
+    assert_true(token_of(&repeat) == token_of(&held));
+    assert_int_equal(weight_of(&repeat), 1);
     assert_int_equal(list(&b, "amend", &all), 0);
     assert_int_equal(all.count, 2);
-    assert_true(all.seen[0].seq == my_ticket(&held)->seq);
+    assert_true(all.seen[0].token == token_of(&held));
     assert_int_equal(all.seen[0].shape.weight, 1);
     assert_int_equal(leave(&a, "amend", id), 0);
     player_close(&a);
@@ -164,7 +162,7 @@ static void amend_never_adds(void **state)
     assert_int_equal(amend(&a, "never_adds", id, semaphore(5, 3), &more), 0);
     assert_int_equal(amend(&a, "never_adds", id, semaphore(5, 1), &less), 0);
     struct ask repeat = again(&a, &more);
-    assert_int_equal(my_ticket(&repeat)->shape.weight, 1);
+    assert_int_equal(weight_of(&repeat), 1);
     enter(&b, "never_adds", semaphore(5, 4), &other);
     assert_true(is_granted(&other));
     player_close(&a);
@@ -182,16 +180,16 @@ static void amend_takes_no_place(void **state)
     player_open(&b);
     uint64_t id = enter(&a, "no_place", WRITER, &held);
     assert_int_equal(amend(&a, "no_place", id, READER, &amended), 0);
-    assert_int_equal(take_away(&b, "no_place", my_ticket(&held)->seq), 0);
+    assert_int_equal(take_away(&b, "no_place", place_of(&held)), 0);
     struct ask repeat = again(&a, &amended);
-    assert_false(is_in_line(&repeat));
+    assert_false(has_place(&repeat));
     assert_int_equal(length(&b, "no_place"), 0);
     assert_int_equal(leave(&a, "no_place", id), HF_ELOST);
 
     id = enter(&a, "no_place", WRITER, &held);
     assert_int_equal(leave(&a, "no_place", id), 0);
     assert_int_equal(amend(&a, "no_place", id, READER, &amended), 0);
-    assert_false(is_in_line(&amended));
+    assert_false(has_place(&amended));
     assert_int_equal(length(&b, "no_place"), 0);
     player_close(&a);
     player_close(&b);

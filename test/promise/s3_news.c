@@ -60,7 +60,7 @@ static void a_semaphore_has_room_again(void **state)
     enter(&c, "room", semaphore(5, 2), &view);
     watch(&c, "room", &view, &watching);
     assert_int_equal(amend(&a, "room", id, semaphore(5, 3), &amended), 0);
-    assert_int_equal(my_ticket(&amended)->slot, my_ticket(&held)->slot);
+    assert_int_equal(slot_of(&amended), slot_of(&held));
     if (player_await(&c, &watching, QUIET)) { /* one place is not enough */
         uint64_t mine = view.req.id;
         assert_int_equal(look(&c, "room", mine, &view), 0);
@@ -69,8 +69,8 @@ static void a_semaphore_has_room_again(void **state)
     }
     assert_int_equal(amend(&a, "room", id, semaphore(5, 2), &amended), 0);
     assert_true(comes_true(&c, "room", &view, &watching));
-    assert_int_not_equal(my_ticket(&view)->slot, my_ticket(&amended)->slot);
-    assert_int_not_equal(my_ticket(&view)->slot, my_ticket(&other)->slot);
+    assert_int_not_equal(slot_of(&view), slot_of(&amended));
+    assert_int_not_equal(slot_of(&view), slot_of(&other));
 }
 
 static void it_shrank_before_the_watch(void **state)
@@ -107,25 +107,25 @@ static void the_holder_hears_that_it_is_asked(void **state)
 
     (void)state;
     uint64_t id = enter(&a, "asked", MUTEX, &held);
-    assert_null(my_ticket(&held)->asked);
+    assert_null(asked_of(&held));
     watch(&a, "asked", &held, &own);
     assert_false(player_await(&a, &own, QUIET));
-    assert_int_equal(ask_for(&b, "asked", my_ticket(&held)->seq, "it is urgent"), 0);
+    assert_int_equal(ask_for(&b, "asked", place_of(&held), "it is urgent"), 0);
     assert_true(player_await(&a, &own, LIMIT));
     assert_int_equal(own.req.status, 0);
     assert_int_equal(look(&a, "asked", id, &held), 0);
     assert_true(is_granted(&held)); /* nothing was taken away */
-    assert_non_null(my_ticket(&held)->asked);
-    assert_string_equal(my_ticket(&held)->asked, "it is urgent");
+    assert_non_null(asked_of(&held));
+    assert_string_equal(asked_of(&held), "it is urgent");
 
     /* Having read that, it has no more to hear, until it is asked again. */
     watch(&a, "asked", &held, &own);
     assert_false(player_await(&a, &own, QUIET));
-    assert_int_equal(ask_for(&c, "asked", my_ticket(&held)->seq, NULL), 0);
+    assert_int_equal(ask_for(&c, "asked", place_of(&held), NULL), 0);
     assert_true(player_await(&a, &own, LIMIT));
     assert_int_equal(look(&a, "asked", id, &held), 0);
-    assert_non_null(my_ticket(&held)->asked);
-    assert_string_equal(my_ticket(&held)->asked, "");
+    assert_non_null(asked_of(&held));
+    assert_string_equal(asked_of(&held), "");
     assert_int_equal(leave(&a, "asked", id), 0);
 }
 
@@ -135,12 +135,12 @@ static void it_was_asked_before_the_watch(void **state)
 
     (void)state;
     uint64_t id = enter(&a, "asked_before", MUTEX, &held);
-    assert_int_equal(ask_for(&b, "asked_before", my_ticket(&held)->seq, "now"), 0);
+    assert_int_equal(ask_for(&b, "asked_before", place_of(&held), "now"), 0);
     watch(&a, "asked_before", &held, &own);
     assert_true(player_await(&a, &own, LIMIT));
     assert_int_equal(look(&a, "asked_before", id, &held), 0);
-    assert_non_null(my_ticket(&held)->asked);
-    assert_string_equal(my_ticket(&held)->asked, "now");
+    assert_non_null(asked_of(&held));
+    assert_string_equal(asked_of(&held), "now");
 }
 
 static void asked_by_itself(void **state)
@@ -150,7 +150,7 @@ static void asked_by_itself(void **state)
     (void)state;
     enter(&a, "by_itself", MUTEX, &held);
     watch(&a, "by_itself", &held, &own);
-    assert_int_equal(ask_for(&a, "by_itself", my_ticket(&held)->seq, "why not"), 0);
+    assert_int_equal(ask_for(&a, "by_itself", place_of(&held), "why not"), 0);
     assert_true(player_await(&a, &own, LIMIT));
 }
 
@@ -162,18 +162,18 @@ static void the_word_is_for_one_place(void **state)
     (void)state;
     uint64_t id = enter(&a, "one_place", semaphore(2, 1), &held);
     uint64_t two = enter(&b, "one_place", semaphore(2, 1), &other);
-    uint64_t seq = my_ticket(&held)->seq;
-    assert_int_equal(ask_for(&c, "one_place", seq, "me, please"), 0);
+    uint64_t place = place_of(&held);
+    assert_int_equal(ask_for(&c, "one_place", place, "me, please"), 0);
     assert_int_equal(look(&b, "one_place", two, &other), 0);
-    assert_null(my_ticket(&other)->asked);
+    assert_null(asked_of(&other));
     assert_int_equal(leave(&a, "one_place", id), 0);
     enter(&a, "one_place", semaphore(2, 1), &next);
-    assert_null(my_ticket(&next)->asked);
-    assert_int_equal(ask_for(&c, "one_place", seq, "too late"), HF_ENOTFOUND);
-    assert_int_equal(ask_for(&c, "nowhere", seq, "nobody"), HF_ENOTFOUND);
+    assert_null(asked_of(&next));
+    assert_int_equal(ask_for(&c, "one_place", place, "too late"), HF_ENOTFOUND);
+    assert_int_equal(ask_for(&c, "nowhere", place, "nobody"), HF_ENOTFOUND);
 }
 
-/* ---- Any change, for one who stands in line ------------------------------------------ */
+/* ---- How many are ahead --------------------------------------------------------------- */
 
 static void hears_of_it(struct player *player, const char *name, struct ask *view,
                         struct ask *watching)
@@ -183,29 +183,47 @@ static void hears_of_it(struct player *player, const char *name, struct ask *vie
     assert_true(player_await(player, watching, LIMIT));
     assert_int_equal(watching->req.status, 0);
     assert_int_equal(look(player, name, id, view), 0);
-    watch_any(player, name, view, watching);
+    follow(player, name, view, watching);
 }
 
-static void who_follows_its_place_hears_of_every_change(void **state)
+/* A change that leaves as many ahead: it may hear of that, too. */
+static void may_hear_of_it(struct player *player, const char *name, struct ask *view,
+                           struct ask *watching)
+{
+    if (player_await(player, watching, QUIET))
+        hears_of_it(player, name, view, watching);
+}
+
+static void who_follows_its_place_hears_of_each_that_leaves(void **state)
 {
     struct ask held, ahead, view, watching, other;
 
     (void)state;
     uint64_t first = enter(&a, "follows", WRITER, &held);
     uint64_t second = enter(&b, "follows", WRITER, &ahead);
+    uint64_t third = enter(&b, "follows", WRITER, &ahead);
+    uint64_t fourth = enter(&b, "follows", WRITER, &ahead);
     enter(&c, "follows", READER, &view);
-    assert_int_equal(view.req.ahead, 2);
-    watch_any(&c, "follows", &view, &watching);
+    assert_int_equal(ahead_of(&view), 4);
+    follow(&c, "follows", &view, &watching);
     assert_false(player_await(&c, &watching, QUIET));
 
+    assert_int_equal(leave(&b, "follows", third), 0); /* not the first, nor the last */
+    hears_of_it(&c, "follows", &view, &watching);
+    assert_int_equal(ahead_of(&view), 3);
     assert_int_equal(amend(&a, "follows", first, READER, &other), 0);
-    hears_of_it(&c, "follows", &view, &watching);
-    assert_int_equal(view.req.ahead, 2);
+    may_hear_of_it(&c, "follows", &view, &watching);
+    assert_int_equal(ahead_of(&view), 3);
     enter(&d, "follows", READER, &other);
-    hears_of_it(&c, "follows", &view, &watching);
+    may_hear_of_it(&c, "follows", &view, &watching);
     assert_int_equal(leave(&b, "follows", second), 0);
     hears_of_it(&c, "follows", &view, &watching);
-    assert_int_equal(view.req.ahead, 1);
+    assert_int_equal(ahead_of(&view), 2);
+    assert_false(is_granted(&view));
+    assert_int_equal(leave(&b, "follows", fourth), 0);
+    assert_true(player_await(&c, &watching, LIMIT));
+    uint64_t id = view.req.id;
+    assert_int_equal(look(&c, "follows", id, &view), 0);
     assert_true(is_granted(&view));
 }
 
@@ -218,7 +236,7 @@ static void the_line_changed_before_the_watch(void **state)
     uint64_t second = enter(&b, "changed", MUTEX, &ahead);
     enter(&c, "changed", MUTEX, &view);
     assert_int_equal(leave(&b, "changed", second), 0);
-    watch_any(&c, "changed", &view, &watching);
+    follow(&c, "changed", &view, &watching);
     assert_true(player_await(&c, &watching, LIMIT));
 }
 
@@ -232,10 +250,10 @@ static void it_changed_and_another_watches_already(void **state)
     assert_int_equal(list(&c, "beside", &old), 0);
     enter(&b, "beside", MUTEX, &held);
     assert_int_equal(list(&c, "beside", &fresh), 0);
-    watch_any(&c, "beside", &fresh, &watching[0]);
+    watch_line(&c, "beside", &fresh, &watching[0]);
     (void)player_await(&c, &watching[0],
                        10 * QUIET); /* set by now; or answered too often */
-    watch_any(&c, "beside", &old, &watching[1]);
+    watch_line(&c, "beside", &old, &watching[1]);
     assert_true(player_await(&c, &watching[1], LIMIT));
 }
 
@@ -246,11 +264,11 @@ static void and_of_its_own_end(void **state)
     (void)state;
     enter(&a, "own_end", MUTEX, &held);
     uint64_t id = enter(&b, "own_end", MUTEX, &view);
-    watch_any(&b, "own_end", &view, &watching);
-    assert_int_equal(take_away(&c, "own_end", my_ticket(&view)->seq), 0);
+    follow(&b, "own_end", &view, &watching);
+    assert_int_equal(take_away(&c, "own_end", place_of(&view)), 0);
     assert_true(player_await(&b, &watching, LIMIT));
     assert_int_equal(look(&b, "own_end", id, &view), 0);
-    assert_false(is_in_line(&view));
+    assert_false(has_place(&view));
 }
 
 int main(int argc, char **argv)
@@ -266,7 +284,7 @@ int main(int argc, char **argv)
         TEST(it_was_asked_before_the_watch),
         TEST(asked_by_itself),
         TEST(the_word_is_for_one_place),
-        TEST(who_follows_its_place_hears_of_every_change),
+        TEST(who_follows_its_place_hears_of_each_that_leaves),
         TEST(the_line_changed_before_the_watch),
         TEST(it_changed_and_another_watches_already),
         TEST(and_of_its_own_end),

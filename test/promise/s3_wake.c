@@ -70,13 +70,13 @@ static void when_the_holder_is_broken(void **state)
     assert_false(player_await(&a, &own, QUIET));
     enter(&b, "broken", MUTEX, &waits);
     watch(&b, "broken", &waits, &watching);
-    assert_int_equal(take_away(&c, "broken", my_ticket(&held)->seq), 0);
+    assert_int_equal(take_away(&c, "broken", place_of(&held)), 0);
     assert_true(comes_true(&b, "broken", &waits, &watching));
 
     assert_true(player_await(&a, &own, LIMIT)); /* and it hears of it itself */
     uint64_t id = held.req.id;
     assert_int_equal(look(&a, "broken", id, &held), 0);
-    assert_false(is_in_line(&held));
+    assert_false(has_place(&held));
 }
 
 /* Every one of those ahead may be the one to leave. */
@@ -92,10 +92,10 @@ static void semaphore_whoever_leaves(void **state)
         uint64_t last = enter(&c, "whoever", semaphore(2, 1), &waits);
         assert_false(is_granted(&waits));
         watch(&c, "whoever", &waits, &watching);
-        int slot = which == 0 ? my_ticket(&one)->slot : my_ticket(&two)->slot;
+        int slot = which == 0 ? slot_of(&one) : slot_of(&two);
         assert_int_equal(leave(which == 0 ? &a : &b, "whoever", id[which]), 0);
         assert_true(comes_true(&c, "whoever", &waits, &watching));
-        assert_int_equal(my_ticket(&waits)->slot, slot);
+        assert_int_equal(slot_of(&waits), slot);
         assert_int_equal(leave(which == 0 ? &b : &a, "whoever", id[1 - which]), 0);
         assert_int_equal(leave(&c, "whoever", last), 0);
     }
@@ -154,17 +154,6 @@ static void a_writer_waits_for_all_readers(void **state)
 
 /* ---- From outside ---------------------------------------------------------------- */
 
-static void watch_outside(struct player *player, const char *name, uint64_t seq,
-                          uint64_t stamp, struct ask *ret)
-{
-    *ret = (struct ask){ .req = { .op = HF_WATCH, .name = name, .stamp = stamp } };
-    ret->seqs[0] = seq;
-    ret->req.seqs = ret->seqs;
-    ret->req.count = seq != 0;
-    player_submit(player, ret);
-    player_turn(player, 0);
-}
-
 static void a_claim_waits_outside(void **state)
 {
     struct ask held, refused, watching;
@@ -172,9 +161,8 @@ static void a_claim_waits_outside(void **state)
     (void)state;
     uint64_t id = enter(&a, "outside", CLAIM, &held);
     enter(&b, "outside", CLAIM, &refused);
-    assert_false(is_in_line(&refused));
-    assert_int_equal(refused.count, 1);
-    watch_outside(&b, "outside", refused.seen[0].seq, refused.req.stamp, &watching);
+    assert_true(is_refused(&refused));
+    watch_place(&b, "outside", &refused, place_in_the_way(&refused), &watching);
     assert_false(player_await(&b, &watching, QUIET));
     assert_int_equal(leave(&a, "outside", id), 0);
     assert_true(player_await(&b, &watching, LIMIT));
@@ -190,7 +178,7 @@ static void a_ticket_long_gone(void **state)
     (void)state;
     uint64_t id = enter(&a, "long_gone", MUTEX, &held);
     assert_int_equal(leave(&a, "long_gone", id), 0);
-    watch_outside(&b, "long_gone", held.seen[0].seq, 0, &watching);
+    watch_place(&b, "long_gone", NULL, place_of(&held), &watching);
     assert_true(player_await(&b, &watching, LIMIT));
 }
 
@@ -200,13 +188,13 @@ static void any_change(void **state)
 
     (void)state;
     assert_int_equal(list(&b, "any", &all), 0);
-    watch_outside(&b, "any", 0, all.req.stamp, &watching);
+    watch_line(&b, "any", &all, &watching);
     assert_false(player_await(&b, &watching, QUIET));
     uint64_t id = enter(&a, "any", MUTEX, &held);
     assert_true(player_await(&b, &watching, LIMIT));
 
     assert_int_equal(list(&b, "any", &all), 0);
-    watch_outside(&b, "any", 0, all.req.stamp, &watching);
+    watch_line(&b, "any", &all, &watching);
     assert_false(player_await(&b, &watching, QUIET));
     assert_int_equal(leave(&a, "any", id), 0);
     assert_true(player_await(&b, &watching, LIMIT));
@@ -214,7 +202,7 @@ static void any_change(void **state)
     /* It changed after the list and before the watch: that counts. */
     assert_int_equal(list(&b, "any", &all), 0);
     enter(&a, "any", MUTEX, &held);
-    watch_outside(&b, "any", 0, all.req.stamp, &watching);
+    watch_line(&b, "any", &all, &watching);
     assert_true(player_await(&b, &watching, LIMIT));
 }
 
@@ -246,7 +234,7 @@ static void when_the_holder_dies(void **state)
     assert_false(is_granted(&waits));
     watch(&b, "dies", &waits, &watching);
     assert_int_equal(list(&c, "dies", &all), 0);
-    watch_outside(&c, "dies", 0, all.req.stamp, &outside);
+    watch_line(&c, "dies", &all, &outside);
     assert_false(player_await(&b, &watching, QUIET));
     child_kill(&child);
     assert_true(comes_true(&b, "dies", &waits, &watching));

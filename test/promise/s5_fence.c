@@ -8,7 +8,7 @@ static uint64_t token_of_a_turn(struct player *player, const char *name)
 
     uint64_t id = enter(player, name, MUTEX, &ask);
     assert_true(is_granted(&ask));
-    uint64_t token = my_ticket(&ask)->token;
+    uint64_t token = token_of(&ask);
     assert_true(token != 0);
     assert_int_equal(leave(player, name, id), 0);
     return token;
@@ -81,9 +81,9 @@ static void rises_over_an_amend(void **state)
     enter(&b, "over_amend", READER, &behind);
     assert_int_equal(amend(&a, "over_amend", id, READER, &amended), 0);
     enter(&b, "over_amend", READER, &later);
-    assert_true(my_ticket(&amended)->token == my_ticket(&held)->token);
-    assert_true(my_ticket(&behind)->token > my_ticket(&amended)->token);
-    assert_true(my_ticket(&later)->token > my_ticket(&behind)->token);
+    assert_true(token_of(&amended) == token_of(&held));
+    assert_true(token_of(&behind) > token_of(&amended));
+    assert_true(token_of(&later) > token_of(&behind));
     player_close(&a);
     player_close(&b);
 }

@@ -48,7 +48,7 @@ static void a_canceled_enter_takes_no_place(void **state)
     if (ask.req.status == HF_ECANCELED)
         assert_int_equal(length(&a, "canceled"), 0);
     else
-        assert_true(ask.req.status == 0 && is_in_line(&ask));
+        assert_true(ask.req.status == 0 && has_place(&ask));
     player_close(&a);
 }
 
@@ -82,11 +82,11 @@ static void an_amend_is_for_the_own_session(void **state)
     player_open(&b);
     uint64_t id = enter(&a, "own_session", WRITER, &mine);
     assert_int_equal(amend(&b, "own_session", id, READER, &amended), 0);
-    assert_false(is_in_line(&amended));
+    assert_false(has_place(&amended));
     enter(&b, "own_session", READER, &other);
     assert_false(is_granted(&other));
     assert_int_equal(look(&a, "own_session", id, &mine), 0);
-    assert_true(my_ticket(&mine)->shape.weight == HF_ALL);
+    assert_true(weight_of(&mine) == HF_ALL);
     player_close(&a);
     player_close(&b);
 }
@@ -103,7 +103,7 @@ static void a_new_session_starts_empty(void **state)
     player_close(&a);
     player_open(&a);
     assert_int_equal(look(&a, "starts_empty", id, &ask), 0);
-    assert_false(is_in_line(&ask));
+    assert_false(has_place(&ask));
     assert_int_equal(length(&a, "starts_empty"), 0);
     player_close(&a);
 }

@@ -61,15 +61,18 @@ static void each_verb_once(void **state)
 {
     struct player  a;
     struct counted enter_ = { .req = { .op = HF_ENTER, .name = "verbs", .id = 1 } };
-    struct counted read_ = { .req = { .op = HF_READ, .name = "verbs", .id = 1 } };
     struct counted list_ = { .req = { .op = HF_LIST, .name = NULL } };
-    struct counted break_ = { .req = {
-                                  .op = HF_BREAK, .name = "verbs", .seq = INT64_MAX } };
+    struct counted break_ = { .req = { .op = HF_BREAK, .name = "verbs" } };
     struct counted amend_ = { .req = { .op = HF_AMEND, .name = "verbs", .id = 1 } };
-    struct counted ask_ = { .req = { .op = HF_ASK, .name = "verbs", .seq = INT64_MAX } };
+    struct counted ask_ = { .req = { .op = HF_ASK, .name = "verbs" } };
     struct counted leave_ = { .req = { .op = HF_LEAVE, .name = "verbs", .id = 1 } };
+    struct ask     look_;
 
     (void)state;
+    to_look(&look_, "verbs", 1);
+    struct counted read_ = { .req = look_.req };
+    name_place(&break_.req, INT64_MAX);
+    name_place(&ask_.req, INT64_MAX);
     player_open(&a);
     enter_.req.shape = amend_.req.shape = MUTEX;
     enter_.req.note = "";
@@ -128,16 +131,14 @@ static void again_from_done(void **state)
 
 static void a_canceled_watch(void **state)
 {
-    struct player  a;
-    struct ask     ask;
-    uint64_t       seq;
-    struct counted counted = { .req = { .op = HF_WATCH, .name = "watch", .count = 1 } };
+    struct player a;
+    struct ask    ask, watching;
 
     (void)state;
     player_open(&a);
-    counted.req.id = enter(&a, "watch", MUTEX, &ask);
-    seq = my_ticket(&ask)->seq;
-    counted.req.seqs = &seq;
+    enter(&a, "watch", MUTEX, &ask);
+    to_watch(&watching, "watch", &ask);
+    struct counted counted = { .req = watching.req };
     submit(&a, &counted);
     turn(&a);
     assert_int_equal(counted.answers, 0);
@@ -161,30 +162,37 @@ static void submit_and_cancel(struct player *player, struct counted *counted, in
 /* What is canceled before the store has seen it ends early: nothing was done. */
 static void canceled_before_it_was_seen(void **state)
 {
-    static const enum hf_op ops[] = { HF_ENTER, HF_READ, HF_WATCH, HF_LIST,
-                                      HF_BREAK, HF_ASK,  HF_PROVE, HF_EXAMINE };
+    static const enum hf_op ops[] = { HF_ENTER, HF_LIST,  HF_BREAK,
+                                      HF_ASK,   HF_PROVE, HF_EXAMINE };
     struct player           a;
-    struct ask              ask;
+    struct ask              ask, other;
 
     (void)state;
     player_open(&a);
     uint64_t id = enter(&a, "unseen", MUTEX, &ask);
-    uint64_t seq = my_ticket(&ask)->seq;
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         struct counted counted = { .req = { .op = ops[i],
                                             .name = "unseen",
                                             .id = id + (ops[i] == HF_ENTER),
                                             .shape = MUTEX,
-                                            .note = "",
-                                            .seq = seq,
-                                            .seqs = &seq,
-                                            .count = 1 } };
+                                            .note = "" } };
+        if (ops[i] == HF_BREAK || ops[i] == HF_ASK)
+            name_place(&counted.req, place_of(&ask));
+        submit_and_cancel(&a, &counted, 0);
+        assert_int_equal(counted.req.status, HF_ECANCELED);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (i == 0)
+            to_look(&other, "unseen", id);
+        else
+            to_watch(&other, "unseen", &ask);
+        struct counted counted = { .req = other.req };
         submit_and_cancel(&a, &counted, 0);
         assert_int_equal(counted.req.status, HF_ECANCELED);
     }
     assert_int_equal(look(&a, "unseen", id, &ask), 0);
     assert_true(is_granted(&ask)); /* BREAK did not take it away */
-    assert_null(my_ticket(&ask)->asked);
+    assert_null(asked_of(&ask));
     assert_int_equal(length(&a, "unseen"), 1);
     player_close(&a);
 }
@@ -207,7 +215,7 @@ static void canceled_after_it_was_begun(void **state)
     assert_int_equal(list(&a, "begun", &ask), 0);
     assert_int_equal(ask.count, enter_.req.status == 0);
     if (ask.count == 1) {
-        break_.req.seq = ask.seen[0].seq;
+        name_place(&break_.req, place_listed(&ask.seen[0]));
         submit_and_cancel(&a, &break_, 1);
         assert_true(break_.req.status == 0 || break_.req.status == HF_ECANCELED);
         assert_int_equal(length(&a, "begun"), break_.req.status != 0);

@@ -28,7 +28,7 @@ static void taken_from_a_holder(void **state)
     player_open(&c);
     uint64_t id = enter(&a, "holder", MUTEX, &held);
     uint64_t next = enter(&b, "holder", MUTEX, &waits);
-    assert_int_equal(take_away(&c, "holder", my_ticket(&held)->seq), 0);
+    assert_int_equal(take_away(&c, "holder", place_of(&held)), 0);
     assert_int_equal(look(&b, "holder", next, &waits), 0);
     assert_true(is_granted(&waits));
     assert_int_equal(leave(&a, "holder", id), HF_ELOST);
@@ -50,9 +50,9 @@ static void taken_from_a_waiter(void **state)
     player_open(&b);
     uint64_t id = enter(&a, "waiter", MUTEX, &held);
     uint64_t next = enter(&b, "waiter", MUTEX, &waits);
-    assert_int_equal(take_away(&a, "waiter", my_ticket(&waits)->seq), 0);
+    assert_int_equal(take_away(&a, "waiter", place_of(&waits)), 0);
     assert_int_equal(look(&b, "waiter", next, &waits), 0);
-    assert_false(is_in_line(&waits));
+    assert_false(has_place(&waits));
     assert_int_equal(leave(&b, "waiter", next), HF_ELOST);
     assert_int_equal(leave(&a, "waiter", id), 0);
     player_close(&a);
@@ -67,7 +67,7 @@ static void from_ourselves(void **state)
     (void)state;
     player_open(&a);
     uint64_t id = enter(&a, "ourselves", MUTEX, &ask);
-    assert_int_equal(take_away(&a, "ourselves", my_ticket(&ask)->seq), 0);
+    assert_int_equal(take_away(&a, "ourselves", place_of(&ask)), 0);
     assert_int_equal(leave(&a, "ourselves", id), HF_ELOST);
     player_close(&a);
 }
@@ -81,11 +81,11 @@ static void only_the_place_named(void **state)
     (void)state;
     player_open(&a);
     uint64_t id = enter(&a, "named", MUTEX, &ask);
-    uint64_t old = my_ticket(&ask)->seq;
+    uint64_t old = place_of(&ask);
     assert_int_equal(leave(&a, "named", id), 0);
     id = enter(&a, "named", MUTEX, &ask);
     assert_int_equal(take_away(&a, "named", old), HF_ENOTFOUND);
-    assert_int_equal(take_away(&a, "unnamed", my_ticket(&ask)->seq), HF_ENOTFOUND);
+    assert_int_equal(take_away(&a, "unnamed", place_of(&ask)), HF_ENOTFOUND);
     assert_int_equal(leave(&a, "named", id), 0);
     player_close(&a);
 }
@@ -100,14 +100,14 @@ static void through_amend_and_ask(void **state)
     player_open(&a);
     player_open(&b);
     uint64_t id = enter(&a, "through", WRITER, &ask);
-    assert_int_equal(ask_for(&b, "through", my_ticket(&ask)->seq, "please"), 0);
+    assert_int_equal(ask_for(&b, "through", place_of(&ask), "please"), 0);
     assert_int_equal(amend(&a, "through", id, READER, &ask), 0);
     assert_int_equal(leave(&a, "through", id), 0);
 
     id = enter(&a, "through", WRITER, &ask);
-    assert_int_equal(take_away(&b, "through", my_ticket(&ask)->seq), 0);
+    assert_int_equal(take_away(&b, "through", place_of(&ask)), 0);
     assert_int_equal(amend(&a, "through", id, READER, &ask), 0);
-    assert_false(is_in_line(&ask));
+    assert_false(has_place(&ask));
     assert_int_equal(leave(&a, "through", id), HF_ELOST);
     player_close(&a);
     player_close(&b);

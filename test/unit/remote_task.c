@@ -10,7 +10,7 @@ static void begun_in_order_and_ended_as_answers_come(void **state)
 {
     (void)state;
     fake_submit(1, HF_ENTER);
-    fake_submit(2, HF_READ);
+    fake_submit(2, HF_LIST);
     fake_submit(3, HF_LEAVE);
     fake_assert_told("");
     fake_run();
@@ -29,7 +29,7 @@ static void what_is_asked_again_comes_first(void **state)
 {
     (void)state;
     fake_submit(1, HF_ENTER);
-    fake_submit(2, HF_READ);
+    fake_submit(2, HF_LIST);
     fake_run();
     fake_submit(3, HF_LIST);
     hf_task_again(fake_task(1));
@@ -161,7 +161,7 @@ static void canceled_and_to_be_asked_again(void **state)
 static void refused_but_a_place_is_left_in_the_end(void **state)
 {
     (void)state;
-    fake_submit(5, HF_READ);
+    fake_submit(5, HF_LIST);
     fake_run();
     hf_task_again(fake_task(5));
     fake_submit(1, HF_ENTER);
@@ -195,7 +195,7 @@ static void lost_and_what_comes_then_is_for_the_next(void **state)
     fake_submit(2, HF_ENTER);
     fake_run();
     hf_task_again(fake_task(2));
-    fake_submit(3, HF_READ);
+    fake_submit(3, HF_LIST);
     fake_forget_told();
     fake.in_done = submit_once_more;
     fake.remote.base.link = HF_LINK_UP;
@@ -221,7 +221,7 @@ static void no_turn_is_for_ever(void **state)
     (void)state;
     fake.at_once = true;
     fake.in_done = submit_for_ever;
-    fake_submit(1, HF_READ);
+    fake_submit(1, HF_LIST);
     assert_true(hf_remote_run(&fake.remote));
     fake_forget_told();
     assert_in_range(fake.answers[1], 2, 100);

@@ -97,7 +97,7 @@ static void take_a_turn(struct player *player)
     scores[myself].waits++;
     scores[myself].untold += hf_now() - start > NOT_TOLD;
     if (mine) {
-        int slot = my_ticket(&ask)->slot;
+        int slot = slot_of(&ask);
         int fd = lock_file(kind.name, slot >= 0 ? slot : 0, kind.how);
         if (roll(3) == 0)
             usleep(roll(300));

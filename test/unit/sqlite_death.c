@@ -91,7 +91,9 @@ static void held_since_then(void **state)
     child_start(&child, hold);
     assert_true(child_hear(&child, LIMIT));
     enter(&player, "x", MUTEX, &ask);
-    int64_t queued = my_ticket(&ask)->since;
+    assert_int_equal(list(&player, "x", &all), 0);
+    assert_int_equal(all.count, 2);
+    int64_t queued = all.seen[1].since;
     child_kill(&child);
     assert_true(wait_for_turn(&player, "x", &ask, PROMPT));
 
@@ -197,7 +199,7 @@ static void a_dead_holders_slot_is_free(void **state)
     assert_false(is_granted(&ask));
     child_kill(&child[1]);
     assert_true(wait_for_turn(&player, "sem", &ask, PROMPT));
-    assert_int_equal(my_ticket(&ask)->slot, 1);
+    assert_int_equal(slot_of(&ask), 1);
     child_kill(&child[0]);
     child_kill(&child[2]);
     player_close(&player);

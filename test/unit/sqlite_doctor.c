@@ -254,7 +254,7 @@ static void test_proof_of_deleted_files(void **state)
     assert_true(first == HF_ELOST || first == HF_EDOWN); /* it lost its session first */
     assert_int_equal(player_run(&a, &own), HF_ELOST);
     struct ask token = { .req = { .op = HF_PROVE, .name = "a" } };
-    token.req.token = my_ticket(&held)->token;
+    token.req.token = token_of(&held);
     assert_int_equal(player_run(&b, &token), HF_ELOST);
     player_close(&a);
     player_close(&b);

@@ -68,7 +68,7 @@ static void count_alone(struct child *parent)
     child_hear(parent, -1);
     for (int i = 0; i < ROUNDS; i++) {
         uint64_t id = acquire(&player, "alone", MUTEX, &ask);
-        uint64_t token = my_ticket(&ask)->token;
+        uint64_t token = token_of(&ask);
         uint64_t count = read_number(fd, 0);
         must(token > read_number(fd, 8));
         write_number(fd, 0, count + 1);
@@ -89,7 +89,7 @@ static void count_by_slot(struct child *parent)
     child_hear(parent, -1);
     for (int i = 0; i < ROUNDS; i++) {
         uint64_t id = acquire(&player, "slots", semaphore(CAPACITY, 1), &ask);
-        int      slot = my_ticket(&ask)->slot;
+        int      slot = slot_of(&ask);
         must(slot >= 0 && slot < CAPACITY);
         off_t    at = slot * 16;
         uint64_t count = read_number(fd, at);

@@ -53,7 +53,7 @@ static void downgrade_lets_in_readers_up_to_a_writer(void **state)
     start_in_line(&far, READER);
     assert_int_equal(amend(&player, "x", id, READER, &amended), 0);
     assert_true(is_granted(&amended));
-    assert_int_equal(my_ticket(&amended)->token, my_ticket(&held)->token);
+    assert_int_equal(token_of(&amended), token_of(&held));
     assert_true(child_hear(&near[0], PROMPT));
     assert_true(child_hear(&near[1], PROMPT));
     assert_false(child_hear(&writer, QUIET));
@@ -129,7 +129,7 @@ static void hears(struct player *player, struct ask *view, const char *why)
     watch(player, "x", view, &watching);
     must(player_await(player, &watching, LIMIT));
     must(look(player, "x", id, view) == 0 && is_granted(view));
-    must(my_ticket(view)->asked != NULL && strcmp(my_ticket(view)->asked, why) == 0);
+    must(asked_of(view) != NULL && strcmp(asked_of(view), why) == 0);
 }
 
 static void hold_and_hear(struct child *parent)
@@ -150,13 +150,13 @@ static void hold_and_hear(struct child *parent)
     player_close(&player);
 }
 
-static uint64_t first_seq(struct player *player)
+static uint64_t first_place(struct player *player)
 {
     struct ask all;
 
     assert_int_equal(list(player, "x", &all), 0);
     assert_true(all.count > 0);
-    return all.seen[0].seq;
+    return place_listed(&all.seen[0]);
 }
 
 static void asked_by_another_process(void **state)
@@ -168,17 +168,17 @@ static void asked_by_another_process(void **state)
     child_start(&child, hold_and_hear);
     assert_true(child_hear(&child, LIMIT));
     player_open(&player);
-    uint64_t seq = first_seq(&player);
-    assert_int_equal(ask_for(&player, "x", seq, "first"), 0);
+    uint64_t place = first_place(&player);
+    assert_int_equal(ask_for(&player, "x", place, "first"), 0);
     assert_true(child_hear(&child, PROMPT));
-    assert_int_equal(ask_for(&player, "x", seq, "second"), 0);
+    assert_int_equal(ask_for(&player, "x", place, "second"), 0);
     assert_true(child_hear(&child, PROMPT));
-    assert_int_equal(ask_for(&player, "x", seq, "third"), 0);
+    assert_int_equal(ask_for(&player, "x", place, "third"), 0);
     child_say(&child);
     assert_true(child_hear(&child, PROMPT));
     assert_int_equal(lab_sql(lab, "SELECT count(*) FROM ask"), 1);
     child_end(&child);
-    assert_int_equal(ask_for(&player, "x", seq, "fourth"), HF_ENOTFOUND);
+    assert_int_equal(ask_for(&player, "x", place, "fourth"), HF_ENOTFOUND);
     assert_non_null(strstr(player.store->errmsg, "gone"));
     player_close(&player);
 }
@@ -192,9 +192,9 @@ static void the_dead_are_not_asked(void **state)
     (void)state;
     player_open(&player);
     start_in_line(&child, MUTEX);
-    uint64_t seq = first_seq(&player);
+    uint64_t place = first_place(&player);
     child_kill(&child);
-    assert_int_equal(ask_for(&player, "x", seq, "hello?"), HF_ENOTFOUND);
+    assert_int_equal(ask_for(&player, "x", place, "hello?"), HF_ENOTFOUND);
     player_close(&player);
 }
 
@@ -207,7 +207,7 @@ static void words_at_tickets_that_are_gone_are_cleared(void **state)
     player_open(&player);
     for (int i = 0; i < 5; i++) {
         uint64_t id = enter(&player, "x", MUTEX, &ask);
-        assert_int_equal(ask_for(&player, "x", my_ticket(&ask)->seq, "please"), 0);
+        assert_int_equal(ask_for(&player, "x", place_of(&ask), "please"), 0);
         assert_int_equal(leave(&player, "x", id), 0);
         assert_int_equal(lab_sql(lab, "SELECT count(*) FROM ask"), 1);
     }
@@ -262,8 +262,8 @@ static void dead_waiters_take_up_no_room(void **state)
     child_kill(&dead[1]);
     assert_int_equal(enter_limited(&c, 1, &refused), HF_EFULL);
     assert_int_equal(enter_limited(&c, 2, &waits), 0);
-    assert_true(is_in_line(&waits));
-    assert_int_equal(waits.req.ahead, 2);
+    assert_true(has_place(&waits));
+    assert_int_equal(ahead_of(&waits), 2);
     assert_int_equal(enter_limited(&c, 2, &refused), HF_EFULL);
     assert_non_null(strstr(c.store->errmsg, "\"x\""));
     assert_non_null(strstr(c.store->errmsg, "limit is 2"));
@@ -286,13 +286,13 @@ static void the_dead_are_not_counted_once_met(void **state)
     uint64_t second = enter(&b, "x", MUTEX, &between);
     uint64_t id = enter(&c, "x", MUTEX, &view);
     watch(&b, "x", &between, &watching);
-    assert_int_equal(view.req.ahead, 3);
+    assert_int_equal(ahead_of(&view), 3);
     child_kill(&child);
     assert_true(player_await(&b, &watching, PROMPT));
     assert_int_equal(look(&b, "x", second, &between), 0);
-    assert_int_equal(between.req.ahead, 1);
+    assert_int_equal(ahead_of(&between), 1);
     assert_int_equal(look(&c, "x", id, &view), 0);
-    assert_int_equal(view.req.ahead, 2);
+    assert_int_equal(ahead_of(&view), 2);
 }
 
 /* Nothing that concerns its turn, and it was not yet watching. */
@@ -306,14 +306,12 @@ static void who_follows_notices_what_happened_before(void **state)
     enter(&a, "x", MUTEX, &ask);
     uint64_t id = enter(&b, "x", MUTEX, &view);
     assert_int_equal(leave(&a, "x", second), 0);
-    watch_any(&b, "x", &view, &watching);
+    follow(&b, "x", &view, &watching);
     assert_true(player_await(&b, &watching, PROMPT));
     assert_int_equal(look(&b, "x", id, &view), 0);
-    assert_int_equal(view.req.ahead, 2);
-    uint64_t last = enter(&a, "x", MUTEX, &ask); /* behind it */
-    watch_any(&b, "x", &view, &watching);
-    assert_true(player_await(&b, &watching, PROMPT));
-    assert_int_equal(leave(&a, "x", last), 0);
+    assert_int_equal(ahead_of(&view), 2);
+    follow(&b, "x", &view, &watching);
+    assert_false(player_await(&b, &watching, QUIET)); /* it does not spin */
 }
 
 /* The one that dies is not the one it waits for. */
@@ -327,14 +325,14 @@ static void who_follows_notices_deaths_far_ahead(void **state)
     start_in_line(&child, MUTEX);
     enter(&b, "x", MUTEX, &between); /* which never looks */
     uint64_t id = enter(&c, "x", MUTEX, &view);
-    assert_int_equal(view.req.ahead, 3);
-    watch_any(&c, "x", &view, &watching);
+    assert_int_equal(ahead_of(&view), 3);
+    follow(&c, "x", &view, &watching);
     assert_false(player_await(&c, &watching, QUIET));
     child_kill(&child);
     assert_true(player_await(&c, &watching, PROMPT));
     assert_int_equal(look(&c, "x", id, &view), 0);
-    assert_int_equal(view.req.ahead, 2);
-    watch_any(&c, "x", &view, &watching);
+    assert_int_equal(ahead_of(&view), 2);
+    follow(&c, "x", &view, &watching);
     assert_false(player_await(&c, &watching, QUIET)); /* it does not spin */
 }
 
@@ -350,10 +348,10 @@ static void who_follows_notices_who_died_before(void **state)
     enter(&b, "x", MUTEX, &between);
     uint64_t id = enter(&c, "x", MUTEX, &view);
     child_kill(&child);
-    watch_any(&c, "x", &view, &watching);
+    follow(&c, "x", &view, &watching);
     assert_true(player_await(&c, &watching, PROMPT));
     assert_int_equal(look(&c, "x", id, &view), 0);
-    assert_int_equal(view.req.ahead, 2);
+    assert_int_equal(ahead_of(&view), 2);
 }
 
 /* A claim waits outside. */
@@ -364,11 +362,9 @@ static void who_was_refused_notices_what_happened_before(void **state)
     (void)state;
     uint64_t id = enter(&a, "x", CLAIM, &held);
     enter(&b, "x", CLAIM, &refused);
-    assert_false(is_in_line(&refused));
-    assert_int_equal(refused.req.ahead, 1);
+    assert_true(is_refused(&refused));
     assert_int_equal(leave(&a, "x", id), 0);
-    refused.req.id = 0;
-    watch_any(&b, "x", &refused, &watching);
+    watch_place(&b, "x", &refused, place_in_the_way(&refused), &watching);
     assert_true(player_await(&b, &watching, PROMPT));
 }
 

@@ -76,7 +76,7 @@ static void assert_is_ours(const struct lab *lab)
     player_open(&player);
     enter(&player, "x", MUTEX, &ask);
     assert_true(is_granted(&ask)); /* whoever had that row is dead */
-    assert_true(my_ticket(&ask)->token > MARK);
+    assert_true(token_of(&ask) > MARK);
     player_close(&player);
     assert_int_equal(lab_sql(lab, "PRAGMA user_version"), hf_sq_layout);
     assert_int_equal(lab_sql(lab, "SELECT count(*) FROM sqlite_schema "

@@ -193,9 +193,10 @@ static void no_grant_in_what_is_gone(void **state)
     assert_int_equal(enter_in_time(&c, "x", LIMIT, &held), 0);
     assert_true(is_granted(&held));
 
-    struct ask view = { .req = { .op = HF_READ, .name = "x", .id = next } };
-    int        r = player_run(&b, &view); /* 0: it has looked already, and has no place */
-    assert_true(r == HF_EDOWN || (r == 0 && !is_in_line(&view)));
+    struct ask view;
+    to_look(&view, "x", next);
+    int r = player_run(&b, &view); /* 0: it has looked already, and has no place */
+    assert_true(r == HF_EDOWN || (r == 0 && !has_place(&view)));
     assert_int_equal(b.lost, 1);
     player_close(&a);
     player_close(&b);

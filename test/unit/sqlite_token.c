@@ -21,7 +21,7 @@ static uint64_t take_one(void)
 
     player_open(&player);
     uint64_t id = enter(&player, "x", MUTEX, &ask);
-    uint64_t token = my_ticket(&ask)->token;
+    uint64_t token = token_of(&ask);
     assert_int_equal(leave(&player, "x", id), 0);
     player_close(&player);
     return token;

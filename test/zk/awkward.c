@@ -48,9 +48,7 @@ static void given_up_while_it_asks(void **state)
     open_at(&b, direct);
     enter(&a, "asks", MUTEX, &held);
     for (int turns = 0; turns < 6; turns++) {
-        watching = (struct ask){ .req = { .op = HF_WATCH, .name = "asks", .count = 1 } };
-        watching.req.seqs = watching.seqs;
-        watching.seqs[0] = my_ticket(&held)->seq;
+        to_watch_place(&watching, "asks", NULL, place_of(&held));
         player_submit(&b, &watching);
         for (int i = 0; i < turns; i++)
             player_turn(&b, 5);
@@ -79,7 +77,7 @@ static void free_it(struct hf_req *req)
 static void given_up_as_it_ends(void **state)
 {
     struct player a, b;
-    struct ask    held, waiting;
+    struct ask    held, waiting, template;
 
     (void)state;
     open_at(&a, direct);
@@ -88,14 +86,10 @@ static void given_up_as_it_ends(void **state)
         struct hf_req *watching = calloc(1, sizeof *watching);
         uint64_t       first = enter(&a, "ends", MUTEX, &held);
         uint64_t       second = enter(&b, "ends", MUTEX, &waiting);
-        uint64_t       seqs[] = { my_ticket(&held)->seq };
         assert_false(is_granted(&waiting));
-        *watching = (struct hf_req){ .op = HF_WATCH,
-                                     .name = "ends",
-                                     .id = second,
-                                     .seqs = seqs,
-                                     .count = 1,
-                                     .done = free_it };
+        to_watch(&template, "ends", &waiting);
+        *watching = template.req;
+        watching->done = free_it;
         ended = 0;
         b.store->impl->submit(b.store, watching);
         player_turn(&b, 0);
@@ -177,8 +171,8 @@ static void proven_while_unsure(void **state)
         assert_int_equal(persist(&a, &proof), 0);
         assert_int_equal(persist(&a, &less), 0);
         assert_true(is_granted(&less));
-        assert_int_equal(my_ticket(&less)->shape.weight, 1);
-        assert_int_equal(my_ticket(&less)->token, my_ticket(&held)->token);
+        assert_int_equal(weight_of(&less), 1);
+        assert_int_equal(token_of(&less), token_of(&held));
         assert_int_equal(persist(&a, &proof), 0);
         assert_int_equal(leave(&a, "unsure", id), 0);
         assert_int_equal(persist(&a, &proof), HF_ELOST);
@@ -295,16 +289,16 @@ static void broken_slot_is_anothers(void **state)
     open_at(&b, direct);
     for (int times = 0; times < 10; times++) {
         enter(&a, "slot", semaphore(2, 1), &mine);
-        assert_int_equal(my_ticket(&mine)->slot, 0);
+        assert_int_equal(slot_of(&mine), 0);
         watch(&a, "slot", &mine, &watching);
         for (int i = 0; i < 5; i++)
             player_turn(&a, 2); /* so that it watches */
-        assert_int_equal(take_away(&b, "slot", my_ticket(&mine)->seq), 0);
+        assert_int_equal(take_away(&b, "slot", place_of(&mine)), 0);
         enter(&b, "slot", semaphore(2, 1), &others);
-        assert_int_equal(my_ticket(&others)->slot, 0);
+        assert_int_equal(slot_of(&others), 0);
         assert_true(player_await(&a, &watching, LIMIT_MS));
         assert_int_equal(look(&a, "slot", mine.req.id, &mine), 0);
-        assert_false(is_in_line(&mine));
+        assert_false(has_place(&mine));
         assert_int_equal(leave(&a, "slot", mine.req.id), HF_ELOST);
         witness_look("/slot", &seen);
         assert_int_equal(seen.count, 2); /* the other's place, and its slot */

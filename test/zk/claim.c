@@ -69,14 +69,14 @@ static void both_come_and_go(void **state)
     open_player(&b);
     uint64_t id = enter(&a, "both", CLAIM, &mine);
     assert_true(is_granted(&mine));
-    assert_int_equal(my_ticket(&mine)->slot, -1);
+    assert_int_equal(slot_of(&mine), -1);
     assert_int_equal(witness_count("/both"), 2);
     assert_int_equal(length(&b, "both"), 1);
     assert_int_equal(leave(&a, "both", id), 0);
     assert_int_equal(witness_count("/both"), 0);
 
     id = enter(&a, "both", CLAIM, &mine);
-    assert_int_equal(take_away(&b, "both", my_ticket(&mine)->seq), 0);
+    assert_int_equal(take_away(&b, "both", place_of(&mine)), 0);
     assert_int_equal(witness_count("/both"), 0);
     assert_int_equal(leave(&a, "both", id), HF_ELOST);
 
@@ -96,7 +96,7 @@ static void one_that_is_asked_for_is_left(void **state)
     open_player(&a);
     open_player(&b);
     uint64_t id = enter(&a, "asked", CLAIM, &mine);
-    assert_int_equal(ask_for(&b, "asked", my_ticket(&mine)->seq, "why"), 0);
+    assert_int_equal(ask_for(&b, "asked", place_of(&mine), "why"), 0);
     assert_int_equal(look(&a, "asked", id, &mine), 0);
     assert_true(is_granted(&mine));
     assert_int_equal(leave(&a, "asked", id), 0);
@@ -121,9 +121,8 @@ static void the_second_of_two_makes_nothing(void **state)
     assert_true(is_granted(&mine));
     zkproxy_thaw(proxy);
     assert_true(player_await(&a, &late, LIMIT_MS));
-    assert_int_equal(late.req.status, 0);
-    assert_false(is_in_line(&late));
-    assert_int_equal(late.seen[0].seq, my_ticket(&mine)->seq);
+    assert_true(is_refused(&late));
+    assert_int_equal(place_in_the_way(&late), place_of(&mine));
     assert_int_equal(witness_count("/two"), 2);
     assert_int_equal(prove(&b, "two", id), 0);
     assert_int_equal(leave(&b, "two", id), 0);
@@ -236,7 +235,7 @@ static void without_its_claim(void **state)
     assert_int_equal(witness_delete_in(&other, "/slot/claim"), 0);
     assert_int_equal(prove(&a, "slot", id), 0);
     enter(&b, "slot", CLAIM, &late);
-    assert_false(is_in_line(&late));
+    assert_true(is_refused(&late));
     assert_int_equal(leave(&a, "slot", id), 0);
     uint64_t next = enter(&b, "slot", CLAIM, &late);
     assert_true(is_granted(&late));
@@ -263,21 +262,17 @@ static void a_claim_without_any_place(void **state)
         assert_false(is_granted(&view));
         assert_int_equal(leave(&a, "bare", id), 0);
         enter(&a, "bare", CLAIM, &view);
-        assert_false(is_in_line(&view));
+        assert_true(is_refused(&view));
         assert_int_equal(list(&a, "bare", &found), 0);
         assert_int_equal(found.count, 1);
         assert_true(found.seen[0].shape.claim);
         assert_int_equal(prove_token(&a, "bare", found.seen[0].token), 0);
-        watching = (struct ask){ .req = { .op = HF_WATCH, .name = "bare" } };
-        watching.seqs[0] = found.seen[0].seq;
-        watching.req.seqs = watching.seqs;
-        watching.req.count = 1;
-        player_submit(&a, &watching);
+        watch_place(&a, "bare", NULL, place_listed(&found.seen[0]), &watching);
         assert_false(player_await(&a, &watching, QUIET_MS));
         if (times == 0)
             assert_int_equal(witness_delete_in(&other, "/bare/claim"), 0);
         else
-            assert_int_equal(take_away(&a, "bare", found.seen[0].seq), 0);
+            assert_int_equal(take_away(&a, "bare", place_listed(&found.seen[0])), 0);
         assert_true(player_await(&a, &watching, LIMIT_MS));
         assert_int_equal(witness_count("/bare"), 0);
     }

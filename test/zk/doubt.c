@@ -43,7 +43,7 @@ static void asked_before_we_listened(void **state)
     enter(&b, "joined", READER, &second);
     watch(&b, "joined", &second, &watching[1]);
     settle(&b);
-    assert_int_equal(ask_for(&a, "joined", my_ticket(&first)->seq, "please"), 0);
+    assert_int_equal(ask_for(&a, "joined", place_of(&first), "please"), 0);
     settle(&b);
     watch(&b, "joined", &first, &watching[0]);
     settle(&b);
@@ -51,12 +51,12 @@ static void asked_before_we_listened(void **state)
     assert_true(player_await(&b, &watching[0], LIMIT_MS));
     assert_int_equal(look(&b, "joined", mine, &first), 0);
     assert_true(is_granted(&first));
-    while (my_ticket(&first)->asked == NULL) {
+    while (asked_of(&first) == NULL) {
         watch(&b, "joined", &first, &watching[0]);
         assert_true(player_await(&b, &watching[0], LIMIT_MS));
         assert_int_equal(look(&b, "joined", mine, &first), 0);
     }
-    assert_string_equal(my_ticket(&first)->asked, "please");
+    assert_string_equal(asked_of(&first), "please");
     player_close(&a);
     player_close(&b);
 }

@@ -196,22 +196,23 @@ static void bears(void **state)
     struct fake   fake = { .greet = nonsense->greet, .answer = nonsense->answer };
     struct player player;
     struct ask    ask[6];
-    uint64_t      seq = 1;
 
     fake_start(&fake);
     promise_use(fake.url);
     player_open(&player);
     for (unsigned i = 0; i < 6; i++) {
-        static const enum hf_op ops[] = { HF_ENTER, HF_ENTER, HF_READ,
-                                          HF_LIST,  HF_WATCH, HF_PROVE };
-        ask[i] = (struct ask){ .req = { .op = ops[i],
-                                        .name = "nonsense",
-                                        .id = i < 2 ? i + 1 : 0,
-                                        .shape = i == 0 ? MUTEX : CLAIM,
-                                        .only_free = i == 1,
-                                        .seqs = &seq,
-                                        .count = 1,
-                                        .token = 1 } };
+        static const enum hf_op ops[] = { HF_ENTER, HF_ENTER, HF_LIST, HF_PROVE };
+        if (i == 4)
+            to_look(&ask[i], "nonsense", 3);
+        else if (i == 5)
+            to_watch_place(&ask[i], "nonsense", NULL, 1);
+        else
+            ask[i] = (struct ask){ .req = { .op = ops[i],
+                                            .name = "nonsense",
+                                            .id = i < 2 ? i + 1 : 0,
+                                            .shape = i == 0 ? MUTEX : CLAIM,
+                                            .only_free = i == 1,
+                                            .token = 1 } };
         player_submit(&player, &ask[i]);
     }
     hf_time start = hf_now();
@@ -304,7 +305,7 @@ static void does_not_take_it_for_gone(void **state)
     assert_int_equal(fake.connections, 1);
     assert_true(fake.requests > 6 && fake.requests < 50); /* it has tried again */
     assert_int_equal(look(&player, "throttled", id, &waiting), 0);
-    assert_true(is_in_line(&waiting));
+    assert_true(has_place(&waiting));
     assert_false(is_granted(&waiting));
     player_close(&player);
     fake_stop(&fake);
@@ -346,7 +347,7 @@ static void is_lost_once(void **state)
     player_open(&player);
     for (unsigned i = 0; i < ASKED; i++) { /* all in one flight */
         snprintf(name[i], sizeof name[i], "old-%u", i);
-        ask[i] = (struct ask){ .req = { .op = HF_READ, .name = name[i] } };
+        ask[i] = (struct ask){ .req = { .op = HF_LIST, .name = name[i] } };
         player_submit(&player, &ask[i]);
     }
     for (unsigned i = 0; i < ASKED; i++) {

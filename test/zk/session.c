@@ -254,30 +254,32 @@ static struct player stubborn;
 static void come_again(struct hf_req *req)
 {
     comings++;
+    ask_answered(req);
     if (req->status == HF_EDOWN && comings < 100)
         stubborn.store->impl->submit(stubborn.store, req);
 }
 
 static void request_comes_again(void **state)
 {
-    struct ask held;
+    struct ask held, again;
     char       url[64];
 
     (void)state;
     snprintf(url, sizeof url, "zk://%s?session=2s", zkproxy_address(proxy));
     promise_use(url);
     player_open(&stubborn);
-    uint64_t      id = enter(&stubborn, "again", MUTEX, &held);
-    struct hf_req req = { .op = HF_READ, .name = "again", .id = id, .done = come_again };
+    uint64_t id = enter(&stubborn, "again", MUTEX, &held);
+    to_look(&again, "again", id);
+    again.req.done = come_again;
     zkproxy_freeze(proxy, ZKPROXY_BOTH);
-    stubborn.store->impl->submit(stubborn.store, &req);
+    stubborn.store->impl->submit(stubborn.store, &again.req);
     witness_await("/again", 0);
     zkproxy_thaw(proxy);
     hf_time end = hf_now() + LIMIT_MS * HF_MS;
-    while ((comings == 0 || req.status == HF_EDOWN) && hf_now() < end)
+    while ((comings == 0 || again.req.status == HF_EDOWN) && hf_now() < end)
         player_turn(&stubborn, 10);
-    assert_int_equal(req.status, 0);
-    assert_int_equal(req.me, req.snapshot.count); /* our place is gone */
+    assert_int_equal(again.req.status, 0);
+    assert_false(has_place(&again));
     assert_int_equal(stubborn.lost, 1);
     assert_true(comings <= 4);
     player_close(&stubborn);

@@ -66,7 +66,7 @@ static void the_one_ahead_changes(void **state)
     watch(&ben, "changes", &view, &watching);
     for (int times = 0; times < 3; times++) /* it listens by now */
         assert_int_equal(list(&ben, "nothing", &nothing), 0);
-    assert_int_equal(ask_for(&ana, "changes", my_ticket(&held)->seq, "please"), 0);
+    assert_int_equal(ask_for(&ana, "changes", place_of(&held), "please"), 0);
     still_waits(&ben, "changes", mine, &view, &watching);
     assert_int_equal(leave(&ana, "changes", id), 0);
     assert_true(wait_for_turn(&ben, "changes", &view, LIMIT_MS));

@@ -120,17 +120,14 @@ static void take_view(struct seat *self)
 {
     bool entering = self->state == ENTERING;
 
-    if (is_in_line(&self->ask))
-        self->judged.seq = my_ticket(&self->ask)->seq;
+    if (has_place(&self->ask))
+        self->judged.seq = place_of(&self->ask);
     if (self->drop) {
         begin_leave(self);
-    } else if (!is_in_line(&self->ask)) {
+    } else if (!has_place(&self->ask)) {
         if (!entering && !self->judged.broken)
             fail_msg("%s: nobody has taken it away", self->judged.name);
-        if (entering && self->ask.req.only_free)
-            self->state = IDLE;
-        else
-            begin_leave(self);
+        begin_leave(self);
     } else if (is_granted(&self->ask)) {
         if (!self->judged.holds) {
             late += judge_grant(&self->judged);
@@ -149,6 +146,10 @@ static void take_view(struct seat *self)
 static void take_answer(struct seat *self)
 {
     answers++;
+    if (self->state == ENTERING && is_refused(&self->ask) && !self->drop) {
+        self->state = IDLE;
+        return;
+    }
     switch (self->ask.req.status) {
     case 0:
         take_view(self);
@@ -191,7 +192,9 @@ static void take_news(struct seat *self)
         submit(self, AMENDING,
                (struct hf_req){ .op = HF_AMEND, .id = id, .shape = READER });
     } else {
-        submit(self, LOOKING, (struct hf_req){ .op = HF_READ, .id = id });
+        self->state = LOOKING;
+        to_look(&self->ask, self->judged.name, id);
+        player_submit(self->player, &self->ask);
     }
     self->lessen = false;
 }
@@ -260,8 +263,8 @@ static void meddle(struct ask *ask)
     *ask = (struct ask){ .req = { .op = breaks ? HF_BREAK : HF_ASK,
                                   .name = whose->judged.name,
                                   .note = "please",
-                                  .seq = my_ticket(&whose->ask)->seq,
-                                  .token = my_ticket(&whose->ask)->token } };
+                                  .token = token_of(&whose->ask) } };
+    name_place(&ask->req, place_of(&whose->ask));
     whose->judged.broken = whose->judged.broken || breaks;
     player_submit(who, ask);
 }

@@ -60,7 +60,7 @@ static void lines_of_every_kind(void **state)
         eye_assert_told(&eye, "sv-one sv-wr%te sv-sem sv-claim");
         assert_int_equal(amend(&b, "sv-wr%te", id, READER, &two), 0);
         eye_assert_told(&eye, "sv-wr%te");
-        assert_int_equal(take_away(&b, "sv-claim", my_ticket(&sole)->seq), 0);
+        assert_int_equal(take_away(&b, "sv-claim", place_of(&sole)), 0);
         eye_assert_told(&eye, "sv-claim");
         player_close(&a); /* nobody waits for what it holds */
         eye_assert_told(&eye, "sv-one sv-sem");

@@ -210,7 +210,7 @@ static void taken_away(void **state)
             settle(&queue);
         }
         assert_int_equal(take_away(&queue.player[0], queue.name,
-                                   my_ticket(&queue.view[2])->seq),
+                                   place_of(&queue.view[2])),
                          0);
         if (!armed)
             queue_watch(&queue);
@@ -218,7 +218,7 @@ static void taken_away(void **state)
         queue_leave(&queue, 1);
         assert_true(is_over(&queue, LIMIT_MS));
         assert_false(queue_look(&queue));
-        assert_false(is_in_line(&queue.view[2]));
+        assert_false(has_place(&queue.view[2]));
         queue_close(&queue);
     }
 }
@@ -230,7 +230,7 @@ static void asked_before(void **state)
 
     (void)state;
     queue_open(&queue, "asked");
-    assert_int_equal(ask_for(&queue.player[0], queue.name, my_ticket(&queue.view[2])->seq,
+    assert_int_equal(ask_for(&queue.player[0], queue.name, place_of(&queue.view[2]),
                              "please"),
                      0);
     queue_watch(&queue);
@@ -240,7 +240,7 @@ static void asked_before(void **state)
     queue_leave(&queue, 1);
     assert_true(is_over(&queue, LIMIT_MS));
     assert_true(queue_look(&queue));
-    assert_non_null(my_ticket(&queue.view[2])->asked);
+    assert_non_null(asked_of(&queue.view[2]));
     queue_close(&queue);
 }
 
@@ -340,7 +340,7 @@ static void asked_between(void **state)
     open_at(&b, witness_server());
     uint64_t id = enter(&a, "between", MUTEX, &held);
     uint64_t mine = enter(&b, "between", MUTEX, &first);
-    assert_int_equal(ask_for(&a, "between", my_ticket(&first)->seq, "please"), 0);
+    assert_int_equal(ask_for(&a, "between", place_of(&first), "please"), 0);
     enter(&b, "between", MUTEX, &second);
     watch(&b, "between", &first, &watching[0]);
     watch(&b, "between", &second, &watching[1]);
@@ -349,12 +349,12 @@ static void asked_between(void **state)
     assert_true(player_await(&b, &watching[0], LIMIT_MS));
     assert_int_equal(look(&b, "between", mine, &first), 0);
     assert_true(is_granted(&first));
-    while (my_ticket(&first)->asked == NULL) { /* it may have been told already */
+    while (asked_of(&first) == NULL) { /* it may have been told already */
         watch(&b, "between", &first, &watching[0]);
         assert_true(player_await(&b, &watching[0], LIMIT_MS));
         assert_int_equal(look(&b, "between", mine, &first), 0);
     }
-    assert_string_equal(my_ticket(&first)->asked, "please");
+    assert_string_equal(asked_of(&first), "please");
     player_close(&a);
     player_close(&b);
 }

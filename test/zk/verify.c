@@ -39,11 +39,9 @@ static void check_first_holds(struct player *player, const char *name, size_t pl
     assert_int_equal(list(player, name, &found), 0);
     assert_int_equal(found.count, places);
     for (size_t i = 0; i < found.count; i++) {
-        struct hf_line ahead = { found.seen, i };
-        bool           held = hf_line_judge(&ahead, &found.seen[i].shape).granted;
-        assert_int_equal(held, i == 0);
+        assert_int_equal(is_held(&found, i), i == 0);
         assert_int_equal(prove_token(player, name, found.seen[i].token),
-                         held ? 0 : HF_ELOST);
+                         i == 0 ? 0 : HF_ELOST);
     }
 }
 
@@ -64,7 +62,7 @@ static void hold_before(const char *what, struct hf_shape shape,
         check_first_holds(&b, name, 1);
         queue_stranger(name, kinds[i]);
         check_first_holds(&b, name, 2);
-        assert_int_equal(prove_token(&b, name, my_ticket(&mine)->token), 0);
+        assert_int_equal(prove_token(&b, name, token_of(&mine)), 0);
         assert_int_equal(prove(&a, name, id), 0);
         assert_int_equal(leave(&a, name, id), 0);
         check_first_holds(&b, name, 1);

@@ -160,13 +160,13 @@ struct hf_place *hf_queue_find(const struct hf_queue *queue, uint64_t seq)
     return place != NULL && place->ticket.seq == seq ? place : NULL;
 }
 
-struct hf_place *hf_queue_find_named(const struct hf_queue *queue, uint64_t seq,
-                                     uint64_t token)
+struct hf_place *hf_queue_find_token(const struct hf_queue *queue, uint64_t token)
 {
-    struct hf_place *place = queue != NULL ? hf_queue_find(queue, seq) : NULL;
-    bool             other = place != NULL && token != 0 && token != place->ticket.token;
+    struct hf_place *place = queue != NULL ? queue->first : NULL;
 
-    return other ? NULL : place;
+    while (place != NULL && place->ticket.token != token)
+        place = place->next;
+    return place;
 }
 
 static bool watches_seq(const struct hf_watch *watch, uint64_t seq)

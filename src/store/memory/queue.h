@@ -77,10 +77,8 @@ void hf_queue_lessen(struct hf_queue *queue, struct hf_place *place, uint32_t we
 
 struct hf_place *hf_queue_find(const struct hf_queue *queue, uint64_t seq);
 
-/* The place that ASK and BREAK name: by its seq, and by its token unless that is 0.  NULL:
- * there is none, or `queue` is NULL. */
-struct hf_place *hf_queue_find_named(const struct hf_queue *queue, uint64_t seq,
-                                     uint64_t token);
+/* The place with that token.  NULL: there is none, or `queue` is NULL. */
+struct hf_place *hf_queue_find_token(const struct hf_queue *queue, uint64_t token);
 
 /* Has what this watch waits for happened already?  `since`: see hf_req.stamp. */
 bool hf_watch_due(const struct hf_watch *watch, enum hf_habit habit, uint64_t since);

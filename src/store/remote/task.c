@@ -90,9 +90,9 @@ static struct hf_task *task_new(struct hf_remote *remote, struct hf_req *req)
     *remote->tasks_end = task;
     remote->tasks_end = &task->next;
     req->work = task;
-    req->snapshot = (struct hf_line){ 0 };
-    req->me = 0;
-    req->ahead = 0;
+    req->line = (struct hf_line){ 0 };
+    if (req->op != HF_WATCH)
+        req->standing = (struct hf_standing){ .state = HF_STAND_NONE, .slot = -1 };
     if (req->op != HF_WATCH && req->op != HF_HISTORY)
         req->stamp = 0;
     req->changes = 0;
