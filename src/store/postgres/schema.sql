@@ -197,8 +197,8 @@ CREATE TABLE IF NOT EXISTS holdfast.fence (
 
 DO $$ BEGIN
     CREATE TYPE holdfast.answer AS (
-        code integer, state text, stamp bigint, seq bigint, slot integer, since bigint,
-        weight bigint, ahead bigint, nearest bigint, asked text
+        code integer, state text, seq bigint, slot integer, since bigint, weight bigint,
+        ahead bigint, asked text
     );
 EXCEPTION WHEN duplicate_object THEN NULL;
 END $$;
@@ -514,16 +514,16 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_ret holdfast.answer;
 BEGIN
-    SELECT 0, t.state::text, l.changes, t.seq, t.slot, t.since, t.weight, 0, 0, t.asked
-    INTO v_ret
-    FROM holdfast.ticket t JOIN holdfast.line l ON l.name = t.name
-    WHERE t.sid = p_sid AND t.id = p_id AND t.state <> 'b';
+    SELECT 0, t.state::text, t.seq, t.slot, t.since, t.weight, 0, t.asked INTO v_ret
+    FROM holdfast.ticket t WHERE t.sid = p_sid AND t.id = p_id AND t.state <> 'b';
     IF NOT FOUND THEN
-        RETURN (0, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
+        v_ret.code := 0;
+        v_ret.state := '-';
+    ELSIF v_ret.state = 'w' THEN
+        SELECT count(*) INTO v_ret.ahead
+        FROM holdfast.ticket t JOIN holdfast.ticket a ON a.name = t.name
+        WHERE t.sid = p_sid AND t.id = p_id AND a.state <> 'b' AND a.seq < t.seq;
     END IF;
-    SELECT count(*), coalesce(max(a.seq), 0) INTO v_ret.ahead, v_ret.nearest
-    FROM holdfast.ticket t JOIN holdfast.ticket a ON a.name = t.name
-    WHERE t.sid = p_sid AND t.id = p_id AND a.state <> 'b' AND a.seq < t.seq;
     RETURN v_ret;
 END $$;
 
@@ -845,10 +845,8 @@ BEGIN
         IF EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id) THEN
             RETURN holdfast.show(p_sid, p_id); -- asked before; the answer was lost
         END IF;
-        v_ret.stamp := v_line.changes;
-        v_ret.state := 'r';
-        v_ret.nearest := (SELECT max(seq) FROM holdfast.ticket
-                          WHERE name = p_name AND state <> 'b');
+        v_ret.state := 'r'; -- and one that is in the way
+        v_ret.seq := (SELECT max(seq) FROM holdfast.ticket WHERE name = p_name AND state <> 'b');
         RETURN v_ret;
     END IF;
 
@@ -879,8 +877,9 @@ BEGIN
     IF v_trail % 2 = 1 THEN
         PERFORM holdfast.note_change(p_name);
     END IF;
-    RETURN (0, v_ticket.state, v_line.changes + 1, v_ticket.seq, v_ticket.slot, v_ticket.since,
-            p_weight, v_line.holders + v_line.waiting, v_ticket.seq - 1, NULL)::holdfast.answer;
+    RETURN (0, v_ticket.state, v_ticket.seq, v_ticket.slot, v_ticket.since, p_weight,
+            CASE WHEN v_waits THEN v_line.holders + v_line.waiting ELSE 0 END,
+            NULL)::holdfast.answer;
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.leave(p_sid text, p_connection bigint, p_id bigint,
@@ -925,7 +924,7 @@ DECLARE
 BEGIN
     PERFORM holdfast.be_sure();
     IF v_code <> 0 THEN
-        RETURN (v_code, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
+        RETURN (v_code, '-', 0, -1, 0, 0, 0, NULL)::holdfast.answer;
     END IF;
     RETURN holdfast.show(p_sid, p_id);
 END $$;
@@ -942,7 +941,7 @@ DECLARE
 BEGIN
     PERFORM holdfast.be_sure();
     IF v_code <> 0 THEN
-        RETURN (v_code, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
+        RETURN (v_code, '-', 0, -1, 0, 0, 0, NULL)::holdfast.answer;
     END IF;
     SELECT trail INTO v_trail FROM holdfast.session WHERE sid = p_sid;
     SELECT * INTO v_line FROM holdfast.line
@@ -963,10 +962,10 @@ BEGIN
     RETURN holdfast.show(p_sid, p_id);
 END $$;
 
--- Be told once that a line changes; unless it has changed since p_stamp (0: not known), or one
--- of p_seqs has left it, already.
+-- Be told once that a line changes; unless the place p_seq has left it already, or, if that is 0,
+-- it has changed since p_stamp (0: not known).
 CREATE OR REPLACE FUNCTION holdfast.watch(p_sid text, p_connection bigint, p_name text,
-                                          p_stamp bigint, p_seqs bigint[],
+                                          p_stamp bigint, p_seq bigint,
                                           OUT code integer, OUT changed boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
@@ -979,19 +978,18 @@ BEGIN
     END IF;
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT changes INTO v_changes FROM holdfast.line WHERE name = p_name;
-    changed := cardinality(p_seqs) = 0 AND p_stamp <> 0 AND
-               p_stamp <> coalesce(v_changes, 1);
+    changed := p_seq = 0 AND p_stamp <> 0 AND p_stamp <> coalesce(v_changes, 1);
     IF changed THEN
         RETURN;
     END IF;
     PERFORM holdfast.make_line(p_name, 1, false);
-    IF cardinality(p_seqs) = 0 THEN -- 1: there was no line, which is as good as an empty one
+    IF p_seq = 0 THEN -- 1: there was no line, which is as good as an empty one
         SELECT CASE WHEN p_stamp = 1 THEN holders + waiting > 0
                     ELSE p_stamp > 1 AND p_stamp <> changes END INTO changed
         FROM holdfast.line WHERE name = p_name;
     ELSE
-        changed := (SELECT count(*) FROM holdfast.ticket WHERE name = p_name AND state <> 'b'
-                    AND seq = ANY (p_seqs)) < cardinality(p_seqs);
+        changed := NOT EXISTS (SELECT FROM holdfast.ticket
+                               WHERE name = p_name AND seq = p_seq AND state <> 'b');
     END IF;
     IF NOT changed THEN
         INSERT INTO holdfast.watch VALUES (p_name, p_sid) ON CONFLICT DO NOTHING;

@@ -80,6 +80,17 @@ local function forget_watches(whom)
   end
 end
 
+-- The member of whoever has that seq: h or q, the name, a newline, the place; nil: nobody has.
+local function find_place(name, seq)
+  local found
+  for _, letter in ipairs({ 'h', 'q' }) do
+    local from = fmt('%s%s\n%s', letter, name, seq)
+    found = found or call('ZRANGEBYLEX', order, '[' .. from .. ' ', '(' .. from .. '!',
+                          'LIMIT', 0, 1)[1]
+  end
+  return found
+end
+
 local function hold_end() return tonumber(sub(head.hold, 1, 16)) end
 
 local function on_hold() return head.hold and hold_end() > now end
@@ -353,20 +364,14 @@ local function patience()
 end
 
 -- A place as its owner sees it:
---   { 0, state, last, seq, slot, since, weight, ahead, nearest, asked, patience }
--- `nearest` is the seq next ahead of one that waits.  `waiting`: how many are ahead of it
--- there, if that is known.
+--   { 0, state, seq, slot, since, weight, ahead, asked, patience }
+-- `ahead` is told of one that waits.  `waiting`: how many wait ahead of it, if that is known.
 local function show(p, owner, asked, waiting)
-  local to, from = '(' .. member(p, owner), range(p.state == 'g' and 'h' or 'q', p.name)
-  local ahead, nearest, wait = waiting or call('ZLEXCOUNT', order, from, to), '0', 0
+  local ahead, wait = 0, 0
   if p.state == 'w' then
-    local first, last = range('h', p.name)
-    local m = ahead > 0 and call('ZREVRANGEBYLEX', order, to, from, 'LIMIT', 0, 1)[1] or
-              call('ZREVRANGEBYLEX', order, last, first, 'LIMIT', 0, 1)[1]
-    nearest = m and match(m, '^[^\n]*\n(%d+)') or '0'
-    ahead = ahead + call('ZLEXCOUNT', order, first, last)
+    waiting = waiting or call('ZLEXCOUNT', order, range('q', p.name), '(' .. member(p, owner))
+    ahead = waiting + call('ZLEXCOUNT', order, range('h', p.name))
     wait = patience()
   end
-  return { 0, p.state, head.last, p.seq, p.slot, p.since, p.weight, ahead, nearest,
-           asked or false, wait }
+  return { 0, p.state, p.seq, p.slot, p.since, p.weight, ahead, asked or false, wait }
 end
