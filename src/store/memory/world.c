@@ -1,7 +1,7 @@
-/* world.c - see world.h: sessions, connections, lines by name. */
+/* world.c - see world.h: lines by name, sessions, and what they are told. */
 #include "store/memory/world.h"
 
-#include "holdfast.h"
+#include "base/grow.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -10,14 +10,6 @@
 void hf_world_init(struct hf_world *world, uint64_t token)
 {
     *world = (struct hf_world){ .token = token, .stamp = 1 };
-}
-
-void hf_world_finish(struct hf_world *world)
-{
-    while (world->sessions != NULL)
-        hf_world_end(world, world->sessions);
-    for (size_t i = 0; i < HF_WORLD_BUCKETS; i++)
-        assert(world->queue[i] == NULL);
 }
 
 /* ---- Lines ------------------------------------------------------------------ */
@@ -51,7 +43,7 @@ struct hf_queue *hf_world_line(struct hf_world *world, const char *name, bool ma
 
 void hf_world_tidy(struct hf_world *world, struct hf_queue *queue)
 {
-    if (queue->first != NULL || queue->watches != NULL)
+    if (queue->first != NULL || queue->watches.first != NULL)
         return;
 
     struct hf_queue **at = bucket(world, queue->name);
@@ -66,70 +58,102 @@ void hf_world_tidy(struct hf_world *world, struct hf_queue *queue)
 
 /* ---- News ------------------------------------------------------------------- */
 
-static void append_news(struct hf_watch **list, struct hf_watch *watch)
+static void add_news(struct hf_world *world, struct hf_req *req)
 {
-    while (*list != NULL)
-        list = &(*list)->next;
-    watch->next = NULL;
-    *list = watch;
+    struct hf_session *session = req->work;
+
+    hf_requests_append(&session->news, req);
+    if (world->bell != NULL)
+        world->bell(session->owner);
 }
 
-/* The watch at *at has come true: its session is to hear of it. */
-static void fire_watch(struct hf_world *world, struct hf_watch **at,
-                       const struct hf_session *by)
+void hf_world_tell(struct hf_world *world, struct hf_queue *queue)
 {
-    struct hf_watch *watch = *at;
+    struct hf_requests all = queue->watches;
+    struct hf_req     *req;
 
-    *at = watch->next;
-    watch->queue = NULL;
-    append_news(&watch->session->news, watch);
-    if (world->bell != NULL && watch->session != by)
-        world->bell(watch->session->owner);
+    queue->watches = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL) {
+        bool needless = world->eager && req->id != 0;
+        if (needless || hf_watch_due(queue, req))
+            add_news(world, req);
+        else
+            hf_requests_append(&queue->watches, req);
+    }
 }
 
-void hf_world_changed(struct hf_world *world, struct hf_queue *queue, uint64_t seq,
-                      const struct hf_session *by)
+void hf_world_changed(struct hf_world *world, struct hf_queue *queue)
 {
-    struct hf_watch **at = &queue->watches;
+    struct hf_req *req;
 
     queue->changed = ++world->stamp;
-    while (*at != NULL) {
-        if (hf_watch_hit(*at, world->habit, seq))
-            fire_watch(world, at, by);
-        else
-            at = &(*at)->next;
-    }
-    while (world->surveys != NULL) {
-        world->surveys->session->surveyed = world->stamp;
-        fire_watch(world, &world->surveys, by);
+    hf_queue_settle(queue, world->wall);
+    hf_world_tell(world, queue);
+    while ((req = hf_requests_take(&world->surveys)) != NULL) {
+        ((struct hf_session *)req->work)->surveyed = world->stamp;
+        add_news(world, req);
     }
 }
 
-void hf_world_asked(struct hf_world *world, const struct hf_place *place,
-                    const struct hf_session *by)
+/* The answer is as of now, not as of when it came true. */
+struct hf_req *hf_session_news(struct hf_session *session)
 {
-    struct hf_watch **at = &place->queue->watches;
+    struct hf_req *req = hf_requests_take(&session->news);
 
-    while (*at != NULL) {
-        if ((*at)->mine == place)
-            fire_watch(world, at, by);
-        else
-            at = &(*at)->next;
-    }
+    if (req != NULL && req->op == HF_WATCH)
+        req->status = hf_answer_standing(session, req);
+    else if (req != NULL)
+        req->status = 0;
+    return req;
 }
 
-uint64_t hf_world_news(struct hf_world *world, uint64_t number)
+/* Take out of a list what is this request, or else what is kept for this session. */
+static bool take_out(struct hf_requests *list, const struct hf_req *one,
+                     struct hf_session *session)
 {
-    struct hf_session *session = hf_world_session(world, number);
-    struct hf_watch   *watch = session != NULL ? session->news : NULL;
-    if (watch == NULL)
-        return 0;
+    struct hf_requests all = *list;
+    struct hf_req     *req;
+    bool               any = false;
 
-    assert(watch->queue == NULL && watch->session == session);
-    uint64_t serial = watch->serial;
-    session->news = watch->next;
-    free(watch);
-    return serial;
+    *list = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL) {
+        bool found = session != NULL ? req->work == session : req == one;
+        any = any || found;
+        if (!found)
+            hf_requests_append(list, req);
+        else if (session != NULL)
+            hf_requests_append(&session->news, req);
+    }
+    return any;
+}
+
+bool hf_world_forget(struct hf_world *world, struct hf_req *req)
+{
+    if (req->op == HF_SURVEY && take_out(&world->surveys, req, NULL)) {
+        ((struct hf_session *)req->work)->surveyed = 0; /* the next one is a first one */
+        return true;
+    }
+    struct hf_queue *queue =
+        req->op == HF_WATCH ? hf_world_line(world, req->name, false) : NULL;
+    bool found = queue != NULL && take_out(&queue->watches, req, NULL);
+    if (found)
+        hf_world_tidy(world, queue);
+    return found;
+}
+
+void hf_world_unwatch(struct hf_world *world, struct hf_session *session)
+{
+    for (size_t i = 0; i < HF_WORLD_BUCKETS; i++) {
+        struct hf_queue *queue = world->queue[i];
+        while (queue != NULL) {
+            struct hf_queue *next = queue->next;
+            if (take_out(&queue->watches, NULL, session))
+                hf_world_tidy(world, queue);
+            queue = next;
+        }
+    }
+    take_out(&world->surveys, NULL, session);
+    session->surveyed = 0;
 }
 
 /* ---- Sessions --------------------------------------------------------------- */
@@ -143,31 +167,53 @@ struct hf_session *hf_world_session(const struct hf_world *world, uint64_t numbe
     return session;
 }
 
-/* What was asked on a connection that is gone will be asked again. */
-static void drop_watches(struct hf_world *world, struct hf_session *session)
+struct hf_place *hf_session_place(const struct hf_session *session, uint64_t id)
 {
-    hf_world_unwatch(world, session, 0);
-    hf_world_unsurvey(world, session, 0);
-    session->surveyed = 0;
-    while (session->news != NULL) {
-        struct hf_watch *watch = session->news;
-        session->news = watch->next;
-        free(watch);
-    }
+    struct hf_place *place = id != 0 ? session->places : NULL;
+
+    while (place != NULL && place->id != id)
+        place = place->beside;
+    return place;
 }
 
+char *hf_session_text(struct hf_session *session, size_t size)
+{
+    char *text = hf_grow(session->text, &session->text_room, size + 1, 1);
+
+    if (text != NULL)
+        session->text = text;
+    return text;
+}
+
+void hf_session_renew(struct hf_session *session, hf_time now)
+{
+    session->until = session->ttl > 0 ? now + session->ttl : HF_NEVER;
+}
+
+void hf_world_begin(struct hf_world *world, struct hf_session *session, hf_time ttl,
+                    hf_time now)
+{
+    assert(session->number == 0 && session->places == NULL);
+    session->number = ++world->number;
+    session->ttl = ttl;
+    hf_session_renew(session, now);
+    session->next = world->sessions;
+    world->sessions = session;
+}
+
+/* S4 tied: with a session go all its places. */
 void hf_world_end(struct hf_world *world, struct hf_session *session)
 {
     struct hf_session **at = &world->sessions;
 
-    drop_watches(world, session);
+    hf_world_unwatch(world, session);
     while (session->places != NULL) {
         struct hf_place *place = session->places;
         struct hf_queue *queue = place->queue;
         session->places = place->beside;
         if (queue != NULL) {
-            hf_queue_part(queue, place, world->wall);
-            hf_world_changed(world, queue, place->ticket.seq, session);
+            hf_queue_part(place);
+            hf_world_changed(world, queue);
             hf_world_tidy(world, queue);
         }
         hf_place_free(place);
@@ -177,7 +223,17 @@ void hf_world_end(struct hf_world *world, struct hf_session *session)
         at = &(*at)->next;
     }
     *at = session->next;
-    free(session);
+    session->number = 0;
+    if (world->bell != NULL)
+        world->bell(session->owner);
+}
+
+void hf_session_finish(struct hf_session *session)
+{
+    assert(session->number == 0);
+    free(session->ticket);
+    free(session->text);
+    hf_finding_list_clear(&session->findings);
 }
 
 hf_time hf_world_pass(struct hf_world *world, hf_time now)
@@ -194,102 +250,4 @@ hf_time hf_world_pass(struct hf_world *world, hf_time now)
         session = after;
     }
     return next;
-}
-
-static void renew_lease(struct hf_session *session, hf_time now)
-{
-    session->until = session->ttl > 0 ? now + session->ttl : HF_NEVER;
-}
-
-static struct hf_session *session_new(struct hf_world *world, const struct hf_call *call)
-{
-    struct hf_session *session = calloc(1, sizeof *session);
-    if (session == NULL)
-        return NULL;
-    session->number = ++world->number;
-    session->ttl = call->ttl;
-    session->next = world->sessions;
-    return world->sessions = session;
-}
-
-static bool hello_session(struct hf_world *world, const struct hf_call *call, hf_time now,
-                          struct hf_answer *answer)
-{
-    struct hf_session *session = call->session == 0
-                                     ? session_new(world, call)
-                                     : hf_world_session(world, call->session);
-
-    if (session == NULL) {
-        answer->gone = call->session != 0;
-        answer->status = call->session != 0 ? HF_ELOST : HF_ENOMEM;
-        return true;
-    }
-    assert(call->connection > 0); /* 0 is before the first */
-    if (call->connection <= session->connection)
-        return false;
-    drop_watches(world, session);
-    session->connection = call->connection;
-    session->owner = call->owner;
-    assert(session->news ==
-           NULL); /* nothing of an older connection is told on this one */
-    renew_lease(session, now);
-    answer->session = session->number;
-    return true;
-}
-
-/* Its owner is told: it may be asleep. */
-static bool end_by_will(struct hf_world *world, uint64_t number, struct hf_answer *answer)
-{
-    struct hf_session *session = hf_world_session(world, number);
-
-    answer->gone = true;
-    if (session == NULL)
-        return true;
-    if (world->bell != NULL)
-        world->bell(session->owner);
-    hf_world_end(world, session);
-    return true;
-}
-
-bool hf_world_call(struct hf_world *world, const struct hf_call *call, hf_time now,
-                   struct hf_answer *answer)
-{
-    answer->serial = call->serial;
-    answer->gone = false;
-    answer->session = 0;
-    answer->status = 0;
-    answer->ahead = 0;
-    answer->count = answer->me = 0;
-    hf_world_pass(world, now);
-    if (call->kind == HF_CALL_HELLO)
-        return hello_session(world, call, now, answer);
-    if (call->kind == HF_CALL_END)
-        return end_by_will(world, call->session, answer);
-
-    struct hf_session *session = hf_world_session(world, call->session);
-    if (session == NULL) {
-        answer->gone = true;
-        return call->kind != HF_CALL_FORGET && call->kind != HF_CALL_BYE;
-    }
-    if (call->connection != session->connection)
-        return false;
-
-    switch (call->kind) {
-    case HF_CALL_RENEW:
-        renew_lease(session, now);
-        return true;
-    case HF_CALL_VERB:
-        assert(session->until > now); /* hf_world_pass() ended the others */
-        if (call->req->op == HF_PROVE && call->req->id != 0)
-            renew_lease(session, now);
-        return hf_world_verb(world, session, call->serial, call->req, answer);
-    case HF_CALL_FORGET:
-        hf_world_unwatch(world, session, call->serial);
-        hf_world_unsurvey(world, session, call->serial);
-        return false;
-    default:
-        assert(call->kind == HF_CALL_BYE);
-        hf_world_end(world, session);
-        return false;
-    }
 }
