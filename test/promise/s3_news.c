@@ -175,6 +175,8 @@ static void a_long_reason_is_heard_once(void **state)
     assert_int_equal(strncmp(asked_of(&held), why, 200), 0);
     watch(&a, "long", &held, &own);
     assert_false(player_await(&a, &own, QUIET));
+    assert_int_equal(take_away(&b, "long", place_of(&held)), 0);
+    assert_true(player_await(&a, &own, LIMIT));
 }
 
 /* Each place by itself: the next holder is not asked. */

@@ -292,6 +292,8 @@ static void the_dead_are_not_counted_once_met(void **state)
     assert_int_equal(ahead_of(&between), 1);
     assert_int_equal(look(&c, "x", id, &view), 0);
     assert_int_equal(ahead_of(&view), 2);
+    assert_int_equal(take_away(&a, "x", place_of(&between)), 0);
+    assert_true(player_await(&b, &watching, LIMIT));
 }
 
 /* Nothing that concerns its turn, and it was not yet watching. */
