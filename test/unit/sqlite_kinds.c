@@ -299,7 +299,8 @@ static void the_dead_are_not_counted_once_met(void **state)
 /* Nothing that concerns its turn, and it was not yet watching. */
 static void who_follows_notices_what_happened_before(void **state)
 {
-    struct ask ask, view, watching;
+    static struct ask watching; /* it lasts longer than this function */
+    struct ask        ask, view;
 
     (void)state;
     enter(&a, "x", MUTEX, &ask);
@@ -318,8 +319,9 @@ static void who_follows_notices_what_happened_before(void **state)
 /* The one that dies is not the one it waits for. */
 static void who_follows_notices_deaths_far_ahead(void **state)
 {
-    struct child child;
-    struct ask   held, between, view, watching;
+    static struct ask watching; /* it lasts longer than this function */
+    struct child      child;
+    struct ask        held, between, view;
 
     (void)state;
     enter(&a, "x", MUTEX, &held);
