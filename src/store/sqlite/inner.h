@@ -60,7 +60,7 @@ struct hf_sq_sum {
     bool             open;
     bool             changed; /* and not written yet */
     uint64_t         places, waits, weight;
-    struct hf_sq_row last; /* when it was opened; seq is 0 after a change, or of nobody */
+    struct hf_sq_row last; /* seq is 0 if it is not known, or nobody is there */
 };
 
 struct hf_sq_rows {
