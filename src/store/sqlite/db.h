@@ -54,11 +54,9 @@ enum hf_sq_query {
 struct hf_sq_db {
     sqlite3      *handle;               /* NULL: not open */
     sqlite3_stmt *query[HF_SQ_QUERIES]; /* NULL: not needed so far */
-    int           fault;   /* of SQLite: why the last could not be prepared */
-    int           frames;  /* in the write-ahead log after the last commit */
-    int           cleared; /* frames when it was last to be written back */
-    const char   *path;    /* lent, for messages */
-    char         *errmsg;  /* lent: HF_ERRMSG_MAX bytes, about the last failure */
+    int           fault;  /* of SQLite: why the last could not be prepared */
+    const char   *path;   /* lent, for messages */
+    char         *errmsg; /* lent: HF_ERRMSG_MAX bytes, about the last failure */
 };
 
 /* Say what failed: `text` behind the path, or what SQLite's code means.  The code of ours. */

@@ -131,7 +131,6 @@ int hf_sq_commit(struct hf_sq *sq)
         count_watchers(sq);
     hf_sq_gate_give(&sq->live);
     assert(sq->news_count == 0); /* all of it is told */
-    hf_sq_write_back(sq, HF_SQ_LOG_LONG);
     return 0;
 }
 
@@ -145,19 +144,19 @@ int hf_sq_end(struct hf_sq *sq, int r)
 
 /* Up to 3.51.2 SQLite can damage the file if one process writes the log back while
  * another starts it anew ("WAL-reset bug", sqlite.org/wal.html), so it is done while the
- * gate is ours.  Everybody waits meanwhile: the most of it, to press the log to the disk,
- * is done before, and if the gate is not free somebody else will do it. */
-void hf_sq_write_back(struct hf_sq *sq, int pages)
+ * gate is ours; if that is not free, somebody else will do it. */
+#define LOG_SHORT (200 * 1048) /* bytes */
+
+void hf_sq_write_back(struct hf_sq *sq, bool last)
 {
-    assert(!sq->live.taken); /* nobody shall wait while the log goes to the disk */
-    if (sq->db.frames - sq->db.cleared < pages)
+    struct stat st;
+
+    if (last && (stat(sq->files.wal, &st) < 0 || st.st_size < LOG_SHORT))
         return;
-    sq->db.cleared = sq->db.frames;
-    hf_sq_files_sync(sq->files.wal);
     if (!hf_sq_gate_take(&sq->live, A_WHILE))
         return;
     if (hf_sq_current(sq))
-        hf_sq_db_clear_log(&sq->db, pages == HF_SQ_LOG_CLOSE);
+        hf_sq_db_clear_log(&sq->db, last);
     hf_sq_gate_give(&sq->live);
 }
 
