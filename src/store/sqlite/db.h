@@ -101,8 +101,4 @@ int hf_sq_db_number(struct hf_sq_db *db, enum hf_sq_query which, uint64_t *ret);
 int hf_sq_db_begin(struct hf_sq_db *db);
 int hf_sq_db_commit(struct hf_sq_db *db);
 
-/* Write the log back, as far as nobody reads what was before.  `last`: this handle is closed
- * next.  With the gate taken: see hf_sq_write_back(). */
-void hf_sq_db_clear_log(struct hf_sq_db *db, bool last);
-
 #endif

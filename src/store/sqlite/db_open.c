@@ -237,16 +237,3 @@ void hf_sq_db_close(struct hf_sq_db *db)
     (void)rc;
     *db = (struct hf_sq_db){ 0 };
 }
-
-/* That the log was written back is known only as long as a client has it open.  So it must be
- * empty for the client that opens it next.  One that reads it this very moment is not waited
- * for. */
-void hf_sq_db_clear_log(struct hf_sq_db *db, bool last)
-{
-    if (last)
-        sqlite3_busy_timeout(db->handle, 0);
-    sqlite3_wal_checkpoint_v2(db->handle, NULL,
-                              last ? SQLITE_CHECKPOINT_TRUNCATE
-                                   : SQLITE_CHECKPOINT_PASSIVE,
-                              NULL, NULL);
-}

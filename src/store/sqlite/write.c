@@ -155,8 +155,13 @@ void hf_sq_write_back(struct hf_sq *sq, bool last)
         return;
     if (!hf_sq_gate_take(&sq->live, A_WHILE))
         return;
+    if (last) /* one that reads it this very moment is not waited for */
+        sqlite3_busy_timeout(sq->db.handle, 0);
     if (hf_sq_current(sq))
-        hf_sq_db_clear_log(&sq->db, last);
+        sqlite3_wal_checkpoint_v2(sq->db.handle, NULL,
+                                  last ? SQLITE_CHECKPOINT_TRUNCATE
+                                       : SQLITE_CHECKPOINT_PASSIVE,
+                                  NULL, NULL);
     hf_sq_gate_give(&sq->live);
 }
 
