@@ -99,13 +99,29 @@ void hf_zk_watched_drop(struct hf_zk *zk); /* the session is gone */
 
 /* ---- line.c ------------------------------------------------------------------------ */
 
+/* What became of a place since it was listed, as far as we heard. */
+enum hf_zk_fate {
+    HF_ZK_STANDS,
+    HF_ZK_GONE,
+    HF_ZK_GHOST, /* its node has gone, but it may have become lighter under another name */
+};
+
 /* One child of a folder, as last listed. */
 struct hf_zk_place {
     const char          *name; /* in line->text */
     struct hf_zk_child   child;
     uint64_t             seq;
-    struct hf_zk_ticket *ticket; /* if it is ours */
-    bool                 gone;   /* since it was listed */
+    enum hf_zk_fate      state;
+    struct hf_zk_ticket *ticket; /* STANDS, and it is ours */
+    struct hf_zk_ear    *ear;    /* STANDS, and we listen to it */
+};
+
+/* ears.c: listens to a place for all of our waiters behind it. */
+struct hf_zk_ear {
+    struct hf_zk_listener listener;
+    struct hf_zk_line    *line;
+    uint64_t              seq;
+    struct hf_zk_ear     *next; /* in line->ears */
 };
 
 /* A listing in flight. */
@@ -127,20 +143,20 @@ struct hf_zk_line {
     size_t              count, room;
     char               *text;
     size_t              text_room;
-    size_t              head; /* the first that is not gone */
-    bool      plain;       /* mutexes all, of different numbers: nobody can join ahead */
-    bool      shared;      /* readers and writers all, of different numbers */
-    bool      writer_gone; /* since then, perhaps: it may have become a reader */
-    uint32_t *slot;        /* of a semaphore: those taken, sorted */
-    size_t    slots, slot_room;
-    uint64_t  stamp;
+    size_t              head;  /* the first that is not gone */
+    bool                stale; /* something has changed since */
+    uint32_t           *slot;  /* of a semaphore: those taken, sorted */
+    size_t              slots, slot_room;
+    uint64_t            stamp;
+
+    struct hf_zk_ear     *ears;
+    struct hf_zk_listener listener; /* to the folder: hears every place */
+    bool                  hidden;   /* a place ahead of one of ours could not be read */
 
     struct hf_zk_listing first;                  /* so that one can always be sent */
     struct hf_zk_task   *wanting, *wanting_last; /* want a listing sent from now on */
+    size_t               flying;                 /* listings */
     bool                 queued;                 /* in zk->to_list */
-    bool                 refreshing;             /* WATCHes wait for a listing */
-    bool                 unlisted;               /* and it was lost with its connection */
-    bool                 hidden; /* a place ahead of one of ours could not be read */
     struct hf_zk_line   *next_to_list;
 };
 
@@ -272,6 +288,39 @@ void hf_zk_ticket_confirm(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* It is not there any more, by no doing of ours. */
 void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 
+/* ---- decide.c ---------------------------------------------------------------------- */
+
+/* What a place is to do next. */
+enum hf_zk_step {
+    HF_ZK_PASS,   /* it holds, if it is still there */
+    HF_ZK_REFUSE, /* it cannot wait in this line: hf_zk_judge() says why */
+    HF_ZK_SLEEP,
+    HF_ZK_LIST,
+    HF_ZK_LISTEN, /* to those of hf_zk_choose() */
+};
+
+#define HF_ZK_CHOOSE_MAX 64
+
+/* For a waiter of the shape `mine` at the index `me` of the last listing. */
+enum hf_zk_step hf_zk_decide(const struct hf_zk_line *line, size_t me,
+                             const struct hf_shape *mine);
+/* Which places to listen to; 0: too many, so that the folder is to be listened to. */
+size_t hf_zk_choose(const struct hf_zk_line *line, size_t me, const struct hf_shape *mine,
+                    size_t ret[HF_ZK_CHOOSE_MAX]);
+/* Those that it listens to, the nearest first, that are enough to keep it out. */
+size_t hf_zk_depends(const struct hf_zk_line *line, size_t me,
+                     const struct hf_shape *mine, size_t ret[HF_ZK_CHOOSE_MAX]);
+
+/* The rule, by all that may be ahead of it. */
+enum hf_verdict hf_zk_judge(const struct hf_zk_line *line, size_t me,
+                            const struct hf_shape *mine);
+/* What a place weighs to somebody who is of the shape `mine`. */
+struct hf_shape hf_zk_shape_to(const struct hf_zk_child *child,
+                               const struct hf_shape    *mine);
+
+/* Its node has gone. */
+void hf_zk_place_end(struct hf_zk_place *place);
+
 /* ---- answer.c ---------------------------------------------------------------------- */
 
 /* The line as the ticket sees it, its place last if it has one; from the last
@@ -289,10 +338,6 @@ int hf_zk_granted(struct hf_zk *zk, const struct hf_zk_line *line, size_t me,
 /* Where the ticket stands in the last listing; line->count: nowhere. */
 size_t hf_zk_ticket_index(const struct hf_zk_line   *line,
                           const struct hf_zk_ticket *ticket);
-
-/* What a place weighs to somebody who is of the shape `mine`. */
-struct hf_shape hf_zk_shape_to(const struct hf_zk_child *child,
-                               const struct hf_shape    *mine);
 
 /* How many wait of the first `end` places, and whether `shape` would be granted at
  * once if it stood next. */
