@@ -17,7 +17,8 @@ enum hf_zk_watched_kind {
 
 /* What a listener hears. */
 enum hf_zk_news {
-    HF_ZK_NEWS_ARMED,   /* from now on nothing is missed; zk->seen has what was read */
+    HF_ZK_NEWS_ARMED,   /* from now on nothing is missed */
+    HF_ZK_NEWS_READ,    /* zk->seen has what was read, and the watch goes on */
     HF_ZK_NEWS_CHANGED, /* the watch is used up: listen again */
     HF_ZK_NEWS_GONE,    /* deleted, or was not there: used up, too */
     HF_ZK_NEWS_HIDDEN,  /* we may not read it, and shall hear nothing: used up */
@@ -31,71 +32,56 @@ struct hf_zk_listener {
     void (*on_news)(struct hf_zk *zk, struct hf_zk_listener *listener,
                     enum hf_zk_news news);
     void                  *data;
-    uint64_t               seq;     /* of a WATCH: which place it is about */
     struct hf_zk_watched  *watched; /* NULL: does not listen */
     struct hf_zk_listener *next;
 };
 
+#define HF_ZK_AGAIN (200 * HF_MS) /* after so long, what could not be watched */
+
 struct hf_zk_watched_paths {
     struct hf_zk_watched *bucket[HF_ZK_BUCKETS];
     size_t                count;
-    unsigned              restoring; /* messages to restore them that are unanswered */
-    hf_time               again;     /* try those that failed then */
-    struct hf_zk_watched *queued;    /* to be armed together */
-    int64_t               as_of; /* ... as of the latest zxid that one of them named */
+    struct hf_zk_watched *queued; /* to be armed */
+    hf_time               again;  /* not before then */
 };
 
-/* The node as it was when its path was armed; lent for the time of on_news. */
+/* What a listener is told of; lent for the time of on_news. */
 struct hf_zk_seen {
-    struct hf_zk_stat stat;
-    struct hf_zk_text text;  /* DATA */
-    bool              there; /* it was read; of a folder: and is there */
-    int64_t           as_of; /* not read: it may have changed before this zxid */
-    const char       *path;  /* of a watch that is used up: what it watched */
+    const char       *path; /* not ARMED, READ */
+    struct hf_zk_stat stat; /* READ, and what follows */
+    struct hf_zk_text text;
 };
 
-/* Listen to a path.  0 or HF_ENOMEM.  The listener must not be listening. */
-int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener,
-                 enum hf_zk_watched_kind kind, const char *path);
+#define HF_ZK_ITS_END INT64_MAX
 
-/* Listen to a node that was there at `zxid`.  That it was deleted since is told as news; that
- * it changed is told only from zk->seen.as_of on, which comes with ARMED, and is later if
- * others named later ones: all of one turn cost one call.  Nothing is read.  If we may not
- * read the node, nothing is ever heard. */
-int  hf_zk_listen_as_of(struct hf_zk *zk, struct hf_zk_listener *listener,
-                        const char *path, int64_t zxid);
-void hf_zk_watched_flush(struct hf_zk *zk); /* make that call */
+/* Listen to a node that was there once.  That it was deleted meanwhile is told as news; so is
+ * that it changed since the zxid `as_of`, or perhaps before.  HF_ZK_ITS_END: nothing but its
+ * end counts.  0 or HF_ENOMEM. */
+int hf_zk_listen(struct hf_zk *zk, struct hf_zk_listener *listener, const char *path,
+                 int64_t as_of);
 
-/* One that joined others at a path was not told what was read when it was armed: read it
- * again. */
-void hf_zk_reread(struct hf_zk *zk, struct hf_zk_listener *listener);
-/* The same if it was never read: it may be hidden. */
-void hf_zk_read_blind(struct hf_zk *zk, struct hf_zk_listener *listener);
+#define HF_ZK_STAMP_NONE 1 /* of a folder that is not there */
 
-/* The same for a place in line, anybody's. */
-int hf_zk_listen_place(struct hf_zk *zk, struct hf_zk_listener *listener,
-                       const struct hf_zk_line *line, const struct hf_zk_place *place);
+/* Listen to a folder that had this stamp, its pzxid; 0: as it is now.  0, HF_ENOMEM, or 1: it
+ * has changed since, as we know already, and nobody listens. */
+int hf_zk_listen_folder(struct hf_zk *zk, struct hf_zk_listener *listener,
+                        const char *path, uint64_t stamp);
 
 /* No more.  `goes`: the node is about to go by our own hand, so that the watch
  * ends by itself.  A listener that does not listen is left alone. */
 void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes);
 
-/* What it listens to; NULL: nothing. */
-const char *hf_zk_listener_path(const struct hf_zk_listener *listener);
+/* Would it have heard by now? */
+bool hf_zk_is_armed(const struct hf_zk_listener *listener);
 
-/* Would it have heard by now?  Not while watches are being restored. */
-bool hf_zk_is_armed(const struct hf_zk *zk, const struct hf_zk_listener *listener);
-
-/* Has it joined others at a path that is armed already?  Then it hears no ARMED.  Of a
- * folder it can have the stamp, which compares with line->stamp. */
-bool     hf_zk_has_joined(const struct hf_zk_listener *listener);
-uint64_t hf_zk_watched_stamp(const struct hf_zk_listener *listener);
+/* Read what it listens to, if that is armed: READ is told, GONE or HIDDEN.  Was that done? */
+void hf_zk_read_watched(struct hf_zk *zk, const struct hf_zk_listener *listener);
+bool hf_zk_is_read(const struct hf_zk_listener *listener);
 
 void hf_zk_watched_event(struct hf_zk *zk, int32_t type, struct hf_zk_text path);
+void hf_zk_watched_flush(struct hf_zk *zk);   /* arm what is queued */
 void hf_zk_watched_restore(struct hf_zk *zk); /* on a new connection */
-void hf_zk_watched_restored(struct hf_zk *zk);
-void hf_zk_watched_run(struct hf_zk *zk);
-void hf_zk_watched_drop(struct hf_zk *zk); /* the session is gone */
+void hf_zk_watched_drop(struct hf_zk *zk);    /* the session is gone */
 
 /* ---- line.c ------------------------------------------------------------------------ */
 
