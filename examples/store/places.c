@@ -19,9 +19,9 @@ struct place {
     struct hf_ticket ticket; /* its strings are set when it is looked at */
     struct session  *session;
     uint64_t         id; /* chosen by the session */
-    bool             granted, broken;
-    uint64_t         asked_at; /* `shelf_counter` after the last ASK */
-    char             line[HF_NAME_MAX + 1], note[TEXT_MAX], word[TEXT_MAX];
+    bool             granted, broken, asked;
+    size_t           ahead; /* places, granted or not */
+    char             line[HF_NAME_MAX + 1], note[TEXT_MAX], reason[TEXT_MAX];
 };
 
 static struct place places[PLACES_MAX]; /* those of a line stand in the order of seq */
@@ -49,46 +49,40 @@ static void look_at_line(const char *name)
         if (is_in_line(place, name)) {
             place->ticket.line = place->line;
             place->ticket.note = place->note;
-            place->ticket.asked = place->asked_at != 0 ? place->word : NULL;
             view[view_count++] = place->ticket;
         }
 }
 
-/* Does it fit in with the first `ahead` of the view ahead of it?  The rule is the core's. */
-static bool fits_in(const struct hf_shape *shape, size_t ahead)
-{
-    assert(ahead <= view_count);
-    return hf_line_judge(&(struct hf_line){ view, ahead }, shape).granted;
-}
-
-static int free_slot(void)
+static int free_slot(const char *name)
 {
     int slot = 0;
 
-    for (size_t i = 0; i < view_count;) {
-        bool taken = view[i].slot == slot;
+    for (size_t i = 0; i < place_count;) {
+        bool taken = is_in_line(&places[i], name) && places[i].ticket.slot == slot;
         slot += taken;
         i = taken ? 0 : i + 1;
     }
     return slot;
 }
 
-static void grant_those_that_fit(const char *name)
+/* Walk through the line from its head, add the places up, and grant those that pass the
+ * ones ahead of them.  The rule is the core's.  Returns the sum: what a newcomer has ahead. */
+static struct hf_sum settle_line(const char *name)
 {
-    size_t ahead = 0;
+    struct hf_sum ahead = { 0 };
 
     for (struct place *place = places; place < places + place_count; place++) {
         if (!is_in_line(place, name))
             continue;
-        look_at_line(name);
-        if (!place->granted && fits_in(&place->ticket.shape, ahead)) {
-            place->granted = true;
-            place->ticket.since = hf_wall_us();
-            if (hf_shape_has_slots(&place->ticket.shape))
-                place->ticket.slot = free_slot();
-        }
-        ahead++;
+        place->ahead = ahead.count;
+        if (!hf_sum_next(&ahead, &place->ticket.shape) || place->granted)
+            continue;
+        place->granted = true;
+        place->ticket.since = hf_wall_us();
+        if (hf_shape_has_slots(&place->ticket.shape))
+            place->ticket.slot = free_slot(name);
     }
+    return ahead;
 }
 
 /* After every change of a line.  S3 wake: who looks from now on sees the change; who looked
@@ -96,7 +90,7 @@ static void grant_those_that_fit(const char *name)
 static void line_changed(const char *name)
 {
     shelf_counter++;
-    grant_those_that_fit(name);
+    settle_line(name);
     for (struct session *each = shelf_sessions; each != NULL; each = each->next)
         (void)!eventfd_write(each->base.fd, 1);
 }
@@ -110,11 +104,12 @@ static struct place *own_place(const struct session *session, uint64_t id)
     return NULL;
 }
 
-/* The place with that seq in the line, if everybody can see it; or NULL. */
-static struct place *seen_place(const char *name, uint64_t seq)
+/* The place with that token in the line, if everybody can see it; or NULL.  Here the token is
+ * the seq. */
+static struct place *seen_place(const char *name, uint64_t token)
 {
     for (struct place *place = places; place < places + place_count; place++)
-        if (place->ticket.seq == seq && is_in_line(place, name))
+        if (place->ticket.token == token && is_in_line(place, name))
             return place;
     return NULL;
 }
@@ -132,19 +127,19 @@ __attribute__((format(printf, 3, 4))) static int fail(struct session *session, i
 
 /* ---- Verbs ---------------------------------------------------------------------------- */
 
-/* READ, and the answer to ENTER and AMEND: what is ahead of us and our place; if we have
- * none, the whole line. */
-static int read_line(struct session *session, struct hf_req *req)
+/* The answer to ENTER, AMEND and WATCH: how the own place stands. */
+static struct hf_standing standing_of(const struct place *own)
 {
-    const struct place *own = own_place(session, req->id);
-    size_t              me = 0;
-
-    look_at_line(req->name);
-    while (me < view_count && (own == NULL || view[me].seq != own->ticket.seq))
-        me++;
-    req->snapshot = (struct hf_line){ view, me < view_count ? me + 1 : me };
-    req->me = req->ahead = me;
-    return 0;
+    if (own == NULL || own->broken)
+        return (struct hf_standing){ .state = HF_STAND_NONE, .slot = -1 };
+    return (struct hf_standing){
+        .state = own->granted ? HF_STAND_HOLDS : HF_STAND_WAITS,
+        .token = own->ticket.token,
+        .weight = own->ticket.shape.weight,
+        .slot = own->ticket.slot,
+        .ahead = own->granted ? 0 : own->ahead,
+        .asked = own->granted && own->asked ? own->reason : NULL,
+    };
 }
 
 /* S1 order: a new place has the highest seq and stands behind all others, in one step under
@@ -174,21 +169,38 @@ static void give_up_place(struct place *place)
     line_changed(line);
 }
 
-/* S2 once: an id that has a place, or had one that was taken away, gets no second. */
-static int enter_line(struct session *session, struct hf_req *req)
+/* Why there is no place for it in the line; else 0. */
+static int refuse_place(struct session *session, struct hf_req *req)
 {
-    size_t waiting = 0;
+    struct hf_sum   all = settle_line(req->name);
+    enum hf_verdict verdict = hf_sum_judge(&all, &req->shape);
+    size_t          waiting = 0;
 
     for (size_t i = 0; i < place_count; i++)
         waiting += is_in_line(&places[i], req->name) && !places[i].granted;
-    look_at_line(req->name);
-    bool at_once = fits_in(&req->shape, view_count);
-    if (own_place(session, req->id) != NULL || (req->only_free && !at_once))
-        return read_line(session, req);
-    if (!at_once && req->limit != 0 && waiting >= req->limit)
+    if (hf_verdict_status(verdict) < 0)
+        return fail(session, hf_verdict_status(verdict), "it is a lock of another kind");
+    if (verdict == HF_BLOCKED && req->only_free) {
+        req->standing = standing_of(NULL);
+        return fail(session, HF_EBUSY, "it is taken");
+    }
+    if (verdict == HF_BLOCKED && req->limit != 0 && waiting >= req->limit)
         return fail(session, HF_EFULL, "as many wait for \"%.128s\" as may", req->name);
-    int r = take_place(session, req);
-    return r < 0 ? r : read_line(session, req);
+    return 0;
+}
+
+/* S2 once: an id that has a place, or had one that was taken away, gets no second. */
+static int enter_line(struct session *session, struct hf_req *req)
+{
+    if (own_place(session, req->id) == NULL) {
+        int r = refuse_place(session, req);
+        if (r == 0)
+            r = take_place(session, req);
+        if (r < 0)
+            return r;
+    }
+    req->standing = standing_of(own_place(session, req->id));
+    return 0;
 }
 
 /* S2 once: a place only ever gets lighter, so a repeat changes nothing. */
@@ -200,7 +212,8 @@ static int amend_place(struct session *session, struct hf_req *req)
         own->ticket.shape.weight = req->shape.weight;
         line_changed(req->name);
     }
-    return read_line(session, req);
+    req->standing = standing_of(own);
+    return 0;
 }
 
 /* S2 once: a session without the place has left before.  S8 truth: or it was taken away. */
@@ -215,19 +228,10 @@ static int leave_line(struct session *session, struct hf_req *req)
     return 0;
 }
 
-/* The place that a BREAK or ASK means, or NULL. */
-static struct place *named_place(const struct hf_req *req)
-{
-    struct place *place = seen_place(req->name, req->seq);
-
-    return place != NULL && (req->token == 0 || req->token == place->ticket.token) ? place
-                                                                                   : NULL;
-}
-
 /* BREAK.  S8 truth: the place stays for its owner, who is told when he leaves. */
 static int break_place(struct session *session, struct hf_req *req)
 {
-    struct place *place = named_place(req);
+    struct place *place = seen_place(req->name, req->token);
 
     if (place == NULL)
         return fail(session, HF_ENOTFOUND, "there is no such place");
@@ -238,17 +242,18 @@ static int break_place(struct session *session, struct hf_req *req)
 
 static int ask_for_place(struct session *session, struct hf_req *req)
 {
-    struct place *place = named_place(req);
+    struct place *place = seen_place(req->name, req->token);
 
     if (place == NULL)
         return fail(session, HF_ENOTFOUND, "there is no such place");
-    snprintf(place->word, sizeof place->word, "%s", req->note != NULL ? req->note : "");
+    snprintf(place->reason, sizeof place->reason, "%s",
+             req->note != NULL ? req->note : "");
+    place->asked = true;
     line_changed(req->name);
-    place->asked_at = shelf_counter;
     return 0;
 }
 
-/* The own place by its id; anybody's by its token, which here is the seq. */
+/* The own place by its id; anybody's by its token. */
 static int prove_place(struct session *session, struct hf_req *req)
 {
     const struct place *place =
@@ -262,8 +267,7 @@ static int list_places(struct session *session, struct hf_req *req)
 {
     (void)session;
     look_at_line(req->name);
-    req->snapshot = (struct hf_line){ view, view_count };
-    req->me = view_count;
+    req->line = (struct hf_line){ view, view_count };
     return 0;
 }
 
@@ -282,23 +286,21 @@ static int examine_line(struct session *session, struct hf_req *req)
 }
 
 /* S3 wake: a WATCH is looked at when it comes, so what happened before counts, and again
- * after every change.  With a place in line it is about that place: who waits is told when
- * it is granted or gone, a holder when it is gone or asked for. */
+ * after every change.  Of the own place it says what is different; of a line, that the place
+ * with that token has left, or that anything has changed. */
 bool shelf_watch_is_due(const struct session *session, struct hf_req *req)
 {
-    const struct place *own = own_place(session, req->id);
+    struct hf_standing now = standing_of(own_place(session, req->id));
 
-    if (req->count == 0) {
-        req->stamp = req->stamp != 0 ? req->stamp : shelf_counter;
-        return shelf_counter > req->stamp;
-    }
+    if (req->id != 0 && !hf_standing_differs(&now, req))
+        return false;
+    req->standing = now;
     if (req->id != 0)
-        return own == NULL || own->broken || own->asked_at > req->stamp ||
-               (own->granted && req->seqs[0] != own->ticket.seq);
-    for (size_t i = 0; i < req->count; i++)
-        if (seen_place(req->name, req->seqs[i]) == NULL)
-            return true;
-    return false;
+        return true;
+    if (req->token != 0)
+        return seen_place(req->name, req->token) == NULL;
+    req->stamp = req->stamp != 0 ? req->stamp : shelf_counter;
+    return shelf_counter > req->stamp;
 }
 
 /* S4 tied: with a session go all its places. */
@@ -310,7 +312,7 @@ void shelf_give_up_all(const struct session *session)
 }
 
 shelf_verb *const shelf_verbs[] = {
-    [HF_ENTER] = enter_line,  [HF_READ] = read_line,       [HF_LEAVE] = leave_line,
-    [HF_AMEND] = amend_place, [HF_BREAK] = break_place,    [HF_ASK] = ask_for_place,
-    [HF_PROVE] = prove_place, [HF_EXAMINE] = examine_line, [HF_LIST] = list_places,
+    [HF_ENTER] = enter_line,     [HF_LEAVE] = leave_line,  [HF_AMEND] = amend_place,
+    [HF_BREAK] = break_place,    [HF_ASK] = ask_for_place, [HF_PROVE] = prove_place,
+    [HF_EXAMINE] = examine_line, [HF_LIST] = list_places,
 };

@@ -1,6 +1,6 @@
 /* shelf.h - a store to learn from: `shelf:`, lines in the memory of this process.
  *
- * It has all ten verbs and keeps S1 to S9 (see store/store.h): a comment stands where each
+ * It has the nine verbs that every store has and keeps S1 to S9 (see store/store.h): a comment stands where each
  * is kept.  It is simple and slow: one mutex, one array of places, and every change rings
  * every session.
  *

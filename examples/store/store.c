@@ -105,8 +105,8 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     store->wake = ended ? 0 : HF_NEVER; /* before any done(), which may submit */
     hf_store_set_link(store, ended ? HF_LINK_LOST : HF_LINK_UP);
     while ((req = hf_requests_take(&all)) != NULL) {
-        req->snapshot = (struct hf_line){ 0 };
-        req->me = req->ahead = req->findings = 0;
+        req->line = (struct hf_line){ 0 };
+        req->findings = 0;
         if (ended || (req->canceled && hf_req_may_end(req, false))) {
             req->status = ended ? HF_EDOWN : HF_ECANCELED;
         } else if (req->op == HF_WATCH) {

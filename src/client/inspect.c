@@ -65,23 +65,14 @@ int hf_watch(struct hf_client *client, const char *name, const struct hf_report 
     return r;
 }
 
-/* Stores know a place by its seq, people by its token. */
 static int break_place(struct hf_client *client, const char *name, uint64_t token,
                        struct hf_limit limit)
 {
-    struct hf_report *report = NULL;
-
-    int r = list_line(client, name, limit, &report);
-    if (r < 0)
-        return r;
     char by[400];
+
     hf_note_by(by, sizeof by);
     struct hf_req req = { .op = HF_BREAK, .name = name, .token = token, .note = by };
-    for (size_t i = 0; i < report->count && req.seq == 0; i++)
-        if (report->entry[i]->token == token)
-            req.seq = hf_report_seq(report, i);
-    hf_report_free(report);
-    r = req.seq != 0 ? hf_query_run(client, &req, limit, NULL) : HF_ENOTFOUND;
+    int           r = hf_query_run(client, &req, limit, NULL);
     if (r == HF_ENOTFOUND)
         hf_client_fail(client, r, "\"%s\" has no place %llu (any more)", name,
                        (unsigned long long)token);
@@ -114,7 +105,6 @@ static int ask_holders(struct hf_client *client, const char *name,
         if (!entry->held)
             continue;
         struct hf_req req = { .op = HF_ASK, .name = name, .note = reason };
-        req.seq = hf_report_seq(report, i);
         req.token = entry->token;
         int r = hf_query_run(client, &req, limit, NULL);
         if (r < 0 && r != HF_ENOTFOUND)

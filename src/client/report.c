@@ -17,7 +17,6 @@ struct full_report {
     const struct hf_entry **each; /* of these */
     struct hf_note         *note;
     char                  **name;
-    uint64_t               *seq;
 };
 
 static struct full_report *full(const struct hf_report *report)
@@ -40,7 +39,6 @@ void hf_report_free(struct hf_report *report)
     free(all->each);
     free(all->note);
     free(all->name);
-    free(all->seq);
     free(all);
 }
 
@@ -71,7 +69,6 @@ static int fill_entry(struct full_report *all, size_t i, const struct hf_ticket 
     all->name[i] = strdup(ticket->line);
     if (all->name[i] == NULL || hf_note_decode(ticket->note, note) < 0)
         return HF_ENOMEM;
-    all->seq[i] = ticket->seq;
     all->each[i] = &all->entry[i];
     all->entry[i] = (struct hf_entry){
         .name = all->name[i],
@@ -121,9 +118,8 @@ int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report *
     all->each = calloc(count, sizeof *all->each);
     all->note = calloc(count, sizeof *all->note);
     all->name = calloc(count, sizeof *all->name);
-    all->seq = calloc(count, sizeof *all->seq);
-    bool made = all->entry != NULL && all->each != NULL && all->note != NULL &&
-                all->name != NULL && all->seq != NULL;
+    bool made =
+        all->entry != NULL && all->each != NULL && all->note != NULL && all->name != NULL;
     if (made)
         all->public = (struct hf_report){ .entry = all->each, .count = line->count };
     if (!made || fill_entries(all, line) < 0) {
@@ -132,12 +128,6 @@ int hf_report_new(const struct hf_line *line, uint64_t stamp, struct hf_report *
     }
     *ret = &all->public;
     return 0;
-}
-
-uint64_t hf_report_seq(const struct hf_report *report, size_t index)
-{
-    assert(index < report->count);
-    return full(report)->seq[index];
 }
 
 /* Along a line tokens rise, unless somebody else wrote there. */

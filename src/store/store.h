@@ -15,11 +15,11 @@
  *           has left; without a token, when the line may have changed since `stamp`
  *   LEAVE   give a place up
  *   LIST    every place in one line, or in all, with notes
- *   BREAK   take a place away from its owner, by its seq
+ *   BREAK   take a place away from its owner, by its token; HF_ENOTFOUND: it is gone
  *   AMEND   make the own place weigh less; it keeps its seq and token, and places
  *           behind it that fit now are granted.  The answer is how it stands
- *   ASK     leave a reason at a place, by its seq, why its owner should give it up;
- *           that changes how the place stands, if it holds
+ *   ASK     leave a reason at a place, by its token, why its owner should give it up;
+ *           that changes how the place stands, if it holds.  HF_ENOTFOUND: it is gone
  *   PROVE   is a place held, by the rule of every grant?  Asked with all the authority
  *           of the store: the own place by its id, anybody's by its token (id 0).  0 or
  *           HF_ELOST; where there is a lease, a proof of the own place renews it
@@ -114,9 +114,7 @@ struct hf_req {
     uint32_t        limit;     /* ENTER: HF_EFULL if so many wait already; 0: none */
     bool            follow;    /* WATCH of the own place: it stands in another way, too,
                                   when others are ahead than before */
-    uint64_t        seq;       /* BREAK, ASK */
-    uint64_t        token; /* PROVE and WATCH with id 0; BREAK, ASK: what the place must
-                              have too, or HF_ENOTFOUND; 0: not known */
+    uint64_t        token; /* BREAK, ASK, and PROVE and WATCH with id 0: whose place */
     uint64_t        group; /* ENTER: those with the same number that are submitted before
                               the next process() take their places in one step, if the
                               store `groups`: none does if one fails, or may only

@@ -29,7 +29,7 @@ static void copy_text(char *to, const char **text)
 
 static void copy_list(struct ask *ask)
 {
-    const struct hf_line *line = &ask->req.snapshot;
+    const struct hf_line *line = &ask->req.line;
 
     ask->count = line->count < SEEN_MAX ? line->count : SEEN_MAX;
     for (size_t i = 0; i < ask->count; i++) {
@@ -41,28 +41,11 @@ static void copy_list(struct ask *ask)
 
 static void copy_standing(struct view *view, const struct hf_req *req)
 {
-    const struct hf_line *line = &req->snapshot;
-
-    *view = (struct view){ .there = req->me < line->count };
-    if (!view->there) {
-        view->place = line->count > 0 ? line->ticket[0].seq : 0;
+    view->standing = req->standing;
+    if (req->standing.asked == NULL)
         return;
-    }
-    const struct hf_ticket *mine = &line->ticket[req->me];
-    struct hf_line          ahead = hf_line_ahead(line, req->me);
-    struct hf_verdict       verdict = hf_line_judge(&ahead, &mine->shape);
-    view->granted = verdict.granted;
-    view->token = mine->token;
-    view->place = mine->seq;
-    view->ahead = req->ahead;
-    view->weight = mine->shape.weight;
-    view->slot = mine->slot;
-    view->is_asked = mine->asked != NULL;
-    snprintf(view->asked, sizeof view->asked, "%s", view->is_asked ? mine->asked : "");
-    view->count = verdict.granted ? 1 : verdict.count;
-    view->seqs[0] = mine->seq;
-    for (size_t i = 0; i < verdict.count; i++)
-        view->seqs[i] = line->ticket[verdict.first + i].seq;
+    snprintf(view->asked, sizeof view->asked, "%s", req->standing.asked);
+    view->standing.asked = view->asked;
 }
 
 void ask_answered(struct hf_req *req)
@@ -73,78 +56,80 @@ void ask_answered(struct hf_req *req)
     ask->count = 0;
     if (req->op == HF_LIST)
         copy_list(ask);
-    else if (req->op == HF_ENTER || req->op == HF_READ || req->op == HF_AMEND)
+    else if (req->op == HF_ENTER || req->op == HF_WATCH || req->op == HF_AMEND)
         copy_standing(&ask->view, req);
 }
 
 bool has_place(const struct ask *ask)
 {
-    return ask->req.status == 0 && ask->view.there;
+    return ask->req.status == 0 && ask->view.standing.state != HF_STAND_NONE;
 }
 
 bool is_granted(const struct ask *ask)
 {
-    return has_place(ask) && ask->view.granted;
+    return ask->req.status == 0 && ask->view.standing.state == HF_STAND_HOLDS;
 }
 
-static const struct view *view_of(const struct ask *ask)
+static const struct hf_standing *standing_of(const struct ask *ask)
 {
     if (!has_place(ask))
         fail_msg("not in line");
-    return &ask->view;
+    return &ask->view.standing;
 }
 
 uint64_t token_of(const struct ask *ask)
 {
-    return view_of(ask)->token;
+    return standing_of(ask)->token;
 }
 
 uint32_t weight_of(const struct ask *ask)
 {
-    return view_of(ask)->weight;
+    return standing_of(ask)->weight;
 }
 
 int slot_of(const struct ask *ask)
 {
-    return view_of(ask)->slot;
+    return standing_of(ask)->slot;
 }
 
 uint64_t ahead_of(const struct ask *ask)
 {
-    return view_of(ask)->granted ? 0 : ask->view.ahead;
+    return standing_of(ask)->ahead;
 }
 
 const char *asked_of(const struct ask *ask)
 {
-    return view_of(ask)->is_asked ? ask->view.asked : NULL;
+    return standing_of(ask)->asked;
 }
 
 bool is_refused(const struct ask *ask)
 {
-    return ask->req.status == 0 && ask->req.only_free && !ask->view.there;
+    return ask->req.status == HF_EBUSY && ask->req.only_free;
 }
 
 uint64_t place_of(const struct ask *ask)
 {
-    return view_of(ask)->place;
+    return standing_of(ask)->token;
 }
 
 uint64_t place_in_the_way(const struct ask *refused)
 {
     assert_true(is_refused(refused));
-    return refused->view.place;
+    return refused->view.standing.token;
 }
 
 uint64_t place_listed(const struct hf_ticket *ticket)
 {
-    return ticket->seq;
+    return ticket->token;
 }
 
 bool is_held(const struct ask *list, size_t i)
 {
-    struct hf_line ahead = { list->seen, i };
+    struct hf_sum ahead = { 0 };
 
-    return hf_line_judge(&ahead, &list->seen[i].shape).granted;
+    for (size_t k = 0; k < i; k++)
+        hf_sum_add(&ahead, &list->seen[k].shape);
+    return hf_sum_judge(&ahead, &list->seen[i].shape) == HF_PASSES;
 }
 
 /* ---- Requests ----------------------------------------------------------------- */
@@ -172,7 +157,7 @@ uint64_t enter(struct player *player, const char *name, struct hf_shape shape,
                                   .only_free = shape.claim,
                                   .note = "a note" } };
     int r = persist(player, ret);
-    if (r < 0)
+    if (r < 0 && !is_refused(ret))
         fail_msg("ENTER %s: %s: %s", name, hf_errname(r), player->store->errmsg);
     return ret->req.id;
 }
@@ -246,12 +231,12 @@ size_t length(struct player *player, const char *name)
 
 void name_place(struct hf_req *req, uint64_t place)
 {
-    req->seq = place;
+    req->token = place;
 }
 
 void to_look(struct ask *ret, const char *name, uint64_t id)
 {
-    *ret = (struct ask){ .req = { .op = HF_READ, .name = name, .id = id } };
+    *ret = (struct ask){ .req = { .op = HF_WATCH, .name = name, .id = id } };
 }
 
 void to_watch(struct ask *ret, const char *name, const struct ask *view)
@@ -259,20 +244,14 @@ void to_watch(struct ask *ret, const char *name, const struct ask *view)
     *ret = (struct ask){ .req = { .op = HF_WATCH,
                                   .name = name,
                                   .id = view->req.id,
-                                  .stamp = view->req.stamp } };
-    ret->req.seqs = ret->seqs;
-    ret->req.count = view_of(view)->count;
-    for (size_t i = 0; i < view->view.count; i++)
-        ret->seqs[i] = view->view.seqs[i];
+                                  .standing = *standing_of(view) } };
 }
 
 void to_watch_place(struct ask *ret, const char *name, const struct ask *view,
                     uint64_t place)
 {
-    *ret = (struct ask){ .req = { .op = HF_WATCH, .name = name, .count = 1 } };
+    *ret = (struct ask){ .req = { .op = HF_WATCH, .name = name, .token = place } };
     ret->req.stamp = view != NULL ? view->req.stamp : 0;
-    ret->req.seqs = ret->seqs;
-    ret->seqs[0] = place;
 }
 
 static void submit(struct player *player, struct ask *ask)
@@ -292,7 +271,7 @@ void follow(struct player *player, const char *name, const struct ask *view,
             struct ask *ret)
 {
     to_watch(ret, name, view);
-    ret->req.count = 0;
+    ret->req.follow = true;
     submit(player, ret);
 }
 
@@ -315,7 +294,6 @@ bool wait_for_turn(struct player *player, const char *name, struct ask *view, in
 {
     struct ask watching;
     hf_time    end = hf_now() + ms * HF_MS;
-    uint64_t   id = view->req.id;
 
     while (!is_granted(view)) {
         watch(player, name, view, &watching);
@@ -324,7 +302,12 @@ bool wait_for_turn(struct player *player, const char *name, struct ask *view, in
             player_await(player, &watching, LIMIT_MS);
             return false;
         }
-        if (look(player, name, id, view) != 0)
+        if (watching.req.status == HF_EDOWN)
+            continue;
+        *view = watching;
+        if (view->view.standing.asked != NULL)
+            view->view.standing.asked = view->view.asked;
+        if (!has_place(view))
             return false;
     }
     return true;

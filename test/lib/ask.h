@@ -18,14 +18,8 @@ struct hf_shape              semaphore(uint32_t capacity, uint32_t weight);
 /* What an answer to ENTER, AMEND or a look says of the own place.  Read it by is_granted()
  * and the like. */
 struct view {
-    bool     there, granted;
-    uint64_t token, place, ahead;
-    uint32_t weight;
-    int      slot;
-    bool     is_asked;
-    char     asked[64];
-    uint64_t seqs[SEEN_MAX]; /* to watch: what keeps it out, or itself */
-    size_t   count;
+    struct hf_standing standing;
+    char               asked[HF_ERRMSG_MAX];
 };
 
 /* A request, and a copy of its answer. */
@@ -36,7 +30,6 @@ struct ask {
     char             text[SEEN_MAX][2][64];
     size_t           count;
     struct view      view;
-    uint64_t         seqs[SEEN_MAX]; /* of a WATCH */
 };
 
 /* done() of every ask: copies the answer. */

@@ -91,9 +91,17 @@ static void post(struct net *net, struct net_letter *letter)
 
 /* ---- The client's end --------------------------------------------------------------- */
 
+static void copy_asked(struct net_letter *letter, struct hf_standing *standing)
+{
+    if (standing->asked == NULL)
+        return;
+    assert(strlen(standing->asked) < NET_NAME);
+    standing->asked = strcpy(letter->asked, standing->asked);
+}
+
 static void copy_req(struct net_letter *letter, const struct hf_req *req)
 {
-    assert(req->count <= HF_WATCH_MAX && strlen(req->name) < NET_NAME);
+    assert(strlen(req->name) < NET_NAME);
     letter->req = *req;
     letter->req.note = NULL;
     if (req->op == HF_ASK) {
@@ -102,9 +110,7 @@ static void copy_req(struct net_letter *letter, const struct hf_req *req)
     }
     strcpy(letter->name, req->name);
     letter->req.name = letter->name;
-    for (size_t i = 0; i < req->count; i++)
-        letter->seqs[i] = req->seqs[i];
-    letter->req.seqs = letter->seqs;
+    copy_asked(letter, &letter->req.standing);
     letter->call.req = &letter->req;
 }
 
@@ -205,15 +211,10 @@ static void answer(struct net_wire *wire, const struct hf_answer *text)
 {
     struct net_letter *letter = letter_new(wire->net, wire);
 
-    assert(text->count <= NET_LINE);
+    assert(text->count == 0);
     letter->to_world = false;
     letter->answer = *text;
-    for (size_t i = 0; i < text->count; i++)
-        letter->ticket[i] = text->ticket[i];
-    letter->answer.ticket = letter->ticket;
-    if (text->me < text->count && text->ticket[text->me].asked != NULL)
-        letter->ticket[text->me].asked =
-            strcpy(letter->asked, text->ticket[text->me].asked);
+    copy_asked(letter, &letter->answer.standing);
     post(wire->net, letter);
 }
 
@@ -221,12 +222,10 @@ static void send_news(struct net *net)
 {
     struct hf_session *session = net->world.sessions;
 
-    for (; session != NULL; session = session->next) {
-        uint64_t serial;
+    for (; session != NULL; session = session->next)
         while (session->news != NULL &&
-               (serial = hf_world_news(&net->world, session->number)) != 0)
-            answer(session->owner, &(struct hf_answer){ .serial = serial });
-    }
+               hf_world_news(&net->world, session->number, &net->scratch))
+            answer(session->owner, &net->scratch);
 }
 
 static void serve(struct net *net, struct net_letter *letter)

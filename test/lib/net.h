@@ -14,7 +14,6 @@
 #define NET_WIRES   8
 #define NET_LETTERS 512
 #define NET_NAME    32 /* longest name of a lock, or reason to ask, with its NUL */
-#define NET_LINE    32 /* longest line */
 #define NET_LOST    ((hf_time)-1)
 
 struct net;
@@ -28,12 +27,10 @@ struct net_letter {
     struct hf_call     call; /* to the world, and what it points to: */
     struct hf_req      req;
     char               name[NET_NAME];
-    char               note[NET_NAME]; /* of an ASK; others stay behind */
-    uint64_t           seqs[HF_WATCH_MAX];
-    struct hf_answer   answer; /* to the client, and what it points to: */
-    struct hf_ticket   ticket[NET_LINE];
-    char               asked[NET_NAME];
-    struct net_letter *next; /* in an inbox, or unused */
+    char               note[NET_NAME];  /* of an ASK; others stay behind */
+    struct hf_answer   answer;          /* to the client; nobody asks for a LIST */
+    char               asked[NET_NAME]; /* of the standing, either way */
+    struct net_letter *next;            /* in an inbox, or unused */
 };
 
 struct net_wire {

@@ -173,7 +173,7 @@ static const char *want(struct actor *actor, const char *name, char **word, size
     if (limit != HF_NEVER)
         limit += host_clock(&actor->host, actor->stage->net.now);
     role->job.limit = behind;
-    role->job.hold.follow = follow;
+    role->job.follow = follow;
     hf_job_want(&role->job, once, limit);
     return NULL;
 }
@@ -219,7 +219,7 @@ static const char *go_to_ticket(struct actor *actor, enum hf_op op, char **word,
         .req = { .op = op,
                  .name = stage->name,
                  .note = stage->why,
-                 .seq = strtoull(word[1], NULL, 10) },
+                 .token = strtoull(word[1], NULL, 10) },
         .deadline = HF_NEVER,
         .on_done = on_errand,
     };

@@ -44,20 +44,21 @@ static void tell_deaths(struct stage *stage)
 static void tell_enter(struct stage *stage, const char *who, const char *name,
                        const struct hf_answer *answer)
 {
-    if (answer->status != 0) {
+    uint64_t token = answer->standing.token;
+    bool     repeat = token <= stage->top;
+
+    if (answer->status == HF_EBUSY)
+        stage_tell(stage, "    %s is refused %s", who, name);
+    else if (answer->status != 0)
         stage_tell(stage, "    %s is turned away from %s: %s", who, name,
                    hf_strerror(answer->status));
-        return;
-    }
-    if (answer->me == answer->count) {
-        stage_tell(stage, "    %s is refused %s", who, name);
-        return;
-    }
-    uint64_t seq = answer->ticket[answer->me].seq;
-    bool     repeat = seq <= stage->top;
-    stage_tell(stage, "    %s %s ticket %d of %s", who, repeat ? "has" : "takes",
-               (int)seq, name);
-    stage->top = repeat ? stage->top : seq;
+    else if (answer->standing.state == HF_STAND_NONE)
+        stage_tell(stage, "    %s has no ticket of %s any more", who, name);
+    else
+        stage_tell(stage, "    %s %s ticket %d of %s", who, repeat ? "has" : "takes",
+                   (int)token, name);
+    if (answer->status == 0 && !repeat)
+        stage->top = token;
 }
 
 static void tell_verb(struct stage *stage, const char *who, const struct hf_req *req,
@@ -71,14 +72,14 @@ static void tell_verb(struct stage *stage, const char *who, const struct hf_req 
         stage_tell(stage, "    %s is out of the line of %s", who, req->name);
     else if (req->op == HF_LEAVE)
         stage_tell(stage, "    %s was out of the line of %s before", who, req->name);
-    else if (req->op == HF_AMEND && answer->me < answer->count)
+    else if (req->op == HF_AMEND && answer->standing.state != HF_STAND_NONE)
         stage_tell(stage, "    %s amends ticket %d of %s", who,
-                   (int)answer->ticket[answer->me].seq, req->name);
+                   (int)answer->standing.token, req->name);
     else if (req->op == HF_AMEND)
         stage_tell(stage, "    %s has no ticket of %s to amend", who, req->name);
     else if (req->op == HF_BREAK || req->op == HF_ASK)
         stage_tell(stage, "    %s %s ticket %d of %s: %s", who,
-                   req->op == HF_ASK ? "asks for" : "breaks", (int)req->seq, req->name,
+                   req->op == HF_ASK ? "asks for" : "breaks", (int)req->token, req->name,
                    hf_strerror(answer->status));
 }
 
@@ -118,19 +119,6 @@ static void tell_held(struct stage *stage, const char *who, const struct role *r
                slot, sure);
 }
 
-static void tell_waits(struct stage *stage, const char *who, const struct role *role)
-{
-    const struct hf_hold *hold = &role->job.hold;
-    char                  seqs[128] = "";
-    int                   n = 0;
-
-    for (size_t i = 0; i < hold->count; i++)
-        n += snprintf(seqs + n, sizeof seqs - (size_t)n, "%s%d", i > 0 ? " or " : "",
-                      (int)hold->watch[i]);
-    stage_tell(stage, "%s waits for %s until %s leaves", who, role->name,
-               hold->count > 0 ? seqs : "anybody");
-}
-
 /* What changes while the state does not. */
 static void tell_rest(struct role *role, const char *who)
 {
@@ -138,14 +126,14 @@ static void tell_rest(struct role *role, const char *who)
     struct stage        *stage = role->actor->stage;
     uint32_t             weight = hf_hold_shape(&job->hold)->weight;
 
-    if (job->hold.follow && role->ahead != job->ahead)
-        stage_tell(stage, "%s has %d ahead in the line of %s", who, (int)job->ahead,
+    if (job->follow && role->ahead != job->known.ahead)
+        stage_tell(stage, "%s has %d ahead in the line of %s", who, (int)job->known.ahead,
                    role->name);
     if (job->asks > role->asks)
         stage_tell(stage, "%s is asked for %s: %s", who, role->name, job->ask);
     if (job->hold.state == HF_HOLD_HELD && !job->hold.lessen && weight != role->weight)
         stage_tell(stage, "%s holds less of %s", who, role->name);
-    role->ahead = job->ahead;
+    role->ahead = job->known.ahead;
     role->asks = job->asks;
     role->weight = job->hold.lessen ? role->weight : weight;
 }
@@ -167,10 +155,12 @@ void tell_change(struct hf_job *job)
             stage_tell(stage, "%s asks for %s again", who, role->name);
         break;
     case HF_HOLD_WAITING:
-        tell_waits(stage, who, role);
+        stage_tell(stage, "%s waits for %s, %d ahead", who, role->name,
+                   (int)job->known.ahead);
         break;
-    case HF_HOLD_LOOKING:
-        stage_tell(stage, "%s is woken and looks at %s", who, role->name);
+    case HF_HOLD_OUTSIDE:
+        stage_tell(stage, "%s waits for %s until %d leaves", who, role->name,
+                   (int)job->known.token);
         break;
     case HF_HOLD_HELD:
         tell_held(stage, who, role);

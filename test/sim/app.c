@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const words[] = { "idle", "entering", "waiting", "looking",
+static const char *const words[] = { "idle", "entering", "waiting", "outside",
                                      "held", "leaving",  "lost" };
 
 static hf_time scale(const struct sim *sim)
@@ -109,13 +109,13 @@ static void ask(struct sim *sim, struct host *host, struct request *request)
         .req = { .op = HF_ASK,
                  .name = request->name->text,
                  .note = request->why,
-                 .seq = queue->first->ticket.seq },
+                 .token = queue->first->ticket.token },
         .deadline = host_clock(host, sim->net.now) + scale(sim),
         .on_done = on_asked,
     };
     request->out = true;
     sim_tell(sim, "%c asks for ticket %d of %s", (char)('a' + sim_index(sim, host)),
-             (int)request->errand.req.seq, request->name->text);
+             (int)request->errand.req.token, request->name->text);
     hf_errand_start(&request->errand, &host->engine);
 }
 
@@ -189,7 +189,7 @@ static void on_waiting(struct sim *sim, struct wish *wish)
 {
     struct request *request = &sim->request[sim_index(sim, wish->host)];
 
-    sim->seen[SEEN_PLACE] += wish->job.hold.follow;
+    sim->seen[SEEN_PLACE] += wish->job.follow;
     if (request->when < HF_NEVER || !sim_maybe(sim, 10))
         return;
     request->name = wish->name;
@@ -205,12 +205,12 @@ void app_change(struct hf_job *job)
 
     static const unsigned allowed[] = {
         [HF_HOLD_IDLE] = 1 << HF_HOLD_ENTERING,
-        [HF_HOLD_ENTERING] = 1 << HF_HOLD_WAITING | 1 << HF_HOLD_HELD |
-                             1 << HF_HOLD_LEAVING | 1 << HF_HOLD_IDLE,
-        [HF_HOLD_WAITING] = 1 << HF_HOLD_LOOKING | 1 << HF_HOLD_ENTERING |
-                            1 << HF_HOLD_LEAVING | 1 << HF_HOLD_IDLE,
-        [HF_HOLD_LOOKING] = 1 << HF_HOLD_WAITING | 1 << HF_HOLD_HELD |
-                            1 << HF_HOLD_ENTERING | 1 << HF_HOLD_LEAVING,
+        [HF_HOLD_ENTERING] = 1 << HF_HOLD_WAITING | 1 << HF_HOLD_OUTSIDE |
+                             1 << HF_HOLD_HELD | 1 << HF_HOLD_LEAVING | 1 << HF_HOLD_IDLE,
+        [HF_HOLD_WAITING] =
+            1 << HF_HOLD_HELD | 1 << HF_HOLD_ENTERING | 1 << HF_HOLD_LEAVING,
+        [HF_HOLD_OUTSIDE] =
+            1 << HF_HOLD_ENTERING | 1 << HF_HOLD_LEAVING | 1 << HF_HOLD_IDLE,
         [HF_HOLD_HELD] = 1 << HF_HOLD_LEAVING | 1 << HF_HOLD_LOST,
         [HF_HOLD_LEAVING] = 1 << HF_HOLD_IDLE,
         [HF_HOLD_LOST] = 1 << HF_HOLD_LEAVING | 1 << HF_HOLD_IDLE,
@@ -223,7 +223,7 @@ void app_change(struct hf_job *job)
              is == HF_HOLD_IDLE ? hf_strerror(job->hold.why) : "");
     if (!(allowed[was] & 1u << is))
         sim_fail(sim, "%s goes from %s to %s", wish->label, words[was], words[is]);
-    if (job->hold.once && is == HF_HOLD_WAITING)
+    if (job->hold.once && (is == HF_HOLD_WAITING || is == HF_HOLD_OUTSIDE))
         sim_fail(sim, "%s waits, although it only tries", wish->label);
     wish->state = is;
     wish->leads = false; /* deposed, if it led: before anybody else hears of it */

@@ -128,12 +128,13 @@ static void break_one(struct sim *sim, struct host *host, char who)
     sim->errand = (struct hf_errand){
         .req = { .op = HF_BREAK,
                  .name = name->text,
-                 .seq = (second ? queue->first->next : queue->first)->ticket.seq },
+                 .token = (second ? queue->first->next : queue->first)->ticket.token },
         .deadline = host_clock(host, sim->net.now) + scale(sim),
         .on_done = on_errand,
     };
     sim->errand_out = true;
-    sim_tell(sim, "%c breaks ticket %d of %s", who, (int)sim->errand.req.seq, name->text);
+    sim_tell(sim, "%c breaks ticket %d of %s", who, (int)sim->errand.req.token,
+             name->text);
     hf_errand_start(&sim->errand, &host->engine);
     host->wake = 0;
 }

@@ -122,10 +122,13 @@ static bool are_quiet(const struct group *group, size_t from)
     return true;
 }
 
-/* It has a place behind somebody: those it has in later lines would only be in the way. */
+/* It waits for somebody to leave: its places in later lines would only be in the way. */
 static void give_up_behind(struct sim *sim, struct group *group, size_t first)
 {
-    if (group->part[first]->state != HF_HOLD_WAITING || group->wanted == first + 1)
+    enum hf_hold_state state = group->part[first]->state;
+    bool               waits = state == HF_HOLD_WAITING || state == HF_HOLD_OUTSIDE;
+
+    if (!waits || group->wanted == first + 1)
         return;
     sim->seen[SEEN_GIVE_UP]++;
     drop(group, first + 1);

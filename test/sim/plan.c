@@ -71,7 +71,7 @@ static void plan_wish(struct sim *sim, struct host *host, struct wish *wish)
     wish->job.on_change = app_change;
     wish->state = HF_HOLD_IDLE;
     wish->job.limit = sim_maybe(sim, 20) ? 1 + (uint32_t)sim_draw(sim, 2) : 0;
-    wish->job.hold.follow = sim_maybe(sim, 15);
+    wish->job.follow = sim_maybe(sim, 15);
     wish->group = NULL;
     wish->candidate = mutex && !wish->name->mixed && sim_maybe(sim, 30);
     if (wish->candidate)
@@ -148,7 +148,8 @@ void plan_make(struct sim *sim, uint64_t seed)
     sim->net.travel = chaos_travel;
     sim->net.served = world_served;
     sim->net.data = sim;
-    sim->net.world.habit = (enum hf_habit)sim_draw(sim, 3);
+    /* A client that is woken for nothing pauses before it asks again, so it hears late. */
+    sim->net.world.eager = !sim->peaceful && sim_maybe(sim, 30);
     sim->net.world.token = sim_draw(sim, 1000);
 
     sim->hosts = 2 + sim_draw(sim, HOSTS - 1);
@@ -172,5 +173,5 @@ size_t sim_index(const struct sim *sim, const struct host *host)
 bool sim_waiting(const struct wish *wish)
 {
     return wish->state == HF_HOLD_ENTERING || wish->state == HF_HOLD_WAITING ||
-           wish->state == HF_HOLD_LOOKING;
+           wish->state == HF_HOLD_OUTSIDE;
 }

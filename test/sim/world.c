@@ -4,6 +4,8 @@
 #include "holdfast.h"
 #include "store/memory/client.h"
 
+#include <string.h>
+
 struct hf_session *world_session(const struct host *host)
 {
     const struct hf_memory *memory = (const struct hf_memory *)host->store;
@@ -56,19 +58,42 @@ static void check_line(struct sim *sim, const struct hf_queue *queue)
         seq = ticket->seq;
         token = ticket->token;
     }
-    for (const struct hf_watch *watch = queue->watches; watch != NULL;
-         watch = watch->next)
-        if (watch->waits && watch->mine != NULL && watch->mine->granted)
-            sim_fail(sim, "%s: the owner of ticket %d sleeps, though it is granted",
-                     queue->name, (int)watch->mine->ticket.seq);
+}
+
+/* A WATCH that has not come true is of somebody who knows all there is to know. */
+static void check_sleep(struct sim *sim, const struct hf_watch *watch, const char *name)
+{
+    const struct hf_standing *known = &watch->req.standing;
+    const struct hf_place    *place = place_of(watch->session, watch->req.id);
+    const char               *missed = NULL;
+
+    if (known->state == HF_STAND_UNKNOWN)
+        missed = "it knows nothing";
+    else if ((known->state == HF_STAND_NONE) != (place == NULL))
+        missed = "its place is gone";
+    else if (place != NULL && place->granted && known->state != HF_STAND_HOLDS)
+        missed = "it is granted";
+    else if (place != NULL && place->granted && place->asked != NULL &&
+             (known->asked == NULL || strcmp(known->asked, place->asked) != 0))
+        missed = "it is asked";
+    else if (place != NULL && !place->granted && watch->req.follow &&
+             known->ahead != count_ahead(place, false))
+        missed = "it follows its place, which is another";
+    if (missed != NULL)
+        sim_fail(sim, "%s: the owner of #%d sleeps, though %s", name, (int)watch->req.id,
+                 missed);
 }
 
 static void check_world(struct sim *sim)
 {
     for (size_t i = 0; i < sim->names; i++) {
         struct hf_queue *queue = hf_world_line(&sim->net.world, sim->name[i].text, false);
-        if (queue != NULL)
-            check_line(sim, queue);
+        if (queue == NULL)
+            continue;
+        check_line(sim, queue);
+        for (const struct hf_watch *w = queue->watches; w != NULL; w = w->next)
+            if (w->req.id != 0)
+                check_sleep(sim, w, queue->name);
     }
 }
 
@@ -84,9 +109,10 @@ static void check_follower(struct wish *wish, const struct hf_place *place)
 {
     const struct hf_watch *watch = place->queue->watches;
 
-    while (watch != NULL && watch->mine != place)
+    while (watch != NULL &&
+           (watch->session != place->session || watch->req.id != place->id))
         watch = watch->next;
-    if (watch == NULL || wish->job.ahead == count_ahead(place, false))
+    if (watch == NULL || wish->job.known.ahead == count_ahead(place, false))
         return;
     sim_fail(wish->sim, "%s follows its place in %s and is mistaken", wish->label,
              wish->name->text);
@@ -94,12 +120,12 @@ static void check_follower(struct wish *wish, const struct hf_place *place)
 
 /* Whose ticket was it that a BREAK has just taken?  Its session keeps it. */
 static bool was_broken(const struct wish *wish, const struct hf_session *session,
-                       uint64_t seq)
+                       uint64_t token)
 {
     const struct hf_place *place = session != NULL ? session->places : NULL;
 
     for (; place != NULL; place = place->beside)
-        if (place->queue == NULL && place->ticket.seq == seq)
+        if (place->queue == NULL && place->ticket.token == token)
             return place->id == wish->job.hold.id;
     return false;
 }
@@ -109,8 +135,7 @@ static void check_ticket(const struct wish *wish, const struct hf_place *place)
 {
     const struct hf_hold *hold = &wish->job.hold;
 
-    if (place->ticket.token != hold->token || place->ticket.seq != hold->seq ||
-        !place->granted)
+    if (place->ticket.token != hold->token || !place->granted)
         sim_fail(wish->sim, "%s holds %s by a ticket it does not know", wish->label,
                  wish->name->text);
     if (!hold->lessen && place->ticket.shape.weight > hf_hold_shape(hold)->weight)
@@ -125,9 +150,9 @@ static void follow(struct wish *wish, const struct hf_session *session,
 
     if (place != NULL && wish->state == HF_HOLD_HELD)
         check_ticket(wish, place);
-    if (place != NULL && wish->job.hold.follow && wish->state == HF_HOLD_WAITING)
+    if (place != NULL && wish->job.follow && wish->state == HF_HOLD_WAITING)
         check_follower(wish, place);
-    if (is_verb(letter, HF_BREAK) && was_broken(wish, session, letter->req.seq))
+    if (is_verb(letter, HF_BREAK) && was_broken(wish, session, letter->req.token))
         wish->broken = wish->job.hold.id;
     if (place == NULL || !place->granted)
         wish->served_at = HF_NEVER;
@@ -147,8 +172,10 @@ static void tell_served(struct sim *sim, const struct net_letter *letter,
                         const struct hf_answer *answer)
 {
     static const char *const kinds[] = { "HELLO", "RENEW", "", "FORGET", "BYE" };
-    static const char *const verbs[] = { "",     "ENTER", "READ",  "WATCH", "LEAVE",
-                                         "LIST", "BREAK", "AMEND", "ASK" };
+    static const char *const verbs[] = {
+        [HF_ENTER] = "ENTER", [HF_WATCH] = "WATCH", [HF_LEAVE] = "LEAVE",
+        [HF_BREAK] = "BREAK", [HF_AMEND] = "AMEND", [HF_ASK] = "ASK",
+    };
 
     if (letter == NULL)
         sim_say(sim, "        a session dies");
@@ -170,87 +197,96 @@ static void tell_served(struct sim *sim, const struct net_letter *letter,
 
 /* ---- Answers ------------------------------------------------------------------------------ */
 
-static struct hf_place *place_at(const struct sim *sim, const struct hf_req *req,
-                                 uint64_t seq)
+/* Would a newcomer have to wait, or is the line of another kind?  By a copy of the rule, on
+ * purpose. */
+static void judge_newcomer(const struct hf_queue *queue, const struct hf_shape *shape,
+                           bool *waits, bool *differs)
 {
-    struct hf_queue *queue =
-        hf_world_line((struct hf_world *)&sim->net.world, req->name, false);
+    uint64_t weight = shape->weight;
 
-    return queue != NULL ? hf_queue_find(queue, seq) : NULL;
-}
-
-static void check_full(struct sim *sim, const struct hf_req *req)
-{
-    struct hf_queue *queue = hf_world_line(&sim->net.world, req->name, false);
-
-    if (req->limit == 0 || queue == NULL || queue->waiting < req->limit)
-        sim_fail(sim, "%s: full for somebody with a limit of %u", req->name, req->limit);
-}
-
-/* What ENTER, READ and AMEND say of our place. */
-static void check_place(struct sim *sim, const struct hf_req *req,
-                        const struct hf_answer *answer)
-{
-    if (answer->me == answer->count)
-        return;
-    uint64_t               seq = answer->ticket[answer->me].seq;
-    const struct hf_place *place = place_at(sim, req, seq);
-    if (place == NULL) {
-        sim_fail(sim, "%s: there is no ticket %d", req->name, (int)seq);
-        return;
+    *differs = false;
+    for (const struct hf_place *p = queue != NULL ? queue->first : NULL; p != NULL;
+         p = p->next) {
+        weight += p->ticket.shape.weight;
+        *differs |= !hf_shape_agrees(&p->ticket.shape, shape);
     }
-    if (answer->ahead != count_ahead(place, false))
-        sim_fail(sim, "%s: ticket %d is told a wrong place", req->name, (int)seq);
-    if (req->op == HF_ENTER && req->limit != 0 && !place->granted &&
+    *waits = !*differs && weight > shape->capacity;
+}
+
+/* An ENTER that is refused is so for a reason, and leaves nothing behind. */
+static void check_refusal(struct sim *sim, const struct hf_req *req,
+                          const struct hf_place *place, int status)
+{
+    const struct hf_queue *queue = hf_world_line(&sim->net.world, req->name, false);
+    bool                   waits, differs;
+
+    judge_newcomer(queue, &req->shape, &waits, &differs);
+    bool good =
+        (status == HF_EBUSY && req->only_free && waits) ||
+        (status == HF_EMISMATCH && differs) ||
+        (status == HF_EFULL && waits && req->limit != 0 && queue->waiting >= req->limit);
+    if (!good)
+        sim_fail(sim, "%s: #%d is refused: %s", req->name, (int)req->id,
+                 hf_errname(status));
+    if (place != NULL)
+        sim_fail(sim, "%s: #%d is refused, and has ticket %d", req->name, (int)req->id,
+                 (int)place->ticket.seq);
+}
+
+/* What ENTER, AMEND and WATCH say of our place. */
+static void check_standing(struct sim *sim, const struct hf_req *req,
+                           const struct hf_place *place, const struct hf_standing *told)
+{
+    enum hf_stand state = place == NULL    ? HF_STAND_NONE
+                          : place->granted ? HF_STAND_HOLDS
+                                           : HF_STAND_WAITS;
+    bool          holds = state == HF_STAND_HOLDS;
+
+    if (told->state != state)
+        sim_fail(sim, "%s: #%d is told a wrong state", req->name, (int)req->id);
+    if (place == NULL)
+        return;
+    if (told->token != place->ticket.token || told->slot != place->ticket.slot ||
+        told->weight != place->ticket.shape.weight)
+        sim_fail(sim, "%s: #%d is told of another ticket", req->name, (int)req->id);
+    if (told->ahead != (holds ? 0 : count_ahead(place, false)))
+        sim_fail(sim, "%s: #%d is told a wrong place", req->name, (int)req->id);
+    if (req->op == HF_ENTER && req->only_free && !holds)
+        sim_fail(sim, "%s: #%d waits, although it only tries", req->name, (int)req->id);
+    if (req->op == HF_ENTER && req->limit != 0 && !holds &&
         count_ahead(place, true) >= req->limit)
         sim_fail(sim, "%s: ticket %d waits though the queue is full", req->name,
-                 (int)seq);
+                 (int)place->ticket.seq);
 }
 
-/* The word left at a place is heard by whoever watches, before or after. */
-static void check_asked(struct sim *sim, const struct hf_req *req)
+/* From now on its owner is to hear of it. */
+static void note_asked(struct sim *sim, const struct hf_req *req)
 {
-    const struct hf_place *place = place_at(sim, req, req->seq);
+    const struct hf_queue *queue = hf_world_line(&sim->net.world, req->name, false);
+    const struct hf_place *place = hf_queue_find(queue, req->token);
 
     for (size_t i = 0; i < sim->hosts; i++)
         for (size_t j = 0; sim->host[i].store != NULL && j < sim->wishes; j++)
             if (world_place(&sim->host[i], sim->wish[i][j].job.hold.id) == place)
                 sim->wish[i][j].asked_at = sim->net.now;
-    for (const struct hf_watch *watch = place->queue->watches; watch != NULL;
-         watch = watch->next)
-        if (watch->mine == place)
-            sim_fail(sim, "%s: the owner of ticket %d sleeps, though it is asked",
-                     req->name, (int)req->seq);
-}
-
-static void check_sleep(struct sim *sim, const struct net_letter *letter)
-{
-    const struct hf_req *req = &letter->req;
-    struct hf_session *session = hf_world_session(&sim->net.world, letter->call.session);
-    const struct hf_place *place =
-        session != NULL ? hf_session_place(session, req->id) : NULL;
-
-    if (place != NULL && letter->connection == session->connection &&
-        place->asked_at > req->stamp)
-        sim_fail(sim, "%s: ticket %d is watched by its owner, who was asked before",
-                 req->name, (int)place->ticket.seq);
 }
 
 static void check_answer(struct sim *sim, const struct net_letter *letter,
                          const struct hf_answer *answer)
 {
-    const struct hf_req *req = &letter->req;
+    const struct hf_req   *req = &letter->req;
+    const struct hf_place *place =
+        place_of(hf_world_session(&sim->net.world, letter->call.session), req->id);
 
-    if (is_verb(letter, HF_WATCH) && answer == NULL)
-        check_sleep(sim, letter);
     if (answer == NULL || answer->gone || letter->call.kind != HF_CALL_VERB)
         return;
-    if (req->op == HF_ENTER && answer->status == HF_EFULL)
-        check_full(sim, req);
-    else if (req->op == HF_ENTER || req->op == HF_READ || req->op == HF_AMEND)
-        check_place(sim, req, answer);
+    if (req->op == HF_ENTER && answer->status != 0)
+        check_refusal(sim, req, place, answer->status);
+    else if (req->op == HF_ENTER || req->op == HF_AMEND ||
+             (req->op == HF_WATCH && req->id != 0))
+        check_standing(sim, req, place, &answer->standing);
     else if (req->op == HF_ASK && answer->status == 0)
-        check_asked(sim, req);
+        note_asked(sim, req);
 }
 
 /* A letter that only keeps a session, or has it forget a watch, changes no line. */

@@ -187,7 +187,7 @@ static void test_a_writer_that_lessens_wakes_readers_only(void **state)
     assert_int_equal(b.job.hold.state, HF_HOLD_HELD);
     hf_engine_turn(&c.engine, 2, true);
     assert_int_equal(c.job.hold.state, HF_HOLD_WAITING);
-    assert_int_equal(c.job.ahead, 2);
+    assert_int_equal(c.job.known.ahead, 2);
     close_store(a.store);
     close_store(b.store);
     close_store(c.store);
@@ -209,7 +209,7 @@ static void test_a_holder_that_is_asked_is_rung(void **state)
     want(&a, 1);
     hf_engine_turn(&b.engine, 1, false);
     errand.req = (struct hf_req){
-        .op = HF_ASK, .name = "a", .seq = a.job.hold.seq, .note = "lunch"
+        .op = HF_ASK, .name = "a", .token = a.job.hold.token, .note = "lunch"
     };
     hf_errand_start(&errand, &b.engine);
     hf_engine_turn(&b.engine, 2, false);

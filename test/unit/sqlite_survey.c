@@ -85,6 +85,7 @@ static void names_what_changed_and_nothing_else(void **state)
     enter(&player, "known", MUTEX, &ask);
     uint64_t other = enter(&player, "quiet", MUTEX, &ask);
     start_survey(&eye, &survey);
+    assert_int_equal(list(&player, "quiet", &ask), 0);
     assert_true(ask.seen[0].left == INT64_MAX);
 
     uint64_t id = enter(&player, "new", MUTEX, &ask);

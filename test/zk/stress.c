@@ -121,7 +121,7 @@ static void take_view(struct seat *self)
     bool entering = self->state == ENTERING;
 
     if (has_place(&self->ask))
-        self->judged.seq = place_of(&self->ask);
+        judge_learn(&self->judged, token_of(&self->ask));
     if (self->drop) {
         begin_leave(self);
     } else if (!has_place(&self->ask)) {

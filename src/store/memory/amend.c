@@ -1,7 +1,4 @@
-/* amend.c - AMEND: a place weighs less from now on, and keeps its seq and token.
- *
- * The answer is as of READ.
- */
+/* amend.c - AMEND: a place weighs less from now on, and keeps its seq and token. */
 #include "store/memory/world.h"
 
 /* Only ever less: a late repeat of an earlier AMEND changes nothing. */
@@ -12,9 +9,8 @@ int hf_world_amend(struct hf_world *world, const struct hf_session *session,
     struct hf_queue *queue = place != NULL ? place->queue : NULL;
 
     if (queue != NULL && req->shape.weight < place->ticket.shape.weight) {
-        hf_queue_lessen(queue, place, req->shape.weight, world->wall);
-        hf_world_changed(world, queue, place->ticket.seq, session);
-        place->amended_at = world->stamp;
+        place->ticket.shape.weight = req->shape.weight;
+        hf_world_changed(world, queue, session);
     }
-    return hf_world_read(world, session, req, answer);
+    return hf_answer_standing(answer, place);
 }

@@ -1,7 +1,6 @@
 /* ask.c - ASK: leaving word at a place that somebody would like it to be given up.
  *
- * The last word stays until the place goes.  Its stamp makes a WATCH of the owner complete
- * that arrives after it.
+ * The last word stays until the place goes: it is part of how a holder's place stands.
  */
 #include "store/memory/world.h"
 
@@ -15,7 +14,7 @@ int hf_world_ask(struct hf_world *world, const struct hf_session *session,
                  const struct hf_req *req)
 {
     struct hf_queue *queue = hf_world_line(world, req->name, false);
-    struct hf_place *place = hf_queue_find_named(queue, req->seq, req->token);
+    struct hf_place *place = hf_queue_find(queue, req->token);
     if (place == NULL)
         return HF_ENOTFOUND;
 
@@ -25,7 +24,6 @@ int hf_world_ask(struct hf_world *world, const struct hf_session *session,
     assert(place->queue == queue);
     free(place->asked);
     place->asked = reason;
-    place->asked_at = ++world->stamp;
-    hf_world_asked(world, place, session);
+    hf_world_tell(world, queue, session);
     return 0;
 }

@@ -7,7 +7,7 @@ int hf_world_break(struct hf_world *world, const struct hf_session *session,
                    const struct hf_req *req)
 {
     struct hf_queue *queue = hf_world_line(world, req->name, false);
-    struct hf_place *place = hf_queue_find_named(queue, req->seq, req->token);
+    struct hf_place *place = hf_queue_find(queue, req->token);
 
     if (place == NULL)
         return HF_ENOTFOUND;

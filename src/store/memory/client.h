@@ -8,7 +8,7 @@
 
 /* A request that was sent.  It ends with its answer, or with the wire or session that it
  * was sent on.  Without a lease nobody notices that a wire loses answers: what was sent on
- * such a wire, a READ too, does not end. */
+ * such a wire does not end. */
 struct hf_flight {
     uint64_t       serial; /* 0: unused */
     struct hf_req *req;

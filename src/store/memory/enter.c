@@ -20,21 +20,29 @@ static struct hf_place *join_line(struct hf_world *world, struct hf_session *ses
     }
     place->id = req->id;
     place->session = session;
-    place->ticket = (struct hf_ticket){ .seq = ++world->seq,
-                                        .token = ++world->token,
-                                        .shape = req->shape };
+    uint64_t token = ++world->token;
+    place->ticket = (struct hf_ticket){
+        .seq = token, .token = token, .shape = req->shape, .since = world->wall
+    };
     place->beside = session->places;
     session->places = place;
-    hf_queue_join(queue, place, world->wall);
-    hf_world_changed(world, queue, 0, session);
+    hf_queue_join(queue, place);
+    hf_world_changed(world, queue, session);
     return place;
 }
 
-/* Whoever is granted at once queues behind nobody. */
-static bool line_is_full(const struct hf_queue *queue, const struct hf_req *req)
+/* Why there is no place for it in the line; else 0. */
+static int refuse(const struct hf_queue *queue, const struct hf_req *req)
 {
-    return req->limit != 0 && queue->waiting >= req->limit &&
-           !hf_queue_free_for(queue, &req->shape);
+    enum hf_verdict verdict = hf_sum_judge(&queue->all, &req->shape);
+
+    if (verdict == HF_PASSES)
+        return 0;
+    if (verdict != HF_BLOCKED)
+        return hf_verdict_status(verdict);
+    if (req->only_free)
+        return HF_EBUSY;
+    return req->limit != 0 && queue->waiting >= req->limit ? HF_EFULL : 0;
 }
 
 int hf_world_enter(struct hf_world *world, struct hf_session *session,
@@ -42,27 +50,22 @@ int hf_world_enter(struct hf_world *world, struct hf_session *session,
 {
     struct hf_place *place = hf_session_place(session, req->id);
     struct hf_queue *queue = hf_world_line(world, req->name, true);
-    int              r = HF_ENOMEM;
+    int              r = 0;
 
     assert(req->id != 0);
     if (queue == NULL)
         return HF_ENOMEM;
     /* A repeat gets the place it has; one that was taken away stays away. */
     bool repeat = place != NULL;
-    bool refused = req->only_free && !hf_queue_free_for(queue, &req->shape);
-    if (!repeat && !refused) {
-        r = HF_EFULL;
-        if (line_is_full(queue, req))
-            goto out;
-        r = HF_ENOMEM;
+    if (!repeat && (r = refuse(queue, req)) == 0) {
         place = join_line(world, session, queue, req);
-        if (place == NULL)
-            goto out;
+        r = place == NULL ? HF_ENOMEM : 0;
     }
-    bool present = place != NULL && place->queue == queue;
-    r = hf_answer_line(answer, queue, present ? place : NULL, &req->shape);
     answer->stamp = world->stamp;
-out:
+    if (r == 0)
+        r = hf_answer_standing(answer, place);
+    else if (r == HF_EBUSY)
+        answer->standing.token = queue->first->ticket.token;
     hf_world_tidy(world, queue);
     return r;
 }

@@ -158,9 +158,7 @@ static void answer_failed(struct hf_memory *memory)
 
     memory->failed = (struct hf_requests){ 0 };
     while ((req = hf_requests_take(&all)) != NULL) {
-        req->snapshot = (struct hf_line){ 0 };
-        req->me = 0;
-        req->ahead = 0;
+        req->line = (struct hf_line){ 0 };
         req->findings = 0;
         finish_request(memory, req);
     }
@@ -182,12 +180,10 @@ static void take_answer(struct hf_memory *memory, const struct hf_answer *answer
     struct hf_req *req = flight->req;
     flight->serial = 0;
     req->status = answer->status;
-    req->snapshot = (struct hf_line){ answer->ticket, answer->count };
-    req->me = answer->me;
-    req->ahead = answer->ahead;
-    assert(req->me <= req->snapshot.count);
-    if (req->op == HF_ENTER || req->op == HF_READ || req->op == HF_LIST ||
-        req->op == HF_AMEND)
+    req->standing = answer->standing;
+    if (req->op == HF_LIST)
+        req->line = (struct hf_line){ answer->ticket, answer->count };
+    if (req->op == HF_LIST || req->op == HF_ENTER)
         req->stamp = answer->stamp;
     if (req->op == HF_EXAMINE) {
         req->finding = answer->findings.finding;

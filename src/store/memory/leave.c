@@ -21,9 +21,9 @@ void hf_world_depart(struct hf_world *world, struct hf_place *place,
 {
     struct hf_queue *queue = place->queue;
 
-    assert(queue != NULL && hf_queue_find(queue, place->ticket.seq) == place);
-    hf_queue_part(queue, place, world->wall);
-    hf_world_changed(world, queue, place->ticket.seq, by);
+    assert(queue != NULL);
+    hf_queue_part(queue, place);
+    hf_world_changed(world, queue, by);
     hf_world_tidy(world, queue);
 }
 

@@ -136,19 +136,15 @@ static const struct hf_answer *wire_receive(struct hf_wire *base, hf_time now)
     }
     pthread_mutex_lock(&wire->shared->mutex);
     wire->next = hf_world_pass(world, now);
-    uint64_t serial = hf_world_news(world, wire->session);
-    bool     gone = wire->session != 0 && hf_world_session(world, wire->session) == NULL;
+    bool news = hf_world_news(world, wire->session, &wire->answer);
+    bool gone = wire->session != 0 && hf_world_session(world, wire->session) == NULL;
     pthread_mutex_unlock(&wire->shared->mutex);
-    if (serial == 0 && !gone)
-        return NULL;
-    if (gone)
+    if (gone) {
         wire->session = 0; /* told once */
-    wire->answer.serial = serial;
-    wire->answer.gone = gone;
-    wire->answer.status = 0;
-    wire->answer.ahead = 0;
-    wire->answer.count = wire->answer.me = 0;
-    return &wire->answer;
+        hf_answer_begin(&wire->answer, 0);
+        wire->answer.gone = true;
+    }
+    return news || gone ? &wire->answer : NULL;
 }
 
 static void wire_quiet(struct hf_wire *base)

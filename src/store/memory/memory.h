@@ -24,8 +24,8 @@ struct hf_wire {
     /* Takes a copy of what it needs. */
     void (*send)(struct hf_wire *wire, const struct hf_call *call, hf_time now);
 
-    /* The next answer, lent until the next call; NULL: none yet.  The answer to
-     * a WATCH is its serial alone.  Serial 0: nobody asked, the session is gone. */
+    /* The next answer, lent until the next call; NULL: none yet.  Serial 0: nobody
+     * asked, the session is gone. */
     const struct hf_answer *(*receive)(struct hf_wire *wire, hf_time now);
 
     /* Clear what made fd readable. */

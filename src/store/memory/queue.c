@@ -21,7 +21,7 @@ struct hf_queue *hf_queue_new(const char *name)
 void hf_queue_free(struct hf_queue *queue)
 {
     assert(queue->first == NULL && queue->watches == NULL);
-    assert(queue->held == 0 && queue->waiting == 0);
+    assert(queue->all.count == 0 && queue->waiting == 0);
     free(queue->name);
     free(queue);
 }
@@ -32,22 +32,6 @@ void hf_place_free(struct hf_place *place)
     free(place->asked);
     free(place->note);
     free(place);
-}
-
-/* Next to be granted is whoever stands behind the granted ones: all those are
- * of one kind, so the first tells whether `shape` is of that kind. */
-static bool has_room(const struct hf_queue *queue, const struct hf_shape *shape)
-{
-    if (queue->held == 0)
-        return true;
-    assert(queue->first->granted); /* the granted ones are the first few */
-    return hf_shape_agrees(&queue->first->ticket.shape, shape) &&
-           queue->held + shape->weight <= shape->capacity;
-}
-
-bool hf_queue_free_for(const struct hf_queue *queue, const struct hf_shape *shape)
-{
-    return queue->waiting == 0 && has_room(queue, shape);
 }
 
 static bool slot_taken(const struct hf_queue *queue, int slot)
@@ -61,7 +45,6 @@ static bool slot_taken(const struct hf_queue *queue, int slot)
 
 static void grant_place(struct hf_queue *queue, struct hf_place *place, int64_t wall)
 {
-    assert(!place->granted && queue->waiting > 0);
     assert(place->prev == NULL || place->prev->granted);
     if (hf_shape_has_slots(&place->ticket.shape)) {
         int slot = 0;
@@ -71,44 +54,43 @@ static void grant_place(struct hf_queue *queue, struct hf_place *place, int64_t 
     }
     place->ticket.since = wall;
     place->granted = true;
-    queue->held += place->ticket.shape.weight;
-    queue->waiting--;
 }
 
-/* After something ahead has left or shrunk. */
-static void grant_more(struct hf_queue *queue, int64_t wall)
+void hf_queue_settle(struct hf_queue *queue, int64_t wall)
 {
-    struct hf_place *next = queue->first;
+    struct hf_sum ahead = { 0 };
 
-    while (next != NULL && next->granted)
-        next = next->next;
-    for (; next != NULL && has_room(queue, &next->ticket.shape); next = next->next)
-        grant_place(queue, next, wall);
+    queue->waiting = 0;
+    for (struct hf_place *place = queue->first; place != NULL; place = place->next) {
+        place->ahead = ahead.count;
+        bool passes = hf_sum_next(&ahead, &place->ticket.shape);
+        assert(passes || !place->granted); /* what is granted stays so until it leaves */
+        if (passes && !place->granted)
+            grant_place(queue, place, wall);
+        queue->waiting += !passes;
+    }
+    queue->all = ahead;
 }
 
-void hf_queue_join(struct hf_queue *queue, struct hf_place *place, int64_t wall)
+void hf_queue_join(struct hf_queue *queue, struct hf_place *place)
 {
-    bool at_once = hf_queue_free_for(queue, &place->ticket.shape);
-
     assert(queue->last == NULL || queue->last->ticket.seq < place->ticket.seq);
     assert(place->queue == NULL && !place->granted);
     place->queue = queue;
     place->prev = queue->last;
     place->ticket.line = queue->name;
+    place->ticket.note = place->note;
     place->ticket.slot = -1;
-    place->ticket.since = wall;
     if (queue->last != NULL)
         queue->last->next = place;
     else
         queue->first = place;
     queue->last = place;
-    queue->waiting++;
-    if (at_once)
-        grant_place(queue, place, wall);
 }
 
-static void unlink_place(struct hf_queue *queue, struct hf_place *place)
+void hf_queue_part(struct hf_queue *queue, struct hf_place *place)
 {
+    assert(place->queue == queue);
     if (place->prev != NULL)
         place->prev->next = place->next;
     else
@@ -119,93 +101,29 @@ static void unlink_place(struct hf_queue *queue, struct hf_place *place)
         queue->last = place->prev;
     place->prev = place->next = NULL;
     place->queue = NULL;
+    place->granted = false;
     assert((queue->first == NULL) == (queue->last == NULL));
 }
 
-void hf_queue_part(struct hf_queue *queue, struct hf_place *place, int64_t wall)
+struct hf_standing hf_place_standing(const struct hf_place *place)
 {
-    assert(place->queue == queue);
-    assert(!place->granted || queue->held >= place->ticket.shape.weight);
-    assert(place->granted || queue->waiting > 0);
-    if (place->granted)
-        queue->held -= place->ticket.shape.weight;
-    else
-        queue->waiting--;
-    place->granted = false;
-    unlink_place(queue, place);
-    for (struct hf_watch *watch = queue->watches; watch != NULL; watch = watch->next)
-        if (watch->mine == place)
-            watch->mine = NULL;
-    grant_more(queue, wall);
+    if (place == NULL || place->queue == NULL)
+        return (struct hf_standing){ .state = HF_STAND_NONE, .slot = -1 };
+    return (struct hf_standing){
+        .state = place->granted ? HF_STAND_HOLDS : HF_STAND_WAITS,
+        .token = place->ticket.token,
+        .weight = place->ticket.shape.weight,
+        .slot = place->ticket.slot,
+        .ahead = place->granted ? 0 : place->ahead,
+        .asked = place->granted ? place->asked : NULL,
+    };
 }
 
-void hf_queue_lessen(struct hf_queue *queue, struct hf_place *place, uint32_t weight,
-                     int64_t wall)
+struct hf_place *hf_queue_find(const struct hf_queue *queue, uint64_t token)
 {
-    uint32_t *old = &place->ticket.shape.weight;
+    struct hf_place *place = queue != NULL ? queue->first : NULL;
 
-    assert(place->queue == queue && weight >= 1 && weight <= *old);
-    if (place->granted)
-        queue->held -= *old - weight;
-    *old = weight;
-    grant_more(queue, wall);
-}
-
-struct hf_place *hf_queue_find(const struct hf_queue *queue, uint64_t seq)
-{
-    struct hf_place *place = queue->first;
-
-    while (place != NULL && place->ticket.seq < seq)
+    while (place != NULL && place->ticket.token != token)
         place = place->next;
-    return place != NULL && place->ticket.seq == seq ? place : NULL;
-}
-
-struct hf_place *hf_queue_find_named(const struct hf_queue *queue, uint64_t seq,
-                                     uint64_t token)
-{
-    struct hf_place *place = queue != NULL ? hf_queue_find(queue, seq) : NULL;
-    bool             other = place != NULL && token != 0 && token != place->ticket.token;
-
-    return other ? NULL : place;
-}
-
-static bool watches_seq(const struct hf_watch *watch, uint64_t seq)
-{
-    for (size_t i = 0; i < watch->count; i++)
-        if (watch->seqs[i] == seq)
-            return true;
-    return false;
-}
-
-/* It waits in line, and has got what it waits for or lost its place. */
-static bool has_its_turn(const struct hf_watch *watch)
-{
-    return watch->waits && (watch->mine == NULL || watch->mine->granted);
-}
-
-bool hf_watch_hit(const struct hf_watch *watch, enum hf_habit habit, uint64_t seq)
-{
-    if (watch->count == 0)
-        return true;
-    if (habit != HF_WAKE_LEFT && has_its_turn(watch))
-        return true;
-    return (habit != HF_WAKE_GRANT || !watch->waits) && watches_seq(watch, seq);
-}
-
-bool hf_watch_due(const struct hf_watch *watch, enum hf_habit habit, uint64_t since)
-{
-    if (watch->count == 0 && since != 0 && watch->queue->changed > since)
-        return true;
-    if (watch->mine != NULL && watch->mine->asked_at > since)
-        return true;
-    if (habit != HF_WAKE_LEFT && has_its_turn(watch))
-        return true;
-    if (habit == HF_WAKE_GRANT && watch->waits)
-        return false;
-    for (size_t i = 0; i < watch->count; i++) {
-        const struct hf_place *place = hf_queue_find(watch->queue, watch->seqs[i]);
-        if (place == NULL || place->amended_at > since)
-            return true;
-    }
-    return false;
+    return place;
 }

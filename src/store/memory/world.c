@@ -81,55 +81,51 @@ static void fire_watch(struct hf_world *world, struct hf_watch **at,
     struct hf_watch *watch = *at;
 
     *at = watch->next;
-    watch->queue = NULL;
     append_news(&watch->session->news, watch);
     if (world->bell != NULL && watch->session != by)
         world->bell(watch->session->owner);
 }
 
-void hf_world_changed(struct hf_world *world, struct hf_queue *queue, uint64_t seq,
-                      const struct hf_session *by)
+void hf_world_tell(struct hf_world *world, struct hf_queue *queue,
+                   const struct hf_session *by)
 {
     struct hf_watch **at = &queue->watches;
 
-    queue->changed = ++world->stamp;
     while (*at != NULL) {
-        if (hf_watch_hit(*at, world->habit, seq))
+        bool needless = world->eager && (*at)->req.id != 0;
+        if (needless || hf_watch_due(*at, queue))
             fire_watch(world, at, by);
         else
             at = &(*at)->next;
     }
+}
+
+void hf_world_changed(struct hf_world *world, struct hf_queue *queue,
+                      const struct hf_session *by)
+{
+    queue->changed = ++world->stamp;
+    hf_queue_settle(queue, world->wall);
+    hf_world_tell(world, queue, by);
     while (world->surveys != NULL) {
         world->surveys->session->surveyed = world->stamp;
         fire_watch(world, &world->surveys, by);
     }
 }
 
-void hf_world_asked(struct hf_world *world, const struct hf_place *place,
-                    const struct hf_session *by)
-{
-    struct hf_watch **at = &place->queue->watches;
-
-    while (*at != NULL) {
-        if ((*at)->mine == place)
-            fire_watch(world, at, by);
-        else
-            at = &(*at)->next;
-    }
-}
-
-uint64_t hf_world_news(struct hf_world *world, uint64_t number)
+/* The answer is as of now, not as of when it came true. */
+bool hf_world_news(struct hf_world *world, uint64_t number, struct hf_answer *answer)
 {
     struct hf_session *session = hf_world_session(world, number);
     struct hf_watch   *watch = session != NULL ? session->news : NULL;
     if (watch == NULL)
-        return 0;
+        return false;
 
-    assert(watch->queue == NULL && watch->session == session);
-    uint64_t serial = watch->serial;
+    assert(watch->session == session);
+    hf_answer_begin(answer, watch->serial);
+    answer->status = hf_answer_standing(answer, hf_session_place(session, watch->req.id));
     session->news = watch->next;
-    free(watch);
-    return serial;
+    hf_watch_free(watch);
+    return true;
 }
 
 /* ---- Sessions --------------------------------------------------------------- */
@@ -147,13 +143,8 @@ struct hf_session *hf_world_session(const struct hf_world *world, uint64_t numbe
 static void drop_watches(struct hf_world *world, struct hf_session *session)
 {
     hf_world_unwatch(world, session, 0);
-    hf_world_unsurvey(world, session, 0);
+    hf_watch_forget(&session->news, session, 0);
     session->surveyed = 0;
-    while (session->news != NULL) {
-        struct hf_watch *watch = session->news;
-        session->news = watch->next;
-        free(watch);
-    }
 }
 
 void hf_world_end(struct hf_world *world, struct hf_session *session)
@@ -166,8 +157,8 @@ void hf_world_end(struct hf_world *world, struct hf_session *session)
         struct hf_queue *queue = place->queue;
         session->places = place->beside;
         if (queue != NULL) {
-            hf_queue_part(queue, place, world->wall);
-            hf_world_changed(world, queue, place->ticket.seq, session);
+            hf_queue_part(queue, place);
+            hf_world_changed(world, queue, session);
             hf_world_tidy(world, queue);
         }
         hf_place_free(place);
@@ -254,12 +245,7 @@ static bool end_by_will(struct hf_world *world, uint64_t number, struct hf_answe
 bool hf_world_call(struct hf_world *world, const struct hf_call *call, hf_time now,
                    struct hf_answer *answer)
 {
-    answer->serial = call->serial;
-    answer->gone = false;
-    answer->session = 0;
-    answer->status = 0;
-    answer->ahead = 0;
-    answer->count = answer->me = 0;
+    hf_answer_begin(answer, call->serial);
     hf_world_pass(world, now);
     if (call->kind == HF_CALL_HELLO)
         return hello_session(world, call, now, answer);
@@ -285,7 +271,6 @@ bool hf_world_call(struct hf_world *world, const struct hf_call *call, hf_time n
         return hf_world_verb(world, session, call->serial, call->req, answer);
     case HF_CALL_FORGET:
         hf_world_unwatch(world, session, call->serial);
-        hf_world_unsurvey(world, session, call->serial);
         return false;
     default:
         assert(call->kind == HF_CALL_BYE);

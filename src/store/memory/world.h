@@ -42,12 +42,11 @@ struct hf_answer {
     uint64_t               session; /* of a HELLO */
     int                    status;
     uint64_t               stamp;
-    uint64_t               ahead;
-    size_t                 me;
+    struct hf_standing     standing; /* its reason is in `text` */
     size_t                 count;
     struct hf_ticket      *ticket;
     size_t                 room;
-    char                  *text; /* what the tickets' strings point to */
+    char                  *text; /* what all its strings point to */
     size_t                 text_room;
     struct hf_finding_list findings; /* EXAMINE */
 };
@@ -70,11 +69,10 @@ struct hf_world {
     struct hf_queue   *queue[HF_WORLD_BUCKETS]; /* by the name's hash */
     struct hf_session *sessions;
     struct hf_watch   *surveys; /* that wait */
-    enum hf_habit      habit;
-    uint64_t           number;  /* last session; may begin anywhere */
-    uint64_t           seq;     /* last ticket, over all lines */
-    uint64_t           token;   /* last token, over all lines */
-    uint64_t           stamp;   /* changes so far, from 1 */
+    bool               eager;  /* a change completes every WATCH of a place in its line */
+    uint64_t           number; /* last session; may begin anywhere */
+    uint64_t           token;  /* last token, over all lines; the seq is the same */
+    uint64_t           stamp;  /* changes so far, from 1 */
     uint64_t           emptied; /* stamp when a line was last forgotten */
     int64_t            wall;    /* the time of day, kept up by the caller */
 
@@ -90,8 +88,8 @@ void hf_world_finish(struct hf_world *world);
 bool hf_world_call(struct hf_world *world, const struct hf_call *call, hf_time now,
                    struct hf_answer *answer);
 
-/* The serial of a watch of this session that came true, or 0. */
-uint64_t hf_world_news(struct hf_world *world, uint64_t session);
+/* The answer to a WATCH or SURVEY of this session that came true.  False: there is none. */
+bool hf_world_news(struct hf_world *world, uint64_t session, struct hf_answer *answer);
 
 /* End the sessions whose time is up.  Returns when the next one's will be. */
 hf_time hf_world_pass(struct hf_world *world, hf_time now);
@@ -106,23 +104,22 @@ void               hf_world_end(struct hf_world *world, struct hf_session *sessi
 /* The line of that name; made if `make`. NULL: there is none, or no memory. */
 struct hf_queue *hf_world_line(struct hf_world *world, const char *name, bool make);
 
-/* After a change: tell the watchers (`seq` has left or shrunk, or 0); tell the
- * owner of a place of the word left there; forget an empty line. */
-void hf_world_changed(struct hf_world *world, struct hf_queue *queue, uint64_t seq,
+/* A line has changed: grant what passes now, and tell. */
+void hf_world_changed(struct hf_world *world, struct hf_queue *queue,
                       const struct hf_session *by);
-void hf_world_asked(struct hf_world *world, const struct hf_place *place,
-                    const struct hf_session *by);
+
+/* Complete what has come true of the WATCHes in a line; forget a line that is empty. */
+void hf_world_tell(struct hf_world *world, struct hf_queue *queue,
+                   const struct hf_session *by);
 void hf_world_tidy(struct hf_world *world, struct hf_queue *queue);
 
 /* Hand a request to its verb.  False if the answer comes later. */
 bool hf_world_verb(struct hf_world *world, struct hf_session *session, uint64_t serial,
                    const struct hf_req *req, struct hf_answer *answer);
 
-/* The verbs: 0 or HF_E..., but for a WATCH: false if it is answered later, as news. */
+/* The verbs: 0 or HF_E...; WATCH and SURVEY: false if it is answered later, as news. */
 int  hf_world_enter(struct hf_world *world, struct hf_session *session,
                     const struct hf_req *req, struct hf_answer *answer);
-int  hf_world_read(struct hf_world *world, const struct hf_session *session,
-                   const struct hf_req *req, struct hf_answer *answer);
 bool hf_world_watch(struct hf_world *world, struct hf_session *session, uint64_t serial,
                     const struct hf_req *req, struct hf_answer *answer);
 int  hf_world_leave(struct hf_world *world, struct hf_session *session,
@@ -139,15 +136,23 @@ int  hf_world_prove(struct hf_world *world, const struct hf_session *session,
                     const struct hf_req *req);
 int  hf_world_examine(struct hf_world *world, const struct hf_session *session,
                       const char *name, struct hf_answer *answer);
-
 bool hf_world_survey(struct hf_world *world, struct hf_session *session, uint64_t serial,
-                     struct hf_answer *answer);
+                     const struct hf_req *req, struct hf_answer *answer);
 
-/* Forget a watch or survey of the session by its serial; 0: all of them. */
-void hf_world_unwatch(struct hf_world *world, const struct hf_session *session,
+/* Forget what the session watches, by its serial; 0: all of it. */
+void hf_world_unwatch(struct hf_world *world, struct hf_session *session,
                       uint64_t serial);
-void hf_world_unsurvey(struct hf_world *world, struct hf_session *session,
-                       uint64_t serial);
+
+struct hf_watch *hf_watch_new(struct hf_session *session, uint64_t serial,
+                              const struct hf_req *req);
+void             hf_watch_free(struct hf_watch *watch);
+
+/* Has it come true? */
+bool hf_watch_due(const struct hf_watch *watch, const struct hf_queue *queue);
+
+/* Take those of the session out of a list: one, or with serial 0 all.  Were there any? */
+bool hf_watch_forget(struct hf_watch **at, const struct hf_session *session,
+                     uint64_t serial);
 
 /* Take a place out of its line, for `by`, and tell who watches.  Its memory stays. */
 void hf_world_depart(struct hf_world *world, struct hf_place *place,
@@ -159,9 +164,9 @@ struct hf_place *hf_session_place(const struct hf_session *session, uint64_t id)
 /* Room for so many tickets, and for so many bytes of their strings.  False: no memory. */
 bool hf_answer_reserve(struct hf_answer *answer, size_t tickets, size_t bytes);
 
-/* Write the line into the answer, as the place `mine` has to see it; or, if that is NULL,
- * an outsider of that shape; or, if that is NULL too, the whole line.  0 or HF_ENOMEM. */
-int hf_answer_line(struct hf_answer *answer, const struct hf_queue *queue,
-                   const struct hf_place *mine, const struct hf_shape *shape);
+/* Make an answer of "yes, and nothing more"; write into it how a place stands (NULL: there
+ * is none).  0 or HF_ENOMEM. */
+void hf_answer_begin(struct hf_answer *answer, uint64_t serial);
+int  hf_answer_standing(struct hf_answer *answer, const struct hf_place *place);
 
 #endif

@@ -1,4 +1,4 @@
-/* anybody.c - anybody's place, by its seq: what BREAK, ASK and PROVE by a token share. */
+/* anybody.c - anybody's place, by its token: what BREAK, ASK and PROVE by a token share. */
 #include "store/served/served.h"
 
 #include <assert.h>
@@ -20,18 +20,12 @@ void hf_served_found(struct hf_served_task *task, int code, const void *reply)
         place_is_gone(task);
 }
 
-/* Here seq and token are the same. */
-bool hf_served_begin_other(struct hf_served_task *task)
+void hf_served_begin_other(struct hf_served_task *task)
 {
     struct hf_served    *served = hf_served_of(task);
     const struct hf_req *req = task->base.req;
 
     assert(req->op == HF_BREAK || req->op == HF_ASK);
-    if (req->token != 0 && req->token != req->seq) {
-        place_is_gone(task);
-        return false;
-    }
     served->ops->begin(task);
-    served->ops->add_seq(served, req->seq);
-    return true;
+    served->ops->add_seq(served, req->token);
 }

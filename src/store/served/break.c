@@ -5,8 +5,7 @@ void hf_served_break(struct hf_served_task *task)
 {
     struct hf_served *served = hf_served_of(task);
 
-    if (!hf_served_begin_other(task))
-        return;
+    hf_served_begin_other(task);
     served->ops->add_note(served, task->base.req->note);
     hf_served_send(task, hf_served_found);
 }

@@ -348,9 +348,9 @@ struct hf_ticket *hf_served_tickets(struct hf_served *served, size_t count);
 void              hf_served_sort(struct hf_ticket *ticket, size_t count);
 void hf_served_listed(struct hf_served_task *task, size_t count, uint64_t stamp);
 
-/* anybody.c.  BREAK, ASK: begin the call; false: there is no such place, and that is the
- * answer.  What such a call is answered: is the place there? */
-bool                hf_served_begin_other(struct hf_served_task *task);
+/* anybody.c.  BREAK, ASK: begin the call.  What such a call is answered: is the place
+ * there? */
+void                hf_served_begin_other(struct hf_served_task *task);
 hf_served_on_answer hf_served_found;
 
 /* EXAMINE: answer by these, and clear them. */

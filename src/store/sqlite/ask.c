@@ -7,7 +7,7 @@
 
 static int write_asked(struct hf_sq *sq, const struct hf_req *req)
 {
-    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_ASK, req->name, req->seq);
+    sqlite3_stmt *query = hf_sq_db_bind(&sq->db, HF_SQ_ASK, req->name, req->token);
 
     sqlite3_bind_text(query, 3, req->note != NULL ? req->note : "", -1, SQLITE_STATIC);
     return hf_sq_db_step(&sq->db, query);

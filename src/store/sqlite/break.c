@@ -12,10 +12,9 @@
 static int find_living(struct hf_sq *sq, const struct hf_req *req, struct hf_sq_row *ret)
 {
     assert(sq->live.taken); /* it cannot go between this and the change */
-    bool other = req->token != 0 && req->token != req->seq;
-    int  r = other ? 0 : hf_sq_row_find(sq, req->name, req->seq, ret);
+    int r = hf_sq_row_find(sq, req->name, req->token, ret);
 
-    if (r == 0 || (r == 1 && !hf_sq_live_has(&sq->live, req->seq)))
+    if (r == 0 || (r == 1 && !hf_sq_live_has(&sq->live, req->token)))
         return hf_sq_fail(sq, HF_ENOTFOUND, "that place in \"%.120s\" is gone",
                           req->name);
     return r < 0 ? r : 0;

@@ -1,7 +1,7 @@
 /* break.c - BREAK: deleting somebody else's place.
  *
- * A place is found by its number, and known by its token: numbers may start afresh.  The
- * name of its node is never used again.
+ * A place is known by its token: numbers may start afresh.  The name of its node is never
+ * used again.
  */
 #include "store/zookeeper/inner.h"
 

@@ -77,8 +77,7 @@ const struct hf_zk_item *hf_zk_items_find(const struct hf_zk_items *items,
     assert(req->op == HF_BREAK || req->op == HF_ASK);
     for (size_t i = 0; i < items->count; i++) {
         const struct hf_zk_item *item = &items->item[i];
-        if (item->there && item->seq == req->seq &&
-            (req->token == 0 || req->token == item->token))
+        if (item->there && item->token == req->token)
             return item;
     }
     return NULL;

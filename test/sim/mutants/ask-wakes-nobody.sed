@@ -1,2 +1,2 @@
 # src/store/memory/ask.c: word is left, and nobody told
-s/^    hf_world_asked(world, place, session);/    (void)session;/
+s/^    hf_world_tell(world, queue, session);/    (void)session;/

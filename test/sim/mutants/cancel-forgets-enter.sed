@@ -1,2 +1,2 @@
 # src/core/hold.c: a wish dropped before its ticket is known leaves that ticket behind
-s/bool outside = hold->state == HF_HOLD_WAITING && hold->seq == 0;/bool outside = hold->seq == 0;/
+/^static void on_drop/,/^}/ s/if (hold->state == HF_HOLD_OUTSIDE)/if (hold->state == HF_HOLD_OUTSIDE || hold->state == HF_HOLD_ENTERING)/

@@ -1,2 +1,2 @@
 # src/store/memory/enter.c: who holds counts as waiting
-s/queue->waiting >= req->limit/queue->waiting + (queue->held > 0) >= req->limit/
+s/queue->waiting >= req->limit/queue->all.count >= req->limit/

@@ -136,6 +136,23 @@ static bool judge_holder(const struct judged *self, const struct witness *there,
     return true;
 }
 
+void judge_learn(struct judged *self, uint64_t token)
+{
+    struct witness there;
+    char           folder[80], path[80 + WITNESS_NAME];
+
+    if (self->token == token)
+        return; /* a downgrade makes another node, with the same number */
+    snprintf(folder, sizeof folder, "/%s", self->name);
+    witness_look_in(&raw, folder, &there);
+    self->token = token;
+    for (size_t i = 0; i < there.count; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, there.name[i]);
+        if (witness_czxid_in(&raw, path) == token)
+            self->seq = seq_of(there.name[i]);
+    }
+}
+
 bool judge_grant(struct judged *self)
 {
     struct witness there;

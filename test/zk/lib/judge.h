@@ -22,7 +22,8 @@
 struct judged {
     const char *name;   /* of the lock; NULL: not in use */
     const void *client; /* whose it is */
-    uint64_t    seq;    /* 0: not known */
+    uint64_t    token;
+    uint64_t    seq; /* of its node; 0: not known */
     bool        reads;
     bool        holds; /* from the grant until LEAVE is submitted */
     bool        leaves;
@@ -32,6 +33,9 @@ struct judged {
 void judge_open(void);
 void judge_add(const struct judged *judged); /* it stays */
 void judge_close(void);
+
+/* `self` was told that it has a place with this token: which node is it? */
+void judge_learn(struct judged *self, uint64_t token);
 
 /* `self`, one of these, was just told that it holds the lock.  True: another believes the
  * same, and one of both has not heard yet that it was broken. */

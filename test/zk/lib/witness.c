@@ -21,7 +21,7 @@
 
 #define LIMIT_MS 30000
 
-enum { DELETE = 2, CREATE = 1, CHILDREN = 8, MULTI = 14, NO_NODE = -101 };
+enum { DELETE = 2, CREATE = 1, EXISTS = 3, CHILDREN = 8, MULTI = 14, NO_NODE = -101 };
 
 const char *witness_server(void)
 {
@@ -140,6 +140,17 @@ void witness_look_in(struct zkraw *raw, const char *folder, struct witness *ret)
         at += 4 + size;
     }
     qsort(ret->name, ret->count, sizeof ret->name[0], by_name);
+}
+
+uint64_t witness_czxid_in(struct zkraw *raw, const char *path)
+{
+    begin(raw, EXISTS, path);
+    raw->frame[raw->size++] = 0; /* no watch */
+    int32_t error = finish(raw);
+    if (error == NO_NODE)
+        return 0;
+    assert_int_equal(error, 0);
+    return (uint64_t)(uint32_t)zkraw_int(raw, 16) << 32 | (uint32_t)zkraw_int(raw, 20);
 }
 
 void witness_look(const char *folder, struct witness *ret)

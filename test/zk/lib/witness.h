@@ -44,6 +44,9 @@ void witness_make_anew(struct zkraw *raw, const char *folder, const char *place,
                        int number);
 void witness_look_in(struct zkraw *raw, const char *folder, struct witness *ret);
 
+/* The zxid that made a node; 0: it is not there. */
+uint64_t witness_czxid_in(struct zkraw *raw, const char *path);
+
 /* Tell whoever started the servers to do something; the test fails if he cannot.
  * What he answers stays there until the next. */
 const char *witness_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
