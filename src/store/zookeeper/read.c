@@ -68,6 +68,10 @@ static void on_self_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *rep
 void hf_zk_read(struct hf_zk *zk, struct hf_zk_task *task)
 {
     task->ticket = hf_zk_ticket_find(zk, task->base.req->id);
+    if (task->ticket != NULL && task->ticket->where == HF_ZK_UNSURE) {
+        hf_zk_search(zk, task, hf_zk_read); /* it was about to have its slot */
+        return;
+    }
     if (task->ticket != NULL && hf_zk_near_granted(task->ticket)) {
         /* Granted if only our own node is there.  We would have heard if it had gone, too;
          * or EXISTS tells, which is quick. */
