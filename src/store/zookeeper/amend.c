@@ -62,11 +62,10 @@ static void rename_node(struct hf_zk *zk, struct hf_zk_task *task)
     assert(ticket->where == HF_ZK_THERE && !ticket->moving);
     hf_zk_ticket_quiet(zk, ticket, true);
     ticket->moving = true;
-    size_t begin = hf_zk_call_begin(zk, &task->call[0], HF_ZK_MULTI, on_amended, task);
+    hf_zk_multi_begin(zk, &task->call[0], on_amended, task);
     hf_zk_multi_create(zk, path, text, HF_ZK_EPHEMERAL);
     hf_zk_multi_delete(zk, ticket->path);
     hf_zk_multi_end(zk);
-    hf_zk_call_end(zk, begin);
     free(text);
 }
 

@@ -117,12 +117,10 @@ static void send_comparison(struct hf_zk *zk)
         return;
     }
     zk->compare.flying = true;
-    size_t begin =
-        hf_zk_call_begin(zk, &comparison->call, HF_ZK_MULTI, on_compared, comparison);
+    hf_zk_multi_begin(zk, &comparison->call, on_compared, comparison);
     for (size_t i = 0; i < comparison->count; i++)
         hf_zk_multi_check(zk, comparison->path[i]);
     hf_zk_multi_end(zk);
-    hf_zk_call_end(zk, begin);
 }
 
 void hf_zk_compare_run(struct hf_zk *zk)

@@ -7,7 +7,16 @@
  *         no such folder: folder + create + listing, again
  *     a try, a limit: listing first; nothing is created if it is no use
  *     an earlier answer was lost: search.c first
- *     one of several that belong together: see group.c
+ *     several that belong together: group.c has them wait for each other, up to here.  Then
+ *         one MULTI makes all the nodes
+ *
+ * A claim is a place as every kind has, and the node `claim` beside it, made by one MULTI:
+ * if `claim` is there nothing is made.  So claims do not queue, and one that comes too late
+ * disturbs nobody.  Who holds is decided by the places, as always.  LEAVE, BREAK and the end
+ * of a session delete both at once.
+ *
+ * A `claim` without its place counts as a place (names.h): a person has deleted the other
+ * node, and the holder does not know yet; or it is of a Holdfast that made no other.
  */
 #include "store/zookeeper/inner.h"
 
@@ -39,11 +48,15 @@ static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
 /* Delete a place that we must not keep.  The task ends with `status` when it is gone. */
 static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
-    assert(status < 0 && task->ticket->where == HF_ZK_THERE);
+    struct hf_zk_ticket *ticket = task->ticket;
+    char                 beside[HF_ZK_PATH_MAX];
+
+    assert(status < 0 && ticket->where == HF_ZK_THERE);
     task->error = status;
-    task->ticket->leaving = true;
-    hf_zk_ticket_quiet(zk, task->ticket, true);
-    hf_zk_place_delete(zk, task, place_undone);
+    ticket->leaving = true;
+    hf_zk_ticket_quiet(zk, ticket, true);
+    hf_zk_place_delete(zk, task, ticket->path,
+                       hf_zk_ticket_beside(ticket, beside) ? beside : NULL, place_undone);
 }
 
 static void undo_exhausted(struct hf_zk *zk, struct hf_zk_task *task)
@@ -142,13 +155,37 @@ static void on_listed_in_line(struct hf_zk *zk, struct hf_zk_task *task, int err
     }
 }
 
-void hf_zk_enter_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_text path,
-                      const struct hf_zk_stat *stat)
+static void list_behind(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    task->on_list = on_listed_in_line;
+    hf_zk_line_list(zk, task->line, task);
+}
+
+/* ---- Making nodes ------------------------------------------------------------------------- */
+
+static const char *note_of(const struct hf_req *req)
+{
+    return req->note != NULL ? req->note : "";
+}
+
+/* Of the new node, up to its number. */
+static void place_path(const struct hf_zk *zk, const struct hf_zk_task *task, char *ret)
+{
+    char prefix[HF_ZK_CHILD_MAX];
+
+    assert(task->ticket->where == HF_ZK_NOWHERE); /* never two nodes */
+    hf_zk_child_prefix(zk->config.style, &task->base.req->shape, task->ticket->uuid,
+                       prefix);
+    hf_zk_path(task->line, prefix, ret);
+}
+
+/* The server made it, and calls it so. */
+static void place_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_text path,
+                       const struct hf_zk_stat *stat)
 {
     size_t folder = strlen(task->line->folder) + 1;
     int    r = HF_ESTORE;
 
-    task->error = 0;
     if (path.size > folder)
         r = hf_zk_ticket_found(zk, task->ticket, path.bytes + folder, path.size - folder,
                                stat);
@@ -159,7 +196,7 @@ void hf_zk_enter_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_te
     task->error = HF_ZK_OPERATION_TIMEOUT;
 }
 
-void hf_zk_enter_failed(struct hf_zk *zk, struct hf_zk_task *task, int error)
+static void place_not_made(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     task->error = error;
     if (error == HF_ZK_CONNECTION_LOSS)
@@ -173,14 +210,32 @@ static void on_place_made(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
     struct hf_zk_stat stat;
 
     if (reply->error != 0) {
-        hf_zk_enter_failed(zk, data, reply->error);
+        place_not_made(zk, data, reply->error);
         return;
     }
     struct hf_zk_text path = hf_zk_get_text(&reply->body);
     hf_zk_get_stat(&reply->body, &stat);
     if (reply->body.bad)
         path.size = 0;
-    hf_zk_enter_made(zk, data, path, &stat);
+    place_made(zk, data, path, &stat);
+}
+
+/* All of them, or none.  One may be to blame for that. */
+static void on_places_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task *task = data;
+    struct hf_zk_stat  stat;
+
+    for (size_t i = 0, count = task->mates; i < count; i++, task = task->next_mate) {
+        if (reply->error == 0) {
+            struct hf_zk_text path = hf_zk_multi_made(zk, reply, &stat);
+            place_made(zk, task, path, &stat);
+            continue;
+        }
+        place_not_made(zk, task, reply->error);
+        if (reply->error != HF_ZK_NO_NODE && hf_zk_multi_error(reply, i) == reply->error)
+            hf_zk_group_blame(zk, task);
+    }
 }
 
 static void on_folder_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -194,44 +249,41 @@ static void on_folder_made(struct hf_zk *zk, void *data, struct hf_zk_reply *rep
     task->step = TRIES; /* no use to try again */
 }
 
-void hf_zk_enter_folder(struct hf_zk *zk, struct hf_zk_task *task)
+static void put_place(struct hf_zk *zk, const struct hf_zk_task *task)
 {
-    if (task->step > 0)
-        hf_zk_call_create(zk, &task->call[FOLDER], task->line->folder, "",
-                          HF_ZK_CONTAINER, on_folder_made, task);
+    char path[HF_ZK_PATH_MAX];
+
+    place_path(zk, task, path);
+    hf_zk_multi_create(zk, path, note_of(task->base.req), HF_ZK_EPHEMERAL_SEQUENTIAL);
+    if (hf_zk_ticket_beside(task->ticket, path))
+        hf_zk_multi_create(zk, path, task->ticket->uuid, HF_ZK_EPHEMERAL);
 }
 
-void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret)
+/* Nodes and listings in one flight; from the second time on folders, too. */
+void hf_zk_enter_make(struct hf_zk *zk, struct hf_zk_task *first, size_t count)
 {
-    char prefix[HF_ZK_CHILD_MAX];
+    struct hf_zk_task *task = first;
+    char               path[HF_ZK_PATH_MAX];
 
-    assert(task->ticket->where == HF_ZK_NOWHERE); /* never two nodes */
-    hf_zk_child_prefix(zk->config.style, &task->base.req->shape, task->ticket->uuid,
-                       prefix);
-    hf_zk_path(task->line, prefix, ret);
-}
-
-void hf_zk_enter_list(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    task->on_list = on_listed_in_line;
-    hf_zk_line_list(zk, task->line, task);
-}
-
-/* Create and listing in one flight; from the second time on the folder, too. */
-void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    const struct hf_req *req = task->base.req;
-    const char          *note = req->note != NULL ? req->note : "";
-    char                 path[HF_ZK_PATH_MAX];
-
-    hf_zk_enter_folder(zk, task);
-    hf_zk_enter_path(zk, task, path);
-    if (req->shape.claim)
-        hf_zk_claim_create(zk, task, path, note);
-    else
-        hf_zk_call_create(zk, &task->call[CREATE], path, note, HF_ZK_EPHEMERAL_SEQUENTIAL,
-                          on_place_made, task);
-    hf_zk_enter_list(zk, task);
+    for (size_t i = 0; i < count; i++, task = task->next_mate)
+        if (task->step > 0)
+            hf_zk_call_create(zk, &task->call[FOLDER], task->line->folder, "",
+                              HF_ZK_CONTAINER, on_folder_made, task);
+    if (count == 1 && !first->ticket->shape.claim) {
+        place_path(zk, first, path);
+        hf_zk_call_create(zk, &first->call[CREATE], path, note_of(first->base.req),
+                          HF_ZK_EPHEMERAL_SEQUENTIAL, on_place_made, first);
+    } else {
+        first->mates = count;
+        hf_zk_multi_begin(zk, &first->call[CREATE], on_places_made, first);
+        task = first;
+        for (size_t i = 0; i < count; i++, task = task->next_mate)
+            put_place(zk, task);
+        hf_zk_multi_end(zk);
+    }
+    task = first;
+    for (size_t i = 0; i < count; i++, task = task->next_mate)
+        list_behind(zk, task);
 }
 
 static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
@@ -241,7 +293,7 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
     if (task->group != NULL)
         hf_zk_group_arrive(task);
     else
-        hf_zk_enter_alone(zk, task);
+        hf_zk_enter_make(zk, task, 1);
 }
 
 /* ---- Listing first -------------------------------------------------------------------------- */
@@ -275,7 +327,7 @@ static void keep_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
     assert(task->ticket->where == HF_ZK_THERE);
     task->error = 0;
-    hf_zk_enter_list(zk, task);
+    list_behind(zk, task);
 }
 
 static void begin_enter(struct hf_zk *zk, struct hf_zk_task *task)

@@ -22,13 +22,12 @@
  *   ticket.c   our own places, found again by their id
  *   answer.c   what a task is answered: the line as a ticket sees it
  *
- *   The verbs, each in the file of its name
- *   enter.c read.c watch.c leave.c list.c break.c amend.c ask.c prove.c examine.c survey.c
+ *   The verbs, each in the file of its name; LIST, BREAK and ASK in others.c
+ *   enter.c read.c watch.c leave.c amend.c prove.c examine.c survey.c
  *
  *   What the verbs use
  *   chroot.c   the node that all locks are below
  *   search.c   what became of a place whose answer was lost
- *   claim.c    claims: a place and the node `claim`
  *   group.c    ENTERs that belong together, in one step
  *   slot.c     slot numbers of semaphores
  *   self.c     listening to our own node
@@ -72,11 +71,12 @@ struct hf_zk_task {
     void (*free_more)(void *more);
     void (*on_list)(struct hf_zk *zk, struct hf_zk_task *task, int error);
     void (*on_deleted)(struct hf_zk *zk, struct hf_zk_task *task, int error);
+    const char *deleted; /* the path of the place */
 
     struct hf_zk_group *group; /* NULL: it is by itself */
     struct hf_zk_task  *next_mate;
     bool                arrived; /* and waits for the others */
-    int32_t             part;    /* of the MULTI in flight; -1: none */
+    size_t              mates;   /* whose nodes its MULTI makes, its own included */
 };
 
 /* The verbs: start a task while the link is up. */
@@ -102,32 +102,22 @@ void hf_zk_read_answer(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
                   void (*then)(struct hf_zk *zk, struct hf_zk_task *task));
 
-/* claim.c: make a place, whose name begins with `path`, and `claim`; the path of that. */
-void hf_zk_claim_create(struct hf_zk *zk, struct hf_zk_task *task, const char *path,
-                        const char *note);
-void hf_zk_claim_path(const struct hf_zk_line *line, char *ret);
-
-/* leave.c: delete the task's place with what goes with it, by call[0], then go on with
- * ZooKeeper's error. */
-void hf_zk_place_delete(struct hf_zk *zk, struct hf_zk_task *task,
+/* leave.c: delete a place with what goes with it (NULL: nothing), by call[0], then go on with
+ * ZooKeeper's error.  `path` is lent until then. */
+void hf_zk_place_delete(struct hf_zk *zk, struct hf_zk_task *task, const char *path,
+                        const char *beside,
                         void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
                                      int error));
 
-/* enter.c: the steps of making a node, which group.c takes for several at once.  Make the
- * folder, if the last try found none; the path of the new node, `ret` having HF_ZK_PATH_MAX
- * bytes; it was made, or not; list behind it.  And all of these for one by itself. */
-void hf_zk_enter_folder(struct hf_zk *zk, struct hf_zk_task *task);
-void hf_zk_enter_path(struct hf_zk *zk, const struct hf_zk_task *task, char *ret);
-void hf_zk_enter_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_text path,
-                      const struct hf_zk_stat *stat);
-void hf_zk_enter_failed(struct hf_zk *zk, struct hf_zk_task *task, int error);
-void hf_zk_enter_list(struct hf_zk *zk, struct hf_zk_task *task);
-void hf_zk_enter_alone(struct hf_zk *zk, struct hf_zk_task *task);
+/* enter.c: make the nodes of `count` tasks, linked by next_mate, in one step. */
+void hf_zk_enter_make(struct hf_zk *zk, struct hf_zk_task *first, size_t count);
 
 /* group.c: an ENTER joins its group; is about to make its node; ends. */
 void hf_zk_group_join(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_group_arrive(struct hf_zk_task *task);
 void hf_zk_group_leave(struct hf_zk *zk, struct hf_zk_task *task, int status);
+/* All of its group fail, for it could not make its node. */
+void hf_zk_group_blame(struct hf_zk *zk, struct hf_zk_task *task);
 /* Has one of its group failed?  Then base.errmsg says why. */
 int hf_zk_group_failed(struct hf_zk *zk, const struct hf_zk_task *task);
 /* Send what is complete; the connection broke. */
@@ -137,7 +127,8 @@ void hf_zk_groups_fail(struct hf_zk *zk);
 /* gather.c: one child of a folder with what is in it; strings are its own. */
 struct hf_zk_item {
     char              *line; /* the lock's name */
-    char              *name; /* of the child */
+    char              *path;
+    const char        *name; /* of the child: the end of its path */
     struct hf_zk_child child;
     uint64_t           seq, token;
     int64_t            since; /* us since 1970 */
@@ -225,16 +216,10 @@ void    hf_zk_compare_run(struct hf_zk *zk);
 hf_time hf_zk_compare_wake(const struct hf_zk *zk);
 
 /* probe.c: go on with those that are sent; when to. */
-void    hf_zk_probes_run(struct hf_zk *zk);
+void    hf_zk_probes_run(struct hf_zk *zk, bool readable);
 hf_time hf_zk_probes_wake(const struct hf_zk *zk);
 
 struct hf_zk_probe;
-
-/* examine_members.c: the same. */
-void    hf_zk_members_run(struct hf_zk *zk, bool readable);
-hf_time hf_zk_members_wake(const struct hf_zk *zk);
-
-struct hf_zk_members;
 
 struct hf_zk {
     union { /* the same by two names */
@@ -261,7 +246,6 @@ struct hf_zk {
     struct hf_zk_lates         prove;   /* waiters that are to read the one ahead */
     struct hf_zk_group        *groups;
     struct hf_zk_probe        *probes;   /* sent, not answered */
-    struct hf_zk_members      *members;  /* under way */
     struct hf_ticket          *snapshot; /* of the answer being given */
     size_t                     snapshot_room;
 };

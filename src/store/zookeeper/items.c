@@ -34,7 +34,7 @@ static void give_slots(struct hf_zk_items *items)
     for (size_t i = 0; i < items->count; i++) {
         struct hf_zk_item *slot = &items->item[i];
         bool               is_slot = slot->child.style == HF_ZK_SLOT;
-        if ((!is_slot && slot->child.style != HF_ZK_CLAIM) || !slot->there)
+        if (!is_slot && slot->child.style != HF_ZK_CLAIM)
             continue;
         slot->there = !is_slot;
         for (size_t k = 0; k < items->count; k++) {
@@ -63,8 +63,30 @@ static void agree_on_shapes(struct hf_zk_items *items)
     }
 }
 
+static void free_item(struct hf_zk_item *item)
+{
+    free(item->line);
+    free(item->path);
+    free(item->note);
+    free(item->text);
+}
+
+/* Only children that were there when they were read. */
+static void drop_others(struct hf_zk_items *items)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < items->count; i++)
+        if (items->item[i].there)
+            items->item[count++] = items->item[i];
+        else
+            free_item(&items->item[i]);
+    items->count = count;
+}
+
 void hf_zk_items_arrange(struct hf_zk_items *items)
 {
+    drop_others(items);
     if (items->count > 0)
         qsort(items->item, items->count, sizeof *items->item, by_line_and_seq);
     give_slots(items);
@@ -105,12 +127,8 @@ struct hf_ticket *hf_zk_items_tickets(const struct hf_zk_items *items, size_t *c
 
 void hf_zk_items_finish(struct hf_zk_items *items)
 {
-    for (size_t i = 0; i < items->count; i++) {
-        free(items->item[i].line);
-        free(items->item[i].name);
-        free(items->item[i].note);
-        free(items->item[i].text);
-    }
+    for (size_t i = 0; i < items->count; i++)
+        free_item(&items->item[i]);
     free(items->item);
     *items = (struct hf_zk_items){ 0 };
 }

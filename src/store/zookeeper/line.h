@@ -186,7 +186,7 @@ char *hf_zk_path_new(const struct hf_zk_line *line, const char *child);
  *               AWAY      an AMEND has searched for it in vain
  *     UNSURE    NOWHERE   searched for; if it was found, THERE at once
  *     THERE     AWAY      somebody took it away
- *               UNSURE    the answer to an AMEND was lost
+ *               UNSURE    the answer to an AMEND, or about its slot, was lost
  *               NOWHERE   an AMEND has renamed it, THERE at once
  *     AWAY      NOWHERE   the same two, if it was taken away while the AMEND was under way
  *               UNSURE
@@ -237,8 +237,7 @@ struct hf_zk_ticket {
     hf_time              made_at, held_at; /* by our clock; 0: not yet */
     int   since_tries; /* how often it was tried to write down since when */
     int   slot;
-    int   slot_tried;
-    bool  slot_unsure;           /* the answer about slot_tried was lost */
+    int   slot_tried;            /* UNSURE: whether it is ours; -1: none */
     char *asked;                 /* why somebody wants it */
     bool  told;                  /* and the caller knows */
     bool  unread;                /* its node may have changed before we listened to it */
@@ -264,6 +263,8 @@ void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
 /* The path of the node that goes with its place, a slot or `claim`; false: there is none.
  * `ret` has HF_ZK_PATH_MAX bytes. */
 bool hf_zk_ticket_beside(const struct hf_zk_ticket *ticket, char *ret);
+/* Is that node, a slot or `claim`, of the place with this uuid? */
+bool hf_zk_is_uuid_read(struct hf_zk_reply *reply, const char *uuid);
 /* Listen to nothing any more; `goes` as of hf_zk_unlisten(). */
 void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes);
 /* By our own doing it is gone, or about to go: review the WATCHes of our own behind it,

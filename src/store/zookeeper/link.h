@@ -64,8 +64,8 @@ struct hf_zk_call {
 struct hf_zk_calls {
     struct hf_zk_call  *first, *last;
     struct hf_zk_writer out;
+    size_t              begin; /* where the last message begins in it */
     int32_t             xid;
-    uint64_t            made; /* ever */
 };
 
 /* Begin a message, and end it; what it says is put to zk->calls.out between. */
@@ -77,7 +77,7 @@ void hf_zk_call_create(struct hf_zk *zk, struct hf_zk_call *call, const char *pa
                        const char *text, enum hf_zk_mode mode, hf_zk_on_reply *on_reply,
                        void *data);
 void hf_zk_call_delete(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
-                       int32_t version, hf_zk_on_reply *on_reply, void *data);
+                       hf_zk_on_reply *on_reply, void *data);
 /* GET_DATA, GET_CHILDREN2, EXISTS and the like: a path and maybe a watch. */
 void hf_zk_call_get(struct hf_zk *zk, struct hf_zk_call *call, enum hf_zk_opcode opcode,
                     const char *path, bool watch, hf_zk_on_reply *on_reply, void *data);
@@ -92,7 +92,9 @@ void hf_zk_call_set(struct hf_zk *zk, struct hf_zk_call *call, const char *path,
                     const char *text, size_t size, int32_t version,
                     hf_zk_on_reply *on_reply, void *data);
 
-/* The parts of a MULTI, between its begin and end. */
+/* A MULTI: begin it, put its parts, end it. */
+void hf_zk_multi_begin(struct hf_zk *zk, struct hf_zk_call *call,
+                       hf_zk_on_reply *on_reply, void *data);
 void hf_zk_multi_create(struct hf_zk *zk, const char *path, const char *text,
                         enum hf_zk_mode mode);
 void hf_zk_multi_delete(struct hf_zk *zk, const char *path);

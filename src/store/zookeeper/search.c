@@ -1,8 +1,10 @@
-/* search.c - what became of a place whose creation, renaming or deletion was not answered.
+/* search.c - what became of a place whose creation, renaming or slot was not answered.
  *
  *     UNSURE --barrier, listing: our uuid is not in it--> NOWHERE
  *        |                       it is: read the node
  *        +--the node is our session's--> THERE; another session's, or gone --> NOWHERE
+ *
+ * If we had been about to take a slot, that node is read, too: is our uuid in it?
  */
 #include "store/zookeeper/inner.h"
 
@@ -52,26 +54,55 @@ static void on_found_node(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
     search_done(zk, task);
 }
 
+static void read_found_node(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    char path[HF_ZK_PATH_MAX];
+
+    hf_zk_path(task->line, ((struct search *)task->more)->name, path);
+    hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, path, false, on_found_node, task);
+}
+
+static void on_slot_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct hf_zk_task   *task = data;
+    struct hf_zk_ticket *ticket = task->ticket;
+
+    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
+        hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "read a slot in",
+                                                task->line->folder));
+        return;
+    }
+    if (hf_zk_is_uuid_read(reply, ticket->uuid))
+        ticket->slot = ticket->slot_tried;
+    ticket->slot_tried = -1;
+    read_found_node(zk, task);
+}
+
 static void on_listed_to_search(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    struct search *search = task->more;
-    char           path[HF_ZK_PATH_MAX];
+    struct hf_zk_ticket *ticket = task->ticket;
+    struct search       *search = task->more;
+    char                 path[HF_ZK_PATH_MAX];
 
     if (error != 0 && error != HF_ZK_NO_NODE) {
         hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
         return;
     }
-    size_t own = hf_zk_line_own(task->line, task->ticket);
+    size_t own = hf_zk_line_own(task->line, ticket);
     if (own == task->line->count) {
-        hf_zk_ticket_set(zk, task->ticket, HF_ZK_NOWHERE);
+        hf_zk_ticket_set(zk, ticket, HF_ZK_NOWHERE);
         search_done(zk, task);
         return;
     }
     const char *name = task->line->place[own].name;
     assert(strlen(name) < sizeof search->name); /* ours are short */
     memcpy(search->name, name, strlen(name) + 1);
-    hf_zk_path(task->line, name, path);
-    hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, path, false, on_found_node, task);
+    if (ticket->slot_tried < 0) {
+        read_found_node(zk, task);
+        return;
+    }
+    hf_zk_slot_path(task->line, ticket->slot_tried, path);
+    hf_zk_call_get(zk, &task->call[0], HF_ZK_GET_DATA, path, false, on_slot_read, task);
 }
 
 /* What was sent on the connection that broke is done or will never be: the server

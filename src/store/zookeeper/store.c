@@ -134,7 +134,7 @@ static hf_time soonest_wake(const struct hf_zk *zk)
                   hf_sooner(hf_zk_late_wake(&zk->late), hf_zk_probes_wake(zk)));
 
     wake = hf_sooner(wake, hf_sooner(hf_zk_survey_wake(zk), hf_zk_late_wake(&zk->prove)));
-    wake = hf_sooner(wake, hf_sooner(hf_zk_compare_wake(zk), hf_zk_members_wake(zk)));
+    wake = hf_sooner(wake, hf_zk_compare_wake(zk));
     return zk->dial.phase == HF_DIAL_READY ? hf_sooner(wake, zk->watched.again) : wake;
 }
 
@@ -146,8 +146,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     store->wake = HF_NEVER;
     hf_dial_run(&zk->dial, readable);
     hf_zk_compare_run(zk);
-    hf_zk_probes_run(zk);
-    hf_zk_members_run(zk, readable);
+    hf_zk_probes_run(zk, readable);
     bool more = hf_remote_run(&zk->remote);
     hf_zk_survey_run(zk);
     hf_zk_self_run(zk);

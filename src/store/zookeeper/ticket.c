@@ -39,7 +39,7 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
     ticket->line = line;
     ticket->id = req->id;
     ticket->shape = req->shape;
-    ticket->slot = -1;
+    ticket->slot = ticket->slot_tried = -1;
     ticket->told = true;
     hf_zk_uuid(zk->salt, req->id, ticket->uuid);
     assert(strlen(ticket->uuid) == HF_ZK_UUID);
@@ -180,14 +180,20 @@ static void on_cleaned(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     free(data);
 }
 
-static void on_slot_to_clean(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+bool hf_zk_is_uuid_read(struct hf_zk_reply *reply, const char *uuid)
 {
-    struct cleaning  *cleaning = data;
     struct hf_zk_text text = hf_zk_get_text(&reply->body);
 
-    if (reply->error == 0 && text.size == HF_ZK_UUID &&
-        memcmp(text.bytes, cleaning->uuid, HF_ZK_UUID) == 0)
-        hf_zk_call_delete(zk, &cleaning->call, cleaning->path, -1, on_cleaned, cleaning);
+    return reply->error == 0 && text.size == HF_ZK_UUID &&
+           memcmp(text.bytes, uuid, HF_ZK_UUID) == 0;
+}
+
+static void on_slot_to_clean(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
+{
+    struct cleaning *cleaning = data;
+
+    if (hf_zk_is_uuid_read(reply, cleaning->uuid))
+        hf_zk_call_delete(zk, &cleaning->call, cleaning->path, on_cleaned, cleaning);
     else
         free(cleaning);
 }
@@ -195,7 +201,7 @@ static void on_slot_to_clean(struct hf_zk *zk, void *data, struct hf_zk_reply *r
 bool hf_zk_ticket_beside(const struct hf_zk_ticket *ticket, char *ret)
 {
     if (ticket->shape.claim)
-        hf_zk_claim_path(ticket->line, ret);
+        hf_zk_path(ticket->line, "claim", ret);
     else if (ticket->slot >= 0)
         hf_zk_slot_path(ticket->line, ticket->slot, ret);
     return ticket->shape.claim || ticket->slot >= 0;
