@@ -26,7 +26,7 @@ static void on_amended(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     }
     if (reply->error == HF_ZK_NO_NODE) {
         hf_zk_ticket_away(zk, ticket);
-        hf_zk_read(zk, task);
+        hf_zk_look(zk, task);
         return;
     }
     if (reply->error != 0) {
@@ -36,13 +36,14 @@ static void on_amended(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     struct hf_zk_stat stat = { .owner = zk->link.session };
     hf_zk_child_name(zk->config.style, &task->base.req->shape, ticket->uuid,
                      ticket->number, name);
+    hf_zk_ticket_step_aside(zk, ticket); /* the old node is gone */
     hf_zk_ticket_set(zk, ticket, HF_ZK_NOWHERE);
     if (hf_zk_ticket_found(zk, ticket, name, strlen(name), &stat) < 0) {
         hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
-    hf_zk_read(zk, task);
+    hf_zk_look(zk, task);
 }
 
 static void rename_node(struct hf_zk *zk, struct hf_zk_task *task)
@@ -80,14 +81,14 @@ static void amend_place(struct hf_zk *zk, struct hf_zk_task *task)
         task->base.req->shape.weight < ticket->shape.weight)
         rename_node(zk, task);
     else
-        hf_zk_read(zk, task);
+        hf_zk_look(zk, task);
 }
 
 void hf_zk_amend(struct hf_zk *zk, struct hf_zk_task *task)
 {
     task->ticket = hf_zk_ticket_find(zk, task->base.req->id);
     if (task->ticket == NULL)
-        hf_zk_read(zk, task);
+        hf_zk_look(zk, task);
     else if (task->ticket->where == HF_ZK_UNSURE)
         hf_zk_search(zk, task, amend_place);
     else

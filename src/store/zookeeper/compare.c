@@ -126,7 +126,7 @@ static void send_comparison(struct hf_zk *zk)
 void hf_zk_compare_run(struct hf_zk *zk)
 {
     bool idle = zk->dial.phase != HF_DIAL_READY || zk->watched.count == 0 ||
-                zk->watched.restoring > 0 || zk->compare.flying;
+                zk->compare.flying;
 
     if (!idle && zk->remote.now < zk->compare.due)
         return;

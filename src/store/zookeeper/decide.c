@@ -43,7 +43,7 @@ struct hf_shape hf_zk_shape_to(const struct hf_zk_child *child,
                                const struct hf_shape    *mine)
 {
     bool writer = child->style == HF_ZK_KAZOO && child->shape.capacity == 1 &&
-                  mine->capacity == HF_ALL;
+                  mine != NULL && mine->capacity == HF_ALL;
 
     return writer ? (struct hf_shape){ .weight = HF_ALL, .capacity = HF_ALL }
                   : child->shape;

@@ -59,6 +59,25 @@ static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
                        hf_zk_ticket_beside(ticket, beside) ? beside : NULL, place_undone);
 }
 
+/* Nothing was made. */
+static void enter_refuse(struct hf_zk *zk, struct hf_zk_task *task, int status)
+{
+    assert(status < 0 && task->ticket->where == HF_ZK_NOWHERE);
+    hf_zk_ticket_free(zk, task->ticket);
+    task->ticket = NULL;
+    hf_task_finish(&task->base, status);
+}
+
+/* Not free, by the last listing.  Whose place is in the way it does not say. */
+static int enter_busy(const struct hf_zk_task *task)
+{
+    struct hf_req *req = task->base.req;
+
+    req->standing = (struct hf_standing){ .state = HF_STAND_NONE, .slot = -1 };
+    req->stamp = task->line->stamp;
+    return HF_EBUSY;
+}
+
 static void undo_exhausted(struct hf_zk *zk, struct hf_zk_task *task)
 {
     snprintf(zk->base.errmsg, sizeof zk->base.errmsg,
@@ -73,13 +92,10 @@ static void undo_full(struct hf_zk *zk, struct hf_zk_task *task)
     snprintf(zk->base.errmsg, sizeof zk->base.errmsg,
              "as many wait for \"%.128s\" as the limit of %u allows",
              task->base.req->name, task->base.req->limit);
-    if (task->ticket->where == HF_ZK_THERE) {
+    if (task->ticket->where == HF_ZK_THERE)
         undo_place(zk, task, HF_EFULL);
-        return;
-    }
-    hf_zk_ticket_free(zk, task->ticket);
-    task->ticket = NULL;
-    hf_task_finish(&task->base, HF_EFULL);
+    else
+        enter_refuse(zk, task, HF_EFULL);
 }
 
 static void enter_fail(struct hf_zk *zk, struct hf_zk_task *task, int error)
@@ -103,17 +119,14 @@ static void enter_fail(struct hf_zk *zk, struct hf_zk_task *task, int error)
 /* ---- In line ------------------------------------------------------------------------------ */
 
 /* Limit: those who wait ahead of us count, so that exactly so many get in. */
-static bool is_full(const struct hf_zk_task *task)
+static bool is_full(const struct hf_zk_task *task, size_t me)
 {
-    const struct hf_zk_line *line = task->line;
-    size_t                   end = hf_zk_line_find(line, task->ticket->seq);
-    bool                     free_for;
+    enum hf_verdict verdict;
 
-    assert(task->ticket->where == HF_ZK_THERE && task->ticket->line == line);
     if (task->base.req->limit == 0)
         return false; /* and there may be very many of us */
-    size_t waiting = hf_zk_line_waiting(line, end, &task->base.req->shape, &free_for);
-    return !free_for && waiting >= task->base.req->limit;
+    return hf_zk_line_waiting(task->line, me, &task->ticket->shape, &verdict) >=
+           task->base.req->limit;
 }
 
 static bool is_exhausted(const struct hf_zk_ticket *ticket)
@@ -121,14 +134,39 @@ static bool is_exhausted(const struct hf_zk_ticket *ticket)
     return ticket->number < 0 || ticket->number >= HF_ZK_SEQUENCE_END;
 }
 
+/* A try that would have to wait, or a place that cannot, does not stay. */
 static void judge_place(struct hf_zk *zk, struct hf_zk_task *task)
 {
-    if (is_exhausted(task->ticket))
+    struct hf_zk_ticket *ticket = task->ticket;
+    size_t               me = hf_zk_ticket_index(task->line, ticket);
+    enum hf_verdict      verdict = hf_zk_judge(task->line, me, &ticket->shape);
+
+    if (is_exhausted(ticket))
         undo_exhausted(zk, task);
-    else if (is_full(task))
+    else if (verdict == HF_PASSES)
+        hf_zk_answer(zk, task, HF_STAND_HOLDS);
+    else if (verdict != HF_BLOCKED)
+        undo_place(zk, task, hf_zk_refusal(zk, task->line, verdict));
+    else if (task->base.req->only_free)
+        undo_place(zk, task, enter_busy(task));
+    else if (is_full(task, me))
         undo_full(zk, task);
     else
-        hf_zk_read_answer(zk, task);
+        hf_zk_answer(zk, task, HF_STAND_WAITS);
+}
+
+/* A claim was quicker, but it may have gone again. */
+static void came_too_late(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    enum hf_verdict verdict =
+        hf_zk_judge(task->line, task->line->count, &task->ticket->shape);
+
+    if (verdict != HF_PASSES)
+        enter_refuse(zk, task, enter_busy(task));
+    else if (++task->step < TRIES)
+        take_place(zk, task);
+    else
+        enter_refuse(zk, task, HF_EDOWN);
 }
 
 static void on_listed_in_line(struct hf_zk *zk, struct hf_zk_task *task, int error)
@@ -142,16 +180,14 @@ static void on_listed_in_line(struct hf_zk *zk, struct hf_zk_task *task, int err
         enter_fail(zk, task, lost ? error : task->error);
     } else if (error != 0 && error != HF_ZK_NO_NODE) {
         enter_fail(zk, task, error);
-    } else if (task->ticket->where == HF_ZK_NOWHERE) { /* a claim that came too late */
-        hf_zk_ticket_free(zk, task->ticket);
-        task->ticket = NULL;
-        hf_zk_read_answer(zk, task);
+    } else if (task->ticket->where == HF_ZK_NOWHERE) {
+        came_too_late(zk, task);
     } else {
         hf_zk_ticket_confirm(zk, task->ticket);
         if (task->ticket->where == HF_ZK_THERE)
             judge_place(zk, task);
         else
-            hf_zk_read_answer(zk, task);
+            hf_zk_answer(zk, task, HF_STAND_NONE);
     }
 }
 
@@ -301,19 +337,19 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task)
 static void on_listed_first(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     const struct hf_req *req = task->base.req;
-    bool                 free_for;
+    enum hf_verdict      verdict;
 
     if (error != 0 && error != HF_ZK_NO_NODE) {
         enter_fail(zk, task, error);
         return;
     }
     size_t waiting =
-        hf_zk_line_waiting(task->line, task->line->count, &req->shape, &free_for);
-    if (req->only_free && !free_for) {
-        hf_zk_ticket_free(zk, task->ticket);
-        task->ticket = NULL;
-        hf_zk_read_answer(zk, task);
-    } else if (req->limit != 0 && waiting >= req->limit && !free_for) {
+        hf_zk_line_waiting(task->line, task->line->count, &req->shape, &verdict);
+    if (verdict == HF_MISMATCHED || verdict == HF_BARRED) {
+        enter_refuse(zk, task, hf_zk_refusal(zk, task->line, verdict));
+    } else if (req->only_free && verdict == HF_BLOCKED) {
+        enter_refuse(zk, task, enter_busy(task));
+    } else if (req->limit != 0 && waiting >= req->limit && verdict == HF_BLOCKED) {
         undo_full(zk, task);
     } else {
         task->step = error == HF_ZK_NO_NODE;
@@ -338,7 +374,7 @@ static void begin_enter(struct hf_zk *zk, struct hf_zk_task *task)
     if (task->ticket->where == HF_ZK_THERE) {
         keep_place(zk, task);
     } else if (task->ticket->where == HF_ZK_AWAY) {
-        hf_zk_read(zk, task);
+        hf_zk_answer(zk, task, HF_STAND_NONE);
     } else if (list_first) {
         task->on_list = on_listed_first;
         hf_zk_line_list(zk, task->line, task);

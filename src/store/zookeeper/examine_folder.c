@@ -80,13 +80,11 @@ static int by_child_seq(const void *a, const void *b)
 static void judge_children(struct hf_zk_folder_facts *facts, struct place *place,
                            size_t count)
 {
-    struct hf_ticket     *ticket = calloc(count + 1, sizeof *ticket);
     const struct hf_shape shared = { .weight = 1, .capacity = HF_ALL };
+    struct hf_sum         ahead = { 0 };
     bool                  any_shared = false;
     bool                  claims = false;
 
-    if (ticket == NULL)
-        return;
     qsort(place, count, sizeof *place, by_child_seq);
     for (size_t i = 0; i < count; i++) {
         any_shared = any_shared || place[i].child.shape.capacity == HF_ALL;
@@ -97,14 +95,12 @@ static void judge_children(struct hf_zk_folder_facts *facts, struct place *place
         count--;
     }
     for (size_t i = 0; i < count; i++) {
-        ticket[i].seq = place[i].seq;
-        ticket[i].shape = hf_zk_shape_to(&place[i].child, any_shared ? &shared : NULL);
-        struct hf_line    ahead = { ticket, i };
-        struct hf_verdict verdict = hf_line_judge(&ahead, &ticket[i].shape);
-        facts->holders += verdict.granted;
-        facts->waiters += !verdict.granted;
+        struct hf_shape shape =
+            hf_zk_shape_to(&place[i].child, any_shared ? &shared : NULL);
+        bool holds = hf_sum_next(&ahead, &shape);
+        facts->holders += holds;
+        facts->waiters += !holds;
     }
-    free(ticket);
 }
 
 /* Curator sorts by what follows the last "lock-", or by the whole name, and takes

@@ -31,7 +31,7 @@ void hf_zk_frames_ready(struct hf_zk *zk)
     hf_dial_ready(&zk->dial); /* sends nothing yet: requests come behind all this */
     hf_zk_chroot_make(zk);
     hf_zk_watched_restore(zk);
-    hf_zk_watches_resume(zk);
+    hf_zk_wait_resume(zk);
 }
 
 static void be_greeted(struct hf_zk *zk, int64_t session, int32_t timeout,
@@ -135,9 +135,6 @@ static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answ
     case HF_ZK_XID_AUTH:
         if (error != 0) /* with any other server it would be the same */
             hf_dial_refuse(&zk->dial, HF_EDENIED, "refuses user and password");
-        break;
-    case HF_ZK_XID_SET_WATCHES:
-        hf_zk_watched_restored(zk);
         break;
     default:
         if (error == HF_ZK_SESSION_EXPIRED)

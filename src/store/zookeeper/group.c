@@ -82,15 +82,11 @@ static void group_free_if_empty(struct hf_zk *zk, struct hf_zk_group *group)
 
 void hf_zk_group_leave(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
-    struct hf_zk_group  *group = task->group;
-    const struct hf_req *req = task->base.req;
-    bool refused = status == 0 && req->only_free && req->me == req->snapshot.count;
+    struct hf_zk_group *group = task->group;
 
-    if (refused) {
+    if (status == HF_EBUSY)
         snprintf(zk->base.errmsg, sizeof zk->base.errmsg,
-                 "\"%.128s\", wanted at the same time, is taken", req->name);
-        status = HF_EBUSY;
-    }
+                 "\"%.128s\", wanted at the same time, is taken", task->base.req->name);
     if (status < 0 && group->status == 0)
         group_fail(zk, group, status);
     for (struct hf_zk_task **at = &group->mates; *at != NULL; at = &(*at)->next_mate) {

@@ -15,15 +15,15 @@
  *   In the middle, in line.h
  *   watched.c  watched paths, across connections
  *   listen.c   who listens to them
- *   together.c nodes that are watched by one call
- *   restore.c  the same when connections and sessions come and go
+ *   set_watches.c  arming them, by one call for all
  *   line.c     a lock's folder, as last listed
  *   listing.c  one listing for all tasks that want one
  *   ticket.c   our own places, found again by their id
- *   answer.c   what a task is answered: the line as a ticket sees it
+ *   decide.c   what a waiter does next: pure
+ *   standing.c how a place stands, which a task is answered
  *
  *   The verbs, each in the file of its name; LIST, BREAK and ASK in others.c
- *   enter.c read.c watch.c leave.c amend.c prove.c examine.c survey.c
+ *   enter.c watch.c leave.c amend.c prove.c examine.c survey.c
  *
  *   What the verbs use
  *   chroot.c   the node that all locks are below
@@ -31,9 +31,8 @@
  *   group.c    ENTERs that belong together, in one step
  *   slot.c     slot numbers of semaphores
  *   self.c     listening to our own node
- *   near.c     listening to places ahead, while waiting
+ *   wait.c     waiting in line
  *   late.c     tickets for which something is to be done a little later
- *   hidden.c   listening for a place that we may not read
  *   since.c    since when a place is held
  *   gather.c   places with what is in them, for list, break, ask and prove
  *   items.c    what was gathered: sorted, put together, searched
@@ -65,8 +64,7 @@ struct hf_zk_task {
     int                    error; /* of a call, until the others are answered */
     int                    folder_error;
     unsigned               tries;
-    struct hf_zk_listener *listener; /* of a WATCH: its own array */
-    size_t                 listeners;
+    struct hf_zk_listener  listener; /* of a WATCH from outside: to the folder */
     void                  *more; /* of LIST, BREAK, ASK, PROVE, EXAMINE */
     void (*free_more)(void *more);
     void (*on_list)(struct hf_zk *zk, struct hf_zk_task *task, int error);
@@ -81,7 +79,6 @@ struct hf_zk_task {
 
 /* The verbs: start a task while the link is up. */
 void hf_zk_enter(struct hf_zk *zk, struct hf_zk_task *task);
-void hf_zk_read(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_watch(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_leave(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_amend(struct hf_zk *zk, struct hf_zk_task *task);
@@ -94,9 +91,6 @@ void hf_zk_examine(struct hf_zk *zk, struct hf_zk_task *task);
 /* Zeros of `size` bytes as task->more.  NULL: no memory, and the task has failed. */
 void *hf_zk_task_more(struct hf_zk_task *task, size_t size,
                       void (*free_more)(void *more));
-
-/* read.c: answer with the line as listed, taking a slot first if it needs one. */
-void hf_zk_read_answer(struct hf_zk *zk, struct hf_zk_task *task);
 
 /* search.c: find out what became of a ticket that is UNSURE, then go on. */
 void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
@@ -165,32 +159,27 @@ void                     hf_zk_items_finish(struct hf_zk_items *items);
 void hf_zk_slot_take(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_slot_path(const struct hf_zk_line *line, int slot, char *ret);
 
-/* hidden.c: listen to the folder instead of a place in it.  0 or HF_ENOMEM. */
-int hf_zk_hidden_near(struct hf_zk *zk, struct hf_zk_ticket *ticket,
-                      struct hf_zk_listener *listener);
-int hf_zk_hidden_named(struct hf_zk *zk, struct hf_zk_task *task,
-                       struct hf_zk_listener *listener);
-
-/* watch.c: see anew whether the WATCH at this ticket is over, and whom to listen to. */
-void hf_zk_watch_review(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+/* watch.c: the task of a WATCH, or any other, ends; it is canceled. */
 void hf_zk_watch_end(struct hf_zk *zk, struct hf_zk_task *task);
 void hf_zk_watch_cancel(struct hf_task *task);
-void hf_zk_watches_resume(struct hf_zk *zk); /* on a new connection */
 
-/* self.c: read the own node and listen to it; listen to that of one who waits; have a
- * holder do the first a little later, if it needs to. */
+/* wait.c: have a WATCH wait at the task's ticket; that ends.  See anew whether it is over: of
+ * one ticket, of all in a line; with a listing just taken in, or one that could not be had. */
+void hf_zk_wait(struct hf_zk *zk, struct hf_zk_task *task);
+void hf_zk_wait_end(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void hf_zk_wait_review(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+void hf_zk_wait_review_all(struct hf_zk *zk, struct hf_zk_line *line);
+void hf_zk_wait_listed(struct hf_zk *zk, struct hf_zk_line *line);
+void hf_zk_wait_unlisted(struct hf_zk *zk, struct hf_zk_line *line, int error);
+void hf_zk_wait_resume(struct hf_zk *zk); /* on a new connection */
+void hf_zk_wait_run(struct hf_zk *zk);
+
+/* self.c: listen to the own node; have a holder do that a little later, if it needs to; is
+ * it surely there? */
 void hf_zk_self_listen(struct hf_zk *zk, struct hf_zk_ticket *ticket);
-void hf_zk_self_await(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void hf_zk_self_listen_later(struct hf_zk *zk, struct hf_zk_ticket *ticket);
+bool hf_zk_self_is_there(const struct hf_zk_ticket *ticket);
 void hf_zk_self_run(struct hf_zk *zk);
-
-/* near.c: a WATCH of a ticket that waits, at index `me`: whom to listen to, as the line is
- * now.  The WATCH ends if nobody keeps it out. */
-void hf_zk_near_choose(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me);
-void hf_zk_near_run(struct hf_zk *zk);
-/* Does this way suit it and its line?  And is it granted, by all that is known? */
-bool hf_zk_near_suits(const struct hf_zk_ticket *ticket);
-bool hf_zk_near_granted(const struct hf_zk_ticket *ticket);
 
 /* since.c: did it have to wait for long?  Then its own node is to be read. */
 bool hf_zk_since_is_due(const struct hf_zk_ticket *ticket);
@@ -243,11 +232,9 @@ struct hf_zk {
     struct hf_zk_ticket       *ticket[HF_ZK_BUCKETS];
     size_t                     tickets; /* that are THERE */
     struct hf_zk_lates         late;    /* holders that are to listen to their nodes */
-    struct hf_zk_lates         prove;   /* waiters that are to read the one ahead */
+    struct hf_zk_lates         prove;   /* waiters that are to read what they depend on */
     struct hf_zk_group        *groups;
     struct hf_zk_probe        *probes;   /* sent, not answered */
-    struct hf_ticket          *snapshot; /* of the answer being given */
-    size_t                     snapshot_room;
 };
 
 #endif

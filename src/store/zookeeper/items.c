@@ -96,7 +96,7 @@ void hf_zk_items_arrange(struct hf_zk_items *items)
 const struct hf_zk_item *hf_zk_items_find(const struct hf_zk_items *items,
                                           const struct hf_req      *req)
 {
-    assert(req->op == HF_BREAK || req->op == HF_ASK);
+    assert(req->token != 0);
     for (size_t i = 0; i < items->count; i++) {
         const struct hf_zk_item *item = &items->item[i];
         if (item->there && item->token == req->token)

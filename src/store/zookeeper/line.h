@@ -71,6 +71,8 @@ int hf_zk_listen_folder(struct hf_zk *zk, struct hf_zk_listener *listener,
  * ends by itself.  A listener that does not listen is left alone. */
 void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes);
 
+/* What it listens to. */
+const char *hf_zk_listener_path(const struct hf_zk_listener *listener);
 /* Would it have heard by now? */
 bool hf_zk_is_armed(const struct hf_zk_listener *listener);
 
@@ -102,7 +104,7 @@ struct hf_zk_place {
     struct hf_zk_ear    *ear;    /* STANDS, and we listen to it */
 };
 
-/* ears.c: listens to a place for all of our waiters behind it. */
+/* Listens to a place for all of our waiters behind it. */
 struct hf_zk_ear {
     struct hf_zk_listener listener;
     struct hf_zk_line    *line;
@@ -123,6 +125,7 @@ struct hf_zk_line {
     char                *folder; /* full path */
     size_t               users;  /* tasks and tickets */
     struct hf_zk_ticket *tickets;
+    size_t               standing; /* of those: THERE */
 
     /* The last listing: places sorted by seq. */
     struct hf_zk_place *place;
@@ -152,7 +155,7 @@ void               hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line);
 
 /* Call `task->on_list` with a listing made after now. */
 void hf_zk_line_list(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_task *task);
-/* Have the WATCHes of this line reviewed with a new listing. */
+/* Have one made for our waiters in the line, unless one is on its way. */
 void hf_zk_line_refresh(struct hf_zk *zk, struct hf_zk_line *line);
 /* Send the listings that are wanted; or, when the connection broke, say so. */
 void hf_zk_lines_flush(struct hf_zk *zk);
@@ -160,16 +163,19 @@ void hf_zk_lines_fail(struct hf_zk *zk);
 
 /* Index of the place `seq`; line->count: it is not there. */
 size_t hf_zk_line_find(const struct hf_zk_line *line, uint64_t seq);
-/* The nearest place before `index` that is not gone; line->count: none. */
-size_t hf_zk_line_before(const struct hf_zk_line *line, size_t index);
-/* So many of our own places in a row listen to their nodes before they are granted. */
-#define HF_ZK_READY_AHEAD 64
-
 /* Index of our node in the last listing, found by its id; line->count: it is not there. */
 size_t hf_zk_line_own(const struct hf_zk_line *line, const struct hf_zk_ticket *ticket);
 
-/* A place has gone: review the WATCHes that may depend on it. */
-void hf_zk_line_gone(struct hf_zk *zk, struct hf_zk_line *line, size_t index);
+/* The node of a place has gone: tell our waiters that may depend on it. */
+void hf_zk_line_ended(struct hf_zk *zk, struct hf_zk_line *line, size_t index);
+
+/* Listen to the end of a place: 0 or HF_ENOMEM.  To the folder, as it is listed: also 1, it
+ * has changed since.  Stop that. */
+int  hf_zk_line_hear(struct hf_zk *zk, struct hf_zk_line *line, size_t index);
+int  hf_zk_line_hear_all(struct hf_zk *zk, struct hf_zk_line *line);
+void hf_zk_ears_drop(struct hf_zk *zk, struct hf_zk_line *line);
+/* A listing was taken in: whose are they now? */
+void hf_zk_ears_match(struct hf_zk *zk, struct hf_zk_line *line);
 
 /* Full path of a child of ours; `ret` has HF_ZK_PATH_MAX bytes. */
 void hf_zk_path(const struct hf_zk_line *line, const char *child, char *ret);
@@ -218,6 +224,9 @@ void hf_zk_late_not(struct hf_zk_late *late);
 struct hf_zk_late *hf_zk_late_take(struct hf_zk_lates *list, hf_time now);
 hf_time            hf_zk_late_wake(const struct hf_zk_lates *list);
 
+/* wait.c draws them. */
+enum hf_zk_wait { HF_ZK_AWAKE, HF_ZK_ASLEEP, HF_ZK_LISTING };
+
 struct hf_zk_ticket {
     struct hf_zk_ticket *next;                /* in its bucket */
     struct hf_zk_ticket *beside, **beside_at; /* in its line */
@@ -231,7 +240,6 @@ struct hf_zk_ticket {
     struct hf_shape      shape;
     char                *path; /* when THERE */
     uint64_t             seq, token;
-    size_t               index;  /* in the last listing, if it is there */
     int64_t              number; /* in its name */
     int64_t              ctime;  /* when it was made, by the server; ms since 1970 */
     hf_time              made_at, held_at; /* by our clock; 0: not yet */
@@ -239,13 +247,16 @@ struct hf_zk_ticket {
     int   slot;
     int   slot_tried;            /* UNSURE: whether it is ours; -1: none */
     char *asked;                 /* why somebody wants it */
-    bool  told;                  /* and the caller knows */
-    bool  unread;                /* its node may have changed before we listened to it */
-    struct hf_zk_listener self;  /* to the own node */
-    bool                  doubt; /* others ahead may have gone, too: list */
-    struct hf_zk_task    *watch; /* the WATCH that waits here */
-    struct hf_zk_late     late;  /* then listen to the own node */
-    struct hf_zk_late     prove; /* then read the one ahead */
+
+    struct hf_zk_listener self;   /* to the own node */
+    bool                  unread; /* that is to be read, for it may have changed */
+    bool                  hidden; /* and cannot be */
+    struct hf_zk_late     late;   /* then listen to it */
+
+    struct hf_zk_task *watch; /* the WATCH that waits here */
+    enum hf_zk_wait    wait;
+    bool               by_folder; /* not AWAKE: listens to the folder */
+    struct hf_zk_late  prove;     /* then read what it depends on */
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);
@@ -267,8 +278,7 @@ bool hf_zk_ticket_beside(const struct hf_zk_ticket *ticket, char *ret);
 bool hf_zk_is_uuid_read(struct hf_zk_reply *reply, const char *uuid);
 /* Listen to nothing any more; `goes` as of hf_zk_unlisten(). */
 void hf_zk_ticket_quiet(struct hf_zk *zk, struct hf_zk_ticket *ticket, bool goes);
-/* By our own doing it is gone, or about to go: review the WATCHes of our own behind it,
- * which do not listen to it. */
+/* By our own doing it is gone, or about to go: tell our waiters behind it. */
 void hf_zk_ticket_step_aside(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* If its node is not in the listing just taken in, somebody took it away. */
 void hf_zk_ticket_confirm(struct hf_zk *zk, struct hf_zk_ticket *ticket);
@@ -308,27 +318,31 @@ struct hf_shape hf_zk_shape_to(const struct hf_zk_child *child,
 /* Its node has gone. */
 void hf_zk_place_end(struct hf_zk_place *place);
 
-/* ---- answer.c ---------------------------------------------------------------------- */
+/* ---- standing.c -------------------------------------------------------------------- */
 
-/* The line as the ticket sees it, its place last if it has one; from the last
- * listing.  0 or HF_ENOMEM. */
-int hf_zk_answer(struct hf_zk *zk, struct hf_req *req, struct hf_zk_line *line,
-                 struct hf_zk_ticket *ticket, const struct hf_shape *shape);
+/* Where the ticket stands in the last listing; line->count: nowhere. */
+size_t hf_zk_ticket_index(const struct hf_zk_line   *line,
+                          const struct hf_zk_ticket *ticket);
+
+/* How it stands, if it is there: it WAITS or HOLDS.  Strings are lent. */
+struct hf_standing hf_zk_standing(const struct hf_zk_ticket *ticket, enum hf_stand state);
+
+/* Answer the task that its ticket stands so, with a slot if it needs one; by a listing that
+ * was just taken in; by a listing from now. */
+void hf_zk_answer(struct hf_zk *zk, struct hf_zk_task *task, enum hf_stand state);
+void hf_zk_answer_listed(struct hf_zk *zk, struct hf_zk_task *task);
+void hf_zk_look(struct hf_zk *zk, struct hf_zk_task *task);
+
+/* Why a place cannot wait in this line: HF_E..., and the message in base.errmsg. */
+int hf_zk_refusal(struct hf_zk *zk, const struct hf_zk_line *line,
+                  enum hf_verdict verdict);
 
 /* End a BREAK, ASK or PROVE with ZooKeeper's error; `gone`: if the place was not there. */
 void hf_zk_answer_done(struct hf_zk *zk, struct hf_zk_task *task, int error, int gone,
                        const char *what);
 
-/* Is a place of this shape granted, at that index of the last listing?  1, 0 or HF_ENOMEM. */
-int hf_zk_granted(struct hf_zk *zk, const struct hf_zk_line *line, size_t me,
-                  const struct hf_shape *shape);
-/* Where the ticket stands in the last listing; line->count: nowhere. */
-size_t hf_zk_ticket_index(const struct hf_zk_line   *line,
-                          const struct hf_zk_ticket *ticket);
-
-/* How many wait of the first `end` places, and whether `shape` would be granted at
- * once if it stood next. */
+/* How many wait of the first `end` places, and what the rule says of one that stands next. */
 size_t hf_zk_line_waiting(const struct hf_zk_line *line, size_t end,
-                          const struct hf_shape *shape, bool *free_for);
+                          const struct hf_shape *shape, enum hf_verdict *verdict);
 
 #endif

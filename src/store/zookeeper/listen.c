@@ -89,6 +89,11 @@ void hf_zk_unlisten(struct hf_zk *zk, struct hf_zk_listener *listener, bool goes
         hf_zk_watched_remove(zk, watched); /* else when it is sent, or all were told */
 }
 
+const char *hf_zk_listener_path(const struct hf_zk_listener *listener)
+{
+    return listener->watched->path;
+}
+
 bool hf_zk_is_armed(const struct hf_zk_listener *listener)
 {
     return listener->watched != NULL && listener->watched->state == ARMED;

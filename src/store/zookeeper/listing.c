@@ -3,13 +3,13 @@
  * One listing serves all tasks that wanted one before it was sent: a process that queues
  * a thousand times sends a thousand creates and one listing behind them.
  *
- *     wanted --> `queued` --flush--> in flight --answered--> the tasks are told, the WATCHes
- *                   |                    |                   of the line are reviewed
- *                   +--connection broke--+--> the tasks are told; a line on which WATCHes
- *                                             waited is `unlisted`: listed again when READY
+ *     wanted --> `queued` --flush--> `flying` --answered--> the tasks are told, and the waiters
+ *                   |                    |                 of the line (wait.c)
+ *                   +--connection broke--+--> the tasks are told.  The waiters list again when
+ *                                             there is a connection
  *
- * `refreshing` lasts from when a WATCH wants it until it is answered.  While a listing is in
- * flight the line may be queued again: for those who want one sent later.
+ * While a listing is in flight the line may be queued again: for tasks that want one sent
+ * later.  A waiter needs none but the next to be answered: it shows all that we have heard of.
  */
 #include "store/zookeeper/inner.h"
 
@@ -165,31 +165,39 @@ static void tell_listed(struct hf_zk *zk, struct hf_zk_task *task, int error)
     }
 }
 
+static int take_answer_in(struct hf_zk *zk, struct hf_zk_line *line,
+                          struct hf_zk_reply *reply)
+{
+    int r = 0;
+
+    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE)
+        return reply->error;
+    if (reply->error == 0)
+        r = take_listing_in(line, &reply->body);
+    if (r < 0 || reply->error != 0)
+        clear_listing(line);
+    hf_zk_ears_match(zk, line);
+    if (r < 0)
+        return r == HF_ENOMEM ? HF_ZK_OPERATION_TIMEOUT : HF_ZK_MARSHALLING;
+    return reply->error;
+}
+
 static void on_listing(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
 {
     struct hf_zk_listing *listing = data;
     struct hf_zk_line    *line = listing->line;
-    int                   error = reply->error;
+    struct hf_zk_task    *tasks = listing->tasks;
+    int                   error = take_answer_in(zk, line, reply);
 
     assert(line->users > 0); /* the listing is one of them */
-    if (error == 0) {
-        int r = take_listing_in(line, &reply->body);
-        if (r < 0) {
-            clear_listing(line);
-            error = r == HF_ENOMEM ? HF_ZK_OPERATION_TIMEOUT : HF_ZK_MARSHALLING;
-        }
-    } else if (error == HF_ZK_NO_NODE) {
-        clear_listing(line);
-    }
-    line->unlisted =
-        error == HF_ZK_CONNECTION_LOSS && (line->refreshing || line->unlisted);
-    line->refreshing = false;
-    struct hf_zk_task *tasks = listing->tasks;
     if (listing != &line->first)
         free(listing);
+    line->flying--;
     tell_listed(zk, tasks, error);
-    if (error != HF_ZK_CONNECTION_LOSS)
-        review_all(zk, line, error == 0 || error == HF_ZK_NO_NODE);
+    if (error == 0 || error == HF_ZK_NO_NODE)
+        hf_zk_wait_listed(zk, line);
+    else if (error != HF_ZK_CONNECTION_LOSS)
+        hf_zk_wait_unlisted(zk, line, error);
     hf_zk_line_put(zk, line);
 }
 
@@ -219,10 +227,8 @@ void hf_zk_line_list(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_tas
 
 void hf_zk_line_refresh(struct hf_zk *zk, struct hf_zk_line *line)
 {
-    assert(line->tickets != NULL); /* only a ticket of ours waits for it */
-    if (!line->refreshing)
+    if (line->flying == 0)
         queue_listing(zk, line);
-    line->refreshing = true;
 }
 
 /* The next line to list, and the tasks that want it. */
@@ -261,6 +267,7 @@ void hf_zk_lines_flush(struct hf_zk *zk)
         }
         next_to_list(zk, &listing->tasks);
         listing->line = line;
+        line->flying++;
         hf_zk_call_get(zk, &listing->call, HF_ZK_GET_CHILDREN2, line->folder, false,
                        on_listing, listing);
     }
@@ -274,8 +281,6 @@ void hf_zk_lines_fail(struct hf_zk *zk)
     while (zk->to_list != NULL) {
         struct hf_zk_task *tasks;
         struct hf_zk_line *line = next_to_list(zk, &tasks);
-        line->unlisted = line->refreshing || line->unlisted;
-        line->refreshing = false;
         tell_listed(zk, tasks, HF_ZK_CONNECTION_LOSS);
         hf_zk_line_put(zk, line);
     }

@@ -1,7 +1,7 @@
 /* others.c - LIST, BREAK and ASK: what a client sees of all places, and does to those of others.
  *
- * A place is found by its number, and known by its token: numbers may start afresh.  The
- * name of its node is never used again.
+ * A place is known by its token: numbers may start afresh.  The name of its node is never
+ * used again.
  */
 #include "store/zookeeper/inner.h"
 
@@ -23,8 +23,7 @@ static void on_gathered_to_list(struct hf_zk *zk, struct hf_zk_task *task,
         hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
         return;
     }
-    task->base.req->snapshot = (struct hf_line){ ticket, count };
-    task->base.req->me = count;
+    task->base.req->line = (struct hf_line){ ticket, count };
     task->base.req->stamp = items->stamp;
     hf_task_finish(&task->base, 0);
     free(ticket);

@@ -33,7 +33,7 @@ static void slot_taken(struct hf_zk *zk, struct hf_zk_task *task, int slot)
 {
     assert(slot >= 0 && (uint32_t)slot < task->ticket->shape.capacity);
     task->ticket->slot = slot;
-    hf_zk_read_answer(zk, task);
+    hf_zk_answer(zk, task, HF_STAND_HOLDS);
 }
 
 static void try_slot(struct hf_zk *zk, struct hf_zk_task *task);
@@ -64,8 +64,7 @@ static void on_listed_for_slot(struct hf_zk *zk, struct hf_zk_task *task, int er
         hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
         return;
     }
-    hf_zk_ticket_confirm(zk, task->ticket);
-    hf_zk_read_answer(zk, task); /* and here again, if it is still there */
+    hf_zk_answer_listed(zk, task); /* and here again, if it is still there */
 }
 
 /* All taken, though we are granted: somebody was quicker, and what he had is free

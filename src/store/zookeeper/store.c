@@ -21,7 +21,7 @@
 static void begin_verb(struct hf_task *base)
 {
     static void (*const verbs[])(struct hf_zk *, struct hf_zk_task *) = {
-        [HF_ENTER] = hf_zk_enter,   [HF_READ] = hf_zk_read,
+        [HF_ENTER] = hf_zk_enter,
         [HF_WATCH] = hf_zk_watch,   [HF_LEAVE] = hf_zk_leave,
         [HF_LIST] = hf_zk_list,     [HF_BREAK] = hf_zk_break,
         [HF_AMEND] = hf_zk_amend,   [HF_ASK] = hf_zk_ask,
@@ -135,7 +135,8 @@ static hf_time soonest_wake(const struct hf_zk *zk)
 
     wake = hf_sooner(wake, hf_sooner(hf_zk_survey_wake(zk), hf_zk_late_wake(&zk->prove)));
     wake = hf_sooner(wake, hf_zk_compare_wake(zk));
-    return zk->dial.phase == HF_DIAL_READY ? hf_sooner(wake, zk->watched.again) : wake;
+    bool queued = zk->dial.phase == HF_DIAL_READY && zk->watched.queued != NULL;
+    return queued ? hf_sooner(wake, zk->watched.again) : wake;
 }
 
 static void process(struct hf_store *store, hf_time now, bool readable)
@@ -150,8 +151,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     bool more = hf_remote_run(&zk->remote);
     hf_zk_survey_run(zk);
     hf_zk_self_run(zk);
-    hf_zk_near_run(zk);
-    hf_zk_watched_run(zk);
+    hf_zk_wait_run(zk);
     if (zk->dial.phase == HF_DIAL_READY) {
         hf_zk_watched_flush(zk);
         hf_zk_lines_flush(zk);
@@ -175,7 +175,6 @@ static void close_store(struct hf_store *store)
     hf_zk_config_finish(&zk->config);
     hf_tls_free(zk->tls);
     hf_fork_close(store->fd);
-    free(zk->snapshot);
     free(zk);
 }
 
@@ -201,7 +200,6 @@ static int open_store(const struct hf_config *config, char *errmsg, struct hf_st
     hf_remote_init(&zk->remote, &remote_ops, &zk->dial);
     zk->salt[0] = hf_random();
     zk->salt[1] = hf_random();
-    zk->watched.again = HF_NEVER;
     if (config->will != NULL && (r = hf_zk_will_read(zk, config, errmsg)) < 0)
         goto close_poll;
     hf_zk_link_init(zk, config->seed);

@@ -40,7 +40,6 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
     ticket->id = req->id;
     ticket->shape = req->shape;
     ticket->slot = ticket->slot_tried = -1;
-    ticket->told = true;
     hf_zk_uuid(zk->salt, req->id, ticket->uuid);
     assert(strlen(ticket->uuid) == HF_ZK_UUID);
 
@@ -79,6 +78,8 @@ static void set_where(struct hf_zk *zk, struct hf_zk_ticket *ticket,
     assert(ticket->where != HF_ZK_THERE || zk->tickets > 0);
     zk->tickets -= ticket->where == HF_ZK_THERE;
     zk->tickets += where == HF_ZK_THERE;
+    ticket->line->standing -= ticket->where == HF_ZK_THERE;
+    ticket->line->standing += where == HF_ZK_THERE;
     ticket->where = where;
 }
 
@@ -110,6 +111,9 @@ void hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket)
             ticket->line->place[index].ticket = NULL;
     hf_zk_ticket_quiet(zk, ticket, true);
     zk->tickets -= ticket->where == HF_ZK_THERE;
+    ticket->line->standing -= ticket->where == HF_ZK_THERE;
+    if (ticket->line->standing == 0)
+        hf_zk_ears_drop(zk, ticket->line);
     hf_zk_line_put(zk, ticket->line);
     free(ticket->path);
     free(ticket->asked);
@@ -234,7 +238,7 @@ void hf_zk_ticket_step_aside(struct hf_zk *zk, struct hf_zk_ticket *ticket)
          i < line->count && line->place[i].seq == ticket->seq; i++) {
         if (line->place[i].ticket != ticket)
             continue;
-        hf_zk_line_gone(zk, line, i);
+        hf_zk_line_ended(zk, line, i);
         break;
     }
 }
@@ -246,9 +250,10 @@ void hf_zk_ticket_away(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     set_where(zk, ticket, HF_ZK_AWAY);
     hf_zk_ticket_quiet(zk, ticket, true);
     give_slot_up(zk, ticket);
-    if (ticket->watch != NULL)
-        hf_task_finish(&ticket->watch->base, 0);
+    hf_zk_wait_review(zk, ticket);
     hf_zk_ticket_step_aside(zk, ticket);
+    if (ticket->line->standing == 0)
+        hf_zk_ears_drop(zk, ticket->line);
 }
 
 void hf_zk_ticket_confirm(struct hf_zk *zk, struct hf_zk_ticket *ticket)
