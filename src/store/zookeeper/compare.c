@@ -125,8 +125,8 @@ static void send_comparison(struct hf_zk *zk)
 
 void hf_zk_compare_run(struct hf_zk *zk)
 {
-    bool idle = zk->dial.phase != HF_DIAL_READY || zk->watched.count == 0 ||
-                zk->compare.flying;
+    bool idle =
+        zk->dial.phase != HF_DIAL_READY || zk->watched.count == 0 || zk->compare.flying;
 
     if (!idle && zk->remote.now < zk->compare.due)
         return;

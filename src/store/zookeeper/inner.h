@@ -55,17 +55,17 @@
 /* ---- tasks: store.c ---------------------------------------------------------------- */
 
 struct hf_zk_task {
-    struct hf_task         base;
-    struct hf_zk_task     *next_wanting;
-    struct hf_zk_line     *line;
-    struct hf_zk_ticket   *ticket;
-    struct hf_zk_call      call[4];
-    int                    step;
-    int                    error; /* of a call, until the others are answered */
-    int                    folder_error;
-    unsigned               tries;
-    struct hf_zk_listener  listener; /* of a WATCH from outside: to the folder */
-    void                  *more; /* of LIST, BREAK, ASK, PROVE, EXAMINE */
+    struct hf_task        base;
+    struct hf_zk_task    *next_wanting;
+    struct hf_zk_line    *line;
+    struct hf_zk_ticket  *ticket;
+    struct hf_zk_call     call[4];
+    int                   step;
+    int                   error; /* of a call, until the others are answered */
+    int                   folder_error;
+    unsigned              tries;
+    struct hf_zk_listener listener; /* of a WATCH from outside: to the folder */
+    void                 *more;     /* of LIST, BREAK, ASK, PROVE, EXAMINE */
     void (*free_more)(void *more);
     void (*on_list)(struct hf_zk *zk, struct hf_zk_task *task, int error);
     void (*on_deleted)(struct hf_zk *zk, struct hf_zk_task *task, int error);
@@ -234,7 +234,7 @@ struct hf_zk {
     struct hf_zk_lates         late;    /* holders that are to listen to their nodes */
     struct hf_zk_lates         prove;   /* waiters that are to read what they depend on */
     struct hf_zk_group        *groups;
-    struct hf_zk_probe        *probes;   /* sent, not answered */
+    struct hf_zk_probe        *probes; /* sent, not answered */
 };
 
 #endif

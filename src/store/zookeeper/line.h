@@ -245,8 +245,8 @@ struct hf_zk_ticket {
     hf_time              made_at, held_at; /* by our clock; 0: not yet */
     int   since_tries; /* how often it was tried to write down since when */
     int   slot;
-    int   slot_tried;            /* UNSURE: whether it is ours; -1: none */
-    char *asked;                 /* why somebody wants it */
+    int   slot_tried; /* UNSURE: whether it is ours; -1: none */
+    char *asked;      /* why somebody wants it */
 
     struct hf_zk_listener self;   /* to the own node */
     bool                  unread; /* that is to be read, for it may have changed */

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct hf_zk_watched *join_watched(struct hf_zk            *zk,
-                                          struct hf_zk_listener   *listener,
-                                          enum hf_zk_watched_kind  kind,
-                                          const char *path, int64_t as_of)
+static struct hf_zk_watched *join_watched(struct hf_zk           *zk,
+                                          struct hf_zk_listener  *listener,
+                                          enum hf_zk_watched_kind kind, const char *path,
+                                          int64_t as_of)
 {
     struct hf_zk_watched *watched = hf_zk_watched_find(zk, kind, path, strlen(path));
 

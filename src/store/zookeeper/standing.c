@@ -85,8 +85,8 @@ void hf_zk_answer_listed(struct hf_zk *zk, struct hf_zk_task *task)
         hf_zk_answer(zk, task, HF_STAND_NONE);
         return;
     }
-    enum hf_verdict verdict = hf_zk_judge(
-        task->line, hf_zk_ticket_index(task->line, ticket), &ticket->shape);
+    enum hf_verdict verdict =
+        hf_zk_judge(task->line, hf_zk_ticket_index(task->line, ticket), &ticket->shape);
     if (verdict == HF_PASSES)
         hf_zk_answer(zk, task, HF_STAND_HOLDS);
     else if (verdict == HF_BLOCKED)

@@ -21,12 +21,11 @@
 static void begin_verb(struct hf_task *base)
 {
     static void (*const verbs[])(struct hf_zk *, struct hf_zk_task *) = {
-        [HF_ENTER] = hf_zk_enter,
-        [HF_WATCH] = hf_zk_watch,   [HF_LEAVE] = hf_zk_leave,
-        [HF_LIST] = hf_zk_list,     [HF_BREAK] = hf_zk_break,
-        [HF_AMEND] = hf_zk_amend,   [HF_ASK] = hf_zk_ask,
-        [HF_PROVE] = hf_zk_prove,   [HF_EXAMINE] = hf_zk_examine,
-        [HF_SURVEY] = hf_zk_survey,
+        [HF_ENTER] = hf_zk_enter,     [HF_WATCH] = hf_zk_watch,
+        [HF_LEAVE] = hf_zk_leave,     [HF_LIST] = hf_zk_list,
+        [HF_BREAK] = hf_zk_break,     [HF_AMEND] = hf_zk_amend,
+        [HF_ASK] = hf_zk_ask,         [HF_PROVE] = hf_zk_prove,
+        [HF_EXAMINE] = hf_zk_examine, [HF_SURVEY] = hf_zk_survey,
     };
     struct hf_zk      *zk = (struct hf_zk *)base->remote;
     struct hf_zk_task *task = (struct hf_zk_task *)base;

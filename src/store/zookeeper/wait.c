@@ -180,9 +180,8 @@ static void take_step(struct hf_zk *zk, struct hf_zk_ticket *ticket, size_t me,
         pass(zk, ticket, listed);
         break;
     case HF_ZK_REFUSE:
-        wait_fail(ticket,
-                  hf_zk_refusal(zk, ticket->line,
-                                hf_zk_judge(ticket->line, me, &ticket->shape)));
+        wait_fail(ticket, hf_zk_refusal(zk, ticket->line,
+                                        hf_zk_judge(ticket->line, me, &ticket->shape)));
         break;
     case HF_ZK_SLEEP:
         fall_asleep(zk, ticket, me);
