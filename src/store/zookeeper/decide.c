@@ -152,8 +152,9 @@ static bool will_do(const struct hf_zk_line *line, size_t me, const struct hf_sh
 {
     if (judge(line, me, mine, HEARD) == HF_PASSES)
         return false;
-    return hf_shape_has_slots(mine) || judge(line, me, mine, UNHEARD) == HF_PASSES ||
-           judge(line, me, mine, SPARED) != HF_PASSES;
+    return hf_shape_has_slots(mine) ||
+           judge(line, me, mine, SPARED) != HF_PASSES || /* soon found, in a long line */
+           judge(line, me, mine, UNHEARD) == HF_PASSES;
 }
 
 enum hf_zk_step hf_zk_decide(const struct hf_zk_line *line, size_t me,

@@ -96,7 +96,11 @@ static bool is_answered(struct hf_zk *zk, struct hf_zk_ticket *ticket)
 {
     const struct hf_req *req = ticket->watch->base.req;
     bool                 holds = req->standing.state == HF_STAND_HOLDS;
-    struct hf_standing   now =
+    bool waits = ticket->wait != HF_ZK_AWAKE && ticket->where == HF_ZK_THERE;
+
+    if (waits && !req->follow)
+        return false; /* and many may be ahead, who would be counted in vain */
+    struct hf_standing now =
         hf_zk_standing(ticket, holds ? HF_STAND_HOLDS : HF_STAND_WAITS);
 
     if (!hf_standing_differs(&now, req))
@@ -277,10 +281,11 @@ static void prove_ahead(struct hf_zk *zk, struct hf_zk_ticket *ticket)
         count = hf_zk_depends(line, me, &ticket->shape, index);
     for (size_t i = 0; i < count; i++) {
         struct hf_zk_ear *ear = line->place[index[i]].ear;
-        if (ear != NULL && !hf_zk_is_armed(&ear->listener))
+        if (ear == NULL || hf_zk_is_read(&ear->listener))
+            continue;
+        hf_zk_read_watched(zk, &ear->listener);
+        if (!hf_zk_is_read(&ear->listener)) /* not armed, or no memory */
             hf_zk_late_put(&zk->prove, &ticket->prove, zk->remote.now + PROVE_DELAY);
-        else if (ear != NULL && !hf_zk_is_read(&ear->listener))
-            hf_zk_read_watched(zk, &ear->listener);
     }
 }
 
