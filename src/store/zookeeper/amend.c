@@ -17,13 +17,12 @@ static void on_amended(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     struct hf_zk_ticket *ticket = task->ticket;
     char                 name[HF_ZK_CHILD_MAX];
 
-    assert(ticket->moving && ticket->where != HF_ZK_UNSURE);
-    ticket->moving = false;
+    assert(ticket->where == HF_ZK_UNSURE);
     if (reply->error == HF_ZK_CONNECTION_LOSS) {
-        hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
         hf_task_finish(&task->base, HF_EDOWN);
         return;
     }
+    hf_zk_ticket_set(zk, ticket, HF_ZK_THERE); /* by its old name, or its new one */
     if (reply->error == HF_ZK_NO_NODE) {
         hf_zk_ticket_away(zk, ticket);
         hf_zk_read(zk, task);
@@ -59,9 +58,8 @@ static void rename_node(struct hf_zk *zk, struct hf_zk_task *task)
     }
     hf_zk_child_name(zk->config.style, &req->shape, ticket->uuid, ticket->number, name);
     hf_zk_path(task->line, name, path);
-    assert(ticket->where == HF_ZK_THERE && !ticket->moving);
     hf_zk_ticket_quiet(zk, ticket, true);
-    ticket->moving = true;
+    hf_zk_ticket_set(zk, ticket, HF_ZK_UNSURE);
     hf_zk_multi_begin(zk, &task->call[0], on_amended, task);
     hf_zk_multi_create(zk, path, text, HF_ZK_EPHEMERAL);
     hf_zk_multi_delete(zk, ticket->path);

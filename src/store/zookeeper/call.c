@@ -50,46 +50,25 @@ void hf_zk_call_end(struct hf_zk *zk, size_t begin)
 
 /* ---- What calls say ---------------------------------------------------------------- */
 
-static void put_acl_entry(struct hf_zk_writer *out, const char *scheme, size_t length,
-                          const char *id)
-{
-    hf_zk_put_int(out, 31); /* everything: read, write, create, delete, admin */
-    hf_zk_put_bytes(out, scheme, length);
-    hf_zk_put_string(out, id);
-}
-
 /* "digest:ana:hash,ip:10.0.0.1": an id may contain colons, but no commas. */
-static void put_acl_list(struct hf_zk_writer *out, const char *acl)
-{
-    char    text[HF_ZK_ACL_MAX];
-    char   *rest;
-    int32_t count = 1;
-
-    assert(strlen(acl) < sizeof text);
-    for (const char *c = acl; *c != '\0'; c++)
-        count += *c == ',';
-    hf_zk_put_int(out, count);
-    snprintf(text, sizeof text, "%s", acl);
-    for (char *part = strtok_r(text, ",", &rest); part != NULL;
-         part = strtok_r(NULL, ",", &rest)) {
-        size_t length = strcspn(part, ":");
-        put_acl_entry(out, part, length, part[length] == ':' ? part + length + 1 : "");
-    }
-}
-
 static void put_acl(struct hf_zk *zk)
 {
     struct hf_zk_writer *out = &zk->calls.out;
-    const char          *acl = zk->config.acl;
+    bool                 open = strcmp(zk->config.acl, "open") == 0;
+    bool                 creator = strcmp(zk->config.acl, "creator") == 0;
+    const char *part = open ? "world:anyone" : creator ? "auth:" : zk->config.acl;
+    int32_t     count = 1;
 
-    if (strcmp(acl, "open") == 0) {
-        hf_zk_put_int(out, 1);
-        put_acl_entry(out, "world", 5, "anyone");
-    } else if (strcmp(acl, "creator") == 0) {
-        hf_zk_put_int(out, 1);
-        put_acl_entry(out, "auth", 4, "");
-    } else {
-        put_acl_list(out, acl);
+    for (const char *c = part; *c != '\0'; c++)
+        count += *c == ',';
+    hf_zk_put_int(out, count);
+    for (; count > 0; count--) {
+        size_t scheme = strcspn(part, ":"), size = strcspn(part, ",");
+        assert(scheme < size);  /* hf_zk_config_init() has seen to it */
+        hf_zk_put_int(out, 31); /* everything: read, write, create, delete, admin */
+        hf_zk_put_bytes(out, part, scheme);
+        hf_zk_put_bytes(out, part + scheme + 1, size - scheme - 1);
+        part += size + 1;
     }
 }
 

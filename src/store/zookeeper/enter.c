@@ -34,8 +34,9 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task);
 
 static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    assert(task->error < 0 && task->ticket->leaving);
+    assert(task->error < 0);
     if (error == HF_ZK_CONNECTION_LOSS) {
+        hf_zk_ticket_unsure(zk, task->ticket);
         task->error = HF_EDOWN;
     } else {
         hf_zk_ticket_step_aside(zk, task->ticket);
@@ -53,7 +54,6 @@ static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
 
     assert(status < 0 && ticket->where == HF_ZK_THERE);
     task->error = status;
-    ticket->leaving = true;
     hf_zk_ticket_quiet(zk, ticket, true);
     hf_zk_place_delete(zk, task, ticket->path,
                        hf_zk_ticket_beside(ticket, beside) ? beside : NULL, place_undone);

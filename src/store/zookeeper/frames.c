@@ -3,13 +3,14 @@
  * Bytes are kept until a frame is whole.  The first one on a connection is the
  * greeting: our session, or that it is dead.
  */
+#include "base/grow.h"
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ROOM_FIRST ((size_t)64 * 1024)
+#define READ_LEAST 4096 /* bytes at once */
 
 /* ---- Greeted ------------------------------------------------------------------------- */
 
@@ -151,22 +152,6 @@ static void take_frame(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answ
 
 /* ---- Reading ------------------------------------------------------------------------- */
 
-static bool make_frame_room(struct hf_zk_link *link, size_t size)
-{
-    if (link->room >= size)
-        return true;
-
-    size_t room = link->room > 0 ? link->room : ROOM_FIRST;
-    while (room < size)
-        room *= 2;
-    unsigned char *grown = realloc(link->in, room);
-    if (grown == NULL)
-        return false;
-    link->in = grown;
-    link->room = room;
-    return true;
-}
-
 /* An answer that is longer than we take in: its call fails, and the rest is let pass by.
  * False: it is no answer. */
 static bool skip_overlong(struct hf_zk *zk, size_t *at, hf_time answered)
@@ -226,10 +211,14 @@ void hf_zk_frames_read(struct hf_dial *dial)
 
     dial->more = false;
     for (int round = 0; round < 64; round++) {
-        if (!make_frame_room(link, need > link->used + 4096 ? need : link->used + 4096)) {
+        if (need < link->used + READ_LEAST)
+            need = link->used + READ_LEAST;
+        unsigned char *in = hf_grow(link->in, &link->room, need, 1);
+        if (in == NULL) {
             hf_dial_break(dial, "sent more than there is memory for");
             return;
         }
+        link->in = in;
         assert(link->used < link->room);
         size_t room = link->room - link->used;
         size_t n = hf_dial_read(dial, link->in + link->used, room);

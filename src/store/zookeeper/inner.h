@@ -206,10 +206,15 @@ void        hf_zk_chroot_make(struct hf_zk *zk);
 int         hf_zk_chroot_fail(struct hf_zk *zk);
 
 /* compare.c: see anew whether the server shows nodes that others do not have; when to. */
+#define HF_ZK_COMPARED 64 /* nodes by one call */
+
 struct hf_zk_compare {
-    hf_time due;
-    bool    flying; /* a call of it */
-    size_t  after;  /* the last bucket that was compared: go on there */
+    hf_time           due;
+    struct hf_zk_call call;
+    int64_t           zxid;  /* of the check */
+    size_t            after; /* the last bucket that was compared: go on there */
+    char             *path[HF_ZK_COMPARED];
+    size_t            count; /* 0: none is under way */
 };
 
 void    hf_zk_compare_run(struct hf_zk *zk);
@@ -241,7 +246,7 @@ struct hf_zk {
     struct hf_zk_line         *line[HF_ZK_BUCKETS];
     struct hf_zk_line         *to_list; /* those with a listing to send */
     struct hf_zk_ticket       *ticket[HF_ZK_BUCKETS];
-    size_t                     tickets; /* that are THERE */
+    size_t                     tickets; /* that are THERE or UNSURE */
     struct hf_zk_lates         late;    /* holders that are to listen to their nodes */
     struct hf_zk_lates         prove;   /* waiters that are to read the one ahead */
     struct hf_zk_group        *groups;

@@ -28,7 +28,7 @@ static bool is_slot_of(const struct hf_zk_item *slot, const struct hf_zk_item *p
            hf_zk_child_is(place->name, strlen(place->name), slot->text);
 }
 
-/* Slots and `claim` are no places but belong to one; but see claim.c. */
+/* Slots and `claim` are no places but belong to one; but see enter.c. */
 static void give_slots(struct hf_zk_items *items)
 {
     for (size_t i = 0; i < items->count; i++) {

@@ -183,15 +183,15 @@ char *hf_zk_path_new(const struct hf_zk_line *line, const char *child);
  *               UNSURE    the answer to its create was lost
  *               AWAY      an AMEND has searched for it in vain
  *     UNSURE    NOWHERE   searched for; if it was found, THERE at once
+ *               THERE     the AMEND was answered
  *     THERE     AWAY      somebody took it away
- *               UNSURE    the answer to an AMEND, or about its slot, was lost
+ *               UNSURE    an AMEND is sent; the answer to its LEAVE, or about its slot, was
+ *                         lost
  *               NOWHERE   an AMEND has renamed it, THERE at once
- *     AWAY      NOWHERE   the same two, if it was taken away while the AMEND was under way
- *               UNSURE
  */
 enum hf_zk_where {
     HF_ZK_NOWHERE, /* not created yet */
-    HF_ZK_UNSURE,  /* something was sent, and the answer was lost */
+    HF_ZK_UNSURE,  /* something was sent that may have changed that */
     HF_ZK_THERE,
     HF_ZK_AWAY, /* was there, and is not any more */
 };
@@ -224,8 +224,6 @@ struct hf_zk_ticket {
     uint64_t             id;
     char                 uuid[HF_ZK_UUID + 1];
     enum hf_zk_where     where;
-    bool                 leaving; /* a delete was sent, and the answer was lost */
-    bool                 moving;  /* it is being given another name */
     struct hf_shape      shape;
     char                *path; /* when THERE */
     uint64_t             seq, token;
@@ -253,11 +251,12 @@ void                 hf_zk_tickets_drop(struct hf_zk *zk); /* the session is gon
 
 /* It is there, under this name (of `size` bytes), with this stat.  0, or
  * HF_ENOMEM, HF_ELOST if it is not ours after all. */
-int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char *name,
-                       size_t size, const struct hf_zk_stat *stat);
-/* Any state but THERE. */
+int  hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char *name,
+                        size_t size, const struct hf_zk_stat *stat);
 void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
                       enum hf_zk_where where);
+/* The answer to something that we sent about it was lost. */
+void hf_zk_ticket_unsure(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* The path of the node that goes with its place, a slot or `claim`; false: there is none.
  * `ret` has HF_ZK_PATH_MAX bytes. */
 bool hf_zk_ticket_beside(const struct hf_zk_ticket *ticket, char *ret);

@@ -103,7 +103,7 @@ bool hf_zk_near_granted(const struct hf_zk_ticket *ticket)
 {
     const struct hf_zk_line *line = ticket->line;
 
-    if (ticket->where != HF_ZK_THERE || ticket->moving || !hf_zk_near_suits(ticket))
+    if (ticket->where != HF_ZK_THERE || !hf_zk_near_suits(ticket))
         return false;
     size_t me = hf_zk_line_find(line, ticket->seq);
     return me < line->count && line->place[me].ticket == ticket &&

@@ -1,4 +1,4 @@
-/* search.c - what became of a place whose creation, renaming or slot was not answered.
+/* search.c - what became of a place: its creation, renaming, slot or end was not answered.
  *
  *     UNSURE --barrier, listing: our uuid is not in it--> NOWHERE
  *        |                       it is: read the node

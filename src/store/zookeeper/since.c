@@ -36,8 +36,8 @@ void hf_zk_since_write(struct hf_zk *zk, struct hf_zk_ticket *ticket)
     char   *text;
 
     assert(ticket->since_tries <= TRIES);
-    if (ticket->held_at == 0 || ticket->ctime == 0 || ticket->leaving ||
-        (off < LONG_MS && off > -LONG_MS) || ticket->since_tries == TRIES ||
+    if (ticket->held_at == 0 || ticket->ctime == 0 || (off < LONG_MS && off > -LONG_MS) ||
+        ticket->since_tries == TRIES ||
         memmem(seen->text.bytes, seen->text.size, "\nheld=", 6) != NULL)
         return;
     struct hf_zk_call *call = calloc(1, sizeof *call);

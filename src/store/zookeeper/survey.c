@@ -6,13 +6,11 @@
  *
  *     from       to         when
  *     OFF        ARMING     a SURVEY comes: the server is asked to watch
- *                POLLING    the same, but it cannot, as is known
  *     ARMING     ON         it watches
- *                POLLING    it cannot
+ *                POLLING    it cannot; so it is until the session ends
  *     ON         REMOVING   a SURVEY was canceled, or none comes any more
- *     POLLING    OFF        the same
  *     REMOVING   OFF        it does not watch any more
- *     any        OFF        the connection broke
+ *     any other  OFF        the connection broke
  *
  * A new connection watches nothing, and nobody knows what happened in between.  So the
  * watch is not restored: the next SURVEY begins anew, and says to look at all.
@@ -40,14 +38,15 @@ static bool may_become(enum hf_zk_survey_state from, enum hf_zk_survey_state to)
 {
     switch (from) {
     case HF_ZK_SURVEY_OFF:
-        return to == HF_ZK_SURVEY_ARMING || to == HF_ZK_SURVEY_POLLING;
+        return to == HF_ZK_SURVEY_ARMING;
     case HF_ZK_SURVEY_ARMING:
         return to == HF_ZK_SURVEY_ON || to == HF_ZK_SURVEY_POLLING;
     case HF_ZK_SURVEY_ON:
         return to == HF_ZK_SURVEY_REMOVING;
-    case HF_ZK_SURVEY_POLLING:
     case HF_ZK_SURVEY_REMOVING:
         return to == HF_ZK_SURVEY_OFF;
+    case HF_ZK_SURVEY_POLLING:
+        break;
     }
     return false;
 }
@@ -59,10 +58,12 @@ static void set_survey(struct hf_zk_survey *survey, enum hf_zk_survey_state stat
     survey->state = state;
 }
 
+/* The next SURVEY begins anew. */
 static void forget_marks(struct hf_zk_survey *survey)
 {
     hf_zk_marks_clear(&survey->marks, ~0u);
     survey->all = false;
+    survey->told = 0;
 }
 
 /* ---- With the server -------------------------------------------------------------------- */
@@ -74,13 +75,13 @@ static void on_survey_armed(struct hf_zk *zk, void *data, struct hf_zk_reply *re
     struct hf_zk_survey *survey = data;
 
     if (reply->error == HF_ZK_CONNECTION_LOSS) {
-        survey->unable = ++survey->losses >= LOSSES;
+        if (++survey->losses >= LOSSES)
+            set_survey(survey, HF_ZK_SURVEY_POLLING);
         return; /* hf_zk_survey_over() follows */
     }
     survey->losses = 0;
     survey->all = true;
-    survey->unable = reply->error != 0;
-    set_survey(survey, survey->unable ? HF_ZK_SURVEY_POLLING : HF_ZK_SURVEY_ON);
+    set_survey(survey, reply->error == 0 ? HF_ZK_SURVEY_ON : HF_ZK_SURVEY_POLLING);
     if (survey->task == NULL)
         survey_stop(zk); /* canceled meanwhile */
 }
@@ -90,11 +91,6 @@ static void survey_start(struct hf_zk *zk)
 {
     struct hf_zk_survey *survey = &zk->survey;
 
-    if (survey->unable) {
-        survey->all = true;
-        set_survey(survey, HF_ZK_SURVEY_POLLING);
-        return;
-    }
     set_survey(survey, HF_ZK_SURVEY_ARMING);
     size_t begin =
         hf_zk_call_begin(zk, &survey->call, HF_ZK_ADD_WATCH, on_survey_armed, survey);
@@ -119,8 +115,6 @@ static void survey_stop(struct hf_zk *zk)
 
     assert(survey->task == NULL);
     forget_marks(survey);
-    if (survey->state == HF_ZK_SURVEY_POLLING)
-        set_survey(survey, HF_ZK_SURVEY_OFF);
     if (survey->state != HF_ZK_SURVEY_ON)
         return;
     set_survey(survey, HF_ZK_SURVEY_REMOVING);
@@ -136,7 +130,8 @@ void hf_zk_survey_over(struct hf_zk *zk)
     struct hf_zk_survey *survey = &zk->survey;
 
     assert(!survey->call.flying);
-    survey->state = HF_ZK_SURVEY_OFF;
+    if (survey->state != HF_ZK_SURVEY_POLLING)
+        survey->state = HF_ZK_SURVEY_OFF;
     forget_marks(survey);
     if (survey->task != NULL)
         hf_task_finish(&survey->task->base, HF_EDOWN);
@@ -145,8 +140,8 @@ void hf_zk_survey_over(struct hf_zk *zk)
 /* With another session there may be other servers. */
 void hf_zk_survey_drop(struct hf_zk *zk)
 {
-    assert(zk->survey.state == HF_ZK_SURVEY_OFF && zk->survey.task == NULL);
-    zk->survey.unable = false;
+    assert(zk->survey.task == NULL);
+    zk->survey.state = HF_ZK_SURVEY_OFF;
     zk->survey.losses = 0;
 }
 
@@ -211,6 +206,12 @@ static hf_time survey_due(const struct hf_zk_survey *survey)
     return survey->looked + LOOK;
 }
 
+/* When the server is to watch no more, without another SURVEY. */
+static hf_time idle_due(const struct hf_zk_survey *survey)
+{
+    return survey->state == HF_ZK_SURVEY_ON ? survey->told + IDLE : HF_NEVER;
+}
+
 static void answer_survey(struct hf_zk *zk)
 {
     struct hf_zk_survey *survey = &zk->survey;
@@ -246,7 +247,7 @@ void hf_zk_survey_run(struct hf_zk *zk)
     survey->ended = false;
     if (survey->state != HF_ZK_SURVEY_ON && survey->state != HF_ZK_SURVEY_POLLING)
         return;
-    if (survey->task == NULL && now >= survey->told + IDLE)
+    if (survey->task == NULL && now >= idle_due(survey))
         survey_stop(zk);
     else if (survey->task != NULL &&
              (survey->all || survey->marks.changed > 0 || now >= survey_due(survey)))
@@ -259,7 +260,7 @@ hf_time hf_zk_survey_wake(const struct hf_zk *zk)
 
     if (survey->state != HF_ZK_SURVEY_ON && survey->state != HF_ZK_SURVEY_POLLING)
         return HF_NEVER;
-    return survey->task == NULL ? survey->told + IDLE : survey_due(survey);
+    return survey->task == NULL ? idle_due(survey) : survey_due(survey);
 }
 
 /* ---- Both ends -------------------------------------------------------------------------- */

@@ -22,7 +22,6 @@ struct hf_zk_survey {
     struct hf_zk_call       call;
     struct hf_zk_marks      marks;
     bool                    all;    /* nobody knows which lines changed */
-    bool                    unable; /* the server cannot watch so */
     bool                    ended;  /* a SURVEY was canceled that was not at work */
     unsigned                losses; /* connections that broke while it was asked to */
     hf_time                 told;   /* when the last SURVEY ended */
