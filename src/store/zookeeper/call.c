@@ -273,36 +273,20 @@ static struct hf_zk_call *take_first_call(struct hf_zk_calls *calls)
     return call;
 }
 
-bool hf_zk_calls_answer(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered)
+bool hf_zk_calls_answer(struct hf_zk *zk, int32_t xid, struct hf_zk_reply reply,
+                        hf_time answered)
 {
     struct hf_zk_calls *calls = &zk->calls;
-    int32_t             xid = hf_zk_get_int(&frame);
-    int64_t             zxid = hf_zk_get_long(&frame);
-    int32_t             error = hf_zk_get_int(&frame);
-
-    if (frame.bad || calls->first == NULL || calls->first->xid != xid)
-        return false;
-    hf_zk_link_saw(zk, zxid);
-
-    struct hf_zk_call *call = take_first_call(calls);
-    struct hf_zk_reply reply = { .error = error, .zxid = zxid, .body = frame };
-    if (error == 0 && call->opcode == HF_ZK_MULTI)
-        reply.error = first_error(&reply);
-    hf_zk_beat_heard(zk, call->sent, answered,
-                     reply.error == 0 && is_write(call->opcode));
-    call->on_reply(zk, call->data, &reply);
-    return true;
-}
-
-bool hf_zk_calls_overlong(struct hf_zk *zk, int32_t xid, hf_time answered)
-{
-    struct hf_zk_calls *calls = &zk->calls;
-    struct hf_zk_reply  reply = { .error = HF_ZK_OVERLONG, .body = { .bad = true } };
 
     if (calls->first == NULL || calls->first->xid != xid)
         return false;
+    hf_zk_link_saw(zk, reply.zxid);
+
     struct hf_zk_call *call = take_first_call(calls);
-    hf_zk_beat_heard(zk, call->sent, answered, false);
+    if (reply.error == 0 && call->opcode == HF_ZK_MULTI)
+        reply.error = first_error(&reply);
+    hf_zk_beat_heard(zk, call->sent, answered,
+                     reply.error == 0 && is_write(call->opcode));
     call->on_reply(zk, call->data, &reply);
     return true;
 }

@@ -129,6 +129,7 @@ static void group_end(struct hf_zk *zk, struct hf_zk_group *group)
     memcpy(errmsg, group->errmsg, sizeof errmsg);
     for (struct hf_zk_task *task = group->mates, *next; task != NULL; task = next) {
         next = task->next_mate; /* the group may go with its last one */
+        assert(task->arrived);  /* so it has no node, and nothing in flight */
         memcpy(zk->base.errmsg, errmsg, sizeof errmsg);
         hf_zk_ticket_free(zk, task->ticket);
         task->ticket = NULL;
@@ -187,15 +188,13 @@ void hf_zk_groups_run(struct hf_zk *zk)
     }
 }
 
-/* Those who waited for others have nothing in flight that could tell them. */
+/* The others have ended by now: they were told that their calls, or listings, failed. */
 void hf_zk_groups_fail(struct hf_zk *zk)
 {
     for (struct hf_zk_group *group = zk->groups, *next; group != NULL; group = next) {
         next = group->next;
-        for (struct hf_zk_task *task = group->mates, *mate; task != NULL; task = mate) {
-            mate = task->next_mate;
-            if (task->arrived)
-                hf_task_finish(&task->base, HF_EDOWN);
-        }
+        if (group->status == 0)
+            group_fail(zk, group, HF_EDOWN);
+        group_end(zk, group);
     }
 }

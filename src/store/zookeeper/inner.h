@@ -5,7 +5,7 @@
  *   Below, in link.h
  *   address.c  the URL: servers, chroot, options
  *   link.c     a session on a connection; one server after another: store/remote/dial.h
- *   frames.c   what a server says: greeting, answers, events
+ *   frames.c   what a server says, frame by frame
  *   call.c     one call on the wire and its answer
  *   will.c     a session that is another's, taken over to be ended
  *   beat.c     pings, heartbeats by quorum, the deadline
@@ -39,7 +39,6 @@
  *   items.c    what was gathered: sorted, put together, searched
  *   compare.c  nodes that only the server in use shows
  *   probe.c    a question to a server on a connection of its own, for examine
- *   marks.c    what a survey keeps of lines
  *
  * A task is one request of the caller's while we work on it.  It may take several
  * calls; each call's answer comes to a function that goes on from there.  When
@@ -95,6 +94,10 @@ void hf_zk_examine(struct hf_zk *zk, struct hf_zk_task *task);
 void *hf_zk_task_more(struct hf_zk_task *task, size_t size,
                       void (*free_more)(void *more));
 
+/* If that is an error other than that there is no such node: the task has failed with it. */
+bool hf_zk_task_failed(struct hf_zk *zk, struct hf_zk_task *task, int error,
+                       const char *what, const char *path);
+
 /* read.c: answer with the line as listed, taking a slot first if it needs one. */
 void hf_zk_read_answer(struct hf_zk *zk, struct hf_zk_task *task);
 
@@ -142,7 +145,7 @@ struct hf_zk_item {
 
 struct hf_zk_items {
     struct hf_zk_item *item;
-    size_t             count;
+    size_t             count, room;
     uint64_t           stamp; /* of the last folder */
 };
 
@@ -152,7 +155,12 @@ void hf_zk_gather(struct hf_zk *zk, struct hf_zk_task *task,
                   void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
                                const struct hf_zk_items *items));
 
-/* items.c: sort them, give places their slots, and make their shapes agree. */
+/* items.c: add the node `folder`/`name`, or `folder` if there is no name.  `child` NULL: it
+ * is no place.  False: no memory. */
+bool hf_zk_items_add(struct hf_zk_items *items, const char *line, const char *folder,
+                     struct hf_zk_text name, const struct hf_zk_child *child);
+/* Leave out those that are not there, sort the others, give places their slots, and make
+ * their shapes agree. */
 void hf_zk_items_arrange(struct hf_zk_items *items);
 /* The places among them, to be freed; NULL: no memory.  Strings are lent. */
 struct hf_ticket *hf_zk_items_tickets(const struct hf_zk_items *items, size_t *count);

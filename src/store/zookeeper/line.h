@@ -120,6 +120,7 @@ struct hf_zk_line {
     char                *name;
     char                *folder; /* full path */
     size_t               users;  /* tasks and tickets */
+    unsigned             marks;  /* of survey.c, which is a user while there are any */
     struct hf_zk_ticket *tickets;
 
     /* The last listing: places sorted by seq. */

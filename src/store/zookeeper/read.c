@@ -38,10 +38,8 @@ void hf_zk_read_answer(struct hf_zk *zk, struct hf_zk_task *task)
 
 static void on_listed_to_read(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    if (error != 0 && error != HF_ZK_NO_NODE) {
-        hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
+    if (hf_zk_task_failed(zk, task, error, "list", task->line->folder))
         return;
-    }
     if (task->ticket != NULL)
         hf_zk_ticket_confirm(zk, task->ticket);
     hf_zk_read_answer(zk, task);
@@ -51,11 +49,8 @@ static void on_self_exists(struct hf_zk *zk, void *data, struct hf_zk_reply *rep
 {
     struct hf_zk_task *task = data;
 
-    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
-        hf_task_finish(&task->base,
-                       hf_zk_fault(zk, reply->error, "read", task->ticket->path));
+    if (hf_zk_task_failed(zk, task, reply->error, "read", task->ticket->path))
         return;
-    }
     assert(task->ticket == hf_zk_ticket_find(zk, task->base.req->id));
     if (reply->error == HF_ZK_NO_NODE)
         hf_zk_ticket_away(zk, task->ticket);

@@ -36,10 +36,8 @@ static void on_found_node(struct hf_zk *zk, void *data, struct hf_zk_reply *repl
     struct hf_zk_stat    stat = { 0 };
 
     assert(ticket->where == HF_ZK_UNSURE);
-    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
-        hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "read", search->name));
+    if (hf_zk_task_failed(zk, task, reply->error, "read", search->name))
         return;
-    }
     hf_zk_get_text(&reply->body);
     hf_zk_get_stat(&reply->body, &stat);
     hf_zk_ticket_set(zk, ticket, HF_ZK_NOWHERE);
@@ -67,11 +65,8 @@ static void on_slot_read(struct hf_zk *zk, void *data, struct hf_zk_reply *reply
     struct hf_zk_task   *task = data;
     struct hf_zk_ticket *ticket = task->ticket;
 
-    if (reply->error != 0 && reply->error != HF_ZK_NO_NODE) {
-        hf_task_finish(&task->base, hf_zk_fault(zk, reply->error, "read a slot in",
-                                                task->line->folder));
+    if (hf_zk_task_failed(zk, task, reply->error, "read a slot in", task->line->folder))
         return;
-    }
     if (hf_zk_is_uuid_read(reply, ticket->uuid))
         ticket->slot = ticket->slot_tried;
     ticket->slot_tried = -1;
@@ -84,10 +79,8 @@ static void on_listed_to_search(struct hf_zk *zk, struct hf_zk_task *task, int e
     struct search       *search = task->more;
     char                 path[HF_ZK_PATH_MAX];
 
-    if (error != 0 && error != HF_ZK_NO_NODE) {
-        hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
+    if (hf_zk_task_failed(zk, task, error, "list", task->line->folder))
         return;
-    }
     size_t own = hf_zk_line_own(task->line, ticket);
     if (own == task->line->count) {
         hf_zk_ticket_set(zk, ticket, HF_ZK_NOWHERE);

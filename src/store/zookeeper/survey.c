@@ -33,6 +33,13 @@
 
 enum { RECURSIVE = 1, ANY_WATCH = 3 }; /* modes of ADD_WATCH, kinds of REMOVE_WATCHES */
 
+/* line->marks */
+enum {
+    CHANGED = 1, /* since it was last told */
+    HIDDEN = 2,  /* there are places in it that we may not read */
+    DENIED = 4,  /* we may not even list it */
+};
+
 /* The table above. */
 static bool may_become(enum hf_zk_survey_state from, enum hf_zk_survey_state to)
 {
@@ -58,12 +65,68 @@ static void set_survey(struct hf_zk_survey *survey, enum hf_zk_survey_state stat
     survey->state = state;
 }
 
-/* The next SURVEY begins anew. */
-static void forget_marks(struct hf_zk_survey *survey)
+/* ---- Marks ------------------------------------------------------------------------------ */
+
+/* A marked line is in use. */
+static void set_marks(struct hf_zk *zk, struct hf_zk_line *line, unsigned marks)
 {
-    hf_zk_marks_clear(&survey->marks, ~0u);
-    survey->all = false;
-    survey->told = 0;
+    struct hf_zk_survey *survey = &zk->survey;
+    unsigned             before = line->marks;
+
+    survey->changed += (marks & CHANGED) != 0;
+    survey->changed -= (before & CHANGED) != 0;
+    survey->hidden += (marks & HIDDEN) != 0;
+    survey->hidden -= (before & HIDDEN) != 0;
+    line->marks = marks;
+    line->users += before == 0 && marks != 0;
+    if (before != 0 && marks == 0)
+        hf_zk_line_put(zk, line);
+}
+
+static void mark_line(struct hf_zk *zk, const char *name, unsigned mark, bool set)
+{
+    struct hf_zk_line *line = hf_zk_line_get(zk, name);
+
+    if (line != NULL) {
+        if (mark != CHANGED || (line->marks & DENIED) == 0)
+            set_marks(zk, line, set ? line->marks | mark : line->marks & ~mark);
+        hf_zk_line_put(zk, line);
+    }
+    if (line == NULL || zk->survey.changed > MANY)
+        zk->survey.all = true;
+}
+
+/* All lines with one of the marks `having` lose `off` and gain `on`. */
+static void change_marks(struct hf_zk *zk, unsigned having, unsigned off, unsigned on)
+{
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++)
+        for (struct hf_zk_line *line = zk->line[i], *next; line != NULL; line = next) {
+            next = line->next;
+            if ((line->marks & having) != 0)
+                set_marks(zk, line, (line->marks & ~off) | on);
+        }
+}
+
+/* The names of those that are CHANGED, to be freed; NULL: no memory. */
+static const char **list_changed(const struct hf_zk *zk)
+{
+    const char **names = calloc(zk->survey.changed + 1, sizeof *names);
+    size_t       count = 0;
+
+    for (size_t i = 0; i < HF_ZK_BUCKETS && names != NULL; i++)
+        for (const struct hf_zk_line *line = zk->line[i]; line != NULL; line = line->next)
+            if ((line->marks & CHANGED) != 0)
+                names[count++] = line->name;
+    assert(names == NULL || count == zk->survey.changed);
+    return names;
+}
+
+/* The next SURVEY begins anew. */
+static void forget_marks(struct hf_zk *zk)
+{
+    change_marks(zk, ~0u, ~0u, 0);
+    zk->survey.all = false;
+    zk->survey.told = 0;
 }
 
 /* ---- With the server -------------------------------------------------------------------- */
@@ -114,7 +177,7 @@ static void survey_stop(struct hf_zk *zk)
     struct hf_zk_survey *survey = &zk->survey;
 
     assert(survey->task == NULL);
-    forget_marks(survey);
+    forget_marks(zk);
     if (survey->state != HF_ZK_SURVEY_ON)
         return;
     set_survey(survey, HF_ZK_SURVEY_REMOVING);
@@ -132,7 +195,7 @@ void hf_zk_survey_over(struct hf_zk *zk)
     assert(!survey->call.flying);
     if (survey->state != HF_ZK_SURVEY_POLLING)
         survey->state = HF_ZK_SURVEY_OFF;
-    forget_marks(survey);
+    forget_marks(zk);
     if (survey->task != NULL)
         hf_task_finish(&survey->task->base, HF_EDOWN);
 }
@@ -147,13 +210,6 @@ void hf_zk_survey_drop(struct hf_zk *zk)
 
 /* ---- What happened ---------------------------------------------------------------------- */
 
-static void mark_line(struct hf_zk_survey *survey, const char *name, unsigned mark,
-                      bool set)
-{
-    if (!hf_zk_mark(&survey->marks, name, mark, set) || survey->marks.changed > MANY)
-        survey->all = true;
-}
-
 /* A folder that is made anew may have another ACL than before. */
 void hf_zk_survey_event(struct hf_zk *zk, struct hf_zk_text path)
 {
@@ -166,18 +222,17 @@ void hf_zk_survey_event(struct hf_zk *zk, struct hf_zk_text path)
     case HF_ZK_PATH_FOREIGN:
         break;
     case HF_ZK_PATH_FOLDER:
-        mark_line(survey, name, HF_ZK_MARK_DENIED, false);
+        mark_line(zk, name, DENIED, false);
         break;
     case HF_ZK_PATH_PLACE:
-        if (!hf_zk_is_marked(&survey->marks, name, HF_ZK_MARK_DENIED))
-            mark_line(survey, name, HF_ZK_MARK_CHANGED, true);
+        mark_line(zk, name, CHANGED, true);
     }
 }
 
 void hf_zk_survey_listed(struct hf_zk *zk, const char *name, bool denied)
 {
     if (zk->survey.state == HF_ZK_SURVEY_ON)
-        mark_line(&zk->survey, name, HF_ZK_MARK_DENIED, denied);
+        mark_line(zk, name, DENIED, denied);
 }
 
 void hf_zk_survey_found(struct hf_zk *zk, const char *name,
@@ -188,12 +243,12 @@ void hf_zk_survey_found(struct hf_zk *zk, const char *name,
     if (survey->state != HF_ZK_SURVEY_ON)
         return;
     if (name == NULL)
-        hf_zk_marks_clear(&survey->marks, HF_ZK_MARK_HIDDEN);
+        change_marks(zk, HIDDEN, HIDDEN, 0);
     else
-        mark_line(survey, name, HF_ZK_MARK_HIDDEN, false);
+        mark_line(zk, name, HIDDEN, false);
     for (size_t i = 0; i < items->count; i++)
         if (items->item[i].hidden && items->item[i].there)
-            mark_line(survey, items->item[i].line, HF_ZK_MARK_HIDDEN, true);
+            mark_line(zk, items->item[i].line, HIDDEN, true);
 }
 
 /* ---- Answers ---------------------------------------------------------------------------- */
@@ -201,7 +256,7 @@ void hf_zk_survey_found(struct hf_zk *zk, const char *name,
 /* When it is to be answered even if nothing is known to have happened. */
 static hf_time survey_due(const struct hf_zk_survey *survey)
 {
-    if (survey->state == HF_ZK_SURVEY_POLLING || survey->marks.hidden > 0)
+    if (survey->state == HF_ZK_SURVEY_POLLING || survey->hidden > 0)
         return survey->told + POLL;
     return survey->looked + LOOK;
 }
@@ -219,20 +274,20 @@ static void answer_survey(struct hf_zk *zk)
     const char         **names = NULL;
 
     if (zk->remote.now >= survey->told + POLL)
-        hf_zk_marks_spread(&survey->marks);
-    if (survey->state == HF_ZK_SURVEY_POLLING || survey->marks.changed > MANY ||
+        change_marks(zk, HIDDEN, 0, CHANGED);
+    if (survey->state == HF_ZK_SURVEY_POLLING || survey->changed > MANY ||
         zk->remote.now >= survey->looked + LOOK)
         survey->all = true;
     if (!survey->all)
-        names = hf_zk_marks_changed(&survey->marks);
+        names = list_changed(zk);
     survey->all = false;
     survey->told = zk->remote.now;
     req->changed = names;
-    req->changes = names != NULL ? survey->marks.changed : 0;
+    req->changes = names != NULL ? survey->changed : 0;
     if (req->changes == 0)
         survey->looked = zk->remote.now;
     hf_task_finish(&survey->task->base, 0); /* the names are lent until now */
-    hf_zk_marks_clear(&survey->marks, HF_ZK_MARK_CHANGED);
+    change_marks(zk, CHANGED, CHANGED, 0);
     free(names);
 }
 
@@ -250,7 +305,7 @@ void hf_zk_survey_run(struct hf_zk *zk)
     if (survey->task == NULL && now >= idle_due(survey))
         survey_stop(zk);
     else if (survey->task != NULL &&
-             (survey->all || survey->marks.changed > 0 || now >= survey_due(survey)))
+             (survey->all || survey->changed > 0 || now >= survey_due(survey)))
         answer_survey(zk);
 }
 
