@@ -22,7 +22,6 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
 #define TRIES 8 /* the folder may be swept away again before we are in it */
 
@@ -32,6 +31,12 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task);
 
 /* ---- Cannot be ------------------------------------------------------------------------- */
 
+static void forget_ticket(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    hf_zk_ticket_free(zk, task->ticket);
+    task->ticket = NULL;
+}
+
 static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
     assert(task->error < 0);
@@ -40,8 +45,7 @@ static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
         task->error = HF_EDOWN;
     } else {
         hf_zk_ticket_step_aside(zk, task->ticket);
-        hf_zk_ticket_free(zk, task->ticket);
-        task->ticket = NULL;
+        forget_ticket(zk, task);
     }
     hf_task_finish(&task->base, task->error);
 }
@@ -77,8 +81,7 @@ static void undo_full(struct hf_zk *zk, struct hf_zk_task *task)
         undo_place(zk, task, HF_EFULL);
         return;
     }
-    hf_zk_ticket_free(zk, task->ticket);
-    task->ticket = NULL;
+    forget_ticket(zk, task);
     hf_task_finish(&task->base, HF_EFULL);
 }
 
@@ -143,8 +146,7 @@ static void on_listed_in_line(struct hf_zk *zk, struct hf_zk_task *task, int err
     } else if (error != 0 && error != HF_ZK_NO_NODE) {
         enter_fail(zk, task, error);
     } else if (task->ticket->where == HF_ZK_NOWHERE) { /* a claim that came too late */
-        hf_zk_ticket_free(zk, task->ticket);
-        task->ticket = NULL;
+        forget_ticket(zk, task);
         hf_zk_read_answer(zk, task);
     } else {
         hf_zk_ticket_confirm(zk, task->ticket);
@@ -183,13 +185,7 @@ static void place_path(const struct hf_zk *zk, const struct hf_zk_task *task, ch
 static void place_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_text path,
                        const struct hf_zk_stat *stat)
 {
-    size_t folder = strlen(task->line->folder) + 1;
-    int    r = HF_ESTORE;
-
-    if (path.size > folder)
-        r = hf_zk_ticket_found(zk, task->ticket, path.bytes + folder, path.size - folder,
-                               stat);
-    if (r == 0)
+    if (hf_zk_ticket_found(zk, task->ticket, path, stat) == 0)
         return;
     /* It is there, so that it must be found and taken away. */
     hf_zk_ticket_set(zk, task->ticket, HF_ZK_UNSURE);
@@ -310,8 +306,7 @@ static void on_listed_first(struct hf_zk *zk, struct hf_zk_task *task, int error
     size_t waiting =
         hf_zk_line_waiting(task->line, task->line->count, &req->shape, &free_for);
     if (req->only_free && !free_for) {
-        hf_zk_ticket_free(zk, task->ticket);
-        task->ticket = NULL;
+        forget_ticket(zk, task);
         hf_zk_read_answer(zk, task);
     } else if (req->limit != 0 && waiting >= req->limit && !free_for) {
         undo_full(zk, task);

@@ -69,6 +69,7 @@ struct hf_zk_task {
     void                  *more; /* of LIST, BREAK, ASK, PROVE, EXAMINE */
     void (*free_more)(void *more);
     void (*on_list)(struct hf_zk *zk, struct hf_zk_task *task, int error);
+    void (*on_found)(struct hf_zk *zk, struct hf_zk_task *task); /* or not, by search.c */
     void (*on_deleted)(struct hf_zk *zk, struct hf_zk_task *task, int error);
     const char *deleted; /* the path of the place */
 

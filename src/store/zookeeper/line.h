@@ -180,15 +180,14 @@ char *hf_zk_path_new(const struct hf_zk_line *line, const char *child);
 /* Where the node of a ticket is, as far as we know.
  *
  *     from      to        when
- *     NOWHERE   THERE     it was made, or a search has found it
+ *     NOWHERE   THERE     it was made
  *               UNSURE    the answer to its create was lost
  *               AWAY      an AMEND has searched for it in vain
- *     UNSURE    NOWHERE   searched for; if it was found, THERE at once
- *               THERE     the AMEND was answered
+ *     UNSURE    THERE     a search has found it; or the AMEND was answered
+ *               NOWHERE   it was searched for in vain
  *     THERE     AWAY      somebody took it away
  *               UNSURE    an AMEND is sent; the answer to its LEAVE, or about its slot, was
  *                         lost
- *               NOWHERE   an AMEND has renamed it, THERE at once
  */
 enum hf_zk_where {
     HF_ZK_NOWHERE, /* not created yet */
@@ -218,31 +217,30 @@ struct hf_zk_late *hf_zk_late_take(struct hf_zk_lates *list, hf_time now);
 hf_time            hf_zk_late_wake(const struct hf_zk_lates *list);
 
 struct hf_zk_ticket {
-    struct hf_zk_ticket *next;                /* in its bucket */
-    struct hf_zk_ticket *beside, **beside_at; /* in its line */
-    struct hf_zk        *zk;
-    struct hf_zk_line   *line;
-    uint64_t             id;
-    char                 uuid[HF_ZK_UUID + 1];
-    enum hf_zk_where     where;
-    struct hf_shape      shape;
-    char                *path; /* when THERE */
-    uint64_t             seq, token;
-    size_t               index;  /* in the last listing, if it is there */
-    int64_t              number; /* in its name */
-    int64_t              ctime;  /* when it was made, by the server; ms since 1970 */
-    hf_time              made_at, held_at; /* by our clock; 0: not yet */
-    int   since_tries; /* how often it was tried to write down since when */
-    int   slot;
-    int   slot_tried;            /* UNSURE: whether it is ours; -1: none */
-    char *asked;                 /* why somebody wants it */
-    bool  told;                  /* and the caller knows */
-    bool  unread;                /* its node may have changed before we listened to it */
-    struct hf_zk_listener self;  /* to the own node */
-    bool                  doubt; /* others ahead may have gone, too: list */
-    struct hf_zk_task    *watch; /* the WATCH that waits here */
-    struct hf_zk_late     late;  /* then listen to the own node */
-    struct hf_zk_late     prove; /* then read the one ahead */
+    struct hf_zk_ticket  *next;                /* in its bucket */
+    struct hf_zk_ticket  *beside, **beside_at; /* in its line */
+    struct hf_zk         *zk;
+    struct hf_zk_line    *line;
+    uint64_t              id;
+    char                  uuid[HF_ZK_UUID + 1];
+    enum hf_zk_where      where;
+    struct hf_shape       shape;
+    char                 *path; /* when THERE */
+    uint64_t              seq, token;
+    size_t                index;  /* in the last listing, if it is there */
+    int64_t               number; /* in its name */
+    int64_t               ctime;  /* when it was made, by the server; ms since 1970 */
+    hf_time               made_at, held_at; /* by our clock; 0: not yet */
+    int                   slot;
+    int                   slot_tried; /* UNSURE: whether it is ours; -1: none */
+    char                 *asked;      /* why somebody wants it */
+    bool                  told;       /* and the caller knows */
+    bool                  unread; /* its node may have changed before we listened to it */
+    struct hf_zk_listener self;   /* to the own node */
+    bool                  doubt;  /* others ahead may have gone, too: list */
+    struct hf_zk_task    *watch;  /* the WATCH that waits here */
+    struct hf_zk_late     late;   /* then listen to the own node */
+    struct hf_zk_late     prove;  /* then read the one ahead */
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);
@@ -250,10 +248,10 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
 void                 hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void                 hf_zk_tickets_drop(struct hf_zk *zk); /* the session is gone */
 
-/* It is there, under this name (of `size` bytes), with this stat.  0, or
- * HF_ENOMEM, HF_ELOST if it is not ours after all. */
-int  hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char *name,
-                        size_t size, const struct hf_zk_stat *stat);
+/* It is there, by this path, with this stat.  0; or HF_ENOMEM, HF_ELOST if it is not ours
+ * after all: then nothing is changed. */
+int  hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket,
+                        struct hf_zk_text path, const struct hf_zk_stat *stat);
 void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
                       enum hf_zk_where where);
 /* The answer to something that we sent about it was lost. */

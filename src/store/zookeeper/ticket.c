@@ -6,7 +6,6 @@
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,10 +60,11 @@ static bool may_become(enum hf_zk_where from, enum hf_zk_where to)
 {
     switch (from) {
     case HF_ZK_NOWHERE:
-    case HF_ZK_THERE:
-        return to != from;
+        return to != HF_ZK_NOWHERE;
     case HF_ZK_UNSURE:
         return to == HF_ZK_NOWHERE || to == HF_ZK_THERE;
+    case HF_ZK_THERE:
+        return to == HF_ZK_AWAY || to == HF_ZK_UNSURE;
     case HF_ZK_AWAY:
         break;
     }
@@ -138,23 +138,24 @@ void hf_zk_tickets_drop(struct hf_zk *zk)
     assert(zk->tickets == 0 && zk->late.first == NULL && zk->prove.first == NULL);
 }
 
-int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char *name,
-                       size_t size, const struct hf_zk_stat *stat)
+int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket,
+                       struct hf_zk_text path, const struct hf_zk_stat *stat)
 {
+    size_t             folder = strlen(ticket->line->folder) + 1;
+    size_t             size = path.size > folder ? path.size - folder : 0;
     struct hf_zk_child child;
-    char              *path;
 
-    assert(ticket->where == HF_ZK_NOWHERE);
-    hf_zk_child_parse(name, size, &child);
-    if (child.style == HF_ZK_FOREIGN || size >= HF_ZK_CHILD_MAX)
+    assert(ticket->where == HF_ZK_NOWHERE || ticket->where == HF_ZK_UNSURE);
+    hf_zk_child_parse(path.bytes + path.size - size, size, &child);
+    /* One of an earlier session is about to be swept away: not ours to hold by. */
+    if (child.style == HF_ZK_FOREIGN || size >= HF_ZK_CHILD_MAX ||
+        stat->owner != zk->link.session)
         return HF_ELOST;
-    /* One of an earlier session, about to be swept away: not ours to hold by. */
-    if (stat->owner != zk->link.session)
-        return HF_ELOST;
-    if (asprintf(&path, "%s/%.*s", ticket->line->folder, (int)size, name) < 0)
+    char *copy = strndup(path.bytes, path.size);
+    if (copy == NULL)
         return HF_ENOMEM;
     free(ticket->path);
-    ticket->path = path;
+    ticket->path = copy;
     ticket->seq = hf_zk_child_seq(&child);
     if (ticket->shape.capacity == child.shape.capacity)
         ticket->shape.weight = child.shape.weight;
