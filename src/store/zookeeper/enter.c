@@ -316,22 +316,15 @@ static void on_listed_first(struct hf_zk *zk, struct hf_zk_task *task, int error
     }
 }
 
-/* We have a place from an earlier try, whose answer was lost.  It is listed again: the
- * listing in which it was found did not know yet that it is ours. */
-static void keep_place(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    assert(task->ticket->where == HF_ZK_THERE);
-    task->error = 0;
-    list_behind(zk, task);
-}
-
 static void begin_enter(struct hf_zk *zk, struct hf_zk_task *task)
 {
     assert(task->ticket->where != HF_ZK_UNSURE); /* that is searched for first */
     bool list_first = task->base.req->only_free || task->base.req->limit != 0;
 
     if (task->ticket->where == HF_ZK_THERE) {
-        keep_place(zk, task);
+        /* From an earlier try, whose answer was lost.  It is listed again: the listing in
+         * which it was found did not know yet that it is ours. */
+        list_behind(zk, task);
     } else if (task->ticket->where == HF_ZK_AWAY) {
         hf_zk_read(zk, task);
     } else if (list_first) {

@@ -66,12 +66,10 @@ static void group_fail(struct hf_zk *zk, struct hf_zk_group *group, int status)
     memcpy(group->errmsg, zk->base.errmsg, sizeof group->errmsg);
 }
 
-static void group_free_if_empty(struct hf_zk *zk, struct hf_zk_group *group)
+static void group_free(struct hf_zk *zk, struct hf_zk_group *group)
 {
     struct hf_zk_group **at = &zk->groups;
 
-    if (group->mates != NULL)
-        return;
     while (*at != group) {
         assert(*at != NULL);
         at = &(*at)->next;
@@ -93,14 +91,13 @@ void hf_zk_group_leave(struct hf_zk *zk, struct hf_zk_task *task, int status)
     }
     if (status < 0 && group->status == 0)
         group_fail(zk, group, status);
-    for (struct hf_zk_task **at = &group->mates; *at != NULL; at = &(*at)->next_mate) {
-        if (*at == task) {
-            *at = task->next_mate;
-            break;
-        }
-    }
+    struct hf_zk_task **at = &group->mates;
+    while (*at != task)
+        at = &(*at)->next_mate;
+    *at = task->next_mate;
     task->group = NULL;
-    group_free_if_empty(zk, group);
+    if (group->mates == NULL)
+        group_free(zk, group);
 }
 
 int hf_zk_group_failed(struct hf_zk *zk, const struct hf_zk_task *task)

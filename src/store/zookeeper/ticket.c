@@ -34,7 +34,6 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
             hf_zk_line_put(zk, line);
         return NULL;
     }
-    ticket->zk = zk;
     ticket->late.ticket = ticket->prove.ticket = ticket;
     ticket->line = line;
     ticket->id = req->id;
