@@ -113,8 +113,7 @@ static void choose_checked(struct hf_zk *zk)
         size_t at = (beat->after + 1 + i) % HF_ZK_BUCKETS;
         for (struct hf_zk_ticket *ticket = zk->ticket[at]; ticket != NULL;
              ticket = ticket->next)
-            if (ticket->where == HF_ZK_THERE && !ticket->leaving && !ticket->moving &&
-                beat->checks < HF_ZK_BEAT_CHECKS)
+            if (ticket->where == HF_ZK_THERE && beat->checks < HF_ZK_BEAT_CHECKS)
                 beat->checked[beat->checks++] = ticket->id;
     }
     assert(beat->checks <= HF_ZK_BEAT_CHECKS && beat->checks <= zk->tickets);

@@ -50,46 +50,25 @@ void hf_zk_call_end(struct hf_zk *zk, size_t begin)
 
 /* ---- What calls say ---------------------------------------------------------------- */
 
-static void put_acl_entry(struct hf_zk_writer *out, const char *scheme, size_t length,
-                          const char *id)
-{
-    hf_zk_put_int(out, 31); /* everything: read, write, create, delete, admin */
-    hf_zk_put_bytes(out, scheme, length);
-    hf_zk_put_string(out, id);
-}
-
 /* "digest:ana:hash,ip:10.0.0.1": an id may contain colons, but no commas. */
-static void put_acl_list(struct hf_zk_writer *out, const char *acl)
-{
-    char    text[HF_ZK_ACL_MAX];
-    char   *rest;
-    int32_t count = 1;
-
-    assert(strlen(acl) < sizeof text);
-    for (const char *c = acl; *c != '\0'; c++)
-        count += *c == ',';
-    hf_zk_put_int(out, count);
-    snprintf(text, sizeof text, "%s", acl);
-    for (char *part = strtok_r(text, ",", &rest); part != NULL;
-         part = strtok_r(NULL, ",", &rest)) {
-        size_t length = strcspn(part, ":");
-        put_acl_entry(out, part, length, part[length] == ':' ? part + length + 1 : "");
-    }
-}
-
 static void put_acl(struct hf_zk *zk)
 {
     struct hf_zk_writer *out = &zk->calls.out;
-    const char          *acl = zk->config.acl;
+    bool                 open = strcmp(zk->config.acl, "open") == 0;
+    bool                 creator = strcmp(zk->config.acl, "creator") == 0;
+    const char *part = open ? "world:anyone" : creator ? "auth:" : zk->config.acl;
+    int32_t     count = 1;
 
-    if (strcmp(acl, "open") == 0) {
-        hf_zk_put_int(out, 1);
-        put_acl_entry(out, "world", 5, "anyone");
-    } else if (strcmp(acl, "creator") == 0) {
-        hf_zk_put_int(out, 1);
-        put_acl_entry(out, "auth", 4, "");
-    } else {
-        put_acl_list(out, acl);
+    for (const char *c = part; *c != '\0'; c++)
+        count += *c == ',';
+    hf_zk_put_int(out, count);
+    for (; count > 0; count--) {
+        size_t scheme = strcspn(part, ":"), size = strcspn(part, ",");
+        assert(scheme < size);  /* hf_zk_config_init() has seen to it */
+        hf_zk_put_int(out, 31); /* everything: read, write, create, delete, admin */
+        hf_zk_put_bytes(out, part, scheme);
+        hf_zk_put_bytes(out, part + scheme + 1, size - scheme - 1);
+        part += size + 1;
     }
 }
 
@@ -294,36 +273,20 @@ static struct hf_zk_call *take_first_call(struct hf_zk_calls *calls)
     return call;
 }
 
-bool hf_zk_calls_answer(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered)
+bool hf_zk_calls_answer(struct hf_zk *zk, int32_t xid, struct hf_zk_reply reply,
+                        hf_time answered)
 {
     struct hf_zk_calls *calls = &zk->calls;
-    int32_t             xid = hf_zk_get_int(&frame);
-    int64_t             zxid = hf_zk_get_long(&frame);
-    int32_t             error = hf_zk_get_int(&frame);
-
-    if (frame.bad || calls->first == NULL || calls->first->xid != xid)
-        return false;
-    hf_zk_link_saw(zk, zxid);
-
-    struct hf_zk_call *call = take_first_call(calls);
-    struct hf_zk_reply reply = { .error = error, .zxid = zxid, .body = frame };
-    if (error == 0 && call->opcode == HF_ZK_MULTI)
-        reply.error = first_error(&reply);
-    hf_zk_beat_heard(zk, call->sent, answered,
-                     reply.error == 0 && is_write(call->opcode));
-    call->on_reply(zk, call->data, &reply);
-    return true;
-}
-
-bool hf_zk_calls_overlong(struct hf_zk *zk, int32_t xid, hf_time answered)
-{
-    struct hf_zk_calls *calls = &zk->calls;
-    struct hf_zk_reply  reply = { .error = HF_ZK_OVERLONG, .body = { .bad = true } };
 
     if (calls->first == NULL || calls->first->xid != xid)
         return false;
+    hf_zk_link_saw(zk, reply.zxid);
+
     struct hf_zk_call *call = take_first_call(calls);
-    hf_zk_beat_heard(zk, call->sent, answered, false);
+    if (reply.error == 0 && call->opcode == HF_ZK_MULTI)
+        reply.error = first_error(&reply);
+    hf_zk_beat_heard(zk, call->sent, answered,
+                     reply.error == 0 && is_write(call->opcode));
     call->on_reply(zk, call->data, &reply);
     return true;
 }

@@ -22,7 +22,6 @@
 
 #include <assert.h>
 #include <stdio.h>
-#include <string.h>
 
 #define TRIES 8 /* the folder may be swept away again before we are in it */
 
@@ -32,15 +31,21 @@ static void take_place(struct hf_zk *zk, struct hf_zk_task *task);
 
 /* ---- Cannot be ------------------------------------------------------------------------- */
 
+static void forget_ticket(struct hf_zk *zk, struct hf_zk_task *task)
+{
+    hf_zk_ticket_free(zk, task->ticket);
+    task->ticket = NULL;
+}
+
 static void place_undone(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    assert(task->error < 0 && task->ticket->leaving);
+    assert(task->error < 0);
     if (error == HF_ZK_CONNECTION_LOSS) {
+        hf_zk_ticket_unsure(zk, task->ticket);
         task->error = HF_EDOWN;
     } else {
         hf_zk_ticket_step_aside(zk, task->ticket);
-        hf_zk_ticket_free(zk, task->ticket);
-        task->ticket = NULL;
+        forget_ticket(zk, task);
     }
     hf_task_finish(&task->base, task->error);
 }
@@ -53,7 +58,6 @@ static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
 
     assert(status < 0 && ticket->where == HF_ZK_THERE);
     task->error = status;
-    ticket->leaving = true;
     hf_zk_ticket_quiet(zk, ticket, true);
     hf_zk_place_delete(zk, task, ticket->path,
                        hf_zk_ticket_beside(ticket, beside) ? beside : NULL, place_undone);
@@ -63,8 +67,7 @@ static void undo_place(struct hf_zk *zk, struct hf_zk_task *task, int status)
 static void enter_refuse(struct hf_zk *zk, struct hf_zk_task *task, int status)
 {
     assert(status < 0 && task->ticket->where == HF_ZK_NOWHERE);
-    hf_zk_ticket_free(zk, task->ticket);
-    task->ticket = NULL;
+    forget_ticket(zk, task);
     hf_task_finish(&task->base, status);
 }
 
@@ -219,13 +222,7 @@ static void place_path(const struct hf_zk *zk, const struct hf_zk_task *task, ch
 static void place_made(struct hf_zk *zk, struct hf_zk_task *task, struct hf_zk_text path,
                        const struct hf_zk_stat *stat)
 {
-    size_t folder = strlen(task->line->folder) + 1;
-    int    r = HF_ESTORE;
-
-    if (path.size > folder)
-        r = hf_zk_ticket_found(zk, task->ticket, path.bytes + folder, path.size - folder,
-                               stat);
-    if (r == 0)
+    if (hf_zk_ticket_found(zk, task->ticket, path, stat) == 0)
         return;
     /* It is there, so that it must be found and taken away. */
     hf_zk_ticket_set(zk, task->ticket, HF_ZK_UNSURE);
@@ -357,22 +354,15 @@ static void on_listed_first(struct hf_zk *zk, struct hf_zk_task *task, int error
     }
 }
 
-/* We have a place from an earlier try, whose answer was lost.  It is listed again: the
- * listing in which it was found did not know yet that it is ours. */
-static void keep_place(struct hf_zk *zk, struct hf_zk_task *task)
-{
-    assert(task->ticket->where == HF_ZK_THERE);
-    task->error = 0;
-    list_behind(zk, task);
-}
-
 static void begin_enter(struct hf_zk *zk, struct hf_zk_task *task)
 {
     assert(task->ticket->where != HF_ZK_UNSURE); /* that is searched for first */
     bool list_first = task->base.req->only_free || task->base.req->limit != 0;
 
     if (task->ticket->where == HF_ZK_THERE) {
-        keep_place(zk, task);
+        /* From an earlier try, whose answer was lost.  It is listed again: the listing in
+         * which it was found did not know yet that it is ours. */
+        list_behind(zk, task);
     } else if (task->ticket->where == HF_ZK_AWAY) {
         hf_zk_answer(zk, task, HF_STAND_NONE);
     } else if (list_first) {

@@ -236,22 +236,12 @@ static void tell_identity(const struct hf_zk *zk, struct hf_finding_list *list)
 
 /* ---- The way there ----------------------------------------------------------------------- */
 
-static bool is_near(int fd)
-{
-    struct sockaddr_storage at = { 0 };
-    socklen_t               length = sizeof at;
-
-    if (getpeername(fd, (struct sockaddr *)&at, &length) < 0)
-        return false;
-    return hf_address_is_local(&at);
-}
-
 static void tell_way(const struct hf_zk *zk, struct hf_finding_list *list)
 {
     if (zk->tls != NULL)
         hf_finding_add(list, HF_FINE, "encryption", NULL,
                        "TLS; the server's certificate is verified");
-    else if (is_near(zk->dial.stream.fd))
+    else if (hf_address_is_local(&zk->dial.at.at))
         hf_finding_add(list, HF_FINE, "encryption", NULL,
                        "none, and not needed: this host");
     else

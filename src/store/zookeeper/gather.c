@@ -8,11 +8,9 @@
  * Up to WINDOW calls are in flight at a time.  What goes away meanwhile is left out.  What
  * we may not read is there all the same: its data is taken for empty.
  */
-#include "base/grow.h"
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +29,6 @@ struct gather {
     struct hf_zk_task *task;
     void (*then)(struct hf_zk *, struct hf_zk_task *, const struct hf_zk_items *);
     struct hf_zk_items items;
-    size_t             room;
     size_t             next; /* to be read */
     size_t             flying;
     int                error; /* the first one that matters, or HF_ENOMEM */
@@ -52,39 +49,16 @@ static void gather_fail(struct gather *gather, int error)
         gather->error = error;
 }
 
-/* The path is freed with the item. */
-static void add_item(struct gather *gather, const char *line, char *path,
-                     const struct hf_zk_child *child)
+static void gather_add(struct gather *gather, const char *line, const char *folder,
+                       struct hf_zk_text name, const struct hf_zk_child *child)
 {
-    struct hf_zk_items *items = &gather->items;
-    struct hf_zk_item   item = { .path = path, .slot = -1 };
-    struct hf_zk_item  *grown =
-        hf_grow(items->item, &gather->room, items->count + 1, sizeof *grown);
-
-    if (grown != NULL)
-        items->item = grown;
-    if (line != NULL)
-        item.line = strdup(line);
-    if (grown == NULL || path == NULL || (line != NULL && item.line == NULL)) {
-        free(item.line);
-        free(path);
+    if (!hf_zk_items_add(&gather->items, line, folder, name, child))
         gather_fail(gather, HF_ENOMEM);
-        return;
-    }
-    if (child != NULL) {
-        item.child = *child;
-        item.seq = hf_zk_child_seq(child);
-        item.name = strrchr(path, '/') + 1;
-    }
-    items->item[items->count++] = item;
 }
 
-static char *join_path(const char *folder, struct hf_zk_text name)
+static void gather_add_chroot(const struct hf_zk *zk, struct gather *gather)
 {
-    char *path;
-
-    return asprintf(&path, "%s/%.*s", folder, (int)name.size, name.bytes) < 0 ? NULL
-                                                                              : path;
+    gather_add(gather, NULL, hf_zk_root(zk), (struct hf_zk_text){ 0 }, NULL);
 }
 
 /* ---- Answers ------------------------------------------------------------------------------- */
@@ -101,7 +75,7 @@ static void take_chroot(const struct hf_zk *zk, struct gather *gather,
     for (size_t i = hf_zk_get_count(&reply->body, 4); i > 0; i--) {
         struct hf_zk_text folder = hf_zk_get_text(&reply->body);
         if (hf_zk_folder_parse(folder.bytes, folder.size, name))
-            add_item(gather, name, join_path(zk->config.chroot, folder), NULL);
+            gather_add(gather, name, zk->config.chroot, folder, NULL);
     }
 }
 
@@ -116,7 +90,7 @@ static void take_folder(struct hf_zk *zk, struct gather *gather, struct hf_zk_it
         hf_zk_survey_listed(zk, folder.line, reply->error != 0);
     if (reply->error == HF_ZK_NO_NODE) {
         if (one && zk->config.chroot[0] != '\0')
-            add_item(gather, NULL, strdup(hf_zk_root(zk)), NULL);
+            gather_add_chroot(zk, gather);
         return;
     }
     if (reply->error != 0) {
@@ -129,7 +103,7 @@ static void take_folder(struct hf_zk *zk, struct gather *gather, struct hf_zk_it
         struct hf_zk_child child;
         hf_zk_child_parse(name.bytes, name.size, &child);
         if (child.style != HF_ZK_FOREIGN)
-            add_item(gather, folder.line, join_path(folder.path, name), &child);
+            gather_add(gather, folder.line, folder.path, name, &child);
     }
     hf_zk_get_stat(&reply->body, &stat);
     gather->items.stamp = (uint64_t)stat.pzxid;
@@ -254,8 +228,9 @@ void hf_zk_gather(struct hf_zk *zk, struct hf_zk_task *task,
     gather->then = then;
     gather->items.stamp = 1;
     if (task->line != NULL)
-        add_item(gather, task->line->name, strdup(task->line->folder), NULL);
+        gather_add(gather, task->line->name, task->line->folder, (struct hf_zk_text){ 0 },
+                   NULL);
     else
-        add_item(gather, NULL, strdup(hf_zk_root(zk)), NULL);
+        gather_add_chroot(zk, gather);
     gather_go_on(zk, gather);
 }

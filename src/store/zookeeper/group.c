@@ -66,12 +66,10 @@ static void group_fail(struct hf_zk *zk, struct hf_zk_group *group, int status)
     memcpy(group->errmsg, zk->base.errmsg, sizeof group->errmsg);
 }
 
-static void group_free_if_empty(struct hf_zk *zk, struct hf_zk_group *group)
+static void group_free(struct hf_zk *zk, struct hf_zk_group *group)
 {
     struct hf_zk_group **at = &zk->groups;
 
-    if (group->mates != NULL)
-        return;
     while (*at != group) {
         assert(*at != NULL);
         at = &(*at)->next;
@@ -89,14 +87,13 @@ void hf_zk_group_leave(struct hf_zk *zk, struct hf_zk_task *task, int status)
                  "\"%.128s\", wanted at the same time, is taken", task->base.req->name);
     if (status < 0 && group->status == 0)
         group_fail(zk, group, status);
-    for (struct hf_zk_task **at = &group->mates; *at != NULL; at = &(*at)->next_mate) {
-        if (*at == task) {
-            *at = task->next_mate;
-            break;
-        }
-    }
+    struct hf_zk_task **at = &group->mates;
+    while (*at != task)
+        at = &(*at)->next_mate;
+    *at = task->next_mate;
     task->group = NULL;
-    group_free_if_empty(zk, group);
+    if (group->mates == NULL)
+        group_free(zk, group);
 }
 
 int hf_zk_group_failed(struct hf_zk *zk, const struct hf_zk_task *task)
@@ -125,6 +122,7 @@ static void group_end(struct hf_zk *zk, struct hf_zk_group *group)
     memcpy(errmsg, group->errmsg, sizeof errmsg);
     for (struct hf_zk_task *task = group->mates, *next; task != NULL; task = next) {
         next = task->next_mate; /* the group may go with its last one */
+        assert(task->arrived);  /* so it has no node, and nothing in flight */
         memcpy(zk->base.errmsg, errmsg, sizeof errmsg);
         hf_zk_ticket_free(zk, task->ticket);
         task->ticket = NULL;
@@ -183,15 +181,13 @@ void hf_zk_groups_run(struct hf_zk *zk)
     }
 }
 
-/* Those who waited for others have nothing in flight that could tell them. */
+/* The others have ended by now: they were told that their calls, or listings, failed. */
 void hf_zk_groups_fail(struct hf_zk *zk)
 {
     for (struct hf_zk_group *group = zk->groups, *next; group != NULL; group = next) {
         next = group->next;
-        for (struct hf_zk_task *task = group->mates, *mate; task != NULL; task = mate) {
-            mate = task->next_mate;
-            if (task->arrived)
-                hf_task_finish(&task->base, HF_EDOWN);
-        }
+        if (group->status == 0)
+            group_fail(zk, group, HF_EDOWN);
+        group_end(zk, group);
     }
 }

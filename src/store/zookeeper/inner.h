@@ -5,7 +5,7 @@
  *   Below, in link.h
  *   address.c  the URL: servers, chroot, options
  *   link.c     a session on a connection; one server after another: store/remote/dial.h
- *   frames.c   what a server says: greeting, answers, events
+ *   frames.c   what a server says, frame by frame
  *   call.c     one call on the wire and its answer
  *   will.c     a session that is another's, taken over to be ended
  *   beat.c     pings, heartbeats by quorum, the deadline
@@ -38,7 +38,6 @@
  *   items.c    what was gathered: sorted, put together, searched
  *   compare.c  nodes that only the server in use shows
  *   probe.c    a question to a server on a connection of its own, for examine
- *   marks.c    what a survey keeps of lines
  *
  * A task is one request of the caller's while we work on it.  It may take several
  * calls; each call's answer comes to a function that goes on from there.  When
@@ -68,6 +67,7 @@ struct hf_zk_task {
     void                 *more;     /* of LIST, BREAK, ASK, PROVE, EXAMINE */
     void (*free_more)(void *more);
     void (*on_list)(struct hf_zk *zk, struct hf_zk_task *task, int error);
+    void (*on_found)(struct hf_zk *zk, struct hf_zk_task *task); /* or not, by search.c */
     void (*on_deleted)(struct hf_zk *zk, struct hf_zk_task *task, int error);
     const char *deleted; /* the path of the place */
 
@@ -91,6 +91,10 @@ void hf_zk_examine(struct hf_zk *zk, struct hf_zk_task *task);
 /* Zeros of `size` bytes as task->more.  NULL: no memory, and the task has failed. */
 void *hf_zk_task_more(struct hf_zk_task *task, size_t size,
                       void (*free_more)(void *more));
+
+/* If that is an error other than that there is no such node: the task has failed with it. */
+bool hf_zk_task_failed(struct hf_zk *zk, struct hf_zk_task *task, int error,
+                       const char *what, const char *path);
 
 /* search.c: find out what became of a ticket that is UNSURE, then go on. */
 void hf_zk_search(struct hf_zk *zk, struct hf_zk_task *task,
@@ -136,7 +140,7 @@ struct hf_zk_item {
 
 struct hf_zk_items {
     struct hf_zk_item *item;
-    size_t             count;
+    size_t             count, room;
     uint64_t           stamp; /* of the last folder */
 };
 
@@ -146,7 +150,12 @@ void hf_zk_gather(struct hf_zk *zk, struct hf_zk_task *task,
                   void (*then)(struct hf_zk *zk, struct hf_zk_task *task,
                                const struct hf_zk_items *items));
 
-/* items.c: sort them, give places their slots, and make their shapes agree. */
+/* items.c: add the node `folder`/`name`, or `folder` if there is no name.  `child` NULL: it
+ * is no place.  False: no memory. */
+bool hf_zk_items_add(struct hf_zk_items *items, const char *line, const char *folder,
+                     struct hf_zk_text name, const struct hf_zk_child *child);
+/* Leave out those that are not there, sort the others, give places their slots, and make
+ * their shapes agree. */
 void hf_zk_items_arrange(struct hf_zk_items *items);
 /* The places among them, to be freed; NULL: no memory.  Strings are lent. */
 struct hf_ticket *hf_zk_items_tickets(const struct hf_zk_items *items, size_t *count);
@@ -195,10 +204,15 @@ void        hf_zk_chroot_make(struct hf_zk *zk);
 int         hf_zk_chroot_fail(struct hf_zk *zk);
 
 /* compare.c: see anew whether the server shows nodes that others do not have; when to. */
+#define HF_ZK_COMPARED 64 /* nodes by one call */
+
 struct hf_zk_compare {
-    hf_time due;
-    bool    flying; /* a call of it */
-    size_t  after;  /* the last bucket that was compared: go on there */
+    hf_time           due;
+    struct hf_zk_call call;
+    int64_t           zxid;  /* of the check */
+    size_t            after; /* the last bucket that was compared: go on there */
+    char             *path[HF_ZK_COMPARED];
+    size_t            count; /* 0: none is under way */
 };
 
 void    hf_zk_compare_run(struct hf_zk *zk);
@@ -230,7 +244,7 @@ struct hf_zk {
     struct hf_zk_line         *line[HF_ZK_BUCKETS];
     struct hf_zk_line         *to_list; /* those with a listing to send */
     struct hf_zk_ticket       *ticket[HF_ZK_BUCKETS];
-    size_t                     tickets; /* that are THERE */
+    size_t                     tickets; /* that are THERE or UNSURE */
     struct hf_zk_lates         late;    /* holders that are to listen to their nodes */
     struct hf_zk_lates         prove;   /* waiters that are to read what they depend on */
     struct hf_zk_group        *groups;

@@ -1,9 +1,46 @@
 /* items.c - what gather.c has read: sorted, put together, searched. */
+#include "base/grow.h"
 #include "store/zookeeper/inner.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void free_item(struct hf_zk_item *item)
+{
+    free(item->line);
+    free(item->path);
+    free(item->note);
+    free(item->text);
+}
+
+bool hf_zk_items_add(struct hf_zk_items *items, const char *line, const char *folder,
+                     struct hf_zk_text name, const struct hf_zk_child *child)
+{
+    struct hf_zk_item  item = { .slot = -1 };
+    struct hf_zk_item *grown =
+        hf_grow(items->item, &items->room, items->count + 1, sizeof *grown);
+
+    if (grown != NULL)
+        items->item = grown;
+    if (asprintf(&item.path, "%s%s%.*s", folder, name.size > 0 ? "/" : "", (int)name.size,
+                 name.size > 0 ? name.bytes : "") < 0)
+        item.path = NULL;
+    if (line != NULL)
+        item.line = strdup(line);
+    if (grown == NULL || item.path == NULL || (line != NULL && item.line == NULL)) {
+        free_item(&item);
+        return false;
+    }
+    if (child != NULL) {
+        item.child = *child;
+        item.seq = hf_zk_child_seq(child);
+        item.name = item.path + strlen(folder) + 1;
+    }
+    items->item[items->count++] = item;
+    return true;
+}
 
 static int by_line_and_seq(const void *a, const void *b)
 {
@@ -28,7 +65,7 @@ static bool is_slot_of(const struct hf_zk_item *slot, const struct hf_zk_item *p
            hf_zk_child_is(place->name, strlen(place->name), slot->text);
 }
 
-/* Slots and `claim` are no places but belong to one; but see claim.c. */
+/* Slots and `claim` are no places but belong to one; but see enter.c. */
 static void give_slots(struct hf_zk_items *items)
 {
     for (size_t i = 0; i < items->count; i++) {
@@ -61,14 +98,6 @@ static void agree_on_shapes(struct hf_zk_items *items)
         for (size_t k = i; k < end; k++)
             items->item[k].child.shape = hf_zk_shape_to(&items->item[k].child, shared);
     }
-}
-
-static void free_item(struct hf_zk_item *item)
-{
-    free(item->line);
-    free(item->path);
-    free(item->note);
-    free(item->text);
 }
 
 /* Only children that were there when they were read. */

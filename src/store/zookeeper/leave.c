@@ -1,7 +1,7 @@
 /* leave.c - LEAVE: delete our node.
  *
- * Deleted: it was ours until now.  Not there: it had been taken from us, unless it
- * was an earlier delete of ours whose answer was lost.
+ * Deleted: it was ours until now.  Not there: it had been taken from us.  What became of an
+ * earlier delete, whose answer was lost, search.c finds out first.
  *
  * A folder whose numbers are half used up is started afresh when nobody is in it:
  * node and folder are deleted in one step, which fails if there is anybody else.
@@ -37,11 +37,11 @@ static void place_deleted(struct hf_zk *zk, struct hf_zk_task *task, int error)
         leave_end(zk, task, 0);
         break;
     case HF_ZK_NO_NODE:
-        leave_end(zk, task, ticket->leaving || task->step != 0 ? 0 : HF_ELOST);
+        leave_end(zk, task, task->step != 0 ? 0 : HF_ELOST);
         break;
     default:
         if (error == HF_ZK_CONNECTION_LOSS)
-            ticket->leaving = true;
+            hf_zk_ticket_unsure(zk, ticket);
         hf_task_finish(&task->base, hf_zk_fault(zk, error, "delete", ticket->path));
     }
 }
@@ -90,8 +90,6 @@ static void on_reset(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
     (void)zk;
     if (reply->error == 0)
         task->step = 1; /* so the delete behind it finds nothing */
-    else if (reply->error == HF_ZK_CONNECTION_LOSS)
-        task->ticket->leaving = true;
 }
 
 /* The place, what goes with it, and the folder. */
@@ -121,7 +119,7 @@ static void leave_place(struct hf_zk *zk, struct hf_zk_task *task)
         leave_end(zk, task, 0);
         return;
     case HF_ZK_AWAY:
-        leave_end(zk, task, ticket->leaving ? 0 : HF_ELOST);
+        leave_end(zk, task, HF_ELOST);
         return;
     case HF_ZK_THERE:
         break;

@@ -124,6 +124,7 @@ struct hf_zk_line {
     char                *name;
     char                *folder; /* full path */
     size_t               users;  /* tasks and tickets */
+    unsigned             marks;  /* of survey.c, which is a user while there are any */
     struct hf_zk_ticket *tickets;
     size_t               standing; /* of those: THERE */
 
@@ -187,19 +188,18 @@ char *hf_zk_path_new(const struct hf_zk_line *line, const char *child);
 /* Where the node of a ticket is, as far as we know.
  *
  *     from      to        when
- *     NOWHERE   THERE     it was made, or a search has found it
+ *     NOWHERE   THERE     it was made
  *               UNSURE    the answer to its create was lost
  *               AWAY      an AMEND has searched for it in vain
- *     UNSURE    NOWHERE   searched for; if it was found, THERE at once
+ *     UNSURE    THERE     a search has found it; or the AMEND was answered
+ *               NOWHERE   it was searched for in vain
  *     THERE     AWAY      somebody took it away
- *               UNSURE    the answer to an AMEND, or about its slot, was lost
- *               NOWHERE   an AMEND has renamed it, THERE at once
- *     AWAY      NOWHERE   the same two, if it was taken away while the AMEND was under way
- *               UNSURE
+ *               UNSURE    an AMEND is sent; the answer to its LEAVE, or about its slot, was
+ *                         lost
  */
 enum hf_zk_where {
     HF_ZK_NOWHERE, /* not created yet */
-    HF_ZK_UNSURE,  /* something was sent, and the answer was lost */
+    HF_ZK_UNSURE,  /* something was sent that may have changed that */
     HF_ZK_THERE,
     HF_ZK_AWAY, /* was there, and is not any more */
 };
@@ -228,35 +228,32 @@ hf_time            hf_zk_late_wake(const struct hf_zk_lates *list);
 enum hf_zk_wait { HF_ZK_AWAKE, HF_ZK_ASLEEP, HF_ZK_LISTING };
 
 struct hf_zk_ticket {
-    struct hf_zk_ticket *next;                /* in its bucket */
-    struct hf_zk_ticket *beside, **beside_at; /* in its line */
-    struct hf_zk        *zk;
-    struct hf_zk_line   *line;
-    uint64_t             id;
-    char                 uuid[HF_ZK_UUID + 1];
-    enum hf_zk_where     where;
-    bool                 leaving; /* a delete was sent, and the answer was lost */
-    bool                 moving;  /* it is being given another name */
-    struct hf_shape      shape;
-    char                *path; /* when THERE */
-    uint64_t             seq, token;
-    int64_t              number; /* in its name */
-    int64_t              ctime;  /* when it was made, by the server; ms since 1970 */
-    hf_time              made_at, held_at; /* by our clock; 0: not yet */
-    int   since_tries; /* how often it was tried to write down since when */
-    int   slot;
-    int   slot_tried; /* UNSURE: whether it is ours; -1: none */
-    char *asked;      /* why somebody wants it */
+    struct hf_zk_ticket  *next;                /* in its bucket */
+    struct hf_zk_ticket  *beside, **beside_at; /* in its line */
+    struct hf_zk         *zk;
+    struct hf_zk_line    *line;
+    uint64_t              id;
+    char                  uuid[HF_ZK_UUID + 1];
+    enum hf_zk_where      where;
+    struct hf_shape       shape;
+    char                 *path; /* when THERE */
+    uint64_t              seq, token;
+    int64_t               number; /* in its name */
+    int64_t               ctime;  /* when it was made, by the server; ms since 1970 */
+    hf_time               made_at, held_at; /* by our clock; 0: not yet */
+    int                   slot;
+    int                   slot_tried; /* UNSURE: whether it is ours; -1: none */
+    char                 *asked;      /* why somebody wants it */
 
     struct hf_zk_listener self;   /* to the own node */
     bool                  unread; /* that is to be read, for it may have changed */
     bool                  hidden; /* and cannot be */
     struct hf_zk_late     late;   /* then listen to it */
 
-    struct hf_zk_task *watch; /* the WATCH that waits here */
-    enum hf_zk_wait    wait;
-    bool               by_folder; /* not AWAKE: listens to the folder */
-    struct hf_zk_late  prove;     /* then read what it depends on */
+    struct hf_zk_task    *watch; /* the WATCH that waits here */
+    enum hf_zk_wait       wait;
+    bool                  by_folder; /* not AWAKE: listens to the folder */
+    struct hf_zk_late     prove;     /* then read what it depends on */
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);
@@ -264,13 +261,14 @@ struct hf_zk_ticket *hf_zk_ticket_new(struct hf_zk *zk, const struct hf_req *req
 void                 hf_zk_ticket_free(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 void                 hf_zk_tickets_drop(struct hf_zk *zk); /* the session is gone */
 
-/* It is there, under this name (of `size` bytes), with this stat.  0, or
- * HF_ENOMEM, HF_ELOST if it is not ours after all. */
-int hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket, const char *name,
-                       size_t size, const struct hf_zk_stat *stat);
-/* Any state but THERE. */
+/* It is there, by this path, with this stat.  0; or HF_ENOMEM, HF_ELOST if it is not ours
+ * after all: then nothing is changed. */
+int  hf_zk_ticket_found(struct hf_zk *zk, struct hf_zk_ticket *ticket,
+                        struct hf_zk_text path, const struct hf_zk_stat *stat);
 void hf_zk_ticket_set(struct hf_zk *zk, struct hf_zk_ticket *ticket,
                       enum hf_zk_where where);
+/* The answer to something that we sent about it was lost. */
+void hf_zk_ticket_unsure(struct hf_zk *zk, struct hf_zk_ticket *ticket);
 /* The path of the node that goes with its place, a slot or `claim`; false: there is none.
  * `ret` has HF_ZK_PATH_MAX bytes. */
 bool hf_zk_ticket_beside(const struct hf_zk_ticket *ticket, char *ret);

@@ -108,12 +108,9 @@ int hf_zk_multi_error(const struct hf_zk_reply *reply, size_t index);
 struct hf_zk_text hf_zk_multi_made(const struct hf_zk *zk, struct hf_zk_reply *reply,
                                    struct hf_zk_stat *stat);
 
-/* Take the answer to the oldest call, `frame` without its length.  False: it makes
- * no sense. */
-bool hf_zk_calls_answer(struct hf_zk *zk, struct hf_zk_reader frame, hf_time answered);
-
-/* The same for an answer that is too long to be taken in. */
-bool hf_zk_calls_overlong(struct hf_zk *zk, int32_t xid, hf_time answered);
+/* Take the answer to the oldest call.  False: that one has another xid, or there is none. */
+bool hf_zk_calls_answer(struct hf_zk *zk, int32_t xid, struct hf_zk_reply reply,
+                        hf_time answered);
 
 /* The connection broke: answer them all so. */
 void hf_zk_calls_fail(struct hf_zk *zk);
@@ -167,11 +164,9 @@ void hf_zk_link_saw(struct hf_zk *zk, int64_t zxid);
 /* Are we in our session on this connection?  READY follows, if not at once: see link.c. */
 bool hf_zk_link_is_greeted(const struct hf_zk *zk);
 
-/* Greeted: have the server prove that it knows all that we have seen. */
-void hf_zk_link_prove(struct hf_zk *zk);
-
-/* frames.c: that is so. */
-void hf_zk_frames_ready(struct hf_zk *zk);
+/* The first frame on a connection has come. */
+void hf_zk_link_take_greeting(struct hf_zk *zk, struct hf_zk_reader frame,
+                              hf_time answered);
 
 /* ---- will.c ------------------------------------------------------------------------ */
 

@@ -255,7 +255,6 @@ void hf_zk_lines_flush(struct hf_zk *zk)
     struct hf_zk_line *later = NULL;
 
     assert(zk->dial.phase == HF_DIAL_READY);
-    hf_zk_groups_run(zk);
     while (zk->to_list != NULL) {
         struct hf_zk_line    *line = zk->to_list;
         struct hf_zk_listing *listing = listing_new(line);
@@ -277,7 +276,6 @@ void hf_zk_lines_flush(struct hf_zk *zk)
 void hf_zk_lines_fail(struct hf_zk *zk)
 {
     assert(zk->dial.phase < HF_DIAL_READY && zk->calls.first == NULL);
-    hf_zk_groups_fail(zk);
     while (zk->to_list != NULL) {
         struct hf_zk_task *tasks;
         struct hf_zk_line *line = next_to_list(zk, &tasks);

@@ -29,13 +29,6 @@ static int next_free_slot(const struct hf_zk_line *line, int slot)
     return slot;
 }
 
-static void slot_taken(struct hf_zk *zk, struct hf_zk_task *task, int slot)
-{
-    assert(slot >= 0 && (uint32_t)slot < task->ticket->shape.capacity);
-    task->ticket->slot = slot;
-    hf_zk_answer(zk, task, HF_STAND_HOLDS);
-}
-
 static void try_slot(struct hf_zk *zk, struct hf_zk_task *task);
 
 static void on_slot_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply)
@@ -43,7 +36,8 @@ static void on_slot_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply
     struct hf_zk_task *task = data;
 
     if (reply->error == 0) {
-        slot_taken(zk, task, task->step);
+        task->ticket->slot = task->step;
+        hf_zk_answer(zk, task, HF_STAND_HOLDS);
     } else if (reply->error == HF_ZK_NODE_EXISTS) {
         task->step++;
         try_slot(zk, task);
@@ -60,10 +54,8 @@ static void on_slot_made(struct hf_zk *zk, void *data, struct hf_zk_reply *reply
 
 static void on_listed_for_slot(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    if (error != 0) {
-        hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
+    if (hf_zk_task_failed(zk, task, error, "list", task->line->folder))
         return;
-    }
     hf_zk_answer_listed(zk, task); /* and here again, if it is still there */
 }
 

@@ -99,9 +99,7 @@ void hf_zk_answer_listed(struct hf_zk *zk, struct hf_zk_task *task)
 
 static void on_listed_to_look(struct hf_zk *zk, struct hf_zk_task *task, int error)
 {
-    if (error != 0 && error != HF_ZK_NO_NODE)
-        hf_task_finish(&task->base, hf_zk_fault(zk, error, "list", task->line->folder));
-    else
+    if (!hf_zk_task_failed(zk, task, error, "list", task->line->folder))
         hf_zk_answer_listed(zk, task);
 }
 

@@ -78,6 +78,15 @@ void *hf_zk_task_more(struct hf_zk_task *task, size_t size, void (*free_more)(vo
     return task->more;
 }
 
+bool hf_zk_task_failed(struct hf_zk *zk, struct hf_zk_task *task, int error,
+                       const char *what, const char *path)
+{
+    if (error == 0 || error == HF_ZK_NO_NODE)
+        return false;
+    hf_task_finish(&task->base, hf_zk_fault(zk, error, what, path));
+    return true;
+}
+
 /* The snapshot that was lent to done() may be in `more`. */
 static void free_task(struct hf_task *base)
 {
@@ -153,6 +162,7 @@ static void process(struct hf_store *store, hf_time now, bool readable)
     hf_zk_wait_run(zk);
     if (zk->dial.phase == HF_DIAL_READY) {
         hf_zk_watched_flush(zk);
+        hf_zk_groups_run(zk);
         hf_zk_lines_flush(zk);
     }
     hf_zk_beat_run(zk);
