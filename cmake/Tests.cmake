@@ -129,10 +129,8 @@ endfunction()
 
 find_library(CMOCKA_LIBRARY cmocka)
 if(CMOCKA_LIBRARY)
-    # The store of examples/store is tested as those built in are.
     hf_part(test/lib unused parts)
-    hf_part(examples/store unused store)
-    add_library(hf_test_lib STATIC EXCLUDE_FROM_ALL ${parts} ${store})
+    add_library(hf_test_lib STATIC EXCLUDE_FROM_ALL ${parts})
     hf_sees(hf_test_lib)
     file(GLOB kinds CONFIGURE_DEPENDS LIST_DIRECTORIES ON test/*)
     list(REMOVE_ITEM kinds ${PROJECT_SOURCE_DIR}/test/lib)

@@ -48,14 +48,6 @@ static const char schemes[] = "sqlite system memory"
 
 #define COUNT (sizeof stores / sizeof *stores)
 
-static const struct hf_store_impl *registered; /* or NULL */
-
-void hf_store_register(const struct hf_store_impl *impl)
-{
-    assert(registered == NULL || registered == impl);
-    registered = impl;
-}
-
 const char *hf_store_schemes(void)
 {
     return schemes;
@@ -82,8 +74,6 @@ static const struct hf_store_impl *find_impl(const char *scheme)
     for (size_t i = 0; i < COUNT; i++)
         if (strcmp(stores[i]->scheme, scheme) == 0)
             return stores[i];
-    if (registered != NULL && strcmp(registered->scheme, scheme) == 0)
-        return registered;
     return NULL;
 }
 

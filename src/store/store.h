@@ -286,10 +286,6 @@ int hf_store_open(const struct hf_config *config, char *errmsg, struct hf_store 
 /* See hf_load() in holdfast.h; of the configuration only the scheme counts. */
 int hf_store_load(const struct hf_config *config, char *errmsg);
 
-/* Add one store to those built in.  For programs that are linked with the objects of the
- * library: the store of examples/store and its tests.  Before any store is opened. */
-void hf_store_register(const struct hf_store_impl *impl);
-
 /* The schemes built in, separated by blanks. */
 const char *hf_store_schemes(void);
 

@@ -4,6 +4,7 @@
 #include "holdfast.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define LIMIT_MS 20000 /* for what should take no time: sanitizers are slow */
 
@@ -290,6 +291,23 @@ void watch_line(struct player *player, const char *name, const struct ask *liste
     submit(player, ret);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+bool take_news(struct ask *view, const struct ask *answer)
+{
+    const struct hf_standing *known = &view->view.standing, *now = &answer->view.standing;
+    bool is_news = now->state != known->state || now->ahead != known->ahead ||
+                   !same_text(now->asked, known->asked);
+
+    *view = *answer;
+    if (now->asked != NULL)
+        view->view.standing.asked = view->view.asked;
+    return is_news;
+}
+
 bool wait_for_turn(struct player *player, const char *name, struct ask *view, int ms)
 {
     struct ask watching;
@@ -304,9 +322,7 @@ bool wait_for_turn(struct player *player, const char *name, struct ask *view, in
         }
         if (watching.req.status == HF_EDOWN)
             continue;
-        *view = watching;
-        if (view->view.standing.asked != NULL)
-            view->view.standing.asked = view->view.asked;
+        take_news(view, &watching);
         if (!has_place(view))
             return false;
     }

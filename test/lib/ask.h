@@ -105,7 +105,10 @@ void to_watch_place(struct ask *ret, const char *name, const struct ask *view,
 /* Say which place a BREAK or an ASK is about. */
 void name_place(struct hf_req *req, uint64_t place);
 
-/* Watch and look again until it is our turn.  False if that takes over `ms`. */
+/* What a WATCH of the own place answered becomes the view.  Is it any news? */
+bool take_news(struct ask *view, const struct ask *answer);
+
+/* Watch again and again until it is our turn.  False if that takes over `ms`. */
 bool wait_for_turn(struct player *player, const char *name, struct ask *view, int ms);
 
 #endif

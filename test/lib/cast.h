@@ -10,8 +10,12 @@ extern struct player a, b, c, d;
 int open_all(void **state);
 int close_all(void **state);
 
-/* Watch and look, as a hold does, until granted: a watch that fires too early is
- * looked behind.  False if that takes longer than 10 s. */
+/* Watch, as a hold does, until there is news: the view is that then.  A watch that fires
+ * although nothing is different is submitted again.  False if it takes longer than 10 s. */
+bool hears(struct player *player, const char *name, struct ask *view,
+           struct ask *watching);
+
+/* The same until granted. */
 bool comes_true(struct player *player, const char *name, struct ask *view,
                 struct ask *watching);
 

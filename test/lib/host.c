@@ -29,9 +29,9 @@ hf_time host_when(const struct host *host, hf_time shown)
 void host_start(struct host *host, uint64_t seed)
 {
     host->wire = net_wire(host->net);
-    if (host->wire == NULL ||
-        hf_memory_open(&host->wire->base, host->ttl, seed, &host->store) < 0)
+    if (host->wire == NULL)
         abort();
+    host->store = far_open(host->wire, host->ttl, seed);
     hf_engine_init(&host->engine, host->store, seed);
     host->stopped = false;
     host->wake = 0;

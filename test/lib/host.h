@@ -9,7 +9,7 @@
 #define TEST_HOST_H
 
 #include "client/engine.h"
-#include "lib/net.h"
+#include "lib/far.h"
 
 struct host {
     struct net      *net;

@@ -2,6 +2,7 @@
 #include "lib/net.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,7 @@ static struct net_letter *pop(struct net *net)
     return first;
 }
 
-static struct net_letter *letter_new(struct net *net, struct net_wire *wire)
+static struct net_letter *letter_new(struct net *net)
 {
     struct net_letter *letter = net->unused;
 
@@ -57,10 +58,6 @@ static struct net_letter *letter_new(struct net *net, struct net_wire *wire)
         fprintf(stderr, "net: more than %d letters under way\n", NET_LETTERS);
         abort();
     }
-    letter->wire = wire;
-    letter->connection = wire->connection;
-    letter->order = ++net->sent;
-    letter->next = NULL;
     return letter;
 }
 
@@ -82,6 +79,7 @@ static void post(struct net *net, struct net_letter *letter)
         letter_free(net, letter);
         return;
     }
+    letter->order = ++net->sent;
     letter->arrive = net->now + delay;
     if (letter->arrive < *last)
         letter->arrive = *last;
@@ -91,77 +89,60 @@ static void post(struct net *net, struct net_letter *letter)
 
 /* ---- The client's end --------------------------------------------------------------- */
 
-static void copy_asked(struct net_letter *letter, struct hf_standing *standing)
+static void copy_asked(struct net_letter *letter)
 {
+    struct hf_standing *standing = &letter->req.standing;
+
     if (standing->asked == NULL)
         return;
     assert(strlen(standing->asked) < NET_NAME);
     standing->asked = strcpy(letter->asked, standing->asked);
 }
 
-static void copy_req(struct net_letter *letter, const struct hf_req *req)
+static void copy_texts(struct net_letter *letter)
 {
+    struct hf_req *req = &letter->req;
+
     assert(strlen(req->name) < NET_NAME);
-    letter->req = *req;
-    letter->req.note = NULL;
+    req->name = strcpy(letter->name, req->name);
     if (req->op == HF_ASK) {
         assert(strlen(req->note) < NET_NAME);
-        letter->req.note = strcpy(letter->note, req->note);
+        req->note = strcpy(letter->note, req->note);
+    } else {
+        req->note = NULL;
     }
-    strcpy(letter->name, req->name);
-    letter->req.name = letter->name;
-    copy_asked(letter, &letter->req.standing);
-    letter->call.req = &letter->req;
+    copy_asked(letter);
 }
 
-static void wire_send(struct hf_wire *base, const struct hf_call *call, hf_time now)
+void net_send(struct net_wire *wire, const struct net_letter *letter)
 {
-    struct net_wire *wire = (struct net_wire *)base;
+    struct net_letter *copy = letter_new(wire->net);
 
-    (void)now; /* by the client's clock */
-    if (call->kind == HF_CALL_HELLO) {
-        wire->connection = call->connection;
+    *copy = *letter;
+    copy->wire = wire;
+    copy->to_world = true;
+    if (letter->kind == NET_HELLO) {
         wire->deaf = wire->mute = false;
         wire->last_asked = wire->last_answered = 0;
     }
-    struct net_letter *letter = letter_new(wire->net, wire);
-    letter->to_world = true;
-    letter->call = *call;
-    if (call->req != NULL)
-        copy_req(letter, call->req);
-    post(wire->net, letter);
+    if (letter->kind == NET_VERB)
+        copy_texts(copy);
+    post(wire->net, copy);
 }
 
-static const struct hf_answer *wire_receive(struct hf_wire *base, hf_time now)
+const struct net_letter *net_receive(struct net_wire *wire)
 {
-    struct net_wire *wire = (struct net_wire *)base;
-
-    (void)now;
     if (wire->reading != NULL)
         letter_free(wire->net, wire->reading);
     wire->reading = wire->inbox;
-    if (wire->reading == NULL)
-        return NULL;
-    wire->inbox = wire->reading->next;
-    return &wire->reading->answer;
+    if (wire->reading != NULL)
+        wire->inbox = wire->reading->next;
+    return wire->reading;
 }
 
-static void wire_quiet(struct hf_wire *base)
+void net_close(struct net_wire *wire)
 {
-    (void)base; /* there is no descriptor */
-}
-
-static hf_time wire_next(struct hf_wire *base)
-{
-    (void)base;
-    return HF_NEVER;
-}
-
-static void wire_close(struct hf_wire *base)
-{
-    struct net_wire *wire = (struct net_wire *)base;
-
-    while (wire_receive(base, 0) != NULL)
+    while (net_receive(wire) != NULL)
         ;
     wire->open = false;
 }
@@ -172,15 +153,7 @@ struct net_wire *net_wire(struct net *net)
         return NULL;
 
     struct net_wire *wire = &net->wire[net->wires];
-    *wire = (struct net_wire){ .base = { .fd = -1,
-                                         .send = wire_send,
-                                         .receive = wire_receive,
-                                         .quiet = wire_quiet,
-                                         .next = wire_next,
-                                         .close = wire_close },
-                               .net = net,
-                               .index = net->wires++,
-                               .open = true };
+    *wire = (struct net_wire){ .net = net, .index = net->wires++, .open = true };
     return wire;
 }
 
@@ -189,7 +162,7 @@ void net_cut(struct net_wire *wire, bool late)
     struct net *net = wire->net;
     size_t      kept = 0, count = net->letters;
 
-    wire->base.broken = true;
+    wire->broken = true;
     wire->deaf = wire->mute = true;
     if (late)
         return;
@@ -207,38 +180,149 @@ void net_cut(struct net_wire *wire, bool late)
 
 /* ---- The world's end ------------------------------------------------------------------ */
 
-static void answer(struct net_wire *wire, const struct hf_answer *text)
+static void answer(struct net *net, struct net_letter *letter)
 {
-    struct net_letter *letter = letter_new(wire->net, wire);
-
-    assert(text->count == 0);
     letter->to_world = false;
-    letter->answer = *text;
-    copy_asked(letter, &letter->answer.standing);
-    post(wire->net, letter);
+    copy_asked(letter);
+    post(net, letter);
+}
+
+static struct net_letter *letter_of(struct hf_req *req)
+{
+    struct net_letter *letter =
+        (struct net_letter *)((char *)req - offsetof(struct net_letter, req));
+
+    assert(letter->kept);
+    letter->kept = false;
+    return letter;
 }
 
 static void send_news(struct net *net)
 {
-    struct hf_session *session = net->world.sessions;
+    struct hf_req *req;
 
-    for (; session != NULL; session = session->next)
-        while (session->news != NULL &&
-               hf_world_news(&net->world, session->number, &net->scratch))
-            answer(session->owner, &net->scratch);
+    for (struct hf_session *s = net->world.sessions; s != NULL; s = s->next)
+        while ((req = hf_session_news(s)) != NULL)
+            answer(net, letter_of(req));
+}
+
+/* What was asked on a connection that is gone will be asked again. */
+static void drop_watches(struct net *net, struct hf_session *session)
+{
+    struct hf_req *req;
+
+    hf_world_unwatch(&net->world, session);
+    while ((req = hf_requests_take(&session->news)) != NULL)
+        letter_free(net, letter_of(req));
+}
+
+/* Free the sessions that are over. */
+static void reap(struct net *net)
+{
+    struct net_session **at = &net->sessions;
+
+    while (*at != NULL) {
+        struct net_session *session = *at;
+        if (session->base.number != 0) {
+            at = &session->next;
+            continue;
+        }
+        *at = session->next;
+        drop_watches(net, &session->base);
+        hf_session_finish(&session->base);
+        free(session);
+    }
+}
+
+static struct net_session *session_new(struct net *net, const struct net_letter *letter)
+{
+    struct net_session *session = calloc(1, sizeof *session);
+
+    if (session == NULL)
+        abort();
+    hf_world_begin(&net->world, &session->base, letter->ttl, net->now);
+    session->next = net->sessions;
+    return net->sessions = session;
+}
+
+static bool hello(struct net *net, struct net_letter *letter)
+{
+    struct net_session *session = net_session(net, letter->session);
+
+    if (letter->session == 0)
+        session = session_new(net, letter);
+    letter->gone = session == NULL;
+    if (session == NULL)
+        return true;
+    if (letter->connection <= session->connection)
+        return false;
+    drop_watches(net, &session->base);
+    session->connection = letter->connection;
+    session->base.owner = letter->wire;
+    hf_session_renew(&session->base, net->now);
+    letter->session = session->base.number;
+    return true;
+}
+
+static void forget(struct net *net, const struct net_letter *order)
+{
+    for (size_t i = 0; i < net->used; i++) {
+        struct net_letter *letter = &net->pool[i];
+        if (letter->kept && letter->wire == order->wire &&
+            letter->serial == order->serial && hf_world_forget(&net->world, &letter->req))
+            letter_free(net, letter_of(&letter->req));
+    }
+}
+
+/* True: it is answered. */
+static bool deal_with(struct net *net, struct net_letter *letter)
+{
+    if (letter->kind == NET_HELLO)
+        return hello(net, letter);
+
+    struct net_session *session = net_session(net, letter->session);
+    letter->gone = session == NULL;
+    if (session == NULL)
+        return letter->kind != NET_FORGET && letter->kind != NET_BYE;
+    if (letter->connection != session->connection)
+        return false;
+
+    switch (letter->kind) {
+    case NET_RENEW:
+        hf_session_renew(&session->base, net->now);
+        return true;
+    case NET_VERB:
+        letter->kept = !hf_world_ask(&net->world, &session->base, &letter->req);
+        return !letter->kept;
+    case NET_FORGET:
+        forget(net, letter);
+        return false;
+    default:
+        hf_world_end(&net->world, &session->base);
+        return false;
+    }
 }
 
 static void serve(struct net *net, struct net_letter *letter)
 {
-    bool answered = hf_world_call(&net->world, &letter->call, net->now, &net->scratch);
+    hf_world_pass(&net->world, net->now);
 
+    bool answered = deal_with(net, letter);
     if (net->served != NULL)
-        net->served(net, letter, answered ? &net->scratch : NULL);
+        net->served(net, letter, answered);
     if (answered)
-        answer(letter->wire, &net->scratch);
-    letter_free(net, letter);
+        answer(net, letter);
+    else if (!letter->kept)
+        letter_free(net, letter);
     send_news(net);
     net->expiry = hf_world_pass(&net->world, net->now);
+    reap(net);
+}
+
+struct net_session *net_session(const struct net *net, uint64_t number)
+{
+    return number != 0 ? (struct net_session *)hf_world_session(&net->world, number)
+                       : NULL;
 }
 
 static void deliver(struct net *net, struct net_letter *letter)
@@ -259,8 +343,9 @@ static void deliver(struct net *net, struct net_letter *letter)
 static void after_death(struct net *net)
 {
     if (net->served != NULL)
-        net->served(net, NULL, NULL);
+        net->served(net, NULL, false);
     send_news(net);
+    reap(net);
 }
 
 void net_kill(struct net *net, struct hf_session *session)
@@ -302,11 +387,13 @@ void net_init(struct net *net)
     net->expiry = HF_NEVER;
     net->unused = NULL;
     net->used = 0;
+    net->sessions = NULL;
     hf_world_init(&net->world, 0);
 }
 
 void net_finish(struct net *net)
 {
-    hf_world_finish(&net->world);
-    hf_answer_finish(&net->scratch);
+    while (net->world.sessions != NULL)
+        hf_world_end(&net->world, net->world.sessions);
+    reap(net);
 }

@@ -2,7 +2,6 @@
 #include "lib/promise.h"
 
 #include "client/url.h"
-#include "examples/store/shelf.h"
 #include "holdfast.h"
 
 #include <poll.h>
@@ -21,7 +20,6 @@ static const char *url;
 
 void promise_start(int argc, char **argv)
 {
-    hf_store_register(&hf_shelf_store);
     url = argc > 1 ? argv[1] : getenv("HF_TEST_URL");
     if (url == NULL)
         url = "memory:promise";
@@ -39,7 +37,7 @@ const char *promise_url(void)
 
 bool promise_is_shared(void)
 {
-    return strncmp(url, "memory:", 7) != 0 && strncmp(url, "shelf:", 6) != 0;
+    return strncmp(url, "memory:", 7) != 0;
 }
 
 /* ---- Players ---------------------------------------------------------------- */

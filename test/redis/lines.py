@@ -187,7 +187,10 @@ class Session:
         return ret
 
     def _place(self, *args, **more):
-        ret = self.call(*args, **more)
+        return self.parsed(self.call(*args, **more))
+
+    def parsed(self, ret):
+        """An answer about a place."""
         if isinstance(ret, list):
             ret = Reply(*ret)
         elif ret[0] == "w":  # enter_quick.lua tells these
@@ -206,10 +209,15 @@ class Session:
         """As ENTER is told: nothing of a mutex."""
         return [] if (weight, kind, limit) == (1, "1", 0) else [weight, kind, limit]
 
-    def enter(self, id, name, weight=1, kind="1", only_free=0, limit=0, note=""):
+    def to_enter(self, id, name, weight=1, kind="1", only_free=0, limit=0, note=""):
+        """Arguments of call() and of command()."""
         keys = [self.space.claim(name)] if kind == "1c" else []
-        ret = self._place("enter", name, *self.shape(weight, kind, -1 if only_free else limit),
-                          note, secret(self.sid, id), id=id, keys=keys)
+        shape = self.shape(weight, kind, -1 if only_free else limit)
+        return ("enter", name, *shape, note, secret(self.sid, id)), {"id": id, "keys": keys}
+
+    def enter(self, id, name, weight=1, *args, **more):
+        words, names = self.to_enter(id, name, weight, *args, **more)
+        ret = self._place(*words, **names)
         if ret.state == "g" and ret.weight is None:  # nobody else is there
             ret = ret._replace(weight=weight, ahead=0, nearest="0", patience=0)
         return ret

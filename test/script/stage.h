@@ -75,8 +75,7 @@ void stage_tell(struct stage *stage, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /* tell.c: what the world and the jobs report. */
-void tell_served(struct net *net, const struct net_letter *letter,
-                 const struct hf_answer *answer);
+void tell_served(struct net *net, const struct net_letter *letter, bool answered);
 void tell_change(struct hf_job *job);
 void tell_link(struct actor *actor);
 

@@ -41,50 +41,45 @@ static void tell_deaths(struct stage *stage)
     }
 }
 
-static void tell_enter(struct stage *stage, const char *who, const char *name,
-                       const struct hf_answer *answer)
+static void tell_enter(struct stage *stage, const char *who, const struct hf_req *req)
 {
-    uint64_t token = answer->standing.token;
+    uint64_t token = req->standing.token;
     bool     repeat = token <= stage->top;
 
-    if (answer->status == HF_EBUSY)
-        stage_tell(stage, "    %s is refused %s", who, name);
-    else if (answer->status != 0)
-        stage_tell(stage, "    %s is turned away from %s: %s", who, name,
-                   hf_strerror(answer->status));
-    else if (answer->standing.state == HF_STAND_NONE)
-        stage_tell(stage, "    %s has no ticket of %s any more", who, name);
+    if (req->status == HF_EBUSY)
+        stage_tell(stage, "    %s is refused %s", who, req->name);
+    else if (req->status != 0)
+        stage_tell(stage, "    %s is turned away from %s: %s", who, req->name,
+                   hf_strerror(req->status));
+    else if (req->standing.state == HF_STAND_NONE)
+        stage_tell(stage, "    %s has no ticket of %s any more", who, req->name);
     else
         stage_tell(stage, "    %s %s ticket %d of %s", who, repeat ? "has" : "takes",
-                   (int)token, name);
-    if (answer->status == 0 && !repeat)
+                   (int)token, req->name);
+    if (req->status == 0 && !repeat)
         stage->top = token;
 }
 
-static void tell_verb(struct stage *stage, const char *who, const struct hf_req *req,
-                      const struct hf_answer *answer)
+static void tell_verb(struct stage *stage, const char *who, const struct hf_req *req)
 {
-    bool ok = answer != NULL && answer->status == 0;
-
     if (req->op == HF_ENTER)
-        tell_enter(stage, who, req->name, answer);
-    else if (req->op == HF_LEAVE && ok)
+        tell_enter(stage, who, req);
+    else if (req->op == HF_LEAVE && req->status == 0)
         stage_tell(stage, "    %s is out of the line of %s", who, req->name);
     else if (req->op == HF_LEAVE)
         stage_tell(stage, "    %s was out of the line of %s before", who, req->name);
-    else if (req->op == HF_AMEND && answer->standing.state != HF_STAND_NONE)
-        stage_tell(stage, "    %s amends ticket %d of %s", who,
-                   (int)answer->standing.token, req->name);
+    else if (req->op == HF_AMEND && req->standing.state != HF_STAND_NONE)
+        stage_tell(stage, "    %s amends ticket %d of %s", who, (int)req->standing.token,
+                   req->name);
     else if (req->op == HF_AMEND)
         stage_tell(stage, "    %s has no ticket of %s to amend", who, req->name);
     else if (req->op == HF_BREAK || req->op == HF_ASK)
         stage_tell(stage, "    %s %s ticket %d of %s: %s", who,
                    req->op == HF_ASK ? "asks for" : "breaks", (int)req->token, req->name,
-                   hf_strerror(answer->status));
+                   hf_strerror(req->status));
 }
 
-void tell_served(struct net *net, const struct net_letter *letter,
-                 const struct hf_answer *answer)
+void tell_served(struct net *net, const struct net_letter *letter, bool answered)
 {
     struct stage *stage = net->data;
 
@@ -92,14 +87,14 @@ void tell_served(struct net *net, const struct net_letter *letter,
     struct actor *actor = letter != NULL ? sender(stage, letter) : NULL;
     if (actor == NULL)
         return;
-    struct hf_session *session = hf_world_session(&net->world, letter->call.session);
-    if (answer == NULL && session != NULL && letter->connection < session->connection)
+    struct net_session *session = net_session(net, letter->session);
+    if (!answered && session != NULL && letter->connection < session->connection)
         stage_tell(stage, "    what %s sent on an earlier connection is dropped",
                    actor->name);
-    else if (letter->call.kind == HF_CALL_HELLO && answer != NULL && !answer->gone)
-        actor->session = answer->session;
-    else if (letter->call.kind == HF_CALL_VERB && (answer == NULL || !answer->gone))
-        tell_verb(stage, actor->name, &letter->req, answer);
+    else if (letter->kind == NET_HELLO && answered && !letter->gone)
+        actor->session = letter->session;
+    else if (letter->kind == NET_VERB && !letter->gone)
+        tell_verb(stage, actor->name, &letter->req);
 }
 
 /* ---- The clients ---------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 """rule - what a server that decides who is granted should do, said simply.
 
 Walk along a line in the order of seqs: all places are granted up to the first that does not
-fit any more.  That is the whole rule; servers get the same result by keeping counts.  A model
+pass, see verdict().  That is the whole rule; servers get the same result by keeping counts.  A model
 of a store does random steps, one after the other, by its server and by the rule, and compares
 all there is.
 """
@@ -21,6 +21,25 @@ def is_claim(name):
 
 def has_slots(name):
     return LINES[name] not in ("1", "1c", str(MANY))
+
+
+def is_strange(shape):
+    """Can there be no such place?  A shape is (weight, capacity, is it a claim)."""
+    weight, capacity, claim = shape
+    return not 1 <= weight <= capacity <= MANY or claim and capacity != 1 or \
+        capacity == MANY and weight not in (1, MANY)
+
+
+def verdict(ahead, mine):
+    """May a place pass those ahead of it?  P yes, B they are too heavy, M one is of another
+    kind, S one makes no sense."""
+    if not ahead:
+        return "P"
+    if any(map(is_strange, ahead)):
+        return "S"
+    if is_strange(mine) or any(shape[1:] != mine[1:] for shape in ahead):
+        return "M"
+    return "P" if sum(shape[0] for shape in ahead) + mine[0] <= mine[1] else "B"
 
 
 class Place:
@@ -51,13 +70,17 @@ class Rule:
         return sorted((p for p in self.places.values() if p.name == name and p.state in state),
                       key=lambda p: p.seq)
 
+    @staticmethod
+    def shape(name, weight):
+        return weight, capacity(name), is_claim(name)
+
     def settle(self, name, me=None):
         """Apply the rule; who is granted by that is told, but for `me`."""
-        used = 0
+        ahead = []
         for p in self.line(name):
-            used += p.weight
-            if used > capacity(name):
+            if verdict(ahead, self.shape(name, p.weight)) != "P":
                 break
+            ahead.append(self.shape(name, p.weight))
             if p.state == "w":
                 taken = {q.slot for q in self.line(name, "g")}
                 free = next(i for i in range(len(taken) + 1) if i not in taken)
@@ -69,8 +92,8 @@ class Rule:
 
     def fits(self, name, weight):
         """Would one more be granted?"""
-        return not self.on_hold and not self.line(name, "w") and \
-            sum(q.weight for q in self.line(name)) + weight <= capacity(name)
+        ahead = [self.shape(name, q.weight) for q in self.line(name)]
+        return not self.on_hold and verdict(ahead, self.shape(name, weight)) == "P"
 
     def count(self, name):
         """A line was changed: the store's stamp goes on."""

@@ -8,7 +8,6 @@
 #include "sim.h"
 
 #include "holdfast.h"
-#include "store/memory/client.h"
 
 /* Has it time left, by its own clock? */
 static bool sure(const struct host *host)
@@ -175,7 +174,7 @@ static void check_holders(struct sim *sim)
 static void check_session(struct sim *sim, size_t index)
 {
     const struct host *host = &sim->host[index];
-    uint64_t           number = ((const struct hf_memory *)host->store)->session;
+    uint64_t           number = ((const struct far *)host->store)->session;
     struct hf_session *session = world_session(host);
 
     bool early = number > sim->trouble[index].forgotten && sure(host);

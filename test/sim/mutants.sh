@@ -17,14 +17,13 @@ mkdir -p "$1/mutants"
 out=$(cd "$1/mutants" && pwd)
 : "${CC:=cc}" "${CFLAGS:=-O1}" "${SCHEDULES:=20000}"
 flags="-std=c11 -D_GNU_SOURCE -UNDEBUG -I$root/include -I$root/src -I$root/test"
-# The memory store, but for what opens it by a URL.
-memory=$(cd "$root" && find src/store/memory -name '*.c' ! -name store.c ! -name local.c)
 sources="src/base/clock.c src/base/error.c src/base/grow.c src/base/random.c
     src/core/hold.c src/core/lease.c src/core/line.c src/core/retry.c
-    $memory
+    src/store/memory/look.c src/store/memory/queue.c src/store/memory/verbs.c
+    src/store/memory/world.c
     src/client/engine.c src/client/errand.c src/client/histogram.c src/client/job.c
     src/store/common.c src/store/findings.c src/store/requests.c
-    test/lib/net.c test/lib/host.c
+    test/lib/far.c test/lib/far_link.c test/lib/host.c test/lib/net.c
     test/sim/app.c test/sim/chaos.c test/sim/check.c test/sim/group.c
     test/sim/plan.c test/sim/sim.c test/sim/world.c"
 

@@ -188,8 +188,7 @@ struct hf_session *world_session(const struct host *host);
 struct hf_place   *world_place(const struct host *host, uint64_t id);
 
 /* After the world has dealt with a letter. */
-void world_served(struct net *net, const struct net_letter *letter,
-                  const struct hf_answer *answer);
+void world_served(struct net *net, const struct net_letter *letter, bool answered);
 
 /* When a wish changed; around and after each step. */
 void check_granted(struct wish *wish);

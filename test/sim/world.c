@@ -2,15 +2,14 @@
 #include "sim.h"
 
 #include "holdfast.h"
-#include "store/memory/client.h"
 
 #include <string.h>
 
 struct hf_session *world_session(const struct host *host)
 {
-    const struct hf_memory *memory = (const struct hf_memory *)host->store;
+    const struct far *far = (const struct far *)host->store;
 
-    return hf_world_session(&host->net->world, memory->session);
+    return hf_world_session(&host->net->world, far->session);
 }
 
 static struct hf_place *place_of(const struct hf_session *session, uint64_t id)
@@ -61,10 +60,10 @@ static void check_line(struct sim *sim, const struct hf_queue *queue)
 }
 
 /* A WATCH that has not come true is of somebody who knows all there is to know. */
-static void check_sleep(struct sim *sim, const struct hf_watch *watch, const char *name)
+static void check_sleep(struct sim *sim, const struct hf_req *watch)
 {
-    const struct hf_standing *known = &watch->req.standing;
-    const struct hf_place    *place = place_of(watch->session, watch->req.id);
+    const struct hf_standing *known = &watch->standing;
+    const struct hf_place    *place = place_of(watch->work, watch->id);
     const char               *missed = NULL;
 
     if (known->state == HF_STAND_UNKNOWN)
@@ -76,12 +75,12 @@ static void check_sleep(struct sim *sim, const struct hf_watch *watch, const cha
     else if (place != NULL && place->granted && place->asked != NULL &&
              (known->asked == NULL || strcmp(known->asked, place->asked) != 0))
         missed = "it is asked";
-    else if (place != NULL && !place->granted && watch->req.follow &&
+    else if (place != NULL && !place->granted && watch->follow &&
              known->ahead != count_ahead(place, false))
         missed = "it follows its place, which is another";
     if (missed != NULL)
-        sim_fail(sim, "%s: the owner of #%d sleeps, though %s", name, (int)watch->req.id,
-                 missed);
+        sim_fail(sim, "%s: the owner of #%d sleeps, though %s", watch->name,
+                 (int)watch->id, missed);
 }
 
 static void check_world(struct sim *sim)
@@ -91,9 +90,9 @@ static void check_world(struct sim *sim)
         if (queue == NULL)
             continue;
         check_line(sim, queue);
-        for (const struct hf_watch *w = queue->watches; w != NULL; w = w->next)
-            if (w->req.id != 0)
-                check_sleep(sim, w, queue->name);
+        for (const struct hf_place *p = queue->first; p != NULL; p = p->next)
+            for (const struct hf_req *w = p->watches.first; w != NULL; w = w->next)
+                check_sleep(sim, w);
     }
 }
 
@@ -101,18 +100,14 @@ static void check_world(struct sim *sim)
 
 static bool is_verb(const struct net_letter *letter, enum hf_op op)
 {
-    return letter != NULL && letter->call.kind == HF_CALL_VERB && letter->req.op == op;
+    return letter != NULL && letter->kind == NET_VERB && letter->req.op == op;
 }
 
 /* As long as its watch has not come true, a follower knows its place. */
 static void check_follower(struct wish *wish, const struct hf_place *place)
 {
-    const struct hf_watch *watch = place->queue->watches;
-
-    while (watch != NULL &&
-           (watch->session != place->session || watch->req.id != place->id))
-        watch = watch->next;
-    if (watch == NULL || wish->job.known.ahead == count_ahead(place, false))
+    if (place->watches.first == NULL ||
+        wish->job.known.ahead == count_ahead(place, false))
         return;
     sim_fail(wish->sim, "%s follows its place in %s and is mistaken", wish->label,
              wish->name->text);
@@ -168,8 +163,7 @@ static void follow(struct wish *wish, const struct hf_session *session,
         wish->taken = true;
 }
 
-static void tell_served(struct sim *sim, const struct net_letter *letter,
-                        const struct hf_answer *answer)
+static void tell_served(struct sim *sim, const struct net_letter *letter, bool answered)
 {
     static const char *const kinds[] = { "HELLO", "RENEW", "", "FORGET", "BYE" };
     static const char *const verbs[] = {
@@ -179,20 +173,18 @@ static void tell_served(struct sim *sim, const struct net_letter *letter,
 
     if (letter == NULL)
         sim_say(sim, "        a session dies");
-    else if (letter->call.kind != HF_CALL_VERB)
+    else if (letter->kind != NET_VERB)
         sim_say(sim, "        world: %s of session %d, connection %d%s",
-                kinds[letter->call.kind], (int)letter->call.session,
-                (int)letter->call.connection,
-                answer == NULL ? ""
-                : answer->gone ? ": gone"
+                kinds[letter->kind], (int)letter->session, (int)letter->connection,
+                !answered      ? ""
+                : letter->gone ? ": gone"
                                : ": ok");
     else
-        sim_say(sim, "        world: %s %s #%d of session %d%s", verbs[letter->req.op],
-                letter->req.name, (int)letter->req.id, (int)letter->call.session,
-                answer == NULL   ? ": nothing yet"
-                : answer->gone   ? ": gone"
-                : answer->status ? ": failed"
-                                 : ": ok");
+        sim_say(sim, "        world: %s %s #%d of session %d: %s", verbs[letter->req.op],
+                letter->req.name, (int)letter->req.id, (int)letter->session,
+                !answered      ? "nothing yet"
+                : letter->gone ? "gone"
+                               : hf_errname(letter->req.status));
 }
 
 /* ---- Answers ------------------------------------------------------------------------------ */
@@ -271,44 +263,39 @@ static void note_asked(struct sim *sim, const struct hf_req *req)
                 sim->wish[i][j].asked_at = sim->net.now;
 }
 
-static void check_answer(struct sim *sim, const struct net_letter *letter,
-                         const struct hf_answer *answer)
+static void check_answer(struct sim *sim, const struct net_letter *letter)
 {
     const struct hf_req   *req = &letter->req;
     const struct hf_place *place =
-        place_of(hf_world_session(&sim->net.world, letter->call.session), req->id);
+        place_of(hf_world_session(&sim->net.world, letter->session), req->id);
 
-    if (answer == NULL || answer->gone || letter->call.kind != HF_CALL_VERB)
-        return;
-    if (req->op == HF_ENTER && answer->status != 0)
-        check_refusal(sim, req, place, answer->status);
+    if (req->op == HF_ENTER && req->status != 0)
+        check_refusal(sim, req, place, req->status);
     else if (req->op == HF_ENTER || req->op == HF_AMEND ||
              (req->op == HF_WATCH && req->id != 0))
-        check_standing(sim, req, place, &answer->standing);
-    else if (req->op == HF_ASK && answer->status == 0)
+        check_standing(sim, req, place, &req->standing);
+    else if (req->op == HF_ASK && req->status == 0)
         note_asked(sim, req);
 }
 
 /* A letter that only keeps a session, or has it forget a watch, changes no line. */
 static bool concerns_lines(const struct net_letter *letter)
 {
-    return letter == NULL || letter->call.kind == HF_CALL_VERB ||
-           letter->call.kind == HF_CALL_BYE;
+    return letter == NULL || letter->kind == NET_VERB || letter->kind == NET_BYE;
 }
 
-void world_served(struct net *net, const struct net_letter *letter,
-                  const struct hf_answer *answer)
+void world_served(struct net *net, const struct net_letter *letter, bool answered)
 {
     struct sim *sim = net->data;
 
     if (sim->verbose)
-        tell_served(sim, letter, answer);
+        tell_served(sim, letter, answered);
     if (!concerns_lines(letter))
         return;
     sim->touched = ~0u;
     check_world(sim);
-    if (letter != NULL)
-        check_answer(sim, letter, answer);
+    if (answered && letter->kind == NET_VERB && !letter->gone)
+        check_answer(sim, letter);
     for (size_t i = 0; i < sim->hosts; i++) {
         if (sim->host[i].store == NULL)
             continue;

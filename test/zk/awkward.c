@@ -3,7 +3,7 @@
  * place while nobody knows what it is called.
  */
 /* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
-#include "lib/promise.h"
+#include "lib/connected.h"
 #include "lib/witness.h"
 #include "lib/zkproxy.h"
 
@@ -15,16 +15,6 @@
 #define LIMIT_MS 30000
 
 static struct zkproxy *proxy;
-static char            direct[64], broken[64]; /* URLs */
-
-static void open_at(struct player *player, const char *url)
-{
-    struct ask nothing;
-
-    promise_use(url);
-    player_open(player);
-    list(player, "nothing", &nothing); /* connected */
-}
 
 /* Again and again, as long as the store cannot say what came of it. */
 static int persist(struct player *player, struct ask *ask)
@@ -44,8 +34,8 @@ static void given_up_while_it_asks(void **state)
     struct ask    held, watching;
 
     (void)state;
-    open_at(&a, direct);
-    open_at(&b, direct);
+    open_connected(&a, witness_server());
+    open_connected(&b, witness_server());
     enter(&a, "asks", MUTEX, &held);
     for (int turns = 0; turns < 6; turns++) {
         to_watch_place(&watching, "asks", NULL, place_of(&held));
@@ -80,8 +70,8 @@ static void given_up_as_it_ends(void **state)
     struct ask    held, waiting, template;
 
     (void)state;
-    open_at(&a, direct);
-    open_at(&b, direct);
+    open_connected(&a, witness_server());
+    open_connected(&b, witness_server());
     for (int times = 0; times < 10; times++) {
         struct hf_req *watching = calloc(1, sizeof *watching);
         uint64_t       first = enter(&a, "ends", MUTEX, &held);
@@ -117,8 +107,8 @@ static void two_claims_of_one_client(void **state)
     struct ask    claim[2], other;
 
     (void)state;
-    open_at(&a, broken);
-    open_at(&b, direct);
+    open_connected(&a, zkproxy_address(proxy));
+    open_connected(&b, witness_server());
     for (unsigned times = 0; times < 4; times++) {
         char name[16];
         snprintf(name, sizeof name, "claims-%u", times);
@@ -157,7 +147,7 @@ static void proven_while_unsure(void **state)
     struct ask    held, less, proof;
 
     (void)state;
-    open_at(&a, broken);
+    open_connected(&a, zkproxy_address(proxy));
     for (int after = 0; after < 2; after++) {
         uint64_t id = enter(&a, "unsure", WRITER, &held);
         zkproxy_rule(proxy,
@@ -189,7 +179,7 @@ static void a_lost_place_is_looked_for_behind_a_write(void **state)
     struct ask    mine;
 
     (void)state;
-    open_at(&a, broken);
+    open_connected(&a, zkproxy_address(proxy));
     uint64_t writes = zkproxy_requests(proxy, MULTI);
     zkproxy_rule(proxy, &(struct zkproxy_rule){ ZKPROXY_DROP_AFTER, CREATE2, 1, 0 });
     uint64_t id = enter(&a, "search", MUTEX, &mine);
@@ -215,8 +205,8 @@ static void one_that_is_given_up_again(void **state)
     struct ask    first = full, last = full;
 
     (void)state;
-    open_at(&h, direct);
-    open_at(&c, broken);
+    open_connected(&h, witness_server());
+    open_connected(&c, zkproxy_address(proxy));
     full.req.id = ++c.ids;
     full.req.limit = 1;
     first.req.id = ++c.ids;
@@ -260,8 +250,8 @@ static void left_claim_is_anothers(void **state)
     struct ask    mine, others, left;
 
     (void)state;
-    open_at(&a, broken);
-    open_at(&b, direct);
+    open_connected(&a, zkproxy_address(proxy));
+    open_connected(&b, witness_server());
     uint64_t id = enter(&a, "left", CLAIM, &mine);
     zkproxy_rule(proxy, &(struct zkproxy_rule){ ZKPROXY_DROP_AFTER, 14, 1, -1 });
     left = (struct ask){ .req = { .op = HF_LEAVE, .name = "left", .id = id } };
@@ -285,8 +275,8 @@ static void broken_slot_is_anothers(void **state)
     struct witness seen;
 
     (void)state;
-    open_at(&a, direct);
-    open_at(&b, direct);
+    open_connected(&a, witness_server());
+    open_connected(&b, witness_server());
     for (int times = 0; times < 10; times++) {
         enter(&a, "slot", semaphore(2, 1), &mine);
         assert_int_equal(slot_of(&mine), 0);
@@ -323,8 +313,6 @@ int main(void)
     };
 
     proxy = zkproxy_start(witness_server());
-    snprintf(direct, sizeof direct, "zk://%s", witness_server());
-    snprintf(broken, sizeof broken, "zk://%s", zkproxy_address(proxy));
     int status = cmocka_run_group_tests(tests, NULL, NULL);
     zkproxy_stop(proxy);
     return status;

@@ -2,7 +2,7 @@
  * happens if somebody deletes one of them, or if another claims just then.
  */
 /* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
-#include "lib/promise.h"
+#include "lib/connected.h"
 #include "lib/witness.h"
 #include "lib/zkproxy.h"
 
@@ -16,16 +16,6 @@ enum { MULTI = 14 }; /* opcode */
 
 static struct zkproxy *proxy;
 static struct zkraw    other; /* another program, or a person */
-static char            url[64];
-
-static void open_player(struct player *player)
-{
-    struct ask nothing;
-
-    promise_use(url);
-    player_open(player);
-    list(player, "nothing", &nothing); /* connected */
-}
 
 /* The path of the claim's place in a folder; until the next call. */
 static const char *place_in(const char *folder)
@@ -65,8 +55,8 @@ static void both_come_and_go(void **state)
     struct ask    mine;
 
     (void)state;
-    open_player(&a);
-    open_player(&b);
+    open_connected(&a, zkproxy_address(proxy));
+    open_connected(&b, zkproxy_address(proxy));
     uint64_t id = enter(&a, "both", CLAIM, &mine);
     assert_true(is_granted(&mine));
     assert_int_equal(slot_of(&mine), -1);
@@ -93,8 +83,8 @@ static void one_that_is_asked_for_is_left(void **state)
     struct ask    mine;
 
     (void)state;
-    open_player(&a);
-    open_player(&b);
+    open_connected(&a, zkproxy_address(proxy));
+    open_connected(&b, zkproxy_address(proxy));
     uint64_t id = enter(&a, "asked", CLAIM, &mine);
     assert_int_equal(ask_for(&b, "asked", place_of(&mine), "why"), 0);
     assert_int_equal(look(&a, "asked", id, &mine), 0);
@@ -112,9 +102,8 @@ static void the_second_of_two_makes_nothing(void **state)
     struct ask    late, mine;
 
     (void)state;
-    open_player(&a);
-    snprintf(url, sizeof url, "zk://%s?session=30s", witness_server());
-    open_player(&b); /* past the proxy */
+    open_connected(&a, zkproxy_address(proxy));
+    open_connected(&b, witness_server()); /* past the proxy */
     assert_int_equal(witness_create("/two"), 0);
     enter_half(&a, "two", &late);
     uint64_t id = enter(&b, "two", CLAIM, &mine);
@@ -128,7 +117,6 @@ static void the_second_of_two_makes_nothing(void **state)
     assert_int_equal(witness_count("/two"), 0);
     player_close(&a);
     player_close(&b);
-    snprintf(url, sizeof url, "zk://%s?session=30s", zkproxy_address(proxy));
 }
 
 /* A mutex comes first: the claim stands behind it, and the mutex is held as before. */
@@ -138,9 +126,8 @@ static void a_mutex_comes_first(void **state)
     struct ask    late, mine;
 
     (void)state;
-    open_player(&a);
-    snprintf(url, sizeof url, "zk://%s?session=30s", witness_server());
-    open_player(&b);
+    open_connected(&a, zkproxy_address(proxy));
+    open_connected(&b, witness_server());
     assert_int_equal(witness_create("/first"), 0);
     uint64_t claims = enter_half(&a, "first", &late);
     uint64_t id = enter(&b, "first", MUTEX, &mine);
@@ -154,7 +141,6 @@ static void a_mutex_comes_first(void **state)
     assert_int_equal(leave(&b, "first", id), 0);
     player_close(&a);
     player_close(&b);
-    snprintf(url, sizeof url, "zk://%s?session=30s", zkproxy_address(proxy));
 }
 
 /* Somebody deletes both, and another claims it: that one is left alone. */
@@ -164,7 +150,7 @@ static void another_is_left_alone(void **state)
     struct ask    mine;
 
     (void)state;
-    open_player(&a);
+    open_connected(&a, zkproxy_address(proxy));
     for (int times = 0; times < 2; times++) {
         uint64_t   id = enter(&a, "alone", CLAIM, &mine);
         struct ask left = { .req = { .op = HF_LEAVE, .name = "alone", .id = id } };
@@ -203,8 +189,8 @@ static void without_its_place(void **state)
     struct ask    mine, watching, late;
 
     (void)state;
-    open_player(&a);
-    open_player(&b);
+    open_connected(&a, zkproxy_address(proxy));
+    open_connected(&b, zkproxy_address(proxy));
     uint64_t id = enter(&a, "place", CLAIM, &mine);
     watch(&a, "place", &mine, &watching);
     assert_int_equal(witness_delete_in(&other, place_in("/place")), 0);
@@ -228,8 +214,8 @@ static void without_its_claim(void **state)
     struct ask    mine, late;
 
     (void)state;
-    open_player(&a);
-    open_player(&b);
+    open_connected(&a, zkproxy_address(proxy));
+    open_connected(&b, zkproxy_address(proxy));
     uint64_t id = enter(&a, "slot", CLAIM, &mine);
     assert_int_equal(witness_delete_in(&other, "/slot/claim"), 0);
     assert_int_equal(prove(&a, "slot", id), 0);
@@ -251,7 +237,7 @@ static void a_claim_without_any_place(void **state)
     struct ask    view, watching, found;
 
     (void)state;
-    open_player(&a);
+    open_connected(&a, zkproxy_address(proxy));
     assert_int_equal(witness_create("/bare"), 0);
     for (int times = 0; times < 2; times++) {
         assert_int_equal(witness_create_in(&other, "/bare/claim", "note",
@@ -295,7 +281,6 @@ int main(void)
 
     proxy = zkproxy_start(witness_server());
     assert_true(zkraw_open(&other, witness_server(), 30000));
-    snprintf(url, sizeof url, "zk://%s?session=30s", zkproxy_address(proxy));
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     zkraw_close(&other);
     zkproxy_stop(proxy);

@@ -2,7 +2,7 @@
  * they count for what they are, whatever they are called.
  */
 /* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
-#include "lib/promise.h"
+#include "lib/connected.h"
 #include "lib/witness.h"
 #include "lib/zkproxy.h"
 
@@ -14,17 +14,6 @@
 #define QUIET_MS 300
 
 static struct zkraw other; /* whoever makes them */
-
-static void open_player(struct player *player)
-{
-    static char url[64];
-    struct ask  nothing;
-
-    snprintf(url, sizeof url, "zk://%s?session=30s", witness_server());
-    promise_use(url);
-    player_open(player);
-    list(player, "nothing", &nothing); /* connected */
-}
 
 static long peak_kb(void)
 {
@@ -41,7 +30,7 @@ static void a_slot_that_is_far_out(void **state)
     struct ask    view;
 
     (void)state;
-    open_player(&a);
+    open_connected(&a, witness_server());
     assert_int_equal(witness_create("/far"), 0);
     assert_int_equal(witness_create("/far/slot-4294967294"), 0);
     assert_int_equal(witness_create("/far/slot-1"), 0);
@@ -100,7 +89,7 @@ static void a_long_name_is_waited_for(void **state)
     char                name[32], folder[40], path[4000];
 
     (void)state;
-    open_player(&a);
+    open_connected(&a, witness_server());
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         snprintf(name, sizeof name, "long-%zu", lengths[i]);
         snprintf(folder, sizeof folder, "/%s", name);
@@ -134,7 +123,7 @@ static void two_places_with_one_number(void **state)
     char                     name[24], folder[32], writer[128], reader[128];
 
     (void)state;
-    open_player(&a);
+    open_connected(&a, witness_server());
     for (int i = 0; i < 2; i++) {
         snprintf(name, sizeof name, "twins-%d", i);
         snprintf(folder, sizeof folder, "/%s", name);
@@ -167,7 +156,7 @@ static void two_mutexes_with_one_number(void **state)
     struct ask               view;
 
     (void)state;
-    open_player(&a);
+    open_connected(&a, witness_server());
     assert_int_equal(witness_create("/same"), 0);
     for (int last = 0; last < 2; last++) {
         for (int i = 0; i < 2; i++)
@@ -193,7 +182,7 @@ static void a_folder_made_anew_in_one_step(void **state)
     struct ask    view;
 
     (void)state;
-    open_player(&a);
+    open_connected(&a, witness_server());
     assert_int_equal(witness_create("/anew"), 0);
     for (int i = 0; i < TURNS; i++)
         assert_int_equal(leave(&a, "anew", enter(&a, "anew", MUTEX, &view)), 0);

@@ -2,7 +2,7 @@
  * in a folder that both may use.  Their folder is listened to instead.
  */
 /* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
-#include "lib/promise.h"
+#include "lib/connected.h"
 #include "lib/witness.h"
 #include "lib/zkproxy.h"
 
@@ -18,13 +18,10 @@ static struct zkraw    other; /* somebody who comes and goes */
 
 static void open_as(struct player *player, const char *user, const char *address)
 {
-    static char url[128];
-    struct ask  nothing;
+    char server[96];
 
-    snprintf(url, sizeof url, "zk://%s:secret@%s?session=30s", user, address);
-    promise_use(url);
-    player_open(player);
-    list(player, "nothing", &nothing); /* connected */
+    snprintf(server, sizeof server, "%s:secret@%s", user, address);
+    open_connected(player, server);
 }
 
 static void stir(const char *path)

@@ -2,7 +2,7 @@
  * not granted what another holds.
  */
 /* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
-#include "lib/promise.h"
+#include "lib/connected.h"
 #include "lib/witness.h"
 
 #include <stdio.h>
@@ -26,13 +26,10 @@ void *calloc(size_t count, size_t size)
 
 static void open_as(struct player *player, const char *user)
 {
-    static char url[128];
-    struct ask  nothing;
+    char server[96];
 
-    snprintf(url, sizeof url, "zk://%s:secret@%s?session=30s", user, witness_server());
-    promise_use(url);
-    player_open_for(player, 30000);
-    list(player, "nothing", &nothing); /* connected */
+    snprintf(server, sizeof server, "%s:secret@%s", user, witness_server());
+    open_connected(player, server);
 }
 
 /* The WATCH goes on, or ends; whoever looks then sees who holds the lock. */

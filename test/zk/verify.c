@@ -2,7 +2,7 @@
  * also where places of several kinds are in one folder.
  */
 /* needs: standalone --tick 200 --config maxSessionTimeout=30000 */
-#include "lib/promise.h"
+#include "lib/connected.h"
 #include "lib/witness.h"
 
 #include <stdio.h>
@@ -10,17 +10,6 @@
 #define STRANGER "_c_00000000-0000-4000-8000-000000000001-"
 
 static struct zkraw other; /* another program */
-
-static void open_player(struct player *player)
-{
-    static char url[64];
-    struct ask  nothing;
-
-    snprintf(url, sizeof url, "zk://%s?session=30s", witness_server());
-    promise_use(url);
-    player_open(player);
-    list(player, "nothing", &nothing); /* connected */
-}
 
 /* Another program makes a place whose name ends so. */
 static void queue_stranger(const char *name, const char *kind)
@@ -53,8 +42,8 @@ static void hold_before(const char *what, struct hf_shape shape,
     struct ask    mine;
     char          name[32];
 
-    open_player(&a);
-    open_player(&b);
+    open_connected(&a, witness_server());
+    open_connected(&b, witness_server());
     for (int i = 0; i < 4; i++) {
         snprintf(name, sizeof name, "%s before %d", what, i);
         uint64_t id = enter(&a, name, shape, &mine);
@@ -85,11 +74,30 @@ static void other_kinds_behind_a_mutex(void **state)
                 (const char *[4]){ "__READ__", "__WRIT__", "sem-3-1-", "sem-5-5-" });
 }
 
+/* None of those behind the first is held: not even one that is of the first one's kind, and
+ * would fit, if another kind stands between them. */
+static void one_kind_behind_another(void **state)
+{
+    static const char *const kinds[] = { "sem-3-1-", "lock-", "sem-3-1-", "__READ__",
+                                         "sem-3-1-" };
+    struct player            a;
+
+    (void)state;
+    open_connected(&a, witness_server());
+    assert_int_equal(witness_create("/between"), 0);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        queue_stranger("between", kinds[i]);
+        check_first_holds(&a, "between", i + 1);
+    }
+    player_close(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_claim_beside_other_kinds),
         cmocka_unit_test(other_kinds_behind_a_mutex),
+        cmocka_unit_test(one_kind_behind_another),
     };
 
     assert_true(zkraw_open(&other, witness_server(), 30000));

@@ -4,42 +4,56 @@
  *     memory:NAME?lease=MS   sessions die when not renewed for MS; without it
  *                            they live as long as their store is open
  *
- * The store proper (link.c, flight.c) knows a world (world.h) only through a
- * wire.  The one used for URLs calls it at once, under a mutex, and rings the other
- * clients' eventfd (local.c).  A simulation brings wires of its own, that lose
- * and delay what it likes in a time it makes up.
+ * It is also the store to learn from, and to copy: it has every verb but HISTORY and keeps
+ * S1 to S9 (store/store.h).  A comment stands where each promise is kept.
+ *
+ *     world.h    what is kept: places in lines, sessions; pure
+ *     queue.c    one line: its places, and who is granted
+ *     world.c    lines by name, sessions, and what they are told
+ *     verbs.c    the verbs; look.c those for people
+ *     store.c    requests in, answers out; the lease
+ *     shared.c   worlds by name, under a mutex
+ *     will.c     the will
+ *
+ * The simulation (test/lib/net.h) has the same world at the far end of a network.
  */
 #ifndef HF_MEMORY_H
 #define HF_MEMORY_H
 
 #include "store/memory/world.h"
 
+#include <pthread.h>
+
 extern const struct hf_store_impl hf_memory_store;
 
-/* How calls get to a world, and answers back.  Embed it first. */
-struct hf_wire {
-    int  fd;     /* readable when answers came; -1 if time alone tells */
-    bool broken; /* the connection is gone; a HELLO makes a new one */
-
-    /* Takes a copy of what it needs. */
-    void (*send)(struct hf_wire *wire, const struct hf_call *call, hf_time now);
-
-    /* The next answer, lent until the next call; NULL: none yet.  Serial 0: nobody
-     * asked, the session is gone. */
-    const struct hf_answer *(*receive)(struct hf_wire *wire, hf_time now);
-
-    /* Clear what made fd readable. */
-    void (*quiet)(struct hf_wire *wire);
-
-    /* When receive() wants to be called again although fd is not readable. */
-    hf_time (*next)(struct hf_wire *wire);
-
-    void (*close)(struct hf_wire *wire);
+/* A world that several stores use. */
+struct hf_shared {
+    struct hf_world   world;
+    pthread_mutex_t   mutex;
+    char             *name;
+    size_t            stores; /* under the list's mutex, as is next */
+    struct hf_shared *next;
 };
 
-/* A store at the end of a wire, which it then owns.  ttl 0: no lease.  `seed`
- * is for back-off.  On failure the wire is untouched. */
-int hf_memory_open(struct hf_wire *wire, hf_time ttl, uint64_t seed,
-                   struct hf_store **ret);
+/* One opened store. */
+struct hf_memory {
+    struct hf_store    base; /* first: a pointer to it is one to the whole */
+    struct hf_shared  *shared;
+    struct hf_session  session;
+    hf_time            ttl;
+    uint64_t           executes;  /* opened to end the session of that number; or 0 */
+    struct hf_requests submitted; /* not yet begun */
+    struct hf_requests ended;     /* to be answered as they are */
+};
+
+/* The world of that name, made if there is none; NULL: no memory.  It goes with the last
+ * store that uses it. */
+struct hf_shared *hf_shared_join(const char *name);
+void              hf_shared_part(struct hf_shared *shared);
+
+/* will.c: see struct hf_store_impl.  Which session does config->will name?  0: there is
+ * none. */
+int hf_memory_will(struct hf_store *store, void *ret);
+int hf_memory_will_read(const struct hf_config *config, char *errmsg, uint64_t *ret);
 
 #endif

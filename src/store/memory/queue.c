@@ -1,5 +1,5 @@
-/* queue.c - see queue.h. */
-#include "store/memory/queue.h"
+/* queue.c - one line: its places, and who is granted. */
+#include "store/memory/world.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ struct hf_queue *hf_queue_new(const char *name)
 
 void hf_queue_free(struct hf_queue *queue)
 {
-    assert(queue->first == NULL && queue->watches == NULL);
+    assert(queue->first == NULL && queue->watches.first == NULL);
     assert(queue->all.count == 0 && queue->waiting == 0);
     free(queue->name);
     free(queue);
@@ -28,7 +28,7 @@ void hf_queue_free(struct hf_queue *queue)
 
 void hf_place_free(struct hf_place *place)
 {
-    assert(place->queue == NULL);
+    assert(place->queue == NULL && place->watches.first == NULL);
     free(place->asked);
     free(place->note);
     free(place);
@@ -56,6 +56,7 @@ static void grant_place(struct hf_queue *queue, struct hf_place *place, int64_t 
     place->granted = true;
 }
 
+/* What is granted stays so until it leaves: nobody joins ahead, and no place grows. */
 void hf_queue_settle(struct hf_queue *queue, int64_t wall)
 {
     struct hf_sum ahead = { 0 };
@@ -64,7 +65,7 @@ void hf_queue_settle(struct hf_queue *queue, int64_t wall)
     for (struct hf_place *place = queue->first; place != NULL; place = place->next) {
         place->ahead = ahead.count;
         bool passes = hf_sum_next(&ahead, &place->ticket.shape);
-        assert(passes || !place->granted); /* what is granted stays so until it leaves */
+        assert(passes || !place->granted);
         if (passes && !place->granted)
             grant_place(queue, place, wall);
         queue->waiting += !passes;
@@ -72,6 +73,7 @@ void hf_queue_settle(struct hf_queue *queue, int64_t wall)
     queue->all = ahead;
 }
 
+/* S1 order: a new place has the highest seq and stands behind all others. */
 void hf_queue_join(struct hf_queue *queue, struct hf_place *place)
 {
     assert(queue->last == NULL || queue->last->ticket.seq < place->ticket.seq);
@@ -88,9 +90,10 @@ void hf_queue_join(struct hf_queue *queue, struct hf_place *place)
     queue->last = place;
 }
 
-void hf_queue_part(struct hf_queue *queue, struct hf_place *place)
+void hf_queue_part(struct hf_place *place)
 {
-    assert(place->queue == queue);
+    struct hf_queue *queue = place->queue;
+
     if (place->prev != NULL)
         place->prev->next = place->next;
     else

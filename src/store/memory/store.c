@@ -1,12 +1,195 @@
-/* store.c - memory stores by URL. */
-#include "store/memory/client.h"
+/* store.c - a memory store: requests in, answers out; the lease.
+ *
+ * submit() only notes down.  process() takes one request after the other: under the mutex of
+ * the world it is carried out, or kept there if it is a WATCH that has not come true; done()
+ * is called without the mutex.  Then come those that were kept and have come true; the bell
+ * of the world, our eventfd, says when to look for more.
+ *
+ * Each process() renews the lease, and asks to be called again a third of it later.  If the
+ * session is over by then, or a will ended it, the link is LOST, what was asked for fails,
+ * and another session begins.
+ */
+#include "store/memory/memory.h"
 
+#include "core/lease.h"
 #include "holdfast.h"
-#include "store/memory/local.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* S7 answer: nothing is answered in here, nor in cancel(). */
+static void submit(struct hf_store *store, struct hf_req *req)
+{
+    assert(req->op != HF_NOTHING && (req->name != NULL || hf_req_may_name_none(req)));
+    req->canceled = false;
+    req->work = NULL; /* the session, once it is kept */
+    hf_requests_append(&((struct hf_memory *)store)->submitted, req);
+    store->wake = 0;
+}
+
+static void cancel(struct hf_store *store, struct hf_req *req)
+{
+    struct hf_memory *memory = (struct hf_memory *)store;
+
+    pthread_mutex_lock(&memory->shared->mutex);
+    bool kept = hf_world_forget(&memory->shared->world, req);
+    pthread_mutex_unlock(&memory->shared->mutex);
+    req->canceled = true;
+    if (kept) {
+        req->status = HF_ECANCELED;
+        hf_requests_append(&memory->ended, req);
+    }
+    store->wake = 0;
+}
+
+/* ---- Answers ------------------------------------------------------------------- */
+
+static void explain(struct hf_memory *memory, const struct hf_req *req)
+{
+    char  *errmsg = memory->base.errmsg;
+    size_t size = sizeof memory->base.errmsg;
+
+    if (req->status == HF_EFULL)
+        snprintf(errmsg, size, "as many wait for \"%.128s\" as the limit of %u allows",
+                 req->name, req->limit);
+    else if (req->status < 0 && req->status != HF_EDOWN)
+        snprintf(errmsg, size, "%s", hf_strerror(req->status));
+}
+
+/* True: answered.  False: kept. */
+static bool carry_out(struct hf_memory *memory, struct hf_req *req)
+{
+    req->line = (struct hf_line){ 0 };
+    req->findings = req->changes = 0;
+    if (req->canceled && hf_req_may_end(req, false)) {
+        req->status = HF_ECANCELED;
+        return true;
+    }
+    return hf_world_ask(&memory->shared->world, &memory->session, req);
+}
+
+/* The next request that has its answer, or NULL: nothing can be done at present. */
+static struct hf_req *next_answer(struct hf_memory *memory)
+{
+    struct hf_req *req = hf_requests_take(&memory->ended);
+    if (req != NULL)
+        return req;
+
+    pthread_mutex_lock(&memory->shared->mutex);
+    memory->shared->world.wall = hf_wall_us();
+    bool alive = memory->session.number != 0;
+    while (alive && (req = hf_requests_take(&memory->submitted)) != NULL)
+        if (carry_out(memory, req))
+            break;
+    if (alive && req == NULL)
+        req = hf_session_news(&memory->session);
+    pthread_mutex_unlock(&memory->shared->mutex);
+    if (req != NULL)
+        explain(memory, req);
+    return req;
+}
+
+/* ---- The session --------------------------------------------------------------- */
+
+static void fail_all(struct hf_requests *list)
+{
+    struct hf_requests all = *list;
+    struct hf_req     *req;
+
+    *list = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL) {
+        req->status = HF_EDOWN;
+        req->done(req);
+    }
+}
+
+/* Our places are gone with the session: nothing asked for makes sense now. */
+static void lose_session(struct hf_memory *memory)
+{
+    struct hf_store *store = &memory->base;
+
+    if (memory->ttl > 0)
+        store->alive_until = 0;
+    snprintf(store->errmsg, sizeof store->errmsg,
+             "the session in the memory store was ended");
+    hf_store_set_link(store, HF_LINK_LOST);
+    fail_all(&memory->session.news);
+    fail_all(&memory->submitted);
+}
+
+/* S6 stale: there is no connection that could break.  S4 tied: a session dies when it is not
+ * renewed in time, and the deadline reported is earlier. */
+static void keep_session(struct hf_memory *memory, hf_time now)
+{
+    struct hf_world *world = &memory->shared->world;
+
+    pthread_mutex_lock(&memory->shared->mutex);
+    hf_world_pass(world, now);
+    bool over = memory->session.number == 0;
+    if (!over)
+        hf_session_renew(&memory->session, now);
+    pthread_mutex_unlock(&memory->shared->mutex);
+    if (over && memory->base.link == HF_LINK_UP)
+        lose_session(memory);
+    if (over) {
+        pthread_mutex_lock(&memory->shared->mutex);
+        hf_world_begin(world, &memory->session, memory->ttl, now);
+        pthread_mutex_unlock(&memory->shared->mutex);
+    }
+    if (memory->ttl > 0)
+        memory->base.alive_until = hf_lease_deadline(now, memory->ttl, 0);
+    hf_store_set_link(&memory->base, HF_LINK_UP);
+}
+
+static hf_time next_wake(struct hf_memory *memory, hf_time now)
+{
+    if (memory->submitted.first != NULL || memory->ended.first != NULL)
+        return 0;
+    pthread_mutex_lock(&memory->shared->mutex);
+    hf_time next = hf_world_pass(&memory->shared->world, now);
+    pthread_mutex_unlock(&memory->shared->mutex);
+    if (memory->ttl > 0 && now + memory->ttl / 3 < next)
+        next = now + memory->ttl / 3;
+    return next;
+}
+
+/* S9 will: end the session of that number, whoever has it.  Its owner is rung. */
+static void execute(struct hf_memory *memory)
+{
+    struct hf_world *world = &memory->shared->world;
+
+    pthread_mutex_lock(&memory->shared->mutex);
+    struct hf_session *session = hf_world_session(world, memory->executes);
+    if (session != NULL)
+        hf_world_end(world, session);
+    pthread_mutex_unlock(&memory->shared->mutex);
+    hf_store_set_link(&memory->base, HF_LINK_LOST);
+    memory->base.wake = HF_NEVER; /* that is what the store was opened for */
+}
+
+static void process(struct hf_store *store, hf_time now, bool readable)
+{
+    struct hf_memory *memory = (struct hf_memory *)store;
+    struct hf_req    *req;
+    eventfd_t         rings;
+
+    if (readable)
+        (void)!eventfd_read(store->fd, &rings);
+    if (memory->executes != 0) {
+        execute(memory);
+        return;
+    }
+    keep_session(memory, now);
+    while ((req = next_answer(memory)) != NULL)
+        req->done(req);
+    store->wake = next_wake(memory, now);
+}
+
+/* ---- Both ends of its life ------------------------------------------------------ */
 
 /* "lease" in milliseconds, 0 if it is not asked for. */
 static int parse_lease(const struct hf_config *config, char *errmsg, hf_time *ret)
@@ -30,31 +213,53 @@ static int parse_lease(const struct hf_config *config, char *errmsg, hf_time *re
     return 0;
 }
 
-static int open_url(const struct hf_config *config, char *errmsg, struct hf_store **ret)
+static int open_store(const struct hf_config *config, char *errmsg, struct hf_store **ret)
 {
-    struct hf_wire *wire;
-    uint64_t        ended; /* 0, or the session that a will ends */
-    hf_time         lease;
+    uint64_t executes;
+    hf_time  lease;
 
     int r = parse_lease(config, errmsg, &lease);
     if (r == 0)
-        r = hf_memory_will_read(config, errmsg, &ended);
+        r = hf_memory_will_read(config, errmsg, &executes);
     if (r < 0)
         return r;
-    r = hf_local_open(config->rest, &wire);
-    if (r < 0)
-        goto fail;
-    r = hf_memory_open(wire, lease, config->seed, ret);
-    if (r == 0) {
-        ((struct hf_memory *)*ret)->session = ended;
-        ((struct hf_memory *)*ret)->executes = ended != 0;
-        return 0;
+    struct hf_memory *memory = calloc(1, sizeof *memory);
+    int               fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    struct hf_shared *shared =
+        memory != NULL && fd >= 0 ? hf_shared_join(config->rest) : NULL;
+    if (shared == NULL) {
+        r = fd < 0 ? HF_ESTORE : HF_ENOMEM;
+        snprintf(errmsg, HF_ERRMSG_MAX, "memory:%s cannot be opened: %s", config->rest,
+                 hf_strerror(r));
+        if (fd >= 0)
+            close(fd);
+        free(memory);
+        return r;
     }
-    wire->close(wire);
-fail:
-    snprintf(errmsg, HF_ERRMSG_MAX, "memory:%s cannot be opened: %s", config->rest,
-             hf_strerror(r));
-    return r;
+    memory->base = (struct hf_store){ .impl = &hf_memory_store,
+                                      .fd = fd,
+                                      .link = HF_LINK_DOWN,
+                                      .alive_until = lease > 0 ? 0 : HF_NEVER };
+    memory->session.owner = memory;
+    memory->shared = shared;
+    memory->ttl = lease;
+    memory->executes = executes;
+    *ret = &memory->base;
+    return 0;
+}
+
+static void close_store(struct hf_store *store)
+{
+    struct hf_memory *memory = (struct hf_memory *)store;
+
+    pthread_mutex_lock(&memory->shared->mutex);
+    if (memory->session.number != 0)
+        hf_world_end(&memory->shared->world, &memory->session);
+    pthread_mutex_unlock(&memory->shared->mutex);
+    hf_shared_part(memory->shared);
+    hf_session_finish(&memory->session);
+    close(store->fd);
+    free(memory);
 }
 
 static const char *const params[] = { "lease", NULL };
@@ -63,10 +268,10 @@ const struct hf_store_impl hf_memory_store = {
     .scheme = "memory",
     .surveys = true,
     .params = params,
-    .open = open_url,
-    .close = hf_memory_close,
-    .submit = hf_memory_submit,
-    .cancel = hf_memory_cancel,
-    .process = hf_memory_process,
+    .open = open_store,
+    .close = close_store,
+    .submit = submit,
+    .cancel = cancel,
+    .process = process,
     .will = hf_memory_will,
 };

@@ -1,9 +1,9 @@
 /* will.c - what a will in the memory store says: which session, of which process.
  *
- * No two sessions have the same number (local.c).  The process is named, too: in another one
+ * No two sessions have the same number (shared.c).  The process is named, too: in another one
  * the session is not there, though it may be alive.
  */
-#include "store/memory/client.h"
+#include "store/memory/memory.h"
 
 #include "holdfast.h"
 
@@ -19,10 +19,13 @@ struct will {
 
 int hf_memory_will(struct hf_store *store, void *ret)
 {
-    const struct hf_memory *memory = (struct hf_memory *)store;
-    struct will             will = { memory->session, (uint64_t)getpid() };
+    struct hf_memory *memory = (struct hf_memory *)store;
+    struct will       will = { .pid = (uint64_t)getpid() };
 
-    assert(!memory->executes && sizeof will <= HF_WILL_MAX);
+    assert(memory->executes == 0 && sizeof will <= HF_WILL_MAX);
+    pthread_mutex_lock(&memory->shared->mutex);
+    will.session = memory->session.number;
+    pthread_mutex_unlock(&memory->shared->mutex);
     if (will.session == 0)
         return 0;
     memcpy(ret, &will, sizeof will);

@@ -1,7 +1,7 @@
-/* world.c - see world.h: sessions, connections, lines by name. */
+/* world.c - see world.h: lines by name, sessions, and what they are told. */
 #include "store/memory/world.h"
 
-#include "holdfast.h"
+#include "base/grow.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -10,14 +10,6 @@
 void hf_world_init(struct hf_world *world, uint64_t token)
 {
     *world = (struct hf_world){ .token = token, .stamp = 1 };
-}
-
-void hf_world_finish(struct hf_world *world)
-{
-    while (world->sessions != NULL)
-        hf_world_end(world, world->sessions);
-    for (size_t i = 0; i < HF_WORLD_BUCKETS; i++)
-        assert(world->queue[i] == NULL);
 }
 
 /* ---- Lines ------------------------------------------------------------------ */
@@ -51,7 +43,7 @@ struct hf_queue *hf_world_line(struct hf_world *world, const char *name, bool ma
 
 void hf_world_tidy(struct hf_world *world, struct hf_queue *queue)
 {
-    if (queue->first != NULL || queue->watches != NULL)
+    if (queue->first != NULL || queue->watches.first != NULL)
         return;
 
     struct hf_queue **at = bucket(world, queue->name);
@@ -66,66 +58,131 @@ void hf_world_tidy(struct hf_world *world, struct hf_queue *queue)
 
 /* ---- News ------------------------------------------------------------------- */
 
-static void append_news(struct hf_watch **list, struct hf_watch *watch)
+static void add_news(struct hf_world *world, struct hf_req *req)
 {
-    while (*list != NULL)
-        list = &(*list)->next;
-    watch->next = NULL;
-    *list = watch;
+    struct hf_session *session = req->work;
+
+    hf_requests_append(&session->news, req);
+    if (world->bell != NULL)
+        world->bell(session->owner);
 }
 
-/* The watch at *at has come true: its session is to hear of it. */
-static void fire_watch(struct hf_world *world, struct hf_watch **at,
-                       const struct hf_session *by)
+static void tell_watches(struct hf_world *world, const struct hf_queue *queue,
+                         struct hf_requests *list, const struct hf_place *place)
 {
-    struct hf_watch *watch = *at;
+    struct hf_requests all = *list;
+    struct hf_req     *req;
 
-    *at = watch->next;
-    append_news(&watch->session->news, watch);
-    if (world->bell != NULL && watch->session != by)
-        world->bell(watch->session->owner);
-}
-
-void hf_world_tell(struct hf_world *world, struct hf_queue *queue,
-                   const struct hf_session *by)
-{
-    struct hf_watch **at = &queue->watches;
-
-    while (*at != NULL) {
-        bool needless = world->eager && (*at)->req.id != 0;
-        if (needless || hf_watch_due(*at, queue))
-            fire_watch(world, at, by);
+    *list = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL)
+        if ((place != NULL && world->eager) || hf_watch_due(queue, place, req))
+            add_news(world, req);
         else
-            at = &(*at)->next;
-    }
+            hf_requests_append(list, req);
 }
 
-void hf_world_changed(struct hf_world *world, struct hf_queue *queue,
-                      const struct hf_session *by)
+void hf_world_tell(struct hf_world *world, struct hf_queue *queue)
 {
+    for (struct hf_place *place = queue->first; place != NULL; place = place->next)
+        tell_watches(world, queue, &place->watches, place);
+    tell_watches(world, queue, &queue->watches, NULL);
+}
+
+void hf_world_depart(struct hf_world *world, struct hf_place *place)
+{
+    struct hf_queue *queue = place->queue;
+
+    hf_queue_part(place);
+    tell_watches(world, queue, &place->watches, place);
+    assert(place->watches.first == NULL); /* nobody sleeps who knows that it was there */
+    hf_world_changed(world, queue);
+    hf_world_tidy(world, queue);
+}
+
+void hf_world_changed(struct hf_world *world, struct hf_queue *queue)
+{
+    struct hf_req *req;
+
     queue->changed = ++world->stamp;
     hf_queue_settle(queue, world->wall);
-    hf_world_tell(world, queue, by);
-    while (world->surveys != NULL) {
-        world->surveys->session->surveyed = world->stamp;
-        fire_watch(world, &world->surveys, by);
+    hf_world_tell(world, queue);
+    while ((req = hf_requests_take(&world->surveys)) != NULL) {
+        ((struct hf_session *)req->work)->surveyed = world->stamp;
+        add_news(world, req);
     }
 }
 
 /* The answer is as of now, not as of when it came true. */
-bool hf_world_news(struct hf_world *world, uint64_t number, struct hf_answer *answer)
+struct hf_req *hf_session_news(struct hf_session *session)
 {
-    struct hf_session *session = hf_world_session(world, number);
-    struct hf_watch   *watch = session != NULL ? session->news : NULL;
-    if (watch == NULL)
-        return false;
+    struct hf_req *req = hf_requests_take(&session->news);
 
-    assert(watch->session == session);
-    hf_answer_begin(answer, watch->serial);
-    answer->status = hf_answer_standing(answer, hf_session_place(session, watch->req.id));
-    session->news = watch->next;
-    hf_watch_free(watch);
-    return true;
+    if (req != NULL && req->op == HF_WATCH)
+        req->status = hf_answer_standing(session, req);
+    else if (req != NULL)
+        req->status = 0;
+    return req;
+}
+
+static bool take_out(struct hf_requests *list, const struct hf_req *one)
+{
+    struct hf_requests all = *list;
+    struct hf_req     *req;
+    bool               found = false;
+
+    *list = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL)
+        if (req == one)
+            found = true;
+        else
+            hf_requests_append(list, req);
+    return found;
+}
+
+bool hf_world_forget(struct hf_world *world, struct hf_req *req)
+{
+    if (req->op == HF_SURVEY && take_out(&world->surveys, req)) {
+        ((struct hf_session *)req->work)->surveyed = 0; /* the next one is a first one */
+        return true;
+    }
+    if (req->op != HF_WATCH)
+        return false;
+    struct hf_place *place =
+        req->work != NULL ? hf_session_place(req->work, req->id) : NULL;
+    if (place != NULL && take_out(&place->watches, req))
+        return true;
+    struct hf_queue *queue = hf_world_line(world, req->name, false);
+    bool             found = queue != NULL && take_out(&queue->watches, req);
+    if (found)
+        hf_world_tidy(world, queue);
+    return found;
+}
+
+static void hand_over(struct hf_requests *list, struct hf_session *session)
+{
+    struct hf_requests all = *list;
+    struct hf_req     *req;
+
+    *list = (struct hf_requests){ 0 };
+    while ((req = hf_requests_take(&all)) != NULL)
+        hf_requests_append(req->work == session ? &session->news : list, req);
+}
+
+void hf_world_unwatch(struct hf_world *world, struct hf_session *session)
+{
+    for (size_t i = 0; i < HF_WORLD_BUCKETS; i++) {
+        struct hf_queue *queue = world->queue[i];
+        while (queue != NULL) {
+            struct hf_queue *next = queue->next;
+            hand_over(&queue->watches, session);
+            hf_world_tidy(world, queue);
+            queue = next;
+        }
+    }
+    for (struct hf_place *place = session->places; place != NULL; place = place->beside)
+        hand_over(&place->watches, session);
+    hand_over(&world->surveys, session);
+    session->surveyed = 0;
 }
 
 /* ---- Sessions --------------------------------------------------------------- */
@@ -139,28 +196,51 @@ struct hf_session *hf_world_session(const struct hf_world *world, uint64_t numbe
     return session;
 }
 
-/* What was asked on a connection that is gone will be asked again. */
-static void drop_watches(struct hf_world *world, struct hf_session *session)
+struct hf_place *hf_session_place(const struct hf_session *session, uint64_t id)
 {
-    hf_world_unwatch(world, session, 0);
-    hf_watch_forget(&session->news, session, 0);
-    session->surveyed = 0;
+    struct hf_place *place = id != 0 ? session->places : NULL;
+
+    while (place != NULL && place->id != id)
+        place = place->beside;
+    return place;
 }
 
+char *hf_session_text(struct hf_session *session, size_t size)
+{
+    char *text = hf_grow(session->text, &session->text_room, size + 1, 1);
+
+    if (text != NULL)
+        session->text = text;
+    return text;
+}
+
+void hf_session_renew(struct hf_session *session, hf_time now)
+{
+    session->until = session->ttl > 0 ? now + session->ttl : HF_NEVER;
+}
+
+void hf_world_begin(struct hf_world *world, struct hf_session *session, hf_time ttl,
+                    hf_time now)
+{
+    assert(session->number == 0 && session->places == NULL);
+    session->number = ++world->number;
+    session->ttl = ttl;
+    hf_session_renew(session, now);
+    session->next = world->sessions;
+    world->sessions = session;
+}
+
+/* S4 tied: with a session go all its places. */
 void hf_world_end(struct hf_world *world, struct hf_session *session)
 {
     struct hf_session **at = &world->sessions;
 
-    drop_watches(world, session);
+    hf_world_unwatch(world, session);
     while (session->places != NULL) {
         struct hf_place *place = session->places;
-        struct hf_queue *queue = place->queue;
         session->places = place->beside;
-        if (queue != NULL) {
-            hf_queue_part(queue, place);
-            hf_world_changed(world, queue, session);
-            hf_world_tidy(world, queue);
-        }
+        if (place->queue != NULL)
+            hf_world_depart(world, place);
         hf_place_free(place);
     }
     while (*at != session) {
@@ -168,7 +248,17 @@ void hf_world_end(struct hf_world *world, struct hf_session *session)
         at = &(*at)->next;
     }
     *at = session->next;
-    free(session);
+    session->number = 0;
+    if (world->bell != NULL)
+        world->bell(session->owner);
+}
+
+void hf_session_finish(struct hf_session *session)
+{
+    assert(session->number == 0);
+    free(session->ticket);
+    free(session->text);
+    hf_finding_list_clear(&session->findings);
 }
 
 hf_time hf_world_pass(struct hf_world *world, hf_time now)
@@ -185,96 +275,4 @@ hf_time hf_world_pass(struct hf_world *world, hf_time now)
         session = after;
     }
     return next;
-}
-
-static void renew_lease(struct hf_session *session, hf_time now)
-{
-    session->until = session->ttl > 0 ? now + session->ttl : HF_NEVER;
-}
-
-static struct hf_session *session_new(struct hf_world *world, const struct hf_call *call)
-{
-    struct hf_session *session = calloc(1, sizeof *session);
-    if (session == NULL)
-        return NULL;
-    session->number = ++world->number;
-    session->ttl = call->ttl;
-    session->next = world->sessions;
-    return world->sessions = session;
-}
-
-static bool hello_session(struct hf_world *world, const struct hf_call *call, hf_time now,
-                          struct hf_answer *answer)
-{
-    struct hf_session *session = call->session == 0
-                                     ? session_new(world, call)
-                                     : hf_world_session(world, call->session);
-
-    if (session == NULL) {
-        answer->gone = call->session != 0;
-        answer->status = call->session != 0 ? HF_ELOST : HF_ENOMEM;
-        return true;
-    }
-    assert(call->connection > 0); /* 0 is before the first */
-    if (call->connection <= session->connection)
-        return false;
-    drop_watches(world, session);
-    session->connection = call->connection;
-    session->owner = call->owner;
-    assert(session->news ==
-           NULL); /* nothing of an older connection is told on this one */
-    renew_lease(session, now);
-    answer->session = session->number;
-    return true;
-}
-
-/* Its owner is told: it may be asleep. */
-static bool end_by_will(struct hf_world *world, uint64_t number, struct hf_answer *answer)
-{
-    struct hf_session *session = hf_world_session(world, number);
-
-    answer->gone = true;
-    if (session == NULL)
-        return true;
-    if (world->bell != NULL)
-        world->bell(session->owner);
-    hf_world_end(world, session);
-    return true;
-}
-
-bool hf_world_call(struct hf_world *world, const struct hf_call *call, hf_time now,
-                   struct hf_answer *answer)
-{
-    hf_answer_begin(answer, call->serial);
-    hf_world_pass(world, now);
-    if (call->kind == HF_CALL_HELLO)
-        return hello_session(world, call, now, answer);
-    if (call->kind == HF_CALL_END)
-        return end_by_will(world, call->session, answer);
-
-    struct hf_session *session = hf_world_session(world, call->session);
-    if (session == NULL) {
-        answer->gone = true;
-        return call->kind != HF_CALL_FORGET && call->kind != HF_CALL_BYE;
-    }
-    if (call->connection != session->connection)
-        return false;
-
-    switch (call->kind) {
-    case HF_CALL_RENEW:
-        renew_lease(session, now);
-        return true;
-    case HF_CALL_VERB:
-        assert(session->until > now); /* hf_world_pass() ended the others */
-        if (call->req->op == HF_PROVE && call->req->id != 0)
-            renew_lease(session, now);
-        return hf_world_verb(world, session, call->serial, call->req, answer);
-    case HF_CALL_FORGET:
-        hf_world_unwatch(world, session, call->serial);
-        return false;
-    default:
-        assert(call->kind == HF_CALL_BYE);
-        hf_world_end(world, session);
-        return false;
-    }
 }

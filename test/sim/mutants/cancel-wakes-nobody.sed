@@ -1,5 +1,5 @@
-# src/store/memory/leave.c: whoever leaves without having held tells nobody
+# src/store/memory/world.c: whoever leaves without having held tells nobody
 /^void hf_world_depart/,/^}/ {
-    s/hf_queue_part(queue, place);/bool held = place->granted; &/
+    s/hf_queue_part(place);/bool held = place->granted; &/
     s/hf_world_changed(.*);/if (held) &/
 }

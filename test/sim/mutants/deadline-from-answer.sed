@@ -1,2 +1,2 @@
-# src/store/memory/link.c: the lease is counted from the answer
-s/^        confirmed(memory, answer);/        memory->sent = now, confirmed(memory, answer);/
+# test/lib/far_link.c: the lease is counted from the answer
+s/^        confirmed(far, answer);/        far->sent = now, confirmed(far, answer);/

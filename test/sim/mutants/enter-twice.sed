@@ -1,2 +1,2 @@
-# src/store/memory/enter.c: a repeated ENTER takes a second place
-s/bool repeat = place != NULL;/bool repeat = false;/
+# src/store/memory/verbs.c: a repeated ENTER takes a second place
+s/bool repeat = hf_session_place(.*;/bool repeat = false;/

@@ -1,2 +1,2 @@
-# src/store/memory/world.c: what an older connection sent still takes effect
-s/if (call->connection != session->connection)/if (call->connection > session->connection)/
+# test/lib/net.c: what an older connection sent still takes effect
+s/if (letter->connection != session->connection)/if (letter->connection > session->connection)/

@@ -1,2 +1,2 @@
-# src/store/memory/enter.c: an empty line forgets its tokens
-s/uint64_t token = ++world->token;/uint64_t token = queue->first == NULL ? 1 : ++world->token;/
+# src/store/memory/verbs.c: an empty line forgets its tokens
+s/token = ++world->token;/token = queue->first == NULL ? 1 : ++world->token;/
