@@ -98,8 +98,8 @@ static void choose_compared(struct hf_zk *zk)
 void hf_zk_compare_run(struct hf_zk *zk)
 {
     struct hf_zk_compare *compare = &zk->compare;
-    bool idle = zk->dial.phase != HF_DIAL_READY || zk->watched.count == 0 ||
-                compare->count > 0;
+    bool                  idle =
+        zk->dial.phase != HF_DIAL_READY || zk->watched.count == 0 || compare->count > 0;
 
     if (!idle && zk->remote.now < compare->due)
         return;

@@ -228,32 +228,32 @@ hf_time            hf_zk_late_wake(const struct hf_zk_lates *list);
 enum hf_zk_wait { HF_ZK_AWAKE, HF_ZK_ASLEEP, HF_ZK_LISTING };
 
 struct hf_zk_ticket {
-    struct hf_zk_ticket  *next;                /* in its bucket */
-    struct hf_zk_ticket  *beside, **beside_at; /* in its line */
-    struct hf_zk         *zk;
-    struct hf_zk_line    *line;
-    uint64_t              id;
-    char                  uuid[HF_ZK_UUID + 1];
-    enum hf_zk_where      where;
-    struct hf_shape       shape;
-    char                 *path; /* when THERE */
-    uint64_t              seq, token;
-    int64_t               number; /* in its name */
-    int64_t               ctime;  /* when it was made, by the server; ms since 1970 */
-    hf_time               made_at, held_at; /* by our clock; 0: not yet */
-    int                   slot;
-    int                   slot_tried; /* UNSURE: whether it is ours; -1: none */
-    char                 *asked;      /* why somebody wants it */
+    struct hf_zk_ticket *next;                /* in its bucket */
+    struct hf_zk_ticket *beside, **beside_at; /* in its line */
+    struct hf_zk        *zk;
+    struct hf_zk_line   *line;
+    uint64_t             id;
+    char                 uuid[HF_ZK_UUID + 1];
+    enum hf_zk_where     where;
+    struct hf_shape      shape;
+    char                *path; /* when THERE */
+    uint64_t             seq, token;
+    int64_t              number; /* in its name */
+    int64_t              ctime;  /* when it was made, by the server; ms since 1970 */
+    hf_time              made_at, held_at; /* by our clock; 0: not yet */
+    int                  slot;
+    int                  slot_tried; /* UNSURE: whether it is ours; -1: none */
+    char                *asked;      /* why somebody wants it */
 
     struct hf_zk_listener self;   /* to the own node */
     bool                  unread; /* that is to be read, for it may have changed */
     bool                  hidden; /* and cannot be */
     struct hf_zk_late     late;   /* then listen to it */
 
-    struct hf_zk_task    *watch; /* the WATCH that waits here */
-    enum hf_zk_wait       wait;
-    bool                  by_folder; /* not AWAKE: listens to the folder */
-    struct hf_zk_late     prove;     /* then read what it depends on */
+    struct hf_zk_task *watch; /* the WATCH that waits here */
+    enum hf_zk_wait    wait;
+    bool               by_folder; /* not AWAKE: listens to the folder */
+    struct hf_zk_late  prove;     /* then read what it depends on */
 };
 
 struct hf_zk_ticket *hf_zk_ticket_find(const struct hf_zk *zk, uint64_t id);
