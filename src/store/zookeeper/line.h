@@ -158,6 +158,8 @@ void               hf_zk_line_put(struct hf_zk *zk, struct hf_zk_line *line);
 void hf_zk_line_list(struct hf_zk *zk, struct hf_zk_line *line, struct hf_zk_task *task);
 /* Have one made for our waiters in the line, unless one is on its way. */
 void hf_zk_line_refresh(struct hf_zk *zk, struct hf_zk_line *line);
+/* What was listed is not to be believed. */
+void hf_zk_line_forget(struct hf_zk *zk, struct hf_zk_line *line);
 /* Send the listings that are wanted; or, when the connection broke, say so. */
 void hf_zk_lines_flush(struct hf_zk *zk);
 void hf_zk_lines_fail(struct hf_zk *zk);

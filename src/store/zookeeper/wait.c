@@ -267,6 +267,17 @@ void hf_zk_wait_resume(struct hf_zk *zk)
                 hf_zk_line_refresh(zk, t->line);
 }
 
+void hf_zk_wait_forget(struct hf_zk *zk)
+{
+    for (size_t i = 0; i < HF_ZK_BUCKETS; i++) {
+        for (struct hf_zk_ticket *t = zk->ticket[i]; t != NULL; t = t->next) {
+            hf_zk_line_forget(zk, t->line);
+            if (t->wait != HF_ZK_AWAKE)
+                wait_fail(t, HF_EDOWN);
+        }
+    }
+}
+
 /* ---- Proof ------------------------------------------------------------------------------- */
 
 /* Read what we depend on, once.  If it is hidden, we are told so. */
