@@ -22,7 +22,7 @@ VERSION = postgres.version()  # of the schema
 SECRET = "5ec2e7"  # of every ticket
 
 Answer = collections.namedtuple(
-    "Answer", "code state stamp seq slot since weight ahead nearest asked")
+    "Answer", "code state seq slot since weight ahead asked")
 
 # All there is, in one look.
 EVERYTHING = "SELECT json_build_object(" + ", ".join(
@@ -134,9 +134,9 @@ class Session:
         """(code, lost)"""
         return self.call("leave", id, name, **more)[0]
 
-    def watch(self, name, stamp=0, seqs=(), **more):
+    def watch(self, name, stamp=0, seq=0, **more):
         """(code, changed)"""
-        return self.call("watch", name, stamp, list(seqs), **more)[0]
+        return self.call("watch", name, stamp, seq, **more)[0]
 
     def mend(self, *ids):
         return self.call("mend", list(ids))[0][0]

@@ -119,14 +119,14 @@ def a_watcher_misses_nothing():
         stamp, _ = b.session.list("m")
         a.begin()
         a.enter(1, "m")
-        b.start("watch", "m", stamp, [])
+        b.start("watch", "m", stamp, 0)
         assert b.is_stuck()
         a.commit()
         assert b.row() == (0, True), "the line was empty when it was looked at"
         stamp, _ = b.session.list("m")
         a.begin()
         a.session.leave(1, "m", link=a.link)
-        b.start("watch", "m", stamp, [])
+        b.start("watch", "m", stamp, 0)
         assert b.is_stuck()
         a.commit()
         assert b.row() == (0, True)
@@ -345,7 +345,7 @@ class Busy(threading.Thread):
             elif way < 0.85:
                 self.call("mend", sid, 1, self.rng.sample(range(1, 30), 10))
             elif way < 0.9:
-                self.call("watch", sid, 1, name, 0, [])
+                self.call("watch", sid, 1, name, 0, 0)
             elif way < 0.95:
                 number = self.call("renew", sid, 1)[0][1]
                 self.call("sweep", 100)
@@ -419,7 +419,7 @@ def another_isolation_is_refused():
         "bury": [a.sid, renewal_of(there, a)], "bye": [a.sid, 1],
         "bury_silent": [a.sid, "", [], []], "sweep": [1],
         "enter": [a.sid, 1, 2, "m", 1, 1, False, False, 0, "", SECRET], "leave": [a.sid, 1, 1, "m"],
-        "read": [a.sid, 1, 1], "amend": [a.sid, 1, 1, 1], "watch": [a.sid, 1, "m", 0, []],
+        "read": [a.sid, 1, 1], "amend": [a.sid, 1, 1, 1], "watch": [a.sid, 1, "m", 0, 0],
         "break_place": ["m", seq], "ask": ["m", seq, ""], "survey": [a.sid, 1, 0, 0], "keep_history": [0],
         "history": [None, 0]}
     assert set(NAMES) - set(calls) == {"news", "prove", "list"}  # these only look

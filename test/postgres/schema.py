@@ -85,7 +85,7 @@ def what_is_said_again_counts_once():
 
 @case
 def a_place_is_left_by_its_own_name_alone():
-    """Whatever the line of the other name is like: quick to leave, watched, empty, or not there."""
+    """Whatever the line of the other name is like: in use, watched, empty, or not there."""
     there = space()
     a, b, c = sessions(there, 3)
     a.enter(1, "mine"), b.enter(1, "theirs"), c.enter(1, "theirs")
@@ -232,6 +232,19 @@ def nonsense_is_refused():
     assert refusal(a.watch, "") == refusal(a.watch, "x" * 256) == "23514"
     assert a.enter(1, "m").state == "g"
     assert refusal(a.amend, 1, 0) == "23514" and a.read(1).weight == 1
+    there.drop()
+
+
+@case
+def an_expression_costs_no_call():
+    """The server puts it in its place."""
+    there = space()
+    plan = there.link.call("EXPLAIN (VERBOSE) SELECT holdfast.fits(waiting, used, 1, capacity), "
+                           "holdfast.microseconds(), holdfast.free_slot(name, capacity, holders) FROM holdfast.line")
+    text = "\n".join(row for row, in plan)
+    for name in ("fits", "microseconds", "free_slot"):
+        assert f"holdfast.{name}(" not in text, text
+    assert "<= capacity" in text and "clock_timestamp()" in text and "lowest_slot(" in text, text
     there.drop()
 
 

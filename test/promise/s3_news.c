@@ -245,7 +245,8 @@ static void the_line_changed_before_the_watch(void **state)
 /* In one client, with what is out of date beside what is not. */
 static void it_changed_and_another_watches_already(void **state)
 {
-    struct ask held, old, fresh, watching[2];
+    static struct ask watching[2]; /* one lasts longer than this function */
+    struct ask        held, old, fresh;
 
     (void)state;
     enter(&a, "beside", MUTEX, &held);

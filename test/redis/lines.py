@@ -25,8 +25,7 @@ NAMES = ("hello", "mend", "renew", "bye", "enter", "leave", "read", "amend", "wa
          "ask", "prove", "list", "examine", "survey", "history")
 
 class Reply(collections.namedtuple(
-        "Reply", "code state last seq slot since weight ahead nearest asked patience",
-        defaults=[None] * 10)):
+        "Reply", "code state seq slot since weight ahead asked patience", defaults=[None] * 8)):
     """How it stands with a place, as show() in line.lua tells it."""
     def of(self, *names):
         return tuple(getattr(self, name) for name in names)
@@ -194,12 +193,10 @@ class Session:
         if isinstance(ret, list):
             ret = Reply(*ret)
         elif ret[0] == "w":  # enter_quick.lua tells these
-            _, seq, ahead, nearest, patience = ret.split()
-            ret = Reply(0, "w", seq, seq, -1, seq, 1, int(ahead), nearest, None, int(patience))
+            _, seq, ahead, patience = ret.split()
+            ret = Reply(0, "w", seq, -1, seq, 1, int(ahead), None, int(patience))
         else:
-            ret = Reply(0, "g", ret, ret, -1, ret)
-        if ret.last is not None and ret.code == 0:
-            ret = ret._replace(last=int(ret.last))
+            ret = Reply(0, "g", ret, -1, ret)
         if ret.state in ("g", "w"):
             self.token = max(self.token, int(ret.seq))
         return ret
@@ -219,7 +216,7 @@ class Session:
         words, names = self.to_enter(id, name, weight, *args, **more)
         ret = self._place(*words, **names)
         if ret.state == "g" and ret.weight is None:  # nobody else is there
-            ret = ret._replace(weight=weight, ahead=0, nearest="0", patience=0)
+            ret = ret._replace(weight=weight, ahead=0, patience=0)
         return ret
 
     def enter_many(self, ids, name, weight, kind):
@@ -246,8 +243,10 @@ class Session:
         ret = self.call("leave", name, id=id, keys=[self.space.claim(name)] if claim else [])
         return [0, 0] if ret == 0 else ret
 
-    def watch(self, name, last=0, *seqs):
-        return self.call("watch", name, last, *seqs, keys=[self.space.claim(name)])
+    def watch(self, name, last=None, seq=0):
+        """From now on, if nothing else is said."""
+        last = self.space.fields()["last"] if last is None else last
+        return self.call("watch", name, last, seq, keys=[self.space.claim(name)])
 
     def anybody(self, verb, name, seq, why=""):
         """break, ask or prove."""

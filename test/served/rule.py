@@ -121,10 +121,8 @@ class Rule:
         self.changed(p.name)
 
     def ahead(self, p):
-        """Those before a place; who waits waits for them, and for all that is held."""
-        if p.state == "g":
-            return [q for q in self.line(p.name, "g") if q.seq < p.seq]
-        return self.line(p.name, "g") + [q for q in self.line(p.name, "w") if q.seq < p.seq]
+        """How many are before a place that waits; a holder is told of none."""
+        return 0 if p.state == "g" else len([q for q in self.line(p.name) if q.seq < p.seq])
 
     def forget_session(self, session):
         """Its places are out of their lines already."""

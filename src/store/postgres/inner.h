@@ -113,6 +113,7 @@ void hf_pg_news_want(struct hf_pg *pg, bool at_once);
 struct hf_pg_task {
     struct hf_served_task base;
     struct hf_pg_call     call;
+    bool                  for_session; /* the call is for ours */
 };
 
 /* The session is dead: what was not said for it yet is not said any more. */
@@ -120,6 +121,7 @@ void hf_pg_tasks_drop(struct hf_pg *pg);
 
 /* For struct hf_served_ops: a call. */
 void hf_pg_task_begin(struct hf_served_task *task);
+void hf_pg_task_begin_read(struct hf_served_task *task);
 void hf_pg_task_send(struct hf_served_task *task);
 void hf_pg_add_note(struct hf_served *served, const char *text);
 

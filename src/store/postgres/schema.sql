@@ -197,23 +197,31 @@ CREATE TABLE IF NOT EXISTS holdfast.fence (
 
 DO $$ BEGIN
     CREATE TYPE holdfast.answer AS (
-        code integer, state text, stamp bigint, seq bigint, slot integer, since bigint,
-        weight bigint, ahead bigint, nearest bigint, asked text
+        code integer, state text, seq bigint, slot integer, since bigint, weight bigint,
+        ahead bigint, asked text
     );
 EXCEPTION WHEN duplicate_object THEN NULL;
 END $$;
 
 -- ---- For the functions below ------------------------------------------------------------------
 --
--- Those that a client calls are flat where nobody else is in line: to call another function
--- costs as much as a statement.  A statement costs as much as a dozen expressions, and one that
--- does the work of two by WITH costs more than the two.  `v_x := f()` costs less than PERFORM f().
+-- To call another function costs as much as a statement, and a statement as much as a dozen
+-- expressions; one that does the work of two by WITH costs more than the two.  `v_x := f()` costs
+-- less than PERFORM f().  A function in LANGUAGE sql that is one expression, with no SET and no
+-- SECURITY DEFINER, costs no call: the server puts the expression in its place
+-- (test/postgres/schema.py makes sure of it).
+
+-- The rule: a place is granted if nobody waits ahead of it and it fits beside those who hold.
+CREATE OR REPLACE FUNCTION holdfast.fits(p_ahead bigint, p_used bigint, p_weight bigint,
+                                         p_capacity bigint) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+    SELECT p_ahead = 0 AND p_used + p_weight <= p_capacity
+$$;
 
 CREATE OR REPLACE FUNCTION holdfast.microseconds() RETURNS bigint
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN extract(epoch FROM clock_timestamp()) * 1000000;
-END $$;
+LANGUAGE sql VOLATILE AS $$
+    SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint
+$$;
 
 -- Who has waited for a row must see all that was committed meanwhile.
 CREATE OR REPLACE FUNCTION holdfast.check_isolation() RETURNS void
@@ -315,19 +323,24 @@ BEGIN
     END LOOP;
 END $$;
 
--- The lowest that none of the holders has.
-CREATE OR REPLACE FUNCTION holdfast.free_slot(p_name text, p_capacity bigint) RETURNS integer
+-- The lowest slot that none of the holders has.
+CREATE OR REPLACE FUNCTION holdfast.lowest_slot(p_name text) RETURNS integer
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
-    IF p_capacity IN (1, 4294967295) THEN
-        RETURN -1;
-    END IF;
     RETURN (SELECT min(s) FROM (
                 SELECT 0 AS s UNION ALL
                 SELECT slot + 1 FROM holdfast.ticket WHERE name = p_name AND state = 'g') AS x
             WHERE s NOT IN (SELECT slot FROM holdfast.ticket
                             WHERE name = p_name AND state = 'g'));
 END $$;
+
+-- The slot of the next holder.  Only a semaphore has slots.
+CREATE OR REPLACE FUNCTION holdfast.free_slot(p_name text, p_capacity bigint, p_holders bigint)
+RETURNS integer
+LANGUAGE sql VOLATILE AS $$
+    SELECT CASE WHEN p_capacity IN (1, 4294967295) THEN -1
+                WHEN p_holders = 0 THEN 0 ELSE holdfast.lowest_slot(p_name) END
+$$;
 
 CREATE OR REPLACE FUNCTION holdfast.tell_watchers(p_name text) RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
@@ -368,81 +381,91 @@ BEGIN
     END IF;
 END $$;
 
--- A line, which is locked, has changed: there is p_less weight held, p_left holders and
--- p_gone waiters less.  Grant those who wait, in order, while they fit; tell them, but for
--- p_sid and p_id, who hears it by an answer; and tell those who watch.
+-- For the history: something has happened to a place, by what it is at present.
+CREATE OR REPLACE FUNCTION holdfast.note_past(p_what text, p_ticket holdfast.ticket,
+                                              p_capacity bigint, p_why text DEFAULT NULL)
+RETURNS void
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note, reason)
+    VALUES (p_what, holdfast.microseconds(), p_ticket.name, p_ticket.seq, p_ticket.weight,
+            p_capacity, p_ticket.claim, p_ticket.slot, p_ticket.note, p_why);
+END $$;
+
+-- A line, whose row is locked, has changed: p_line is what the row is to become.  Grant those who
+-- wait, in order, while they fit; tell them, but for p_sid and p_id, who hears it by an answer;
+-- and tell those who watch.
 --
--- "g" says that it is granted.  That is enough where somebody has left (p_left_it): should
--- this be forgotten, nobody else can have the place.  Otherwise, and where there is a slot,
--- "n" says that there is news: read() makes sure that it is on disk.
-CREATE OR REPLACE FUNCTION holdfast.advance(p_name text, p_less bigint, p_left bigint,
-                                            p_gone bigint, p_sid text, p_id bigint,
-                                            p_left_it boolean, p_trail integer)
+-- p_left: the seq of a holder that gave its place up; 0: it is another change.  "g" says that a
+-- place is granted.  That is enough after p_left: should a crash forget it, nobody else can have
+-- the place.  Otherwise, and where there is a slot, "n" says that there is news: read() makes sure
+-- that it is on disk.  Waiters came after every holder, so they are looked for behind p_left:
+-- before it the index has entries of all that were here earlier, until it is vacuumed.
+CREATE OR REPLACE FUNCTION holdfast.advance(p_line holdfast.line, p_left bigint, p_sid text,
+                                            p_id bigint, p_trail integer)
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_line holdfast.line;
     v_next holdfast.ticket;
 BEGIN
-    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name;
-    v_line.used := v_line.used - p_less;
-    v_line.holders := v_line.holders - p_left;
-    v_line.waiting := v_line.waiting - p_gone;
-    WHILE v_line.waiting > 0 AND v_line.used < v_line.capacity LOOP
-        SELECT * INTO v_next FROM holdfast.ticket
-        WHERE name = p_name AND state = 'w' ORDER BY seq LIMIT 1;
-        EXIT WHEN NOT FOUND OR v_line.used + v_next.weight > v_line.capacity;
-        v_next.slot := holdfast.free_slot(p_name, v_line.capacity);
-        v_next.since := holdfast.microseconds();
+    WHILE p_line.waiting > 0 LOOP
         UPDATE holdfast.ticket
-        SET state = 'g', slot = v_next.slot, since = v_next.since, news = news + 1
-        WHERE sid = v_next.sid AND id = v_next.id;
-        v_line.used := v_line.used + v_next.weight;
-        v_line.holders := v_line.holders + 1;
-        v_line.waiting := v_line.waiting - 1;
+        SET state = 'g', since = holdfast.microseconds(), news = news + 1,
+            slot = holdfast.free_slot(p_line.name, p_line.capacity, p_line.holders)
+        WHERE (sid, id) = (SELECT sid, id FROM holdfast.ticket
+                           WHERE name = p_line.name AND state = 'w' AND seq > p_left
+                           ORDER BY seq LIMIT 1) AND
+              holdfast.fits(0, p_line.used, weight, p_line.capacity)
+        RETURNING * INTO v_next;
+        IF NOT FOUND THEN
+            EXIT WHEN p_left = 0 OR p_line.holders > 0;
+            p_left := 0; -- somebody has edited the table: look everywhere
+            CONTINUE;
+        END IF;
+        p_line.used := p_line.used + v_next.weight;
+        p_line.holders := p_line.holders + 1;
+        p_line.waiting := p_line.waiting - 1;
         IF p_trail >= 2 THEN
-            INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
-            VALUES ('g', v_next.since, p_name, v_next.seq, v_next.weight, v_line.capacity,
-                    v_line.claim, v_next.slot, v_next.note);
+            PERFORM holdfast.note_past('g', v_next, p_line.capacity);
         END IF;
         IF v_next.sid <> p_sid OR v_next.id <> p_id THEN
-            PERFORM holdfast.tell(v_next.sid, CASE WHEN p_left_it AND v_next.slot < 0
+            PERFORM holdfast.tell(v_next.sid, CASE WHEN p_left > 0 AND v_next.slot < 0
                                   THEN format('g %s -1 %s %s', v_next.id, v_next.since,
                                               v_next.secret)
                                   ELSE 'n ' || v_next.id END);
         END IF;
     END LOOP;
     UPDATE holdfast.line
-    SET used = v_line.used, holders = v_line.holders, waiting = v_line.waiting,
+    SET used = p_line.used, holders = p_line.holders, waiting = p_line.waiting,
         changes = changes + 1, watched = false
-    WHERE name = p_name;
-    IF v_line.watched THEN
-        PERFORM holdfast.tell_watchers(p_name);
+    WHERE name = p_line.name;
+    IF p_line.watched THEN
+        PERFORM holdfast.tell_watchers(p_line.name);
     END IF;
     IF p_trail % 2 = 1 THEN
-        PERFORM holdfast.note_change(p_name);
+        PERFORM holdfast.note_change(p_line.name);
     END IF;
 END $$;
 
--- Take a ticket out of its line, which is locked.  p_what: what happened to it, if it was granted.
-CREATE OR REPLACE FUNCTION holdfast.part(p_ticket holdfast.ticket, p_left_it boolean,
+-- Take a ticket out of its line, whose row p_line is locked.  p_what: what happened to it, if it
+-- was granted: r if its owner gave it up.
+CREATE OR REPLACE FUNCTION holdfast.part(p_line holdfast.line, p_ticket holdfast.ticket,
                                          p_trail integer, p_what text, p_why text DEFAULT NULL)
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     IF p_trail >= 2 THEN
-        INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note,
-                                   reason)
-        SELECT CASE WHEN p_ticket.state = 'g' THEN p_what ELSE 'l' END, holdfast.microseconds(),
-               p_ticket.name, p_ticket.seq, p_ticket.weight, capacity, p_ticket.claim,
-               p_ticket.slot, p_ticket.note, p_why
-        FROM holdfast.line WHERE name = p_ticket.name;
+        PERFORM holdfast.note_past(CASE WHEN p_ticket.state = 'g' THEN p_what ELSE 'l' END,
+                                   p_ticket, p_line.capacity, p_why);
     END IF;
     IF p_ticket.state = 'g' THEN
-        PERFORM holdfast.advance(p_ticket.name, p_ticket.weight, 1, 0, '', 0, p_left_it, p_trail);
+        p_line.used := p_line.used - p_ticket.weight;
+        p_line.holders := p_line.holders - 1;
     ELSE
-        PERFORM holdfast.advance(p_ticket.name, 0, 0, 1, '', 0, p_left_it, p_trail);
+        p_line.waiting := p_line.waiting - 1;
     END IF;
+    PERFORM holdfast.advance(p_line, CASE WHEN p_ticket.state = 'g' AND p_what = 'r'
+                             THEN p_ticket.seq ELSE 0 END, '', 0, p_trail);
 END $$;
 
 -- Take out all that sessions have, which are gone already.  p_what: as of part().
@@ -450,7 +473,7 @@ CREATE OR REPLACE FUNCTION holdfast.clear(p_sids text[], p_trail integer, p_what
 RETURNS void
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-    v_name text;
+    v_line holdfast.line;
     v_less bigint;
     v_left bigint;
     v_gone bigint;
@@ -465,7 +488,7 @@ BEGIN
     PERFORM FROM holdfast.line
     WHERE name IN (SELECT name FROM holdfast.ticket WHERE sid = ANY (p_sids))
     ORDER BY name FOR UPDATE;
-    FOR v_name, v_less, v_left, v_gone IN
+    FOR v_line.name, v_less, v_left, v_gone IN
         WITH gone AS (DELETE FROM holdfast.ticket WHERE sid = ANY (p_sids)
                       RETURNING *),
              told AS (INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim,
@@ -477,7 +500,11 @@ BEGIN
         SELECT name, coalesce(sum(weight) FILTER (WHERE state = 'g'), 0),
                count(*) FILTER (WHERE state = 'g'), count(*) FILTER (WHERE state = 'w')
         FROM gone WHERE state <> 'b' GROUP BY name ORDER BY name LOOP
-        PERFORM holdfast.advance(v_name, v_less, v_left, v_gone, '', 0, false, p_trail);
+        SELECT * INTO v_line FROM holdfast.line WHERE name = v_line.name;
+        v_line.used := v_line.used - v_less;
+        v_line.holders := v_line.holders - v_left;
+        v_line.waiting := v_line.waiting - v_gone;
+        PERFORM holdfast.advance(v_line, 0, '', 0, p_trail);
     END LOOP;
 END $$;
 
@@ -487,16 +514,16 @@ LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     v_ret holdfast.answer;
 BEGIN
-    SELECT 0, t.state::text, l.changes, t.seq, t.slot, t.since, t.weight, 0, 0, t.asked
-    INTO v_ret
-    FROM holdfast.ticket t JOIN holdfast.line l ON l.name = t.name
-    WHERE t.sid = p_sid AND t.id = p_id AND t.state <> 'b';
+    SELECT 0, t.state::text, t.seq, t.slot, t.since, t.weight, 0, t.asked INTO v_ret
+    FROM holdfast.ticket t WHERE t.sid = p_sid AND t.id = p_id AND t.state <> 'b';
     IF NOT FOUND THEN
-        RETURN (0, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
+        v_ret.code := 0;
+        v_ret.state := '-';
+    ELSIF v_ret.state = 'w' THEN
+        SELECT count(*) INTO v_ret.ahead
+        FROM holdfast.ticket t JOIN holdfast.ticket a ON a.name = t.name
+        WHERE t.sid = p_sid AND t.id = p_id AND a.state <> 'b' AND a.seq < t.seq;
     END IF;
-    SELECT count(*), coalesce(max(a.seq), 0) INTO v_ret.ahead, v_ret.nearest
-    FROM holdfast.ticket t JOIN holdfast.ticket a ON a.name = t.name
-    WHERE t.sid = p_sid AND t.id = p_id AND a.state <> 'b' AND a.seq < t.seq;
     RETURN v_ret;
 END $$;
 
@@ -777,13 +804,11 @@ CREATE OR REPLACE FUNCTION holdfast.enter(p_sid text, p_connection bigint, p_id 
 RETURNS holdfast.answer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_trail   integer;
-    v_line    holdfast.line; -- as it was, if somebody was there
-    v_last    bigint;
-    v_changes bigint;
-    v_waits   boolean;
-    v_slot    integer;
-    v_ret     holdfast.answer;
+    v_trail  integer;
+    v_line   holdfast.line; -- as it was
+    v_waits  boolean;
+    v_ticket holdfast.ticket;
+    v_ret    holdfast.answer;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' OR
         current_setting('synchronous_commit') = 'off' OR
@@ -802,92 +827,68 @@ BEGIN
         RETURN v_ret;
     END IF;
 
-    -- Where nobody is, and nobody watches.
-    UPDATE holdfast.line
-    SET capacity = p_capacity, claim = p_claim, used = p_weight, holders = 1,
-        changes = changes + 1,
-        last = greatest(last + 1, (date_part('epoch', clock_timestamp()) * 1000000)::bigint)
-    WHERE name = p_name AND holders = 0 AND waiting = 0 AND NOT watched
-    RETURNING last, changes, false, CASE WHEN p_capacity IN (1, 4294967295) THEN -1 ELSE 0 END
-    INTO v_last, v_changes, v_waits, v_slot;
-    IF v_last IS NULL THEN
-        LOOP
-            SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
-            EXIT WHEN FOUND;
-            PERFORM holdfast.make_line(p_name, p_capacity, p_claim);
-        END LOOP;
-        v_waits := v_line.waiting > 0 OR v_line.used + p_weight > p_capacity;
-        IF v_line.holders + v_line.waiting > 0 AND
-            (v_line.capacity <> p_capacity OR v_line.claim <> p_claim) THEN
-            v_ret.code := 4;
-        ELSIF v_waits AND p_only_free THEN
-            v_ret.code := 0;
-        ELSIF v_waits AND p_limit > 0 AND v_line.waiting >= p_limit THEN
-            v_ret.code := 5;
+    LOOP
+        SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
+        EXIT WHEN FOUND;
+        PERFORM holdfast.make_line(p_name, p_capacity, p_claim);
+    END LOOP;
+    v_waits := NOT holdfast.fits(v_line.waiting, v_line.used, p_weight, p_capacity);
+    IF v_line.holders + v_line.waiting > 0 AND
+        (v_line.capacity <> p_capacity OR v_line.claim <> p_claim) THEN
+        v_ret.code := 4;
+    ELSIF v_waits AND p_only_free THEN
+        v_ret.code := 0;
+    ELSIF v_waits AND p_limit > 0 AND v_line.waiting >= p_limit THEN
+        v_ret.code := 5;
+    END IF;
+    IF v_ret.code IS NOT NULL THEN
+        IF EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id) THEN
+            RETURN holdfast.show(p_sid, p_id); -- asked before; the answer was lost
         END IF;
-        IF v_ret.code IS NOT NULL THEN
-            IF EXISTS (SELECT FROM holdfast.ticket WHERE sid = p_sid AND id = p_id) THEN
-                RETURN holdfast.show(p_sid, p_id); -- asked before; the answer was lost
-            END IF;
-            v_ret.stamp := v_line.changes;
-            v_ret.state := 'r';
-            v_ret.nearest := (SELECT max(seq) FROM holdfast.ticket
-                              WHERE name = p_name AND state <> 'b');
-            RETURN v_ret;
-        END IF;
-        v_slot := CASE WHEN v_waits THEN -1 ELSE holdfast.free_slot(p_name, p_capacity) END;
-        UPDATE holdfast.line
-        SET capacity = p_capacity, claim = p_claim, changes = changes + 1,
-            last = greatest(last + 1, (date_part('epoch', clock_timestamp()) * 1000000)::bigint),
-            used = CASE WHEN v_waits THEN used ELSE used + p_weight END,
-            holders = CASE WHEN v_waits THEN holders ELSE holders + 1 END,
-            waiting = CASE WHEN v_waits THEN waiting + 1 ELSE waiting END, watched = false
-        WHERE name = p_name
-        RETURNING last, changes INTO v_last, v_changes;
+        v_ret.state := 'r'; -- and one that is in the way
+        v_ret.seq := (SELECT max(seq) FROM holdfast.ticket WHERE name = p_name AND state <> 'b');
+        RETURN v_ret;
     END IF;
 
     INSERT INTO holdfast.ticket (sid, id, name, seq, weight, claim, secret, state, slot, since,
                                  news, note)
-    VALUES (p_sid, p_id, p_name, v_last, p_weight, p_claim, p_secret,
-            CASE WHEN v_waits THEN 'w'::"char" ELSE 'g'::"char" END, v_slot,
-            (date_part('epoch', clock_timestamp()) * 1000000)::bigint, 0, p_note)
+    VALUES (p_sid, p_id, p_name, greatest(v_line.last + 1, holdfast.microseconds()), p_weight,
+            p_claim, p_secret, CASE WHEN v_waits THEN 'w'::"char" ELSE 'g'::"char" END,
+            CASE WHEN v_waits THEN -1
+                 ELSE holdfast.free_slot(p_name, p_capacity, v_line.holders) END,
+            holdfast.microseconds(), 0, p_note)
     ON CONFLICT (sid, id) DO NOTHING
-    RETURNING 0, state, v_changes, seq, slot, since, weight,
-              coalesce(v_line.holders + v_line.waiting, 0), seq - 1, asked INTO v_ret;
-    IF v_ret.code IS NULL THEN -- asked before; the answer was lost
-        UPDATE holdfast.line
-        SET used = coalesce(v_line.used, 0), holders = coalesce(v_line.holders, 0),
-            waiting = coalesce(v_line.waiting, 0), watched = coalesce(v_line.watched, false),
-            changes = changes - 1
-        WHERE name = p_name;
+    RETURNING * INTO v_ticket;
+    IF NOT FOUND THEN -- asked before; the answer was lost
         RETURN holdfast.show(p_sid, p_id);
     END IF;
+    UPDATE holdfast.line
+    SET capacity = p_capacity, claim = p_claim, changes = changes + 1, last = v_ticket.seq,
+        used = CASE WHEN v_waits THEN used ELSE used + p_weight END,
+        holders = CASE WHEN v_waits THEN holders ELSE holders + 1 END,
+        waiting = CASE WHEN v_waits THEN waiting + 1 ELSE waiting END, watched = false
+    WHERE name = p_name;
     IF v_line.watched THEN
         PERFORM holdfast.tell_watchers(p_name);
     END IF;
     IF v_trail >= 2 THEN
-        INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
-        VALUES (CASE WHEN v_waits THEN 'e' ELSE 'g' END, v_ret.since, p_name, v_last, p_weight,
-                p_capacity, p_claim, v_slot, p_note);
+        PERFORM holdfast.note_past(CASE WHEN v_waits THEN 'e' ELSE 'g' END, v_ticket, p_capacity);
     END IF;
     IF v_trail % 2 = 1 THEN
         PERFORM holdfast.note_change(p_name);
     END IF;
-    RETURN v_ret;
+    RETURN (0, v_ticket.state, v_ticket.seq, v_ticket.slot, v_ticket.since, p_weight,
+            CASE WHEN v_waits THEN v_line.holders + v_line.waiting ELSE 0 END,
+            NULL)::holdfast.answer;
 END $$;
 
 CREATE OR REPLACE FUNCTION holdfast.leave(p_sid text, p_connection bigint, p_id bigint,
                                           p_name text, OUT code integer, OUT lost boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
-    v_trail  integer;
     v_void   text;
-    v_next   boolean; -- somebody waits
-    v_state  "char";
-    v_seq    bigint;
-    v_claim  boolean;
-    v_note   text;
-    v_since  bigint;
+    v_trail  integer;
+    v_line   holdfast.line;
     v_ticket holdfast.ticket;
 BEGIN
     IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -895,70 +896,20 @@ BEGIN
     END IF;
     -- Forgotten in a crash, it is given up again when we are back.
     v_void := set_config('synchronous_commit', 'off', true);
-    SELECT trail, 0, false INTO v_trail, code, lost FROM holdfast.session
+    code := 0;
+    lost := false;
+    SELECT trail INTO v_trail FROM holdfast.session
     WHERE sid = p_sid AND connection = p_connection FOR SHARE;
-
-    -- A mutex that nobody watches or surveys: advance(), but quicker.
-    IF v_trail % 2 = 0 THEN
-        UPDATE holdfast.line
-        SET used = least(waiting, 1), holders = least(waiting, 1),
-            waiting = greatest(waiting - 1, 0), changes = changes + 1
-        WHERE name = p_name AND capacity = 1 AND holders = 1 AND NOT watched
-        RETURNING holders = 1 INTO v_next;
-        IF v_next IS NOT NULL THEN
-            DELETE FROM holdfast.ticket
-            WHERE sid = p_sid AND id = p_id AND name = p_name AND state <> 'b'
-            RETURNING state, seq, claim, note INTO v_state, v_seq, v_claim, v_note;
-            IF v_trail >= 2 AND v_state IS NOT NULL THEN -- as part()
-                INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot,
-                                           note)
-                VALUES (CASE WHEN v_state = 'g' THEN 'r' ELSE 'l' END,
-                        (date_part('epoch', clock_timestamp()) * 1000000)::bigint, p_name, v_seq,
-                        1, 1, v_claim, -1, v_note);
-            END IF;
-            IF v_state = 'g' AND v_next THEN
-                -- Who waits came after who held it.  To say so spares the index all those that
-                -- were here before, whose entries are there until it is vacuumed.
-                UPDATE holdfast.ticket
-                SET state = 'g', news = news + 1,
-                    since = (date_part('epoch', clock_timestamp()) * 1000000)::bigint
-                WHERE (sid, id) = (SELECT sid, id FROM holdfast.ticket
-                                   WHERE name = p_name AND state = 'w' AND seq > v_seq
-                                   ORDER BY seq LIMIT 1)
-                RETURNING CASE WHEN pg_notification_queue_usage() < 0.9 THEN -- see tell()
-                    pg_notify('hf_' || sid, format('g %s -1 %s %s', id, since, secret)) END,
-                    since, seq, note INTO v_void, v_since, v_seq, v_note;
-                IF NOT FOUND THEN -- somebody has edited it
-                    UPDATE holdfast.line
-                    SET used = 0, holders = 0, waiting = waiting + 1, changes = changes - 1
-                    WHERE name = p_name;
-                    PERFORM holdfast.advance(p_name, 0, 0, 0, '', 0, true, v_trail);
-                ELSIF v_trail >= 2 THEN
-                    INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim,
-                                               slot, note)
-                    VALUES ('g', v_since, p_name, v_seq, 1, 1, v_claim, -1, v_note);
-                END IF;
-            ELSIF v_state IS NULL THEN -- there is no such place (any more): as it was
-                UPDATE holdfast.line
-                SET used = 1, holders = 1, changes = changes - 1,
-                    waiting = CASE WHEN v_next THEN waiting + 1 ELSE 0 END
-                WHERE name = p_name;
-                lost := EXISTS (SELECT FROM holdfast.ticket
-                                WHERE sid = p_sid AND id = p_id AND state = 'b');
-            END IF;
-            RETURN;
-        END IF;
-    ELSIF v_trail IS NULL THEN
+    IF v_trail IS NULL THEN
         code := holdfast.refusal(p_sid, p_connection);
-        lost := false;
         RETURN;
     END IF;
-    PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
+    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
     DELETE FROM holdfast.ticket
     WHERE sid = p_sid AND id = p_id AND name = p_name AND state <> 'b'
     RETURNING * INTO v_ticket;
     IF FOUND THEN
-        PERFORM holdfast.part(v_ticket, true, v_trail, 'r');
+        PERFORM holdfast.part(v_line, v_ticket, v_trail, 'r');
     ELSE
         lost := EXISTS (SELECT FROM holdfast.ticket
                         WHERE sid = p_sid AND id = p_id AND state = 'b');
@@ -973,7 +924,7 @@ DECLARE
 BEGIN
     PERFORM holdfast.be_sure();
     IF v_code <> 0 THEN
-        RETURN (v_code, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
+        RETURN (v_code, '-', 0, -1, 0, 0, 0, NULL)::holdfast.answer;
     END IF;
     RETURN holdfast.show(p_sid, p_id);
 END $$;
@@ -985,37 +936,36 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp A
 DECLARE
     v_code   integer := holdfast.refusal(p_sid, p_connection);
     v_ticket holdfast.ticket;
-    v_name   text;
+    v_line   holdfast.line;
     v_trail  integer;
 BEGIN
     PERFORM holdfast.be_sure();
     IF v_code <> 0 THEN
-        RETURN (v_code, '-', 0, 0, -1, 0, 0, 0, 0, NULL)::holdfast.answer;
+        RETURN (v_code, '-', 0, -1, 0, 0, 0, NULL)::holdfast.answer;
     END IF;
     SELECT trail INTO v_trail FROM holdfast.session WHERE sid = p_sid;
-    SELECT name INTO v_name FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
-    PERFORM FROM holdfast.line WHERE name = v_name FOR UPDATE;
+    SELECT * INTO v_line FROM holdfast.line
+    WHERE name = (SELECT name FROM holdfast.ticket WHERE sid = p_sid AND id = p_id) FOR UPDATE;
     SELECT * INTO v_ticket FROM holdfast.ticket WHERE sid = p_sid AND id = p_id;
     IF v_ticket.state <> 'b' AND p_weight < v_ticket.weight THEN
-        PERFORM holdfast.check_shape(v_name, p_weight, v_ticket.weight);
+        PERFORM holdfast.check_shape(v_line.name, p_weight, v_ticket.weight);
+        IF v_ticket.state = 'g' THEN
+            v_line.used := v_line.used - v_ticket.weight + p_weight;
+        END IF;
+        v_ticket.weight := p_weight;
         UPDATE holdfast.ticket SET weight = p_weight WHERE sid = p_sid AND id = p_id;
         IF v_trail >= 2 THEN
-            INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note)
-            SELECT 'd', holdfast.microseconds(), v_name, v_ticket.seq, p_weight, capacity,
-                   v_ticket.claim, v_ticket.slot, v_ticket.note
-            FROM holdfast.line WHERE name = v_name;
+            PERFORM holdfast.note_past('d', v_ticket, v_line.capacity);
         END IF;
-        PERFORM holdfast.advance(v_name, CASE WHEN v_ticket.state = 'g'
-                                 THEN v_ticket.weight - p_weight ELSE 0 END, 0, 0, p_sid, p_id,
-                                 false, v_trail);
+        PERFORM holdfast.advance(v_line, 0, p_sid, p_id, v_trail);
     END IF;
     RETURN holdfast.show(p_sid, p_id);
 END $$;
 
--- Be told once that a line changes; unless it has changed since p_stamp (0: not known), or one
--- of p_seqs has left it, already.
+-- Be told once that a line changes; unless the place p_seq has left it already, or, if that is 0,
+-- it has changed since p_stamp (0: not known).
 CREATE OR REPLACE FUNCTION holdfast.watch(p_sid text, p_connection bigint, p_name text,
-                                          p_stamp bigint, p_seqs bigint[],
+                                          p_stamp bigint, p_seq bigint,
                                           OUT code integer, OUT changed boolean)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
@@ -1028,19 +978,18 @@ BEGIN
     END IF;
     PERFORM set_config('synchronous_commit', 'off', true);
     SELECT changes INTO v_changes FROM holdfast.line WHERE name = p_name;
-    changed := cardinality(p_seqs) = 0 AND p_stamp <> 0 AND
-               p_stamp <> coalesce(v_changes, 1);
+    changed := p_seq = 0 AND p_stamp <> 0 AND p_stamp <> coalesce(v_changes, 1);
     IF changed THEN
         RETURN;
     END IF;
     PERFORM holdfast.make_line(p_name, 1, false);
-    IF cardinality(p_seqs) = 0 THEN -- 1: there was no line, which is as good as an empty one
+    IF p_seq = 0 THEN -- 1: there was no line, which is as good as an empty one
         SELECT CASE WHEN p_stamp = 1 THEN holders + waiting > 0
                     ELSE p_stamp > 1 AND p_stamp <> changes END INTO changed
         FROM holdfast.line WHERE name = p_name;
     ELSE
-        changed := (SELECT count(*) FROM holdfast.ticket WHERE name = p_name AND state <> 'b'
-                    AND seq = ANY (p_seqs)) < cardinality(p_seqs);
+        changed := NOT EXISTS (SELECT FROM holdfast.ticket
+                               WHERE name = p_name AND seq = p_seq AND state <> 'b');
     END IF;
     IF NOT changed THEN
         INSERT INTO holdfast.watch VALUES (p_name, p_sid) ON CONFLICT DO NOTHING;
@@ -1213,6 +1162,7 @@ CREATE OR REPLACE FUNCTION holdfast.break_place(p_name text, p_seq bigint, p_by 
 RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
+    v_line   holdfast.line;
     v_ticket holdfast.ticket;
     v_trail  integer;
 BEGIN
@@ -1220,7 +1170,7 @@ BEGIN
     PERFORM holdfast.check_texts(p_by, '');
     PERFORM holdfast.be_sure();
     SELECT trail INTO v_trail FROM holdfast.trail FOR SHARE; -- there may be no session of ours
-    PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
+    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
     SELECT * INTO v_ticket FROM holdfast.ticket
     WHERE name = p_name AND seq = p_seq AND state <> 'b';
     IF NOT FOUND THEN
@@ -1228,7 +1178,7 @@ BEGIN
     END IF;
     UPDATE holdfast.ticket SET state = 'b', news = news + 1
     WHERE sid = v_ticket.sid AND id = v_ticket.id;
-    PERFORM holdfast.part(v_ticket, false, v_trail, 'b', p_by);
+    PERFORM holdfast.part(v_line, v_ticket, v_trail, 'b', p_by);
     PERFORM holdfast.tell(v_ticket.sid, 'b ' || v_ticket.id);
     RETURN 0;
 END $$;
@@ -1236,20 +1186,20 @@ END $$;
 CREATE OR REPLACE FUNCTION holdfast.ask(p_name text, p_seq bigint, p_why text) RETURNS integer
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = holdfast, pg_temp AS $$
 DECLARE
+    v_line   holdfast.line;
     v_ticket holdfast.ticket;
 BEGIN
     PERFORM holdfast.check_isolation();
     PERFORM holdfast.check_texts(p_why, '');
-    PERFORM FROM holdfast.line WHERE name = p_name FOR UPDATE;
+    SELECT * INTO v_line FROM holdfast.line WHERE name = p_name FOR UPDATE;
     UPDATE holdfast.ticket SET asked = p_why, news = news + 1
     WHERE name = p_name AND seq = p_seq AND state <> 'b' RETURNING * INTO v_ticket;
     IF NOT FOUND THEN
         RETURN 6;
     END IF;
-    INSERT INTO holdfast.past (what, time, name, seq, weight, capacity, claim, slot, note, reason)
-    SELECT 'a', holdfast.microseconds(), p_name, p_seq, v_ticket.weight, capacity, v_ticket.claim,
-           v_ticket.slot, v_ticket.note, p_why
-    FROM holdfast.line, holdfast.trail WHERE line.name = p_name AND trail.trail >= 2;
+    IF (SELECT trail FROM holdfast.trail) >= 2 THEN
+        PERFORM holdfast.note_past('a', v_ticket, v_line.capacity, p_why);
+    END IF;
     PERFORM holdfast.tell(v_ticket.sid, 'a ' || v_ticket.id);
     RETURN 0;
 END $$;
@@ -1311,6 +1261,7 @@ LANGUAGE plpgsql VOLATILE SET search_path = holdfast, pg_temp AS $$
 DECLARE
     v_trail integer;
     v_wrong record;
+    v_line  holdfast.line;
     v_count bigint := 0;
 BEGIN
     PERFORM holdfast.check_isolation();
@@ -1320,9 +1271,10 @@ BEGIN
         PERFORM holdfast.make_line(v_wrong.name, greatest(v_wrong.used, 1), v_wrong.claim);
         UPDATE holdfast.line l SET used = m.used, holders = m.holders, waiting = m.waiting,
             last = greatest(l.last, m.last)
-        FROM holdfast.miscounted() m WHERE l.name = v_wrong.name AND m.name = l.name;
+        FROM holdfast.miscounted() m WHERE l.name = v_wrong.name AND m.name = l.name
+        RETURNING l.* INTO v_line;
         IF FOUND THEN -- nobody was quicker
-            PERFORM holdfast.advance(v_wrong.name, 0, 0, 0, '', 0, false, v_trail);
+            PERFORM holdfast.advance(v_line, 0, '', 0, v_trail);
             v_count := v_count + 1;
         END IF;
     END LOOP;

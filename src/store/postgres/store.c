@@ -86,11 +86,11 @@ static void want_news(struct hf_served *served, bool at_once)
 /* Renewals find out who is dead; there is no need for another. */
 static const struct hf_served_ops ops = {
     .begin = hf_pg_task_begin,
+    .begin_read = hf_pg_task_begin_read,
     .add_number = hf_pg_add_number,
     .add_text = hf_pg_add,
     .add_note = hf_pg_add_note,
     .add_seq = hf_pg_add_number,
-    .add_seqs = hf_pg_add_numbers,
     .add_wish = add_wish,
     .send = hf_pg_task_send,
     .number = first_number,

@@ -14,42 +14,46 @@ struct form {
     bool                line;    /* its name */
 };
 
-static struct form form_of(const struct hf_req *req)
-{
-    static const struct form forms[] = {
-        [HF_ENTER] = { HF_PG_ENTER, true, true, true },
-        [HF_READ] = { HF_PG_READ, true, true, false },
-        [HF_WATCH] = { HF_PG_WATCH, true, false, true },
-        [HF_LEAVE] = { HF_PG_LEAVE, true, true, true },
-        [HF_LIST] = { HF_PG_LIST, false, false, true },
-        [HF_BREAK] = { HF_PG_BREAK, false, false, true },
-        [HF_AMEND] = { HF_PG_AMEND, true, true, false },
-        [HF_ASK] = { HF_PG_ASK, false, false, true },
-        [HF_PROVE] = { HF_PG_PROVE, false, false, true },
-        [HF_EXAMINE] = { HF_PG_EXAMINE, false, false, true },
-        [HF_SURVEY] = { HF_PG_SURVEY, true, false, false },
-        [HF_HISTORY] = { HF_PG_HISTORY, false, false, true },
-    };
+static const struct form forms[] = {
+    [HF_ENTER] = { HF_PG_ENTER, true, true, true },
+    [HF_WATCH] = { HF_PG_WATCH, true, false, true },
+    [HF_LEAVE] = { HF_PG_LEAVE, true, true, true },
+    [HF_LIST] = { HF_PG_LIST, false, false, true },
+    [HF_BREAK] = { HF_PG_BREAK, false, false, true },
+    [HF_AMEND] = { HF_PG_AMEND, true, true, false },
+    [HF_ASK] = { HF_PG_ASK, false, false, true },
+    [HF_PROVE] = { HF_PG_PROVE, false, false, true },
+    [HF_EXAMINE] = { HF_PG_EXAMINE, false, false, true },
+    [HF_SURVEY] = { HF_PG_SURVEY, true, false, false },
+    [HF_HISTORY] = { HF_PG_HISTORY, false, false, true },
+};
 
-    return forms[req->op == HF_PROVE && req->id != 0 ? HF_READ : req->op];
+static void begin_call(struct hf_served_task *task, const struct form *form)
+{
+    struct hf_pg        *pg = (struct hf_pg *)hf_served_of(task);
+    const struct hf_req *req = task->base.req;
+
+    assert(!task->flying && (form->session || !form->place));
+    ((struct hf_pg_task *)task)->for_session = form->session;
+    hf_pg_begin(pg, form->function);
+    if (form->session) {
+        hf_pg_add(&pg->served, pg->served.sid);
+        hf_pg_add_number(&pg->served, pg->session.connection);
+    }
+    if (form->place)
+        hf_pg_add_number(&pg->served, req->id);
+    if (form->line)
+        hf_pg_add(&pg->served, req->name); /* NULL: all of them */
 }
 
 void hf_pg_task_begin(struct hf_served_task *task)
 {
-    struct hf_pg        *pg = (struct hf_pg *)hf_served_of(task);
-    const struct hf_req *req = task->base.req;
-    struct form          form = form_of(req);
+    begin_call(task, &forms[task->base.req->op]);
+}
 
-    assert(!task->flying && (form.session || !form.place));
-    hf_pg_begin(pg, form.function);
-    if (form.session) {
-        hf_pg_add(&pg->served, pg->served.sid);
-        hf_pg_add_number(&pg->served, pg->session.connection);
-    }
-    if (form.place)
-        hf_pg_add_number(&pg->served, req->id);
-    if (form.line)
-        hf_pg_add(&pg->served, req->name); /* NULL: all of them */
+void hf_pg_task_begin_read(struct hf_served_task *task)
+{
+    begin_call(task, &(struct form){ HF_PG_READ, true, true, false });
 }
 
 /* Can the database keep any text that is UTF-8? */
@@ -84,9 +88,9 @@ void hf_pg_add_note(struct hf_served *served, const char *text)
 static struct hf_pg_call *find_unsent(const struct hf_pg *pg)
 {
     for (struct hf_task *at = pg->remote.tasks; at != NULL; at = at->next) {
-        struct hf_pg_call *call = &((struct hf_pg_task *)at)->call;
-        if (call->flying && call->sent == 0 && form_of(at->req).session)
-            return call;
+        struct hf_pg_task *task = (struct hf_pg_task *)at;
+        if (task->call.flying && task->call.sent == 0 && task->for_session)
+            return &task->call;
     }
     return NULL;
 }

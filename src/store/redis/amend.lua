@@ -1,7 +1,7 @@
 -- amend.lua - make the own place weigh less.
 --
 -- ARGV 4 name 5 weight
--- -> as show(); { 0, '-', last } there is none
+-- -> as show(); { 0, '-' } there is none
 local owner, name, weight = ARGV[2], ARGV[4], tonumber(ARGV[5])
 
 local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'last', 'hold', 't\n' .. owner,
@@ -10,7 +10,7 @@ local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
 head = { epoch = f[1], last = f[3], hold = f[4] }
 local p = f[5] and parse_place(f[5])
-if not p or p.state == 'b' then return { 0, '-', head.last } end
+if not p or p.state == 'b' then return { 0, '-' } end
 
 if weight < p.weight then
   local line = parse_line(f[6], p.kind)

@@ -4,27 +4,28 @@
 --      0: any, -1: it must be free  8 note 9 secret
 -- KEYS 5 the claim, if it is one
 --
--- -> as show(), or its first six alone; the same with 'r': refused, of which last, nearest
---    and patience count; { 4, kind } those there are of another kind; { 5 } too many wait
+-- -> as show(), or its first five alone; { 0, '-' } it was taken away since it was asked for;
+--    { 0, 'r', seq, -1, 0, 0, 0, false, patience } refused: a place in the way, 0 if it is a claim
+--    that is none of ours; { 4, kind } those there are of another kind; { 5 } too many wait
 local wrong = refusal(f[1], f[2])
 if wrong then return wrong end
 head = { epoch = f[1], last = f[3], hold = f[4], survey = f[7], history = f[8] }
 weight = tonumber(weight)
 
 local function refused(wait)
-  local nearest
+  local there
   for _, letter in ipairs({ 'q', 'h' }) do
     local from, to = range(letter, name)
-    nearest = nearest or call('ZREVRANGEBYLEX', order, to, from, 'LIMIT', 0, 1)[1]
+    there = there or call('ZREVRANGEBYLEX', order, to, from, 'LIMIT', 0, 1)[1]
   end
-  return { 0, 'r', head.last, 0, -1, 0, 0, 0,
-           nearest and match(nearest, '^[^\n]*\n(%d+)') or '0', false, wait or patience() }
+  return { 0, 'r', there and match(there, '^[^\n]*\n(%d+)') or '0', -1, 0, 0, 0, false,
+           wait or patience() }
 end
 
 local before = call('HGET', state, 't\n' .. owner)
 if before then -- asked before; the answer was lost
   local p = parse_place(before)
-  if p.state == 'b' then return refused() end
+  if p.state == 'b' then return { 0, '-' } end
   local line = parse_line(call('HGET', state, 'l\n' .. p.name), p.kind)
   refresh(p.name, line, owner)
   p = parse_place(call('HGET', state, 't\n' .. owner))
@@ -33,16 +34,12 @@ end
 
 local line = parse_line(f[5], kind)
 refresh(name, line)
-local function fits()
-  return line.waiting == 0 and line.used + weight <= capacity(line) and not on_hold()
-end
-if line.kind ~= kind or not fits() then
-  if sweep() then -- it may have been in the way of the dead
-    line = parse_line(call('HGET', state, 'l\n' .. name), kind)
-  end
+local granted = fits(line, line.waiting, weight)
+if (line.kind ~= kind or not granted) and sweep() then -- the dead may have been in the way
+  line = parse_line(call('HGET', state, 'l\n' .. name), kind)
+  granted = fits(line, line.waiting, weight)
 end
 if line.kind ~= kind then return { 4, line.kind } end
-local granted = fits()
 if not granted then
   local most = tonumber(limit)
   if most < 0 then return refused() end

@@ -10,7 +10,7 @@
 -- answer is one text.
 --
 -- -> <seq>  granted, since then; or
---    w <seq> <ahead> <nearest> <patience>  it waits, since then; or as enter.lua answers
+--    w <seq> <ahead> <patience>  it waits, since then; or as enter.lua answers
 local call, sub = redis.call, string.sub
 local state, order = KEYS[1], KEYS[2]
 local owner, name = ARGV[2], ARGV[4]
@@ -32,7 +32,7 @@ if quick then
   quick = sub(session, 1, 16) > now and (not f[4] or f[4] <= now)
 end
 
-if quick and not f[5] then
+if quick and not f[5] then -- fits(): nobody is there, and nobody's weight is above the capacity
   local seq = f[3] < now and now or string.format('%016.0f', f[3] + 1)
   local place = 'h' .. name .. '\n' .. seq .. ' ' .. weight .. ' ' .. owner
   if call('ZADD', order, '0', place, '0', 'o' .. owner) == 2 then
@@ -40,31 +40,26 @@ if quick and not f[5] then
                  name .. '\n' .. note
     call('HSET', state, 'last', seq, 't\n' .. owner, text,
          line_field, kind .. ' ' .. weight .. ' 0 0 ' .. f[1])
-    done, last = seq == now and now or { 0, 'g', seq, seq, -1, now }, seq
+    done, last = seq == now and now or { 0, 'g', seq, -1, now }, seq
     events = f[8] and redis.pcall('RPUSH', KEYS[4], text)
     if not f[7] and (type(events) ~= 'number' or events % 64 ~= 0) then return done end
   else -- asked before; the answer was lost
     call('ZREM', order, place)
   end
 elseif quick and kind == '1' and weight == '1' and limit == '0' and f[3] < now and
-       not (f[7] or f[8]) then
+       not (f[7] or f[8]) then -- not fits(): a mutex that somebody has
   local line, tail = f[5], ' 0 ' .. f[1]
   local waiting = sub(line, 1, 4) == '1 1 ' and sub(line, -#tail) == tail and
                   tonumber(sub(line, 5, -#tail - 1))
   local ends = call('ZRANGEBYLEX', order, '[e', '(f', 'LIMIT', '0', '1')[1]
-  local first = (waiting == 0 and 'h' or 'q') .. name
-  local nearest = waiting and call('ZREVRANGEBYLEX', order, '(' .. first .. '\11',
-                                         '[' .. first .. '\n', 'LIMIT', '0', '1')[1]
   local place = 'q' .. name .. '\n' .. now .. ' 1 ' .. owner
-  -- Else the line is to be counted anew, or to be swept, or does not fit together; or it was
-  -- asked before.
-  if nearest and ends and sub(ends, 2, 17) > now then
+  -- Else the line is to be counted anew, or to be swept; or it was asked before.
+  if waiting and ends and sub(ends, 2, 17) > now then
     if call('ZADD', order, '0', place, '0', 'o' .. owner) == 2 then
       call('HSET', state, 'last', now, 'k\n' .. owner, secret,
            't\n' .. owner, 'w ' .. now .. ' 1 -1 ' .. now .. ' 1 ' .. name .. '\n' .. note,
            line_field, '1 1 ' .. waiting + 1 .. tail)
-      return 'w ' .. now .. ' ' .. waiting + 1 .. ' ' .. sub(nearest, #name + 3, #name + 18) ..
-             ' ' .. sub(ends, 2, 17) - now
+      return 'w ' .. now .. ' ' .. waiting + 1 .. ' ' .. sub(ends, 2, 17) - now
     end
     call('ZREM', order, place)
   end

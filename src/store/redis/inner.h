@@ -59,7 +59,6 @@ void hf_redis_add(struct hf_served *served, const char *text);
 void hf_redis_add_note(struct hf_served *served, const char *text);
 void hf_redis_add_number(struct hf_served *served, uint64_t number);
 void hf_redis_add_seq(struct hf_served *served, uint64_t seq); /* sixteen digits, or 0 */
-void hf_redis_add_seqs(struct hf_served *served, const uint64_t *seq, size_t count);
 void hf_redis_add_kind(struct hf_served *served, const struct hf_shape *shape);
 void hf_redis_add_wish(struct hf_served *served, const struct hf_req *req);
 void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
@@ -211,6 +210,7 @@ struct hf_redis_task {
 
 /* For struct hf_served_ops: a call. */
 void hf_redis_begin(struct hf_served_task *task);
+void hf_redis_begin_read(struct hf_served_task *task);
 void hf_redis_task_send(struct hf_served_task *task);
 
 /* ... and what is special. */

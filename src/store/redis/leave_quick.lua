@@ -44,7 +44,7 @@ elseif member and kind == '1' and not (f[6] or f[7]) then
   local from, to, at = '[q' .. name .. '\n', '(q' .. name .. '\11', #name
   local first = waiting and call('ZLEXCOUNT', order, from, to) == waiting and
                 call('ZRANGEBYLEX', order, from, to, 'LIMIT', '0', '1')[1]
-  if first then
+  if first then -- fits(): a mutex that its only holder gives up
     local next = sub(first, at + 22) -- who it is: <sid>:<id>
     local whom, t = sub(next, 1, 16), call('TIME')
     local now = t[1] .. (#t[2] == 6 and t[2] or sub('00000' .. t[2], -6))

@@ -1,8 +1,7 @@
 -- line.lua - lines and the places in them; follows base.lua where a script changes lines.
 --
--- A place is granted when nobody waits ahead of it and it fits into what is left of the
--- capacity.  `used` and `waiting` are kept, so no line is ever walked; only after data
--- were lost they are counted again.
+-- `used` and `waiting` are kept, so no line is ever walked to find out who is granted (see fits());
+-- only after data were lost they are counted again.
 local head -- of the script: epoch, hold, last; survey, history, see trail(); as texts
 
 -- Range of all members that begin with these two; no name has a control character.
@@ -81,6 +80,17 @@ local function forget_watches(whom)
   end
 end
 
+-- The member of whoever has that seq: h or q, the name, a newline, the place; nil: nobody has.
+local function find_place(name, seq)
+  local found
+  for _, letter in ipairs({ 'h', 'q' }) do
+    local from = fmt('%s%s\n%s', letter, name, seq)
+    found = found or call('ZRANGEBYLEX', order, '[' .. from .. ' ', '(' .. from .. '!',
+                          'LIMIT', 0, 1)[1]
+  end
+  return found
+end
+
 local function hold_end() return tonumber(sub(head.hold, 1, 16)) end
 
 local function on_hold() return head.hold and hold_end() > now end
@@ -101,6 +111,14 @@ local function parse_line(text, kind)
 end
 
 local function capacity(line) return tonumber(match(line.kind, '^%d+')) end
+
+-- The rule: a place is granted if nobody waits ahead of it and it fits beside those who hold; and if
+-- anybody may be granted anything.  enter_quick.lua and leave_quick.lua decide two cases by the same
+-- rule, without calling this: a line that nobody is in, and a mutex.  test/redis/scripts_quick.py
+-- compares them with this.
+local function fits(line, ahead, weight)
+  return ahead == 0 and line.used + weight <= capacity(line) and not on_hold()
+end
 
 local function has_slots(line)
   return line.kind ~= '1' and line.kind ~= '1c' and line.kind ~= '4294967295'
@@ -145,7 +163,7 @@ local function advance(name, line, me)
     local first = call('ZRANGEBYLEX', order, from, to, 'LIMIT', 0, 1)[1]
     local weight, whom, id = match(first, '^[^\n]*\n%d+ (%d+) (%x+):(%d+)$')
     local owner = whom .. ':' .. id
-    if line.used + tonumber(weight) > capacity(line) then break end
+    if not fits(line, 0, tonumber(weight)) then break end
     if left_to_grant == 0 then
       call('ZADD', order, 0, 'p' .. name)
       unfinished = true
@@ -346,20 +364,14 @@ local function patience()
 end
 
 -- A place as its owner sees it:
---   { 0, state, last, seq, slot, since, weight, ahead, nearest, asked, patience }
--- `nearest` is the seq next ahead of one that waits.  `waiting`: how many are ahead of it
--- there, if that is known.
+--   { 0, state, seq, slot, since, weight, ahead, asked, patience }
+-- `ahead` is told of one that waits.  `waiting`: how many wait ahead of it, if that is known.
 local function show(p, owner, asked, waiting)
-  local to, from = '(' .. member(p, owner), range(p.state == 'g' and 'h' or 'q', p.name)
-  local ahead, nearest, wait = waiting or call('ZLEXCOUNT', order, from, to), '0', 0
+  local ahead, wait = 0, 0
   if p.state == 'w' then
-    local first, last = range('h', p.name)
-    local m = ahead > 0 and call('ZREVRANGEBYLEX', order, to, from, 'LIMIT', 0, 1)[1] or
-              call('ZREVRANGEBYLEX', order, last, first, 'LIMIT', 0, 1)[1]
-    nearest = m and match(m, '^[^\n]*\n(%d+)') or '0'
-    ahead = ahead + call('ZLEXCOUNT', order, first, last)
+    waiting = waiting or call('ZLEXCOUNT', order, range('q', p.name), '(' .. member(p, owner))
+    ahead = waiting + call('ZLEXCOUNT', order, range('h', p.name))
     wait = patience()
   end
-  return { 0, p.state, head.last, p.seq, p.slot, p.since, p.weight, ahead, nearest,
-           asked or false, wait }
+  return { 0, p.state, p.seq, p.slot, p.since, p.weight, ahead, asked or false, wait }
 end

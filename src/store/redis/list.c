@@ -17,11 +17,12 @@
 #define TEXT_MAX  (256 * 1024 * 1024)
 #define SINCE_MAX ((int64_t)1 << 60)
 #define LEFT_MAX  ((int64_t)24 * 3600 * 1000000)
+#define WAITS     (-2) /* a slot */
 
 /* ---- One place ------------------------------------------------------------------ */
 
 /* "<state> <seq> <weight> <slot> <since> <kind> <name>\n<note>", cut up where it is.
- * While the list is made, `asked` tells those who wait. */
+ * While the list is made, `slot` tells those who wait. */
 bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret)
 {
     char    state, claim = '\0';
@@ -42,7 +43,8 @@ bool hf_redis_ticket_parse(char *text, struct hf_ticket *ret)
     ret->shape = hf_shape_read(weight, capacity, claim == 'c');
     ret->line = name;
     ret->note = end + 1;
-    ret->asked = state == 'w' ? "" : NULL;
+    if (state == 'w')
+        ret->slot = WAITS;
     return true;
 }
 
@@ -148,7 +150,7 @@ static size_t without_twins(struct hf_ticket *ticket, size_t count)
                     strcmp(ticket[kept - 1].line, ticket[i].line) == 0;
         if (!twin)
             ticket[kept++] = ticket[i];
-        else if (ticket[i].asked == NULL) /* it holds: that was told last */
+        else if (ticket[i].slot != WAITS) /* it holds: that was told last */
             ticket[kept - 1] = ticket[i];
     }
     return kept;
@@ -167,7 +169,7 @@ static size_t add_held_off(struct hf_ticket *ticket, size_t count, const char *n
              "data",
              (double)us / 1e6);
     for (size_t i = 0; i < count && us > 0; i++)
-        if (ticket[i].asked != NULL &&
+        if (ticket[i].slot == WAITS &&
             (i == 0 || strcmp(ticket[i - 1].line, ticket[i].line) != 0))
             ticket[all++] = stand_in(ticket[i].line, ticket[i].shape, note);
     if (count == 0 && name != NULL && us > 0)
@@ -197,7 +199,8 @@ static void tell_listing(struct hf_served_task         *task,
     count = add_held_off(ticket, count, name, held_off, note, sizeof note);
     assert(count <= room);
     for (size_t i = 0; i < count; i++)
-        ticket[i].asked = NULL;
+        if (ticket[i].slot == WAITS)
+            ticket[i].slot = -1;
     hf_served_listed(task, count, listing->stamp);
 }
 

@@ -1,7 +1,7 @@
 -- read.lua - the own place as it is.
 --
 -- ARGV 4 name 5 leave a mark in the stream to the replicas (1)
--- -> as show(); { 0, '-', last } there is none
+-- -> as show(); { 0, '-' } there is none
 local owner, name = ARGV[2], ARGV[4]
 
 local f = call('HMGET', state, 'epoch', 's\n' .. sid, 'last', 'hold', 't\n' .. owner,
@@ -13,10 +13,8 @@ if ARGV[5] == '1' then
   insist()
   call('HSET', state, 'epoch', ARGV[1])
 end
-if not f[5] then return { 0, '-', head.last } end
-
-local p = parse_place(f[5])
-if p.state == 'b' then return { 0, '-', head.last } end
+local p = f[5] and parse_place(f[5])
+if not p or p.state == 'b' then return { 0, '-' } end
 insist()
 refresh(name, parse_line(f[6], p.kind), owner)
 if p.state == 'w' then

@@ -34,7 +34,7 @@ static void on_waited(struct hf_redis *redis, void *data, const redisReply *repl
         hf_task_finish(&task->base, HF_EDOWN); /* without a place nobody wants to know */
     } else {
         place->safe = true;
-        hf_served_show_place(task, place);
+        hf_served_show(task);
     }
 }
 

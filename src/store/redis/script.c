@@ -166,12 +166,6 @@ void hf_redis_add_seq(struct hf_served *served, uint64_t seq)
     add_digits(served, seq, seq != 0 ? 16 : 0);
 }
 
-void hf_redis_add_seqs(struct hf_served *served, const uint64_t *seq, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        hf_redis_add_seq(served, seq[i]);
-}
-
 void hf_redis_add_kind(struct hf_served *served, const struct hf_shape *shape)
 {
     char   text[HF_REDIS_DIGITS + 1];
@@ -299,8 +293,8 @@ void hf_redis_send(struct hf_redis *redis, struct hf_redis_call *call,
 /* ---- Answers -------------------------------------------------------------------- */
 
 /* Most often ENTER is answered by a text, for all that show() in line.lua tells: "SEQ", for
- * { 0, 'g', seq, seq, -1, seq }; or "w SEQ AHEAD NEAREST PATIENCE", for { 0, 'w', seq, seq, -1,
- * seq, 0, ahead, nearest, false, patience }.  And LEAVE is answered by 0, for { 0, 0 }. */
+ * { 0, 'g', seq, -1, seq }; or "w SEQ AHEAD PATIENCE", for { 0, 'w', seq, -1, seq, 0, ahead,
+ * false, patience }.  And LEAVE is answered by 0, for { 0, 0 }. */
 static bool is_short(const redisReply *reply)
 {
     return reply != NULL && reply->type == REDIS_REPLY_STRING;
@@ -308,10 +302,10 @@ static bool is_short(const redisReply *reply)
 
 static int64_t short_number(const char *text, size_t index)
 {
-    static const int words[] = { [2] = 1, [3] = 1, [5] = 1, [7] = 2, [8] = 3, [10] = 4 };
+    static const int words[] = { [2] = 1, [4] = 1, [6] = 2, [8] = 3 };
     int              word = index < sizeof words / sizeof *words ? words[index] : 0;
 
-    if (index == 4) /* the slot */
+    if (index == 3) /* the slot */
         return -1;
     if (text[0] != 'w') /* then it has but one */
         return word == 1 ? strtoll(text, NULL, 10) : 0;

@@ -62,11 +62,11 @@ static void free_task(struct hf_task *task)
 
 static const struct hf_served_ops ops = {
     .begin = hf_redis_begin,
+    .begin_read = hf_redis_begin_read,
     .add_number = hf_redis_add_number,
     .add_text = hf_redis_add,
     .add_note = hf_redis_add_note,
     .add_seq = hf_redis_add_seq,
-    .add_seqs = hf_redis_add_seqs,
     .add_wish = hf_redis_add_wish,
     .send = hf_redis_task_send,
     .number = hf_redis_number,

@@ -9,25 +9,19 @@ struct form {
     bool                 own; /* it is about the own place, else about the session */
 };
 
-static struct form form_of(const struct hf_req *req)
-{
-    static const struct form forms[] = {
-        [HF_ENTER] = { HF_REDIS_ENTER, true },
-        [HF_READ] = { HF_REDIS_READ, true },
-        [HF_WATCH] = { HF_REDIS_WATCH, false },
-        [HF_LEAVE] = { HF_REDIS_LEAVE, true },
-        [HF_LIST] = { HF_REDIS_LIST, false },
-        [HF_BREAK] = { HF_REDIS_BREAK, false },
-        [HF_AMEND] = { HF_REDIS_AMEND, true },
-        [HF_ASK] = { HF_REDIS_ASK, false },
-        [HF_PROVE] = { HF_REDIS_PROVE, false },
-        [HF_EXAMINE] = { HF_REDIS_EXAMINE, false },
-        [HF_SURVEY] = { HF_REDIS_SURVEY, false },
-        [HF_HISTORY] = { HF_REDIS_HISTORY, false },
-    };
-
-    return forms[req->op == HF_PROVE && req->id != 0 ? HF_READ : req->op];
-}
+static const struct form forms[] = {
+    [HF_ENTER] = { HF_REDIS_ENTER, true },
+    [HF_WATCH] = { HF_REDIS_WATCH, false },
+    [HF_LEAVE] = { HF_REDIS_LEAVE, true },
+    [HF_LIST] = { HF_REDIS_LIST, false },
+    [HF_BREAK] = { HF_REDIS_BREAK, false },
+    [HF_AMEND] = { HF_REDIS_AMEND, true },
+    [HF_ASK] = { HF_REDIS_ASK, false },
+    [HF_PROVE] = { HF_REDIS_PROVE, false },
+    [HF_EXAMINE] = { HF_REDIS_EXAMINE, false },
+    [HF_SURVEY] = { HF_REDIS_SURVEY, false },
+    [HF_HISTORY] = { HF_REDIS_HISTORY, false },
+};
 
 /* A claim has a key of its own, which has to be named if the script may touch it. */
 static bool may_touch_claim(const struct hf_served *served, const struct hf_req *req,
@@ -48,7 +42,7 @@ static bool may_touch_claim(const struct hf_served *served, const struct hf_req 
     }
 }
 
-/* READ leaves a mark in the stream to the replicas: to prove that the server can write,
+/* Reading leaves a mark in the stream to the replicas: to prove that the server can write,
  * or for them to confirm. */
 static bool leaves_mark(const struct hf_redis *redis, const struct hf_req *req)
 {
@@ -58,29 +52,39 @@ static bool leaves_mark(const struct hf_redis *redis, const struct hf_req *req)
            (redis->config.replicas > 0 && place != NULL && !place->safe);
 }
 
-void hf_redis_begin(struct hf_served_task *task)
+static void begin_call(struct hf_served_task *task, const struct form *form)
 {
     struct hf_redis     *redis = (struct hf_redis *)hf_served_of(task);
     const struct hf_req *req = task->base.req;
-    struct form          form = form_of(req);
-    bool                 claim = may_touch_claim(&redis->served, req, &form);
+    bool                 claim = may_touch_claim(&redis->served, req, form);
 
     assert(!task->flying && (!claim || req->name != NULL));
-    if (form.script == HF_REDIS_ENTER && !redis->session.locks)
+    if (form->script == HF_REDIS_ENTER && !redis->session.locks)
         hf_redis_session_use(redis);
-    ((struct hf_redis_task *)task)->script = form.script;
-    hf_redis_script(redis, form.script, claim);
+    ((struct hf_redis_task *)task)->script = form->script;
+    hf_redis_script(redis, form->script, claim);
     if (claim)
         hf_redis_add_claim(redis, req->name);
-    if (form.own)
+    if (form->own)
         hf_redis_add_owner(redis, req->id);
     else
         hf_redis_add_who(redis);
-    if (req->name != NULL || form.script == HF_REDIS_HISTORY ||
-        form.script == HF_REDIS_LIST)
+    if (req->name != NULL || form->script == HF_REDIS_HISTORY ||
+        form->script == HF_REDIS_LIST)
         hf_redis_add_note(&redis->served, req->name);
-    if (form.script == HF_REDIS_READ)
-        hf_redis_add(&redis->served, leaves_mark(redis, req) ? "1" : "0");
+}
+
+void hf_redis_begin(struct hf_served_task *task)
+{
+    begin_call(task, &forms[task->base.req->op]);
+}
+
+void hf_redis_begin_read(struct hf_served_task *task)
+{
+    struct hf_redis *redis = (struct hf_redis *)hf_served_of(task);
+
+    begin_call(task, &(struct form){ HF_REDIS_READ, true });
+    hf_redis_add(&redis->served, leaves_mark(redis, task->base.req) ? "1" : "0");
 }
 
 static void on_reply(struct hf_redis *redis, void *data, const redisReply *reply)

@@ -204,6 +204,7 @@ void hf_task_again(struct hf_task *task)
     take_out(task);
     hf_requests_append(&remote->repeat, req);
     remote->cancels |= req->canceled;
+    remote->base.wake = 0;
     task_free(task);
 }
 

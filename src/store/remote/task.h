@@ -109,8 +109,8 @@ void hf_task_finish(struct hf_task *task, int status);
 void hf_task_fail(struct hf_task *task, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The server did nothing of it: it is begun again, before all that was not begun yet, in
- * the same order.  The task is gone. */
+/* The server did nothing of it, or nothing that is left: it is begun again, before all that
+ * was not begun yet, in the same order.  The task is gone. */
 void hf_task_again(struct hf_task *task);
 
 #endif

@@ -1,4 +1,5 @@
-/* list.c - LIST: every place in one line, or in all. */
+/* list.c - LIST and EXAMINE: every place in one line, or in all; and what a person should know of
+ * them, for which each server is called in its own way. */
 #include "store/served/served.h"
 
 #include "base/grow.h"
@@ -38,7 +39,8 @@ void hf_served_listed(struct hf_served_task *task, size_t count, uint64_t stamp)
     assert(count <= served->ticket_room);
     hf_served_sort(served->ticket, count);
     task->base.req->stamp = stamp;
-    hf_served_give(task, served->ticket, count, count);
+    task->base.req->line = (struct hf_line){ .ticket = served->ticket, .count = count };
+    hf_task_finish(&task->base, 0);
 }
 
 void hf_served_list(struct hf_served_task *task)
@@ -47,4 +49,16 @@ void hf_served_list(struct hf_served_task *task)
 
     ops->begin(task);
     hf_served_send(task, ops->list);
+}
+
+void hf_served_findings(struct hf_served_task *task, struct hf_finding_list *list)
+{
+    if (list->failed) {
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+    } else {
+        task->base.req->finding = list->finding;
+        task->base.req->findings = list->count;
+        hf_task_finish(&task->base, 0);
+    }
+    hf_finding_list_clear(list);
 }

@@ -59,12 +59,19 @@ struct hf_served_place *hf_served_place_new(struct hf_served    *served,
     return place;
 }
 
+/* Those that wait for news of it are begun again. */
+static void wake_watches(struct hf_served_place *place)
+{
+    while (place->watch != NULL)
+        hf_task_again(&place->watch->base);
+}
+
 static void free_place(struct hf_served *served, struct hf_served_place *place)
 {
-    while (place->watch != NULL) /* it is looked at again, and found gone */
-        hf_served_watch_fire(place->watch);
+    wake_watches(place); /* they find it gone */
     assert(served->places > 0);
     free(place->note);
+    free(place->asked);
     free(place);
     served->places--;
 }
@@ -96,8 +103,7 @@ void hf_served_places_drop(struct hf_served *served)
 void hf_served_place_news(struct hf_served_place *place)
 {
     place->news++;
-    while (place->watch != NULL)
-        hf_served_watch_fire(place->watch);
+    wake_watches(place);
 }
 
 void hf_served_news_all(struct hf_served *served)
@@ -119,20 +125,22 @@ void hf_served_place_secret(const struct hf_served_place *place,
 
 void hf_served_granted(struct hf_served_place *place, int slot, int64_t since)
 {
-    place->granted = place->told = true;
+    place->granted = true;
     place->slot = slot;
     place->since = since;
-    hf_served_place_news(place);
+    wake_watches(place);
 }
 
+/* Of one that is granted already it tells nothing. */
 static void on_granted(struct hf_served_place *place, const char *rest)
 {
     int      slot = -1;
     int64_t  since = 0;
     uint64_t secret = 0;
 
-    if (!place->granted &&
-        sscanf(rest, "%d %" SCNd64 " %" SCNx64, &slot, &since, &secret) == 3 &&
+    if (place->granted)
+        return;
+    if (sscanf(rest, "%d %" SCNd64 " %" SCNx64, &slot, &since, &secret) == 3 &&
         secret == place->secret)
         hf_served_granted(place, slot, since);
     else
@@ -161,13 +169,10 @@ bool hf_served_message(struct hf_served *served, const char *text)
         hf_served_place_find(served, strtoull(text + 2, &rest, 10));
     if (place == NULL)
         return true;
-    if (text[0] == 'g') {
-        on_granted(place, rest);
-        return true;
-    }
-    place->told = false; /* only a READ tells */
     place->doubted |= text[0] == 'b';
-    place->asks += text[0] == 'a';
-    hf_served_place_news(place);
+    if (text[0] == 'g')
+        on_granted(place, rest);
+    else
+        hf_served_place_news(place);
     return true;
 }

@@ -3,10 +3,10 @@
  *   store.c    what requests at work (remote/task.h) need of such a store
  *   session.c  which session is ours, and its will
  *   place.c    places we have or want, and what messages say of them
- *   call.c     a call of the server           answer.c  how it stands with a place
- *   enter.c read.c amend.c leave.c watch.c break.c ask.c prove.c list.c examine.c
- *   survey.c history.c  the verbs
- *   anybody.c  what the verbs share that are about anybody's place
+ *   call.c     a call of the server           answer.c  how a place stands
+ *   own.c      ENTER, AMEND, LEAVE and PROVE of the own place
+ *   watch.c    WATCH                          anybody.c BREAK, ASK and PROVE, by a token
+ *   list.c     LIST, EXAMINE                  survey.c history.c  SURVEY, HISTORY
  *
  * Such a server keeps count of a line and grants a place when it fits.  It tells the
  * place's session, unasked: that it is granted, that somebody took it away, that somebody
@@ -28,23 +28,25 @@ struct hf_served_task;
 
 /* ---- place.c -------------------------------------------------------------------- */
 
+/* What we know of it is what the server said last; but for `news`, which says that there is
+ * more to know. */
 struct hf_served_place {
     struct hf_served_place *next;  /* of its bucket */
-    struct hf_served_task  *watch; /* those that wait for news of it, by next_watch */
+    struct hf_served_task  *watch; /* those at rest until there is news, by next_watch */
     uint64_t                id;
     struct hf_shape         shape;
     uint64_t                seq;     /* also its token; 0: not answered yet */
     bool                    granted; /* by an answer or by a message */
-    bool                    told;    /* ... by a message, nothing read since */
     bool                    away;    /* somebody took it: the server's record says so */
-    bool                    doubted; /* a message says that somebody took it */
+    bool                    doubted; /* a message said so, and nothing was read since */
     bool                    leaving;
     bool                    safe; /* enough replicas know that it is granted */
     int                     slot;
     int64_t                 since;
-    uint64_t                news;    /* messages about it */
-    uint64_t                read;    /* ... that its owner has read of */
-    uint64_t                asks;    /* messages that somebody asks for it, not read of */
+    uint64_t                ahead;   /* places, while it waits */
+    char                   *asked;   /* why somebody asks for it, or NULL */
+    uint64_t                news;    /* reasons to read it, counted */
+    uint64_t                read;    /* ... so many of them were read */
     uint64_t                version; /* the store's: what it last heard of it */
     uint64_t                secret;  /* what a message that grants it must know */
     char                   *note;
@@ -62,7 +64,7 @@ void                    hf_served_places_drop(struct hf_served *served);
 void hf_served_place_secret(const struct hf_served_place *place,
                             char                          ret[HF_SERVED_SECRET]);
 
-/* There is news of it: what waits for that is answered. */
+/* There is news of it: a WATCH of it reads. */
 void hf_served_place_news(struct hf_served_place *place);
 
 /* Something may have been missed: whoever waits for news is woken, and reads. */
@@ -93,16 +95,14 @@ typedef void hf_served_on_answer(struct hf_served_task *task, int code,
 struct hf_served_task {
     struct hf_task          base;
     struct hf_served_task  *next_watch; /* of the same place */
-    struct hf_served_place *place;      /* whose watch it is */
+    struct hf_served_place *place;      /* at which it rests */
     hf_served_on_answer    *on_answer;  /* what the verb does with the answer */
     bool                    flying;     /* a call of it is under way */
     uint64_t                session;    /* which of ours that call is for */
-    bool                    outside;    /* a watch of a whole line */
-    bool                    fired; /* ... that is over, once the server has answered */
-    hf_time                 due;   /* ... at the latest then; 0: no such time */
-    uint64_t                news;  /* of the place, when the call was sent */
-    uint64_t                asks;
-    struct hf_served_past  *past; /* HISTORY: what has been told so far */
+    bool                    outside;    /* WATCH: the server is to tell of the line */
+    hf_time                 due;        /* ... at the latest then; 0: no such time */
+    uint64_t                news;       /* of the place, when the call was sent */
+    struct hf_served_past  *past;       /* HISTORY: what has been told so far */
 };
 
 static inline struct hf_served *hf_served_of(const struct hf_served_task *task)
@@ -148,14 +148,15 @@ enum hf_served_fault {
 
 struct hf_served_ops {
     /* A call: our session, the place and the line of the request, as the server wants them
-     * for this verb; PROVE of the own place is as READ.  Then what else it takes. */
+     * for this verb.  Then what else it takes.  begin_read: of the function that tells how
+     * the own place stands, which WATCH and PROVE call, and which takes no more. */
     void (*begin)(struct hf_served_task *task);
+    void (*begin_read)(struct hf_served_task *task);
     void (*add_number)(struct hf_served *served, uint64_t number);
     void (*add_text)(struct hf_served *served, const char *text);
     void (*add_note)(struct hf_served *served,
                      const char       *text); /* anybody's; NULL: "" */
     void (*add_seq)(struct hf_served *served, uint64_t seq);
-    void (*add_seqs)(struct hf_served *served, const uint64_t *seq, size_t count);
     void (*add_wish)(struct hf_served    *served,
                      const struct hf_req *req); /* ENTER's: shape, only_free, limit */
     void (*send)(struct hf_served_task *task);
@@ -190,7 +191,7 @@ struct hf_served_ops {
     bool (*renew)(struct hf_served *served);
 
     /* A place that we are granted has to be confirmed, if the store `confirms`: then it is
-     * `safe`, and hf_served_show_place().  NULL: never. */
+     * `safe`, and hf_served_show().  NULL: never. */
     void (*confirm)(struct hf_served_task *task);
 
     /* Of a line that is watched: when that ends at the latest; 0: no such time. */
@@ -295,13 +296,11 @@ bool hf_served_failed(struct hf_served_task *task, enum hf_served_fault fault,
 /* What the server says of a place. */
 struct hf_served_answer {
     char        state; /* g granted, w waiting, r refused: not in line, - there is none */
-    uint64_t    stamp;
-    uint64_t    seq;
+    uint64_t    seq;   /* r: of a place that is in the way, 0 if that is not known */
     int         slot;
     int64_t     since;
     uint32_t    weight; /* 0: as it was wanted */
-    uint64_t    ahead;
-    uint64_t    nearest; /* w, r: seq of one that is in the way */
+    uint64_t    ahead;  /* w */
     const char *asked;
     int64_t     patience; /* w, r: microseconds until it is worth to renew; 0: never */
 };
@@ -309,35 +308,31 @@ struct hf_served_answer {
 struct hf_served_answer hf_served_parse(const struct hf_served *served,
                                         const void             *reply);
 
-/* Take note of such an answer, and answer the request by it. */
+/* Take note of such an answer, and go on by it: hf_served_show(). */
 hf_served_on_answer hf_served_shown;
 
-/* ... by what is known of the place already: that it is granted. */
-void hf_served_show_place(struct hf_served_task        *task,
-                          const struct hf_served_place *place);
+/* How a place stands, as far as we know; NULL: there is none. */
+struct hf_standing hf_served_standing(const struct hf_served_place *place);
 
-/* The same if a message said so, and if that is all there is to know: to have a lock
- * alone means that nobody is ahead.  False: the server has to be called. */
-bool hf_served_show_known(struct hf_served_task *task, struct hf_served_place *place);
+/* Answer by that; a WATCH may have to wait on. */
+void hf_served_show(struct hf_served_task *task);
 
-/* For an answer to come: what news of the place it will have taken into account. */
-void hf_served_remember_news(struct hf_served_task        *task,
-                             const struct hf_served_place *place);
-
-/* End it with these tickets, lent for the time of done(). */
-void hf_served_give(struct hf_served_task *task, const struct hf_ticket *ticket,
-                    size_t count, size_t me);
+/* It is granted, but that has to be confirmed. */
+static inline bool hf_served_is_unsafe(const struct hf_served       *served,
+                                       const struct hf_served_place *place)
+{
+    return served->confirms && place->granted && !place->safe;
+}
 
 /* ---- The verbs ------------------------------------------------------------------ */
 
 void hf_served_enter(struct hf_served_task *task);
-void hf_served_read(struct hf_served_task *task);
 void hf_served_amend(struct hf_served_task *task);
 void hf_served_leave(struct hf_served_task *task);
 void hf_served_watch(struct hf_served_task *task);
-void hf_served_break(struct hf_served_task *task);
-void hf_served_ask(struct hf_served_task *task);
+void hf_served_anybody(struct hf_served_task *task); /* BREAK, ASK, PROVE by a token */
 void hf_served_prove(struct hf_served_task *task);
+void hf_served_prove_own(struct hf_served_task *task);
 void hf_served_list(struct hf_served_task *task);
 void hf_served_survey(struct hf_served_task *task);
 void hf_served_history(struct hf_served_task *task);
@@ -347,11 +342,6 @@ void hf_served_history(struct hf_served_task *task);
 struct hf_ticket *hf_served_tickets(struct hf_served *served, size_t count);
 void              hf_served_sort(struct hf_ticket *ticket, size_t count);
 void hf_served_listed(struct hf_served_task *task, size_t count, uint64_t stamp);
-
-/* anybody.c.  BREAK, ASK: begin the call.  What such a call is answered: is the place
- * there? */
-void                hf_served_begin_other(struct hf_served_task *task);
-hf_served_on_answer hf_served_found;
 
 /* EXAMINE: answer by these, and clear them. */
 void hf_served_findings(struct hf_served_task *task, struct hf_finding_list *list);
@@ -375,8 +365,8 @@ hf_time hf_served_survey_wake(const struct hf_served *served);
 
 /* ---- watch.c -------------------------------------------------------------------- */
 
-/* What it waits for has happened. */
-void hf_served_watch_fire(struct hf_served_task *task);
+/* The WATCH of a place: answer it, call the server, or let it rest. */
+void hf_served_watch_place(struct hf_served_task *task);
 
 /* A line has changed; NULL: any may have. */
 void hf_served_changed(struct hf_served *served, const char *name);

@@ -26,12 +26,11 @@ void hf_served_finish(struct hf_served *served)
 void hf_served_begin(struct hf_task *task)
 {
     static void (*const verbs[])(struct hf_served_task *) = {
-        [HF_ENTER] = hf_served_enter,     [HF_READ] = hf_served_read,
-        [HF_WATCH] = hf_served_watch,     [HF_LEAVE] = hf_served_leave,
-        [HF_LIST] = hf_served_list,       [HF_BREAK] = hf_served_break,
-        [HF_AMEND] = hf_served_amend,     [HF_ASK] = hf_served_ask,
-        [HF_PROVE] = hf_served_prove,     [HF_SURVEY] = hf_served_survey,
-        [HF_HISTORY] = hf_served_history,
+        [HF_ENTER] = hf_served_enter,   [HF_WATCH] = hf_served_watch,
+        [HF_LEAVE] = hf_served_leave,   [HF_LIST] = hf_served_list,
+        [HF_BREAK] = hf_served_anybody, [HF_AMEND] = hf_served_amend,
+        [HF_ASK] = hf_served_anybody,   [HF_PROVE] = hf_served_prove,
+        [HF_SURVEY] = hf_served_survey, [HF_HISTORY] = hf_served_history,
     };
     const struct hf_served *served = (const struct hf_served *)task->remote;
 
@@ -49,8 +48,6 @@ void hf_served_end_task(struct hf_task *base)
     assert(!task->flying);
     hf_served_watch_end(task);
     hf_served_survey_ended(task);
-    assert(hf_served_of(task)->outsiders >= task->outside);
-    hf_served_of(task)->outsiders -= task->outside;
 }
 
 /* If its call is under way, it ends with the answer. */

@@ -1,7 +1,19 @@
-/* watch.c - WATCH: wait for news of the own place, or of a whole line.
+/* watch.c - WATCH: until the own place stands in another way, or a line has changed.
  *
- * Of the own place the server tells us unasked, so that costs nothing.  To hear of
- * changes of a line one has to say so there; it is told once.
+ * Of the own place the server tells us unasked, so to wait costs nothing.  What we know of
+ * it is at the place; this is what decides, when a WATCH begins and after every answer:
+ *
+ *     there is no such place (any more) ---------------------------------> done: NONE
+ *     there was news of it that nobody has read -------> read it --answer--> decide again
+ *     it stands in another way than the caller knows --------------------> done
+ *     it follows the line, and the server does not tell us of that yet
+ *                                   --> call WATCH --answer--> news: decide again
+ *     else it rests at the place; with the next news it is begun again
+ *
+ * What changed before the server began to tell us of a line is read behind that, so
+ * nothing is missed.
+ *
+ * To hear of changes of a line one has to say so at the server; it is told once.
  */
 #include "store/served/served.h"
 
@@ -10,8 +22,18 @@
 
 /* ---- The end of one ------------------------------------------------------------- */
 
+static void end_outside(struct hf_served_task *task)
+{
+    struct hf_served *served = hf_served_of(task);
+
+    assert(served->outsiders >= task->outside);
+    served->outsiders -= task->outside;
+    task->outside = false;
+}
+
 void hf_served_watch_end(struct hf_served_task *task)
 {
+    end_outside(task);
     if (task->place == NULL)
         return;
     struct hf_served_task **at = &task->place->watch;
@@ -23,34 +45,31 @@ void hf_served_watch_end(struct hf_served_task *task)
     task->place = NULL;
 }
 
-/* What it waits for has happened.  If a call is under way, its answer comes
- * first. */
-void hf_served_watch_fire(struct hf_served_task *task)
-{
-    assert(task->base.req->op == HF_WATCH && !task->fired);
-    if (task->flying) {
-        hf_served_watch_end(task);
-        task->fired = true;
-    } else {
-        hf_task_finish(&task->base, 0);
-    }
-}
+/* ---- A line has changed --------------------------------------------------------- */
 
-static bool is_open(const struct hf_served_task *task)
-{
-    return task->outside && !task->fired;
-}
-
-/* One is fired at a time, for done() may end others. */
+/* One at a time, for done() may end others. */
 static struct hf_served_task *find_watching(const struct hf_served *served,
                                             const char             *name)
 {
     for (struct hf_task *at = served->outsiders > 0 ? served->remote.tasks : NULL;
          at != NULL; at = at->next)
-        if (is_open((struct hf_served_task *)at) &&
+        if (((struct hf_served_task *)at)->outside &&
             (name == NULL || strcmp(at->req->name, name) == 0))
             return (struct hf_served_task *)at;
     return NULL;
+}
+
+/* If a call is under way, its answer comes first. */
+static void line_changed(struct hf_served_task *task)
+{
+    struct hf_served_place *place =
+        hf_served_place_find(hf_served_of(task), task->base.req->id);
+
+    end_outside(task);
+    if (place != NULL)
+        hf_served_place_news(place);
+    else if (!task->flying)
+        hf_task_finish(&task->base, 0);
 }
 
 void hf_served_changed(struct hf_served *served, const char *name)
@@ -58,7 +77,7 @@ void hf_served_changed(struct hf_served *served, const char *name)
     struct hf_served_task *task;
 
     while ((task = find_watching(served, name)) != NULL)
-        hf_served_watch_fire(task);
+        line_changed(task);
 }
 
 /* ---- Time ----------------------------------------------------------------------- */
@@ -70,7 +89,7 @@ static struct hf_served_task *first_due(const struct hf_served *served)
     for (struct hf_task *at = served->outsiders > 0 ? served->remote.tasks : NULL;
          at != NULL; at = at->next) {
         struct hf_served_task *task = (struct hf_served_task *)at;
-        if (is_open(task) && task->due != 0 && (first == NULL || task->due < first->due))
+        if (task->outside && task->due != 0 && (first == NULL || task->due < first->due))
             first = task;
     }
     return first;
@@ -81,7 +100,7 @@ void hf_served_watches_run(struct hf_served *served)
     struct hf_served_task *task;
 
     while ((task = first_due(served)) != NULL && task->due <= served->remote.now)
-        hf_served_watch_fire(task);
+        line_changed(task);
     hf_served_survey_run(served);
 }
 
@@ -92,42 +111,83 @@ hf_time hf_served_watches_wake(const struct hf_served *served)
     return hf_sooner(task != NULL ? task->due : HF_NEVER, hf_served_survey_wake(served));
 }
 
-/* ---- The beginning -------------------------------------------------------------- */
+/* ---- A line --------------------------------------------------------------------- */
 
-/* The server knows that we watch. */
+/* The server knows that we watch, unless it has changed already. */
 static void on_watching(struct hf_served_task *task, int code, const void *reply)
 {
-    struct hf_served *served = hf_served_of(task);
-    bool              changed = served->ops->number(reply, 1) != 0;
+    struct hf_served       *served = hf_served_of(task);
+    const struct hf_req    *req = task->base.req;
+    struct hf_served_place *place = hf_served_place_find(served, req->id);
 
     (void)code;
     task->due = served->ops->watch_until(served, reply);
-    if (task->base.req->canceled)
+    if (served->ops->number(reply, 1) != 0)
+        end_outside(task);
+    if (req->id != 0) {
+        if (place != NULL)
+            place->news++;
+        hf_served_watch_place(task);
+    } else if (req->canceled) {
         hf_task_finish(&task->base, HF_ECANCELED);
-    else if (task->fired || changed)
+    } else if (!task->outside) {
         hf_task_finish(&task->base, 0);
+    }
 }
 
-static void watch_line(struct hf_served_task *task)
+/* From now on, for a message may be quicker than the answer. */
+static void watch_line(struct hf_served_task *task, uint64_t stamp, uint64_t token)
 {
-    struct hf_served    *served = hf_served_of(task);
-    const struct hf_req *req = task->base.req;
+    struct hf_served *served = hf_served_of(task);
 
-    assert(!task->outside && req->name != NULL);
+    assert(!task->outside && task->base.req->name != NULL);
     task->outside = true;
+    task->due = 0;
     served->outsiders++;
     served->ops->begin(task);
-    served->ops->add_number(served, req->stamp);
-    served->ops->add_seqs(served, req->seqs, req->id == 0 ? req->count : 0);
+    served->ops->add_number(served, stamp);
+    served->ops->add_seq(served, token);
     hf_served_send(task, on_watching);
 }
 
-static void watch_place(struct hf_served_task *task, struct hf_served_place *place)
+/* ---- The own place -------------------------------------------------------------- */
+
+static void rest(struct hf_served_task *task, struct hf_served_place *place)
 {
     assert(task->place == NULL);
     task->place = place;
     task->next_watch = place->watch;
     place->watch = task;
+}
+
+static void read_place(struct hf_served_task *task, const struct hf_served_place *place)
+{
+    task->news = place->news;
+    hf_served_of(task)->ops->begin_read(task);
+    hf_served_send(task, hf_served_shown);
+}
+
+void hf_served_watch_place(struct hf_served_task *task)
+{
+    struct hf_served       *served = hf_served_of(task);
+    struct hf_req          *req = task->base.req;
+    struct hf_served_place *place = hf_served_place_find(served, req->id);
+    struct hf_standing      now = hf_served_standing(place);
+
+    assert(!task->flying);
+    if (req->canceled) {
+        hf_task_finish(&task->base, HF_ECANCELED);
+    } else if (now.state != HF_STAND_NONE && (place->news != place->read ||
+                                              hf_served_is_unsafe(served, place))) {
+        read_place(task, place);
+    } else if (now.state == HF_STAND_NONE || hf_standing_differs(&now, req)) {
+        req->standing = now;
+        hf_task_finish(&task->base, 0);
+    } else if (req->follow && !place->granted && !task->outside) {
+        watch_line(task, 0, place->seq);
+    } else {
+        rest(task, place);
+    }
 }
 
 void hf_served_watch(struct hf_served_task *task)
@@ -138,12 +198,11 @@ void hf_served_watch(struct hf_served_task *task)
 
     if (served->ops->want_news != NULL)
         served->ops->want_news(served, place == NULL || !place->granted);
-    if (req->id != 0 && (place == NULL || place->away || place->news != place->read)) {
-        hf_task_finish(&task->base, 0);
+    if (req->id == 0) {
+        watch_line(task, req->stamp, req->token);
         return;
     }
-    if (place != NULL)
-        watch_place(task, place);
-    if (req->id == 0 || req->count == 0)
-        watch_line(task);
+    if (place != NULL && req->standing.state == HF_STAND_UNKNOWN)
+        place->news++; /* who knows nothing is not answered from memory */
+    hf_served_watch_place(task);
 }

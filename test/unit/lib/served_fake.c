@@ -28,14 +28,20 @@ static void next_call(void)
 static void begin(struct hf_served_task *task)
 {
     static const char *const names[] = {
-        [HF_ENTER] = "enter", [HF_READ] = "read", [HF_WATCH] = "watch",
-        [HF_LEAVE] = "leave", [HF_LIST] = "list", [HF_BREAK] = "break",
-        [HF_AMEND] = "amend", [HF_ASK] = "ask",   [HF_PROVE] = "prove",
+        [HF_ENTER] = "enter", [HF_WATCH] = "watch", [HF_LEAVE] = "leave",
+        [HF_LIST] = "list",   [HF_BREAK] = "break", [HF_AMEND] = "amend",
+        [HF_ASK] = "ask",     [HF_PROVE] = "prove",
     };
 
     next_call();
     tell("%s %" PRIu64 " %s", names[task->base.req->op], task->base.req->id,
          task->base.req->name);
+}
+
+static void begin_read(struct hf_served_task *task)
+{
+    next_call();
+    tell("read %" PRIu64 " %s", task->base.req->id, task->base.req->name);
 }
 
 static void add_number(struct hf_served *served, uint64_t number)
@@ -54,12 +60,6 @@ static void add_note(struct hf_served *served, const char *text)
 {
     (void)served;
     tell(" '%s'", text != NULL ? text : "");
-}
-
-static void add_seqs(struct hf_served *served, const uint64_t *seq, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        add_number(served, seq[i]);
 }
 
 static void add_wish(struct hf_served *served, const struct hf_req *req)
@@ -178,7 +178,7 @@ static void confirm(struct hf_served_task *task)
     next_call();
     tell("confirm");
     place->safe = true;
-    hf_served_show_place(task, place);
+    hf_served_show(task);
 }
 
 static hf_time watch_until(struct hf_served *served, const void *reply)
@@ -204,11 +204,11 @@ static void renew_in(struct hf_served *served, int64_t us)
 
 static const struct hf_served_ops ops = {
     .begin = begin,
+    .begin_read = begin_read,
     .add_number = add_number,
     .add_text = add_text,
     .add_note = add_note,
     .add_seq = add_number,
-    .add_seqs = add_seqs,
     .add_wish = add_wish,
     .send = send_call,
     .number = number,
@@ -256,11 +256,17 @@ int served_stop(void **state)
 
 static void on_done(struct hf_req *req)
 {
-    sfake.answers[req - sfake.req]++;
-    sfake.tickets = req->status == 0 ? req->snapshot.count : 0;
+    size_t number = (size_t)(req - sfake.req);
+
+    sfake.answers[number]++;
+    sfake.tickets = req->status == 0 ? req->line.count : 0;
     assert_in_range(sfake.tickets, 0, 4);
     for (size_t i = 0; i < sfake.tickets; i++)
-        sfake.ticket[i] = req->snapshot.ticket[i];
+        sfake.ticket[i] = req->line.ticket[i];
+    if (req->standing.asked == NULL)
+        return;
+    snprintf(sfake.asked[number], sizeof sfake.asked[number], "%s", req->standing.asked);
+    req->standing.asked = sfake.asked[number];
 }
 
 struct hf_req *served_ask(unsigned number, enum hf_op op, uint64_t id)
@@ -275,8 +281,19 @@ struct hf_req *served_ask(unsigned number, enum hf_op op, uint64_t id)
     req->done = on_done;
     req->status = 1;
     hf_remote_submit(&sfake.served.base, req);
-    assert_false(hf_remote_run(&sfake.served.remote));
+    served_run();
     return req;
+}
+
+void served_run(void)
+{
+    assert_false(hf_remote_run(&sfake.served.remote));
+}
+
+struct hf_req *served_watch(unsigned number, uint64_t id, unsigned known)
+{
+    sfake.req[number].standing = sfake.req[known].standing;
+    return served_ask(number, HF_WATCH, id);
 }
 
 void served_answer_with(unsigned number, enum hf_served_fault fault,
@@ -292,7 +309,7 @@ struct hf_served_place *served_enter(uint64_t id, bool granted)
 
     snprintf(seq, sizeof seq, "%" PRIu64, id * 100);
     served_ask(0, HF_ENTER, id);
-    served_answer(0, "0", granted ? "g" : "w", "5", seq, "-1", "9", "1", "0", "50");
+    served_answer(0, "0", granted ? "g" : "w", seq, "-1", "9", "1", granted ? "0" : "2");
     assert_int_equal(sfake.req[0].status, 0);
     sfake.told[0] = '\0';
     return hf_served_place_find(&sfake.served, id);

@@ -27,14 +27,15 @@ struct served_fake {
     bool             breaks; /* the link, over the next renewal */
     struct hf_req    req[SERVED_MANY];
     unsigned         answers[SERVED_MANY];
-    struct hf_ticket ticket[4]; /* of the snapshot that was answered last */
-    size_t           tickets;
     struct hf_ticket listed[4]; /* what LIST finds */
+    struct hf_ticket ticket[4]; /* ... and answered */
+    size_t           tickets;
+    char             asked[SERVED_MANY][16]; /* of the standing that was answered */
     hf_time          watch_until;
 
     /* What the server, or the session, was told: "enter 1 a w1 c1 l0 note", "renew",
-     * "gone", "again", "over" (the link broke), "confirm", "look 5", "news 1"; blanks between parts,
-     * "; " between calls. */
+     * "gone", "again", "over" (the link broke), "confirm", "read 1 a", "news 1"; blanks between
+     * parts, "; " between calls. */
     char told[1024];
 };
 
@@ -56,8 +57,14 @@ struct hf_req *served_ask(unsigned number, enum hf_op op, uint64_t id);
 void served_answer_with(unsigned number, enum hf_served_fault fault,
                         const struct served_reply *reply);
 
-/* A place of ours, granted or waiting. */
+/* Let what was stirred go on. */
+void served_run(void);
+
+/* A place of ours, granted or waiting behind two. */
 struct hf_served_place *served_enter(uint64_t id, bool granted);
+
+/* WATCH it, knowing what that one was answered last. */
+struct hf_req *served_watch(unsigned number, uint64_t id, unsigned known);
 
 #define served_assert_told(expected)               \
     do {                                           \

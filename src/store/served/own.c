@@ -1,0 +1,124 @@
+/* own.c - what is done with the own place: ENTER, AMEND, LEAVE, PROVE.  See watch.c for
+ * how it is waited for. */
+#include "store/served/served.h"
+
+#include <assert.h>
+
+/* ---- ENTER ---------------------------------------------------------------------- */
+
+static void on_entered(struct hf_served_task *task, int code, const void *reply)
+{
+    struct hf_served    *served = hf_served_of(task);
+    const struct hf_req *req = task->base.req;
+
+    if (code == HF_SERVED_DONE) {
+        hf_served_shown(task, code, reply);
+        return;
+    }
+    hf_served_place_drop(served, req->id);
+    if (code == HF_SERVED_MISMATCH)
+        hf_task_fail(&task->base, HF_EMISMATCH,
+                     "others use \"%.100s\" as another kind of lock", req->name);
+    else
+        hf_task_fail(&task->base, HF_EFULL, "%u wait for \"%.100s\" already", req->limit,
+                     req->name);
+}
+
+/* There is a place before the answer comes: a message that grants it may be quicker. */
+void hf_served_enter(struct hf_served_task *task)
+{
+    struct hf_served           *served = hf_served_of(task);
+    const struct hf_served_ops *ops = served->ops;
+    const struct hf_req        *req = task->base.req;
+    struct hf_served_place     *place = hf_served_place_find(served, req->id);
+
+    assert(req->id != 0); /* it is how a repeat finds its place again */
+    if (place == NULL && (place = hf_served_place_new(served, req)) == NULL) {
+        hf_task_fail(&task->base, HF_ENOMEM, "out of memory");
+        return;
+    }
+    char secret[HF_SERVED_SECRET];
+    hf_served_place_secret(place, secret);
+    task->news = place->news;
+    ops->begin(task);
+    ops->add_wish(served, req);
+    ops->add_note(served, req->note);
+    ops->add_text(served, secret);
+    hf_served_send(task, on_entered);
+}
+
+/* ---- AMEND ---------------------------------------------------------------------- */
+
+void hf_served_amend(struct hf_served_task *task)
+{
+    struct hf_served             *served = hf_served_of(task);
+    const struct hf_req          *req = task->base.req;
+    const struct hf_served_place *place = hf_served_place_find(served, req->id);
+
+    task->news = place != NULL ? place->news : 0;
+    served->ops->begin(task);
+    served->ops->add_number(served, req->shape.weight);
+    hf_served_send(task, hf_served_shown);
+}
+
+/* ---- LEAVE ---------------------------------------------------------------------- */
+
+static void on_left(struct hf_served_task *task, int code, const void *reply)
+{
+    struct hf_served *served = hf_served_of(task);
+    bool              lost = served->ops->number(reply, 1) != 0;
+
+    (void)code;
+    hf_served_place_drop(served, task->base.req->id);
+    if (lost)
+        hf_task_fail(&task->base, HF_ELOST, "\"%.100s\" had been taken away from us",
+                     task->base.req->name);
+    else
+        hf_task_finish(&task->base, 0);
+}
+
+void hf_served_leave(struct hf_served_task *task)
+{
+    struct hf_served       *served = hf_served_of(task);
+    struct hf_served_place *place = hf_served_place_find(served, task->base.req->id);
+
+    if (place != NULL)
+        place->leaving = true;
+    served->ops->begin(task);
+    hf_served_send(task, on_left);
+}
+
+/* ---- PROVE ---------------------------------------------------------------------- */
+
+/* If we believe to hold it and do not, its holder hears of that by WATCH, as always. */
+static void on_proven(struct hf_served_task *task, int code, const void *reply)
+{
+    struct hf_served       *served = hf_served_of(task);
+    struct hf_served_place *place = hf_served_place_find(served, task->base.req->id);
+    char                    state = hf_served_parse(served, reply).state;
+    bool                    holds = place != NULL && place->granted;
+
+    (void)code;
+    if (state == 'g' || (state == 'w' && holds && served->ops->waiter_may_hold)) {
+        hf_task_finish(&task->base, 0);
+        return;
+    }
+    if (place != NULL && (holds || state != 'w')) {
+        place->away = true;
+        hf_served_place_news(place);
+    }
+    hf_task_fail(&task->base, HF_ELOST, "we do not hold \"%.100s\" (any more)",
+                 task->base.req->name);
+}
+
+/* A renewal, and right behind it what the server says of the place. */
+void hf_served_prove_own(struct hf_served_task *task)
+{
+    struct hf_served *served = hf_served_of(task);
+
+    assert(task->base.req->id != 0);
+    if (!served->ops->renew(served))
+        return;
+    served->ops->begin_read(task);
+    hf_served_send(task, on_proven);
+}
